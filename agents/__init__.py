@@ -1,0 +1,84 @@
+"""Reference agents. They know spaces and arrays, never an environment or a table."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hpo_envs.agents.base import Agent, Planned, Problem
+
+__all__ = ["AGENTS", "Agent", "Entry", "Planned", "Problem", "make", "names"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One registered agent.
+
+    Attributes:
+        target: `module:Class`, imported when the agent is made.
+        summary: One line for listings.
+        kwargs: Hyperparameters that this name fixes; callers may override them.
+        supports: Names of what the agent can work on: `rows` (Discrete candidates), `features` (needs candidate
+            features), `levels` ((row, level) pairs), `grid` (MultiDiscrete values), `box` (continuous), `arms`
+            (stochastic repeats), `cells` (built node by node), `objectives` (more than one reward).
+        extra: The optional dependency group it needs, if any.
+        alias_of: The readable name that this one is an alias of, if any.
+    """
+
+    target: str
+    summary: str
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    supports: tuple[str, ...] = ("rows",)
+    extra: str | None = None
+    alias_of: str | None = None
+
+
+AGENTS: dict[str, Entry] = {
+    "random": Entry(
+        "hpo_envs.agents.random:RandomSearch",
+        "random search without replacement",
+        supports=("rows", "levels", "grid", "box", "arms", "cells", "objectives"),
+    ),
+}
+
+
+def names() -> list[str]:
+    """Names of all registered agents, aliases included, sorted."""
+    return sorted(AGENTS)
+
+
+def entry(name: str) -> Entry:
+    """The registry entry of an agent.
+
+    Raises:
+        ValueError: No such agent; the message suggests the nearest name.
+    """
+    if name not in AGENTS:
+        import difflib
+
+        close = difflib.get_close_matches(str(name), names(), n=1, cutoff=0.4)
+        hint = f", did you mean {close[0]!r}?" if close else ""
+        raise ValueError(f"agent must be one of {', '.join(names())}, got {name!r}{hint}")
+    return AGENTS[name]
+
+
+def make(name: str, problem: Problem, seed: int, **hyperparameters: Any) -> Agent:
+    """Makes an agent.
+
+    Args:
+        name: A registered name, see `names()`.
+        problem: What the agent may know.
+        seed: Seed of the agent's generator.
+        **hyperparameters: The agent's own arguments, see its class docstring.
+
+    Raises:
+        ValueError: No such agent.
+        TypeError: The agent takes no such hyperparameter.
+    """
+    e = entry(name)
+    module, _, attribute = e.target.partition(":")
+    cls = getattr(importlib.import_module(module), attribute)
+    agent: Agent = cls(problem, seed, **{**e.kwargs, **hyperparameters})
+    return agent

@@ -1,0 +1,67 @@
+"""Random search."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from hpo_envs.agents.base import Agent, Problem
+
+
+class RandomSearch(Agent):
+    """Uniform random search (Bergstra and Bengio 2012), without replacement where candidates can be counted.
+
+    On `Discrete` spaces a fresh permutation is drawn whenever all candidates were tried; on `MultiDiscrete`
+    spaces cells already tried are drawn again; other spaces are sampled uniformly. Where actions are (row, level)
+    pairs, each row is trained to the last level.
+
+    Zhang and Duh 2020, section 6.1.1 (RS): "configurations are sampled without replacement".
+
+    Complexity: O(1) a suggestion after O(n) at the start.
+    """
+
+    def __init__(self, problem: Problem, seed: int) -> None:
+        super().__init__(problem, seed)
+        self._best: tuple[float, Any] | None = None
+        space = problem.action_space
+        self._pairs = problem.levels is not None and isinstance(space, gym.spaces.MultiDiscrete)
+        self._shape = tuple(int(n) for n in space.nvec) if isinstance(space, gym.spaces.MultiDiscrete) else ()
+        if isinstance(space, gym.spaces.Discrete):
+            self._count = int(space.n)
+        elif self._pairs:
+            self._count = self._shape[0]
+        elif self._shape:
+            self._count = int(np.prod(self._shape))
+        else:
+            self._count = 0
+            # A private copy: seeding the problem's own space would tie agents to each other.
+            self._space = copy.deepcopy(space)
+            self._space.seed(int(self.rng.integers(2**31)))
+        self._order: list[int] = []
+
+    def ask(self) -> Any:
+        """Returns a candidate that was not drawn before, or a uniform sample."""
+        if not self._count:
+            return self._space.sample()
+        if not self._order:
+            self._order = self.rng.permutation(self._count).tolist()
+        row = self._order.pop()
+        if self._pairs:
+            return np.array([row, self._shape[1] - 1])
+        if self._shape:
+            return np.array(np.unravel_index(row, self._shape))
+        return row
+
+    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """Remembers the best action; with several objectives, the best sum of rewards."""
+        score = float(np.sum(reward))
+        if self._best is None or score > self._best[0]:
+            self._best = (score, action)
+
+    def recommend(self) -> Any:
+        """Returns the best action told, or a random one before the first."""
+        return self.ask() if self._best is None else self._best[1]

@@ -1,0 +1,1 @@
+"""Runs, results, scores and the reproductions of the papers."""

@@ -1,0 +1,1 @@
+"""Gymnasium environments for hyperparameter optimisation in NLP."""

@@ -1,0 +1,1 @@
+"""Builders: one module per upstream release, from verified bytes to a Table."""

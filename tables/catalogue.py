@@ -1,0 +1,92 @@
+"""What exists upstream: one record per data set, one CSV row per file (size, commit, licence, sha256)."""
+
+from __future__ import annotations
+
+import csv
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+
+from hpo_envs.tables.table import nearest
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One upstream release.
+
+    Attributes:
+        name: First part of the names of its tables, `name/...`.
+        title: One line.
+        citation: Reference to cite.
+        builder: Module with `NAMES`, `files(name)`, `build(name, read)` and `embedded(name)`, see
+            `hpo_envs.tables.store`.
+    """
+
+    name: str
+    title: str
+    citation: str
+    builder: str
+
+
+@dataclass(frozen=True)
+class File:
+    """One upstream file.
+
+    Attributes:
+        dataset: Name of the data set it belongs to.
+        file: Path below the data folder.
+        repository: GitHub repository, owner/name.
+        commit: Commit, 40 hex digits.
+        path: Path in the repository.
+        licence: Upstream's licence.
+        bytes: Size.
+        sha256: Checksum.
+    """
+
+    dataset: str
+    file: str
+    repository: str
+    commit: str
+    path: str
+    licence: str
+    bytes: int
+    sha256: str
+
+
+DATASETS: dict[str, Dataset] = {
+    d.name: d
+    for d in (
+        Dataset(
+            "nmthpo",
+            "1,983 transformers for machine translation on six language pairs",
+            "Xuan Zhang and Kevin Duh. Reproducible and Efficient Benchmarks for Hyperparameter Optimization of "
+            "Neural Machine Translation Systems. Transactions of the ACL 8:393-408, 2020.",
+            "hpo_envs.tables.builders.nmthpo",
+        ),
+    )
+}
+
+
+def dataset(name: str) -> Dataset:
+    """A data set by name.
+
+    Raises:
+        ValueError: No such data set.
+    """
+    if name not in DATASETS:
+        raise ValueError(f"dataset must be one of {', '.join(DATASETS)}, got {name!r}{nearest(name, [*DATASETS])}")
+    return DATASETS[name]
+
+
+@functools.cache
+def files() -> dict[str, File]:
+    """All upstream files by their path below the data folder."""
+    with open(Path(__file__).with_name("catalogue.csv"), newline="", encoding="utf-8") as stream:
+        records = [File(**{**row, "bytes": int(row["bytes"])}) for row in csv.DictReader(stream)]  # type: ignore[arg-type]
+    return {f.file: f for f in records}
+
+
+def files_of(name: str) -> list[File]:
+    """The upstream files of a data set."""
+    dataset(name)
+    return [f for f in files().values() if f.dataset == name]

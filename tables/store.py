@@ -1,0 +1,147 @@
+"""Gets a table by name: built from verified upstream files where they are installed, else the embedded stand-in.
+
+A builder module (one per data set, named in the catalogue) has
+
+    NAMES: tuple[str, ...]                      names of its tables, `dataset/...`
+    files(name) -> tuple[str, ...]              upstream files that a table is built from
+    build(name, read) -> Table                  `read(file) -> bytes` returns verified bytes
+    embedded(name) -> Table                     the surrogate that ships with the package
+
+Nothing here opens a socket; `hpo_envs.tables.fetch` installs files.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import os
+import warnings
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from hpo_envs.tables import catalogue
+from hpo_envs.tables.table import Table, nearest
+
+Kind = Literal["auto", "measured", "surrogate"]
+KINDS = ("auto", "measured", "surrogate")
+
+
+class EmbeddedTableWarning(UserWarning):
+    """An embedded surrogate stands in for a measured table that is not installed."""
+
+
+class TableNotInstalled(FileNotFoundError):
+    """A measured table was asked for and its files are not installed."""
+
+
+class CorruptFile(ValueError):
+    """An installed file does not have the bytes that the catalogue promises."""
+
+
+def data_folder() -> Path:
+    """Where upstream files are installed: `$HPO_ENVS_DATA`, else the user's cache folder."""
+    given = os.environ.get("HPO_ENVS_DATA")
+    if given:
+        return Path(given).expanduser()
+    import platformdirs  # a dependency of pooch; imported here to keep `import hpo_envs` light
+
+    return Path(platformdirs.user_cache_dir("hpo_envs", appauthor=False))
+
+
+def names(dataset: str | None = None) -> list[str]:
+    """Names of all tables, or of those of one data set."""
+    found: list[str] = []
+    for d in catalogue.DATASETS.values() if dataset is None else [catalogue.dataset(dataset)]:
+        found.extend(_builder(d.name).NAMES)
+    return found
+
+
+def load(name: str, kind: Kind = "auto") -> Table:
+    """Returns a table; repeated calls return the same object while the data folder is the same.
+
+    Args:
+        name: `dataset/table`, see `names()`.
+        kind: `measured`, `surrogate`, or `auto`: measured where its files are installed, else the surrogate with
+            one warning per process and data set.
+
+    Raises:
+        ValueError: Unknown name or kind.
+        TableNotInstalled: `measured`, and its files are not there.
+        CorruptFile: An installed file has the wrong bytes.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"table must be one of {', '.join(KINDS)} or a Table, got {kind!r}{nearest(kind, KINDS)}")
+    builder = _builder(_dataset_of(name))
+    _check_name(name)
+    if kind == "surrogate":
+        return _embedded(name)
+    root = data_folder()
+    missing = [f for f in builder.files(name) if not (root / f).is_file()]
+    if not missing:
+        return _measured(name, str(root.resolve()))
+    command = f"hpo-envs fetch {_dataset_of(name)}"
+    if kind == "measured":
+        raise TableNotInstalled(
+            f"table {name} is not installed: {root / missing[0]} is missing. Run `{command}`, or set HPO_ENVS_DATA "
+            "to a folder that has the upstream files."
+        )
+    _warn_once(_dataset_of(name), command)
+    return _embedded(name)
+
+
+def read(file: str, root: Path | None = None) -> bytes:
+    """Returns the bytes of an installed upstream file after checking them against the catalogue.
+
+    Raises:
+        TableNotInstalled: The file is not there.
+        CorruptFile: Its size or checksum is wrong.
+    """
+    record = catalogue.files()[file]
+    path = (root or data_folder()) / file
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise TableNotInstalled(f"{path} is missing. Run `hpo-envs fetch {record.dataset}`.") from None
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != record.sha256:
+        raise CorruptFile(
+            f"{path} must have {record.bytes} bytes with sha256 {record.sha256}, got {len(content)} bytes with "
+            f"{digest}. Run `hpo-envs fetch {record.dataset}` to install it again."
+        )
+    return content
+
+
+def _dataset_of(name: str) -> str:
+    return str(name).partition("/")[0]
+
+
+def _builder(dataset: str) -> Any:
+    return importlib.import_module(catalogue.dataset(dataset).builder)
+
+
+def _check_name(name: str) -> None:
+    known = _builder(_dataset_of(name)).NAMES
+    if name not in known:
+        raise ValueError(f"table must be one of {', '.join(known)}, got {name!r}{nearest(name, known)}")
+
+
+@functools.cache
+def _measured(name: str, root: str) -> Table:
+    return cast(Table, _builder(_dataset_of(name)).build(name, lambda file: read(file, Path(root))))
+
+
+@functools.cache
+def _embedded(name: str) -> Table:
+    return cast(Table, _builder(_dataset_of(name)).embedded(name))
+
+
+@functools.cache
+def _warn_once(dataset: str, command: str) -> None:
+    warnings.warn(
+        f"The measured tables of {dataset} are not installed; embedded surrogates stand in, and numbers obtained on "
+        f'them are not measurements. Run `{command}` for the measured ones, or pass table="surrogate" to choose the '
+        "embedded ones silently.",
+        EmbeddedTableWarning,
+        stacklevel=4,
+    )

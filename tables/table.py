@@ -1,0 +1,337 @@
+"""The Table: what somebody measured, in one shape, with laws that are checked once at construction."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+STATUSES = ("ok", "failed", "diverged", "truncated")
+"""Names of the codes in `Table.status`.
+
+`ok`: trained as planned; `failed`: never produced a model worth measuring; `diverged`: the loss became NaN;
+`truncated`: stopped early for another reason.
+"""
+
+
+def nearest(name: str, names: tuple[str, ...] | list[str]) -> str:
+    """Returns `", did you mean 'x'?"` for a misspelt name, or the empty string if nothing is close."""
+    close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    return f", did you mean {close[0]!r}?" if close else ""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One measured quantity.
+
+    Attributes:
+        name: Identifier, as in `info["metrics"]`.
+        unit: Native unit ("BLEU", "s", "MiB", ...).
+        goal: Whether higher ("max") or lower ("min") is better.
+        low: Finite lower bound from the metric's definition, never from the measured values.
+        high: Finite upper bound; for metrics without one, the documented cap of observations.
+        description: One sentence.
+    """
+
+    name: str
+    unit: str
+    goal: Literal["max", "min"]
+    low: float
+    high: float
+    description: str = ""
+
+    @property
+    def sign(self) -> float:
+        """+1.0 if higher is better, else -1.0: reward = sign * value."""
+        return 1.0 if self.goal == "max" else -1.0
+
+    @property
+    def worst(self) -> float:
+        """The value that a run without a usable model gets, in native units."""
+        return self.low if self.goal == "max" else self.high
+
+
+@dataclass(frozen=True)
+class Hyperparameter:
+    """One dimension of a search space.
+
+    Attributes:
+        name: Identifier, as in `info["config"]`.
+        kind: `int` and `float` are ordered numbers; `categorical` has no order and is stored as an index
+            into `values`.
+        low: Smallest natural value (0 for categoricals).
+        high: Largest natural value (number of choices - 1 for categoricals).
+        log: Whether the [0, 1] scale is logarithmic.
+        values: The grid of natural values, or the choices; empty for a continuous or integer range.
+        condition: `(parent, choices)`: active only while the parent takes one of the choices; an inactive
+            hyperparameter is stored as 0.
+        description: One sentence.
+    """
+
+    name: str
+    kind: Literal["int", "float", "categorical"]
+    low: float
+    high: float
+    log: bool = False
+    values: tuple[Any, ...] = ()
+    condition: tuple[str, tuple[Any, ...]] | None = None
+    description: str = ""
+
+    def scale(self, raw: npt.ArrayLike) -> Floats:
+        """Maps raw values, any shape, to [0, 1]; values outside [low, high] (inactive ones) map to 0."""
+        x = np.asarray(raw, dtype=np.float64)
+        inside = (x >= self.low) & (x <= self.high)
+        x = np.where(inside, x, self.low)
+        low, high = self.low, self.high
+        if self.log:
+            x, low, high = np.log(x), float(np.log(low)), float(np.log(high))
+        return np.where(inside, (x - low) / (high - low) if high > low else 0.0, 0.0)
+
+    def natural(self, raw: float) -> Any:
+        """The user's value of a stored number: an int, a float, or the choice itself."""
+        if self.kind == "categorical":
+            return self.values[int(raw)]
+        return int(raw) if self.kind == "int" else float(raw)
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a table's numbers come from.
+
+    Attributes:
+        kind: `measured` (upstream's numbers) or `surrogate` (predictions of a model fitted to them).
+        upstream: Repository, as owner/name.
+        commit: Upstream commit, 40 hex digits.
+        licence: Upstream's licence.
+        citation: Reference to cite.
+        sha256: Hash of the table's canonical content; filled in by `Table`.
+        notes: What a user must know of this table (held-out error, imputed cells, ...), one sentence each.
+    """
+
+    kind: Literal["measured", "surrogate"]
+    upstream: str
+    commit: str
+    licence: str
+    citation: str
+    sha256: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """Evaluations of a finite set of configurations.
+
+    Attributes:
+        name: `dataset/table`, e.g. `nmthpo/swen`.
+        keys: Unique name of each row.
+        space: The hyperparameters, one per column of `configs`; may be empty.
+        configs: (rows, len(space)) float64, raw values (categoricals as indices).
+        feature_names: One per column of `features`.
+        features: (rows, d) float64 in [0, 1]: what agents may know of a row before it is evaluated.
+        metrics: The measured quantities.
+        values: (rows, repeats, levels, metrics) float64 in native units; NaN = not measured, trailing only.
+        cost: (rows, repeats, levels) float64, cumulative, including that level; NaN where nothing was measured.
+        cost_unit: Unit of `cost`.
+        levels: (levels,) float64, strictly increasing resource of each checkpoint.
+        level_unit: Unit of `levels` ("epochs", "updates", ...).
+        status: (rows, repeats) uint8, index into `STATUSES`.
+        provenance: Where the numbers come from.
+    """
+
+    name: str
+    keys: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    values: Floats
+    cost: Floats
+    provenance: Provenance
+    cost_unit: str = "evaluations"
+    space: tuple[Hyperparameter, ...] = ()
+    configs: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    feature_names: tuple[str, ...] = ()
+    features: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    levels: Floats = field(default_factory=lambda: np.ones(1))
+    level_unit: str = "full training"
+    status: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros((0, 0), np.uint8))
+
+    def __post_init__(self) -> None:
+        rows = len(self.keys)
+        defaults: dict[str, Any] = {}
+        if self.configs.size == 0:
+            defaults["configs"] = np.zeros((rows, len(self.space)))
+        if self.features.size == 0:
+            defaults["features"] = np.zeros((rows, len(self.feature_names)))
+        if self.status.size == 0:
+            defaults["status"] = np.zeros(self.values.shape[:2], np.uint8)
+        for name in ("values", "cost", "configs", "features", "levels", "status"):
+            dtype = np.uint8 if name == "status" else np.float64
+            # A private, read-only copy: nobody can change a table after its laws were checked.
+            array = np.array(defaults.get(name, getattr(self, name)), dtype=dtype, order="C", copy=True)
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        _check_laws(self)
+        digest = _digest(self)
+        if self.provenance.sha256 not in ("", digest):
+            raise ValueError(
+                f"table {self.name}: provenance.sha256 must be the hash of the content, {digest}, "
+                f"got {self.provenance.sha256}"
+            )
+        object.__setattr__(self, "provenance", dataclasses.replace(self.provenance, sha256=digest))
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @property
+    def repeats(self) -> int:
+        """How many times a row can have been measured."""
+        return int(self.values.shape[1])
+
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        """Names of the metrics, in the order of the last axis of `values`."""
+        return tuple(m.name for m in self.metrics)
+
+    def metric(self, name: str) -> int:
+        """Index of a metric.
+
+        Raises:
+            ValueError: The table has no such metric.
+        """
+        names = self.metric_names
+        if name not in names:
+            raise ValueError(
+                f"metric must be one of {', '.join(names)} in table {self.name}, got {name!r}{nearest(name, names)}"
+            )
+        return names.index(name)
+
+    def row(self, key: str) -> int:
+        """Index of a row.
+
+        Raises:
+            KeyError: The table has no such row.
+        """
+        if key not in self.keys:
+            raise KeyError(f"key must be a row of table {self.name}, got {key!r}{nearest(key, self.keys)}")
+        return self.keys.index(key)
+
+    def config(self, row: int) -> dict[str, Any]:
+        """Natural hyperparameter values of a row."""
+        return {h.name: h.natural(v) for h, v in zip(self.space, self.configs[row], strict=True)}
+
+    def final(self, metric: str) -> Floats:
+        """(rows,) value of a metric at the last measured level, mean over repeats; NaN if never measured."""
+        v = self.values[..., self.metric(metric)]
+        last = np.maximum((~np.isnan(v)).sum(axis=2) - 1, 0)
+        ends = np.take_along_axis(v, last[..., None], axis=2)[..., 0]
+        measured = ~np.isnan(ends)
+        total = np.where(measured, ends, 0.0).sum(axis=1)
+        count = measured.sum(axis=1)
+        return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+    def subset(self, rows: npt.ArrayLike, name: str | None = None) -> Table:
+        """The same table with these rows only, in this order."""
+        index = np.asarray(rows, dtype=np.intp)
+        return dataclasses.replace(
+            self,
+            name=name or self.name,
+            keys=tuple(self.keys[i] for i in index),
+            values=self.values[index],
+            cost=self.cost[index],
+            configs=self.configs[index],
+            features=self.features[index],
+            status=self.status[index],
+            provenance=dataclasses.replace(self.provenance, sha256=""),
+        )
+
+
+def feature_matrix(space: tuple[Hyperparameter, ...], configs: Floats) -> tuple[tuple[str, ...], Floats]:
+    """Scales raw configurations to features.
+
+    Numbers become one column in [0, 1]; a categorical becomes one 0/1 column per choice.
+
+    Args:
+        space: The hyperparameters.
+        configs: (rows, len(space)) raw values.
+
+    Returns:
+        Feature names and a (rows, d) float64 matrix in [0, 1].
+    """
+    names: list[str] = []
+    columns: list[Floats] = []
+    for j, h in enumerate(space):
+        if h.kind == "categorical":
+            for code, choice in enumerate(h.values):
+                names.append(f"{h.name}={choice}")
+                columns.append((configs[:, j] == code).astype(np.float64))
+        else:
+            names.append(h.name)
+            columns.append(h.scale(configs[:, j]))
+    return tuple(names), np.column_stack(columns) if columns else np.zeros((len(configs), 0))
+
+
+def _check_laws(t: Table) -> None:
+    def law(holds: bool, rule: str, got: object = "") -> None:
+        if not holds:
+            raise ValueError(f"table {t.name}: {rule}" + (f", got {got}" if got != "" else ""))
+
+    rows = len(t.keys)
+    law(rows > 0, "must have at least one row")
+    law(len(set(t.keys)) == rows, "keys must be unique")
+    law(t.values.ndim == 4, "values must be (rows, repeats, levels, metrics)", t.values.shape)
+    shape = (rows, t.values.shape[1], len(t.levels))
+    law(t.values.shape == (*shape, len(t.metrics)), f"values must be {(*shape, len(t.metrics))}", t.values.shape)
+    law(t.cost.shape == shape, f"cost must be {shape}", t.cost.shape)
+    law(t.status.shape == shape[:2], f"status must be {shape[:2]}", t.status.shape)
+    law(bool((t.status < len(STATUSES)).all()), f"status must index {STATUSES}")
+    law(t.configs.shape == (rows, len(t.space)), f"configs must be {(rows, len(t.space))}", t.configs.shape)
+    law(
+        t.features.shape == (rows, len(t.feature_names)),
+        f"features must be {(rows, len(t.feature_names))}",
+        t.features.shape,
+    )
+    law(bool(np.isfinite(t.configs).all()), "configs must be finite")
+    law(bool(((t.features >= 0) & (t.features <= 1)).all()), "features must lie in [0, 1]")
+    law(bool(np.isfinite(t.levels).all() and (np.diff(t.levels) > 0).all()), "levels must be finite and increasing")
+    law(len(set(t.metric_names)) == len(t.metrics), "metric names must be unique", t.metric_names)
+    for m in t.metrics:
+        law(bool(np.isfinite([m.low, m.high]).all()) and m.low < m.high, f"bounds of {m.name} must be finite")
+    law(not np.isinf(t.values).any(), "values must be finite or NaN")
+    law(not np.isinf(t.cost).any(), "cost must be finite or NaN")
+    law(not (t.cost < 0).any(), "cost must be >= 0")
+    hole = np.isnan(t.values)
+    law(not (hole[:, :, :-1] & ~hole[:, :, 1:]).any(), "NaN must be trailing along levels, never inside")
+    empty = hole.all(axis=(2, 3))
+    law(not (empty[:, :-1] & ~empty[:, 1:]).any(), "NaN must be trailing along repeats, never inside")
+    law(not (np.isnan(t.cost) & ~hole.all(axis=3)).any(), "cost must be known where a value is")
+    with np.errstate(invalid="ignore"):
+        law(not (np.diff(t.cost, axis=2) < 0).any(), "cost must not decrease along levels")
+
+
+def _digest(t: Table) -> str:
+    """SHA-256 over everything that a table can return; independent of files and of NumPy's version."""
+    head: Mapping[str, Any] = {
+        "name": t.name,
+        "kind": t.provenance.kind,
+        "keys": t.keys,
+        "space": [dataclasses.asdict(h) for h in t.space],
+        "feature_names": t.feature_names,
+        "metrics": [dataclasses.asdict(m) for m in t.metrics],
+        "cost_unit": t.cost_unit,
+        "level_unit": t.level_unit,
+        "shape": t.values.shape,
+    }
+    digest = hashlib.sha256(json.dumps(head, sort_keys=True, default=str).encode())
+    for array in (t.values, t.cost, t.configs, t.features, t.levels):
+        # Adding 0.0 turns -0.0 into 0.0 and one NaN pattern stands for all: equal tables hash equally.
+        canonical = np.where(np.isnan(array), np.nan, array + 0.0).astype("<f8")
+        digest.update(canonical.tobytes())
+    digest.update(t.status.tobytes())
+    return digest.hexdigest()
