@@ -1,0 +1,64 @@
+"""Every id of the suite: one row each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium as gym
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One registered id.
+
+    Attributes:
+        id: What `gym.make` takes.
+        family: Name of the family in listings.
+        entry_point: `module:Class` of the scalar form.
+        vector_entry_point: `module:Class` of the batched form.
+        tables: Names of the tables that answer.
+        kwargs: Arguments that the id fixes; callers may override them.
+    """
+
+    id: str
+    family: str
+    entry_point: str
+    vector_entry_point: str
+    tables: tuple[str, ...]
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+
+_PAIRS = ("zhen", "ruen", "jaen", "enja", "swen", "soen")
+_BIG = ("swen", "soen")
+
+
+def _nmthpo() -> list[Spec]:
+    env, vector = "hpo_envs.nmthpo:NMTHPOEnv", "hpo_envs.nmthpo:NMTHPOVectorEnv"
+    rows = []
+    for pair in _PAIRS:
+        tables = (f"nmthpo/{pair}",)
+        rows.append(Spec(f"NMTHPO-{pair}-v0", "NMTHPO", env, vector, tables, {"pair": pair}))
+        # Budgets of Table 4 (B).
+        two = {"pair": pair, "objective": ("bleu", "decoding_seconds"), "budget": 200 if pair in _BIG else 50}
+        rows.append(Spec(f"NMTHPO-{pair}-mo-v0", "NMTHPO", env, vector, tables, two))
+    grids = tuple(f"nmthpo/{pair}-grid" for pair in _PAIRS if pair not in _BIG)
+    grid, grid_vector = "hpo_envs.nmthpo:NMTHPOGridEnv", "hpo_envs.nmthpo:NMTHPOGridVectorEnv"
+    rows.append(Spec("NMTHPO-v0", "NMTHPO", grid, grid_vector, grids))
+    return rows
+
+
+SPECS: dict[str, Spec] = {s.id: s for s in (*_nmthpo(),)}
+
+
+def register_all() -> None:
+    """Registers every id with Gymnasium; ids already registered are left alone."""
+    for s in SPECS.values():
+        if s.id not in gym.registry:
+            gym.register(
+                s.id,
+                entry_point=s.entry_point,
+                vector_entry_point=s.vector_entry_point,
+                kwargs=dict(s.kwargs),
+            )
