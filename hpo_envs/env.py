@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import gymnasium as gym
@@ -34,12 +34,10 @@ def check_budget(budget: Any, whole: float, unit: str) -> float:
         return whole
     if isinstance(budget, (bool, np.bool_)) or not isinstance(budget, (int, float, np.integer, np.floating)):
         raise ValueError(f"budget must be None or a number > 0, got {budget!r}")
-    if unit == "evaluations" and (budget != int(budget) if math.isfinite(budget) else True) or budget < 1 and (
-        unit == "evaluations"
-    ):
-        raise ValueError(f"budget must be None or an int >= 1 (evaluations), got {budget!r}")
     if not (math.isfinite(budget) and budget > 0):
         raise ValueError(f"budget must be None or a finite number > 0 ({unit}), got {budget!r}")
+    if unit == "evaluations" and budget != int(budget):
+        raise ValueError(f"budget must be None or an int >= 1 (evaluations), got {budget!r}")
     return float(budget)
 
 
@@ -57,12 +55,14 @@ class HPOEnv(gym.Env[Any, Any], abc.ABC):
     Attributes:
         table: The table that answers, `table.provenance.kind` is `measured` or `surrogate`.
         cost_unit: Unit of `info["cost"]` and of `budget`.
+        objectives: Names of the rewarded metrics.
         budget: What an episode may spend.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
     table: Table
     cost_unit: str
+    objectives: tuple[str, ...]
     budget: float
 
     def __init__(self) -> None:
@@ -101,6 +101,7 @@ class HPOVectorEnv(VectorEnv[Any, Any, Any], abc.ABC):
 
     table: Table
     cost_unit: str
+    objectives: tuple[str, ...]
     budget: float
 
     def __init__(
@@ -236,7 +237,9 @@ class HPOVectorEnv(VectorEnv[Any, Any, Any], abc.ABC):
         if self._streams is None:
             self._streams = self.np_random.integers(2**63, size=self.num_envs).astype(np.uint64)
         if len(seeds):
-            given = np.array([s is not None for s in seeds]) if not isinstance(seeds, range) else np.ones(len(seeds), bool)
+            given = (
+                np.array([s is not None for s in seeds]) if not isinstance(seeds, range) else np.ones(len(seeds), bool)
+            )
             keys = np.array([0 if s is None else s for s in seeds], dtype=np.int64)
             if (keys < 0).any():
                 raise ValueError(f"seed must be >= 0, got {int(keys.min())}")
@@ -250,7 +253,9 @@ class HPOVectorEnv(VectorEnv[Any, Any, Any], abc.ABC):
         self._episodes[index] += np.uint64(1)
         keys = noise.mix_many(self._streams[index], self._episodes[index])
         info: Info = {}
-        _merge(info, {k: _scatter(v, index, self.num_envs) for k, v in self._start(index, keys, options).items()}, index)
+        _merge(
+            info, {k: _scatter(v, index, self.num_envs) for k, v in self._start(index, keys, options).items()}, index
+        )
         return info
 
     def _restart_now(self, terminated: npt.NDArray[np.bool_], info: Info) -> None:
@@ -321,6 +326,3 @@ def _blank(value: Any, index: npt.NDArray[np.intp]) -> None:
 
 def _copy(value: Any) -> Any:
     return {k: _copy(v) for k, v in value.items()} if isinstance(value, dict) else value.copy()
-
-
-StepFunction = Callable[[Any], tuple[Any, Any, bool, bool, Info]]

@@ -81,6 +81,11 @@ class Prepared:
     cost_unit: str
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the rewarded metrics."""
+        return tuple(self.tables[0].metric_names[j] for j in self.objectives)
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """Short names of the tables, for `options={"table": ...}`."""
         return tuple(t.name.partition("/")[2].removesuffix("-grid") for t in self.tables)
@@ -111,7 +116,9 @@ def prepare(tables: tuple[Table, ...], objective: Objective, cost: str) -> Prepa
     Raises:
         ValueError: Unknown metric, or tables that do not fit together.
     """
-    return _prepare(tuple(_ByHash(t) for t in tables), objective if isinstance(objective, str) else tuple(objective), cost)
+    return _prepare(
+        tuple(_ByHash(t) for t in tables), objective if isinstance(objective, str) else tuple(objective), cost
+    )
 
 
 class _ByHash:
@@ -240,7 +247,7 @@ class LookupEnv(HPOEnv):
     ) -> None:
         super().__init__()
         p = self._p = prepare(load_tables(tuple(names), table), objective, cost)
-        self.cost_unit = p.cost_unit
+        self.cost_unit, self.objectives = p.cost_unit, p.names
         self._limit = p.rows * p.max_repeats
         self.budget = check_budget(budget, p.whole(), p.cost_unit)
         self._sizes = grid_sizes(p.tables[0]) if grid else None
@@ -402,7 +409,7 @@ class LookupVectorEnv(HPOVectorEnv):
         copy: bool = True,
     ) -> None:
         p = self._p = prepare(load_tables(tuple(names), table), objective, cost)
-        self.cost_unit = p.cost_unit
+        self.cost_unit, self.objectives = p.cost_unit, p.names
         self._limit = p.rows * p.max_repeats
         self.budget = check_budget(budget, p.whole(), p.cost_unit)
         self._sizes = grid_sizes(p.tables[0]) if grid else None
@@ -416,6 +423,7 @@ class LookupVectorEnv(HPOVectorEnv):
         self._rewards = p.rewards if self._vector else np.ascontiguousarray(p.rewards[:, 0])
         configs = np.repeat(p.configs, p.max_repeats, axis=0)
         # One gather answers all metrics and hyperparameters; columns of it are views.
+        self._columns = tuple((name, j) for j, name in enumerate(p.tables[0].metric_names))
         self._wide = np.ascontiguousarray(np.concatenate([p.metrics, configs], axis=1))
         self._all_ok = bool((p.status == "ok").all())
         self._ok = np.full(n, "ok", dtype=object)
@@ -474,9 +482,9 @@ class LookupVectorEnv(HPOVectorEnv):
         terminated = (self._left <= 0.0) | (self._count >= self._limit)
         np.copyto(self._last, cells)  # not an alias: the actions are the caller's
         wide = self._wide.take(cells, axis=0)
-        first, count = p.tables[0], len(p.tables[0].metrics)
-        metrics = {name: wide[:, j] for j, name in enumerate(first.metric_names)}
-        config = {h.name: self._natural(h, wide[:, count + j]) for j, h in enumerate(first.space)}
+        metrics = {name: wide[:, j] for name, j in self._columns}
+        space = enumerate(p.tables[0].space, start=len(metrics))
+        config = {h.name: self._natural(h, wide[:, j]) for j, h in space}
         status = self._ok.copy() if self._all_ok else p.status.take(cells)
         info: Info = {"cost": costs, "metrics": metrics, "status": status}
         if config:
@@ -502,9 +510,7 @@ class LookupVectorEnv(HPOVectorEnv):
         array = np.asarray(actions)
         shape = (self.num_envs,) if self._sizes is None else (self.num_envs, len(self._sizes))
         if array.shape != shape or array.dtype.kind not in "iu":
-            raise ValueError(
-                f"actions must be ints of shape {shape}, got shape {array.shape} and dtype {array.dtype}"
-            )
+            raise ValueError(f"actions must be ints of shape {shape}, got shape {array.shape} and dtype {array.dtype}")
         array = array.astype(np.int64, copy=False)
         limit = self._p.rows if self._sizes is None else self._sizes
         if self._sizes is None:

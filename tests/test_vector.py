@@ -78,8 +78,7 @@ def test_batched_equals_scalar_same_step(id_kind: tuple[str, str]) -> None:
     spec_id, kind = id_kind
     kwargs, rtol = short(spec_id), tolerance(spec_id)
     mode = AutoresetMode.SAME_STEP
-    vector_kwargs = {"autoreset_mode": mode}
-    envs = gym.make_vec(spec_id, num_envs=NUM_ENVS, table=kind, vector_kwargs=vector_kwargs, **kwargs)
+    envs = gym.make_vec(spec_id, num_envs=NUM_ENVS, table=kind, autoreset_mode=mode, **kwargs)
     assert envs.metadata["autoreset_mode"] is mode
     singles = [gym.make(spec_id, table=kind, **kwargs) for _ in range(NUM_ENVS)]
     envs.action_space.seed(1)
@@ -151,8 +150,8 @@ def test_autoreset_mode_is_validated() -> None:
 
 
 def disabled(**kwargs: Any) -> gym.vector.VectorEnv[Any, Any, Any]:
-    vector_kwargs = {"autoreset_mode": AutoresetMode.DISABLED}
-    return gym.make_vec("NMTHPO-zhen-v0", num_envs=3, table="surrogate", vector_kwargs=vector_kwargs, **kwargs)
+    mode = AutoresetMode.DISABLED
+    return gym.make_vec("NMTHPO-zhen-v0", num_envs=3, table="surrogate", autoreset_mode=mode, **kwargs)
 
 
 def test_reset_mask_restarts_only_those() -> None:

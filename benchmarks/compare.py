@@ -1,0 +1,203 @@
+"""Compares agents on one id: runs, scores, a table and a picture."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.benchmarks import runs as _runs
+from hpo_envs.benchmarks import scores
+from hpo_envs.benchmarks.runs import Run
+from hpo_envs.tables import store
+from hpo_envs.tables.table import Table
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+"""Okabe and Ito's palette, safe for colour-blind readers."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a run is measured against; never shown to an agent.
+
+    Attributes:
+        best: (m,) best reward of each objective in the table.
+        front: (J, m) rewards of the Pareto front.
+    """
+
+    best: npt.NDArray[np.float64]
+    front: npt.NDArray[np.float64]
+
+
+def reference_of(table: Table, objectives: Sequence[str]) -> Reference:
+    """The optimum of a table, from its rows at their last level, repeats averaged.
+
+    Args:
+        table: A finite table.
+        objectives: Names of the rewarded metrics.
+    """
+    columns = [table.final(name) * table.metrics[table.metric(name)].sign for name in objectives]
+    rewards = np.stack(columns, axis=1)
+    rewards = rewards[~np.isnan(rewards).any(axis=1)]
+    return Reference(rewards.max(axis=0), rewards[scores.pareto_front(rewards)])
+
+
+@functools.cache
+def _reference(name: str, kind: str, sha256: str, objectives: tuple[str, ...]) -> Reference:
+    table = store.load(name, kind)  # type: ignore[arg-type]
+    if table.provenance.sha256 != sha256:
+        raise ValueError(
+            f"runs must be scored against the table they were made on: {name} ({kind}) has sha256 "
+            f"{table.provenance.sha256}, the runs say {sha256}"
+        )
+    return reference_of(table, objectives)
+
+
+def reference(run: Run) -> Reference:
+    """The optimum that a saved run is scored against.
+
+    Raises:
+        ValueError: The table has changed since the run was made.
+    """
+    h = run.header
+    return _reference(h["table"], h["kind"], h["sha256"], tuple(h["objectives"]))
+
+
+def score(run: Run, tolerance: float = 0.5) -> dict[str, float]:
+    """Scores of one run: `best`, `fb`, `ftb`, `ftc` for one objective; `fbp`, `fto`, `fta` for several."""
+    ref = reference(run)
+    if run.rewards.ndim == 2:
+        return {
+            "fbp": scores.fbp(run.rewards, ref.front, len(run)),
+            "fto": scores.fto(run.rewards, ref.front),
+            "fta": scores.fta(run.rewards, ref.front),
+        }
+    best = float(ref.best[0])
+    return {
+        "best": float(run.rewards.max()),
+        "fb": scores.fb(run.rewards, best, len(run)),
+        "ftb": scores.ftb(run.rewards, best),
+        "ftc": scores.ftc(run.rewards, best, tolerance),
+    }
+
+
+def summarise(by_agent: Mapping[str, Sequence[Run]], tolerance: float = 0.5) -> list[dict[str, Any]]:
+    """One record per agent and score: n, mean, standard deviation, bootstrap interval, share of runs that got there.
+
+    A target that some runs never met has no mean; its share tells how many did.
+
+    Raises:
+        ValueError: Runs on measured and on embedded tables, or on different tables, are mixed.
+    """
+    tables = {(r.header["env"], r.header["kind"]) for rs in by_agent.values() for r in rs}
+    if len(tables) != 1:
+        raise ValueError(f"runs must share id and kind of table, got {sorted(tables)}")
+    records = []
+    for agent, rs in by_agent.items():
+        table = [score(r, tolerance) for r in rs]
+        for name in table[0]:
+            values = np.array([row[name] for row in table])
+            met = np.isfinite(values)
+            record = {"agent": agent, "score": name, "n": len(values), "reached": float(met.mean())}
+            if met.all():
+                low, high = scores.bootstrap_interval(values)
+                record |= {"mean": float(values.mean()), "std": float(values.std()), "low": low, "high": high}
+            records.append(record)
+    return records
+
+
+def format_table(records: Sequence[Mapping[str, Any]]) -> str:
+    """The summary as aligned text: mean ± standard deviation [95 % interval of the mean]."""
+    names = list(dict.fromkeys(r["score"] for r in records))
+    agents = list(dict.fromkeys(r["agent"] for r in records))
+    cells = {(r["agent"], r["score"]): _cell(r) for r in records}
+    rows = [["agent", *names], *([a, *(cells[a, s] for s in names)] for a in agents)]
+    widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
+    lines = ["  ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return "\n".join([lines[0], "  ".join("-" * w for w in widths), *lines[1:]])
+
+
+def _cell(record: Mapping[str, Any]) -> str:
+    if "mean" not in record:
+        return f"met by {record['reached']:.0%}"
+    return f"{record['mean']:.2f} ± {record['std']:.2f} [{record['low']:.2f}, {record['high']:.2f}]"
+
+
+def compare(
+    env_id: str,
+    agents: Sequence[str],
+    seeds: Sequence[int],
+    *,
+    budget: float | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+    out: Path | None = None,
+    progress: bool = False,
+) -> dict[str, list[Run]]:
+    """Runs every agent on every seed; with `out`, saves the runs below it.
+
+    Returns:
+        Runs by agent, in the order given.
+    """
+    from tqdm import tqdm
+
+    result: dict[str, list[Run]] = {}
+    with tqdm(total=None, unit=" evaluations", disable=not progress) as bar:
+        for agent in agents:
+            bar.set_description(agent)
+            result[agent] = _runs.run(agent, env_id, seeds, budget=budget, env_kwargs=env_kwargs, progress=bar.update)
+            if out is not None:
+                _runs.save(result[agent], out / env_id / f"{agent}.npz")
+    return result
+
+
+def plot_best(by_agent: Mapping[str, Sequence[Run]], path: Path, label: str) -> list[Path]:
+    """Plots the best reward so far against evaluations: mean over runs and its 95 % interval.
+
+    Args:
+        by_agent: Runs with one objective.
+        path: Where to save, without suffix; a `.png` and an `.svg` are written.
+        label: Name of the vertical axis.
+
+    Raises:
+        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
+    """
+    plt = pyplot()
+    figure, axes = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
+    for (agent, rs), colour in zip(by_agent.items(), COLOURS * 4, strict=False):
+        length = min(len(r) for r in rs)
+        best = np.maximum.accumulate(np.stack([r.rewards[:length] for r in rs]), axis=1)
+        steps = np.arange(1, length + 1)
+        mean, error = best.mean(axis=0), 1.96 * best.std(axis=0) / np.sqrt(len(rs))
+        axes.plot(steps, mean, color=colour, label=agent)
+        axes.fill_between(steps, mean - error, mean + error, color=colour, alpha=0.2, linewidth=0)
+    first = next(iter(by_agent.values()))[0].header
+    axes.set(xlabel="evaluations", ylabel=label, title=f"{first['env']} ({first['kind']} table)")
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    written = [path.with_suffix(".png"), path.with_suffix(".svg")]
+    for file in written:
+        figure.savefig(file, dpi=150)
+    plt.close(figure)
+    return written
+
+
+def pyplot() -> Any:
+    """matplotlib.pyplot on a backend that needs no screen.
+
+    Raises:
+        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
+    """
+    try:
+        import matplotlib
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError('plots need matplotlib: pip install "hpo_envs[plots]"') from None
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    return plt

@@ -1,0 +1,308 @@
+"""The run loop: k agents on one batched environment of k episodes, and what it records."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import platform
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode
+from threadpoolctl import threadpool_limits
+
+import hpo_envs
+from hpo_envs import agents
+from hpo_envs.agents import Agent, Problem
+from hpo_envs.registry import SPECS
+from hpo_envs.tables.table import nearest
+
+Target = Callable[[Any, float], bool]
+"""`target(action, reward) -> bool`: whether a run has reached what it was meant to find. Agents never see it."""
+
+_STRIPPED = ("held_out",)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One agent's episode.
+
+    Attributes:
+        seed: Seed of agent and environment.
+        actions: One entry per evaluation: (k,) ints, or (k, ...) arrays.
+        rewards: (k,) or (k, objectives) float64, higher is better.
+        costs: (k,) float64 in `header["cost_unit"]`.
+        recommended: The action that the agent recommends at the end.
+        header: What was run: env id and arguments, table name, kind and sha256, agent and hyperparameters, versions.
+    """
+
+    seed: int
+    actions: npt.NDArray[Any]
+    rewards: npt.NDArray[np.float64]
+    costs: npt.NDArray[np.float64]
+    recommended: Any
+    header: dict[str, Any]
+
+    def __len__(self) -> int:
+        return len(self.costs)
+
+
+def problem_of(env: Any) -> Problem:
+    """What agents may know of an environment, scalar or batched, before its first evaluation."""
+    e = env.unwrapped
+    if hasattr(e, "problem"):
+        problem: Problem = e.problem()
+        return problem
+    space = getattr(e, "single_action_space", None) or e.action_space
+    rows = isinstance(space, gym.spaces.Discrete) and len(e.table.feature_names) > 0
+    reward_space = getattr(e, "reward_space", None)
+    bounds = None
+    if reward_space is not None:
+        bounds = np.stack([reward_space.low, reward_space.high], axis=1)
+    elif hasattr(e, "reward_bounds"):
+        bounds = np.asarray(e.reward_bounds, dtype=np.float64)
+    return Problem(
+        action_space=space,
+        features=e.table.features if rows else None,
+        feature_names=e.table.feature_names if rows else (),
+        objectives=int(getattr(e, "reward_dim", 1)),
+        budget=float(e.budget),
+        unit=e.cost_unit,
+        reward_bounds=bounds,
+    )
+
+
+def run(
+    agent: str | Callable[..., Agent],
+    env_id: str,
+    seeds: Sequence[int],
+    *,
+    budget: float | None = None,
+    target: Target | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+    progress: Callable[[int], object] | None = None,
+    **hyperparameters: Any,
+) -> list[Run]:
+    """Runs an agent once per seed and returns what happened.
+
+    Seed 7 alone gives the same run as seed 7 among others.
+
+    Args:
+        agent: Registered name, or a factory `(problem, seed, **hyperparameters) -> Agent`.
+        env_id: Registered id.
+        seeds: Distinct seeds, each used for the agent and for its environment.
+        budget: Replaces the id's default budget, in its cost unit.
+        target: Stops a run once it returns True for an evaluation.
+        env_kwargs: Arguments of the environment (`table=`, `objective=`, ...).
+        progress: Called with the number of evaluations done since the last call.
+        **hyperparameters: Arguments of the agent.
+
+    Returns:
+        One run per seed, in the order of `seeds`.
+
+    Raises:
+        ValueError: Unknown id or agent, or seeds that are not distinct ints >= 0.
+    """
+    if env_id not in SPECS:
+        raise ValueError(f"env_id must be a registered id (hpo-envs list), got {env_id!r}{nearest(env_id, [*SPECS])}")
+    seeds = _check_seeds(seeds)
+    kwargs = dict(env_kwargs or {})
+    if budget is not None:
+        kwargs["budget"] = budget
+    envs = gym.make_vec(env_id, num_envs=len(seeds), autoreset_mode=AutoresetMode.NEXT_STEP, **kwargs)
+    make = (lambda *a, **k: agents.make(agent, *a, **k)) if isinstance(agent, str) else agent
+    # Small kernels are ten times slower with two BLAS threads than with one.
+    with threadpool_limits(limits=1, user_api="blas"):
+        problem = problem_of(envs)
+        crew = [make(problem, seed, **hyperparameters) for seed in seeds]
+        logs, info = _loop(envs, crew, seeds, target, progress)
+        tables = info["table"], info["kind"], info["sha256"]
+        runs = []
+        for i, (seed, log) in enumerate(zip(seeds, logs, strict=True)):
+            header = _header(envs, env_id, kwargs, agent, hyperparameters)
+            header |= {"table": tables[0][i], "kind": tables[1][i], "sha256": tables[2][i], "seed": seed}
+            runs.append(log.run(seed, crew[i].recommend(), header))
+    envs.close()
+    return runs
+
+
+@dataclass
+class _Log:
+    actions: list[Any] = dataclasses.field(default_factory=list)
+    rewards: list[Any] = dataclasses.field(default_factory=list)
+    costs: list[float] = dataclasses.field(default_factory=list)
+
+    def run(self, seed: int, recommended: Any, header: dict[str, Any]) -> Run:
+        return Run(
+            seed,
+            np.array(self.actions),
+            np.array(self.rewards, dtype=np.float64),
+            np.array(self.costs, dtype=np.float64),
+            recommended,
+            header,
+        )
+
+    def add(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        scores = info.get("scores")
+        if scores is None:
+            self.actions.append(action)
+            self.rewards.append(reward)
+            self.costs.append(info["cost"])
+            return
+        # A batch of pulls is one entry per pull; the cost is shared equally.
+        scores = np.atleast_1d(scores)
+        self.actions.extend(np.atleast_1d(action).tolist())
+        self.rewards.extend(scores.tolist())
+        self.costs.extend([info["cost"] / len(scores)] * len(scores))
+
+
+def _loop(
+    envs: Any, crew: list[Agent], seeds: list[int], target: Target | None, progress: Callable[[int], object] | None
+) -> tuple[list[_Log], dict[str, Any]]:
+    """Steps all episodes side by side until every one has ended, its agent is done or its target is met."""
+    _, start = envs.reset(seed=seeds)
+    logs = [_Log() for _ in crew]
+    running = list(range(len(crew)))
+    # Episodes that ended keep being stepped with this harmless action; what they return is dropped.
+    envs.single_action_space.seed(0)
+    idle = envs.single_action_space.sample()
+    batch = np.stack([np.asarray(idle)] * len(crew))
+    while running:
+        asked = {}
+        for i in running:
+            asked[i] = crew[i].ask()
+            batch[i] = asked[i]
+        _, rewards, terminated, _, infos = envs.step(batch)
+        values = rewards.tolist() if rewards.ndim == 1 else list(rewards)
+        columns = _columns(infos)
+        going = []
+        for i in running:
+            info = {key: _at(value, i) for key, value in columns}
+            action = info.pop("action", asked[i])
+            crew[i].tell(action, values[i], info)
+            stop = False
+            if info.get("finished", True):
+                logs[i].add(action, values[i], info)
+                stop = target is not None and target(action, values[i])
+            if not (terminated[i] or crew[i].done or stop):
+                going.append(i)
+        if progress is not None:
+            progress(len(running))
+        running = going
+    return logs, start
+
+
+def _columns(infos: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The batched info without masks and held-out metrics, arrays as lists for fast element access."""
+    return [(k, _listed(v)) for k, v in infos.items() if not k.startswith("_") and k not in _STRIPPED]
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _listed(v) for k, v in value.items() if not k.startswith("_")}
+    return value.tolist() if value.ndim == 1 else value
+
+
+def _at(value: Any, i: int) -> Any:
+    return {k: _at(v, i) for k, v in value.items()} if isinstance(value, dict) else value[i]
+
+
+def _check_seeds(seeds: Iterable[int]) -> list[int]:
+    listed = list(seeds)
+    for s in listed:
+        if isinstance(s, bool) or not isinstance(s, (int, np.integer)) or s < 0:
+            raise ValueError(f"seeds must be ints >= 0, got {s!r}")
+    if not listed or len(set(listed)) != len(listed):
+        raise ValueError(f"seeds must be distinct and at least one, got {listed!r}")
+    return [int(s) for s in listed]
+
+
+def _header(
+    envs: Any, env_id: str, env_kwargs: Mapping[str, Any], agent: Any, hyperparameters: Mapping[str, Any]
+) -> dict[str, Any]:
+    return {
+        "env": env_id,
+        "env_kwargs": {k: v for k, v in env_kwargs.items() if k != "table"},
+        "budget": float(envs.unwrapped.budget),
+        "cost_unit": envs.unwrapped.cost_unit,
+        "objectives": list(envs.unwrapped.objectives),
+        "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", repr(agent)),
+        "hyperparameters": dict(hyperparameters),
+        "versions": {
+            "hpo_envs": hpo_envs.__version__,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "gymnasium": version("gymnasium"),
+        },
+    }
+
+
+def save(runs: Sequence[Run], path: Path) -> None:
+    """Writes runs of one agent on one id to a `.npz` file, atomically.
+
+    Raises:
+        ValueError: The runs do not share their header but for the seed.
+    """
+    import os
+    import tempfile
+
+    shared = {k: v for k, v in runs[0].header.items() if k not in ("seed", "table", "sha256")}
+    for r in runs:
+        if {k: v for k, v in r.header.items() if k not in ("seed", "table", "sha256")} != shared:
+            raise ValueError(f"runs must share their header, got another one for seed {r.seed}")
+    arrays = {
+        "headers": np.array(json.dumps([r.header for r in runs], default=_jsonable)),
+        "seeds": np.array([r.seed for r in runs]),
+        "lengths": np.array([len(r) for r in runs]),
+        "actions": np.concatenate([r.actions for r in runs]),
+        "rewards": np.concatenate([r.rewards for r in runs]),
+        "costs": np.concatenate([r.costs for r in runs]),
+        "recommended": np.array([r.recommended for r in runs]),
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            np.savez_compressed(stream, **arrays)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def load(path: Path) -> list[Run]:
+    """Reads runs that `save` wrote.
+
+    Raises:
+        ValueError: The file is not such a file.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            headers = json.loads(str(data["headers"]))
+            ends = np.cumsum(data["lengths"])
+            parts = [np.split(data[name], ends[:-1]) for name in ("actions", "rewards", "costs")]
+            seeds, recommended = data["seeds"].tolist(), data["recommended"]
+    except (OSError, KeyError, ValueError, EOFError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise ValueError(f"{path} must be a file of saved runs, got {type(error).__name__}: {error}") from None
+    return [
+        Run(seed, *part, recommended[i], headers[i])  # type: ignore[misc]
+        for i, (seed, *part) in enumerate(zip(seeds, *parts, strict=True))
+    ]
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, (np.integer, np.floating)):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return repr(value)
