@@ -427,7 +427,8 @@ class LookupVectorEnv(HPOVectorEnv):
         self._wide = np.ascontiguousarray(np.concatenate([p.metrics, configs], axis=1))
         self._all_ok = bool((p.status == "ok").all())
         self._ok = np.full(n, "ok", dtype=object)
-        self._names = tuple(np.array(v, dtype=object) for v in zip(*(provenance_info(t).values() for t in p.tables)))
+        said = [provenance_info(t) for t in p.tables]
+        self._names = {key: np.array([s[key] for s in said], dtype=object) for key in said[0]}
         self._task = np.zeros(n, np.int64)
         self._best = np.tile(p.low, (n, 1)) if self._vector else np.full(n, p.low[0])
         self._left, self._count = np.full(n, self.budget), np.zeros(n, np.int64)
@@ -461,7 +462,7 @@ class LookupVectorEnv(HPOVectorEnv):
         self._last[index] = len(p.costs)
         self._pulls[index] = 0
         task = self._task[index]
-        return {key: values[task] for key, values in zip(("table", "kind", "sha256"), self._names, strict=True)}
+        return {key: values[task] for key, values in self._names.items()}
 
     def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
         p = self._p

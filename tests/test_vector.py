@@ -145,7 +145,7 @@ def test_num_envs_is_validated(num_envs: Any) -> None:
 def test_autoreset_mode_is_validated() -> None:
     from hpo_envs.nmthpo import NMTHPOVectorEnv
 
-    with pytest.raises(ValueError, match="autoreset_mode must be one of .*'never'"):
+    with pytest.raises(ValueError, match=r"autoreset_mode must be one of .*'never'"):
         NMTHPOVectorEnv(2, "zhen", table="surrogate", autoreset_mode="never")
 
 
