@@ -256,7 +256,7 @@ def save(runs: Sequence[Run], path: Path) -> None:
     for r in runs:
         if {k: v for k, v in r.header.items() if k not in ("seed", "table", "sha256")} != shared:
             raise ValueError(f"runs must share their header, got another one for seed {r.seed}")
-    arrays = {
+    arrays: dict[str, Any] = {
         "headers": np.array(json.dumps([r.header for r in runs], default=_jsonable)),
         "seeds": np.array([r.seed for r in runs]),
         "lengths": np.array([len(r) for r in runs]),
@@ -295,8 +295,8 @@ def load(path: Path) -> list[Run]:
             raise
         raise ValueError(f"{path} must be a file of saved runs, got {type(error).__name__}: {error}") from None
     return [
-        Run(seed, *part, recommended[i], headers[i])  # type: ignore[misc]
-        for i, (seed, *part) in enumerate(zip(seeds, *parts, strict=True))
+        Run(seed, actions, rewards, costs, recommended[i], headers[i])
+        for i, (seed, actions, rewards, costs) in enumerate(zip(seeds, *parts, strict=True))
     ]
 
 

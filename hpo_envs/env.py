@@ -8,7 +8,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -59,7 +59,6 @@ class HPOEnv(gym.Env[Any, Any], abc.ABC):
         budget: What an episode may spend.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
     table: Table
     cost_unit: str
     objectives: tuple[str, ...]

@@ -434,7 +434,7 @@ class LookupVectorEnv(HPOVectorEnv):
         self._left, self._count = np.full(n, self.budget), np.zeros(n, np.int64)
         self._last = np.full(n, len(p.costs), np.int64)
         self._keys = np.zeros(n, np.uint64)
-        self._pulls = np.zeros((n, p.rows), np.int16 if p.max_repeats > 1 else np.bool_)
+        self._pulls: npt.NDArray[Any] = np.zeros((n, p.rows), np.int16 if p.max_repeats > 1 else np.bool_)
         self._row_starts = self._index * p.rows
         self._observations = np.empty((n, *p.observation_space.shape), np.float32)
 

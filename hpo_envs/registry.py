@@ -61,4 +61,6 @@ def register_all() -> None:
                 entry_point=s.entry_point,
                 vector_entry_point=s.vector_entry_point,
                 kwargs=dict(s.kwargs),
+                # Gymnasium's passive checker knows scalar rewards only.
+                disable_env_checker=isinstance(s.kwargs.get("objective"), tuple),
             )

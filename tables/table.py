@@ -306,9 +306,9 @@ def _check_laws(t: Table) -> None:
     law(not np.isinf(t.values).any(), "values must be finite or NaN")
     law(not np.isinf(t.cost).any(), "cost must be finite or NaN")
     law(not (t.cost < 0).any(), "cost must be >= 0")
-    hole = np.isnan(t.values)
+    hole: npt.NDArray[np.bool_] = np.isnan(t.values)
     law(not (hole[:, :, :-1] & ~hole[:, :, 1:]).any(), "NaN must be trailing along levels, never inside")
-    empty = hole.all(axis=(2, 3))
+    empty = np.asarray(hole.all(axis=(2, 3)))
     law(not (empty[:, :-1] & ~empty[:, 1:]).any(), "NaN must be trailing along repeats, never inside")
     law(not (np.isnan(t.cost) & ~hole.all(axis=3)).any(), "cost must be known where a value is")
     with np.errstate(invalid="ignore"):
