@@ -1,0 +1,1 @@
+"""How embedded tables compare with the measured ones they stand in for."""

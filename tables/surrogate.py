@@ -1,0 +1,306 @@
+"""Tools for embedded tables: out-of-fold predictions, residual noise, and the error of both.
+
+An embedded value of a measured cell is `prediction + noise`, where
+
+1. the prediction comes from a model that saw no measurement of that cell, nor of any cell in its group
+   (`out_of_fold`): models, their hyperparameters and the weights among them are chosen inside each training set
+   (`stacked`), so the error of the shipped predictions is an honest held-out error;
+2. the noise has the distribution of the residuals of cells with similar predictions, and the correlation of the
+   residuals across metrics (`residual_noise`), so that the landscape is as rugged as the measured one.
+
+Draws are hashes of (seed, key), never a generator's stream: refitting one table, or adding a row, changes no other
+draw. scikit-learn and scipy are imported where they are used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A regression after training.
+
+    Attributes:
+        predict: Maps (n, d) inputs to (n,) predictions.
+        held_out: (training rows,) prediction of each training row by a model that did not see it; what `stacked`
+            weighs models by.
+    """
+
+    predict: Callable[[Floats], Floats]
+    held_out: Floats
+
+
+Fit = Callable[[Floats, Floats], Fitted]
+"""Trains on (n, d) inputs and (n,) targets; deterministic."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The scale on which a metric is modelled; `back(to(v)) == v` up to rounding."""
+
+    name: str
+    to: Callable[[Floats], Floats]
+    back: Callable[[Floats], Floats]
+
+
+LINEAR = Scale("linear", lambda v: v, lambda v: v)
+LOG = Scale("log", np.log, np.exp)
+
+
+def logit(high: float) -> Scale:
+    """The log-odds scale of a metric with values in the open interval (0, high)."""
+    return Scale("logit", lambda v: np.log(v / (high - v)), lambda z: high / (1.0 + np.exp(-z)))
+
+
+# ---------------------------------------------------------------------------------------------- seeded draws
+
+
+def uniforms(seed: str, keys: Sequence[str]) -> Floats:
+    """(len(keys),) draws in the open interval (0, 1); each is a hash of the seed and its own key."""
+    bits = [hashlib.blake2b(f"{seed}|{key}".encode(), digest_size=8).digest() for key in keys]
+    return ((np.array([int.from_bytes(b, "little") >> 11 for b in bits], dtype=np.float64)) + 0.5) * 2.0**-53
+
+
+def normals(seed: str, keys: Sequence[str]) -> Floats:
+    """(len(keys),) standard normal draws; see `uniforms`."""
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(uniforms(seed, keys)))
+
+
+def folds(groups: Sequence[str], k: int, seed: str = "folds") -> Ints:
+    """Assigns rows to k folds of nearly equal numbers of groups; rows of one group share a fold.
+
+    Args:
+        groups: Group of each row. Rows that repeat one measurement must share a group, or the repeated value leaks.
+        k: Number of folds.
+        seed: Any text.
+
+    Returns:
+        (rows,) fold of each row, in 0..k-1.
+
+    Raises:
+        ValueError: There are fewer groups than folds.
+    """
+    names, index = np.unique(np.asarray(groups), return_inverse=True)
+    if not 2 <= k <= len(names):
+        raise ValueError(f"k must be between 2 and the number of groups, {len(names)}, got {k}")
+    rank = np.empty(len(names), dtype=np.intp)
+    rank[np.argsort(uniforms(seed, list(names)), kind="stable")] = np.arange(len(names))
+    return rank[index] % k
+
+
+# ---------------------------------------------------------------------------------------------- regressions
+
+
+def gaussian_process(x: Floats, y: Floats, hyper_rows: int = 300) -> Fitted:
+    """A Gaussian process with a Matern-5/2 kernel, one length scale per input, and noise.
+
+    Hyperparameters maximise the marginal likelihood of at most `hyper_rows` rows (evenly spaced in hash order), then
+    all rows are conditioned on. `held_out` are the closed-form leave-one-out means (Rasmussen and Williams 2006,
+    eq. 5.12).
+    """
+    from scipy.linalg import cho_solve
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+
+    mean, std = y.mean(), y.std() or 1.0
+    z = (y - mean) / std
+    kernel = ConstantKernel(1.0, (1e-2, 1e3)) * Matern(np.ones(x.shape[1]), (0.05, 100.0), nu=2.5)
+    kernel = kernel + WhiteKernel(0.1, (1e-4, 2.0))
+    rows = np.argsort(uniforms("gaussian process", [str(i) for i in range(len(y))]), kind="stable")[:hyper_rows]
+    with _quiet():
+        tuned = GaussianProcessRegressor(kernel).fit(x[rows], z[rows])
+        model = GaussianProcessRegressor(tuned.kernel_, optimizer=None).fit(x, z)
+    inverse = cho_solve((model.L_, True), np.eye(len(y)))
+    loo = z - model.alpha_ / np.diag(inverse)
+    return Fitted(lambda new: model.predict(new) * std + mean, loo * std + mean)
+
+
+def extra_trees(x: Floats, y: Floats, trees: int = 300) -> Fitted:
+    """Extremely randomised trees on bootstrap samples; `held_out` are the out-of-bag means."""
+    from sklearn.ensemble import ExtraTreesRegressor
+
+    with _quiet():
+        model = ExtraTreesRegressor(trees, bootstrap=True, oob_score=True, random_state=0).fit(x, y)
+    return Fitted(model.predict, np.asarray(model.oob_prediction_))
+
+
+def boosted_trees(x: Floats, y: Floats, inner_folds: int = 5) -> Fitted:
+    """Gradient-boosted trees; `held_out` come from an inner cross-validation."""
+    from sklearn.ensemble import GradientBoostingRegressor
+
+    def train(rows: npt.NDArray[np.bool_]) -> GradientBoostingRegressor:
+        model = GradientBoostingRegressor(
+            n_estimators=300, max_depth=4, learning_rate=0.05, subsample=0.7, random_state=0
+        )
+        return model.fit(x[rows], y[rows])
+
+    inner = folds([str(i) for i in range(len(y))], inner_folds, "boosted trees")
+    held_out = np.empty(len(y))
+    for f in range(inner_folds):
+        held_out[inner == f] = train(inner != f).predict(x[inner == f])
+    return Fitted(train(np.ones(len(y), bool)).predict, held_out)
+
+
+def least_squares(x: Floats, y: Floats) -> Fitted:
+    """Ordinary least squares without an intercept; `held_out` are the closed-form leave-one-out values."""
+    scale = np.maximum(np.abs(x).max(axis=0), 1e-300)
+    u, s, vt = np.linalg.svd(x / scale, full_matrices=False)
+    keep = s > s[0] * 1e-10
+    weights = vt[keep].T @ ((u[:, keep].T @ y) / s[keep]) / scale
+    leverage = (u[:, keep] ** 2).sum(axis=1)
+    fitted = x @ weights
+    held_out = y - (y - fitted) / np.maximum(1.0 - leverage, 1e-9)
+    return Fitted(lambda new: new @ weights, held_out)
+
+
+def stacked(*fits: Fit) -> Fit:
+    """A convex combination of regressions, with the weights that fit their `held_out` predictions best.
+
+    The weights (Breiman 1996, "Stacked regressions": non-negative least squares, here normalised to sum 1) are
+    learnt from the training rows alone, so an outer held-out error stays honest.
+    """
+
+    def fit(x: Floats, y: Floats) -> Fitted:
+        from scipy.optimize import nnls
+
+        members = [f(x, y) for f in fits]
+        held_out = np.column_stack([m.held_out for m in members])
+        weights = nnls(held_out - y.mean(), y - y.mean())[0]
+        weights = weights / weights.sum() if weights.sum() > 0 else np.full(len(members), 1.0 / len(members))
+        return Fitted(
+            lambda new: sum(w * m.predict(new) for w, m in zip(weights, members, strict=True) if w > 0),
+            held_out @ weights,
+        )
+
+    return fit
+
+
+def out_of_fold(fit: Fit, x: Floats, y: Floats, fold: Ints, unmeasured: Floats | None = None) -> tuple[Floats, Floats]:
+    """Predicts every row by a model trained on the other folds, and new rows by one trained on all.
+
+    Training rows with identical inputs are averaged first, so that a repeated measurement counts once.
+
+    Args:
+        fit: The regression.
+        x: (n, d) inputs.
+        y: (n,) targets, on the scale to be modelled; NaN = not recorded (predicted, never trained on).
+        fold: (n,) from `folds`.
+        unmeasured: (m, d) inputs of cells without a measurement.
+
+    Returns:
+        (n,) out-of-fold predictions and (m,) predictions of the unmeasured cells.
+    """
+    known = ~np.isnan(y)
+
+    def train(rows: npt.NDArray[np.bool_]) -> Fitted:
+        inputs, where = np.unique(x[rows], axis=0, return_inverse=True)
+        return fit(inputs, np.bincount(where, y[rows]) / np.bincount(where))
+
+    predicted = np.empty(len(y))
+    for f in np.unique(fold):
+        predicted[fold == f] = train(known & (fold != f)).predict(x[fold == f])
+    new = train(known).predict(unmeasured) if unmeasured is not None and len(unmeasured) else np.empty(0)
+    return predicted, np.asarray(new)
+
+
+# ---------------------------------------------------------------------------------------------- noise and error
+
+
+def residual_correlation(residuals: Floats) -> Floats:
+    """(metrics, metrics) correlation of the normal scores of the residuals, over rows without NaN.
+
+    Normal scores (ranks mapped to normal quantiles) keep one diverged run from deciding the correlation.
+    """
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
+    rows = residuals[~np.isnan(residuals).any(axis=1)]
+    scores = ndtri((rankdata(rows, axis=0) - 0.5) / len(rows))
+    return np.asarray(np.corrcoef(scores, rowvar=False)).reshape(residuals.shape[1], residuals.shape[1])
+
+
+def residual_noise(
+    predicted: Floats,
+    residuals: Floats,
+    keys: Sequence[Sequence[str]],
+    groups: Sequence[str],
+    seed: str,
+    neighbours: int = 40,
+) -> Floats:
+    """Draws noise with the size, shape and cross-metric correlation of the residuals.
+
+    Each cell and metric gets a quantile of the residuals of the `neighbours` cells of other groups with the nearest
+    predictions: where the model errs much (often: near configurations that fail) noise is large, near the optimum it
+    is small. The levels of the quantiles are a Gaussian copula with `residual_correlation`.
+
+    Args:
+        predicted: (n, metrics) out-of-fold predictions, on the modelled scale.
+        residuals: (n, metrics) measured minus predicted; NaN = not recorded.
+        keys: For each metric, the (n,) keys of the draws; cells with equal keys in a metric share the draw. Metrics
+            whose keys are shared by more cells must come first for the sharing to be exact.
+        groups: (n,) as for `folds`.
+        seed: Any text.
+        neighbours: Size of the neighbourhood.
+
+    Returns:
+        (n, metrics) noise on the modelled scale.
+    """
+    from scipy.special import ndtr
+
+    n, m = predicted.shape
+    root = np.linalg.cholesky(residual_correlation(residuals) + 1e-9 * np.eye(m))
+    draws = np.column_stack([normals(f"{seed}|{j}", keys[j]) for j in range(m)])
+    level = ndtr(draws @ root.T)
+    group = np.unique(np.asarray(groups), return_inverse=True)[1]
+    noise = np.empty((n, m))
+    for j in range(m):
+        for i in range(n):
+            others = np.flatnonzero((group != group[i]) & ~np.isnan(residuals[:, j]))
+            near = others[np.argsort(np.abs(predicted[others, j] - predicted[i, j]), kind="stable")[:neighbours]]
+            noise[i, j] = np.quantile(residuals[near, j], level[i, j], method="hazen")
+    return noise
+
+
+@dataclass(frozen=True)
+class Error:
+    """How far values are from the measured ones, on the metric's native scale."""
+
+    r2: float
+    tau: float
+    rmse: float
+
+
+def error(measured: Floats, values: Floats) -> Error:
+    """R2 (1 - squared error / variance), Kendall's tau-b and root mean squared error, over recorded cells.
+
+    Args:
+        measured: (n,) NaN = not recorded.
+        values: (n,) to be compared.
+    """
+    from scipy.stats import kendalltau
+
+    known = ~np.isnan(measured)
+    y, v = measured[known], values[known]
+    square = float(((y - v) ** 2).mean())
+    return Error(1.0 - square / float(y.var()), float(kendalltau(y, v)[0]), square**0.5)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Hides the optimiser's warnings about bounds: a length scale at its bound is an answer (no effect)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
