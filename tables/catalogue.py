@@ -63,6 +63,16 @@ DATASETS: dict[str, Dataset] = {
             "Neural Machine Translation Systems. Transactions of the ACL 8:393-408, 2020.",
             "hpo_envs.tables.builders.nmthpo",
         ),
+        Dataset(
+            "cushlepor",
+            "6,877 translated segments of TED talks with human MQM scores, English to German",
+            "Markus Freitag, George Foster, David Grangier, Viresh Ratnakar, Qijun Tan and Wolfgang Macherey. Experts, "
+            "Errors, and Context: A Large-Scale Study of Human Evaluation for Machine Translation. Transactions of the "
+            "ACL 9:1460-1474, 2021. Tuning task: Lifeng Han, Irina Sorokina, Gleb Erofeev and Serge Gladkoff. "
+            "cushLEPOR: customising hLEPOR metric using Optuna for higher agreement with human judgments or "
+            "pre-trained language model LaBSE. WMT 2021.",
+            "hpo_envs.tables.builders.cushlepor",
+        ),
     )
 }
 

@@ -1,0 +1,190 @@
+"""Reads translations with human scores: the two files of a WMT MQM test set, or a user's TSV."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+_REFERENCE = re.compile(r"(?:ref|human)[-_. ]?([A-Z]?)(?:\.\d+)?", re.IGNORECASE)
+_SPAN = re.compile(r"</?v>")
+
+WORST_MQM = 25.0
+"""MQM points of a segment with five major errors or a non-translation: the cap of the scheme (Freitag et al. 2021)."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One translated segment.
+
+    Attributes:
+        system: Who translated.
+        document: Of what.
+        segment: Number in the test set.
+        hypothesis: The translation.
+        reference: The reference translation.
+        human: Human score in [0, 1], higher is better.
+    """
+
+    system: str
+    document: str
+    segment: int
+    hypothesis: str
+    reference: str
+    human: float
+
+
+def reference_letter(system: str) -> str | None:
+    """The letter of a reference translation (`ref` is A, `refB` B, `Human-P.0` P), None for any other system."""
+    match = _REFERENCE.fullmatch(system)
+    return (match[1] or "A").upper() if match else None
+
+
+def parse(
+    spans: bytes, scores: bytes, spans_file: str, scores_file: str, *, reference: str | None = None
+) -> list[Segment]:
+    """Joins text and scores of a test set.
+
+    Args:
+        spans: The file with one line per error span: system, doc, doc_id, seg_id, rater, source, target, ...
+        scores: The file with one line per segment: system, mqm_avg_score (None where not rated), seg_id.
+        spans_file: Its name, for messages.
+        scores_file: Its name, for messages.
+        reference: Letter of the reference to score against; None for the first in the alphabet.
+
+    Returns:
+        Segments by system (alphabetical), then segment number; unrated ones and the references are left out.
+
+    Raises:
+        ValueError: A file has not that form, no such reference, or text is missing for a rated segment.
+    """
+    text, documents = _texts(spans, spans_file)
+    rated = _scores(scores, scores_file)
+    letters = {letter: s for s, _ in text if (letter := reference_letter(s))}
+    if not letters or (reference is not None and reference.upper() not in letters):
+        raise ValueError(
+            f"reference must be one of {', '.join(sorted(letters)) or 'ref, ref.A, refB, ...'} in {spans_file}, "
+            f"got {reference or 'none'}"
+        )
+    chosen = letters[reference.upper() if reference else min(letters)]
+    # Names in the spans file may lack the submission number that the scores file has (DeepMind.381).
+    known = {s for s, _ in text}
+    found = []
+    for (system, number), points in sorted(rated.items()):
+        label = system if system in known else re.sub(r"\.\d+$", "", system)
+        if points is None or reference_letter(label):
+            continue
+        for who in (label, chosen):
+            if (who, number) not in text:
+                raise ValueError(f"{spans_file} must have the text of system {who}, segment {number}; got none")
+        human = 1.0 + points / WORST_MQM
+        if not 0.0 <= human <= 1.0:
+            raise ValueError(f"{scores_file}: scores must lie in [-25, 0], got {points} for {system}, segment {number}")
+        found.append(Segment(label, documents[number], number, text[label, number], text[chosen, number], human))
+    if not found:
+        raise ValueError(f"{scores_file} must rate at least one segment, got none")
+    return found
+
+
+def _texts(content: bytes, file: str) -> tuple[dict[tuple[str, int], str], dict[int, str]]:
+    """Text by (system, segment), and the document of each segment."""
+    lines = content.decode("utf-8-sig").split("\n")
+    header = lines[0].rstrip("\r").split("\t")
+    columns = ("system", "doc", "seg_id", "target")
+    if not set(columns) <= set(header):
+        raise ValueError(f"{file}, line 1: must name the columns {', '.join(columns)}, got {lines[0]!r}")
+    where = [header.index(c) for c in columns]
+    text: dict[tuple[str, int], str] = {}
+    documents: dict[int, str] = {}
+    for number, line in enumerate(lines[1:], start=2):
+        if not line:
+            continue
+        fields = line.rstrip("\r").split("\t")
+        if len(fields) <= max(where) or not fields[where[2]].isdigit():
+            raise ValueError(
+                f"{file}, line {number}: must have {len(header)} fields and a numeric seg_id, got {line!r}"
+            )
+        system, document, segment, target = (fields[i] for i in where)
+        key = (system, int(segment))
+        target = _SPAN.sub("", target)
+        if text.setdefault(key, target) != target:
+            raise ValueError(f"{file}, line {number}: must repeat the text of {system}, segment {segment}, got another")
+        if documents.setdefault(key[1], document) != document:
+            raise ValueError(f"{file}, line {number}: segment {segment} must be of {documents[key[1]]}, got {document}")
+    return text, documents
+
+
+def _scores(content: bytes, file: str) -> dict[tuple[str, int], float | None]:
+    """Averaged score by (system, segment); separators are tabs and spaces, mixed."""
+    lines = content.decode("utf-8-sig").splitlines()
+    columns = ["system", "mqm_avg_score", "seg_id"]
+    if not lines or sorted(lines[0].split()) != sorted(columns):
+        raise ValueError(f"{file}, line 1: must name the columns {', '.join(columns)}, got {lines[:1]}")
+    where = [lines[0].split().index(c) for c in columns]
+    found: dict[tuple[str, int], float | None] = {}
+    for number, line in enumerate(lines[1:], start=2):
+        fields = line.split()
+        if not fields:
+            continue
+        try:
+            system, points, segment = (fields[i] for i in where)
+            key, value = (system, int(segment)), None if points == "None" else float(points)
+        except (ValueError, IndexError):
+            raise ValueError(f"{file}, line {number}: must be a system, a score and a segment, got {line!r}") from None
+        if key in found:
+            raise ValueError(f"{file}, line {number}: must not rate {system}, segment {segment} twice")
+        found[key] = value
+    return found
+
+
+def parse_tsv(content: bytes, file: str, score_range: tuple[float, float] | None = None) -> tuple[list[Segment], str]:
+    """Reads a user's TSV; returns the segments and a sentence on how scores were scaled.
+
+    Raises:
+        ValueError: See `cushlepor.from_tsv`.
+    """
+    lines = content.decode("utf-8-sig").split("\n")
+    header = [c.strip().lower() for c in lines[0].split("\t")]
+    needed = ("hypothesis", "reference", "score")
+    if not set(needed) <= set(header):
+        raise ValueError(f"{file}, line 1: must name the columns {', '.join(needed)}, got {lines[0]!r}")
+    rows: list[tuple[dict[str, str], float]] = []
+    for number, line in enumerate(lines[1:], start=2):
+        if not line.strip():
+            continue
+        fields = line.rstrip("\r").split("\t")
+        if len(fields) != len(header):
+            raise ValueError(f"{file}, line {number}: must have {len(header)} fields, got {len(fields)}")
+        row = dict(zip(header, fields, strict=True))
+        try:
+            score = float(row["score"])
+        except ValueError:
+            score = math.nan
+        if not math.isfinite(score):
+            raise ValueError(f"{file}, line {number}: score must be a finite number, got {row['score']!r}")
+        rows.append((row, score))
+    if not rows:
+        raise ValueError(f"{file} must have at least one row below its header, got none")
+    values = [score for _, score in rows]
+    if score_range is None:
+        inside = all(0.0 <= v <= 1.0 for v in values)
+        low, high = (0.0, 1.0) if inside else (min(values), max(values))
+    else:
+        low, high = score_range
+    if not low < high or min(values) < low or max(values) > high:
+        raise ValueError(
+            f"score_range must be (worst, best) around all scores of {file}, {min(values)} to {max(values)}, got "
+            f"{(low, high)}"
+        )
+    segments = [
+        Segment(
+            row.get("system", "system"),
+            row.get("document", "document"),
+            i,
+            row["hypothesis"],
+            row["reference"],
+            (score - low) / (high - low),
+        )
+        for i, (row, score) in enumerate(rows, start=1)
+    ]
+    return segments, f"Human scores scaled from [{low:g}, {high:g}] to [0, 1]."

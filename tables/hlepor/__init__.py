@@ -1,0 +1,32 @@
+"""HLEPOR, word level: the metric itself, usable alone.
+
+    from hpo_envs.tables import hlepor
+    hlepor.score("a cat sat", "the cat sat")                        # the paper's formula, default parameters
+    hlepor.score(hypotheses, references, "cushlepor-lm-en-de", variant="released")   # (segments,) scores
+
+One evaluation is split in two. `collect` reads each segment once and keeps lengths, matches and position differences
+(`Statistics`); `segment_scores` then scores a whole corpus for one or many parameter vectors with a few NumPy
+operations. Han et al. 2021, section 2; Han et al. 2013 for the alignment.
+"""
+
+from hpo_envs.tables.hlepor.align import MAX_N, VARIANTS, Statistics, collect, collect_variants
+from hpo_envs.tables.hlepor.parameters import NAMES, PRESETS, Parameters, preset
+from hpo_envs.tables.hlepor.score import Basis, corpus_score, score, segment_scores
+from hpo_envs.tables.hlepor.tokens import tokenize
+
+__all__ = [
+    "MAX_N",
+    "NAMES",
+    "PRESETS",
+    "VARIANTS",
+    "Basis",
+    "Parameters",
+    "Statistics",
+    "collect",
+    "collect_variants",
+    "corpus_score",
+    "preset",
+    "score",
+    "segment_scores",
+    "tokenize",
+]

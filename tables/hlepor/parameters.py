@@ -1,0 +1,79 @@
+"""The six parameters of hLEPOR and the published settings by name."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import astuple, dataclass
+
+from hpo_envs.tables.table import nearest
+
+NAMES = ("alpha", "beta", "n", "weight_elp", "weight_pos", "weight_pr")
+"""Order of a parameter vector."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """One setting of the metric.
+
+    Attributes:
+        alpha: Weight of recall.
+        beta: Weight of precision.
+        n: Words before and after a match that are compared when a word occurs several times, an int >= 0.
+        weight_elp: Weight of the enhanced length penalty.
+        weight_pos: Weight of the n-gram position difference penalty.
+        weight_pr: Weight of the harmonic mean of precision and recall.
+
+    Raises:
+        ValueError: A negative or non-finite weight, or an `n` that is no int >= 0.
+    """
+
+    alpha: float = 9.0
+    beta: float = 1.0
+    n: int = 2
+    weight_elp: float = 2.0
+    weight_pos: float = 1.0
+    weight_pr: float = 7.0
+
+    def __post_init__(self) -> None:
+        for name in NAMES:
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= 0):
+                raise ValueError(f"{name} must be a finite number >= 0, got {value!r}")
+        if self.n != int(self.n):
+            raise ValueError(f"n must be an int >= 0, got {self.n!r}")
+        object.__setattr__(self, "n", int(self.n))
+
+    def vector(self) -> tuple[float, ...]:
+        """The values in the order of `NAMES`."""
+        return tuple(float(v) for v in astuple(self))
+
+
+PRESETS: dict[str, Parameters] = {
+    "default": Parameters(9.0, 1.0, 2, 2.0, 1.0, 7.0),
+    "hlepor-en-cs": Parameters(9.0, 1.0, 2, 2.0, 1.0, 7.0),
+    "hlepor-en-ru": Parameters(9.0, 1.0, 2, 2.0, 1.0, 7.0),
+    "hlepor-en-de": Parameters(9.0, 1.0, 2, 3.0, 7.0, 1.0),
+    "cushlepor-lm-zh-en": Parameters(2.85, 4.73, 1, 1.01, 11.13, 4.62),
+    "cushlepor-psqm-zh-en": Parameters(9.09, 3.55, 3, 1.01, 14.98, 1.57),
+    "cushlepor-lm-en-de": Parameters(2.95, 2.68, 2, 1.0, 11.79, 1.87),
+    "cushlepor-psqm-en-de": Parameters(1.13, 1.71, 2, 1.06, 11.90, 1.01),
+    "cushlepor-lm-en-de-first": Parameters(2.97, 1.97, 4, 1.0, 14.97, 2.2),
+}
+"""Published settings (Han et al. 2021).
+
+`default`, `hlepor-en-cs`, `hlepor-en-ru`: section 3.1, the values of the public code; `hlepor-en-de`: section 4, tuned
+by hand (ratio HPR:ELP:NPP of 1:3:7 in Han et al. 2013); `cushlepor-*`: section 5.1, submitted to WMT21, tuned towards
+LaBSE (`lm`) or professional raters (`psqm`); `cushlepor-lm-en-de-first`: the first fit to LaBSE, in the discussion.
+The paper's appendix with hand-tuned values of further pairs is not reproduced here.
+"""
+
+
+def preset(name: str) -> Parameters:
+    """A published setting by name.
+
+    Raises:
+        ValueError: No such preset; the message suggests the nearest name.
+    """
+    if name not in PRESETS:
+        raise ValueError(f"preset must be one of {', '.join(PRESETS)}, got {name!r}{nearest(name, [*PRESETS])}")
+    return PRESETS[name]

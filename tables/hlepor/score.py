@@ -1,0 +1,168 @@
+"""Scores from statistics: one corpus, one or many parameter vectors, a few NumPy operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.tables.hlepor.align import Floats, Statistics, collect
+from hpo_envs.tables.hlepor.parameters import NAMES, Parameters, preset
+from hpo_envs.tables.hlepor.tokens import tokenize
+
+Setting = Parameters | str
+"""Parameters, or the name of a preset."""
+
+
+class Basis:
+    """A corpus prepared for scoring.
+
+    With l = w / sum(w) and rho = alpha / (alpha + beta), the weighted harmonic mean of section 2 is linear in four
+    numbers of a segment:
+
+        1 / score = l_elp / ELP + l_pos exp(NPD_n) + l_pr (rho L_r / A + (1 - rho) L_h / A)
+
+    where A is the number of matches, and 0 where A = 0. Six parameters therefore have three continuous degrees of
+    freedom and n. Conventions where the formula says nothing: two empty segments are identical and score 1; an empty
+    one against any other scores 0; weights that are all zero (the three, or alpha and beta) score 0.
+
+    Args:
+        statistics: Of all segments.
+
+    Attributes:
+        max_n: Largest n that can be scored.
+        matched: (segments,) bool, segments with at least one match.
+    """
+
+    def __init__(self, statistics: Statistics) -> None:
+        s = statistics
+        self.max_n = s.npd.shape[1] - 1
+        self.matched = s.matches > 0
+        self._mask = self.matched.astype(np.float64)
+        self._all_matched = bool(self.matched.all())
+        self._both_empty = (s.hypothesis_length == 0) & (s.reference_length == 0)
+        self._any_empty = bool(self._both_empty.any())
+        # Where nothing matches the terms are harmless numbers and the score is masked to 0.
+        h, r, a = (np.where(self.matched, v, 1.0) for v in (s.hypothesis_length, s.reference_length, s.matches))
+        elp = np.exp(1.0 - np.maximum(h, r) / np.minimum(h, r))
+        shared = np.stack([1.0 / elp, r / a, h / a])
+        self._terms = [
+            np.concatenate([shared, np.exp(np.where(self.matched, s.npd[:, n], 0.0))[None]])
+            for n in range(self.max_n + 1)
+        ]
+
+    def __len__(self) -> int:
+        return len(self.matched)
+
+    def scores(self, vectors: npt.ArrayLike) -> Floats:
+        """Scores of every segment.
+
+        Args:
+            vectors: (6,) or (settings, 6), columns as in `hlepor.NAMES`.
+
+        Returns:
+            (segments,) or (settings, segments) float64 in [0, 1].
+
+        Raises:
+            ValueError: A wrong shape, a negative or non-finite number, or an n that was not prepared.
+        """
+        given = np.asarray(vectors, dtype=np.float64)
+        rows = np.atleast_2d(given)
+        self._check(given, rows)
+        return self.scores_unchecked(rows)[0] if given.ndim == 1 else self.scores_unchecked(rows)
+
+    def scores_unchecked(self, rows: Floats) -> Floats:
+        """`scores` of valid (settings, 6) vectors, without looking at them again."""
+        recall, pr = rows[:, 0] + rows[:, 1], rows[:, 3:].sum(axis=1)
+        dead = (recall == 0) | (pr == 0)
+        rho = rows[:, 0] / np.where(dead, 1.0, recall)
+        share = rows[:, 3:] / np.where(dead, 1.0, pr)[:, None]
+        mix = np.stack([share[:, 0], share[:, 2] * rho, share[:, 2] * (1.0 - rho), share[:, 1]], axis=1)
+        widths = rows[:, 2].astype(np.intp)
+        first = int(widths[0])
+        if len(rows) == 1:
+            inverse = (mix[0] @ self._terms[first])[None]
+        elif (widths == first).all():
+            inverse = mix @ self._terms[first]
+        else:
+            inverse = np.empty((len(rows), len(self)))
+            for n in np.unique(widths):
+                chosen = widths == n
+                inverse[chosen] = mix[chosen] @ self._terms[n]
+        if dead.any():
+            inverse[dead] = np.inf
+        result = np.reciprocal(inverse, out=inverse)
+        if not self._all_matched:
+            result *= self._mask
+            if self._any_empty:
+                result[:, self._both_empty] = 1.0
+        return result
+
+    def _check(self, given: Floats, rows: Floats) -> None:
+        if given.ndim not in (1, 2) or rows.shape[1] != len(NAMES):
+            raise ValueError(f"vectors must be (6,) or (settings, 6), {', '.join(NAMES)}, got shape {given.shape}")
+        if not (np.isfinite(rows).all() and (rows >= 0).all()):
+            raise ValueError("vectors must be finite and >= 0, got " + str(rows.min(initial=0.0)))
+        n = rows[:, 2]
+        if ((n != np.floor(n)) | (n > self.max_n)).any():
+            raise ValueError(f"n must be an int in [0, {self.max_n}] (max_n of the statistics), got {n.tolist()}")
+
+
+def segment_scores(statistics: Statistics, setting: Setting = "default") -> Floats:
+    """(segments,) float64 scores in [0, 1] of a corpus under one setting."""
+    return Basis(statistics).scores(_parameters(setting).vector())
+
+
+def corpus_score(statistics: Statistics, setting: Setting = "default") -> float:
+    """The corpus score: the mean over segments.
+
+    Raises:
+        ValueError: No segments.
+    """
+    if not len(statistics):
+        raise ValueError("statistics must have at least one segment, got 0")
+    return float(segment_scores(statistics, setting).mean())
+
+
+@overload
+def score(hypothesis: str, reference: str, setting: Setting = ..., **options: Any) -> float: ...
+@overload
+def score(hypothesis: Sequence[str], reference: Sequence[str], setting: Setting = ..., **options: Any) -> Floats: ...
+def score(
+    hypothesis: str | Sequence[str],
+    reference: str | Sequence[str],
+    setting: Setting = "default",
+    *,
+    variant: str = "paper",
+    tokenizer: Callable[[str], Sequence[str]] = tokenize,
+) -> float | Floats:
+    """Scores text.
+
+    Args:
+        hypothesis: One translation, or a sequence of them.
+        reference: Its reference, or as many references.
+        setting: `Parameters`, or the name of a preset.
+        variant: `paper`, `relative` or `released`, see `hlepor.VARIANTS`.
+        tokenizer: From text to tokens.
+
+    Returns:
+        A float for one pair of strings, else (segments,) float64; higher is better, in [0, 1].
+
+    Raises:
+        ValueError: Unequal numbers of segments, or an unknown preset or variant.
+        TypeError: A string against a sequence.
+    """
+    if isinstance(hypothesis, str) != isinstance(reference, str):
+        raise TypeError("hypothesis and reference must both be strings or both be sequences of strings")
+    parameters = _parameters(setting)
+    pairs = [[t] if isinstance(t, str) else list(t) for t in (hypothesis, reference)]
+    tokens = [[tokenizer(text) for text in side] for side in pairs]
+    statistics = collect(tokens[0], tokens[1], variant=variant, max_n=max(parameters.n, 0))
+    result = segment_scores(statistics, parameters)
+    return float(result[0]) if isinstance(hypothesis, str) else result
+
+
+def _parameters(setting: Setting) -> Parameters:
+    return preset(setting) if isinstance(setting, str) else setting
