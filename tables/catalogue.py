@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import csv
 import functools
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from hpo_envs.tables.table import nearest
+
+LARGEST = 100 * 2**20
+"""Bytes that a file of unknown size may have: GitHub refuses larger blobs."""
+
+_GITBLOB = "gitblob:"
 
 
 @dataclass(frozen=True)
@@ -39,8 +46,9 @@ class File:
         commit: Commit, 40 hex digits.
         path: Path in the repository.
         licence: Upstream's licence.
-        bytes: Size.
-        sha256: Checksum.
+        bytes: Size; 0 = not known before the first download.
+        sha256: Checksum: 64 hex digits, or `gitblob:` and the 40 hex digits of git's blob id for a file that is
+            known only by what the commit says of it.
     """
 
     dataset: str
@@ -51,6 +59,29 @@ class File:
     licence: str
     bytes: int
     sha256: str
+
+    @property
+    def promise(self) -> str:
+        """What the catalogue promises of the file, for messages."""
+        digest = self.sha256 if self.sha256.startswith(_GITBLOB) else f"sha256 {self.sha256}"
+        return f"{self.bytes} bytes with {digest}" if self.bytes else digest
+
+    @property
+    def limit(self) -> int:
+        """The most bytes that the file may have."""
+        return self.bytes or LARGEST
+
+    def checksum(self, stream: BinaryIO, size: int) -> str:
+        """Checksum of a stream of `size` bytes, in the form that the `sha256` field has."""
+        if self.sha256.startswith(_GITBLOB):
+            return _GITBLOB + _hash_stream(hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False), stream)
+        return _hash_stream(hashlib.sha256(), stream)
+
+
+def _hash_stream(digest: hashlib._Hash, stream: BinaryIO) -> str:
+    while chunk := stream.read(1 << 20):
+        digest.update(chunk)
+    return digest.hexdigest()
 
 
 DATASETS: dict[str, Dataset] = {
@@ -100,3 +131,8 @@ def files_of(name: str) -> list[File]:
     """The upstream files of a data set."""
     dataset(name)
     return [f for f in files().values() if f.dataset == name]
+
+
+def datasets() -> list[str]:
+    """Names of the data sets that have upstream files, in catalogue order."""
+    return list(dict.fromkeys(f.dataset for f in files().values()))

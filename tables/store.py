@@ -13,8 +13,8 @@ Nothing here opens a socket; `hpo_envs.tables.fetch` installs files.
 from __future__ import annotations
 
 import functools
-import hashlib
 import importlib
+import io
 import os
 import warnings
 from pathlib import Path
@@ -44,7 +44,7 @@ def data_folder() -> Path:
     given = os.environ.get("HPO_ENVS_DATA")
     if given:
         return Path(given).expanduser()
-    import platformdirs  # a dependency of pooch; imported here to keep `import hpo_envs` light
+    import platformdirs  # imported here to keep `import hpo_envs` light
 
     return Path(platformdirs.user_cache_dir("hpo_envs", appauthor=False))
 
@@ -55,6 +55,18 @@ def names(dataset: str | None = None) -> list[str]:
     for d in catalogue.DATASETS.values() if dataset is None else [catalogue.dataset(dataset)]:
         found.extend(_builder(d.name).NAMES)
     return found
+
+
+def missing(name: str) -> list[Path]:
+    """The files that have to be installed before a table can be built from measurements; their content is not read.
+
+    Raises:
+        ValueError: Unknown name.
+    """
+    builder = _builder(_dataset_of(name))
+    _check_name(name)
+    root = data_folder()
+    return [root / f for f in builder.files(name) if not (root / f).is_file()]
 
 
 def load(name: str, kind: Kind = "auto") -> Table:
@@ -72,18 +84,15 @@ def load(name: str, kind: Kind = "auto") -> Table:
     """
     if kind not in KINDS:
         raise ValueError(f"table must be one of {', '.join(KINDS)} or a Table, got {kind!r}{nearest(kind, KINDS)}")
-    builder = _builder(_dataset_of(name))
-    _check_name(name)
+    lacking = missing(name)
     if kind == "surrogate":
         return _embedded(name)
-    root = data_folder()
-    missing = [f for f in builder.files(name) if not (root / f).is_file()]
-    if not missing:
-        return _measured(name, str(root.resolve()))
+    if not lacking:
+        return _measured(name, str(data_folder().resolve()))
     command = f"hpo-envs fetch {_dataset_of(name)}"
     if kind == "measured":
         raise TableNotInstalled(
-            f"table {name} is not installed: {root / missing[0]} is missing. Run `{command}`, or set HPO_ENVS_DATA "
+            f"table {name} is not installed: {lacking[0]} is missing. Run `{command}`, or set HPO_ENVS_DATA "
             "to a folder that has the upstream files."
         )
     _warn_once(_dataset_of(name), command)
@@ -103,11 +112,11 @@ def read(file: str, root: Path | None = None) -> bytes:
         content = path.read_bytes()
     except FileNotFoundError:
         raise TableNotInstalled(f"{path} is missing. Run `hpo-envs fetch {record.dataset}`.") from None
-    digest = hashlib.sha256(content).hexdigest()
+    digest = record.checksum(io.BytesIO(content), len(content))
     if digest != record.sha256:
         raise CorruptFile(
-            f"{path} must have {record.bytes} bytes with sha256 {record.sha256}, got {len(content)} bytes with "
-            f"{digest}. Run `hpo-envs fetch {record.dataset}` to install it again."
+            f"{path} must have {record.promise}, got {len(content)} bytes with {digest}. "
+            f"Run `hpo-envs fetch {record.dataset}` to install it again."
         )
     return content
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,7 @@ from hpo_envs.tables import store
 
 def installed(table: str) -> bool:
     """Whether a measured table's files are at hand."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return store.load(table).provenance.kind == "measured"
+    return not store.missing(table)
 
 
 def kinds_of(spec: Spec) -> list[str]:

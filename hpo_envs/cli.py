@@ -1,0 +1,128 @@
+"""The command line: finds the subcommand, runs it and turns what goes wrong into one line and an exit status.
+
+A subcommand is a module of `hpo_envs.commands` with
+
+    EXAMPLES: str                               command lines with a comment each, shown by --help
+    add_arguments(parser) -> None
+    run(args) -> int                            exit status
+
+and one line in `COMMANDS`. Only the module of the chosen one is imported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from hpo_envs import __version__
+from hpo_envs.tables.table import nearest
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "list": ("hpo_envs.commands.list", "show all environment ids, and which table each would use now"),
+    "describe": ("hpo_envs.commands.describe", "show spaces, table, provenance, citation and page of an id"),
+    "fetch": ("hpo_envs.commands.fetch", "install the measured tables' upstream files"),
+    "verify": ("hpo_envs.commands.verify", "re-check every byte of the installed files"),
+}
+"""Subcommand -> its module and what it does."""
+
+EXAMPLES = """\
+  hpo-envs list                         what there is
+  hpo-envs describe NMTHPO-swen-v0      everything about one environment
+  hpo-envs fetch nmthpo                 measured tables instead of the embedded surrogates
+  hpo-envs COMMAND --help               options and examples of a command"""
+
+USER_ERROR, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports a wrong option as every other user's error is reported."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(USER_ERROR, f"hpo-envs: error: {message}. `{self.prog} --help` shows what there is.\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line.
+
+    Args:
+        argv: Arguments without the program's name; default: the process's own.
+
+    Returns:
+        Exit status: 0, what the command returns, 2 after a user's error, 130 after Ctrl-C, 141 if the reader of
+        the output went away.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        status = _run(words)
+        sys.stdout.flush()
+    except SystemExit as stop:  # argparse: after --help, --version or a wrong option
+        return stop.code if isinstance(stop.code, int) else USER_ERROR
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _forget_stdout()
+        return PIPE_CLOSED
+    except Exception as error:
+        if "--debug" in words or not _is_users(error):
+            raise
+        print(f"hpo-envs: error: {' '.join(str(error).split())}", file=sys.stderr)
+        return USER_ERROR
+    return status
+
+
+def _run(words: list[str]) -> int:
+    name = next((w for w in words if not w.startswith("-")), None)
+    if name is not None and name not in COMMANDS:
+        raise ValueError(
+            f"command must be one that `hpo-envs --help` shows ({', '.join(COMMANDS)}), got {name!r}"
+            f"{nearest(name, [*COMMANDS])}"
+        )
+    parser = _Parser(
+        prog="hpo-envs",
+        description="Gymnasium environments for hyperparameter optimisation in NLP.",
+        epilog=f"examples:\n{EXAMPLES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"hpo-envs {__version__}")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", parser_class=_Parser)
+    for each, (_, summary) in COMMANDS.items():
+        if each != name:
+            commands.add_parser(each, help=summary)
+    if name is None:
+        parser.parse_args(words)
+        parser.print_help()
+        return USER_ERROR if words else 0
+    module = importlib.import_module(COMMANDS[name][0])
+    _add(commands, name, module)
+    args = parser.parse_args(words)
+    return int(module.run(args))
+
+
+def _add(commands: Any, name: str, module: Any) -> None:
+    chosen = commands.add_parser(
+        name,
+        help=COMMANDS[name][1],
+        description=f"{module.__doc__}",
+        epilog=f"examples:\n{module.EXAMPLES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    chosen.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show an error's traceback")
+    module.add_arguments(chosen)
+
+
+def _is_users(error: Exception) -> bool:
+    """Whether an error is one that the user can mend: what our own checks, the system and Gymnasium's `make` raise."""
+    return isinstance(error, (ValueError, OSError)) or type(error).__module__.startswith("gymnasium.")
+
+
+def _forget_stdout() -> None:
+    """Keeps the interpreter from complaining at exit that its output has no reader."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        pass

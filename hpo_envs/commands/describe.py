@@ -1,0 +1,135 @@
+"""Shows what there is to know of one id: spaces, tables with their provenance, citation, and the page of its class."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import textwrap
+import warnings
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from hpo_envs.commands.list import page_of
+from hpo_envs.registry import SPECS, Spec
+from hpo_envs.tables import store
+from hpo_envs.tables.table import Table, nearest
+
+EXAMPLES = """\
+  hpo-envs describe NMTHPO-swen-v0                     with the table that would be used now
+  hpo-envs describe NMTHPO-swen-v0 --table surrogate   with the embedded one
+  hpo-envs describe NMTHPO-swen-v0 --json              for programs"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    parser.add_argument("id", metavar="ID", help="environment id, see `hpo-envs list`")
+    parser.add_argument("--table", choices=store.KINDS, default="auto", help="which table (default: auto)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs the command."""
+    name = args.id.removeprefix("hpo_envs:")
+    if name not in SPECS:
+        raise ValueError(f"id must be one of those that `hpo-envs list` shows, got {name!r}{nearest(name, [*SPECS])}")
+    facts = describe(SPECS[name], args.table)
+    print(json.dumps(facts, indent=2, allow_nan=False) if args.json else _page(facts))
+    return 0
+
+
+def describe(spec: Spec, kind: store.Kind = "auto") -> dict[str, Any]:
+    """What there is to know of an id, as JSON values.
+
+    Raises:
+        TableNotInstalled: The measured table was asked for and is not installed.
+    """
+    with warnings.catch_warnings():  # the kind is said below
+        warnings.simplefilter("ignore", store.EmbeddedTableWarning)
+        env = gym.make(spec.id, table=kind).unwrapped
+        tables = [store.load(name, kind) for name in spec.tables]
+    spaces = {"action": env.action_space, "observation": env.observation_space}
+    if isinstance(getattr(env, "reward_space", None), gym.Space):
+        spaces["reward"] = env.reward_space  # type: ignore[attr-defined]
+    budget = float(getattr(env, "budget", np.inf))
+    facts = {
+        "id": spec.id,
+        "family": spec.family,
+        "entry_point": spec.entry_point,
+        "vector_entry_point": spec.vector_entry_point,
+        "arguments": dict(spec.kwargs),
+        "spaces": {k: space_text(s) for k, s in spaces.items()},
+        "cost_unit": getattr(env, "cost_unit", ""),
+        "budget": budget if np.isfinite(budget) else None,
+        "tables": [_table(t) for t in tables],
+        "citation": list(dict.fromkeys(t.provenance.citation for t in tables)),
+        "page": page_of(spec),
+    }
+    env.close()
+    return facts
+
+
+def space_text(space: gym.Space[Any]) -> str:
+    """One line on a space; large bounds are given as their range."""
+    if isinstance(space, gym.spaces.Box):
+        return f"Box({space.low.min():g} to {space.high.max():g}, shape {space.shape}, {space.dtype})"
+    if isinstance(space, gym.spaces.Dict):
+        return "Dict(" + ", ".join(f"{k}: {space_text(s)}" for k, s in space.spaces.items()) + ")"
+    return textwrap.shorten(str(space), 160, placeholder=" ...")
+
+
+def _table(table: Table) -> dict[str, Any]:
+    p = table.provenance
+    return {
+        "name": table.name,
+        "kind": p.kind,
+        "rows": len(table),
+        "repeats": table.repeats,
+        "levels": len(table.levels),
+        "level_unit": table.level_unit,
+        "level_range": [float(table.levels[0]), float(table.levels[-1])],
+        "cost_unit": table.cost_unit,
+        "space": {h.name: _range(h) for h in table.space},
+        "metrics": [
+            {"name": m.name, "unit": m.unit, "goal": m.goal, "low": m.low, "high": m.high, "what": m.description}
+            for m in table.metrics
+        ],
+        "upstream": p.upstream,
+        "commit": p.commit,
+        "licence": p.licence,
+        "sha256": p.sha256,
+        "notes": list(p.notes),
+    }
+
+
+def _range(h: Any) -> str:
+    if h.values:
+        return ", ".join(map(str, h.values))
+    return f"{h.natural(h.low)} to {h.natural(h.high)}" + (" (log)" if h.log else "")
+
+
+def _page(facts: dict[str, Any]) -> str:
+    lines = [facts["id"], "=" * len(facts["id"])]
+    lines += [f"{k + ' space':<18}{v}" for k, v in facts["spaces"].items()]
+    budget = "the whole table" if facts["budget"] is None else f"{facts['budget']:g} {facts['cost_unit']}"
+    lines += [f"{'budget':<18}{budget}"]
+    lines += [f"{'arguments':<18}" + (", ".join(f"{k}={v!r}" for k, v in facts["arguments"].items()) or "none fixed")]
+    for t in facts["tables"]:
+        lines += ["", *_table_lines(t)]
+    lines += [""] + [textwrap.fill(c, 110, initial_indent="Cite: ", subsequent_indent="  ") for c in facts["citation"]]
+    return "\n".join([*lines, "", facts["page"]])
+
+
+def _table_lines(t: dict[str, Any]) -> list[str]:
+    levels = f"{t['levels']} levels ({t['level_range'][0]:g} to {t['level_range'][1]:g} {t['level_unit']})"
+    if t["levels"] == 1:
+        levels = f"1 level ({t['level_unit']})"
+    head = f"Table {t['name']} ({t['kind']}): {t['rows']} rows, {t['repeats']} repeat(s), {levels}"
+    lines = [head] + [f"  {name:<18}{text}" for name, text in t["space"].items()]
+    for m in t["metrics"]:
+        bounds = f"{m['low']:g} to {m['high']:g} {m['unit']}"
+        lines.append(f"  {m['name']:<18}{m['goal']}  {bounds:<22}  {m['what']}".rstrip())
+    lines += [f"  from              {t['upstream']} at {t['commit']}, licence: {t['licence']}"]
+    lines += [f"  sha256            {t['sha256']}"]
+    return lines + [textwrap.fill(n, 110, initial_indent="  note: ", subsequent_indent="    ") for n in t["notes"]]

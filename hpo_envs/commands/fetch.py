@@ -1,0 +1,75 @@
+"""Installs the upstream files that measured tables are built from.
+
+Files go to $HPO_ENVS_DATA, else to the user's cache folder. They are checked against the catalogue before they get
+their names; those already right are left alone, wrong ones are replaced, interrupted downloads are continued.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from hpo_envs.tables import catalogue, install, store
+
+EXAMPLES = """\
+  hpo-envs fetch --list                                     what there is, and what is installed
+  hpo-envs fetch nmthpo                                     one data set
+  hpo-envs fetch --all                                      all of them
+  hpo-envs fetch nmthpo --mirror https://example.org/data   ask there before GitHub
+  hpo-envs fetch nmthpo --from /media/usb/hpo_envs          from a folder, without a network"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    parser.add_argument("names", nargs="*", metavar="NAME", help="data sets, see --list")
+    parser.add_argument("--all", action="store_true", help="every data set")
+    parser.add_argument("--list", action="store_true", help="show the data sets and stop")
+    parser.add_argument(
+        "--mirror",
+        action="append",
+        metavar="URL",
+        help="address of a copy of the data folder, asked before GitHub; may be repeated (default $HPO_ENVS_MIRROR)",
+    )
+    parser.add_argument(
+        "--from",
+        dest="source_dir",
+        metavar="DIR",
+        help="copy from a folder laid out like the data folder, download nothing (default $HPO_ENVS_SOURCE)",
+    )
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs the command."""
+    if args.list:
+        return _list()
+    known = ", ".join(catalogue.datasets())
+    if args.all and args.names:
+        raise ValueError(f"names must be left out with --all, got {' '.join(args.names)}")
+    if not args.all and not args.names:
+        raise ValueError(f"names must be one or more data sets ({known}), or --all, got none")
+    from hpo_envs.tables.fetch import fetch  # imports requests
+
+    done = fetch(
+        None if args.all else args.names, mirror=args.mirror, source_dir=args.source_dir, progress=not args.quiet
+    )
+    files = catalogue.files()
+    for name in dict.fromkeys(files[f].dataset for f in done):
+        mine = [f for f in done if files[f].dataset == name]
+        new = [f for f in mine if done[f] == "installed"]
+        size = sum((store.data_folder() / f).stat().st_size for f in new)
+        print(f"{name}: {len(new)} files installed ({size:,} bytes), {len(mine) - len(new)} were already right")
+    print(f"folder: {store.data_folder()}")
+    return 0
+
+
+def _list() -> int:
+    print(f"{'data set':<14} {'files':>5} {'bytes':>12}  {'installed':<9}  what")
+    for name in catalogue.datasets():
+        records = install.select(name)
+        there = sum((store.data_folder() / r.file).is_file() for r in records)
+        state = "yes" if there == len(records) else "no" if not there else f"{there} files"
+        size = f"{sum(r.bytes for r in records):,}" + ("+" if any(not r.bytes for r in records) else "")
+        title = catalogue.DATASETS[name].title if name in catalogue.DATASETS else records[0].repository
+        print(f"{name:<14} {len(records):>5} {size:>12}  {state:<9}  {title}")
+    print(f"folder: {store.data_folder()}")
+    return 0

@@ -1,0 +1,79 @@
+"""Shows all environment ids by family, and which table each would use now.
+
+`measured`: built from upstream's files, which are installed; `surrogate`: the embedded stand-in.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import itertools
+import json
+from typing import Any
+
+from hpo_envs.registry import SPECS, Spec
+from hpo_envs.tables import store
+
+EXAMPLES = """\
+  hpo-envs list                   all ids
+  hpo-envs list nmthpo            those with this text in their name
+  hpo-envs list --json            for programs"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    parser.add_argument("text", nargs="?", default="", metavar="TEXT", help="part of an id or family, in any case")
+    parser.add_argument("--json", action="store_true", help="print a JSON list of objects")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs the command."""
+    chosen = [s for s in SPECS.values() if args.text.lower() in f"{s.family} {s.id}".lower()]
+    if not chosen:
+        families = ", ".join(dict.fromkeys(s.family for s in SPECS.values()))
+        raise ValueError(f"text must be part of an id or of a family ({families}), got {args.text!r}")
+    rows = [_row(s) for s in chosen]
+    if args.json:
+        print(json.dumps(rows, indent=2))
+        return 0
+    width = max(len(r["id"]) for r in rows)
+    for (family, summary), group in itertools.groupby(rows, key=lambda r: (r["family"], r["summary"])):
+        print(f"{family}: {summary}")
+        for r in group:
+            print(f"  {r['id']:<{width}}  {r['kind']:<9}  {_text(r['arguments'])}".rstrip())
+    stand_ins = dict.fromkeys(d for r in rows if r["kind"] == "surrogate" for d in r["datasets"])
+    if stand_ins:
+        print(
+            f"\nEmbedded surrogates stand in where it says surrogate; `hpo-envs fetch {' '.join(stand_ins)}` installs"
+        )
+        print("the measured tables.")
+    return 0
+
+
+def kind_of(spec: Spec) -> str:
+    """The kind of table that `table="auto"` gives an id now."""
+    return "surrogate" if any(store.missing(name) for name in spec.tables) else "measured"
+
+
+def page_of(spec: Spec) -> str:
+    """The docstring of an id's class, which is its page."""
+    module, _, name = spec.entry_point.partition(":")
+    return inspect.getdoc(getattr(importlib.import_module(module), name)) or ""
+
+
+def _row(spec: Spec) -> dict[str, Any]:
+    return {
+        "id": spec.id,
+        "family": spec.family,
+        "kind": kind_of(spec),
+        "summary": page_of(spec).partition("\n")[0],
+        "arguments": dict(spec.kwargs),
+        "tables": list(spec.tables),
+        "datasets": list(dict.fromkeys(name.partition("/")[0] for name in spec.tables)),
+    }
+
+
+def _text(arguments: dict[str, Any]) -> str:
+    """Arguments as the reader would type them in Python."""
+    return ", ".join(f"{k}={v!r}" for k, v in arguments.items())
