@@ -2,9 +2,8 @@
 
 A subcommand is a module of `hpo_envs.commands` with
 
-    EXAMPLES: str                               command lines with a comment each, shown by --help
-    add_arguments(parser) -> None
-    run(args) -> int                            exit status
+    add_arguments(parser) -> None       also sets `parser.epilog`: example command lines
+    run(args) -> int                    exit status
 
 and one line in `COMMANDS`. Only the module of the chosen one is imported.
 """
@@ -25,14 +24,17 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("hpo_envs.commands.list", "show all environment ids, and which table each would use now"),
     "describe": ("hpo_envs.commands.describe", "show spaces, table, provenance, citation and page of an id"),
     "fetch": ("hpo_envs.commands.fetch", "install the measured tables' upstream files"),
+    "compare": ("hpo_envs.commands.compare", "run agents against each other on one id: table, plot, saved runs"),
     "verify": ("hpo_envs.commands.verify", "re-check every byte of the installed files"),
 }
 """Subcommand -> its module and what it does."""
 
-EXAMPLES = """\
+EPILOG = """\
+examples:
   hpo-envs list                         what there is
   hpo-envs describe NMTHPO-swen-v0      everything about one environment
   hpo-envs fetch nmthpo                 measured tables instead of the embedded surrogates
+  hpo-envs compare                      random search on NMTHPO-swen-v0, 100 times
   hpo-envs COMMAND --help               options and examples of a command"""
 
 USER_ERROR, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
@@ -84,35 +86,25 @@ def _run(words: list[str]) -> int:
     parser = _Parser(
         prog="hpo-envs",
         description="Gymnasium environments for hyperparameter optimisation in NLP.",
-        epilog=f"examples:\n{EXAMPLES}",
+        epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"hpo-envs {__version__}")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", parser_class=_Parser)
-    for each, (_, summary) in COMMANDS.items():
-        if each != name:
-            commands.add_parser(each, help=summary)
-    if name is None:
-        parser.parse_args(words)
-        parser.print_help()
-        return USER_ERROR if words else 0
-    module = importlib.import_module(COMMANDS[name][0])
-    _add(commands, name, module)
+    module: Any = None
+    for each, (path, summary) in COMMANDS.items():
+        chosen = commands.add_parser(each, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
+        if each == name:
+            module = importlib.import_module(path)
+            chosen.description = module.__doc__
+            chosen.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks")
+            module.add_arguments(chosen)
     args = parser.parse_args(words)
+    if module is None:
+        parser.print_help()
+        return 0
     return int(module.run(args))
-
-
-def _add(commands: Any, name: str, module: Any) -> None:
-    chosen = commands.add_parser(
-        name,
-        help=COMMANDS[name][1],
-        description=f"{module.__doc__}",
-        epilog=f"examples:\n{module.EXAMPLES}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    chosen.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show an error's traceback")
-    module.add_arguments(chosen)
 
 
 def _is_users(error: Exception) -> bool:

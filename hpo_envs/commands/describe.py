@@ -16,7 +16,8 @@ from hpo_envs.registry import SPECS, Spec
 from hpo_envs.tables import store
 from hpo_envs.tables.table import Table, nearest
 
-EXAMPLES = """\
+EPILOG = """\
+examples:
   hpo-envs describe NMTHPO-swen-v0                     with the table that would be used now
   hpo-envs describe NMTHPO-swen-v0 --table surrogate   with the embedded one
   hpo-envs describe NMTHPO-swen-v0 --json              for programs"""
@@ -24,6 +25,7 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
+    parser.epilog = EPILOG
     parser.add_argument("id", metavar="ID", help="environment id, see `hpo-envs list`")
     parser.add_argument("--table", choices=store.KINDS, default="auto", help="which table (default: auto)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")

@@ -10,7 +10,8 @@ import argparse
 
 from hpo_envs.tables import catalogue, install, store
 
-EXAMPLES = """\
+EPILOG = """\
+examples:
   hpo-envs fetch --list                                     what there is, and what is installed
   hpo-envs fetch nmthpo                                     one data set
   hpo-envs fetch --all                                      all of them
@@ -20,6 +21,7 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
+    parser.epilog = EPILOG
     parser.add_argument("names", nargs="*", metavar="NAME", help="data sets, see --list")
     parser.add_argument("--all", action="store_true", help="every data set")
     parser.add_argument("--list", action="store_true", help="show the data sets and stop")

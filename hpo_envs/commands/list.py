@@ -15,7 +15,8 @@ from typing import Any
 from hpo_envs.registry import SPECS, Spec
 from hpo_envs.tables import store
 
-EXAMPLES = """\
+EPILOG = """\
+examples:
   hpo-envs list                   all ids
   hpo-envs list nmthpo            those with this text in their name
   hpo-envs list --json            for programs"""
@@ -23,6 +24,7 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
+    parser.epilog = EPILOG
     parser.add_argument("text", nargs="?", default="", metavar="TEXT", help="part of an id or family, in any case")
     parser.add_argument("--json", action="store_true", help="print a JSON list of objects")
 

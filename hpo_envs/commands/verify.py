@@ -9,13 +9,15 @@ import argparse
 
 from hpo_envs.tables import install, store
 
-EXAMPLES = """\
+EPILOG = """\
+examples:
   hpo-envs verify                 everything that is installed
   hpo-envs verify nmthpo -v       one data set, with a line for each file"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
+    parser.epilog = EPILOG
     parser.add_argument("names", nargs="*", metavar="NAME", help="data sets (default: all)")
     parser.add_argument("-v", "--verbose", action="store_true", help="name files that are right or missing, too")
 
