@@ -4,8 +4,8 @@ Each file comes from the first source that has it: the mirrors in their order, t
 mirror is laid out like the data folder. Size and checksum are checked before a file gets its name (see `install`), an
 interrupted download is continued, and two processes may fetch into one folder at once.
 
-Not built on a general downloader such as pooch, which has neither resumption nor a list of mirrors, size bounds or git blob ids, and of
-which only the renaming of a finished file would be left.
+It is not built on pooch, which has neither resumption nor a list of mirrors, size bounds or git blob ids, and of which
+only the renaming of a finished file would be left.
 """
 
 from __future__ import annotations
