@@ -104,6 +104,13 @@ DATASETS: dict[str, Dataset] = {
             "pre-trained language model LaBSE. WMT 2021.",
             "hpo_envs.tables.builders.cushlepor",
         ),
+        Dataset(
+            "charhpo",
+            "24 random searches of 200 runs on character transduction, LSTMs and transformers",
+            "Adam Wiemerslage, Kyle Gorman and Katharina von der Wense. Quantifying the Hyperparameter Sensitivity of "
+            "Neural Networks for Character-level Sequence-to-Sequence Tasks. EACL 2024.",
+            "hpo_envs.tables.builders.charhpo",
+        ),
     )
 }
 

@@ -1,0 +1,361 @@
+"""How sensitive is a model to its hyperparameters? The metrics of Wiemerslage, Gorman and von der Wense (2024).
+
+Performance-based metrics (section 3.2) ask how many runs of a random search come close to its best run:
+`relative_at`, `mean_at`, `best_equivalent`, `expected_equivalent`. Similarity-based metrics (section 3.3) ask whether
+similar configurations perform alike: `rank_similarity` puts the runs in an order, `performance_correlation`,
+`maxima` and `average_change` read scores along it. `analyse` computes them all for arrays, a DataFrame or a Table.
+
+Scores are (n,) floats, higher is better; shares are per cent. Two variants of each definition:
+
+* `paper` (default): the definition as the text has it;
+* `published`: what the numbers in the paper's tables were computed with, found by recomputing them. Each function
+  says where the two differ.
+
+Time is O(n log n) and memory O(n) in the number of runs, for every function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Variant = Literal["paper", "published"]
+
+VARIANTS = ("paper", "published")
+
+KS = (25, 50, 100, 150)
+"""The k of Rel@k and mean@k in Tables 3, 4, 10 and 11."""
+
+ROPE = 1.0
+"""Half-width of the region of practical equivalence, in points of accuracy (section 3.2)."""
+
+
+def relative_at(scores: npt.ArrayLike, k: int, variant: Variant = "paper") -> float:
+    """Rel@k: score of the k-th best run in per cent of the best (section 3.2).
+
+    `paper` counts the best run as the first; `published` as the zeroth, so its Rel@k is the paper's Rel@(k + 1).
+
+    Args:
+        scores: (n,) scores, higher is better, the best > 0.
+        k: Position, from 1 to n (`published`: to n - 1).
+        variant: `paper` or `published`.
+
+    Raises:
+        ValueError: k out of range, NaN or infinite scores, best score <= 0.
+    """
+    a = np.sort(_scores(scores))[::-1]
+    last = len(a) if _variant(variant) == "paper" else len(a) - 1
+    k = _k(k, 1, last, len(a))
+    return float(100.0 * a[k - 1 if variant == "paper" else k] / _positive(a[0]))
+
+
+def mean_at(scores: npt.ArrayLike, k: int, variant: Variant = "paper") -> float:
+    """mean@k: mean score of the first k runs in per cent of the best (equation 1).
+
+    `paper` averages runs 2 to k; `published` averages runs 1 to k, the best included.
+
+    Args:
+        scores: (n,) scores, higher is better, the best > 0.
+        k: Number of runs, from 2 (`published`: 1) to n.
+        variant: `paper` or `published`.
+
+    Raises:
+        ValueError: k out of range, NaN or infinite scores, best score <= 0.
+    """
+    a = np.sort(_scores(scores))[::-1]
+    first = 1 if _variant(variant) == "paper" else 0
+    k = _k(k, first + 1, len(a), len(a))
+    return float(100.0 * a[first:k].mean() / _positive(a[0]))
+
+
+def best_equivalent(scores: npt.ArrayLike, rope: float = ROPE, variant: Variant = "paper") -> float:
+    """Percentage of best-equivalent runs: those at most `rope` below the best, which counts (section 3.2).
+
+    `paper` divides by the number of runs n, `published` by n - 1.
+
+    Raises:
+        ValueError: NaN or infinite scores, rope < 0, or fewer than 2 scores (`published`).
+    """
+    a = _scores(scores)
+    return float(100.0 * np.count_nonzero(a.max() - a <= _rope(rope)) / _others(len(a), variant))
+
+
+def expected_equivalent(scores: npt.ArrayLike, rope: float = ROPE, variant: Variant = "paper") -> float:
+    """Expected size of equivalent runs: mean share of runs within `rope` of a run (section 3.2).
+
+    `paper` counts each run among its equivalents and divides by n; `published` leaves it out and divides by n - 1.
+
+    Raises:
+        ValueError: NaN or infinite scores, rope < 0, or fewer than 2 scores (`published`).
+    """
+    a = np.sort(_scores(scores))
+    n, rope = len(a), _rope(rope)
+    # For each run, the end of the block of equivalents above it, by bisection on the very predicate of the
+    # definition: rounded differences grow with a[j], so counts equal those of the n x n comparison.
+    low, high = np.arange(n), np.full(n, n)
+    while (open_ := high - low > 1).any():
+        middle = (low + high) // 2
+        inside = a[middle] - a <= rope
+        low = np.where(open_ & inside, middle, low)
+        high = np.where(open_ & ~inside, middle, high)
+    pairs = 2 * int((low - np.arange(n)).sum()) + (n if _variant(variant) == "paper" else 0)
+    return float(100.0 * pairs / (n * _others(n, variant)))
+
+
+def rank_similarity(configs: Any, orders: Mapping[Any, Sequence[Any]] | None = None) -> Floats:
+    """Average rank of each run over its hyperparameters (equation 2).
+
+    Every hyperparameter's values are sorted from the largest to the smallest; equal values share a rank and the next
+    value has the next integer (dense ranks).
+
+    Args:
+        configs: (n, d) numbers, or a DataFrame of n runs and d hyperparameters.
+        orders: For each column without a natural order, its values from smallest to largest. Columns are DataFrame
+            labels or integer positions.
+
+    Returns:
+        (n,) ranks, multiples of 1/d.
+
+    Raises:
+        ValueError: NaN, a value missing from its order, a text column without one, a column with one value (it
+            was not varied: leave it out).
+    """
+    columns = _columns(configs, orders)
+    return _rank_sums(columns) / len(columns)
+
+
+def performance_correlation(
+    ranks: npt.ArrayLike, scores: npt.ArrayLike, best: int | None = None, variant: Variant = "paper"
+) -> float:
+    """Spearman's rho between distance in rank and loss in score, both to the best run (section 3.3).
+
+    `paper` leaves the best run itself out, `published` keeps it.
+
+    Args:
+        ranks: (n,) from `rank_similarity`, or any number by which similar runs are close.
+        scores: (n,) scores, higher is better.
+        best: Index of the best run. Where several tie, rho depends on the choice; by default the first.
+        variant: `paper` or `published`.
+
+    Raises:
+        ValueError: NaN, unequal lengths, `best` not a best run, or constant ranks or scores (rho is undefined).
+    """
+    distance, loss = _to_best(ranks, scores, best, variant)
+    for name, values in (("ranks", distance), ("scores", loss)):
+        if _constant(values):
+            raise ValueError(f"{name} must not all be equally far from the best run's, or rho is undefined")
+    x, y = _average_ranks(distance), _average_ranks(loss)
+    x, y = x - x.mean(), y - y.mean()
+    return float(np.clip((x @ y) / np.sqrt((x @ x) * (y @ y)), -1.0, 1.0))
+
+
+def maxima(ranks: npt.ArrayLike, scores: npt.ArrayLike) -> int:
+    """Number of runs that beat both of their neighbours in rank (section 3.3).
+
+    Runs are sorted by rank and, within equal ranks, from the best to the worst score. A maximum is strict and
+    interior.
+
+    Raises:
+        ValueError: NaN or unequal lengths.
+    """
+    a = _along(ranks, scores)
+    return int(np.count_nonzero((a[1:-1] > a[:-2]) & (a[1:-1] > a[2:])))
+
+
+def average_change(ranks: npt.ArrayLike, scores: npt.ArrayLike, variant: Variant = "paper") -> float:
+    """Average absolute change of the score between neighbours in rank (equation 3), in units of the score.
+
+    Runs are sorted as for `maxima`. `paper` divides the n - 1 changes by n, `published` by n - 1.
+
+    Raises:
+        ValueError: NaN, unequal lengths, fewer than 2 runs.
+    """
+    a = _along(ranks, scores)
+    if len(a) < 2:
+        raise ValueError(f"scores must have at least 2 runs, got {len(a)}")
+    return float(np.abs(np.diff(a)).sum() / _others(len(a), variant))
+
+
+def analyse(
+    configs: Any,
+    scores: Any = None,
+    *,
+    ks: Sequence[int] = KS,
+    rope: float = ROPE,
+    variant: Variant = "paper",
+    orders: Mapping[Any, Sequence[Any]] | None = None,
+    metric: str | None = None,
+    best: int | None = None,
+) -> dict[str, float | None]:
+    """All metrics of a random search.
+
+    Args:
+        configs: (n, d) numbers or a DataFrame, with `scores`; or a `hpo_envs.tables.table.Table`, whose rows are the
+            runs (those never measured left out, and hyperparameters that were not varied too; choices of a
+            categorical rank in the order of the space).
+        scores: (n,) scores, higher is better; the name of the DataFrame's column that has them; None for a Table.
+        ks: The k of Rel@k and mean@k. Those beyond the number of runs raise.
+        rope: Half-width of the region of practical equivalence, in units of the score.
+        variant: `paper` or `published`.
+        orders: See `rank_similarity`.
+        metric: Of a Table: its metric, the first by default.
+        best: See `performance_correlation`.
+
+    Returns:
+        `rel@k` and `mean@k` for each k, `best`, `equivalent`, `rho`, `maxima`, `change`. `rel@k` and `mean@k` are
+        None where the best score is not positive, `rho` where it is undefined.
+
+    Raises:
+        ValueError: See the functions.
+    """
+    if hasattr(configs, "provenance"):
+        configs, scores = _of_table(configs, metric)
+    elif isinstance(scores, str):
+        configs, scores = configs.drop(columns=scores), configs[scores]
+    a = _scores(scores)
+    ranks = _rank_sums(_columns(configs, orders))
+    relative = a.max() > 0
+    result: dict[str, float | None] = {}
+    for label, function in (("rel", relative_at), ("mean", mean_at)):
+        for k in ks:
+            result[f"{label}@{k}"] = function(a, k, variant) if relative else None
+    result["best"] = best_equivalent(a, rope, variant)
+    result["equivalent"] = expected_equivalent(a, rope, variant)
+    undefined = any(_constant(values) for values in _to_best(ranks, a, best, variant))
+    result["rho"] = None if undefined else performance_correlation(ranks, a, best, variant)
+    result["maxima"] = maxima(ranks, a)
+    result["change"] = average_change(ranks, a, variant)
+    return result
+
+
+def _of_table(table: Any, metric: str | None) -> tuple[Any, Floats]:
+    m = table.metrics[0 if metric is None else table.metric(metric)]
+    scores = m.sign * table.final(m.name)
+    measured = ~np.isnan(scores)
+    # A hyperparameter with one value in the whole table moves every rank alike.
+    varied = [j for j in range(len(table.space)) if np.ptp(table.configs[measured, j]) > 0]
+    if not varied:
+        raise ValueError(f"table {table.name} must have a hyperparameter that varies, got {len(table.space)} columns")
+    return table.configs[measured][:, varied], scores[measured]
+
+
+def _columns(configs: Any, orders: Mapping[Any, Sequence[Any]] | None) -> list[tuple[Any, npt.NDArray[Any]]]:
+    """The columns as (label, numbers)."""
+    orders = dict(orders or {})
+    if hasattr(configs, "columns"):
+        columns = [(label, configs[label].to_numpy()) for label in configs.columns]
+    else:
+        matrix = np.asarray(configs)
+        if matrix.ndim != 2:
+            raise ValueError(f"configs must be a DataFrame or have shape (runs, hyperparameters), got {matrix.shape}")
+        columns = [(j, matrix[:, j]) for j in range(matrix.shape[1])]
+    if not columns:
+        raise ValueError("configs must have at least one hyperparameter, got none")
+    unknown = set(orders) - {label for label, _ in columns}
+    if unknown:
+        raise ValueError(f"orders must name columns of configs, got {sorted(map(str, unknown))}")
+    return [(label, _numbers(label, values, orders.get(label))) for label, values in columns]
+
+
+def _numbers(label: Any, values: npt.NDArray[Any], order: Sequence[Any] | None) -> npt.NDArray[Any]:
+    if order is not None:
+        place = {value: i for i, value in enumerate(order)}
+        missing = [v for v in dict.fromkeys(values.tolist()) if v not in place]
+        if missing:
+            raise ValueError(f"order of {label!r} must list every value, got {missing[0]!r} without a place")
+        return np.array([place[v] for v in values.tolist()])
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"column {label!r} must be numbers, or have its values in `orders`, got {values.dtype}")
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        raise ValueError(f"configs must not contain NaN, got {int(np.isnan(values).sum())} in column {label!r}")
+    return values
+
+
+def _rank_sums(columns: list[tuple[Any, npt.NDArray[Any]]]) -> Floats:
+    """(n,) sums of dense ranks: whole numbers, so that equal averages stay equal."""
+    total = np.zeros(len(columns[0][1]))
+    for label, values in columns:
+        distinct, inverse = np.unique(values, return_inverse=True)
+        if len(distinct) < 2:
+            raise ValueError(f"configs must vary in every column, got one value in {label!r}: leave the column out")
+        total += len(distinct) - inverse
+    return total
+
+
+def _average_ranks(values: Floats) -> Floats:
+    """Ranks from 0, ties averaged."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    return (ends - (counts + 1) / 2.0)[inverse]
+
+
+def _to_best(ranks: npt.ArrayLike, scores: npt.ArrayLike, best: int | None, variant: str) -> tuple[Floats, Floats]:
+    """Distance in rank and loss in score to the best run."""
+    r, a = _pair(ranks, scores)
+    top = int(a.argmax()) if best is None else best
+    if not (0 <= top < len(a) and a[top] == a.max()):
+        raise ValueError(f"best must be the index of a run with the best score, {a.max()}, got {best!r}")
+    distance, loss = np.abs(r[top] - r), a[top] - a
+    if _variant(variant) == "paper":
+        distance, loss = np.delete(distance, top), np.delete(loss, top)
+    return distance, loss
+
+
+def _constant(values: Floats) -> bool:
+    return len(values) == 0 or bool((values == values[0]).all())
+
+
+def _along(ranks: npt.ArrayLike, scores: npt.ArrayLike) -> Floats:
+    r, a = _pair(ranks, scores)
+    return a[np.lexsort((-a, r))]
+
+
+def _pair(ranks: npt.ArrayLike, scores: npt.ArrayLike) -> tuple[Floats, Floats]:
+    r, a = _scores(ranks, "ranks"), _scores(scores)
+    if len(r) != len(a):
+        raise ValueError(f"ranks and scores must have the same length, got {len(r)} and {len(a)}")
+    return r, a
+
+
+def _scores(values: Any, name: str = "scores") -> Floats:
+    a = np.asarray(values, dtype=np.float64)
+    if a.ndim != 1 or len(a) == 0:
+        raise ValueError(f"{name} must have shape (runs,) with at least one run, got {a.shape}")
+    if not np.isfinite(a).all():
+        raise ValueError(f"{name} must be finite, got {int((~np.isfinite(a)).sum())} that are NaN or infinite")
+    return a
+
+
+def _variant(variant: str) -> str:
+    if variant not in VARIANTS:
+        raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}")
+    return variant
+
+
+def _others(n: int, variant: str) -> int:
+    denominator = n if _variant(variant) == "paper" else n - 1
+    if denominator < 1:
+        raise ValueError(f"scores must have at least 2 runs in variant 'published', got {n}")
+    return denominator
+
+
+def _k(k: Any, low: int, high: int, n: int) -> int:
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not low <= k <= high:
+        raise ValueError(f"k must be an int from {low} to {high} for {n} runs, got {k!r}")
+    return int(k)
+
+
+def _rope(rope: float) -> float:
+    if not rope >= 0:
+        raise ValueError(f"rope must be >= 0, got {rope!r}")
+    return float(rope)
+
+
+def _positive(best: float) -> float:
+    if not best > 0:
+        raise ValueError(f"the best score must be > 0 for a relative metric, got {best}")
+    return float(best)
