@@ -200,6 +200,8 @@ class HPOVectorEnv(VectorEnv[Any, Any, Any], abc.ABC):
                 f"environments {np.flatnonzero(self._ended).tolist()} have ended and autoreset is disabled: call "
                 "envs.reset(options={'reset_mask': ended}) first."
             )
+        if resets and self._ended.all():
+            return self._restart_all()
         rewards, terminated, info = self._advance(actions)
         reported = np.ones(self.num_envs, bool)
         if resets:
@@ -257,6 +259,15 @@ class HPOVectorEnv(VectorEnv[Any, Any, Any], abc.ABC):
         )
         return info
 
+    def _restart_all(self) -> tuple[Any, Any, Any, Any, Info]:
+        """NEXT_STEP when every episode has ended, as in studies with one budget: nothing to advance."""
+        info = self._begin(self._index, None)
+        no = np.zeros(self.num_envs, bool)
+        self._ended, self._any_ended = no, False
+        reward_space = getattr(self, "reward_space", None)
+        rewards = np.zeros((self.num_envs, *(reward_space.shape if reward_space is not None else ())))
+        return self._observe(), rewards, no.copy(), no.copy(), info
+
     def _restart_now(self, terminated: npt.NDArray[np.bool_], info: Info) -> None:
         """SAME_STEP: keeps the last observation and info of ended episodes and starts the next ones."""
         index = np.flatnonzero(terminated)
@@ -281,9 +292,7 @@ def _scatter(value: Any, index: npt.NDArray[np.intp], n: int) -> Any:
         return {k: _scatter(v, index, n) for k, v in value.items()}
     if len(index) == n:
         return value
-    whole = np.zeros((n, *value.shape[1:]), dtype=value.dtype)
-    if value.dtype == object:
-        whole[:] = None
+    whole = np.full((n, *value.shape[1:]), _nothing(value), dtype=value.dtype)
     whole[index] = value
     return whole
 
@@ -320,7 +329,12 @@ def _blank(value: Any, index: npt.NDArray[np.intp]) -> None:
         for v in value.values():
             _blank(v, index)
     else:
-        value[index] = None if value.dtype == object else 0
+        value[index] = _nothing(value)
+
+
+def _nothing(value: npt.NDArray[Any]) -> Any:
+    """What stands in an info array where nothing was reported."""
+    return {"O": None, "U": ""}.get(value.dtype.kind, 0)
 
 
 def _copy(value: Any) -> Any:

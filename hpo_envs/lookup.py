@@ -18,9 +18,11 @@ from gymnasium.vector import AutoresetMode
 from hpo_envs import noise
 from hpo_envs.env import Floats, HPOEnv, HPOVectorEnv, Info, check_budget, provenance_info
 from hpo_envs.tables import store
-from hpo_envs.tables.table import STATUSES, Table, nearest
+from hpo_envs.tables.table import STATUSES, Hyperparameter, Table, nearest
 
 Objective = str | tuple[str, ...]
+
+_STATUS = f"U{max(map(len, STATUSES))}"
 
 
 def load_tables(names: tuple[str, ...], table: Any) -> tuple[Table, ...]:
@@ -56,7 +58,7 @@ class Prepared:
         costs: (cells,) float64.
         metrics: (cells, metrics) float64 in native units, no NaN.
         configs: (tables * rows, H) float64, raw.
-        status: (cells,) object, names of `STATUSES`.
+        status: (cells,) str, names of `STATUSES`.
         templates: (cells + 1, d) float32, observation after each cell; the last row is the initial observation.
         low: (m,) lowest possible reward by definition.
         high: (m,) highest possible reward by definition.
@@ -73,7 +75,7 @@ class Prepared:
     costs: Floats
     metrics: Floats
     configs: Floats
-    status: npt.NDArray[np.object_]
+    status: npt.NDArray[np.str_]
     templates: npt.NDArray[np.float32]
     low: Floats
     high: Floats
@@ -179,7 +181,7 @@ def _prepare(keyed: tuple[_ByHash, ...], objective: Objective, cost: str) -> Pre
         np.concatenate([ones, high, [cost_high], high, [1.0]]).astype(np.float32),
         dtype=np.float32,
     )
-    status = np.array(STATUSES, dtype=object)[np.concatenate([t.status.reshape(-1) for t in tables])]
+    status = np.array(STATUSES, dtype=_STATUS)[np.concatenate([t.status.reshape(-1) for t in tables])]
     repeats = np.concatenate([_repeats(t) for t in tables])
     for array in (metrics, rewards, costs, templates, status, repeats):
         array.setflags(write=False)
@@ -209,6 +211,15 @@ def _filled(t: Table) -> Floats:
 
 def _repeats(t: Table) -> npt.NDArray[np.int64]:
     return np.maximum((~np.isnan(t.values).all(axis=(2, 3))).sum(axis=1), 1).astype(np.int64)
+
+
+def _choices(h: Hyperparameter) -> npt.NDArray[np.object_] | None:
+    """The choices of a categorical as an array, None for numbers."""
+    if h.kind != "categorical":
+        return None
+    choices = np.empty(len(h.values), dtype=object)
+    choices[:] = h.values
+    return choices
 
 
 def grid_sizes(table: Table) -> npt.NDArray[np.int64]:
@@ -374,7 +385,7 @@ class LookupEnv(HPOEnv):
             float(p.costs[at]),
             dict(zip(first.metric_names, p.metrics[at].tolist(), strict=True)),
             p.tables[row // p.rows].config(row % p.rows),
-            p.status[at],
+            str(p.status[at]),
             p.templates[at],
         )
         return cell
@@ -412,6 +423,8 @@ class LookupVectorEnv(HPOVectorEnv):
         self.cost_unit, self.objectives = p.cost_unit, p.names
         self._limit = p.rows * p.max_repeats
         self.budget = check_budget(budget, p.whole(), p.cost_unit)
+        # With a budget of evaluations below the limit on steps, the budget alone ends an episode.
+        self._counted = p.cost_unit != "evaluations" or self.budget > self._limit
         self._sizes = grid_sizes(p.tables[0]) if grid else None
         action_space: gym.Space[Any] = Discrete(p.rows) if self._sizes is None else MultiDiscrete(self._sizes)
         super().__init__(num_envs, p.observation_space, action_space, autoreset_mode, copy)
@@ -420,13 +433,15 @@ class LookupVectorEnv(HPOVectorEnv):
         if self._vector:
             self.reward_space = Box(p.low, p.high, dtype=np.float64)
             self.reward_dim = m
-        self._rewards = p.rewards if self._vector else np.ascontiguousarray(p.rewards[:, 0])
+        # One gather answers rewards, cost, metrics and hyperparameters; columns of it are views.
         configs = np.repeat(p.configs, p.max_repeats, axis=0)
-        # One gather answers all metrics and hyperparameters; columns of it are views.
-        self._columns = tuple((name, j) for j, name in enumerate(p.tables[0].metric_names))
-        self._wide = np.ascontiguousarray(np.concatenate([p.metrics, configs], axis=1))
+        self._wide = np.ascontiguousarray(np.concatenate([p.rewards, p.costs[:, None], p.metrics, configs], axis=1))
+        first = p.tables[0]
+        self._metric_columns = tuple((name, m + 1 + j) for j, name in enumerate(first.metric_names))
+        start = m + 1 + len(first.metrics)
+        self._config_columns = tuple((h.name, start + j, _choices(h)) for j, h in enumerate(first.space))
         self._all_ok = bool((p.status == "ok").all())
-        self._ok = np.full(n, "ok", dtype=object)
+        self._ok = np.full(n, "ok", dtype=_STATUS)
         said = [provenance_info(t) for t in p.tables]
         self._names = {key: np.array([s[key] for s in said], dtype=object) for key in said[0]}
         self._task = np.zeros(n, np.int64)
@@ -435,6 +450,8 @@ class LookupVectorEnv(HPOVectorEnv):
         self._last = np.full(n, len(p.costs), np.int64)
         self._keys = np.zeros(n, np.uint64)
         self._pulls: npt.NDArray[Any] = np.zeros((n, p.rows), np.int16 if p.max_repeats > 1 else np.bool_)
+        # Rows evaluated since `_pulls` was brought up to date, which only masks and partial restarts need.
+        self._pending: list[npt.NDArray[np.int64]] = []
         self._row_starts = self._index * p.rows
         self._observations = np.empty((n, *p.observation_space.shape), np.float32)
 
@@ -447,7 +464,15 @@ class LookupVectorEnv(HPOVectorEnv):
         """(num_envs, rows) bool: rows not evaluated in each episode."""
         if self._sizes is not None:
             raise AttributeError("action_masks: there is no useful mask of hyperparameter values")
+        self._catch_up()
         return self._pulls == 0
+
+    def _catch_up(self) -> None:
+        """Marks the rows evaluated lately in `_pulls`."""
+        flat = self._pulls.reshape(-1)
+        for rows in self._pending:
+            flat[self._row_starts + rows] = True
+        self._pending.clear()
 
     def _start(self, index: npt.NDArray[np.intp], keys: noise.Keys, options: dict[str, Any] | None) -> Info:
         p = self._p
@@ -460,6 +485,10 @@ class LookupVectorEnv(HPOVectorEnv):
         self._left[index] = self.budget
         self._count[index] = 0
         self._last[index] = len(p.costs)
+        if len(index) == self.num_envs:
+            self._pending.clear()
+        else:
+            self._catch_up()
         self._pulls[index] = 0
         task = self._task[index]
         return {key: values[task] for key, values in self._names.items()}
@@ -467,35 +496,39 @@ class LookupVectorEnv(HPOVectorEnv):
     def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
         p = self._p
         cells = actions if len(p.tables) == 1 else actions + self._task * p.rows
-        seen = self._row_starts + actions
-        flat = self._pulls.reshape(-1)
         if p.max_repeats > 1:
-            k = flat[seen]
-            bits = noise.mix_many(noise.mix_many(self._keys, cells + 1), k)
-            cells = cells * p.max_repeats + noise.below_many(bits, p.repeats[cells])
-            flat[seen] = k + 1
-        else:
-            flat[seen] = True
-        rewards, costs = self._rewards.take(cells, axis=0), p.costs.take(cells)
+            cells = self._draw(actions, cells)
+        elif self._sizes is None:
+            self._pending.append(actions.copy())
+        wide = self._wide.take(cells, axis=0)
+        m = len(p.objectives)
+        rewards, costs = wide[:, :m] if self._vector else wide[:, 0], wide[:, m]
         np.maximum(self._best, rewards, out=self._best)
         self._left -= costs
         self._count += 1
-        terminated = (self._left <= 0.0) | (self._count >= self._limit)
+        terminated = self._left <= 0.0
+        if self._counted:
+            terminated |= self._count >= self._limit
         np.copyto(self._last, cells)  # not an alias: the actions are the caller's
-        wide = self._wide.take(cells, axis=0)
-        metrics = {name: wide[:, j] for name, j in self._columns}
-        space = enumerate(p.tables[0].space, start=len(metrics))
-        config = {h.name: self._natural(h, wide[:, j]) for j, h in space}
-        status = self._ok.copy() if self._all_ok else p.status.take(cells)
-        info: Info = {"cost": costs, "metrics": metrics, "status": status}
-        if config:
-            info["config"] = config
+        info: Info = {
+            "cost": costs,
+            "metrics": {name: wide[:, j] for name, j in self._metric_columns},
+            "status": self._ok.copy() if self._all_ok else p.status.take(cells),
+        }
+        if self._config_columns:
+            info["config"] = {
+                name: wide[:, j] if choices is None else choices[wide[:, j].astype(np.intp)]
+                for name, j, choices in self._config_columns
+            }
         return rewards, terminated, info
 
-    @staticmethod
-    def _natural(h: Any, raw: Floats) -> npt.NDArray[Any]:
-        """(n,) raw numbers; choices of a categorical as objects."""
-        return np.array(h.values, dtype=object)[raw.astype(np.intp)] if h.kind == "categorical" else raw
+    def _draw(self, rows: npt.NDArray[np.int64], at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The cells of the next repeat of each row; see `LookupEnv._draw`."""
+        p, flat, seen = self._p, self._pulls.reshape(-1), self._row_starts + rows
+        k = flat[seen]
+        flat[seen] = k + 1
+        bits = noise.mix_many(noise.mix_many(self._keys, at + 1), k)
+        return at * p.max_repeats + noise.below_many(bits, p.repeats[at])
 
     def _observe(self) -> npt.NDArray[np.float32]:
         out = np.empty_like(self._observations) if self.copy else self._observations
@@ -504,7 +537,7 @@ class LookupVectorEnv(HPOVectorEnv):
             out[:, -1 - self._best.shape[1] : -1] = self._best
         else:
             out[:, -2] = self._best
-        np.divide(np.maximum(self._left, 0.0), self.budget, out=out[:, -1], casting="same_kind")
+        out[:, -1] = np.maximum(self._left, 0.0) / self.budget
         return out
 
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
