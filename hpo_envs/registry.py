@@ -49,7 +49,12 @@ def _nmthpo() -> list[Spec]:
     return rows
 
 
-SPECS: dict[str, Spec] = {s.id: s for s in (*_nmthpo(),)}
+def _cushlepor() -> list[Spec]:
+    env, vector = "hpo_envs.cushlepor:CushLEPOREnv", "hpo_envs.cushlepor:CushLEPORVectorEnv"
+    return [Spec("CushLEPOR-ted-ende-v0", "CushLEPOR", env, vector, ("cushlepor/ted-ende",), {"pair": "ted-ende"})]
+
+
+SPECS: dict[str, Spec] = {s.id: s for s in (*_nmthpo(), *_cushlepor())}
 
 
 def register_all() -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +43,7 @@ FILE = Path(__file__).parent / "data" / "cushlepor.npz"
 WORDS = 4000
 
 
-def make(seed: int = SEED) -> dict[str, npt.NDArray[np.integer]]:
+def make(seed: int = SEED) -> dict[str, npt.NDArray[Any]]:
     """The integers that the stand-in consists of.
 
     Returns:
@@ -52,7 +53,7 @@ def make(seed: int = SEED) -> dict[str, npt.NDArray[np.integer]]:
     rng = np.random.default_rng(seed)
     layout = cushlepor.Layout()
     count = sum(n for _, n in layout.documents)
-    zipf = 1.0 / np.arange(1, WORDS + 1) ** 1.05
+    zipf = 1.0 / np.arange(1, WORDS + 1, dtype=np.float64) ** np.float64(1.05)
     zipf = np.cumsum(zipf / zipf.sum())
     references = [_draw(rng, n, zipf) for n in _lengths(rng, count)]
     drafts = [_revise(rng, r, rng.beta(2.6, 4.6), 0.025, zipf) for r in references]
@@ -65,7 +66,9 @@ def make(seed: int = SEED) -> dict[str, npt.NDArray[np.integer]]:
     collected = hlepor.collect_variants(hypotheses, targets)
     s = collected["released"]
     planted = hlepor.segment_scores(s, PLANTED)
-    result = {"lengths": np.stack([s.hypothesis_length, s.reference_length, s.matches]).astype(np.int16)}
+    result: dict[str, npt.NDArray[Any]] = {
+        "lengths": np.stack([s.hypothesis_length, s.reference_length, s.matches]).astype(np.int16)
+    }
     result["points"] = _points(rng, planted, layout).astype(np.uint8)
     for variant, statistics in collected.items():
         result[variant] = np.rint(statistics.npd * _scale(variant, s.hypothesis_length, s.reference_length)).astype(
@@ -186,7 +189,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=FILE, help="where to write (default: %(default)s)")
     args = parser.parse_args()
     args.out.parent.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(args.out, **make())
+    arrays: dict[str, Any] = make()
+    np.savez_compressed(args.out, **arrays)
     for key, value in summary(load("cushlepor/ted-ende")).items():
         print(f"{key:28} {value:.4f}")
     print(f"{args.out}: {args.out.stat().st_size / 1024:.0f} KiB")

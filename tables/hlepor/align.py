@@ -103,7 +103,8 @@ def collect_variants(
         if shared and hypothesis != reference:
             for variant, row in zip(variants, _npd(hypothesis, reference, shared, variants, widths), strict=True):
                 npd[variant][i] = row
-    return {variant: Statistics(*lengths, npd[variant], variant) for variant in variants}
+    h, r, a = lengths
+    return {variant: Statistics(h, r, a, npd[variant], variant) for variant in variants}
 
 
 def _npd(

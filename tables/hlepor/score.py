@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,8 @@ from hpo_envs.tables.hlepor.tokens import tokenize
 
 Setting = Parameters | str
 """Parameters, or the name of a preset."""
+
+Tokenizer = Callable[[str], Sequence[str]]
 
 
 class Basis:
@@ -127,16 +129,25 @@ def corpus_score(statistics: Statistics, setting: Setting = "default") -> float:
 
 
 @overload
-def score(hypothesis: str, reference: str, setting: Setting = ..., **options: Any) -> float: ...
+def score(  # type: ignore[overload-overlap]  # a str is a sequence of str, too
+    hypothesis: str, reference: str, setting: Setting = ..., *, variant: str = ..., tokenizer: Tokenizer = ...
+) -> float: ...
 @overload
-def score(hypothesis: Sequence[str], reference: Sequence[str], setting: Setting = ..., **options: Any) -> Floats: ...
+def score(
+    hypothesis: Sequence[str],
+    reference: Sequence[str],
+    setting: Setting = ...,
+    *,
+    variant: str = ...,
+    tokenizer: Tokenizer = ...,
+) -> Floats: ...
 def score(
     hypothesis: str | Sequence[str],
     reference: str | Sequence[str],
     setting: Setting = "default",
     *,
     variant: str = "paper",
-    tokenizer: Callable[[str], Sequence[str]] = tokenize,
+    tokenizer: Tokenizer = tokenize,
 ) -> float | Floats:
     """Scores text.
 
