@@ -15,7 +15,7 @@ from hpo_envs.lookup import Objective, load_tables
 from hpo_envs.tables import hlepor
 from hpo_envs.tables.table import nearest
 
-WITHOUT_BUDGET = 10_000
+WITHOUT_BUDGET = 10_000.0
 """Evaluations of an episode with `budget=None`: a continuous space has no last row to stop at."""
 
 
@@ -92,7 +92,7 @@ class CushLEPOREnv(HPOEnv):
 
     ## Rewards
     The agreement `objective` on the training documents: `pearson` (default), the correlation of segment scores with
-    human scores; `kendall` (tau-b, about 1 ms more a step); `system_pearson`, the correlation of the means of systems
+    human scores; `kendall` (tau-b; a step takes milliseconds); `system_pearson`, the correlation of the means of systems
     (13 points); `rmse`, the negative root mean squared difference, as in the paper. Correlations with a constant are 0.
 
     ## Starting State

@@ -153,6 +153,18 @@ def test_budget_none_ends_too():
     assert gym.make(ID, table="surrogate", budget=None).unwrapped.budget == 10_000
 
 
+def test_many_settings_in_one_call_are_scored_in_chunks():
+    envs = gym.make_vec(ID, num_envs=150, table="surrogate", budget=None)
+    envs.reset(seed=0)
+    envs.action_space.seed(0)
+    actions = envs.action_space.sample()
+    _, rewards, *_, info = envs.step(actions)
+    for i in (0, 63, 64, 149):
+        _, reward, *_, one = step(actions[i])
+        assert rewards[i] == pytest.approx(reward, rel=1e-12)
+        assert info["held_out"]["rmse"][i] == pytest.approx(one["held_out"]["rmse"], rel=1e-12)
+
+
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
