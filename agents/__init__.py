@@ -41,6 +41,31 @@ AGENTS: dict[str, Entry] = {
         "random search without replacement",
         supports=("rows", "levels", "grid", "box", "arms", "cells", "objectives"),
     ),
+    "nonadaptive": Entry(
+        "hpo_envs.agents.arms:NonAdaptive",
+        "all arms equally often, for a fixed budget or until confident",
+        supports=("arms",),
+    ),
+    "sh": Entry(
+        "hpo_envs.agents.sequential_halving:SequentialHalving",
+        "sequential halving: half of the arms leave each round",
+        supports=("arms",),
+    ),
+    "sr": Entry(
+        "hpo_envs.agents.sequential_halving:SuccessiveRejects",
+        "successive rejects: one arm leaves each round",
+        supports=("arms",),
+    ),
+    "ttts": Entry("hpo_envs.agents.top_two:TTTS", "top-two Thompson sampling", supports=("arms",)),
+    "t3c": Entry("hpo_envs.agents.top_two:T3C", "top-two transportation cost", supports=("arms",)),
+    "ttei": Entry("hpo_envs.agents.top_two:TTEI", "top-two expected improvement", supports=("arms",)),
+    "bts": Entry(
+        "hpo_envs.agents.batch_thompson:BTS", "batch Thompson sampling, synchronous or not", supports=("arms",)
+    ),
+    "lucb": Entry("hpo_envs.agents.lucb:LUCB", "lower and upper confidence bounds", supports=("arms",)),
+    "track-and-stop": Entry(
+        "hpo_envs.agents.track_and_stop:TrackAndStop", "Track-and-Stop, optimal proportions", supports=("arms",)
+    ),
 }
 
 

@@ -54,7 +54,13 @@ def _cushlepor() -> list[Spec]:
     return [Spec("CushLEPOR-ted-ende-v0", "CushLEPOR", env, vector, ("cushlepor/ted-ende",), {"pair": "ted-ende"})]
 
 
-SPECS: dict[str, Spec] = {s.id: s for s in (*_nmthpo(), *_cushlepor())}
+def _fiesta() -> list[Spec]:
+    env, vector = "hpo_envs.fiesta:FIESTAEnv", "hpo_envs.fiesta:FIESTAVectorEnv"
+    tasks = ("tdsa8", "tdsa12", "ner", "gaussian")
+    return [Spec(f"FIESTA-{t}-v0", "FIESTA", env, vector, (f"fiesta/{t}",), {"task": t}) for t in tasks]
+
+
+SPECS: dict[str, Spec] = {s.id: s for s in (*_nmthpo(), *_cushlepor(), *_fiesta())}
 
 
 def register_all() -> None:

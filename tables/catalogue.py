@@ -111,6 +111,13 @@ DATASETS: dict[str, Dataset] = {
             "Neural Networks for Character-level Sequence-to-Sequence Tasks. EACL 2024.",
             "hpo_envs.tables.builders.charhpo",
         ),
+        Dataset(
+            "fiesta",
+            "Repeated evaluations of 12 sentiment models and 2 named entity recognisers, for model selection",
+            "Henry B. Moss, Andrew Moore, David S. Leslie and Paul Rayson. FIESTA: Fast IdEntification of "
+            "State-of-The-Art models using adaptive bandit algorithms. ACL 2019.",
+            "hpo_envs.tables.builders.fiesta",
+        ),
     )
 }
 

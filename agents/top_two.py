@@ -1,0 +1,109 @@
+"""Top-two sampling rules: a leader, a challenger, and one of the two is evaluated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.agents.arms import ConfidentAgent, transport
+from hpo_envs.agents.base import Problem
+
+
+class TopTwo(ConfidentAgent):
+    """Base of the top-two agents (Russo 2016).
+
+    Args:
+        problem: What is known before the first evaluation.
+        seed: Seed of the agent's generator.
+        beta: Probability of evaluating the leader rather than the challenger (the paper's "randomly choose": 1/2).
+        **options: See `hpo_envs.agents.arms.ConfidentAgent`.
+
+    Raises:
+        ValueError: beta is not strictly between 0 and 1.
+    """
+
+    def __init__(self, problem: Problem, seed: int, *, beta: float = 0.5, **options: Any) -> None:
+        super().__init__(problem, seed, **options)
+        if not 0.0 < beta < 1.0:
+            raise ValueError(f"beta must lie strictly between 0 and 1, got {beta!r}")
+        self.beta = beta
+
+    def leader(self) -> int:
+        """The arm that may be the best: a draw from pi."""
+        return self.draw(self.pi)
+
+    def challenger(self, leader: int) -> int:
+        """The arm that may be better than the leader."""
+        raise NotImplementedError
+
+    def sample(self) -> int:
+        """The leader with probability beta, else its challenger."""
+        leader = self.leader()
+        return leader if self.rng.random() < self.beta else self.challenger(leader)
+
+
+class TTTS(TopTwo):
+    """Top-two Thompson sampling (Moss et al. 2019, Algorithm 2; Russo 2016).
+
+    Two distinct arms are drawn according to pi, and one of them, chosen uniformly, is evaluated.
+
+    Complexity: one arm's quadrature an evaluation, O(arms x nodes).
+    """
+
+    def challenger(self, leader: int) -> int:
+        """A second draw from pi, given that it differs from the first."""
+        rest = self.pi.copy()
+        rest[leader] = 0.0
+        if not rest.sum() > 0.0:  # pi of the leader is 1 to rounding: the others are equally unlikely
+            rest[:] = 1.0
+            rest[leader] = 0.0
+        return self.draw(rest)
+
+
+class T3C(TopTwo):
+    """Top-two transportation cost (Shang, de Heide, Kaufmann, Menard and Valko 2020).
+
+    The leader is a draw from pi; the challenger is the arm that is cheapest to confuse with it: the smallest
+    transportation cost, here for Gaussians with unknown variances.
+    """
+
+    def challenger(self, leader: int) -> int:
+        """The smallest transportation cost, ties broken at random."""
+        cost = transport(self.belief, leader)
+        return int(self.rng.choice(np.flatnonzero(cost == cost.min())))
+
+
+class TTEI(TopTwo):
+    """Top-two expected improvement (Qin, Klabjan and Russo 2017).
+
+    The leader has the largest expected improvement over the best mean, the challenger the largest expected
+    improvement over the leader's mean; the posterior's scales stand in for the known deviations of the original.
+    """
+
+    def leader(self) -> int:
+        """The argmax of scale_i f((mean_i - best mean) / scale_i)."""
+        p = self.belief.posterior()
+        return int(_improvement(p.mean - p.mean.max(), p.scale).argmax())
+
+    def challenger(self, leader: int) -> int:
+        """The argmax over the others of the improvement of the difference to the leader."""
+        p = self.belief.posterior()
+        value = _improvement(p.mean - p.mean[leader], np.hypot(p.scale, p.scale[leader]))
+        value[leader] = -np.inf
+        return int(value.argmax())
+
+
+def _improvement(gap: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Logarithm of E[max(N(gap, scale^2), 0)]; increasing in it, and finite far out in the tail."""
+    from scipy.special import erfcx, log_ndtr
+
+    x = gap / scale
+    # f(x) = x Phi(x) + phi(x) = phi(x) (1 + x Phi(x) / phi(x)); below -6 the bracket is 1/x^2 - 3/x^4 to 1 %.
+    ratio = np.sqrt(np.pi / 2.0) * erfcx(-np.minimum(x, 0.0) / np.sqrt(2.0))
+    density = -0.5 * x * x - 0.5 * np.log(2.0 * np.pi)
+    near = np.log(np.maximum(1.0 + np.minimum(x, 0.0) * ratio, 1e-300))
+    far = -2.0 * np.log(np.maximum(-x, 6.0))
+    positive = np.log(np.maximum(x, 1e-300) * np.exp(log_ndtr(x)) + np.exp(density))
+    out: np.ndarray = np.log(scale) + np.where(x > 0.0, positive, density + np.where(x < -1e3, far, near))
+    return out
