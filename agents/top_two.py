@@ -96,14 +96,16 @@ class TTEI(TopTwo):
 
 def _improvement(gap: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """Logarithm of E[max(N(gap, scale^2), 0)]; increasing in it, and finite far out in the tail."""
-    from scipy.special import erfcx, log_ndtr
+    from scipy.special import erfcx, ndtr
 
     x = gap / scale
-    # f(x) = x Phi(x) + phi(x) = phi(x) (1 + x Phi(x) / phi(x)); below -6 the bracket is 1/x^2 - 3/x^4 to 1 %.
-    ratio = np.sqrt(np.pi / 2.0) * erfcx(-np.minimum(x, 0.0) / np.sqrt(2.0))
+    # f(x) = x Phi(x) + phi(x) = phi(x) (1 + x Phi(x) / phi(x)); the bracket tends to 1/x^2 far below 0.
+    below, above = np.minimum(x, 0.0), np.maximum(x, 0.0)
     density = -0.5 * x * x - 0.5 * np.log(2.0 * np.pi)
-    near = np.log(np.maximum(1.0 + np.minimum(x, 0.0) * ratio, 1e-300))
-    far = -2.0 * np.log(np.maximum(-x, 6.0))
-    positive = np.log(np.maximum(x, 1e-300) * np.exp(log_ndtr(x)) + np.exp(density))
-    out: np.ndarray = np.log(scale) + np.where(x > 0.0, positive, density + np.where(x < -1e3, far, near))
+    bracket = 1.0 + below * np.sqrt(np.pi / 2.0) * erfcx(-below / np.sqrt(2.0))
+    log_below = density + np.where(
+        below < -1e3, -2.0 * np.log(np.maximum(-below, 1e3)), np.log(np.maximum(bracket, 1e-12))
+    )
+    log_above = np.log(above * ndtr(above) + np.exp(-0.5 * above * above) / np.sqrt(2.0 * np.pi))
+    out: np.ndarray = np.log(scale) + np.where(x > 0.0, log_above, log_below)
     return out

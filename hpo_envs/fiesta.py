@@ -386,9 +386,7 @@ def _columns(table: Table, fix_split: int | None, fix_seed: int | None) -> npt.N
 
 def _gaussian_table(table: Any, means: Any, deviations: Any, bounds: Any) -> Table:
     """The table of the synthetic arms, or the caller's."""
-    if isinstance(table, Table) or table not in ("auto", "surrogate"):
-        if table == "measured":
-            raise ValueError("table must be 'auto', 'surrogate' or a Table for gaussian: nothing was measured")
+    if isinstance(table, Table) or table not in ("auto", "surrogate") or (means, deviations, bounds) == (None,) * 3:
         return load_tables(("fiesta/gaussian",), table)[0]
     return data.gaussian(
         data.GAUSSIAN_MEANS if means is None else means,

@@ -69,6 +69,16 @@ def missing(name: str) -> list[Path]:
     return [root / f for f in builder.files(name) if not (root / f).is_file()]
 
 
+def measurable(name: str) -> bool:
+    """Whether a table has a measured form; synthetic ones, which no upstream file describes, have none.
+
+    Raises:
+        ValueError: Unknown name.
+    """
+    _check_name(name)
+    return bool(_builder(_dataset_of(name)).files(name))
+
+
 def load(name: str, kind: Kind = "auto") -> Table:
     """Returns a table; repeated calls return the same object while the data folder is the same.
 
@@ -85,7 +95,9 @@ def load(name: str, kind: Kind = "auto") -> Table:
     if kind not in KINDS:
         raise ValueError(f"table must be one of {', '.join(KINDS)} or a Table, got {kind!r}{nearest(kind, KINDS)}")
     lacking = missing(name)
-    if kind == "surrogate":
+    if kind == "measured" and not measurable(name):
+        raise TableNotInstalled(f"table {name} is synthetic: nothing was measured, use 'surrogate' or 'auto'")
+    if kind == "surrogate" or not measurable(name):
         return _embedded(name)
     if not lacking:
         return _measured(name, str(data_folder().resolve()))

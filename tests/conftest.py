@@ -14,7 +14,7 @@ from hpo_envs.tables import store
 
 def installed(table: str) -> bool:
     """Whether a measured table's files are at hand."""
-    return not store.missing(table)
+    return store.measurable(table) and not store.missing(table)
 
 
 def kinds_of(spec: Spec) -> list[str]:

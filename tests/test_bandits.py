@@ -319,3 +319,20 @@ def test_sampled_belief_needs_draws() -> None:
     for arm, score in ((0, 0.1), (0, 0.2), (0, 0.3), (1, 0.4), (1, 0.5), (1, 0.9)):
         belief.add(arm, score)
     assert best_probability_sampled(belief.posterior(), 1000, np.random.default_rng(0)).sum() == pytest.approx(1.0)
+
+
+def test_expected_improvement_against_numerical_integration() -> None:
+    from scipy import integrate, stats
+
+    from hpo_envs.agents.top_two import _improvement
+
+    for gap in (-3.0, -0.5, 0.0, 0.7, 5.0):
+        for scale in (0.3, 2.0):
+            if gap / scale < -8:
+                continue
+            law = stats.norm(gap, scale)
+            value, _ = integrate.quad(lambda v, law=law: v * law.pdf(v), 0.0, max(gap, 0.0) + 12 * scale, epsabs=0)
+            assert np.exp(_improvement(np.array([gap]), np.array([scale])))[0] == pytest.approx(value, rel=1e-5)
+    far = _improvement(np.array([-40.0, -2000.0, -1e6]), np.ones(3))
+    assert np.isfinite(far).all()
+    assert (np.diff(far) < 0).all()

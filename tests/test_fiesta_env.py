@@ -144,12 +144,18 @@ def test_gaussian_arms_are_gaussian() -> None:
         ("gaussian", {"means": (0.5,)}, "means must be at least two finite numbers"),
         ("gaussian", {"means": (0.5, 0.99)}, "bounds must be 8.5 deviations away from every mean"),
         ("gaussian", {"deviations": -1.0}, "deviations must be a number >= 0"),
-        ("gaussian", {"table": "measured"}, "nothing was measured"),
     ],
 )
 def test_bad_arguments_name_rule_and_value(task: str, kwargs: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make(task, **kwargs)
+
+
+def test_synthetic_arms_have_no_measured_table() -> None:
+    assert not store.measurable("fiesta/gaussian")
+    assert store.load("fiesta/gaussian").provenance.kind == "surrogate"
+    with pytest.raises(FileNotFoundError, match="fiesta/gaussian is synthetic: nothing was measured"):
+        make("gaussian", table="measured")
 
 
 @pytest.mark.parametrize("action", [8, -1, 1.0, [1], "a", None, True])

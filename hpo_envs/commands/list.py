@@ -55,7 +55,8 @@ def run(args: argparse.Namespace) -> int:
 
 def kind_of(spec: Spec) -> str:
     """The kind of table that `table="auto"` gives an id now."""
-    return "surrogate" if any(store.missing(name) for name in spec.tables) else "measured"
+    there = all(store.measurable(name) and not store.missing(name) for name in spec.tables)
+    return "measured" if there else "surrogate"
 
 
 def page_of(spec: Spec) -> str:

@@ -59,14 +59,12 @@ def files(name: str) -> tuple[str, ...]:
 
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """Builds a measured table (the synthetic arms are always `surrogate`).
+    """Builds a measured table.
 
     Raises:
         ValueError: The file does not have the promised form.
     """
     short = _short(name)
-    if short == "gaussian":
-        return embedded(name)
     if short == "ner":
         return _ner(name, ner_values(read(_NER_FILE)), _provenance("measured", name))
     return _tdsa(name, tdsa_values(read(_TDSA_FILE)), _provenance("measured", name))
