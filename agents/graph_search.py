@@ -1,0 +1,235 @@
+"""Graph-based sequential model-based optimisation (Zhang and Duh 2020, section 5.2)."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.base import Problem
+from hpo_envs.agents.candidates import CandidateAgent, positive
+from hpo_envs.agents.finite_gp import FiniteGP
+from hpo_envs.agents.gp import ROOT_JITTER
+from hpo_envs.agents.graph import Harmonic, SimilarityGraph
+from hpo_envs.agents.kernels import check_kernel
+from hpo_envs.agents.posterior import PosteriorSearch
+
+Floats = npt.NDArray[np.float64]
+
+SHARE = 1.0 / 7.0
+"""Neighbours of a node as a share of all nodes (footnote 12)."""
+
+VARIANTS = ("default", "literal", "released")
+
+
+def graph_of(features: Floats, kernel: str, length_scale: float, neighbours: int | str | None) -> SimilarityGraph:
+    """The similarity graph of a candidate set.
+
+    Args:
+        features: (n, d) in [0, 1].
+        kernel: `matern52` or `rbf`.
+        length_scale: Of all features alike.
+        neighbours: How many nearest neighbours to join; `auto` is a seventh of the candidates (footnote 12), None
+            joins all.
+
+    Raises:
+        ValueError: A setting breaks its rule.
+    """
+    check_kernel(kernel)
+    positive("length_scale", length_scale)
+    if neighbours == "auto":
+        neighbours = max(1, round(SHARE * len(features)))
+    if neighbours is not None and (isinstance(neighbours, (bool, str)) or int(neighbours) != neighbours or neighbours < 1):
+        raise ValueError(f"neighbours must be an int >= 1, 'auto' or None, got {neighbours!r}")
+    return SimilarityGraph.of_features(features, kernel, length_scale, neighbours)
+
+
+class GraphSearch(PosteriorSearch):
+    """Graph-based search with a normal posterior: the finite-set Gaussian process of section 5.3.
+
+    The prior covariance of all candidates is K = (2 beta (Laplacian + I / sigma^2))^-1; the posterior of the
+    unlabelled nodes is then the harmonic solution, smoothed by 1/sigma^2, with a variance, and EI or EHVI apply. The
+    paper gives no values; `precision` .05 and `sigma2` 100 for one objective, .5 and 3 for two, are the ones closest to
+    its Tables 3 and 4.
+
+    Complexity: O(t n) a suggestion after one O(n^3) inversion that all agents on the same candidates share.
+
+    Args:
+        problem: A finite problem with features and one or two objectives.
+        seed: Seed of `self.rng`.
+        kernel: Of the edge weights, `matern52` or `rbf` (equation 4).
+        length_scale: Sigma of equation 4.
+        neighbours: See `graph_of`.
+        precision: beta of section 5.3 (`beta` is the weight of the variance in `ucb`); default by objectives.
+        sigma2: sigma^2 of section 5.3; default by objectives.
+        noise: Observation variance.
+        **common: See `PosteriorSearch`.
+
+    Raises:
+        ValueError: A setting breaks its rule.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        *,
+        kernel: str = "matern52",
+        length_scale: float = 1.0,
+        neighbours: int | str | None = "auto",
+        precision: float | None = None,
+        sigma2: float | None = None,
+        noise: float = 1e-4,
+        **common: Any,
+    ) -> None:
+        super().__init__(problem, seed, **common)
+        single = problem.objectives == 1
+        graph = graph_of(self.features, kernel, length_scale, neighbours)
+        self._covariance = _covariance(
+            graph,
+            positive("precision", (0.05 if single else 0.5) if precision is None else precision),
+            positive("sigma2", (100.0 if single else 3.0) if sigma2 is None else sigma2),
+        )
+        self._gp = FiniteGP(
+            self._covariance.__getitem__, np.diag(self._covariance), positive("noise", noise), problem.objectives
+        )
+
+    def _observe(self, row: int, rewards: Floats) -> None:
+        self._gp.observe(row, rewards)
+
+    def _posterior(self) -> tuple[Floats, Floats, Floats]:
+        deviation = np.sqrt(self._gp.variances)
+        return self._gp.means[1:], np.tile(deviation, (self.problem.objectives, 1)), np.array(self.rewards)
+
+    def _draw(self) -> Floats:
+        prior = _root(self._covariance.tobytes(), len(self._covariance)) @ self.rng.standard_normal(len(self.features))
+        return self._gp.sample(prior, self.rows, np.array(self.rewards)[:, 0], self.rng)
+
+
+@functools.lru_cache(maxsize=4)
+def _root(content: bytes, n: int) -> Floats:
+    matrix = np.frombuffer(content).reshape(n, n)
+    return np.linalg.cholesky(matrix + ROOT_JITTER * float(matrix.diagonal().max()) * np.eye(n))
+
+
+def _covariance(graph: SimilarityGraph, precision: float, sigma2: float) -> Floats:
+    """(n, n) covariance of the finite-set Gaussian process; I / sigma2 makes it well defined on any graph."""
+    n = len(graph.weights)
+    k = np.linalg.inv(2.0 * precision * (graph.laplacian + np.eye(n) / sigma2))
+    return 0.5 * (k + k.T)
+
+
+class GraphInfluence(CandidateAgent):
+    """Graph-based search by expected influence (EIF, equation 8).
+
+    Labels in [0, 1] are propagated over the graph (equation 7); each candidate k is scored by
+    (1 - p_k) sum_i (1 - f+(k,0)(i)) + p_k sum_i f+(k,1)(i), where f+(k,x) are the predictions after labelling k with x.
+    Labelling k moves all predictions by (x - f_k) g / G_kk, so all candidates are scored in O(n) once the column
+    sums of G are known, and those follow by one rank-one step per observation (see `Harmonic`).
+
+    Complexity: O(t n) a suggestion, t observations and n candidates, after one O(n^3) inversion that all agents on the
+    same candidates share.
+
+    Args:
+        problem: A finite problem with features and one objective.
+        seed: Seed of `self.rng`.
+        kernel: Of the edge weights, `matern52` or `rbf` (equation 4).
+        length_scale: Sigma of equation 4.
+        neighbours: See `graph_of`.
+        variant: `literal` is section 5.2.2 as printed: the best observation is labelled 1, another one 1 if a random
+            walk that leaves the best node along the edges is, after its first step, there with probability
+            over 1/2 of the most probable node, else 0; p_k is the prediction and the sums run over all nodes.
+            `released` is what the authors' code computes: 1 for the best observation and 0 for all others; p_k is half
+            of (best - f_k) / (best - lowest f); the sums run over the unlabelled nodes but k.
+            `default` is labelled like `released`, with the sums of `literal`.
+        initial: Random candidates first, see `CandidateAgent`.
+
+    Raises:
+        ValueError: A setting breaks its rule, or the problem has several objectives.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        *,
+        kernel: str = "matern52",
+        length_scale: float = 1.0,
+        neighbours: int | str | None = "auto",
+        variant: str = "default",
+        initial: int = 3,
+    ) -> None:
+        super().__init__(problem, seed, initial=initial)
+        if problem.objectives != 1:
+            raise ValueError(f"objectives must be 1 for expected influence, got {problem.objectives}")
+        if variant not in VARIANTS:
+            raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}")
+        self.variant = variant
+        self.graph = graph_of(self.features, kernel, length_scale, neighbours)
+        self._harmonic = Harmonic(self.graph)
+
+    def _observe(self, row: int, rewards: Floats) -> None:
+        self._harmonic.label(row)
+
+    def _suggest(self) -> int:
+        observed = self._observed()
+        labels = self._labels(observed)
+        f = self._harmonic.predict(labels)
+        p = np.clip(f, 0.0, 1.0)
+        if self.variant == "released":
+            p = self._released_probability(observed)
+        return self.best_free(self.influence(f, p, over_all=self.variant != "released"))
+
+    def predict(self) -> Floats:
+        """(1, n) harmonic prediction of the rewards themselves (equation 7)."""
+        if not self.rows:
+            return np.zeros((1, len(self.features)))
+        return self._harmonic.predict(self._observed())[None]
+
+    def influence(self, f: Floats, p: Floats, *, over_all: bool = True) -> Floats:
+        """(n,) equation 8 for every candidate.
+
+        Args:
+            f: (n,) propagated 0/1 labels.
+            p: (n,) probabilities that a candidate's label is 1.
+            over_all: Sum over all nodes, or over the unlabelled ones without the candidate itself.
+        """
+        leverage = self._harmonic.leverage()
+        if over_all:
+            count, if_bad, if_good = len(f), f.sum() - f * leverage, f.sum() + (1.0 - f) * leverage
+        else:
+            unlabelled = np.ones(len(f), dtype=bool)
+            unlabelled[self._harmonic.nodes] = False
+            count, total = int(unlabelled.sum()) - 1, f[unlabelled].sum()
+            if_bad, if_good = total - f * leverage, total + (1.0 - f) * leverage - 1.0
+        return (1.0 - p) * (count - if_bad) + p * if_good
+
+    def _observed(self) -> Floats:
+        """(labelled,) mean reward of each labelled node, in the order of labelling."""
+        told: dict[int, list[float]] = {}
+        for row, reward in zip(self.rows, self.rewards, strict=True):
+            told.setdefault(row, []).append(float(reward[0]))
+        return np.array([np.mean(told[k]) for k in self._harmonic.nodes])
+
+    def _labels(self, observed: Floats) -> Floats:
+        """(labelled,) 0/1 labels of section 5.2.2."""
+        best = int(np.argmax(observed))
+        labels = np.zeros(len(observed))
+        if self.variant == "literal":
+            steps = self.graph.weights[self._harmonic.nodes[best]]
+            chance = steps / max(float(steps.max()), 1e-300)
+            labels[:] = chance[self._harmonic.nodes] > 0.5
+        labels[best] = 1.0
+        return labels
+
+    def _released_probability(self, observed: Floats) -> Floats:
+        f = self._harmonic.predict(observed)
+        unlabelled = np.ones(len(f), dtype=bool)
+        unlabelled[self._harmonic.nodes] = False
+        best, lowest = float(observed.max()), float(f[unlabelled].min())
+        if best - lowest <= 1e-12 * max(abs(best), 1e-300):
+            return np.full(len(f), 0.5)
+        # No prediction exceeds the best observation (maximum principle), so only the lower branch is ever taken.
+        return np.clip(0.5 * (best - f) / (best - lowest), 0.0, 0.5)

@@ -1,0 +1,54 @@
+"""Covariance functions of a candidate set."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+KERNELS = ("matern52", "rbf")
+"""Matern with nu = 5/2 and the squared exponential (Zhang and Duh 2020, section 6.1.1 and footnote 15)."""
+
+
+def check_kernel(kernel: str) -> str:
+    """Returns `kernel`.
+
+    Raises:
+        ValueError: There is no such kernel.
+    """
+    if kernel not in KERNELS:
+        raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {kernel!r}")
+    return kernel
+
+
+def square_distances(a: Floats, b: Floats) -> Floats:
+    """(len(a), len(b)) squared Euclidean distances of two (rows, d) arrays; exact zeros for equal rows."""
+    total = np.zeros((len(a), len(b)))
+    for column in range(a.shape[1]):
+        # One column at a time: |a|^2 + |b|^2 - 2ab would leave round-off where rows are equal.
+        total += np.square(a[:, column, None] - b[None, :, column])
+    return total
+
+
+def of_square_distances(kernel: str, r2: Floats) -> Floats:
+    """The kernel's value, 1 at distance 0, of scaled squared distances, any shape."""
+    if kernel == "rbf":
+        return np.exp(-0.5 * r2)
+    z = np.sqrt(5.0 * r2)
+    return (1.0 + z + z * z / 3.0) * np.exp(-z)
+
+
+def gram(kernel: str, features: Floats, length_scale: float) -> Floats:
+    """(n, n) read-only kernel matrix of a candidate set; agents on the same candidates share one array."""
+    return _gram(kernel, features.tobytes(), features.shape, float(length_scale))
+
+
+@functools.lru_cache(maxsize=8)
+def _gram(kernel: str, content: bytes, shape: tuple[int, int], length_scale: float) -> Floats:
+    x = np.frombuffer(content).reshape(shape) / length_scale
+    matrix = of_square_distances(kernel, square_distances(x, x))
+    matrix.setflags(write=False)
+    return matrix
