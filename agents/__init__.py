@@ -35,6 +35,57 @@ class Entry:
     alias_of: str | None = None
 
 
+def _candidate_agents() -> dict[str, Entry]:
+    """Optimisers over featured candidates; Zhang and Duh 2020 name theirs method_acquisition_kernel."""
+    one, two = ("rows", "features", "levels", "grid"), ("rows", "features", "levels", "grid", "objectives")
+    bo, gb, eif = (
+        f"hpo_envs.agents.{target}"
+        for target in ("gp:BayesianOptimisation", "graph_search:GraphSearch", "graph_search:GraphInfluence")
+    )
+    kernels = {"M": "matern52", "R": "rbf"}
+    entries = {
+        "bo": Entry(bo, "Gaussian-process optimisation with fitted length-scales, EI or EHVI", {"fit": True}, two),
+        "bo-ucb": Entry(bo, "Gaussian process, fixed kernel, upper confidence bound", {"acquisition": "ucb"}, one),
+        "bo-thompson": Entry(bo, "Gaussian process, fixed kernel, Thompson sampling", {"acquisition": "thompson"}, one),
+    }
+    for letter, kernel in kernels.items():
+        fixed = {"kernel": kernel}
+        rows: tuple[tuple[str, str, str, str, dict[str, str], tuple[str, ...]], ...] = (
+            ("bo-ei", "BO_EI", bo, f"Gaussian process, fixed {kernel} kernel, EI", {"acquisition": "ei"}, one),
+            (
+                "graph-ei",
+                "GB_EI",
+                gb,
+                f"finite-set Gaussian process on a kNN graph, {kernel}, EI",
+                {"acquisition": "ei"},
+                one,
+            ),
+            ("graph-eif", "GB_EIF", eif, f"label propagation on a graph, {kernel}, expected influence", {}, one),
+            (
+                "bo-ehvi",
+                "BO",
+                bo,
+                f"Gaussian processes, fixed {kernel} kernel, EHVI",
+                {"acquisition": "ehvi"},
+                ("objectives",),
+            ),
+            (
+                "graph-ehvi",
+                "GB",
+                gb,
+                f"finite-set Gaussian processes on a graph, {kernel}, EHVI",
+                {"acquisition": "ehvi"},
+                ("objectives",),
+            ),
+        )
+        for name, paper, target, summary, kwargs, supports in rows:
+            entries[f"{name}-{kernel}"] = Entry(target, summary, {**fixed, **kwargs}, supports)
+            entries[f"{paper}_{letter}"] = Entry(
+                target, summary, {**fixed, **kwargs}, supports, None, f"{name}-{kernel}"
+            )
+    return entries
+
+
 AGENTS: dict[str, Entry] = {
     "random": Entry(
         "hpo_envs.agents.random:RandomSearch",
@@ -66,6 +117,7 @@ AGENTS: dict[str, Entry] = {
     "track-and-stop": Entry(
         "hpo_envs.agents.track_and_stop:TrackAndStop", "Track-and-Stop, optimal proportions", supports=("arms",)
     ),
+    **_candidate_agents(),
 }
 
 

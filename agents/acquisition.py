@@ -35,5 +35,5 @@ def expected_improvement(mean: Floats, deviation: Floats, best: float) -> Floats
 
 
 def upper_confidence_bound(mean: Floats, deviation: Floats, beta: float) -> Floats:
-    """(n,) mean + sqrt(beta) deviation (Srinivas et al. 2010, "Gaussian process optimization in the bandit setting")."""
+    """(n,) mean + sqrt(beta) deviation (GP-UCB, Srinivas et al. 2010)."""
     return mean + np.sqrt(beta) * deviation

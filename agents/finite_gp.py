@@ -10,6 +10,15 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 
+def cholesky(matrix: Floats) -> Floats:
+    """(n, n) lower Cholesky factor of a positive definite matrix.
+
+    Raises:
+        numpy.linalg.LinAlgError: The matrix is not positive definite.
+    """
+    return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
+
+
 class FiniteGP:
     """Posterior of zero-mean Gaussian processes over n candidates, exact after every observation.
 

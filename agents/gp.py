@@ -8,7 +8,7 @@ import numpy.typing as npt
 from hpo_envs.agents import kernels
 from hpo_envs.agents.base import Problem
 from hpo_envs.agents.candidates import positive
-from hpo_envs.agents.finite_gp import FiniteGP
+from hpo_envs.agents.finite_gp import FiniteGP, cholesky
 from hpo_envs.agents.length_scales import KernelFit, Prior
 from hpo_envs.agents.posterior import PosteriorSearch
 
@@ -121,7 +121,7 @@ class BayesianOptimisation(PosteriorSearch):
             prior = self._gram * self.amplitude if not self.fit else self._gram_of(0)
             # The diagonal is the amplitude, so the jitter is relative to it.
             jitter = ROOT_JITTER * float(prior[0, 0])
-            self._roots[0] = np.linalg.cholesky(prior + jitter * np.eye(len(prior)))
+            self._roots[0] = cholesky(prior + jitter * np.eye(len(prior)))
         prior_draw = self._roots[0] @ self.rng.standard_normal(len(self.features))
         shift, scale = self._units()
         values = (np.array(self.rewards)[:, 0] - shift[0]) / scale[0]
@@ -152,7 +152,7 @@ class BayesianOptimisation(PosteriorSearch):
             fit.noise,
         )
         cross = fit.covariance(self.features[rows], self.features)
-        factor = np.linalg.cholesky(cross[:, rows] + fit.noise * np.eye(len(rows)))
+        factor = cholesky(cross[:, rows] + fit.noise * np.eye(len(rows)))
         gp.load(rows, cross, factor, values)
         return gp
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from hpo_envs.agents.base import Problem
 from hpo_envs.agents.candidates import CandidateAgent, positive
-from hpo_envs.agents.finite_gp import FiniteGP
+from hpo_envs.agents.finite_gp import FiniteGP, cholesky
 from hpo_envs.agents.gp import ROOT_JITTER
 from hpo_envs.agents.graph import Harmonic, SimilarityGraph
 from hpo_envs.agents.kernels import check_kernel
@@ -41,7 +41,9 @@ def graph_of(features: Floats, kernel: str, length_scale: float, neighbours: int
     positive("length_scale", length_scale)
     if neighbours == "auto":
         neighbours = max(1, round(SHARE * len(features)))
-    if neighbours is not None and (isinstance(neighbours, (bool, str)) or int(neighbours) != neighbours or neighbours < 1):
+    if neighbours is not None and (
+        isinstance(neighbours, (bool, str)) or int(neighbours) != neighbours or neighbours < 1
+    ):
         raise ValueError(f"neighbours must be an int >= 1, 'auto' or None, got {neighbours!r}")
     return SimilarityGraph.of_features(features, kernel, length_scale, neighbours)
 
@@ -111,7 +113,7 @@ class GraphSearch(PosteriorSearch):
 @functools.lru_cache(maxsize=4)
 def _root(content: bytes, n: int) -> Floats:
     matrix = np.frombuffer(content).reshape(n, n)
-    return np.linalg.cholesky(matrix + ROOT_JITTER * float(matrix.diagonal().max()) * np.eye(n))
+    return cholesky(matrix + ROOT_JITTER * float(matrix.diagonal().max()) * np.eye(n))
 
 
 def _covariance(graph: SimilarityGraph, precision: float, sigma2: float) -> Floats:
@@ -138,12 +140,15 @@ class GraphInfluence(CandidateAgent):
         kernel: Of the edge weights, `matern52` or `rbf` (equation 4).
         length_scale: Sigma of equation 4.
         neighbours: See `graph_of`.
-        variant: `literal` is section 5.2.2 as printed: the best observation is labelled 1, another one 1 if a random
-            walk that leaves the best node along the edges is, after its first step, there with probability
-            over 1/2 of the most probable node, else 0; p_k is the prediction and the sums run over all nodes.
-            `released` is what the authors' code computes: 1 for the best observation and 0 for all others; p_k is half
-            of (best - f_k) / (best - lowest f); the sums run over the unlabelled nodes but k.
-            `default` is labelled like `released`, with the sums of `literal`.
+        variant: How labels, p_k and the sums are read.
+            `default`: label 1 for observations at or above their mean; p_k half of the prediction of the rewards,
+            scaled to [0, 1] between the lowest one and the best observation; sums over all nodes. The best
+            reproducing of the readings that were tried.
+            `literal`: section 5.2.2 as printed. The best observation is labelled 1; another one is if a random walk
+            that starts at the best one is more than half as likely to step to it as to its most likely next node;
+            p_k is the propagated label; sums over all nodes.
+            `released`: what the authors' code computes. Label 1 for the best observation alone; p_k half of
+            (best - f_k) / (best - lowest f), f the prediction of the rewards; sums over the unlabelled nodes but k.
         initial: Random candidates first, see `CandidateAgent`.
 
     Raises:
@@ -168,6 +173,7 @@ class GraphInfluence(CandidateAgent):
             raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}")
         self.variant = variant
         self.graph = graph_of(self.features, kernel, length_scale, neighbours)
+        self.over_all = variant != "released"
         self._harmonic = Harmonic(self.graph)
 
     def _observe(self, row: int, rewards: Floats) -> None:
@@ -177,10 +183,7 @@ class GraphInfluence(CandidateAgent):
         observed = self._observed()
         labels = self._labels(observed)
         f = self._harmonic.predict(labels)
-        p = np.clip(f, 0.0, 1.0)
-        if self.variant == "released":
-            p = self._released_probability(observed)
-        return self.best_free(self.influence(f, p, over_all=self.variant != "released"))
+        return self.best_free(self.influence(f, self._probability(f, observed), over_all=self.over_all))
 
     def predict(self) -> Floats:
         """(1, n) harmonic prediction of the rewards themselves (equation 7)."""
@@ -217,6 +220,8 @@ class GraphInfluence(CandidateAgent):
         """(labelled,) 0/1 labels of section 5.2.2."""
         best = int(np.argmax(observed))
         labels = np.zeros(len(observed))
+        if self.variant == "default":
+            labels[:] = observed >= observed.mean()
         if self.variant == "literal":
             steps = self.graph.weights[self._harmonic.nodes[best]]
             chance = steps / max(float(steps.max()), 1e-300)
@@ -224,12 +229,17 @@ class GraphInfluence(CandidateAgent):
         labels[best] = 1.0
         return labels
 
-    def _released_probability(self, observed: Floats) -> Floats:
+    def _probability(self, propagated: Floats, observed: Floats) -> Floats:
+        """(n,) p_k of equation 8."""
+        if self.variant == "literal":
+            return np.clip(propagated, 0.0, 1.0)
         f = self._harmonic.predict(observed)
         unlabelled = np.ones(len(f), dtype=bool)
         unlabelled[self._harmonic.nodes] = False
         best, lowest = float(observed.max()), float(f[unlabelled].min())
         if best - lowest <= 1e-12 * max(abs(best), 1e-300):
             return np.full(len(f), 0.5)
-        # No prediction exceeds the best observation (maximum principle), so only the lower branch is ever taken.
-        return np.clip(0.5 * (best - f) / (best - lowest), 0.0, 0.5)
+        # No prediction exceeds the best observation (maximum principle): the released code never takes its branch
+        # for those, and gives the highest probability to the lowest prediction.
+        above = f - lowest if self.variant == "default" else best - f
+        return np.clip(0.5 * above / (best - lowest), 0.0, 0.5)
