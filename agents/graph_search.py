@@ -236,7 +236,7 @@ class GraphInfluence(CandidateAgent):
         f = self._harmonic.predict(observed)
         unlabelled = np.ones(len(f), dtype=bool)
         unlabelled[self._harmonic.nodes] = False
-        best, lowest = float(observed.max()), float(f[unlabelled].min())
+        best, lowest = float(observed.max()), float(f[unlabelled].min(initial=observed.max()))
         if best - lowest <= 1e-12 * max(abs(best), 1e-300):
             return np.full(len(f), 0.5)
         # No prediction exceeds the best observation (maximum principle): the released code never takes its branch
