@@ -423,8 +423,8 @@ class LookupVectorEnv(HPOVectorEnv):
         self.cost_unit, self.objectives = p.cost_unit, p.names
         self._limit = p.rows * p.max_repeats
         self.budget = check_budget(budget, p.whole(), p.cost_unit)
-        # With a budget of evaluations below the limit on steps, the budget alone ends an episode.
-        self._counted = p.cost_unit != "evaluations" or self.budget > self._limit
+        # With a budget of evaluations, not above the limit on steps, the budget alone ends an episode.
+        self._simple = p.cost_unit == "evaluations" and self.budget <= self._limit
         self._sizes = grid_sizes(p.tables[0]) if grid else None
         action_space: gym.Space[Any] = Discrete(p.rows) if self._sizes is None else MultiDiscrete(self._sizes)
         super().__init__(num_envs, p.observation_space, action_space, autoreset_mode, copy)
@@ -452,6 +452,7 @@ class LookupVectorEnv(HPOVectorEnv):
         self._pulls: npt.NDArray[Any] = np.zeros((n, p.rows), np.int16 if p.max_repeats > 1 else np.bool_)
         # Rows evaluated since `_pulls` was brought up to date, which only masks and partial restarts need.
         self._pending: list[npt.NDArray[np.int64]] = []
+        self._marked = False
         self._row_starts = self._index * p.rows
         self._observations = np.empty((n, *p.observation_space.shape), np.float32)
 
@@ -470,6 +471,7 @@ class LookupVectorEnv(HPOVectorEnv):
     def _catch_up(self) -> None:
         """Marks the rows evaluated lately in `_pulls`."""
         flat = self._pulls.reshape(-1)
+        self._marked = True
         for rows in self._pending:
             flat[self._row_starts + rows] = True
         self._pending.clear()
@@ -477,21 +479,26 @@ class LookupVectorEnv(HPOVectorEnv):
     def _start(self, index: npt.NDArray[np.intp], keys: noise.Keys, options: dict[str, Any] | None) -> Info:
         p = self._p
         chosen = p.choose(options)
-        if len(p.tables) > 1:
-            drawn = noise.below_many(noise.mix_many(keys, 0), len(p.tables)) if chosen is None else chosen
-            self._task[index] = drawn
-        self._keys[index] = keys
-        self._best[index] = p.low if self._vector else p.low[0]
-        self._left[index] = self.budget
-        self._count[index] = 0
-        self._last[index] = len(p.costs)
-        if len(index) == self.num_envs:
+        whole = len(index) == self.num_envs
+        if whole:
             self._pending.clear()
         else:
             self._catch_up()
-        self._pulls[index] = 0
-        task = self._task[index]
-        return {key: values[task] for key, values in self._names.items()}
+        # A slice writes without an index array: most restarts are of the whole batch.
+        at: Any = slice(None) if whole else index
+        if len(p.tables) > 1:
+            drawn = noise.below_many(noise.mix_many(keys, 0), len(p.tables)) if chosen is None else chosen
+            self._task[at] = drawn
+        self._keys[at] = keys
+        self._best[at] = p.low if self._vector else p.low[0]
+        self._left[at] = self.budget
+        self._count[at] = 0
+        self._last[at] = len(p.costs)
+        if not whole or self._marked:
+            self._pulls[at] = 0
+            self._marked = not whole
+        task = self._task[at]
+        return {key: values.take(task) for key, values in self._names.items()}
 
     def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
         p = self._p
@@ -504,11 +511,13 @@ class LookupVectorEnv(HPOVectorEnv):
         m = len(p.objectives)
         rewards, costs = wide[:, :m] if self._vector else wide[:, 0], wide[:, m]
         np.maximum(self._best, rewards, out=self._best)
-        self._left -= costs
-        self._count += 1
-        terminated = self._left <= 0.0
-        if self._counted:
-            terminated |= self._count >= self._limit
+        if self._simple:
+            self._left -= 1.0
+            terminated = self._left <= 0.0
+        else:
+            self._left -= costs
+            self._count += 1
+            terminated = (self._left <= 0.0) | (self._count >= self._limit)
         np.copyto(self._last, cells)  # not an alias: the actions are the caller's
         info: Info = {
             "cost": costs,
@@ -527,17 +536,21 @@ class LookupVectorEnv(HPOVectorEnv):
         p, flat, seen = self._p, self._pulls.reshape(-1), self._row_starts + rows
         k = flat[seen]
         flat[seen] = k + 1
+        self._marked = True
         bits = noise.mix_many(noise.mix_many(self._keys, at + 1), k)
         return at * p.max_repeats + noise.below_many(bits, p.repeats[at])
 
     def _observe(self) -> npt.NDArray[np.float32]:
-        out = np.empty_like(self._observations) if self.copy else self._observations
-        np.take(self._p.templates, self._last, axis=0, out=out, mode="clip")
+        if self.copy:
+            out = self._p.templates.take(self._last, axis=0)
+        else:
+            out = self._observations
+            np.take(self._p.templates, self._last, axis=0, out=out, mode="clip")
         if self._vector:
             out[:, -1 - self._best.shape[1] : -1] = self._best
         else:
             out[:, -2] = self._best
-        out[:, -1] = np.maximum(self._left, 0.0) / self.budget
+        out[:, -1] = (self._left if self._simple else np.maximum(self._left, 0.0)) / self.budget
         return out
 
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:

@@ -58,7 +58,7 @@ def test_information_names_every_key_of_a_live_step(spec_id: str) -> None:
         keys |= set(info)
         if terminated:
             break
-    named = set(re.findall(r"`([a-z_]+)`", text))
+    named = set(re.findall(r"`([a-z0-9_]+)`", text))
     assert keys <= named, f"not on the page: {sorted(keys - named)}"
 
 
