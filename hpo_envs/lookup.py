@@ -554,17 +554,17 @@ class LookupVectorEnv(HPOVectorEnv):
         return out
 
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
+        if type(actions) is np.ndarray and actions.dtype == np.int64 and actions.shape == (self.num_envs,):
+            # The common case, checked in one pass: negative numbers are huge as unsigned ones.
+            if self._sizes is None and actions.view(np.uint64).max() < self._p.rows:
+                return actions
         array = np.asarray(actions)
         shape = (self.num_envs,) if self._sizes is None else (self.num_envs, len(self._sizes))
         if array.shape != shape or array.dtype.kind not in "iu":
             raise ValueError(f"actions must be ints of shape {shape}, got shape {array.shape} and dtype {array.dtype}")
         array = array.astype(np.int64, copy=False)
         limit = self._p.rows if self._sizes is None else self._sizes
-        if self._sizes is None:
-            # Negative numbers are huge as unsigned ones: one comparison checks both ends.
-            outside = array.view(np.uint64).max() >= np.uint64(self._p.rows)
-        else:
-            outside = bool(((array < 0) | (array >= self._sizes)).any())
+        outside = bool(((array < 0) | (array >= limit)).any())
         if outside:
             bad = array[((array < 0) | (array >= limit)).reshape(self.num_envs, -1).any(axis=1)][0]
             raise ValueError(f"actions must be ints in [0, {limit}), got {bad}")

@@ -146,7 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=DATA, help="folder to write to (default: tables/data)")
     parser.add_argument("--pairs", default=",".join(nmthpo.PAIRS), help="comma-separated subset, for a trial run")
     args = parser.parse_args(arguments)
-    arrays: dict[str, np.ndarray] = {}
+    arrays: dict[str, Any] = {}
     rows: list[dict[str, str]] = []
     for pair in args.pairs.split(","):
         values, measured, y, plain = fit(pair)
