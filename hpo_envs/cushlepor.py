@@ -92,7 +92,7 @@ class CushLEPOREnv(HPOEnv):
 
     ## Rewards
     The agreement `objective` on the training documents: `pearson` (default), the correlation of segment scores with
-    human scores; `kendall` (tau-b; a step takes milliseconds); `system_pearson`, the correlation of the means of systems
+    human scores; `kendall` (tau-b; a step takes milliseconds); `system_pearson`, the correlation of systems' means
     (13 points); `rmse`, the negative root mean squared difference, as in the paper. Correlations with a constant are 0.
 
     ## Starting State

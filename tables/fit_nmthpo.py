@@ -10,6 +10,7 @@ import argparse
 import csv
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
