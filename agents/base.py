@@ -50,6 +50,8 @@ class Problem:
             return len(self.features)
         if isinstance(self.action_space, gym.spaces.Discrete):
             return int(self.action_space.n)
+        if self.levels is not None and isinstance(self.action_space, gym.spaces.MultiDiscrete):
+            return int(self.action_space.nvec[0])
         raise ValueError(f"action_space must be finite for this agent, got {self.action_space}")
 
 

@@ -58,6 +58,8 @@ class RandomSearch(Agent):
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Remembers the best action; with several objectives, the best sum of rewards."""
+        if not info.get("finished", True):
+            return
         score = float(np.sum(reward))
         if self._best is None or score > self._best[0]:
             self._best = (score, action)

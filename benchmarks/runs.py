@@ -60,7 +60,8 @@ def problem_of(env: Any) -> Problem:
         problem: Problem = e.problem()
         return problem
     space = getattr(e, "single_action_space", None) or e.action_space
-    rows = isinstance(space, gym.spaces.Discrete) and len(e.table.feature_names) > 0
+    levels = getattr(e, "levels", None)
+    rows = (isinstance(space, gym.spaces.Discrete) or levels is not None) and len(e.table.feature_names) > 0
     reward_space = getattr(e, "reward_space", None)
     bounds = None
     if reward_space is not None:
@@ -71,6 +72,7 @@ def problem_of(env: Any) -> Problem:
         action_space=space,
         features=e.table.features if rows else None,
         feature_names=e.table.feature_names if rows else (),
+        levels=levels,
         objectives=int(getattr(e, "reward_dim", 1)),
         budget=float(e.budget),
         unit=e.cost_unit,

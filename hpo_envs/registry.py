@@ -60,7 +60,13 @@ def _fiesta() -> list[Spec]:
     return [Spec(f"FIESTA-{t}-v0", "FIESTA", env, vector, (f"fiesta/{t}",), {"task": t}) for t in tasks]
 
 
-SPECS: dict[str, Spec] = {s.id: s for s in (*_nmthpo(), *_cushlepor(), *_fiesta())}
+def _nmtlc() -> list[Spec]:
+    env, vector = "hpo_envs.nmtlc:NMTLCEnv", "hpo_envs.nmtlc:NMTLCVectorEnv"
+    corpora = ("zhen", "ruen", "jaen", "enja", "swen", "soen", "ft-fren", "ft-zhen")
+    return [Spec(f"NMTLC-{c}-v0", "NMTLC", env, vector, (f"nmtlc/{c}",), {"corpus": c}) for c in corpora]
+
+
+SPECS: dict[str, Spec] = {s.id: s for s in (*_nmthpo(), *_cushlepor(), *_fiesta(), *_nmtlc())}
 
 
 def register_all() -> None:

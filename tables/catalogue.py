@@ -118,6 +118,14 @@ DATASETS: dict[str, Dataset] = {
             "State-of-The-Art models using adaptive bandit algorithms. ACL 2019.",
             "hpo_envs.tables.builders.fiesta",
         ),
+        Dataset(
+            "nmtlc",
+            "2,483 learning curves of machine translation: from scratch on six corpora, fine-tuned LLMs on two",
+            "Xuan Zhang and Kevin Duh. Reproducible and Efficient Benchmarks for Hyperparameter Optimization of "
+            "Neural Machine Translation Systems. Transactions of the ACL 8:393-408, 2020. Curves: "
+            "https://github.com/Este1le/hpo_nmt",
+            "hpo_envs.tables.builders.nmtlc",
+        ),
     )
 }
 

@@ -1,0 +1,161 @@
+"""Successive halving and Hyperband."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.agents.base import Planned, Problem
+from hpo_envs.agents.rows import LOST, Rows
+
+Plan = Generator[Any, tuple[Any, Mapping[str, Any]], None]
+
+
+def halvings(maximum: float, eta: float) -> int:
+    """s_max = floor(log_eta R), in exact steps: the logarithm of 81 to base 3 may come out below 4."""
+    s = 0
+    while eta ** (s + 1) <= maximum * (1 + 1e-12):
+        s += 1
+    return s
+
+
+def bracket(n: int, maximum: float, eta: float, s: int) -> list[tuple[int, int]]:
+    """The rungs of one bracket: (configurations, resource of each), s + 1 of them.
+
+    Li et al. 2018, Algorithm 1, lines 4 to 6: n_i = floor(n eta^-i), r_i = R eta^(i - s), rounded down.
+    """
+    return [(int(n / eta**i + 1e-9), int(maximum / eta ** (s - i) + 1e-9)) for i in range(s + 1)]
+
+
+def brackets(maximum: float, eta: float, trainings: float | None = None) -> list[list[tuple[int, int]]]:
+    """All brackets of Hyperband (Li et al. 2018, Algorithm 1).
+
+    Args:
+        maximum: R, largest resource of one configuration, in units of the smallest.
+        eta: Proportion discarded at each rung.
+        trainings: B / R, full trainings that one bracket may spend; None = s_max + 1, as in the paper.
+
+    Returns:
+        For s = s_max, ..., 0 the rungs of the bracket that starts n = ceil(B / R eta^s / (s + 1)) configurations.
+    """
+    top = halvings(maximum, eta)
+    share = top + 1 if trainings is None else trainings
+    starts = [(s, int(np.ceil(share * eta**s / (s + 1) - 1e-9))) for s in range(top, -1, -1)]
+    return [bracket(n, maximum, eta, s) for s, n in starts]
+
+
+class Halving(Planned):
+    """What successive halving and Hyperband share: running one bracket.
+
+    Args:
+        problem: Actions are (row, checkpoint) pairs.
+        seed: Seed.
+        eta: 1 / eta of the configurations survive each rung.
+        score: What survivors are chosen by: `"last"`, the reward at the rung's checkpoint, or `"best"`, the best
+            reward at any checkpoint up to it (where over-training is common and the best checkpoint is kept).
+        shift: Checkpoints that are trained beyond each rung's resource. The code released with NAS-Bench-NLP trains
+            to the epoch of index r, which is one more than r epochs: 1 there.
+
+    Raises:
+        ValueError: An argument out of range, or a problem without checkpoints.
+    """
+
+    def __init__(self, problem: Problem, seed: int, eta: float = 3.0, score: str = "best", shift: int = 0) -> None:
+        self._rows = Rows(problem)
+        if not self._rows.pairs:
+            raise ValueError(f"action_space must be (row, level) pairs, got {problem.action_space}")
+        if not eta > 1:
+            raise ValueError(f"eta must be > 1, got {eta!r}")
+        if score not in ("last", "best"):
+            raise ValueError(f"score must be one of last, best, got {score!r}")
+        self.eta, self.score, self.shift = float(eta), score, int(shift)
+        super().__init__(problem, seed)
+
+    def run_bracket(self, rungs: list[tuple[int, int]]) -> Plan:
+        """Trains rung after rung; runs that diverged never survive."""
+        rows = self._rows
+        alive = self.rng.permutation(rows.count)[: rungs[0][0]]
+        for i, (_, resource) in enumerate(rungs):
+            level = min(rows.level_of(max(resource, 1)) + self.shift, len(rows.levels) - 1)
+            scores = np.full(len(alive), -np.inf)
+            for k, row in enumerate(alive):
+                action = rows.action(int(row), level)
+                reward, info = yield action
+                rows.note(action, reward, info)
+                if info["status"] not in LOST:
+                    scores[k] = info.get("best", reward) if self.score == "best" else reward
+            if i + 1 < len(rungs):
+                order = np.argsort(-scores, kind="stable")[: rungs[i + 1][0]]
+                alive = alive[order[np.isfinite(scores[order])]]
+
+    def recommend(self) -> Any:
+        """Returns the best action told, or a random row at the last checkpoint before the first."""
+        rows = self._rows
+        return rows.action(int(self.rng.integers(rows.count))) if rows.best is None else rows.best[1]
+
+
+class SuccessiveHalving(Halving):
+    """Successive halving (Jamieson and Talwalkar 2016), again and again until the budget is spent.
+
+    `n` random rows are trained to a small resource, the best 1/eta of them to eta times as much, and so on up to the
+    last checkpoint; then `n` new rows.
+
+    Args:
+        problem: Actions are (row, checkpoint) pairs.
+        seed: Seed.
+        n: Rows of the first rung; None = eta^s, so that one row reaches the last checkpoint.
+        s: Number of halvings; None = as many as fit between the first and the last checkpoint.
+        **options: See `Halving`.
+
+    Complexity: O(n log n) a rung.
+    """
+
+    def __init__(
+        self, problem: Problem, seed: int, n: int | None = None, s: int | None = None, **options: Any
+    ) -> None:
+        self._n, self._s = n, s
+        super().__init__(problem, seed, **options)
+
+    def plan(self) -> Plan:
+        """One bracket after the other."""
+        maximum = self._rows.maximum
+        s = halvings(maximum, self.eta) if self._s is None else self._s
+        n = int(np.ceil(self.eta**s)) if self._n is None else self._n
+        while True:
+            yield from self.run_bracket(bracket(n, maximum, self.eta, s))
+
+
+class Hyperband(Halving):
+    """Hyperband (Li et al. 2018, Algorithm 1): successive halving with every trade-off of rows against resource.
+
+    Args:
+        problem: Actions are (row, checkpoint) pairs.
+        seed: Seed.
+        trainings: B / R of the brackets; None = s_max + 1. NAS-Bench-NLP's comparison uses B = N R / 3.5 with
+            N = 100, so 100 / 3.5.
+        rounds: How many times all brackets are run; None = until the budget is spent.
+        **options: See `Halving`; the paper's eta is 3.
+
+    Complexity: O(n log n) a rung of n rows.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        trainings: float | None = None,
+        rounds: int | None = None,
+        **options: Any,
+    ) -> None:
+        self._trainings, self._rounds = trainings, rounds
+        super().__init__(problem, seed, **options)
+
+    def plan(self) -> Plan:
+        """All brackets, from the widest to plain random search, then again."""
+        done = 0
+        while self._rounds is None or done < self._rounds:
+            for rungs in brackets(self._rows.maximum, self.eta, self._trainings):
+                yield from self.run_bracket(rungs)
+            done += 1
