@@ -118,6 +118,21 @@ AGENTS: dict[str, Entry] = {
         "hpo_envs.agents.track_and_stop:TrackAndStop", "Track-and-Stop, optimal proportions", supports=("arms",)
     ),
     **_candidate_agents(),
+    "successive-halving": Entry(
+        "hpo_envs.agents.halving:SuccessiveHalving",
+        "successive halving: train many rows a little, the best of them longer",
+        supports=("levels",),
+    ),
+    "hyperband": Entry(
+        "hpo_envs.agents.halving:Hyperband",
+        "Hyperband: successive halving with every trade-off of rows against resource",
+        supports=("levels",),
+    ),
+    "asha": Entry(
+        "hpo_envs.agents.asha:ASHA",
+        "asynchronous successive halving, for parallel workers",
+        supports=("levels",),
+    ),
 }
 
 

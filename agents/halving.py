@@ -112,9 +112,7 @@ class SuccessiveHalving(Halving):
     Complexity: O(n log n) a rung.
     """
 
-    def __init__(
-        self, problem: Problem, seed: int, n: int | None = None, s: int | None = None, **options: Any
-    ) -> None:
+    def __init__(self, problem: Problem, seed: int, n: int | None = None, s: int | None = None, **options: Any) -> None:
         self._n, self._s = n, s
         super().__init__(problem, seed, **options)
 

@@ -79,7 +79,11 @@ def features_of(problem: Problem, prefix: str | tuple[str, ...] = "", count: int
     names = problem.feature_names
     if problem.features is None:
         raise ValueError("features must be known for this agent, got a problem without")
-    chosen = [j for j, name in enumerate(names) if name.startswith(prefixes)] if names else [*range(problem.features.shape[1])]
+    chosen = (
+        [j for j, name in enumerate(names) if name.startswith(prefixes)]
+        if names
+        else [*range(problem.features.shape[1])]
+    )
     if not chosen:
         raise ValueError(f"features must start the name of a feature, one of {', '.join(names)}, got {prefix!r}")
     return problem.features[:, chosen[:count]]

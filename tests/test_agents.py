@@ -22,6 +22,7 @@ STAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "objectives": ("NMTHPO-zhen-mo-v0", {"budget": 12}),
     "grid": ("NMTHPO-v0", {}),
     "arms": ("FIESTA-tdsa8-v0", {"budget": 60}),
+    "levels": ("NMTLC-ft-zhen-v0", {"budget": 300}),
 }
 
 

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_vector import agree, pick
 
-from hpo_envs import noise
 from hpo_envs.curves import CurvesEnv
 from hpo_envs.curves_vector import CurvesVectorEnv
 from hpo_envs.tables.table import STATUSES, Metric, Provenance, Table
