@@ -208,7 +208,7 @@ def _download(record: catalogue.File, urls: list[str], target: Path, part: Path,
                 reason = str(error)
                 break
         failures.append(f"{url}: {reason}")
-    raise FetchError(f"{record.file} must be delivered by one of {len(urls)} sources, got " + "; ".join(failures))
+    raise FetchError(f"{record.file} must be delivered by one of its sources, got " + "; ".join(failures))
 
 
 def _transfer(record: catalogue.File, url: str, part: Path, web: _Web, bar: _Bar) -> None:

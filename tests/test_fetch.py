@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import functools
 import hashlib
@@ -97,8 +98,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             body = bytes(b ^ 1 for b in body)
         if fault == "short":
             body = body[:-1]
-        if fault == "long":
-            return self._endless(body)
+        if fault in ("long", "hangs up"):  # neither says how long the body is
+            return self._unsized(body * 3 if fault == "long" else body[:50_000])
+        if fault == "other-range":
+            return self._answer(206, body, **{"Content-Range": f"bytes 0-{len(body) - 1}/{len(body)}"})
         start = int(span[len("bytes=") : -1]) if span and fault != "no-range" else 0
         if start >= len(body):
             return self._answer(416, b"", **{"Content-Range": f"bytes */{len(body)}"})
@@ -119,12 +122,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.flush()
             self.close_connection = True
 
-    def _endless(self, body: bytes) -> None:
-        """Says nothing of the length and goes on after the end."""
+    def _unsized(self, body: bytes) -> None:
         self.send_response(200)
         self.send_header("Connection", "close")
         self.end_headers()
-        self.wfile.write(body * 3)
+        self.wfile.write(body)
         self.close_connection = True
 
 
@@ -181,6 +183,14 @@ def test_git_blob_ids_are_gits() -> None:
     assert record.checksum(io.BytesIO(b"hello\n"), 6) == record.sha256
 
 
+def test_size_and_checksum_must_both_be_right(get: Any, root: Path) -> None:
+    get("toy")
+    record = catalogue.files()["toy/a.txt"]
+    assert install.check(record, root).status == "ok"
+    for wrong in (dataclasses.replace(record, bytes=1), dataclasses.replace(record, sha256="0" * 64)):
+        assert install.check(wrong, root).status == "corrupt"
+
+
 def test_store_reads_files_known_by_blob_id(get: Any, root: Path) -> None:
     get("toy")
     assert store.read("toy/blob.csv") == CONTENT["toy/blob.csv"]
@@ -191,7 +201,9 @@ def test_store_reads_files_known_by_blob_id(get: Any, root: Path) -> None:
         store.read("toy/blob.csv")
 
 
-@pytest.mark.parametrize("fault", ["500", "503", "429", "reset", "cut:50000", "cut:0", "silent", "redirect"])
+@pytest.mark.parametrize(
+    "fault", ["500", "503", "429", "reset", "cut:50000", "cut:0", "hangs up", "silent", "redirect"]
+)
 def test_passing_faults_are_retried(get: Any, root: Path, server: Upstream, fault: str) -> None:
     server.faults["toy/a.txt"] = [fault]
     get("toy", timeout=0.4 if fault == "silent" else 10)
@@ -256,7 +268,7 @@ def test_resumes_with_the_rest_only(get: Any, root: Path, server: Upstream) -> N
 
 
 @pytest.mark.parametrize("file", ["toy/a.txt", "toy/blob.csv"])
-@pytest.mark.parametrize("fault", ["", "no-range"])
+@pytest.mark.parametrize("fault", ["", "no-range", "other-range"])
 @pytest.mark.parametrize("kind", ["right", "wrong", "too long", "whole", "whole and wrong"])
 def test_any_part_ends_in_the_right_file(
     get: Any, root: Path, server: Upstream, file: str, fault: str, kind: str
@@ -271,7 +283,7 @@ def test_any_part_ends_in_the_right_file(
     }[kind]
     (root / "toy").mkdir(parents=True)
     (root / (file + ".part")).write_bytes(part)
-    server.faults[file] = [fault]
+    server.faults[file] = [fault] if kind in ("right", "wrong") else []  # else there is no range to ask for
     get("toy", retries=1)
     assert tree(root) == CONTENT
     if kind == "whole":
@@ -318,7 +330,7 @@ def test_no_network(get: Any, root: Path, monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(FetchError, match=r"toy/a.txt .*Connection refused.*3 of 3 attempts.*--from"):
         get("toy")
     assert tree(root) == {}
-    with pytest.raises(FetchError, match=r"2 sources.*name\.invalid.*Connection refused"):
+    with pytest.raises(FetchError, match=r"one of its sources, got http://name\.invalid.*Connection refused"):
         get("toy", mirror="http://name.invalid")
 
 

@@ -65,13 +65,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list() -> int:
-    print(f"{'data set':<14} {'files':>5} {'bytes':>12}  {'installed':<9}  what")
+    print(f"{'data set':<14} {'files':>5} {'bytes':>12}  {'installed':<9}  {'licence':<27}  what")
     for name in catalogue.datasets():
         records = install.select(name)
         there = sum((store.data_folder() / r.file).is_file() for r in records)
         state = "yes" if there == len(records) else "no" if not there else f"{there} files"
         size = f"{sum(r.bytes for r in records):,}" + ("+" if any(not r.bytes for r in records) else "")
+        licence = ", ".join(dict.fromkeys(r.licence for r in records))
         title = catalogue.DATASETS[name].title if name in catalogue.DATASETS else records[0].repository
-        print(f"{name:<14} {len(records):>5} {size:>12}  {state:<9}  {title}")
+        print(f"{name:<14} {len(records):>5} {size:>12}  {state:<9}  {licence:<27}  {title}")
     print(f"folder: {store.data_folder()}")
     return 0
