@@ -1,6 +1,7 @@
 """Shows all environment ids by family, and which table each would use now.
 
-`measured`: built from upstream's files, which are installed; `surrogate`: the embedded stand-in.
+`measured`: built from upstream's files, which are installed; `surrogate`: the embedded stand-in; `synthetic`: there
+is nothing to measure.
 """
 
 from __future__ import annotations
