@@ -95,6 +95,14 @@ DATASETS: dict[str, Dataset] = {
             "hpo_envs.tables.builders.nmthpo",
         ),
         Dataset(
+            "nasbenchnlp",
+            "Recurrent cells as language models: learning curves on WikiText-2, final losses on PTB",
+            "Nikita Klyuchnikov, Ilya Trofimov, Ekaterina Artemova, Mikhail Salnikov, Maxim Fedorov and Evgeny "
+            "Burnaev. NAS-Bench-NLP: Neural Architecture Search Benchmark for Natural Language Processing. "
+            "arXiv:2006.07116, 2020.",
+            "hpo_envs.tables.builders.nasbenchnlp",
+        ),
+        Dataset(
             "cushlepor",
             "6,877 translated segments of TED talks with human MQM scores, English to German",
             "Markus Freitag, George Foster, David Grangier, Viresh Ratnakar, Qijun Tan and Wolfgang Macherey. Experts, "

@@ -6,6 +6,7 @@ A builder module (one per data set, named in the catalogue) has
     files(name) -> tuple[str, ...]              upstream files that a table is built from
     build(name, read) -> Table                  `read(file) -> bytes` returns verified bytes
     embedded(name) -> Table                     the surrogate that ships with the package
+    VERSION: int                                optional: built tables are kept, see `hpo_envs.tables.built`
 
 Nothing here opens a socket; `hpo_envs.tables.fetch` installs files.
 """
@@ -20,7 +21,7 @@ import warnings
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from hpo_envs.tables import catalogue
+from hpo_envs.tables import built, catalogue
 from hpo_envs.tables.table import Table, nearest
 
 Kind = Literal["auto", "measured", "surrogate"]
@@ -149,7 +150,13 @@ def _check_name(name: str) -> None:
 
 @functools.cache
 def _measured(name: str, root: str) -> Table:
-    return cast(Table, _builder(_dataset_of(name)).build(name, lambda file: read(file, Path(root))))
+    builder, folder = _builder(_dataset_of(name)), Path(root)
+
+    def build() -> Table:
+        return cast(Table, builder.build(name, lambda file: read(file, folder)))
+
+    version = getattr(builder, "VERSION", None)
+    return build() if version is None else built.load(name, version, builder.files(name), folder, build)
 
 
 @functools.cache

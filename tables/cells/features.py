@@ -1,0 +1,113 @@
+"""Features of a cell: Weisfeiler-Lehman subtree counts reduced to 50 numbers, the first 10 of which stand alone.
+
+graph2vec (Narayanan et al. 2017, used in section 4 of the benchmark's paper) learns an embedding in which the
+"words" of a graph are its Weisfeiler-Lehman subtrees. Training it is random; this is its deterministic relative: the
+same words are counted in hashed buckets, damped by log(1 + count), and projected on the principal components of
+cells from the generator. The components ship with the package (`fit_cells`), so no number depends on a data set or
+on the linear algebra library of a machine beyond rounding, which `DECIMALS` removes.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.tables.cells.canonical import canonical
+from hpo_envs.tables.cells.recipe import OPERATIONS, Cell
+
+Floats = npt.NDArray[np.float64]
+
+DEPTH = 3
+"""Rounds of relabelling; words are subtrees of height 0 to 3."""
+
+BUCKETS = 512
+"""Buckets into which words are hashed."""
+
+SIZE = 50
+"""Number of features; the paper uses embeddings of 10 and 50 dimensions."""
+
+SMALL = 10
+"""How many of them make the small embedding."""
+
+DECIMALS = 6
+"""Digits kept, so that machines agree."""
+
+NAMES = tuple(f"wl_{i:02d}" for i in range(SIZE))
+
+_BLEND = OPERATIONS.index("blend")
+
+
+def words(cell: Cell) -> list[str]:
+    """The Weisfeiler-Lehman subtrees of a cell, one text per vector and height; equal for equal computations."""
+    cell = canonical(cell)
+    first = cell.first
+    labels = ["x", "h0", *["h"] * (cell.hidden - 1), *(OPERATIONS[op] for op, _ in cell.nodes)]
+    neighbours: list[list[tuple[str, int]]] = [[] for _ in labels]
+    for j, (op, inputs) in enumerate(cell.nodes):
+        for place, k in enumerate(inputs):
+            role = str(place) if op == _BLEND else ""
+            neighbours[first + j].append(("in" + role, k))
+            neighbours[k].append(("out" + role, first + j))
+    for i, out in enumerate(cell.outputs):
+        neighbours[out].append(("next", 1 + i))
+        neighbours[1 + i].append(("previous", out))
+    found = list(labels)
+    for _ in range(DEPTH):
+        labels = [
+            _digest(label + "|" + ",".join(sorted(role + labels[k] for role, k in near)))
+            for label, near in zip(labels, neighbours, strict=True)
+        ]
+        found.extend(labels)
+    return found
+
+
+@functools.lru_cache(maxsize=65_536)
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def counts(cells: Sequence[Cell]) -> Floats:
+    """(cells, BUCKETS) log(1 + count) of the words in each bucket."""
+    table = np.zeros((len(cells), BUCKETS))
+    for row, cell in enumerate(cells):
+        for word in words(cell):
+            table[row, int(_digest(word), 16) % BUCKETS] += 1.0
+    return np.log1p(table)
+
+
+@functools.cache
+def _basis() -> tuple[Floats, Floats, Floats, Floats]:
+    """Mean (BUCKETS,), components (BUCKETS, SIZE), low and high of each component (SIZE,) among generated cells."""
+    with np.load(Path(__file__).parents[1] / "data" / "cells_basis.npz", allow_pickle=False) as data:
+        return tuple(data[k].astype(np.float64) for k in ("mean", "components", "low", "high"))  # type: ignore[return-value]
+
+
+def embed(cells: Sequence[Cell]) -> Floats:
+    """(cells, SIZE) features in [0, 1]; the first SMALL columns are the 10-dimensional embedding."""
+    mean, components, low, high = _basis()
+    # einsum without optimisation adds in one order whatever the batch, so a cell has one embedding.
+    scores = np.einsum("nb,bd->nd", counts(cells) - mean, components)
+    return np.round(np.clip((scores - low) / (high - low), 0.0, 1.0), DECIMALS) + 0.0
+
+
+def fit_basis(cells: Sequence[Cell]) -> dict[str, npt.NDArray[np.float32]]:
+    """The principal components of a sample, signs fixed so that the largest weight of each is positive."""
+    x = counts(cells)
+    mean = x.mean(axis=0)
+    _, _, vt = np.linalg.svd(x - mean, full_matrices=False)
+    components = vt[:SIZE].T
+    components *= np.sign(components[np.abs(components).argmax(axis=0), np.arange(SIZE)])
+    components = components.astype(np.float16)
+    scores = (x - mean.astype(np.float32)) @ components.astype(np.float64)
+    margin = 0.05 * (scores.max(axis=0) - scores.min(axis=0))
+    return {
+        "mean": mean.astype(np.float32),
+        "components": components,  # type: ignore[dict-item]
+        "low": (scores.min(axis=0) - margin).astype(np.float32),
+        "high": (scores.max(axis=0) + margin).astype(np.float32),
+    }

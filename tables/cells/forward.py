@@ -1,0 +1,105 @@
+"""A cell in NumPy: the forward pass of section 3's operations, for tests and for the probe of untrained networks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.tables.cells.recipe import OPERATIONS, Cell
+
+Floats = npt.NDArray[np.float64]
+
+SLOPE = 0.01
+"""Slope of LeakyReLU below zero (PyTorch's default, which the release uses)."""
+
+_LINEAR, _BLEND, _PROD, _SUM, _TANH, _SIGM, _LEAKY = range(len(OPERATIONS))
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Parameters of the linears of one cell.
+
+    Attributes:
+        matrices: For each node (empty for other operations) one (input size, hidden size) matrix per input.
+        biases: For each node a (hidden size,) vector, or None.
+    """
+
+    matrices: tuple[tuple[Floats, ...], ...]
+    biases: tuple[Floats | None, ...]
+
+    @property
+    def parameters(self) -> int:
+        """Number of scalars."""
+        return sum(m.size for ms in self.matrices for m in ms) + sum(b.size for b in self.biases if b is not None)
+
+
+def draw_weights(cell: Cell, inputs: int, size: int, rng: np.random.Generator) -> Weights:
+    """Draws all parameters uniformly in +-1/sqrt(size), as the release initialises cells.
+
+    Args:
+        cell: The cell.
+        inputs: Length of `x`.
+        size: Length of hidden states and of every node.
+        rng: Source of randomness.
+    """
+    bound = 1.0 / np.sqrt(size)
+    matrices: list[tuple[Floats, ...]] = []
+    biases: list[Floats | None] = []
+    for op, sources in cell.nodes:
+        if op == _LINEAR:
+            matrices.append(tuple(rng.uniform(-bound, bound, (inputs if k == 0 else size, size)) for k in sources))
+            biases.append(rng.uniform(-bound, bound, size))
+        else:
+            matrices.append(())
+            biases.append(None)
+    return Weights(tuple(matrices), tuple(biases))
+
+
+def forward(cell: Cell, weights: Weights, x: Floats, states: Sequence[Floats], cap: float = np.inf) -> list[Floats]:
+    """One time step.
+
+    Args:
+        cell: The cell.
+        weights: From `draw_weights`, or trained.
+        x: (..., inputs) input vectors.
+        states: Previous hidden states, each (..., size).
+        cap: Values beyond it in magnitude are set to it, so that cells that explode stay finite.
+
+    Returns:
+        The new hidden states; the first is the output.
+
+    Raises:
+        ValueError: Wrong number of states.
+    """
+    if len(states) != cell.hidden:
+        raise ValueError(f"states must be {cell.hidden} arrays, one per hidden state, got {len(states)}")
+    vectors: list[Floats] = [x, *states]
+    for j, (op, sources) in enumerate(cell.nodes):
+        a = [vectors[k] for k in sources]
+        if op == _LINEAR:
+            bias = weights.biases[j]
+            assert bias is not None
+            y = sum((v @ m for v, m in zip(a, weights.matrices[j], strict=True)), start=bias)
+        else:
+            y = _simple(op, a)
+        vectors.append(np.clip(y, -cap, cap) if cap < np.inf else y)
+    return [vectors[k] for k in cell.outputs]
+
+
+def _simple(op: int, a: list[Floats]) -> Floats:
+    """Operations without parameters."""
+    if op == _TANH:
+        return np.tanh(a[0])
+    if op == _SIGM:
+        return 0.5 * (1.0 + np.tanh(0.5 * a[0]))
+    if op == _LEAKY:
+        return np.where(a[0] > 0, a[0], SLOPE * a[0])
+    if op == _BLEND:
+        return a[0] * a[1] + (1.0 - a[0]) * a[2]
+    total = a[0]
+    for v in a[1:]:
+        total = total * v if op == _PROD else total + v
+    return total

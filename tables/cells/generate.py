@@ -1,0 +1,103 @@
+"""Draws random cells (Klyuchnikov et al. 2020, section 3, generation procedure).
+
+Initial nodes are the input vector and the hidden states. At each step a node with a random operation is added and
+connected to earlier ones; then the new hidden states are drawn among the nodes, redundant nodes are removed, and the
+cell is accepted if `x` and all hidden states are used and no hidden state is an input of a new one.
+
+The paper leaves the distributions open. The connection rules below hold in every generated recipe of the released
+WikiText-2 logs; the probabilities follow their frequencies there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hpo_envs.tables.cells.recipe import MAX_HIDDEN, MAX_NODES, OPERATIONS, Cell, InvalidRecipe, accepted
+
+WEIGHTS = (0.46, 0.03, 0.04, 0.05, 0.14, 0.16, 0.12)
+"""Probability of each of `OPERATIONS`."""
+
+THREE_INPUTS = 1 / 6
+"""Probability that a linear reads three vectors; otherwise it reads two (release: 202 of 1,183)."""
+
+HIDDEN = (0.47, 0.41, 0.12)
+"""Probability of 1, 2 and 3 hidden states (release: 161, 141 and 43 of 345 runs)."""
+
+NODES = (14, 21)
+"""Fewest and most nodes drawn before redundant ones are removed; this gives sizes like the released ones."""
+
+Node = tuple[int, tuple[int, ...]]
+"""(operation, inputs), as in `Cell.nodes`."""
+
+_LINEAR = OPERATIONS.index("linear")
+_BLEND = OPERATIONS.index("blend")
+_ACTIVATIONS = tuple(OPERATIONS.index(f"activation_{a}") for a in ("tanh", "sigm", "leaky_relu"))
+
+
+def generate(rng: np.random.Generator, hidden: int | None = None, nodes: int | None = None) -> Cell:
+    """Draws cells until one is accepted.
+
+    Args:
+        rng: Source of randomness.
+        hidden: Number of hidden states; drawn with probabilities `HIDDEN` if None.
+        nodes: Nodes before redundant ones are removed, 6 to 24; drawn from `NODES` if None.
+
+    Raises:
+        ValueError: A number outside its range.
+    """
+    if hidden is not None and not 1 <= hidden <= MAX_HIDDEN:
+        raise ValueError(f"hidden must be None or an int in [1, {MAX_HIDDEN}], got {hidden}")
+    if nodes is not None and not 2 * MAX_HIDDEN <= nodes <= MAX_NODES:
+        raise ValueError(f"nodes must be None or an int in [{2 * MAX_HIDDEN}, {MAX_NODES}], got {nodes}")
+    h = int(rng.choice(MAX_HIDDEN, p=HIDDEN)) + 1 if hidden is None else hidden
+    n = int(rng.integers(NODES[0], NODES[1] + 1)) if nodes is None else nodes
+    while True:
+        cell = _attempt(rng, h, n)
+        if cell is not None and accepted(cell):
+            return cell
+
+
+def _attempt(rng: np.random.Generator, hidden: int, count: int) -> Cell | None:
+    first = 1 + hidden
+    nodes: list[Node] = []
+    for _ in range(count):
+        nodes.append(_node(rng, hidden, nodes))
+    outputs = tuple(int(k) + first for k in rng.choice(count, size=hidden, replace=False))
+    return prune(hidden, nodes, outputs)
+
+
+def _node(rng: np.random.Generator, hidden: int, nodes: list[Node]) -> tuple[int, tuple[int, ...]]:
+    first = 1 + hidden
+    activated = {inputs[0] for op, inputs in nodes if op in _ACTIVATIONS}
+    bare = [first + j for j, (op, _) in enumerate(nodes) if op == _LINEAR and first + j not in activated]
+    sources = [*range(first), *(first + j for j, (op, _) in enumerate(nodes) if op in _ACTIVATIONS)]
+    vectors = range(1, first + len(nodes))
+    while True:
+        op = int(rng.choice(len(OPERATIONS), p=WEIGHTS))
+        if op == _LINEAR:
+            wanted = 3 if rng.random() < THREE_INPUTS and len(sources) >= 3 else 2
+            return op, tuple(int(k) for k in rng.choice(sources, size=wanted, replace=False))
+        if op in _ACTIVATIONS:
+            if bare:
+                return op, (bare[-1],)
+        elif len(vectors) >= (wanted := 3 if op == _BLEND else 2):
+            return op, tuple(int(k) for k in rng.choice(vectors, size=wanted, replace=False))
+
+
+def prune(hidden: int, nodes: list[Node], outputs: tuple[int, ...]) -> Cell | None:
+    """Removes the nodes that lead to no new hidden state; None if the rest is outside the search space."""
+    first = 1 + hidden
+    used = set(outputs)
+    for j in reversed(range(len(nodes))):
+        if first + j in used:
+            used.update(nodes[j][1])
+    kept = [j for j in range(len(nodes)) if first + j in used]
+    number = {k: k for k in range(first)} | {first + j: first + place for place, j in enumerate(kept)}
+    try:
+        return Cell(
+            hidden,
+            tuple((nodes[j][0], tuple(number[k] for k in nodes[j][1])) for j in kept),
+            tuple(number[k] for k in outputs),
+        )
+    except InvalidRecipe:
+        return None

@@ -1,0 +1,95 @@
+"""What an untrained network says of a cell: how it carries signals and how long it remembers.
+
+A small network of one cell with random weights is run on random inputs, once as it is and once with the input of one
+step moved a little. How large the outputs are, how much the difference shows at once, and how fast it fades or grows
+over the next steps predicts how well the trained cell does much better than counts of its operations. The idea is
+that of training-free architecture search; the numbers are this package's own.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.tables.cells.canonical import canonical
+from hpo_envs.tables.cells.forward import Weights, draw_weights, forward
+from hpo_envs.tables.cells.recipe import Cell
+
+Floats = npt.NDArray[np.float64]
+
+SIZE = 32
+"""Length of all vectors."""
+
+BATCH = 16
+"""Random sequences."""
+
+WARMUP = 16
+"""Steps before the difference is made."""
+
+LAGS = (0, 1, 2, 4, 8, 16)
+"""Steps after it at which the difference is read."""
+
+SCALES = (1.0, 0.3)
+"""Standard deviations of the inputs; each is one run of the probe."""
+
+STEP = 1e-3
+"""Standard deviation of the difference."""
+
+CAP = 1e6
+"""Largest magnitude of any number in the network."""
+
+FLOOR = 1e-6
+"""Added before logarithms."""
+
+DECIMALS = 4
+"""Digits kept of each feature, so that machines agree."""
+
+_PER_SCALE = ("mean_magnitude", "spread", "mean", "largest", "rank", *(f"memory_{lag}" for lag in LAGS))
+
+NAMES = tuple(f"{name}@{scale:g}" for scale in SCALES for name in _PER_SCALE)
+
+
+@functools.lru_cache(maxsize=65_536)
+def _probe(cell: Cell) -> tuple[float, ...]:
+    features: list[float] = []
+    for scale in SCALES:
+        rng = np.random.default_rng(0)
+        # The same inputs for every cell, then the weights.
+        x = scale * rng.standard_normal((WARMUP + LAGS[-1] + 1, BATCH, SIZE))
+        moved = STEP * rng.standard_normal((BATCH, SIZE))
+        features.extend(_run(cell, draw_weights(cell, SIZE, SIZE, rng), x, moved))
+    return tuple(features)
+
+
+def probe(cell: Cell) -> Floats:
+    """(len(NAMES),) features of a cell; equal for equal computations. Takes a few milliseconds the first time."""
+    return np.array(_probe(canonical(cell)))
+
+
+def _run(cell: Cell, weights: Weights, x: Floats, moved: Floats) -> list[float]:
+    states = [np.zeros((BATCH, SIZE))] * cell.hidden
+    for t in range(WARMUP):
+        states = forward(cell, weights, x[t], states, CAP)
+    largest = max(float(np.abs(h).max()) for h in states)
+    out = states[0]
+    spread = np.linalg.svd(out - out.mean(axis=0), compute_uv=False)
+    share = spread / max(float(spread.sum()), FLOOR)
+    features = [
+        np.log10(FLOOR + np.abs(out).mean()),
+        np.log10(FLOOR + out.std(axis=0).mean()),
+        np.clip(out.mean(), -10.0, 10.0),
+        np.log10(FLOOR + largest),
+        -(share * np.log(share + 1e-12)).sum(),
+    ]
+    pairs = [np.stack([h, h]) for h in states]
+    for lag in range(LAGS[-1] + 1):
+        inputs = np.stack([x[WARMUP + lag]] * 2)
+        if lag == 0:
+            inputs[1] += moved
+        pairs = forward(cell, weights, inputs, pairs, CAP)
+        if lag in LAGS:
+            difference = pairs[0][1] - pairs[0][0]
+            features.append(np.log10(FLOOR + np.sqrt((difference**2).mean()) / STEP))
+    return [round(float(f), DECIMALS) for f in features]
