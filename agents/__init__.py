@@ -92,6 +92,18 @@ AGENTS: dict[str, Entry] = {
         "random search without replacement",
         supports=("rows", "levels", "grid", "box", "arms", "cells", "objectives"),
     ),
+    "box-bo": Entry(
+        "hpo_envs.agents.box_gp:BoxBayesianOptimisation",
+        "Gaussian process with fitted length-scales and expected improvement, on a box",
+        supports=("box",),
+    ),
+    "tpe": Entry(
+        "hpo_envs.agents.optuna:OptunaTPE",
+        "tree-structured Parzen estimator of Optuna",
+        supports=("box", "grid"),
+        extra="optuna",
+    ),
+    "cmaes": Entry("hpo_envs.agents.optuna:OptunaCMAES", "CMA-ES of Optuna", supports=("box",), extra="optuna"),
     "nonadaptive": Entry(
         "hpo_envs.agents.arms:NonAdaptive",
         "all arms equally often, for a fixed budget or until confident",

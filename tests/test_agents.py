@@ -21,6 +21,7 @@ STAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "rows": ("NMTHPO-zhen-v0", {}),
     "objectives": ("NMTHPO-zhen-mo-v0", {"budget": 12}),
     "grid": ("NMTHPO-v0", {}),
+    "box": ("CushLEPOR-ted-ende-v0", {"budget": 16}),
     "arms": ("FIESTA-tdsa8-v0", {"budget": 60}),
     "levels": ("NMTLC-ft-zhen-v0", {"budget": 300}),
 }

@@ -83,16 +83,15 @@ class Basis:
         share = rows[:, 3:] / np.where(dead, 1.0, pr)[:, None]
         mix = np.stack([share[:, 0], share[:, 2] * rho, share[:, 2] * (1.0 - rho), share[:, 1]], axis=1)
         widths = rows[:, 2].astype(np.intp)
-        first = int(widths[0])
-        if len(rows) == 1:
-            inverse = (mix[0] @ self._terms[first])[None]
-        elif (widths == first).all():
-            inverse = mix @ self._terms[first]
+        inverse = np.empty((len(rows), len(self)))
+        if (widths == widths[0]).all():
+            self._combine(mix, self._terms[widths[0]], inverse)
         else:
-            inverse = np.empty((len(rows), len(self)))
             for n in np.unique(widths):
-                chosen = widths == n
-                inverse[chosen] = mix[chosen] @ self._terms[n]
+                chosen = np.flatnonzero(widths == n)
+                part = np.empty((len(chosen), len(self)))
+                self._combine(mix[chosen], self._terms[n], part)
+                inverse[chosen] = part
         if dead.any():
             inverse[dead] = np.inf
         result = np.reciprocal(inverse, out=inverse)
@@ -101,6 +100,19 @@ class Basis:
             if self._any_empty:
                 result[:, self._both_empty] = 1.0
         return result
+
+    @staticmethod
+    def _combine(mix: Floats, terms: Floats, out: Floats) -> None:
+        """Weighted sums of the four terms.
+
+        Element by element, not as a matrix product: the score of a setting must not depend, in its last bit, on the
+        settings that it is scored with.
+        """
+        np.multiply(mix[:, :1], terms[0], out=out)
+        product = np.empty_like(out)
+        for j in (1, 2, 3):
+            np.multiply(mix[:, j : j + 1], terms[j], out=product)
+            out += product
 
     def _check(self, given: Floats, rows: Floats) -> None:
         if given.ndim not in (1, 2) or rows.shape[1] != len(NAMES):

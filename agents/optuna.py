@@ -1,0 +1,130 @@
+"""Optuna's samplers behind the ask/tell interface. Needs the extra `optuna`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from hpo_envs.agents.base import Agent, Problem
+
+
+def _optuna() -> Any:
+    try:
+        import optuna
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            'agents of Optuna need its package: pip install "hpo_envs[optuna]"', name="optuna"
+        ) from None
+    return optuna
+
+
+class OptunaAgent(Agent):
+    """A sampler of Optuna (Akiba et al. 2019), with its own defaults unless said otherwise.
+
+    `Box` spaces become floats; the values of a `MultiDiscrete` space are ordered ints.
+
+    Complexity: what the sampler costs, see the subclasses.
+
+    Args:
+        problem: A `Box` or `MultiDiscrete` problem, one or more objectives.
+        seed: Seed of `self.rng`, from which the sampler is seeded.
+        **settings: Arguments of the sampler.
+
+    Raises:
+        ModuleNotFoundError: Optuna is not installed.
+        ValueError: Another kind of space, or levels.
+    """
+
+    spaces: tuple[type, ...] = (gym.spaces.Box, gym.spaces.MultiDiscrete)
+
+    def __init__(self, problem: Problem, seed: int, **settings: Any) -> None:
+        super().__init__(problem, seed)
+        optuna = _optuna()
+        space = problem.action_space
+        if problem.levels is not None or not isinstance(space, self.spaces):
+            kinds = " or ".join(s.__name__ for s in self.spaces)
+            raise ValueError(f"action_space must be a {kinds} without levels for this agent, got {space}")
+        # Optuna reports every study and trial otherwise.
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        self._shape, self._dtype = space.shape, space.dtype
+        d = optuna.distributions
+        if isinstance(space, gym.spaces.Box):
+            ends = zip(space.low.ravel().tolist(), space.high.ravel().tolist(), strict=True)
+            self._axes = {f"x{i}": d.FloatDistribution(low, high) for i, (low, high) in enumerate(ends)}
+        else:
+            assert isinstance(space, gym.spaces.MultiDiscrete)
+            sizes = space.nvec.ravel().tolist()
+            self._axes = {f"x{i}": d.IntDistribution(0, size - 1) for i, size in enumerate(sizes)}
+        self._study = optuna.create_study(
+            directions=["maximize"] * problem.objectives, sampler=self._sampler(int(self.rng.integers(2**31)), settings)
+        )
+        self._trial: Any = None
+        self._best: tuple[float, Any] | None = None
+
+    def _sampler(self, seed: int, settings: Mapping[str, Any]) -> Any:
+        raise NotImplementedError
+
+    def ask(self) -> Any:
+        """Returns the sampler's next suggestion."""
+        self._trial = self._study.ask(self._axes)
+        values = [self._trial.params[name] for name in self._axes]
+        return np.array(values, dtype=self._dtype).reshape(self._shape)
+
+    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """Tells the study; remembers the best action, with several objectives the best sum of rewards.
+
+        Raises:
+            RuntimeError: Nothing was asked.
+        """
+        if self._trial is None:
+            raise RuntimeError("tell() must follow ask()")
+        self._study.tell(self._trial, np.atleast_1d(reward).tolist())
+        self._trial = None
+        score = float(np.sum(reward))
+        if self._best is None or score > self._best[0]:
+            self._best = (score, action)
+
+    def recommend(self) -> Any:
+        """Returns the best action told, or the middle of the space before the first."""
+        if self._best is not None:
+            return self._best[1]
+        middle = [(axis.low + axis.high) / 2 for axis in self._axes.values()]
+        return np.array(middle, dtype=self._dtype).reshape(self._shape)
+
+
+class OptunaTPE(OptunaAgent):
+    """Tree-structured Parzen estimator (Bergstra et al. 2011), the sampler of the cushLEPOR paper.
+
+    Complexity: about 5 ms a suggestion.
+    """
+
+    def _sampler(self, seed: int, settings: Mapping[str, Any]) -> Any:
+        return _optuna().samplers.TPESampler(seed=seed, **settings)
+
+
+class OptunaCMAES(OptunaAgent):
+    """CMA-ES (Hansen and Ostermeier 2001), continuous spaces and one objective only.
+
+    Complexity: below 1 ms a suggestion.
+
+    Raises:
+        ModuleNotFoundError: Optuna or the package cmaes is not installed.
+        ValueError: More than one objective.
+    """
+
+    spaces = (gym.spaces.Box,)
+
+    def __init__(self, problem: Problem, seed: int, **settings: Any) -> None:
+        if problem.objectives != 1:
+            raise ValueError(f"objectives must be 1 for CMA-ES, got {problem.objectives}")
+        super().__init__(problem, seed, **settings)
+
+    def _sampler(self, seed: int, settings: Mapping[str, Any]) -> Any:
+        try:
+            import cmaes  # noqa: F401
+        except ModuleNotFoundError:
+            raise ModuleNotFoundError('CMA-ES needs cmaes: pip install "hpo_envs[optuna]"', name="cmaes") from None
+        return _optuna().samplers.CmaEsSampler(seed=seed, **settings)
