@@ -227,3 +227,13 @@ def test_module_and_status_of_a_process() -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("hpo-envs: error: ")
     assert process("--version").stdout == f"hpo-envs {hpo_envs.__version__}\n"
+
+
+def test_only_the_chosen_command_is_imported() -> None:
+    code = (
+        "import sys; from hpo_envs import cli; cli.main(sys.argv[1:]);"
+        "print(*sorted(m for m in sys.modules if m.startswith(('hpo_envs.commands.', 'requests', 'scipy', 'pandas'))))"
+    )
+    for words, expected in ([], []), (["--help"], []), (["verify"], ["hpo_envs.commands.verify"]):
+        done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines()[-1].split() == expected
