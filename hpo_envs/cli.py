@@ -25,6 +25,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "describe": ("hpo_envs.commands.describe", "show spaces, table, provenance, citation and page of an id"),
     "fetch": ("hpo_envs.commands.fetch", "install the measured tables' upstream files"),
     "compare": ("hpo_envs.commands.compare", "run agents against each other on one id: table, plot, saved runs"),
+    "reproduce": ("hpo_envs.commands.reproduce", "a paper's tables and figures again, with verdicts"),
+    "sensitivity": ("hpo_envs.commands.sensitivity", "how sensitive a model is to its hyperparameters"),
     "verify": ("hpo_envs.commands.verify", "re-check every byte of the installed files"),
 }
 """Subcommand -> its module and what it does."""

@@ -55,10 +55,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def kind_of(spec: Spec) -> str:
-    """The kind of table that `table="auto"` gives an id now; `synthetic` for an embedded one that replaces nothing."""
-    if not all(store.measurable(name) for name in spec.tables):
-        return "synthetic"
-    return "surrogate" if any(store.missing(name) for name in spec.tables) else "measured"
+    """The kind of table that `table="auto"` gives an id now."""
+    there = all(store.measurable(name) and not store.missing(name) for name in spec.tables)
+    return "measured" if there else "surrogate"
 
 
 def page_of(spec: Spec) -> str:

@@ -135,26 +135,36 @@ def build(name: str, read: Callable[[str], bytes]) -> Table:
         ValueError: The file does not have the promised form; the message names file, row and value.
     """
     records = _records(name, read)
-    values = np.array([[100.0 * float(r["max_val_accuracy"]), float(r["_runtime"])] for r in records])
+    values = np.column_stack([accuracies(name, read), [float(r["_runtime"]) for r in records]])
     configs = deactivate(space(parts(name)[2]), sampled(name, read))
     keys = tuple(r["name"] for r in records)
     return assemble(name, keys, configs, values, "measured", ())
 
 
-def sampled(name: str, read: Callable[[str], bytes]) -> Floats:
-    """(200, 16) the values that the sweep drew, conditional hyperparameters included where inactive.
+def sampled(name: str, read: Callable[[str], bytes], runs: int | None = RUNS) -> Floats:
+    """(runs, 16) the values that the sweep drew, conditional hyperparameters included where inactive.
+
+    Args:
+        name: One of `NAMES`.
+        read: Returns the verified bytes of an upstream file.
+        runs: How many of the file's rows; None for all.
 
     Raises:
         ValueError: A value outside its range in Table 2.
     """
     hyperparameters = space(parts(name)[2])
-    drawn = np.array([[_value(h, r) for h in hyperparameters] for r in _records(name, read)])
+    drawn = np.array([[_value(h, r) for h in hyperparameters] for r in _records(name, read, runs)])
     for j, h in enumerate(hyperparameters):
         outside = ~np.isin(drawn[:, j], h.values) if h.kind == "int" and h.values else ~_between(h, drawn[:, j])
         if outside.any():
             row = int(outside.argmax())
             raise ValueError(f"{files(name)[0]}, row {row}: {h.name} must follow Table 2, got {drawn[row, j]}")
     return drawn
+
+
+def accuracies(name: str, read: Callable[[str], bytes], runs: int | None = RUNS) -> Floats:
+    """(runs,) development accuracy in per cent; arguments as for `sampled`."""
+    return np.array([100.0 * float(r["max_val_accuracy"]) for r in _records(name, read, runs)])
 
 
 def embedded(name: str) -> Table:
@@ -217,9 +227,9 @@ def assemble(
     )
 
 
-def _records(name: str, read: Callable[[str], bytes]) -> list[dict[str, str]]:
+def _records(name: str, read: Callable[[str], bytes], runs: int | None = RUNS) -> list[dict[str, str]]:
     file = files(name)[0]
-    records = list(csv.DictReader(io.StringIO(read(file).decode("utf-8")), delimiter="\t"))[:RUNS]
+    records = list(csv.DictReader(io.StringIO(read(file).decode("utf-8")), delimiter="\t"))[:runs]
     if len(records) < RUNS:
         raise ValueError(f"{file} must have at least {RUNS} rows, got {len(records)}")
     for row, record in enumerate(records):

@@ -1,0 +1,131 @@
+"""`hpo-envs reproduce char`."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hpo_envs.benchmarks.char import analysis, claims, figures
+from hpo_envs.benchmarks.char import sweep as sw
+from hpo_envs.benchmarks.char.analysis import Verdict
+
+PARTS = ("tables", "claims", "figures")
+
+
+def main(out: Path, *, trials: int | None = None, jobs: int = 1, seed: int = 0, only: str | None = None) -> int:
+    """Reproduces the paper.
+
+    Args:
+        out: Folder for `verdicts.csv`, `summary.json`, `figure1.png`, `figure2.png`.
+        trials: Seeds of the optimiser study.
+        jobs: Unused: everything takes seconds.
+        seed: First seed of the optimiser study.
+        only: One of `PARTS`.
+    """
+    chosen = PARTS if only is None else (only,)
+    sweeps = sw.sweeps()
+    summary: dict[str, Any] = {"command": f"hpo-envs reproduce char{f' --only {only}' if only else ''}"}
+    if "tables" in chosen:
+        summary |= _tables(sweeps, out)
+    if "claims" in chosen:
+        summary["claims"] = _claims(sweeps, out)
+    if "figures" in chosen:
+        summary["figure 1"], summary["figure 2"] = figures.of_cases(), figures.boxes(sweeps)
+        _draw(sweeps, out)
+    (out / "summary.json").write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+    print(f"\nwritten to {out}/")
+    return 0
+
+
+def _tables(sweeps: Sequence[sw.Sweep], out: Path) -> dict[str, Any]:
+    """Prints and writes the verdicts; returns their summary."""
+    expected = sw.expected()
+    summary: dict[str, Any] = {}
+    for variant in ("published", "paper"):
+        found = analysis.verdicts(expected, analysis.cells(sweeps, variant))  # type: ignore[arg-type]
+        counts = count(found)
+        summary[f"equal cells, {variant} definitions"] = counts
+        print(f"\ncells equal to the published ones, {variant} definitions")
+        for table, (equal, n) in counts.items():
+            print(f"  Table {table:<4} {equal:4} of {n}")
+        if variant == "published":
+            unequal = [v for v in found if not v.equal]
+            summary["unequal cells"] = [record(v) for v in unequal]
+            for v in unequal:
+                print(f"  differs: Table {v.cell[0]} {' '.join(v.cell[1:])}: published {v.published}, ours {v.ours}")
+            _write(out / "verdicts.csv", [record(v) for v in found])
+            first = first_best(expected, sweeps)
+            summary["rho of Table 12 with the first of the tied best runs"] = first
+            print(f"  rho of Table 12 with the first of the tied best runs: {first[0]} of {first[1]}")
+    return summary
+
+
+def count(found: Sequence[Verdict]) -> dict[str, tuple[int, int]]:
+    """For each table the number of equal cells, and of cells."""
+    tables = sorted({v.cell[0] for v in found})
+    mine = {t: [v.equal for v in found if v.cell[0] == t] for t in tables}
+    counts = {str(t): (sum(equal), len(equal)) for t, equal in mine.items()}
+    counts["all"] = (sum(map(sum, mine.values())), len(found))
+    return counts
+
+
+def first_best(expected: Mapping[sw.Cell, str], sweeps: Sequence[sw.Sweep]) -> tuple[int, int]:
+    """How many rho of Table 12 agree when the first in the file of the tied best runs is taken, and how many there are.
+
+    The verdicts accept any of the tied runs: which one an unstable sort returned cannot be known.
+    """
+    equal = [
+        analysis.verdict(cell, expected[cell], [analysis.of_sweep(s, "published")["rho"][0]]).equal
+        for s in sweeps
+        for cell in [(12, s.task, s.lang, s.architecture, "rho")]
+    ]
+    return sum(equal), len(equal)
+
+
+def record(v: Verdict) -> dict[str, Any]:
+    """A verdict as a row of `verdicts.csv`."""
+    table, task, lang, architecture, quantity = v.cell
+    ours = v.ours if isinstance(v.ours, str) else float(f"{v.ours:.6g}")
+    return {
+        "table": table,
+        "task": task,
+        "lang": lang,
+        "architecture": architecture,
+        "quantity": quantity,
+        "published": v.published,
+        "ours": ours,
+        "difference": "" if v.difference is None else float(f"{v.difference:.3g}"),
+        "verdict": "equal" if v.equal else "differs",
+    }
+
+
+def _claims(sweeps: Sequence[sw.Sweep], out: Path) -> dict[str, Any]:
+    summary: dict[str, Any] = {}
+    for variant in ("published", "paper"):
+        answers = claims.answer(sweeps, variant)  # type: ignore[arg-type]
+        words = claims.verdict(answers)
+        summary[variant] = words
+        print(f"\nclaims, {variant} definitions, 12 pairs of task and language")
+        for claim, verdict in words.items():
+            print(f"  {claim}?\n    {verdict}")
+        _write(out / f"claims_{variant}.csv", [r for rows in answers.values() for r in rows])
+    return summary
+
+
+def _draw(sweeps: Sequence[sw.Sweep], out: Path) -> None:
+    try:
+        files = figures.plot_cases(out / "figure1") + figures.plot_boxes(sweeps, out / "figure2")
+    except ModuleNotFoundError as error:
+        print(error)
+    else:
+        print("\nfigures: " + ", ".join(str(f) for f in files))
+
+
+def _write(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
+    with open(path, "w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, list(records[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
