@@ -42,6 +42,15 @@ examples:
 USER_ERROR, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Keeps the name of a subcommand and what it does on one line."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=100)
+        # argparse forgets that subcommands are indented twice when it makes room for the longest.
+        self._action_max_length = 4 + max(map(len, COMMANDS))
+
+
 class _Parser(argparse.ArgumentParser):
     """Reports a wrong option as every other user's error is reported."""
 
@@ -89,7 +98,7 @@ def _run(words: list[str]) -> int:
         prog="hpo-envs",
         description="Gymnasium environments for hyperparameter optimisation in NLP.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
     )
     parser.add_argument("--version", action="version", version=f"hpo-envs {__version__}")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
