@@ -131,7 +131,8 @@ class ArmsAgent(Agent):
 class ConfidentAgent(ArmsAgent):
     """An agent that stops once it is confident which arm is the best.
 
-    Every arm is evaluated `initial` times first, then `sample` decides.
+    Every arm is evaluated `initial` times first, then `sample` decides. Scores that are known already may be told
+    before the first `ask`: they count.
 
     Args:
         problem: What is known before the first evaluation.
@@ -171,7 +172,9 @@ class ConfidentAgent(ArmsAgent):
         if draws is not None and (isinstance(draws, bool) or draws != int(draws) or draws < 1):
             raise ValueError(f"draws must be None or an int >= 1, got {draws!r}")
         self.confidence, self.stopping, self.draws = confidence, stopping, draws
-        self._queue = deque(np.repeat(np.arange(self.arms), int(initial)).tolist())
+        self.initial = int(initial)
+        self._first = deque(np.repeat(np.arange(self.arms), self.initial).tolist())
+        self._queue: deque[int] = deque()
         self._sampled: Floats | None = None
 
     @property
@@ -191,8 +194,12 @@ class ConfidentAgent(ArmsAgent):
 
     def choose(self) -> int:
         """The initial evaluations first, then what the sampling rule says."""
+        while self._first:
+            arm = int(self._first.popleft())
+            if self.belief.counts[arm] < self.initial:  # else its scores were told before anything was asked
+                return arm
         if self._queue:
-            return int(self._queue.popleft())
+            return self._queue.popleft()
         if not self.belief.ready:  # results of the first round are still out
             return int(self.rng.integers(self.arms))
         return self.sample()
@@ -200,7 +207,7 @@ class ConfidentAgent(ArmsAgent):
     def told(self) -> None:
         """Applies the stopping rule."""
         self._sampled = None
-        if not self._queue and self.belief.ready and self.at_checkpoint():
+        if not self._queue and self.belief.counts.min() >= self.initial and self.at_checkpoint():
             self.done = self.stops()
 
     def at_checkpoint(self) -> bool:
@@ -244,7 +251,7 @@ class NonAdaptive(ConfidentAgent):
         super().__init__(problem, seed, confidence=confidence, **options)
         self._fixed = confidence is None
         if self._fixed:
-            self._queue.clear()
+            self._first.clear()
             self._limit = None if problem.budget is None else budget_of(problem, self.arms) // self.arms * self.arms
         self._turns: Iterator[int] = iter(())
 

@@ -109,7 +109,7 @@ class SequentialHalving(Elimination):
         problem: What is known before the first evaluation.
         seed: Seed of the agent's generator.
         rounds: See `halving_schedule`.
-        budget: Evaluations to plan for; None is the problem's budget. With `rounds="floor"` the plan costs more.
+        total: Evaluations to plan for; None is the problem's budget. With `rounds="floor"` the plan costs more.
         **options: See `hpo_envs.agents.arms.ArmsAgent`.
 
     Raises:
@@ -117,15 +117,15 @@ class SequentialHalving(Elimination):
     """
 
     def __init__(
-        self, problem: Problem, seed: int, *, rounds: str = "ceil", budget: int | None = None, **options: Any
+        self, problem: Problem, seed: int, *, rounds: str = "ceil", total: int | None = None, **options: Any
     ) -> None:
-        self._rounds, self._budget = rounds, budget
+        self._rounds, self._total = rounds, total
         super().__init__(problem, seed, **options)
 
     def plan(self) -> list[tuple[int, int, int]]:
         """The rounds of Algorithm 1."""
         least = self.arms * parts_of(self.arms, self._rounds)
-        budget = budget_of(self.problem, least) if self._budget is None else self._budget
+        budget = budget_of(self.problem, least) if self._total is None else self._total
         schedule = halving_schedule(self.arms, budget, self._rounds)
         return [(n, each, n - n // 2) for n, each in schedule]
 

@@ -75,7 +75,7 @@ def test_halving_of_twelve_arms_spends_197_of_204() -> None:
     assert schedule == [(12, 4), (6, 8), (3, 17), (2, 25)]
     assert sum(n * each for n, each in schedule) == 197
     assert sum(n * each for n, each in halving_schedule(12, 204, "floor")) == 260
-    agent = agents.make("sh", problem(12, budget=300), 0, rounds="floor", budget=204)
+    agent = agents.make("sh", problem(12, budget=300), 0, rounds="floor", total=204)
     assert len(play(agent, np.linspace(0.3, 0.8, 12).tolist())) == 260
 
 
@@ -116,7 +116,6 @@ def test_certain_leader_still_has_a_challenger() -> None:
     for arm, value in ((0, 0.1), (1, 0.9), (2, 0.1)):
         for _ in range(3):
             agent.tell(arm, value, {})
-    agent._queue.clear()
     assert agent.pi[1] == pytest.approx(1.0)
     assert {agent.sample() for _ in range(50)} == {0, 1, 2}
 
@@ -160,6 +159,17 @@ def test_late_results_are_attributed_to_their_arm() -> None:
     assert agent.done
     assert agent.recommend() == 1
     assert agent.belief.means == pytest.approx([0.22, 0.82])
+
+
+def test_scores_known_before_count_as_initial_evaluations() -> None:
+    agent: Any = agents.make("ttts", problem(3), 0)
+    for arm in (0, 0, 0, 1, 1, 1, 1, 2):
+        agent.tell(arm, 0.5 + 0.01 * agent.belief.counts[arm], {})
+    assert not agent.done
+    assert [agent.ask() for _ in range(2)] == [2, 2]
+    agent.tell(2, 0.4, {})
+    agent.tell(2, 0.41, {})
+    assert agent.ask() in (0, 1, 2)
 
 
 def test_monte_carlo_variant_follows_the_quadrature() -> None:

@@ -10,6 +10,7 @@ from hpo_envs.tables.table import nearest
 
 PAPERS: dict[str, str] = {
     "char": "Wiemerslage, Gorman and von der Wense 2024: hyperparameter sensitivity in character transduction",
+    "fiesta": "Moss, Moore, Leslie and Rayson 2019: model selection with adaptive bandit algorithms",
 }
 """Folder of `benchmarks` -> paper. `hpo_envs.benchmarks.<folder>.reproduce` has
 `main(out, *, trials, jobs, seed, only) -> int` and `PARTS`, the names that `only` may take."""
@@ -18,6 +19,8 @@ EPILOG = """examples:
   hpo-envs reproduce char                        every table, figure and claim of the paper, then the optimisers
   hpo-envs reproduce char --only tables          without the optimisers: seconds
   hpo-envs reproduce char --only optimisers --trials 5 --out /tmp/char
+  hpo-envs reproduce fiesta                      every table and figure of the paper
+  hpo-envs reproduce fiesta --only table2        one part; a wrong name lists them
 
 papers:
 """

@@ -1,0 +1,102 @@
+"""Pure functions of finished selections: summaries, verdicts, bounds and the complexity H."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Selections:
+    """Model selections of one agent.
+
+    Attributes:
+        evaluations: (k,) evaluations that each run spent.
+        right: (k,) bool, whether the run selected the best arm.
+    """
+
+    evaluations: npt.NDArray[np.int64]
+    right: npt.NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.right)
+
+    def summary(self) -> dict[str, tuple[float, float]]:
+        """Value and standard error (NaN where there is none) of `min`, `mean`, `max` and `correct` (per cent)."""
+        n, x, p = len(self), self.evaluations, float(self.right.mean())
+        spread = float(x.std(ddof=1)) if n > 1 else 0.0
+        return {
+            "min": (float(x.min()), float("nan")),
+            "mean": (float(x.mean()), spread / n**0.5),
+            "max": (float(x.max()), float("nan")),
+            "correct": (100.0 * p, 100.0 * (p * (1.0 - p) / n) ** 0.5),
+        }
+
+
+def verdict(quantity: str, ours: float, error: float, published: float, n: int, published_n: int) -> str:
+    """Whether a published number and ours are the same but for chance.
+
+    The published number's own standard error is taken to be ours, scaled to its number of runs. Extremes of a
+    few hundred runs have no such error: they are reported without a verdict.
+
+    Args:
+        quantity: `mean`, `correct`, `min` or `max`.
+        ours: Our value.
+        error: Its standard error.
+        published: The paper's value, rounded to a whole number there.
+        n: Our runs.
+        published_n: The paper's runs.
+
+    Returns:
+        `agrees` (within three standard errors of the difference, plus the rounding), `differs`, or `reported`.
+    """
+    if quantity not in ("mean", "correct"):
+        return "reported"
+    if quantity == "correct":  # at 100 % the observed error is 0: add one failure to either side
+        p = (ours / 100.0 * n + 1.0) / (n + 2.0)
+        error = max(error, 100.0 * (p * (1.0 - p) / n) ** 0.5)
+    both = error * (1.0 + n / published_n) ** 0.5
+    return "agrees" if abs(ours - published) <= 3.0 * both + 0.5 else "differs"
+
+
+def clopper_pearson(failures: int, n: int, level: float = 0.95) -> tuple[float, float]:
+    """Exact two-sided confidence interval of a rate (Clopper and Pearson 1934).
+
+    Raises:
+        ValueError: Not 0 <= failures <= n, or n < 1.
+    """
+    from scipy.special import betaincinv
+
+    if n < 1 or not 0 <= failures <= n:
+        raise ValueError(f"failures must be in [0, n] with n >= 1, got {failures} of {n}")
+    tail = (1.0 - level) / 2.0
+    low = 0.0 if failures == 0 else float(betaincinv(failures, n - failures + 1, tail))
+    high = 1.0 if failures == n else float(betaincinv(failures + 1, n - failures, 1.0 - tail))
+    return low, high
+
+
+def promise_kept(failures: int, n: int, delta: float) -> str:
+    """Whether the rate of wrong selections exceeds delta.
+
+    Returns:
+        `broken`: the interval lies above delta; `kept`: below it; `not refuted`: delta is inside.
+    """
+    low, high = clopper_pearson(failures, n)
+    return "broken" if low > delta else "kept" if high < delta else "not refuted"
+
+
+def complexity(means: npt.ArrayLike) -> float:
+    """H of appendix A: the sum over the other arms of 1 / (best mean - mean)^2; infinite if two arms tie.
+
+    Raises:
+        ValueError: Fewer than two arms, or means that are not finite.
+    """
+    x = np.sort(np.asarray(means, dtype=np.float64))[::-1]
+    if x.ndim != 1 or len(x) < 2 or not np.isfinite(x).all():
+        raise ValueError(f"means must be at least two finite numbers, got {np.asarray(means).tolist()}")
+    with np.errstate(divide="ignore"):
+        return float((1.0 / (x[0] - x[1:]) ** 2).sum())
