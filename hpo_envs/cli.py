@@ -27,7 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compare": ("hpo_envs.commands.compare", "run agents against each other on one id: table, plot, saved runs"),
     "reproduce": ("hpo_envs.commands.reproduce", "a paper's tables and figures again, with verdicts"),
     "sensitivity": ("hpo_envs.commands.sensitivity", "how sensitive a model is to its hyperparameters"),
-    "select": ("hpo_envs.commands.select", "say which model is best by your own scores, and which to evaluate next"),
+    "select": ("hpo_envs.commands.select", "which model is best by your own scores, and which to evaluate next"),
     "verify": ("hpo_envs.commands.verify", "re-check every byte of the installed files"),
 }
 """Subcommand -> its module and what it does."""
