@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gymnasium.spaces import Box
 
 from hpo_envs.env import Floats
-from hpo_envs.lookup import Objective, _ByHash
+from hpo_envs.prepared import ByHash, Objective
 from hpo_envs.tables.table import STATUSES, Table, nearest
 
 VARIANTS = ("paper", "released")
@@ -121,12 +121,12 @@ def prepare_curves(
     if levels is not None and (isinstance(levels, bool) or not isinstance(levels, (int, np.integer)) or levels < 1):
         raise ValueError(f"levels must be None or an int >= 1, got {levels!r}")
     key = objective if isinstance(objective, str) else tuple(objective)
-    return _prepare(_ByHash(table), key, held_out, cost, levels, variant)
+    return _prepare(ByHash(table), key, held_out, cost, levels, variant)
 
 
 @functools.lru_cache(maxsize=32)
 def _prepare(
-    keyed: _ByHash, objective: Objective, held_out: tuple[str, ...], cost: str | None, levels: int | None, variant: str
+    keyed: ByHash, objective: Objective, held_out: tuple[str, ...], cost: str | None, levels: int | None, variant: str
 ) -> Curves:
     t = keyed.table
     chosen = (objective,) if isinstance(objective, str) else objective

@@ -16,7 +16,7 @@ from gymnasium.spaces import Box, MultiDiscrete
 from hpo_envs import noise
 from hpo_envs.curve_arrays import COST_HIGH, Curves, prepare_curves
 from hpo_envs.env import Floats, HPOEnv, Info, check_budget, provenance_info
-from hpo_envs.lookup import Objective, load_tables
+from hpo_envs.prepared import Objective, load_tables
 from hpo_envs.tables.table import STATUSES, Table
 
 TRAININGS = 20

@@ -13,7 +13,7 @@ from hpo_envs import noise
 from hpo_envs.curve_arrays import COST_HIGH, prepare_curves
 from hpo_envs.curves import settings
 from hpo_envs.env import Floats, HPOVectorEnv, Info, provenance_info
-from hpo_envs.lookup import Objective, load_tables
+from hpo_envs.prepared import Objective, load_tables
 from hpo_envs.tables.table import STATUSES
 
 

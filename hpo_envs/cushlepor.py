@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode
 
 from hpo_envs import agreement, noise
 from hpo_envs.env import Floats, HPOEnv, HPOVectorEnv, Info, check_budget, provenance_info
-from hpo_envs.lookup import Objective, load_tables
+from hpo_envs.prepared import Objective, load_tables
 from hpo_envs.tables import hlepor
 from hpo_envs.tables.table import nearest
 

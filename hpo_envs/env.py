@@ -18,9 +18,9 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from hpo_envs import noise
+from hpo_envs.batched_info import Info, blank, copy_info, merge, scatter
 from hpo_envs.tables.table import Table
 
-Info = dict[str, Any]
 Floats = npt.NDArray[np.float64]
 
 
@@ -210,11 +210,11 @@ class HPOVectorEnv(VectorEnv[Any, Any, Any], abc.ABC):
             terminated[index] = False
             reported[index] = False
             for value in info.values():
-                _blank(value, index)
+                blank(value, index)
         for key in tuple(info):
             info["_" + key] = reported
         if resets:
-            _merge(info, self._begin(index, None), index)
+            merge(info, self._begin(index, None), index)
         any_ended = bool(terminated.any())
         if any_ended and self.autoreset_mode is AutoresetMode.SAME_STEP:
             self._restart_now(terminated, info)
@@ -254,9 +254,7 @@ class HPOVectorEnv(VectorEnv[Any, Any, Any], abc.ABC):
         self._episodes[index] += np.uint64(1)
         keys = noise.mix_many(self._streams[index], self._episodes[index])
         info: Info = {}
-        _merge(
-            info, {k: _scatter(v, index, self.num_envs) for k, v in self._start(index, keys, options).items()}, index
-        )
+        merge(info, {k: scatter(v, index, self.num_envs) for k, v in self._start(index, keys, options).items()}, index)
         return info
 
     def _restart_all(self) -> tuple[Any, Any, Any, Any, Info]:
@@ -276,66 +274,11 @@ class HPOVectorEnv(VectorEnv[Any, Any, Any], abc.ABC):
         for i in index:
             final[i] = last[i].copy()
         keys = tuple(k for k in info if not k.startswith("_"))
-        info["final_info"] = {k: _copy(info[k]) for k in keys} | {"_" + k: terminated.copy() for k in keys}
+        info["final_info"] = {k: copy_info(info[k]) for k in keys} | {"_" + k: terminated.copy() for k in keys}
         info["final_obs"] = final
         info["_final_info"] = info["_final_obs"] = terminated.copy()
         reported = ~terminated
         for k in keys:
-            _blank(info[k], index)
+            blank(info[k], index)
             info["_" + k] = reported
-        _merge(info, self._begin(index, None), index)
-
-
-def _scatter(value: Any, index: npt.NDArray[np.intp], n: int) -> Any:
-    """Spreads (k, ...) values to (n, ...), zeros elsewhere."""
-    if isinstance(value, dict):
-        return {k: _scatter(v, index, n) for k, v in value.items()}
-    if len(index) == n:
-        return value
-    whole = np.full((n, *value.shape[1:]), _nothing(value), dtype=value.dtype)
-    whole[index] = value
-    return whole
-
-
-def _merge(info: Info, new: Info, index: npt.NDArray[np.intp]) -> None:
-    """Adds the info of the environments at `index` to a batched info, with masks."""
-    for key, value in new.items():
-        if key.startswith("_"):
-            continue
-        if key in info:
-            _assign(info[key], value, index)
-            mask = info["_" + key].copy()
-        else:
-            info[key] = value
-            first = value
-            while isinstance(first, dict):
-                first = next(iter(first.values()))
-            mask = np.zeros(len(first), bool)
-        mask[index] = True
-        info["_" + key] = mask
-
-
-def _assign(target: Any, value: Any, index: npt.NDArray[np.intp]) -> None:
-    if isinstance(target, dict):
-        for k in target:
-            _assign(target[k], value[k], index)
-    else:
-        target[index] = value[index]
-
-
-def _blank(value: Any, index: npt.NDArray[np.intp]) -> None:
-    """Zeroes (None for objects) the entries of environments that reported nothing."""
-    if isinstance(value, dict):
-        for v in value.values():
-            _blank(v, index)
-    else:
-        value[index] = _nothing(value)
-
-
-def _nothing(value: npt.NDArray[Any]) -> Any:
-    """What stands in an info array where nothing was reported."""
-    return {"O": None, "U": ""}.get(value.dtype.kind, 0)
-
-
-def _copy(value: Any) -> Any:
-    return {k: _copy(v) for k, v in value.items()} if isinstance(value, dict) else value.copy()
+        merge(info, self._begin(index, None), index)

@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode
 from hpo_envs import noise
 from hpo_envs.arms import Arms, GaussianArms, MeasuredArms
 from hpo_envs.env import HPOEnv, HPOVectorEnv, Info, check_budget, provenance_info
-from hpo_envs.lookup import load_tables
+from hpo_envs.prepared import load_tables
 from hpo_envs.tables.builders import fiesta as data
 from hpo_envs.tables.table import Table, nearest
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hpo_envs.lookup import LookupEnv, LookupVectorEnv, Objective
+from hpo_envs.lookup import LookupEnv, LookupVectorEnv
+from hpo_envs.prepared import Objective
 
 
 class NMTHPOEnv(LookupEnv):

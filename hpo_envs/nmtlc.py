@@ -6,7 +6,7 @@ from typing import Any
 
 from hpo_envs.curves import CurvesEnv
 from hpo_envs.curves_vector import CurvesVectorEnv
-from hpo_envs.lookup import Objective
+from hpo_envs.prepared import Objective
 
 
 class NMTLCEnv(CurvesEnv):

@@ -179,7 +179,7 @@ def test_layer_check_has_teeth(layer: str, code: str) -> None:
         "import pickle\npickle.load(f)",
         "import pickle\npickle.Unpickler(f).load()",
         "import pickle\nclass R(pickle.Unpickler):\n    pass",
-        "import pickle\nclass R(pickle.Unpickler):\n    def find_class(self, m, n):\n        return super().find_class(m, n)",
+        "import pickle\nclass R(pickle.Unpickler):\n    def find_class(self, m, n):\n        return object",
         "from pickle import loads",
         "import random",
         "eval('1')",
