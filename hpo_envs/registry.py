@@ -66,7 +66,12 @@ def _nmtlc() -> list[Spec]:
     return [Spec(f"NMTLC-{c}-v0", "NMTLC", env, vector, (f"nmtlc/{c}",), {"corpus": c}) for c in corpora]
 
 
-SPECS: dict[str, Spec] = {s.id: s for s in (*_nmthpo(), *_cushlepor(), *_fiesta(), *_nmtlc())}
+def _cells() -> list[Spec]:
+    env, vector = "hpo_envs.nascell:NASBenchNLPCellEnv", "hpo_envs.nascell:NASBenchNLPCellVectorEnv"
+    return [Spec("NASBenchNLP-cell-v0", "NASBenchNLP-cell", env, vector, ("nasbenchnlp/wikitext2",))]
+
+
+SPECS: dict[str, Spec] = {s.id: s for s in (*_nmthpo(), *_cushlepor(), *_fiesta(), *_nmtlc(), *_cells())}
 
 
 def register_all() -> None:

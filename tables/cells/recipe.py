@@ -106,7 +106,8 @@ class Cell:
     def recipe(self) -> dict[str, dict[str, Any]]:
         """The cell in the released form: `{name: {"op": operation, "input": [names]}}`.
 
-        A vector that feeds two hidden states is written once per state, because names are unique there.
+            A node without parameters that becomes two hidden states is written once per state, because names are
+        unique there; a linear cannot become two, since each linear of a recipe has weights of its own.
         """
         names = ["x", *(f"h_prev_{i}" for i in range(self.hidden)), *(f"node_{j}" for j in range(len(self.nodes)))]
         for i in reversed(range(self.hidden)):
@@ -232,6 +233,9 @@ def _check(cell: Cell) -> None:
             raise InvalidRecipe("cycle", f"inputs of node {j} must be vectors before it, got {inputs}")
     if not all(cell.first <= k < cell.first + len(cell.nodes) for k in cell.outputs):
         raise InvalidRecipe("hidden", f"every new hidden state must be a node of the cell, got {cell.outputs}")
+    linear = [k for k in cell.outputs if cell.nodes[k - cell.first][0] == 0]
+    if len(set(linear)) < len(linear):
+        raise InvalidRecipe("hidden", f"a linear must not become two hidden states, got {cell.outputs}")
     used = reachable(cell)
     dead = [j for j in range(len(cell.nodes)) if cell.first + j not in used]
     if dead:

@@ -1,0 +1,184 @@
+"""Cells as sequences of actions, and back: the grammar of `NASBenchNLP-cell-v0`.
+
+An action is four ints `[kind, a, b, c]`. A kind below 7 adds a node with that operation (`OPERATIONS`), kind 7 ends
+the cell. The others name vectors: 0 none, 1 `x`, 2 to 4 `h_prev_0` to `h_prev_2`, 5 + j the j-th node added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.tables.cells.canonical import key
+from hpo_envs.tables.cells.generate import generate, prune
+from hpo_envs.tables.cells.recipe import MAX_HIDDEN, MAX_NODES, OPERATIONS, Cell, InvalidRecipe, arity_error
+
+Ints = npt.NDArray[np.int64]
+
+END = len(OPERATIONS)
+"""Kind of the action that ends a cell."""
+
+SOURCES = 2 + MAX_HIDDEN
+"""Number of the first node's vector in actions; below are none, `x` and the previous hidden states."""
+
+SLOTS = 3
+"""Vectors in an action."""
+
+SIZES = (END + 1, *(SOURCES + MAX_NODES,) * SLOTS)
+"""Number of values of each part of an action."""
+
+
+def node_of(action: Sequence[int], nodes: int) -> tuple[int, tuple[int, ...]]:
+    """The node that an action adds, as (operation, vectors of actions).
+
+    Activations read `a` alone; otherwise vectors that are 0 are left out.
+
+    Args:
+        action: Four ints inside the space, kind below END.
+        nodes: Nodes that the cell has so far.
+
+    Raises:
+        InvalidRecipe: The move is illegal; the message names the rule.
+    """
+    op = int(action[0])
+    used = action[1:2] if OPERATIONS[op].startswith("activation") else action[1:]
+    inputs = tuple(int(k) for k in used if k > 0)
+    if nodes >= MAX_NODES:
+        raise InvalidRecipe("nodes", f"a cell must have at most {MAX_NODES} nodes, got one more")
+    if any(k >= SOURCES + nodes for k in inputs):
+        raise InvalidRecipe("input", f"inputs must be vectors that exist, below {SOURCES + nodes}, got {inputs}")
+    if (problem := arity_error(op, len(inputs))) is not None:
+        raise InvalidRecipe("arity", problem)
+    return op, inputs
+
+
+def finish(nodes: Sequence[tuple[int, tuple[int, ...]]], action: Sequence[int]) -> Cell:
+    """The cell that an action of kind END makes of the nodes added.
+
+    The slots that name nodes are the new hidden states, in their order; other slots say nothing. Nodes that lead to
+    no new hidden state are removed.
+
+    Raises:
+        InvalidRecipe: No new hidden state, or `x` and the previous hidden states that are used do not fit.
+    """
+    outputs = [int(k) for k in action[1:] if k >= SOURCES]
+    hidden = len(outputs)
+    if not outputs or any(k >= SOURCES + len(nodes) for k in outputs):
+        raise InvalidRecipe("hidden", f"the new hidden states must be nodes of the cell, got {list(action[1:])}")
+    # From vectors of actions to vectors of cells: without "none", and with `hidden` instead of three states.
+    shift = SOURCES - (1 + hidden)
+    needed = set(outputs)
+    for j in reversed(range(len(nodes))):
+        if SOURCES + j in needed:
+            needed.update(nodes[j][1])
+    if any(1 + hidden < k < SOURCES for k in needed):
+        raise InvalidRecipe("hidden", f"a cell with {hidden} new hidden states must not use a later previous one")
+    mapped = []
+    for op, inputs in nodes:
+        # Inputs of nodes that will be removed may be states that the cell does not have: any vector will do.
+        mapped.append((op, tuple(k - shift if k >= SOURCES else min(k - 1, hidden) for k in inputs)))
+    cell = prune(hidden, mapped, tuple(k - shift for k in outputs))
+    if cell is None:
+        raise InvalidRecipe("unused", "the input vector and every previous hidden state must lead to a new one")
+    return cell
+
+
+def cell_of(actions: npt.ArrayLike) -> Cell:
+    """The cell that a sequence of actions builds.
+
+    Args:
+        actions: (steps, 4) ints, the last of kind END.
+
+    Raises:
+        InvalidRecipe: An illegal move.
+        ValueError: Not such an array.
+    """
+    array = np.asarray(actions)
+    if array.ndim != 2 or array.shape[1] != 1 + SLOTS or array.dtype.kind not in "iu" or not len(array):
+        raise ValueError(f"actions must be ints of shape (steps, {1 + SLOTS}), got shape {array.shape}")
+    nodes: list[tuple[int, tuple[int, ...]]] = []
+    for action in array[:-1].tolist():
+        nodes.append(node_of(action, len(nodes)))
+    return finish(nodes, array[-1].tolist())
+
+
+def actions_of(cell: Cell) -> Ints:
+    """(steps, 4) actions that build a cell.
+
+    Raises:
+        ValueError: A sum or product of more than three vectors, which one action cannot say.
+    """
+    rows = []
+    for op, inputs in cell.nodes:
+        if len(inputs) > SLOTS:
+            raise ValueError(f"cell must have operations of at most {SLOTS} inputs, got one of {len(inputs)}")
+        slots = [_vector(cell, k) for k in inputs]
+        rows.append([op, *slots, *[0] * (SLOTS - len(slots))])
+    outputs = [_vector(cell, k) for k in cell.outputs]
+    rows.append([END, *outputs, *[0] * (SLOTS - len(outputs))])
+    return np.array(rows, dtype=np.int64)
+
+
+def _vector(cell: Cell, k: int) -> int:
+    return k + 1 if k < cell.first else k - cell.first + SOURCES
+
+
+def mutate(cell: Cell | None, rng: np.random.Generator) -> Cell:
+    """A random cell one small change away: another operation, input, state or order, a node more or less.
+
+    Args:
+        cell: The parent; None draws a new cell from the generator.
+        rng: Source of randomness.
+
+    Returns:
+        A valid cell whose computation differs from the parent's.
+    """
+    if cell is None:
+        return generate(rng)
+    parent = key(cell)
+    while True:
+        child = _edit(cell, rng)
+        if child is not None and key(child) != parent and all(len(i) <= SLOTS for _, i in child.nodes):
+            return child
+
+
+def _edit(cell: Cell, rng: np.random.Generator) -> Cell | None:
+    """One attempt; None if the result is outside the search space."""
+    nodes, outputs = [(op, list(inputs)) for op, inputs in cell.nodes], list(cell.outputs)
+    j = int(rng.integers(len(nodes)))
+    op, inputs = nodes[j]
+    kind = int(rng.integers(5))
+    if kind == 0:  # Another operation that takes as many inputs.
+        fitting = [o for o in range(len(OPERATIONS)) if o != op and arity_error(o, len(inputs)) is None]
+        nodes[j] = (int(rng.choice(fitting)), inputs) if fitting else nodes[j]
+    elif kind == 1:  # Another input.
+        inputs[int(rng.integers(len(inputs)))] = int(rng.integers(cell.first + j))
+    elif kind == 2:  # Another new hidden state.
+        outputs[int(rng.integers(len(outputs)))] = cell.first + int(rng.integers(len(nodes)))
+    elif kind == 3:  # A node more, read by a later one or made a state.
+        return _insert(cell, j, rng)
+    else:  # A node less: its readers read its first input instead.
+        target = cell.first + j
+        nodes = [(o, [inputs[0] if k == target else k for k in i]) for o, i in nodes]
+        outputs = [inputs[0] if k == target else k for k in outputs]
+        if any(k < cell.first for k in outputs):
+            return None
+    return prune(cell.hidden, [(o, tuple(i)) for o, i in nodes], tuple(outputs))
+
+
+def _insert(cell: Cell, j: int, rng: np.random.Generator) -> Cell | None:
+    """Puts a new node between node j and one of its inputs."""
+    if len(cell.nodes) >= MAX_NODES:
+        return None
+    at = cell.first + j
+    op = int(rng.integers(len(OPERATIONS)))
+    target = int(rng.choice(cell.nodes[j][1]))
+    count = {"blend": 3, "linear": 2}.get(OPERATIONS[op], 1 if OPERATIONS[op].startswith("activation") else 2)
+    inputs = (target, *(int(k) for k in rng.integers(at, size=count - 1)))
+    moved = [(o, tuple(k + (k >= at) for k in i)) for o, i in cell.nodes]
+    o, i = moved[j]
+    moved[j] = (o, tuple(at if k == target else k for k in i))
+    nodes = [*moved[:j], (op, inputs), *moved[j:]]
+    return prune(cell.hidden, nodes, tuple(k + (k >= at) for k in cell.outputs))
