@@ -143,19 +143,8 @@ def parse_tsv(content: bytes, file: str, score_range: tuple[float, float] | None
     Raises:
         ValueError: See `cushlepor.from_tsv`.
     """
-    lines = content.decode("utf-8-sig").split("\n")
-    header = [c.strip().lower() for c in lines[0].split("\t")]
-    needed = ("hypothesis", "reference", "score")
-    if not set(needed) <= set(header):
-        raise ValueError(f"{file}, line 1: must name the columns {', '.join(needed)}, got {lines[0]!r}")
     rows: list[tuple[dict[str, str], float]] = []
-    for number, line in enumerate(lines[1:], start=2):
-        if not line.strip():
-            continue
-        fields = line.rstrip("\r").split("\t")
-        if len(fields) != len(header):
-            raise ValueError(f"{file}, line {number}: must have {len(header)} fields, got {len(fields)}")
-        row = dict(zip(header, fields, strict=True))
+    for number, row in _rows(content, file, ("hypothesis", "reference", "score")):
         try:
             score = float(row["score"])
         except ValueError:
@@ -163,8 +152,6 @@ def parse_tsv(content: bytes, file: str, score_range: tuple[float, float] | None
         if not math.isfinite(score):
             raise ValueError(f"{file}, line {number}: score must be a finite number, got {row['score']!r}")
         rows.append((row, score))
-    if not rows:
-        raise ValueError(f"{file} must have at least one row below its header, got none")
     values = [score for _, score in rows]
     if score_range is None:
         inside = all(0.0 <= v <= 1.0 for v in values)
@@ -188,3 +175,32 @@ def parse_tsv(content: bytes, file: str, score_range: tuple[float, float] | None
         for i, (row, score) in enumerate(rows, start=1)
     ]
     return segments, f"Human scores scaled from [{low:g}, {high:g}] to [0, 1]."
+
+
+def parse_pairs(content: bytes, file: str) -> tuple[list[str], list[str]]:
+    """Hypotheses and references of a user's TSV.
+
+    Raises:
+        ValueError: A missing column or field, or no rows; names the line.
+    """
+    rows = [row for _, row in _rows(content, file, ("hypothesis", "reference"))]
+    return [row["hypothesis"] for row in rows], [row["reference"] for row in rows]
+
+
+def _rows(content: bytes, file: str, needed: tuple[str, ...]) -> list[tuple[int, dict[str, str]]]:
+    """Line numbers and fields by column name (lower case) of a TSV with a header; blank lines are left out."""
+    lines = [line.rstrip("\r") for line in content.decode("utf-8-sig").split("\n")]
+    header = [c.strip().lower() for c in lines[0].split("\t")]
+    if not set(needed) <= set(header):
+        raise ValueError(f"{file}, line 1: must name the columns {', '.join(needed)}, got {lines[0]!r}")
+    rows = []
+    for number, line in enumerate(lines[1:], start=2):
+        if not line.strip():
+            continue
+        fields = line.split("\t")
+        if len(fields) != len(header):
+            raise ValueError(f"{file}, line {number}: must have {len(header)} fields, got {len(fields)}")
+        rows.append((number, dict(zip(header, fields, strict=True))))
+    if not rows:
+        raise ValueError(f"{file} must have at least one row below its header, got none")
+    return rows
