@@ -131,7 +131,7 @@ def _tune(args: argparse.Namespace) -> int:
     corpus = agreement.prepare(table, args.variant, args.held_out)
     vector = agreement.Box6(args.bounds).natural(np.asarray(found.recommended, dtype=np.float64)[None])[0]
     rounded = [float(f"{v:.6g}") for v in vector]
-    tuned = hlepor.Parameters(*rounded[:2], int(rounded[2]), *rounded[3:])
+    tuned = hlepor.Parameters(rounded[0], rounded[1], int(rounded[2]), rounded[3], rounded[4], rounded[5])
     settings = {**hlepor.PRESETS, "tuned": tuned}
     train, test = corpus.evaluate(np.array([p.vector() for p in settings.values()]), kendall=True)
     print(f"{table.name}: {len(table)} segments, held out: {', '.join(corpus.held_out) or 'nothing'}")
