@@ -4,20 +4,18 @@ An embedded value of a measured cell is `prediction + noise`, where
 
 1. the prediction comes from a model that saw no measurement of that cell, nor of any cell in its group
    (`out_of_fold`): models, their hyperparameters and the weights among them are chosen inside each training set
-   (`stacked`), so the error of the shipped predictions is an honest held-out error;
+   (`hpo_envs.tables.regression.stacked`), so the error of the shipped predictions is an honest held-out error;
 2. the noise has the distribution of the residuals of cells with similar predictions, and the correlation of the
    residuals across metrics (`residual_noise`), so that the landscape is as rugged as the measured one.
 
 Draws are hashes of (seed, key), never a generator's stream: refitting one table, or adding a row, changes no other
-draw. scikit-learn and scipy are imported where they are used.
+draw. scipy is imported where it is used.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,8 +31,8 @@ class Fitted:
 
     Attributes:
         predict: Maps (n, d) inputs to (n,) predictions.
-        held_out: (training rows,) prediction of each training row by a model that did not see it; what `stacked`
-            weighs models by.
+        held_out: (training rows,) prediction of each training row by a model that did not see it; what
+            `regression.stacked` weighs models by.
     """
 
     predict: Callable[[Floats], Floats]
@@ -101,91 +99,7 @@ def folds(groups: Sequence[str], k: int, seed: str = "folds") -> Ints:
     return rank[index] % k
 
 
-# ---------------------------------------------------------------------------------------------- regressions
-
-
-def gaussian_process(x: Floats, y: Floats, hyper_rows: int = 300) -> Fitted:
-    """A Gaussian process with a Matern-5/2 kernel, one length scale per input, and noise.
-
-    Hyperparameters maximise the marginal likelihood of at most `hyper_rows` rows (evenly spaced in hash order), then
-    all rows are conditioned on. `held_out` are the closed-form leave-one-out means (Rasmussen and Williams 2006,
-    eq. 5.12).
-    """
-    from scipy.linalg import cho_solve
-    from sklearn.gaussian_process import GaussianProcessRegressor
-    from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
-
-    mean, std = y.mean(), y.std() or 1.0
-    z = (y - mean) / std
-    kernel = ConstantKernel(1.0, (1e-2, 1e3)) * Matern(np.ones(x.shape[1]), (0.05, 100.0), nu=2.5)
-    kernel = kernel + WhiteKernel(0.1, (1e-4, 2.0))
-    rows = np.argsort(uniforms("gaussian process", [str(i) for i in range(len(y))]), kind="stable")[:hyper_rows]
-    with _quiet():
-        tuned = GaussianProcessRegressor(kernel).fit(x[rows], z[rows])
-        model = GaussianProcessRegressor(tuned.kernel_, optimizer=None).fit(x, z)
-    inverse = cho_solve((model.L_, True), np.eye(len(y)))
-    loo = z - model.alpha_ / np.diag(inverse)
-    return Fitted(lambda new: model.predict(new) * std + mean, loo * std + mean)
-
-
-def extra_trees(x: Floats, y: Floats, trees: int = 300) -> Fitted:
-    """Extremely randomised trees on bootstrap samples; `held_out` are the out-of-bag means."""
-    from sklearn.ensemble import ExtraTreesRegressor
-
-    with _quiet():
-        model = ExtraTreesRegressor(trees, bootstrap=True, oob_score=True, random_state=0).fit(x, y)
-    return Fitted(model.predict, np.asarray(model.oob_prediction_))
-
-
-def boosted_trees(x: Floats, y: Floats, inner_folds: int = 5) -> Fitted:
-    """Gradient-boosted trees; `held_out` come from an inner cross-validation."""
-    from sklearn.ensemble import GradientBoostingRegressor
-
-    def train(rows: npt.NDArray[np.bool_]) -> GradientBoostingRegressor:
-        model = GradientBoostingRegressor(
-            n_estimators=300, max_depth=4, learning_rate=0.05, subsample=0.7, random_state=0
-        )
-        return model.fit(x[rows], y[rows])
-
-    inner = folds([str(i) for i in range(len(y))], inner_folds, "boosted trees")
-    held_out = np.empty(len(y))
-    for f in range(inner_folds):
-        held_out[inner == f] = train(inner != f).predict(x[inner == f])
-    return Fitted(train(np.ones(len(y), bool)).predict, held_out)
-
-
-def least_squares(x: Floats, y: Floats) -> Fitted:
-    """Ordinary least squares without an intercept; `held_out` are the closed-form leave-one-out values."""
-    scale = np.maximum(np.abs(x).max(axis=0), 1e-300)
-    u, s, vt = np.linalg.svd(x / scale, full_matrices=False)
-    keep = s > s[0] * 1e-10
-    weights = vt[keep].T @ ((u[:, keep].T @ y) / s[keep]) / scale
-    leverage = (u[:, keep] ** 2).sum(axis=1)
-    fitted = x @ weights
-    held_out = y - (y - fitted) / np.maximum(1.0 - leverage, 1e-9)
-    return Fitted(lambda new: new @ weights, held_out)
-
-
-def stacked(*fits: Fit) -> Fit:
-    """A convex combination of regressions, with the weights that fit their `held_out` predictions best.
-
-    The weights (Breiman 1996, "Stacked regressions": non-negative least squares, here normalised to sum 1) are
-    learnt from the training rows alone, so an outer held-out error stays honest.
-    """
-
-    def fit(x: Floats, y: Floats) -> Fitted:
-        from scipy.optimize import nnls
-
-        members = [f(x, y) for f in fits]
-        held_out = np.column_stack([m.held_out for m in members])
-        weights = nnls(held_out - y.mean(), y - y.mean())[0]
-        weights = weights / weights.sum() if weights.sum() > 0 else np.full(len(members), 1.0 / len(members))
-        return Fitted(
-            lambda new: sum(w * m.predict(new) for w, m in zip(weights, members, strict=True) if w > 0),
-            held_out @ weights,
-        )
-
-    return fit
+# ---------------------------------------------------------------------------------------------- predictions
 
 
 def out_of_fold(fit: Fit, x: Floats, y: Floats, fold: Ints, unmeasured: Floats | None = None) -> tuple[Floats, Floats]:
@@ -219,19 +133,6 @@ def out_of_fold(fit: Fit, x: Floats, y: Floats, fold: Ints, unmeasured: Floats |
 # ---------------------------------------------------------------------------------------------- noise and error
 
 
-def residual_correlation(residuals: Floats) -> Floats:
-    """(metrics, metrics) correlation of the normal scores of the residuals, over rows without NaN.
-
-    Normal scores (ranks mapped to normal quantiles) keep one diverged run from deciding the correlation.
-    """
-    from scipy.special import ndtri
-    from scipy.stats import rankdata
-
-    rows = residuals[~np.isnan(residuals).any(axis=1)]
-    scores = ndtri((rankdata(rows, axis=0) - 0.5) / len(rows))
-    return np.asarray(np.corrcoef(scores, rowvar=False)).reshape(residuals.shape[1], residuals.shape[1])
-
-
 def residual_noise(
     predicted: Floats,
     residuals: Floats,
@@ -244,7 +145,7 @@ def residual_noise(
 
     Each cell and metric gets a quantile of the residuals of the `neighbours` cells of other groups with the nearest
     predictions: where the model errs much (often: near configurations that fail) noise is large, near the optimum it
-    is small. The levels of the quantiles are a Gaussian copula with `residual_correlation`.
+    is small. The levels of the quantiles are a Gaussian copula with `level_correlation`.
 
     Args:
         predicted: (n, metrics) out-of-fold predictions, on the modelled scale.
@@ -260,18 +161,55 @@ def residual_noise(
     """
     from scipy.special import ndtr
 
-    n, m = predicted.shape
-    root = np.linalg.cholesky(residual_correlation(residuals) + 1e-9 * np.eye(m))
+    near = neighbourhoods(predicted, residuals, groups, neighbours)
+    m = predicted.shape[1]
+    root = np.linalg.cholesky(level_correlation(residuals, near) + 1e-9 * np.eye(m))
     draws = np.column_stack([normals(f"{seed}|{j}", keys[j]) for j in range(m)])
     level = ndtr(draws @ root.T)
+    return np.array(
+        [[np.quantile(near[i, j], level[i, j], method="hazen") for j in range(m)] for i in range(len(predicted))]
+    )
+
+
+def neighbourhoods(predicted: Floats, residuals: Floats, groups: Sequence[str], neighbours: int) -> Floats:
+    """(n, metrics, neighbours) residuals of the cells of other groups with the nearest predictions, sorted."""
+    n, m = predicted.shape
     group = np.unique(np.asarray(groups), return_inverse=True)[1]
-    noise = np.empty((n, m))
-    for j in range(m):
-        for i in range(n):
+    near = np.empty((n, m, neighbours))
+    for i in range(n):
+        for j in range(m):
             others = np.flatnonzero((group != group[i]) & ~np.isnan(residuals[:, j]))
-            near = others[np.argsort(np.abs(predicted[others, j] - predicted[i, j]), kind="stable")[:neighbours]]
-            noise[i, j] = np.quantile(residuals[near, j], level[i, j], method="hazen")
-    return noise
+            order = np.argsort(np.abs(predicted[others, j] - predicted[i, j]), kind="stable")[:neighbours]
+            near[i, j] = np.sort(residuals[others[order], j])
+    return near
+
+
+def residual_correlation(residuals: Floats) -> Floats:
+    """(metrics, metrics) correlation of the normal scores of the residuals, over rows without NaN.
+
+    Normal scores (ranks mapped to normal quantiles) keep one diverged run from deciding the correlation. Where
+    residuals differ in size from cell to cell, `level_correlation` is the one that noise needs.
+    """
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
+    rows = residuals[~np.isnan(residuals).any(axis=1)]
+    scores = ndtri((rankdata(rows, axis=0) - 0.5) / len(rows))
+    return np.asarray(np.corrcoef(scores, rowvar=False)).reshape(residuals.shape[1], residuals.shape[1])
+
+
+def level_correlation(residuals: Floats, near: Floats) -> Floats:
+    """(metrics, metrics) correlation of the residuals, each measured by its rank among its neighbourhood.
+
+    Ranks (as normal quantiles) keep one diverged run from deciding the correlation, and ranks within the
+    neighbourhood keep differences in size from hiding it. Rows with NaN are left out.
+    """
+    from scipy.special import ndtri
+
+    below = (near < residuals[:, :, None]).sum(axis=2) + 0.5 * (near == residuals[:, :, None]).sum(axis=2)
+    scores = ndtri((below + 0.5) / (near.shape[2] + 1.0))
+    rows = scores[~np.isnan(residuals).any(axis=1)]
+    return np.asarray(np.corrcoef(rows, rowvar=False)).reshape(residuals.shape[1], residuals.shape[1])
 
 
 @dataclass(frozen=True)
@@ -296,11 +234,3 @@ def error(measured: Floats, values: Floats) -> Error:
     y, v = measured[known], values[known]
     square = float(((y - v) ** 2).mean())
     return Error(1.0 - square / float(y.var()), float(kendalltau(y, v)[0]), square**0.5)
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Hides the optimiser's warnings about bounds: a length scale at its bound is an answer (no effect)."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield

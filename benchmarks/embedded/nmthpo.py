@@ -1,6 +1,7 @@
 """Compares the embedded landscapes of nmthpo with the measured: `python -m hpo_envs.benchmarks.embedded.nmthpo`.
 
-Writes `benchmarks/embedded/nmthpo.csv`, one row per table and statistic. Needs the measured tables.
+Writes `benchmarks/embedded/nmthpo.csv`, one row per table and statistic. Needs the measured tables. `markdown` makes
+the tables of `docs/embedded-tables.md` from that file and from the errors that the fit wrote.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy.typing as npt
 
 from hpo_envs.benchmarks.importance import decompose
 from hpo_envs.tables.builders import nmthpo
+from hpo_envs.tables.fit_nmthpo import DATA
 from hpo_envs.tables.store import load
 from hpo_envs.tables.table import Table
 
@@ -71,16 +73,24 @@ def landscape(table: Table) -> dict[str, float]:
     return found
 
 
-def importance_agreement(measured: Table, embedded: Table) -> dict[str, float]:
-    """Rank correlation, over hyperparameters and over pairs of them, of their importance for BLEU."""
+def agreement(measured: Table, embedded: Table) -> dict[str, float]:
+    """How far the same rows and the same hyperparameters are good in both tables.
+
+    The importance of hyperparameters, and of pairs of them, is that of `decompose` for BLEU.
+    """
     from scipy.stats import spearmanr
 
     a, b = (decompose(t.configs, t.final("bleu")) for t in (measured, embedded))
     upper = np.triu_indices(len(a.main), 1)
+    x, y = measured.final("bleu"), embedded.final("bleu")
+    top = x >= top_percent(x, 10.0)
     return {
+        "top 10% in common": float((y[top] >= top_percent(y, 10.0)).mean()),
+        "measured BLEU of the embedded best": float(x[y.argmax()]),
         "importance, rank correlation": float(spearmanr(a.main, b.main)[0]),
         "importance, largest difference": float(np.abs(a.main - b.main).max()),
         "importance of pairs, rank correlation": float(spearmanr(a.pairs[upper], b.pairs[upper])[0]),
+        "importance of pairs, largest difference": float(np.abs(a.pairs - b.pairs).max()),
     }
 
 
@@ -88,14 +98,26 @@ def compare(pair: str) -> list[dict[str, str]]:
     """Rows of the summary of one language pair."""
     measured, embedded = load(f"nmthpo/{pair}", "measured"), load(f"nmthpo/{pair}", "surrogate")
     left, right = landscape(measured), landscape(embedded)
-    rows = [
-        {"table": pair, "statistic": name, "measured": f"{left[name]:.4g}", "embedded": f"{right[name]:.4g}"}
-        for name in left
-    ]
-    agreement = importance_agreement(measured, embedded)
-    return rows + [
-        {"table": pair, "statistic": k, "measured": "", "embedded": f"{v:.3f}"} for k, v in agreement.items()
-    ]
+    rows = [(name, f"{left[name]:.4g}", f"{right[name]:.4g}") for name in left]
+    rows += [(name, "", f"{value:.4g}") for name, value in agreement(measured, embedded).items()]
+    return [{"table": pair, "statistic": name, "measured": a, "embedded": b} for name, a, b in rows]
+
+
+def markdown() -> str:
+    """The two tables of `docs/embedded-tables.md`: errors, then landscapes."""
+    lines = ["| table | metric | rows | R2 | tau | R2 with noise | tau with noise |", "|---|---|--:|--:|--:|--:|--:|"]
+    with open(DATA / "nmthpo_fit.csv") as file:
+        for row in csv.DictReader(file):
+            cells = [row[k] for k in ("table", "metric", "rows", "r2", "tau", "r2_noise", "tau_noise")]
+            lines.append(f"| {' | '.join(cells)} |")
+    with open(OUT) as file:
+        found = {(row["table"], row["statistic"]): row for row in csv.DictReader(file)}
+    lines += ["", f"| statistic | {' | '.join(nmthpo.PAIRS)} |", "|---|" + "--:|" * len(nmthpo.PAIRS)]
+    for name in dict.fromkeys(statistic for _, statistic in found):
+        rows = [found[pair, name] for pair in nmthpo.PAIRS]
+        both = [f"{r['measured']} / {r['embedded']}" if r["measured"] else r["embedded"] for r in rows]
+        lines.append(f"| {name} | {' | '.join(both)} |")
+    return "\n".join(lines) + "\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
