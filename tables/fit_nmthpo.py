@@ -112,6 +112,7 @@ class Surrogate:
             self.groups,
             f"{seed} {self.pair}",
             NEIGHBOURS,
+            local_ranks=True,
         )
         return tidy(predicted)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables import curve_model, store, surrogate
+from hpo_envs.tables import curve_model, regression, store, surrogate
 from hpo_envs.tables.builders import nmtlc
 from hpo_envs.tables.table import Floats, Table
 
@@ -36,7 +36,7 @@ def fit(name: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     fold = surrogate.folds(groups, FOLDS)
     x = table.features
     predicted = np.column_stack(
-        [surrogate.out_of_fold(lambda a, b: surrogate.extra_trees(a, b, TREES), x, y, fold)[0] for y in target.T]
+        [surrogate.out_of_fold(lambda a, b: regression.extra_trees(a, b, TREES), x, y, fold)[0] for y in target.T]
     )
     residuals = target - predicted
     # A parameter without residuals (every fr-en run stops after the same patience) needs no noise.

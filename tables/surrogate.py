@@ -140,12 +140,13 @@ def residual_noise(
     groups: Sequence[str],
     seed: str,
     neighbours: int = 40,
+    local_ranks: bool = False,
 ) -> Floats:
     """Draws noise with the size, shape and cross-metric correlation of the residuals.
 
     Each cell and metric gets a quantile of the residuals of the `neighbours` cells of other groups with the nearest
     predictions: where the model errs much (often: near configurations that fail) noise is large, near the optimum it
-    is small. The levels of the quantiles are a Gaussian copula with `level_correlation`.
+    is small. The levels of the quantiles are a Gaussian copula with `residual_correlation` or `level_correlation`.
 
     Args:
         predicted: (n, metrics) out-of-fold predictions, on the modelled scale.
@@ -155,6 +156,8 @@ def residual_noise(
         groups: (n,) as for `folds`.
         seed: Any text.
         neighbours: Size of the neighbourhood.
+        local_ranks: Whether the correlation is `level_correlation`: right where residuals of different cells differ
+            much in size, which `residual_correlation` takes for independence.
 
     Returns:
         (n, metrics) noise on the modelled scale.
@@ -163,7 +166,8 @@ def residual_noise(
 
     near = neighbourhoods(predicted, residuals, groups, neighbours)
     m = predicted.shape[1]
-    root = np.linalg.cholesky(level_correlation(residuals, near) + 1e-9 * np.eye(m))
+    correlation = level_correlation(residuals, near) if local_ranks else residual_correlation(residuals)
+    root = np.linalg.cholesky(correlation + 1e-9 * np.eye(m))
     draws = np.column_stack([normals(f"{seed}|{j}", keys[j]) for j in range(m)])
     level = ndtr(draws @ root.T)
     return np.array(

@@ -151,12 +151,14 @@ def noisy_world(n: int = 1500):
 
 def test_noise_has_the_size_and_correlation_of_the_residuals():
     predicted, residuals, keys = noisy_world()
-    noise = sur.residual_noise(predicted, residuals, [keys, keys], keys, "s")
+    noise = sur.residual_noise(predicted, residuals, [keys, keys], keys, "s", local_ranks=True)
     for rows, size in ((predicted[:, 0] < 4.5, 3.0), (predicted[:, 0] > 5.5, 0.3)):
         assert noise[rows, 0].std() == pytest.approx(size, rel=0.15)
     assert noise[:, 1].std() == pytest.approx(0.1, rel=0.1)
     calm = predicted[:, 0] > 5.5
     assert np.corrcoef(noise[calm], rowvar=False)[0, 1] == pytest.approx(-0.7, abs=0.1)
+    plain = sur.residual_noise(predicted, residuals, [keys, keys], keys, "s")
+    assert -0.6 < np.corrcoef(plain[calm], rowvar=False)[0, 1] < -0.4  # what mixing sizes does to the correlation
     # Independent of the residual that it replaces.
     assert abs(np.corrcoef(noise[:, 1], residuals[:, 1])[0, 1]) < 0.08
 
