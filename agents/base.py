@@ -24,7 +24,8 @@ class Problem:
         objectives: Number of rewards per evaluation.
         budget: What one episode may spend, in `unit`; None if the whole table may be read.
         unit: Unit of the budget and of `info["cost"]`.
-        mutate: `mutate(action, rng) -> action`, where a space has a grammar of its own.
+        mutate: `mutate(action, rng) -> action`, where a space has a grammar of its own. Where a candidate takes
+            several actions, both are (steps, ...) arrays of all of them, and `mutate(None, rng)` draws a fresh one.
         reward_bounds: (objectives, 2) float64, lowest and highest reward by the metrics' definition (never from
             the table); None where no metric defines one.
     """

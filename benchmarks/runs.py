@@ -76,6 +76,7 @@ def problem_of(env: Any) -> Problem:
         objectives=int(getattr(e, "reward_dim", 1)),
         budget=float(e.budget),
         unit=e.cost_unit,
+        mutate=getattr(e, "mutate", None),
         reward_bounds=bounds,
     )
 

@@ -11,7 +11,6 @@ from gymnasium.spaces import Box, MultiDiscrete
 from gymnasium.vector import AutoresetMode
 
 from hpo_envs import noise
-from hpo_envs.agents.base import Problem
 from hpo_envs.cells.build import END, SIZES, SLOTS, SOURCES, actions_of, cell_of, finish, mutate, node_of
 from hpo_envs.env import Floats, HPOEnv, HPOVectorEnv, Info, check_budget, provenance_info
 from hpo_envs.lookup import Objective, load_tables
@@ -191,19 +190,6 @@ def observation_space(judge: Judge) -> Box:
     return Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
 
 
-def cell_problem(env: Any) -> Problem:
-    """What agents may know: the action space and the grammar; see `mutate_actions`."""
-    judge: Judge = env.judge
-    return Problem(
-        action_space=MultiDiscrete([*SIZES]),
-        objectives=len(judge.names),
-        budget=float(env.budget),
-        unit=env.cost_unit,
-        mutate=mutate_actions,
-        reward_bounds=np.stack([judge.low, judge.high], axis=1),
-    )
-
-
 def mutate_actions(actions: Any, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """A mutated cell as (steps, 4) actions to be taken one after the other.
 
@@ -303,6 +289,8 @@ class NASBenchNLPCellEnv(HPOEnv):
     - v0: initial version.
     """
 
+    mutate = staticmethod(mutate_actions)
+
     def __init__(
         self,
         *,
@@ -314,6 +302,7 @@ class NASBenchNLPCellEnv(HPOEnv):
         super().__init__()
         self.judge, self.budget = settings(table, objective, cost, budget)
         self.table, self.objectives, self.cost_unit = self.judge.table, self.judge.names, "evaluations"
+        self.reward_bounds = np.stack([self.judge.low, self.judge.high], axis=1)
         self.action_space, self.observation_space = MultiDiscrete([*SIZES]), observation_space(self.judge)
         if self.judge.vector:
             self.reward_space = Box(self.judge.low, self.judge.high, dtype=np.float64)
@@ -349,13 +338,9 @@ class NASBenchNLPCellEnv(HPOEnv):
             raise self._not_live()
         return self._run.mask().astype(bool)
 
-    def problem(self) -> Problem:
-        """What agents may know before the first evaluation."""
-        return cell_problem(self)
-
 
 class NASBenchNLPCellVectorEnv(HPOVectorEnv):
-    """`NASBenchNLPCellEnv` for many episodes side by side.
+    """`NASBenchNLPCellEnv` for many episodes side by side, and its grammar as `mutate` too.
 
     Args:
         num_envs: Number of episodes.
@@ -366,6 +351,8 @@ class NASBenchNLPCellVectorEnv(HPOVectorEnv):
         autoreset_mode: `NEXT_STEP`, `SAME_STEP` or `DISABLED`.
         copy: False reuses the observation array.
     """
+
+    mutate = staticmethod(mutate_actions)
 
     def __init__(
         self,
@@ -380,6 +367,7 @@ class NASBenchNLPCellVectorEnv(HPOVectorEnv):
     ) -> None:
         self.judge, self.budget = settings(table, objective, cost, budget)
         self.table, self.objectives, self.cost_unit = self.judge.table, self.judge.names, "evaluations"
+        self.reward_bounds = np.stack([self.judge.low, self.judge.high], axis=1)
         super().__init__(num_envs, observation_space(self.judge), MultiDiscrete([*SIZES]), autoreset_mode, copy)
         if self.judge.vector:
             self.reward_space = Box(self.judge.low, self.judge.high, dtype=np.float64)
@@ -390,10 +378,6 @@ class NASBenchNLPCellVectorEnv(HPOVectorEnv):
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """(num_envs, 95) bool, as in the scalar form."""
         return np.stack([run.mask() for run in self._runs]).astype(bool)
-
-    def problem(self) -> Problem:
-        """What agents may know before the first evaluation."""
-        return cell_problem(self)
 
     def _start(self, index: npt.NDArray[np.intp], keys: noise.Keys, options: dict[str, Any] | None) -> Info:
         for i, key in zip(index.tolist(), keys.tolist(), strict=True):
