@@ -62,6 +62,11 @@ class LookupEnv(HPOEnv):
         self._mask = np.ones(p.rows, np.int8)
 
     @property
+    def tables(self) -> tuple[Table, ...]:
+        """All tables that an episode can be about."""
+        return self._p.tables
+
+    @property
     def table(self) -> Table:  # type: ignore[override]
         """The table of this episode."""
         return self._p.tables[self._task]
@@ -240,6 +245,11 @@ class LookupVectorEnv(HPOVectorEnv):
         self._marked = False
         self._row_starts = self._index * p.rows
         self._observations = np.empty((n, *p.observation_space.shape), np.float32)
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """All tables that an episode can be about."""
+        return self._p.tables
 
     @property
     def table(self) -> Table:  # type: ignore[override]

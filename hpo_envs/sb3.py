@@ -1,0 +1,120 @@
+"""Our batched environments as a stable-baselines3 `VecEnv`, which rejects Gymnasium's own (extra `rl`).
+
+envs = gym.make_vec("NMTHPO-v0", num_envs=1024, autoreset_mode=AutoresetMode.SAME_STEP)
+model = PPO("MlpPolicy", SB3VecEnv(envs))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+try:
+    from stable_baselines3.common.vec_env import VecEnv
+except ModuleNotFoundError:
+    raise ModuleNotFoundError('SB3VecEnv needs stable-baselines3: pip install "hpo_envs[rl]"') from None
+
+
+class SB3VecEnv(VecEnv):
+    """Adapter from a batched environment with SAME_STEP autoreset to stable-baselines3.
+
+    Infos hold what stable-baselines3 reads and nothing else: `terminal_observation`, `TimeLimit.truncated` and
+    `episode` (return `r`, length `l`) of episodes that ended; `last_infos` has the batched info of the last step.
+
+    Args:
+        envs: A batched environment with `autoreset_mode=AutoresetMode.SAME_STEP`, wrapped or not.
+
+    Raises:
+        ValueError: Another autoreset mode, or a vector reward.
+    """
+
+    def __init__(self, envs: VectorEnv[Any, Any, Any]) -> None:
+        mode = envs.metadata.get("autoreset_mode")
+        if mode is not AutoresetMode.SAME_STEP:
+            raise ValueError(f"envs must be made with autoreset_mode=AutoresetMode.SAME_STEP, got {mode}")
+        if hasattr(envs.unwrapped, "reward_space"):
+            raise ValueError(f"envs must have one objective, got the vector reward {envs.unwrapped.reward_space}")
+        self.envs = envs
+        self.last_infos: dict[str, Any] = {}
+        self._seed: int | None = None
+        self._options_given: dict[str, Any] | None = None
+        self._actions: Any = None
+        self._returns, self._lengths = np.zeros(envs.num_envs), np.zeros(envs.num_envs, np.int64)
+        self.render_mode = None
+        super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
+
+    def reset(self) -> Any:
+        """Starts an episode in every environment."""
+        observations, self.last_infos = self.envs.reset(seed=self._seed, options=self._options_given)
+        self._seed = self._options_given = None
+        self._returns[:], self._lengths[:] = 0.0, 0
+        return observations
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Seeds the next reset: environment i with seed + i."""
+        self._seed = seed
+        return [None if seed is None else seed + i for i in range(self.num_envs)]
+
+    def set_options(self, options: Any = None) -> None:
+        """Options of the next reset, for all environments."""
+        self._options_given = options
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Takes the actions."""
+        self._actions = actions
+
+    def step_wait(self) -> Any:
+        """Steps every environment."""
+        observations, rewards, terminated, truncated, info = self.envs.step(self._actions)
+        self.last_infos = info
+        self._returns += rewards
+        self._lengths += 1
+        done = terminated | truncated
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        for i in np.flatnonzero(done):
+            infos[i] = {
+                "terminal_observation": info["final_obs"][i],
+                "TimeLimit.truncated": bool(truncated[i] and not terminated[i]),
+                "episode": {"r": float(self._returns[i]), "l": int(self._lengths[i])},
+            }
+        self._returns[done], self._lengths[done] = 0.0, 0
+        return observations, rewards.astype(np.float32), done, infos
+
+    def close(self) -> None:
+        """Closes the environments."""
+        self.envs.close()
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """An attribute of the batched environment, once per index."""
+        if attr_name == "action_masks" and "action_masks" not in dir(self.envs.unwrapped):
+            raise AttributeError(attr_name)
+        value = None if attr_name == "render_mode" else _attribute(self.envs, attr_name)
+        return [value for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Not supported: the environments are one object."""
+        raise NotImplementedError("set_attr: the episodes of a batched environment share one object")
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
+        """Calls a method of the batched environment that returns one row per episode, such as `action_masks`."""
+        result = _attribute(self.envs, method_name)(*args, **kwargs)
+        return [result[i] for i in self._get_indices(indices)]
+
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
+        """Whether the batched environment is wrapped in a class; returns and lengths are always recorded."""
+        env, wrapped = self.envs, wrapper_class.__name__ == "Monitor"
+        while not wrapped and hasattr(env, "env"):
+            wrapped, env = isinstance(env, wrapper_class), env.env
+        return [wrapped for _ in self._get_indices(indices)]
+
+
+def _attribute(envs: Any, name: str) -> Any:
+    while True:
+        if name in dir(envs):
+            return getattr(envs, name)
+        if not hasattr(envs, "env"):
+            raise AttributeError(f"{name!r} is no attribute of {envs}")
+        envs = envs.env

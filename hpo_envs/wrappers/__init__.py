@@ -1,0 +1,31 @@
+"""Wrappers for training: other rewards, observations and actions on the same environments.
+
+Every wrapper has a scalar form here and a batched form of the same name in `hpo_envs.wrappers.vector`; both run the
+same code, the scalar one on a batch of one.
+
+Rewards: `ImprovementReward`, `NormalisedReward`, `RegretReward` (training only: it knows the optimum),
+`CostAwareReward`. Observations: `HistoryObservation`, `CandidateObservation`. Actions: `ContinuousAction`,
+`HyperparameterAction`.
+"""
+
+from hpo_envs.wrappers.scalar import (
+    CandidateObservation,
+    ContinuousAction,
+    CostAwareReward,
+    HistoryObservation,
+    HyperparameterAction,
+    ImprovementReward,
+    NormalisedReward,
+    RegretReward,
+)
+
+__all__ = [
+    "CandidateObservation",
+    "ContinuousAction",
+    "CostAwareReward",
+    "HistoryObservation",
+    "HyperparameterAction",
+    "ImprovementReward",
+    "NormalisedReward",
+    "RegretReward",
+]

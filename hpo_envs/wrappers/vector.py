@@ -1,0 +1,193 @@
+"""Wrappers of batched environments, under the same names as the scalar ones.
+
+They follow the environment's autoreset mode: a new episode starts with fresh state, whether it begins in the step
+that ended the old one (SAME_STEP) or in the next (NEXT_STEP).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
+from gymnasium.vector.utils import batch_space
+
+from hpo_envs.wrappers import actions, observations, rewards
+
+Bools = npt.NDArray[np.bool_]
+
+
+class _Episodes(VectorWrapper[Any, Any, Any, Any, Any]):
+    """Knows which episodes a step belongs to."""
+
+    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+        super().__init__(env)
+        self._same_step = env.metadata.get("autoreset_mode") is AutoresetMode.SAME_STEP
+        self._ended = np.zeros(env.num_envs, bool)
+
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        mask = (options or {}).get("reset_mask")
+        observation, info = self.env.reset(seed=seed, options=options)
+        index = np.arange(self.num_envs) if mask is None else np.flatnonzero(mask)
+        self._ended[index] = False
+        return self._begin(index, observation, info), info
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        observation, reward, terminated, truncated, info = self.env.step(actions)
+        done = terminated | truncated
+        fresh = np.zeros(self.num_envs, bool) if self._same_step else self._ended
+        evaluated = ~fresh
+        if "finished" in info:
+            evaluated = evaluated & (info["finished"].astype(bool) | ~info["_finished"])
+        reward = self._take(observation, reward, actions, evaluated, info)
+        starts = np.flatnonzero(done if self._same_step else fresh)
+        if self._same_step and len(starts):
+            self._keep_last(starts, info)
+        observation = self._begin(starts, observation, info)
+        self._ended = np.zeros(self.num_envs, bool) if self._same_step else done.copy()
+        return observation, reward, terminated, truncated, info
+
+    def _begin(self, index: Any, observation: Any, info: dict[str, Any]) -> Any:
+        return observation
+
+    def _take(self, observation: Any, reward: Any, actions: Any, evaluated: Bools, info: dict[str, Any]) -> Any:
+        return reward
+
+    def _keep_last(self, index: Any, info: dict[str, Any]) -> None: ...
+
+
+class _RewardWrapper(_Episodes):
+    transform: ClassVar[type[rewards.RewardTransform]]
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], **kwargs: Any) -> None:
+        super().__init__(env)
+        scales = rewards.scales_of(env) if self.transform.needs_scales else {}
+        self._transform = self.transform(env.num_envs, scales, **kwargs)
+
+    def _begin(self, index: Any, observation: Any, info: dict[str, Any]) -> Any:
+        if len(index):
+            self._transform.start(index, info["table"][index])
+        return observation
+
+    def _take(self, observation: Any, reward: Any, actions: Any, evaluated: Bools, info: dict[str, Any]) -> Any:
+        # An array would be missing only if every episode was restarted in this step.
+        cost = np.zeros(self.num_envs) if "cost" not in info else info["cost"]
+        if "final_info" in info:
+            ended = info["_final_info"]
+            cost = np.where(ended, info["final_info"]["cost"], cost)
+        return self._transform(np.asarray(reward, dtype=np.float64), cost, evaluated)
+
+
+class ImprovementReward(_RewardWrapper):
+    """See `hpo_envs.wrappers.ImprovementReward`."""
+
+    transform = rewards.Improvement
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], baseline: float | None = None) -> None:
+        super().__init__(env, baseline=baseline)
+
+
+class NormalisedReward(_RewardWrapper):
+    """See `hpo_envs.wrappers.NormalisedReward`."""
+
+    transform = rewards.Normalised
+
+
+class RegretReward(_RewardWrapper):
+    """See `hpo_envs.wrappers.RegretReward`. Training only."""
+
+    transform = rewards.Regret
+
+
+class CostAwareReward(_RewardWrapper):
+    """See `hpo_envs.wrappers.CostAwareReward`."""
+
+    transform = rewards.CostAware
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], price: float) -> None:
+        super().__init__(env, price=price)
+
+
+class _ObservationWrapper(_Episodes):
+    memory: ClassVar[Callable[..., observations.Memory]]
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], **kwargs: Any) -> None:
+        super().__init__(env)
+        spaces = env.single_observation_space, env.single_action_space
+        self._memory = self.memory(env.num_envs, env, *spaces, **kwargs)
+        self.single_observation_space = self._memory.space
+        self.observation_space = batch_space(self._memory.space, env.num_envs)
+
+    def _begin(self, index: Any, observation: Any, info: dict[str, Any]) -> Any:
+        if len(index):
+            self._memory.start(index, observation[index])
+        return self._memory.observe()
+
+    def _take(self, observation: Any, reward: Any, actions: Any, evaluated: Bools, info: dict[str, Any]) -> Any:
+        seen = observation
+        if "final_obs" in info:
+            seen = observation.copy()
+            for i in np.flatnonzero(info["_final_obs"]):
+                seen[i] = info["final_obs"][i]
+        self._memory.add(seen, np.asarray(actions), evaluated)
+        return reward
+
+    def _keep_last(self, index: Any, info: dict[str, Any]) -> None:
+        last = self._memory.observe()
+        for i in index:
+            info["final_obs"][i] = last[i]
+
+
+class HistoryObservation(_ObservationWrapper):
+    """See `hpo_envs.wrappers.HistoryObservation`."""
+
+    memory = observations.History
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], length: int) -> None:
+        super().__init__(env, length=length)
+
+
+class CandidateObservation(_ObservationWrapper):
+    """See `hpo_envs.wrappers.CandidateObservation`."""
+
+    memory = observations.Candidates
+
+
+class _ActionWrapper(VectorWrapper[Any, Any, Any, Any, Any]):
+    nearest: ClassVar[type[actions.Nearest]]
+
+    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+        super().__init__(env)
+        self._nearest = self.nearest(env, env.single_action_space)
+        self.single_action_space = self._nearest.space
+        self.action_space = batch_space(self._nearest.space, env.num_envs)
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        array = np.asarray(actions)
+        if array.shape != self.action_space.shape or (len(array) and not _inside(array, self._nearest)):
+            raise ValueError(f"actions must be in {self.action_space}, got {actions!r}")
+        return self.env.step(self._nearest.rows(array))
+
+
+def _inside(array: npt.NDArray[Any], nearest: actions.Nearest) -> bool:
+    try:
+        for one in array[[0]]:
+            nearest.check(one)
+    except ValueError:
+        return False
+    low, high = (-1.0, 1.0) if array.dtype.kind == "f" else (0, np.asarray(getattr(nearest.space, "nvec", 2)) - 1)
+    return bool(((array >= low) & (array <= high)).all())
+
+
+class ContinuousAction(_ActionWrapper):
+    """See `hpo_envs.wrappers.ContinuousAction`."""
+
+    nearest = actions.NearestFeatures
+
+
+class HyperparameterAction(_ActionWrapper):
+    """See `hpo_envs.wrappers.HyperparameterAction`."""
+
+    nearest = actions.NearestValues
