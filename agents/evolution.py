@@ -1,0 +1,131 @@
+"""Regularised evolution."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from hpo_envs.agents.base import Agent, Problem
+from hpo_envs.agents.rows import LOST, Rows, features_of, standardised
+
+SCALES = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Standard deviations of a mutation, tried in turn until the nearest row is another one (released with
+Klyuchnikov et al. 2020)."""
+
+
+class RegularizedEvolution(Agent):
+    """Regularised evolution (Real et al. 2019): tournament selection, and the oldest dies.
+
+    The first `population` candidates are random. Then the best of `sample` members drawn from the population is
+    mutated, the child is evaluated and appended, and the oldest member leaves. A mutation is, in this order:
+
+    - where the problem has a grammar, `problem.mutate(parent, rng)`;
+    - where rows have features, a normal step from the parent's features, and the nearest row (Klyuchnikov et al.
+      2020, section 5: evolution "using graph2vec features"), with larger steps until that row is another one;
+    - else, where an action is a tuple of values, one of them drawn anew; else a random row.
+
+    Runs that diverged or failed are members like all others but never parents, unless all drawn ones are.
+
+    Args:
+        problem: `Discrete` rows, (row, checkpoint) pairs, a grid, or a space with a grammar.
+        seed: Seed.
+        population: P.
+        sample: S, size of a tournament.
+        features: Prefix of the features that mutations move in.
+        metric: `"cosine"` (as released) or `"euclidean"` distance between standardised features.
+        resource: See `Rows`.
+
+    Raises:
+        ValueError: An argument out of range.
+
+    Complexity: O(rows d) a suggestion.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        population: int = 20,
+        sample: int = 10,
+        features: str | tuple[str, ...] = "",
+        metric: str = "euclidean",
+        resource: float | None = None,
+    ) -> None:
+        super().__init__(problem, seed)
+        if not 1 <= sample <= population:
+            raise ValueError(f"sample must be between 1 and population={population}, got {sample!r}")
+        if metric not in ("cosine", "euclidean"):
+            raise ValueError(f"metric must be one of cosine, euclidean, got {metric!r}")
+        self.population, self.sample, self.metric = population, sample, metric
+        self._members: deque[tuple[float, Any]] = deque(maxlen=population)
+        self._best: tuple[float, Any] | None = None
+        self._rows: Rows | None = None
+        self._x: Any = None
+        if problem.mutate is None and (problem.levels is not None or isinstance(problem.action_space, gym.spaces.Discrete)):
+            self._rows = Rows(problem, resource)
+            self._start = self.rng.permutation(self._rows.count).tolist()
+            if problem.features is not None:
+                self._x = standardised(features_of(problem, features))
+                self._bounds = self._x.min(axis=0), self._x.max(axis=0)
+        elif problem.mutate is None and not isinstance(problem.action_space, gym.spaces.MultiDiscrete):
+            raise ValueError(f"action_space must be rows, a grid or have a grammar, got {problem.action_space}")
+
+    def ask(self) -> Any:
+        """Returns a random candidate while the population is young, then a mutated winner."""
+        if len(self._members) < self.population:
+            return self._random()
+        drawn = self.rng.choice(len(self._members), self.sample, replace=False)
+        # Ties, and a tournament of failures, go to the first drawn.
+        winner = max((self._members[i] for i in drawn), key=lambda member: member[0])
+        return self._mutate(winner[1])
+
+    def _random(self) -> Any:
+        if self._rows is not None:
+            if not self._start:
+                self._start = self.rng.permutation(self._rows.count).tolist()
+            return self._rows.action(self._start.pop())
+        if self.problem.mutate is not None:
+            return self.problem.mutate(None, self.rng)
+        return self.rng.integers(self.problem.action_space.nvec)  # type: ignore[attr-defined]
+
+    def _mutate(self, parent: Any) -> Any:
+        if self.problem.mutate is not None:
+            return self.problem.mutate(parent, self.rng)
+        if self._rows is None:
+            child = np.array(parent)
+            sizes = self.problem.action_space.nvec  # type: ignore[attr-defined]
+            j = self.rng.choice(np.flatnonzero(sizes > 1))
+            child[j] = (child[j] + self.rng.integers(1, sizes[j])) % sizes[j]
+            return child
+        row = self._rows.row(parent)
+        if self._x is None:
+            return self._rows.action(int(self.rng.integers(self._rows.count)))
+        for scale in SCALES:
+            step = self.rng.standard_normal(self._x.shape[1]) * scale
+            child = self._nearest(np.clip(self._x[row] + step, *self._bounds))
+            if child != row:
+                break
+        return self._rows.action(child)
+
+    def _nearest(self, point: Any) -> int:
+        if self.metric == "euclidean":
+            return int(np.argmin(((self._x - point) ** 2).sum(axis=1)))
+        lengths = np.linalg.norm(self._x, axis=1) * np.linalg.norm(point)
+        return int(np.argmax(self._x @ point / np.where(lengths > 0, lengths, 1.0)))
+
+    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """Appends the child; the oldest member leaves."""
+        if not info.get("finished", True):
+            return
+        score = float(np.sum(reward))
+        if self._best is None or score > self._best[0]:
+            self._best = score, action
+        self._members.append((-np.inf if info.get("status") in LOST else score, action))
+
+    def recommend(self) -> Any:
+        """Returns the best action told, or a random one before the first."""
+        return self._random() if self._best is None else self._best[1]

@@ -1,0 +1,206 @@
+"""Optimisers whose model of the reward is an ensemble of trees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.agents.base import Agent, Problem
+from hpo_envs.agents.rows import LOST, Floats, Rows, features_of
+
+
+class TreeSearch(Agent):
+    """What the optimisers of this module share: rows with features, a random start, no row twice.
+
+    Args:
+        problem: Rows with features, or (row, checkpoint) pairs.
+        seed: Seed.
+        initial: Random rows at the start.
+        batch: Evaluations between two fits of the model.
+        features: Prefix of the features that the model sees.
+        count: At most so many of them.
+        resource: See `Rows`.
+
+    Raises:
+        ValueError: An argument out of range, or a problem without features.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        initial: int,
+        batch: int,
+        features: str | tuple[str, ...],
+        count: int | None,
+        resource: float | None,
+    ) -> None:
+        super().__init__(problem, seed)
+        for name, value in (("initial", initial), ("batch", batch)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name} must be an int >= 1, got {value!r}")
+        self.rows = Rows(problem, resource)
+        self.x = features_of(problem, features, count)
+        self.initial, self.batch = initial, batch
+        self._start = self.rng.permutation(self.rows.count).tolist()[:initial]
+        self._told: list[int] = []
+        self._y: list[float] = []
+        self._learnt: list[int] = []
+        self._scores: Floats | None = None
+
+    def ask(self) -> Any:
+        """Returns the untried row with the highest score; the model is fitted once every `batch` evaluations."""
+        if self._start:
+            return self.rows.action(self._start.pop())
+        since = len(self._told) - self.initial
+        if self._scores is None or since % self.batch == 0:
+            self._scores = self._fit()
+        if len(set(self._told)) == self.rows.count:
+            return self.rows.action(int(self.rng.integers(self.rows.count)))
+        scores = self._scores.copy()
+        scores[self._told] = -np.inf
+        return self.rows.action(self._choose(scores))
+
+    def _fit(self) -> Floats:
+        # Random numbers break ties, and stand in while fewer than two runs succeeded.
+        jitter = self.rng.random(self.rows.count) * 1e-9
+        if len(self._y) < 2:
+            return jitter
+        return self.score(self.x[self._learnt], np.array(self._y)) + jitter
+
+    def score(self, x: Floats, y: Floats) -> Floats:
+        """Fits the model to (n, d) features and (n,) rewards; returns the (rows,) desirability of every row."""
+        raise NotImplementedError
+
+    def _choose(self, scores: Floats) -> int:
+        return int(np.argmax(scores))
+
+    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """Remembers the outcome; the model learns from runs that did not diverge or fail."""
+        if not self.rows.note(action, reward, info):
+            return
+        row = self.rows.row(action)
+        self._told.append(row)
+        if info.get("status") not in LOST:
+            self._learnt.append(row)
+            self._y.append(float(np.sum(reward)))
+
+    def recommend(self) -> Any:
+        """Returns the best action told, or a random row before the first."""
+        rows = self.rows
+        return rows.action(int(self.rng.integers(rows.count))) if rows.best is None else rows.best[1]
+
+    def _state(self) -> int:
+        return int(self.rng.integers(2**31))
+
+
+class BaggedTrees(TreeSearch):
+    """Bayesian optimisation with bagged gradient-boosted trees and a confidence bound.
+
+    Klyuchnikov et al. 2020, section 5: "a bagged XGBoost regressor to estimate uncertainty of predictions"; 20 random
+    rows, then batches of 10 by the lowest mean - beta * standard deviation over the bag (highest, for rewards).
+    scikit-learn's gradient boosting stands in for XGBoost.
+
+    Args:
+        problem: Rows with features, or (row, checkpoint) pairs.
+        seed: Seed.
+        initial: Random rows at the start.
+        batch: Evaluations between two fits.
+        beta: Weight of the standard deviation.
+        bag: Regressors in the bag, each trained on half of the evaluations without repetition.
+        trees: Boosted trees in each regressor.
+        depth: Their depth; 15 as released.
+        features: Prefix of the features that the model sees.
+        count: At most so many of them.
+        resource: See `Rows`.
+
+    Complexity: bag x trees x n d log n a fit.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        initial: int = 20,
+        batch: int = 10,
+        beta: float = 2.0,
+        bag: int = 14,
+        trees: int = 50,
+        depth: int = 3,
+        features: str | tuple[str, ...] = "",
+        count: int | None = None,
+        resource: float | None = None,
+    ) -> None:
+        super().__init__(problem, seed, initial, batch, features, count, resource)
+        self.beta, self.bag, self.trees, self.depth = float(beta), bag, trees, depth
+
+    def score(self, x: Floats, y: Floats) -> Floats:
+        """Upper confidence bound of the reward."""
+        from sklearn.ensemble import GradientBoostingRegressor
+
+        predictions = []
+        for _ in range(self.bag):
+            half = self.rng.permutation(len(y))[: max(len(y) // 2, 1)]
+            model = GradientBoostingRegressor(
+                n_estimators=self.trees, max_depth=self.depth, learning_rate=0.3, random_state=self._state()
+            )
+            predictions.append(model.fit(x[half], y[half]).predict(self.x))
+        return np.asarray(np.mean(predictions, axis=0) + self.beta * np.std(predictions, axis=0))
+
+
+class ForestSearch(TreeSearch):
+    """Random-forest Bayesian optimisation in the manner of SMAC (Hutter et al. 2011).
+
+    Expected improvement under the mean and the variance over the trees of a random forest; every other suggestion is
+    a random row, which keeps the search consistent when the model is wrong.
+
+    Args:
+        problem: Rows with features, or (row, checkpoint) pairs.
+        seed: Seed.
+        initial: Random rows at the start.
+        batch: Evaluations between two fits.
+        trees: Trees of the forest; 10 in SMAC.
+        random_share: Probability of a random suggestion; 1/2 in SMAC.
+        features: Prefix of the features that the model sees.
+        count: At most so many of them.
+        resource: See `Rows`.
+
+    Complexity: trees x n d log n a fit.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        initial: int = 10,
+        batch: int = 1,
+        trees: int = 10,
+        random_share: float = 0.5,
+        features: str | tuple[str, ...] = "",
+        count: int | None = None,
+        resource: float | None = None,
+    ) -> None:
+        super().__init__(problem, seed, initial, batch, features, count, resource)
+        if not 0 <= random_share <= 1:
+            raise ValueError(f"random_share must be in [0, 1], got {random_share!r}")
+        self.trees, self.random_share = trees, float(random_share)
+
+    def score(self, x: Floats, y: Floats) -> Floats:
+        """Expected improvement over the best reward."""
+        from scipy.special import ndtr
+        from sklearn.ensemble import RandomForestRegressor
+
+        forest = RandomForestRegressor(
+            self.trees, max_features=5 / 6, min_samples_split=3, random_state=self._state()
+        ).fit(x, y)
+        predictions = np.stack([tree.predict(self.x) for tree in forest.estimators_])
+        mean, deviation = predictions.mean(axis=0), np.maximum(predictions.std(axis=0), 1e-9)
+        z = (mean - y.max()) / deviation
+        return np.asarray((mean - y.max()) * ndtr(z) + deviation * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi))
+
+    def _choose(self, scores: Floats) -> int:
+        if self.rng.random() < self.random_share:
+            return int(self.rng.choice(np.flatnonzero(np.isfinite(scores))))
+        return int(np.argmax(scores))
