@@ -20,6 +20,7 @@ class Spec:
         vector_entry_point: `module:Class` of the batched form.
         tables: Names of the tables that answer.
         kwargs: Arguments that the id fixes; callers may override them.
+        surrogate_only: Whether no measured table can answer, because nobody measured the whole space.
     """
 
     id: str
@@ -28,6 +29,7 @@ class Spec:
     vector_entry_point: str
     tables: tuple[str, ...]
     kwargs: Mapping[str, Any] = field(default_factory=dict)
+    surrogate_only: bool = False
 
 
 _PAIRS = ("zhen", "ruen", "jaen", "enja", "swen", "soen")
@@ -71,7 +73,23 @@ def _cells() -> list[Spec]:
     return [Spec("NASBenchNLP-cell-v0", "NASBenchNLP-cell", env, vector, ("nasbenchnlp/wikitext2",))]
 
 
-SPECS: dict[str, Spec] = {s.id: s for s in (*_nmthpo(), *_cushlepor(), *_fiesta(), *_nmtlc(), *_cells())}
+def _charhpo() -> list[Spec]:
+    env, vector = "hpo_envs.charhpo:CharHPOEnv", "hpo_envs.charhpo:CharHPOVectorEnv"
+    langs = {
+        "inflection": ("alb", "ara", "cat", "dut", "gle", "hai", "hun", "rom"),
+        "g2p": ("arm_e", "dut", "geo", "hun"),
+    }
+    rows = []
+    for task, lang, architecture in [(t, lang, a) for t in langs for lang in langs[t] for a in ("lstm", "transformer")]:
+        name = f"{task}-{lang}-{architecture}"
+        kwargs = {"task": task, "lang": lang, "architecture": architecture}
+        rows.append(Spec(f"CharHPO-{name}-v0", "CharHPO", env, vector, (f"charhpo/{name}",), kwargs))
+    tables = tuple(table for row in rows for table in row.tables)
+    whole = "hpo_envs.charspace:CharSpaceEnv", "hpo_envs.charspace:CharSpaceVectorEnv"
+    return [*rows, Spec("CharHPO-v0", "CharHPO", *whole, tables, surrogate_only=True)]
+
+
+SPECS: dict[str, Spec] = {s.id: s for s in (*_nmthpo(), *_cushlepor(), *_fiesta(), *_nmtlc(), *_cells(), *_charhpo())}
 
 
 def register_all() -> None:

@@ -19,7 +19,8 @@ def installed(table: str) -> bool:
 
 def kinds_of(spec: Spec) -> list[str]:
     """The kinds of table that an id can be tested on here."""
-    return ["surrogate", "measured"] if all(installed(t) for t in spec.tables) else ["surrogate"]
+    measured = not spec.surrogate_only and all(installed(t) for t in spec.tables)
+    return ["surrogate", "measured"] if measured else ["surrogate"]
 
 
 ID_KINDS = [(s.id, kind) for s in SPECS.values() for kind in kinds_of(s)]

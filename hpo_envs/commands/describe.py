@@ -50,7 +50,7 @@ def describe(spec: Spec, kind: store.Kind = "auto") -> dict[str, Any]:
     with warnings.catch_warnings():  # the kind is said below
         warnings.simplefilter("ignore", store.EmbeddedTableWarning)
         env = gym.make(spec.id, table=kind).unwrapped
-        tables = [store.load(name, kind) for name in spec.tables]
+        tables = [store.load(name, "surrogate" if spec.surrogate_only else kind) for name in spec.tables]
     spaces = {"action": env.action_space, "observation": env.observation_space}
     if isinstance(getattr(env, "reward_space", None), gym.Space):
         spaces["reward"] = env.reward_space  # type: ignore[attr-defined]

@@ -45,7 +45,8 @@ def run(args: argparse.Namespace) -> int:
         print(f"{family}: {summary}")
         for r in group:
             print(f"  {r['id']:<{width}}  {r['kind']:<9}  {_text(r['arguments'])}".rstrip())
-    stand_ins = dict.fromkeys(d for r in rows if r["kind"] == "surrogate" for d in r["datasets"])
+    replaceable = [r for r in rows if r["kind"] == "surrogate" and not SPECS[r["id"]].surrogate_only]
+    stand_ins = dict.fromkeys(d for r in replaceable for d in r["datasets"])
     if stand_ins:
         print(
             f"\nEmbedded surrogates stand in where it says surrogate; `hpo-envs fetch {' '.join(stand_ins)}` installs"
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
 def kind_of(spec: Spec) -> str:
     """The kind of table that `table="auto"` gives an id now."""
-    there = all(store.measurable(name) and not store.missing(name) for name in spec.tables)
+    there = not spec.surrogate_only and all(store.measurable(name) and not store.missing(name) for name in spec.tables)
     return "measured" if there else "surrogate"
 
 
