@@ -105,7 +105,7 @@ AGENTS: dict[str, Entry] = {
     ),
     "cmaes": Entry("hpo_envs.agents.optuna:OptunaCMAES", "CMA-ES of Optuna", supports=("box",), extra="optuna"),
     "nonadaptive": Entry(
-        "hpo_envs.agents.arms:NonAdaptive",
+        "hpo_envs.agents.nonadaptive:NonAdaptive",
         "all arms equally often, for a fixed budget or until confident",
         supports=("arms",),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium as gym
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from hpo_envs.agents.base import Agent, Problem
 from hpo_envs.agents.belief import Belief, best_probability_sampled
+from hpo_envs.agents.likelihood import likelihood_ratio
 
 Floats = npt.NDArray[np.float64]
 
@@ -230,62 +231,6 @@ class ConfidentAgent(ArmsAgent):
         return super().recommend()
 
 
-class NonAdaptive(ConfidentAgent):
-    """Evaluates all arms equally often: standard practice (Moss et al. 2019, sections 5.1 and 5.2).
-
-    With `confidence` None (default) it spends the budget in equal parts, floor(T / n) evaluations each, and selects
-    the best sample mean. With a confidence it evaluates every arm once a round and stops after a round in which the
-    stopping rule holds.
-
-    Args:
-        problem: What is known before the first evaluation.
-        seed: Seed of the agent's generator.
-        confidence: None for the fixed-budget form, else 1 - delta.
-        **options: See `ConfidentAgent`.
-
-    Raises:
-        ValueError: The budget is smaller than the number of arms.
-    """
-
-    def __init__(self, problem: Problem, seed: int, *, confidence: float | None = None, **options: Any) -> None:
-        super().__init__(problem, seed, confidence=confidence, **options)
-        self._fixed = confidence is None
-        if self._fixed:
-            self._first.clear()
-            self._limit = None if problem.budget is None else budget_of(problem, self.arms) // self.arms * self.arms
-        self._turns: Iterator[int] = iter(())
-
-    def choose(self) -> int:
-        """The arms in turn."""
-        return self._turn() if self._fixed else super().choose()
-
-    def sample(self) -> int:
-        """The arms in turn."""
-        return self._turn()
-
-    def told(self) -> None:
-        """Stops at the end of the budget, or by the stopping rule."""
-        if not self._fixed:
-            super().told()
-        elif self._limit is not None:
-            self.done = bool(self.belief.counts.sum() >= self._limit)
-
-    def at_checkpoint(self) -> bool:
-        """Only after whole rounds."""
-        return bool(self.belief.counts.min() == self.belief.counts.max())
-
-    def recommend(self) -> Any:
-        """The best mean under a fixed budget, else as the stopping rule sees it."""
-        return self._action(self.best_mean()) if self._fixed else super().recommend()
-
-    def _turn(self) -> int:
-        arm = next(self._turns, None)
-        if arm is None:
-            self._turns = iter(range(self.arms))
-            arm = next(self._turns)
-        return arm
-
-
 def budget_of(problem: Problem, least: int) -> int:
     """The budget of a fixed-budget agent, in evaluations.
 
@@ -297,40 +242,6 @@ def budget_of(problem: Problem, least: int) -> int:
     if problem.budget < least:
         raise ValueError(f"budget must be >= {least} evaluations for this agent and problem, got {problem.budget:g}")
     return int(problem.budget)
-
-
-def likelihood_ratio(belief: Belief) -> float:
-    """Generalised likelihood ratio of "the best mean is the best arm", Gaussian arms with unknown variances.
-
-    min over j of min over u of sum over k in {best, j} of T_k / 2 * log(1 + (mean_k - u)^2 / variance_k), variances
-    by maximum likelihood (Jourdan, Degenne and Kaufmann 2023, "Dealing with unknown variances in best-arm
-    identification").
-    """
-    return float(transport(belief, int(belief.means.argmax())).min())
-
-
-def transport(belief: Belief, leader: int) -> Floats:
-    """(arms,) cost of the alternative in which each arm is as good as the leader; infinite for the leader itself.
-
-    The inner minimum over u is taken on a grid between the two means, then on a finer one around the best node.
-    """
-    counts, means = belief.counts, belief.means
-    floor = (1e-9 * max(float(np.ptp(means)), 1e-6 * float(np.abs(means).max()), 1e-300)) ** 2
-    variances = np.maximum(belief.squares / counts, floor)
-    rank = np.arange(belief.means.size)
-
-    def cost(u: Floats) -> Floats:
-        own = np.log1p((means[:, None] - u) ** 2 / variances[:, None]) * counts[:, None]
-        theirs = np.log1p((means[leader] - u) ** 2 / variances[leader]) * counts[leader]
-        total: Floats = 0.5 * (own + theirs)
-        return total
-
-    grid = np.linspace(0.0, 1.0, 33)
-    gap = np.maximum(means[leader] - means, 0.0)
-    first = cost(means[:, None] + gap[:, None] * grid).argmin(axis=1)
-    fine = np.clip((first[:, None] + np.linspace(-1.0, 1.0, 65)) / 32.0, 0.0, 1.0)
-    out: Floats = cost(means[:, None] + gap[:, None] * fine).min(axis=1)
-    return np.where(rank == leader, np.inf, np.where(gap > 0.0, out, 0.0))
 
 
 def _shape(space: gym.Space[Any]) -> tuple[int, int]:

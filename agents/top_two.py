@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.agents.arms import ConfidentAgent, transport
+from hpo_envs.agents.arms import ConfidentAgent
 from hpo_envs.agents.base import Problem
+from hpo_envs.agents.likelihood import transport
 
 
 class TopTwo(ConfidentAgent):

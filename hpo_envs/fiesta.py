@@ -7,79 +7,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.spaces import Box, Discrete, MultiDiscrete
+from gymnasium.spaces import MultiDiscrete
 from gymnasium.vector import AutoresetMode
 
 from hpo_envs import noise
-from hpo_envs.arms import Arms, GaussianArms, MeasuredArms
-from hpo_envs.env import HPOEnv, HPOVectorEnv, Info, check_budget, provenance_info
-from hpo_envs.prepared import load_tables
-from hpo_envs.tables.builders import fiesta as data
-from hpo_envs.tables.table import Table, nearest
-
-TASKS = ("tdsa8", "tdsa12", "ner", "gaussian")
-
-
-class _Setting:
-    """What both forms share: table, arms, spaces and validated arguments."""
-
-    def __init__(
-        self,
-        task: str,
-        *,
-        table: Any = "auto",
-        objective: Any = None,
-        cost: str = "evaluations",
-        budget: float | None = 204,
-        batch_size: int | None = None,
-        replacement: bool = True,
-        shared: bool = False,
-        fix_split: int | None = None,
-        fix_seed: int | None = None,
-        means: Any = None,
-        deviations: Any = None,
-        bounds: Any = None,
-    ) -> None:
-        if task not in TASKS:
-            raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}{nearest(task, TASKS)}")
-        if cost != "evaluations":
-            raise ValueError(f"cost must be 'evaluations' (no other was measured), got {cost!r}")
-        if task == "gaussian":
-            _only("gaussian", replacement=replacement is True, shared=shared is False)
-        else:
-            _only(task, means=means is None, deviations=deviations is None, bounds=bounds is None)
-        if task != "ner":
-            _only(task, fix_split=fix_split is None, fix_seed=fix_seed is None)
-        if task == "gaussian":
-            self.table = _gaussian_table(table, means, deviations, bounds)
-        else:
-            (self.table,) = load_tables((f"fiesta/{task}",), table)
-        # Planted arms are drawn from their moments, everything else is resampled.
-        if self.table.repeats == 1 and "deviation" in self.table.metric_names:
-            self.arms: Arms = GaussianArms(self.table, data.TDSA_EVALUATIONS)
-        else:
-            self.arms = MeasuredArms(self.table, _columns(self.table, fix_split, fix_seed), replacement, shared)
-        name = self.arms.names[0] if objective is None else objective
-        if not isinstance(name, str) or name not in self.arms.names:
-            hint = nearest(str(name), self.arms.names)
-            raise ValueError(f"objective must be one of {', '.join(self.arms.names)}, got {objective!r}{hint}")
-        self.objective, self.names = self.arms.names.index(name), self.arms.names
-        metric = self.table.metrics[self.objective]
-        ends = sorted((metric.sign * metric.low, metric.sign * metric.high))
-        self.sign, self.low, self.high = metric.sign, ends[0], ends[1]
-        if batch_size is not None and (isinstance(batch_size, bool) or batch_size != int(batch_size) or batch_size < 1):
-            raise ValueError(f"batch_size must be None or an int >= 1, got {batch_size!r}")
-        self.batch = 1 if batch_size is None else int(batch_size)
-        n = self.arms.arms
-        self.budget = check_budget(budget, float(n * self.arms.evaluations), "evaluations")
-        if self.budget < self.batch:
-            raise ValueError(f"budget must be >= batch_size, {self.batch} evaluations, got {budget!r}")
-        self.action_space = Discrete(n) if batch_size is None else MultiDiscrete(np.full(self.batch, n))
-        width = self.high - self.low
-        low, high = np.zeros(3 * n + 3), np.ones(3 * n + 3)
-        low[n : 2 * n], high[n : 2 * n], high[2 * n : 3 * n] = self.low, self.high, width / 2.0
-        low[3 * n], high[3 * n], high[3 * n + 1] = self.low, self.high, self.batch
-        self.observation_space = Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
+from hpo_envs.arms import Setting
+from hpo_envs.env import HPOEnv, HPOVectorEnv, Info, provenance_info
 
 
 class FIESTAEnv(HPOEnv):
@@ -157,7 +90,7 @@ class FIESTAEnv(HPOEnv):
 
     def __init__(self, task: str = "tdsa8", **kwargs: Any) -> None:
         super().__init__()
-        s = self._s = _Setting(task, **kwargs)
+        s = self._s = Setting(task, **kwargs)
         self.table, self.cost_unit, self.budget = s.table, "evaluations", s.budget
         self.action_space, self.observation_space = s.action_space, s.observation_space
         self.objectives, self.reward_bounds = (s.names[s.objective],), ((s.low, s.high),)
@@ -267,7 +200,7 @@ class FIESTAVectorEnv(HPOVectorEnv):
         copy: bool = True,
         **kwargs: Any,
     ) -> None:
-        s = self._s = _Setting(task, **kwargs)
+        s = self._s = Setting(task, **kwargs)
         super().__init__(num_envs, s.observation_space, s.action_space, autoreset_mode, copy)
         self.table, self.cost_unit, self.budget = s.table, "evaluations", s.budget
         self.objectives, self.reward_bounds = (s.names[s.objective],), ((s.low, s.high),)
@@ -360,36 +293,3 @@ def _ordered_sum(pulls: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     for j in range(pulls.shape[1]):
         total += pulls[:, j]
     return total
-
-
-def _only(task: str, **unset: bool) -> None:
-    """Raises ValueError for an argument that means nothing for a task."""
-    for name, is_unset in unset.items():
-        if not is_unset:
-            where = {"fix_split": "ner", "fix_seed": "ner", "replacement": "measured arms", "shared": "measured arms"}
-            raise ValueError(f"{name} must be left alone for {task}: it is for {where.get(name, 'gaussian')} only")
-
-
-def _columns(table: Table, fix_split: int | None, fix_seed: int | None) -> npt.NDArray[np.int64]:
-    """Repeats that may be drawn."""
-    columns = np.arange(table.repeats)
-    if fix_split is None and fix_seed is None:
-        return columns
-    sizes = (data.NER_SPLITS, data.NER_SEEDS)
-    for name, value, size in (("fix_split", fix_split, sizes[0]), ("fix_seed", fix_seed, sizes[1])):
-        if value is not None and (isinstance(value, bool) or value != int(value) or not 0 <= value < size):
-            raise ValueError(f"{name} must be None or an int in [0, {size}), got {value!r}")
-    split, seed = columns // data.NER_SEEDS, columns % data.NER_SEEDS
-    keep = (split == fix_split) | (fix_split is None)
-    return columns[keep & ((seed == fix_seed) | (fix_seed is None))]
-
-
-def _gaussian_table(table: Any, means: Any, deviations: Any, bounds: Any) -> Table:
-    """The table of the synthetic arms, or the caller's."""
-    if isinstance(table, Table) or table not in ("auto", "surrogate") or (means, deviations, bounds) == (None,) * 3:
-        return load_tables(("fiesta/gaussian",), table)[0]
-    return data.gaussian(
-        data.GAUSSIAN_MEANS if means is None else means,
-        data.GAUSSIAN_DEVIATION if deviations is None else deviations,
-        (0.0, 1.0) if bounds is None else bounds,
-    )

@@ -10,8 +10,9 @@ import pytest
 
 from hpo_envs import agents
 from hpo_envs.agents import Problem
-from hpo_envs.agents.arms import ArmsAgent, likelihood_ratio, transport
+from hpo_envs.agents.arms import ArmsAgent
 from hpo_envs.agents.belief import Belief, best_probability_sampled
+from hpo_envs.agents.likelihood import likelihood_ratio, transport
 from hpo_envs.agents.sequential_halving import halving_schedule
 from hpo_envs.agents.track_and_stop import optimal_weights
 from hpo_envs.benchmarks import run

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpo_envs.agents import belief as b
+from hpo_envs.agents.quadrature import RULES, Posterior, Quadrature, Rule
 
 
-def random_posterior(rng: np.random.Generator, arms: int) -> b.Posterior:
+def random_posterior(rng: np.random.Generator, arms: int) -> Posterior:
     """3 to 500 evaluations of each arm, means and deviations like those of model scores."""
     counts = rng.integers(3, 501, arms) if rng.random() < 0.5 else rng.choice([3, 4, 500], arms)
     deviations = 0.01 * np.exp(rng.normal(0.0, 1.0, arms))
@@ -21,7 +22,7 @@ def random_posterior(rng: np.random.Generator, arms: int) -> b.Posterior:
 
 
 # A rule far finer than `exact` stands for the truth.
-TRUTH = b.Rule(0.125, 12, 1e-12)
+TRUTH = Rule(0.125, 12, 1e-12)
 
 
 @pytest.mark.parametrize(("rule", "error"), [("exact", 1e-6), ("fast", 1e-4)])
@@ -30,7 +31,7 @@ def test_rules_keep_their_promise(rule: str, error: float) -> None:
     worst = 0.0
     for _ in range(60):
         p = random_posterior(rng, int(rng.integers(2, 51)))
-        truth = b._Quadrature(p, TRUTH)
+        truth = Quadrature(p, TRUTH)
         assert truth.error < 1e-10
         worst = max(worst, float(np.abs(b.best_probability(p, rule) - truth.pi).max()))
     assert 0.0 < worst < error
@@ -48,7 +49,7 @@ def test_equals_monte_carlo_within_its_error(arms: int, draws: int) -> None:
 
 def test_two_arms_have_a_closed_form() -> None:
     # With one degree of freedom each, the difference of two means is Cauchy with the scales added.
-    p = b.Posterior(np.array([0.0, 1.0]), np.array([0.5, 1.5]), np.array([1.0, 1.0]))
+    p = Posterior(np.array([0.0, 1.0]), np.array([0.5, 1.5]), np.array([1.0, 1.0]))
     expected = 0.5 + np.arctan(1.0 / 2.0) / np.pi
     assert b.best_probability(p)[1] == pytest.approx(expected, abs=1e-8)
     assert b.best_probability(p, "fast")[1] == pytest.approx(expected, abs=1e-4)
@@ -61,12 +62,12 @@ scores = st.floats(0.0, 1.0, allow_nan=False).map(lambda v: round(v, 3))
 @given(st.lists(st.lists(scores, min_size=3, max_size=8), min_size=2, max_size=6))
 def test_pi_is_a_distribution_whatever_the_scores(arms: list[list[float]]) -> None:
     p = b.posterior(*b.moments(arms))
-    for rule in b.RULES:
+    for rule in RULES:
         pi = b.best_probability(p, rule)
         assert np.isfinite(pi).all()
         assert (pi >= 0.0).all()
         assert pi.sum() == pytest.approx(1.0)
-    assert np.abs(b.best_probability(p, "fast") - b._Quadrature(p, TRUTH).pi).max() < 1e-4
+    assert np.abs(b.best_probability(p, "fast") - Quadrature(p, TRUTH).pi).max() < 1e-4
 
 
 @settings(max_examples=40, deadline=None)
@@ -113,7 +114,7 @@ def test_updates_equal_a_fresh_belief(rule: str) -> None:
 
 def test_old_nodes_are_refused_when_the_posteriors_left_them() -> None:
     p = b.posterior([5, 5, 5], [0.1, 0.2, 0.3], [1e-4] * 3)
-    q = b._Quadrature(p, b.RULES["fast"])
+    q = Quadrature(p, RULES["fast"])
     assert q.update(p, [0])
     moved = b.posterior([5, 5, 5], [0.1, 0.2, 0.9], [1e-4] * 3)
     assert not q.update(moved, [2])

@@ -152,6 +152,29 @@ def literature(study: Study) -> None:
             study.add_summary("Literature, fixed budget", setting.name, None, found)
 
 
+def belief(study: Study) -> None:
+    """Quadrature of pi against 10^7 Monte-Carlo draws, on random posteriors of 3 to 500 evaluations an arm."""
+    from hpo_envs.agents import belief as b
+
+    draws = 10**7 if study.trials is None else 10_000 * study.trials
+    for arms in (2, 5, 10, 20, 50):
+        rng = np.random.default_rng((study.seed, arms))
+        counts = rng.integers(3, 501, arms)
+        deviations = 0.02 * np.exp(rng.normal(0.0, 0.5, arms))
+        # Means within a few posterior scales of each other, so that many arms may be the best.
+        p = b.posterior(counts, rng.normal(0.6, 0.005, arms), counts * deviations**2)
+        pi, sampled = b.best_probability(p), b.best_probability_sampled(p, draws, rng)
+        error = np.sqrt(np.maximum(pi * (1.0 - pi), 1.0 / draws) / draws)
+        fast = float(np.abs(b.best_probability(p, "fast") - pi).max())
+        row = f"{arms} arms"
+        study.add("Belief", row, None, "largest pi", float(pi.max()), runs=draws)
+        study.add("Belief", row, None, "largest difference to the draws", float(np.abs(pi - sampled).max()), runs=draws)
+        study.add(
+            "Belief", row, None, "in their standard errors", float((np.abs(pi - sampled) / error).max()), runs=draws
+        )
+        study.add("Belief", row, None, "fast rule minus exact rule", fast)
+
+
 def promise(study: Study) -> None:
     """The fixed-confidence promise: how often the selected arm is not the best, against delta."""
     for setting in sweep.PROMISES:
@@ -177,14 +200,15 @@ def speed(study: Study) -> None:
     """Time of a TTTS evaluation, ours against the authors' package in one process (needs `fiesta-nlp`)."""
     from hpo_envs.benchmarks.fiesta.speed import measure
 
-    for row, quantity, value in measure(study.seed):
+    for row, quantity, value in measure(study.seed, study.trials or 1):
         study.add("Speed", row, 0.05, quantity, value)
 
 
 PARTS = {
     f.__name__: f
     for f in (
-        table1, table2, table3, uncounted, figure4, complexity, figure1, variants, literature, promise, figures, speed,
+        table1, table2, table3, uncounted, figure4, complexity, figure1, belief, variants, literature, promise,
+        figures, speed,
     )
 }  # fmt: skip
 """Parts that `only` may name; all but `speed` are run without it."""

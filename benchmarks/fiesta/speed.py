@@ -10,7 +10,7 @@ import numpy as np
 DELTA = 0.05
 
 
-def measure(seed: int, runs: int = 3) -> list[tuple[str, str, float]]:
+def measure(seed: int, runs: int = 1) -> list[tuple[str, str, float]]:
     """Times whole selections of `fiesta/tdsa8` and divides by the evaluations after the first 24.
 
     The package's evaluation is a look-up too, so that nearly all of its time is its belief (800,000 draws).

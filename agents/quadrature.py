@@ -1,0 +1,126 @@
+"""The integral behind pi: Gauss-Legendre nodes on cells that are narrow wherever some arm's posterior is narrow.
+
+`exact` is good to 1e-6 and `fast` to 1e-4 (both are far better on posteriors of model scores).
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A quadrature rule.
+
+    Attributes:
+        step: Width of a cell, in scales of the narrowest arm near it.
+        nodes: Gauss-Legendre nodes in each cell.
+        tail: Probability left out at either end.
+    """
+
+    step: float
+    nodes: int
+    tail: float
+
+
+RULES = {"exact": Rule(0.5, 8, 1e-9), "fast": Rule(1.0, 4, 1e-6)}
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Student-t posteriors of the arms' means.
+
+    Attributes:
+        mean: (n,) float64, in units of the scores.
+        scale: (n,) float64, > 0.
+        df: (n,) float64, degrees of freedom, >= 1.
+    """
+
+    mean: Floats
+    scale: Floats
+    df: Floats
+
+
+class Quadrature:
+    """Nodes and weights for some posteriors, with each arm's density and distribution function there."""
+
+    def __init__(self, p: Posterior, rule: Rule) -> None:
+        self.rule = rule
+        edges = _cells(p, rule)
+        nodes, weights = _legendre(rule.nodes)
+        width = np.diff(edges)[:, None]
+        x = (edges[:-1, None] + width * nodes).ravel()
+        # The first and last entries carry no weight: they say how much probability lies outside.
+        self.x = np.concatenate([edges[:1], x, edges[-1:]])
+        self.w = np.concatenate([[0.0], (width * weights).ravel(), [0.0]])
+        n = len(p.mean)
+        self.density = np.empty((n, len(self.x)))
+        self.cumulative = np.empty((n, len(self.x)))
+        self.update(p, list(range(n)))
+
+    def _fill(self, p: Posterior, arm: int) -> None:
+        from scipy.special import stdtr
+
+        df, scale = float(p.df[arm]), float(p.scale[arm])
+        z = (self.x - p.mean[arm]) / scale
+        self.cumulative[arm] = stdtr(df, z)
+        self.density[arm] = np.exp(-0.5 * (df + 1.0) * np.log1p(z * z / df)) * (_constant(df) / scale)
+
+    def update(self, p: Posterior, arms: list[int]) -> bool:
+        """Refills the rows of arms that changed and integrates; returns whether the nodes still fit."""
+        for arm in arms:
+            self._fill(p, arm)
+        everyone = np.multiply.reduce(self.cumulative, axis=0)
+        above = 1.0 - self.cumulative[:, -1]
+        # Cells start where every distribution function is positive, so the division is safe.
+        raw = (self.density / np.maximum(self.cumulative, 1e-300)) @ (self.w * everyone) + above
+        total = float(raw.sum())
+        # Beyond the last node at most one arm is expected; two at once is a product of tails.
+        self.error = max(abs(total - 1.0), float(everyone[0]), float(above.sum()) ** 2)
+        self.pi: Floats = np.maximum(raw, 0.0) / total
+        return self.error <= 10.0 * self.rule.tail
+
+
+def _cells(p: Posterior, rule: Rule) -> Floats:
+    """Edges of the cells, increasing: narrow wherever some arm is narrow, wide in the tails."""
+    z = np.array([_quantile(float(df), rule.tail) for df in p.df])
+    low, high = float((p.mean - z * p.scale).max()), float((p.mean + z * p.scale).max())
+    marks = np.outer(p.scale, _MARKS) + p.mean[:, None]
+    x = np.concatenate([[low], np.sort(marks[(marks > low) & (marks < high)]), [high]])
+    middle = 0.5 * (x[1:] + x[:-1])
+    # Cells per unit of length: one per `step` scales of an arm, fewer in proportion to the distance beyond 3 scales.
+    distance = np.abs(middle - p.mean[:, None])
+    density = (1.0 / np.maximum(p.scale[:, None], distance / 3.0)).max(axis=0) / rule.step
+    count = np.concatenate([[0.0], np.cumsum(density * np.diff(x))])
+    return np.interp(np.linspace(0.0, count[-1], max(int(np.ceil(count[-1])), 1) + 1), count, x)
+
+
+_POSITIVE = np.concatenate([np.arange(0.5, 6.1, 0.5), 6.0 * 2.0 ** np.arange(0.5, 32.0, 0.5)])
+_MARKS = np.concatenate([-_POSITIVE[::-1], [0.0], _POSITIVE])
+
+
+@functools.cache
+def _legendre(n: int) -> tuple[Floats, Floats]:
+    """Nodes and weights on [0, 1]."""
+    x, w = np.polynomial.legendre.leggauss(n)
+    return 0.5 * (x + 1.0), 0.5 * w
+
+
+@functools.lru_cache(maxsize=4096)
+def _quantile(df: float, tail: float) -> float:
+    from scipy.special import stdtrit
+
+    return -float(stdtrit(df, tail))
+
+
+@functools.lru_cache(maxsize=4096)
+def _constant(df: float) -> float:
+    from scipy.special import gammaln
+
+    return float(np.exp(gammaln(0.5 * (df + 1.0)) - gammaln(0.5 * df)) / np.sqrt(df * np.pi))
