@@ -130,6 +130,27 @@ AGENTS: dict[str, Entry] = {
         "hpo_envs.agents.track_and_stop:TrackAndStop", "Track-and-Stop, optimal proportions", supports=("arms",)
     ),
     **_candidate_agents(),
+    "regularized-evolution": Entry(
+        "hpo_envs.agents.evolution:RegularizedEvolution",
+        "regularised evolution: mutate a tournament's winner, the oldest leaves",
+        supports=("rows", "levels", "grid"),
+    ),
+    "bagged-trees": Entry(
+        "hpo_envs.agents.trees:BaggedTrees",
+        "Bayesian optimisation with bagged boosted trees and a confidence bound",
+        supports=("rows", "features", "levels"),
+    ),
+    "smac-like": Entry(
+        "hpo_envs.agents.trees:ForestSearch",
+        "random-forest Bayesian optimisation with interleaved random rows",
+        supports=("rows", "features", "levels"),
+    ),
+    "tpe": Entry(
+        "hpo_envs.agents.optuna:TPE",
+        "tree-structured Parzen estimator of Optuna",
+        supports=("rows", "features", "levels", "grid", "box"),
+        extra="optuna",
+    ),
     "successive-halving": Entry(
         "hpo_envs.agents.halving:SuccessiveHalving",
         "successive halving: train many rows a little, the best of them longer",

@@ -16,7 +16,8 @@ class ASHA(Agent):
     """Asynchronous successive halving (Li et al. 2020, Algorithm 2).
 
     Whenever a worker asks for work, the best row that is in the top 1/eta of its rung and not yet promoted goes up
-    one rung; if there is none, a new random row starts in the lowest one. Nobody ever waits for a rung to fill.
+    one rung; if there is none, a new random row starts in the lowest one. Nobody ever waits for a rung to fill. Once
+    every row was tried, the best of those left go up; once all are trained, the agent is done.
     `ask` may be called several times before the results come back in any order; with one worker the algorithm is the
     same with every result known.
 
@@ -60,13 +61,19 @@ class ASHA(Agent):
             if row is not None:
                 self._promoted[k].add(row)
                 return self._submit(row, k + 1)
-        if not self._order:
-            self._order = self.rng.permutation(self._rows.count).tolist()
-        return self._submit(self._order.pop(), 0)
+        if self._order:
+            return self._submit(self._order.pop(), 0)
+        # All rows were tried: the best of those that wait go up, whatever their rank.
+        for k in range(len(self.rungs) - 2, -1, -1):
+            row = self._promotable(k, 1.0)
+            if row is not None:
+                self._promoted[k].add(row)
+                return self._submit(row, k + 1)
+        return self._rows.action(int(self.rng.integers(self._rows.count)), 0)
 
-    def _promotable(self, k: int) -> int | None:
+    def _promotable(self, k: int, eta: float | None = None) -> int | None:
         results = self._results[k]
-        best = sorted(results, key=lambda row: (-results[row], row))[: int(len(results) / self.eta)]
+        best = sorted(results, key=lambda row: (-results[row], row))[: int(len(results) / (eta or self.eta))]
         waiting = [row for row in best if row not in self._promoted[k] and np.isfinite(results[row])]
         return waiting[0] if waiting else None
 
@@ -85,6 +92,8 @@ class ASHA(Agent):
         lost = info["status"] in LOST
         score = info.get("best", reward) if self.score == "best" else reward
         self._results[rung][row] = -np.inf if lost else float(score)
+        waiting = any(self._promotable(k, 1.0) is not None for k in range(len(self.rungs) - 1))
+        self.done = not (self._order or self._pending or waiting)
 
     def recommend(self) -> Any:
         """Returns the best action told, or a random row at the last checkpoint before the first."""

@@ -23,7 +23,8 @@ class RegularizedEvolution(Agent):
     The first `population` candidates are random. Then the best of `sample` members drawn from the population is
     mutated, the child is evaluated and appended, and the oldest member leaves. A mutation is, in this order:
 
-    - where the problem has a grammar, `problem.mutate(parent, rng)`;
+    - where the problem has a grammar, `problem.mutate(parent, rng)`, of None for a random member; what it returns is
+      one action, or the actions that build a member, taken one after the other (recurrent cells);
     - where rows have features, a normal step from the parent's features, and the nearest row (Klyuchnikov et al.
       2020, section 5: evolution "using graph2vec features"), with larger steps until that row is another one;
     - else, where an action is a tuple of values, one of them drawn anew; else a random row.
@@ -37,6 +38,9 @@ class RegularizedEvolution(Agent):
         sample: S, size of a tournament.
         features: Prefix of the features that mutations move in.
         metric: `"cosine"` (as released) or `"euclidean"` distance between standardised features.
+        fresh: Whether a mutation goes to the nearest row not tried before (tables without noise say the same again);
+            False as released, where a row that was trained before is met again at no cost.
+        evaluations: The agent is done after so many; None = never.
         resource: See `Rows`.
 
     Raises:
@@ -53,6 +57,8 @@ class RegularizedEvolution(Agent):
         sample: int = 10,
         features: str | tuple[str, ...] = "",
         metric: str = "euclidean",
+        fresh: bool = True,
+        evaluations: int | None = None,
         resource: float | None = None,
     ) -> None:
         super().__init__(problem, seed)
@@ -61,11 +67,15 @@ class RegularizedEvolution(Agent):
         if metric not in ("cosine", "euclidean"):
             raise ValueError(f"metric must be one of cosine, euclidean, got {metric!r}")
         self.population, self.sample, self.metric = population, sample, metric
+        self.fresh, self._left = fresh, evaluations
         self._members: deque[tuple[float, Any]] = deque(maxlen=population)
         self._best: tuple[float, Any] | None = None
+        self._building: tuple[Any, list[Any]] | None = None
         self._rows: Rows | None = None
         self._x: Any = None
-        if problem.mutate is None and (problem.levels is not None or isinstance(problem.action_space, gym.spaces.Discrete)):
+        if problem.mutate is None and (
+            problem.levels is not None or isinstance(problem.action_space, gym.spaces.Discrete)
+        ):
             self._rows = Rows(problem, resource)
             self._start = self.rng.permutation(self._rows.count).tolist()
             if problem.features is not None:
@@ -75,13 +85,18 @@ class RegularizedEvolution(Agent):
             raise ValueError(f"action_space must be rows, a grid or have a grammar, got {problem.action_space}")
 
     def ask(self) -> Any:
-        """Returns a random candidate while the population is young, then a mutated winner."""
-        if len(self._members) < self.population:
-            return self._random()
+        """Returns a random candidate while the population is young, then a mutated winner; or its next action."""
+        if self._building is None:
+            member = self._random() if len(self._members) < self.population else self._mutate(self._winner())
+            steps = np.ndim(member) > len(self.problem.action_space.shape or ())
+            self._building = member, list(member) if steps else [member]
+        member, actions = self._building
+        return actions.pop(0) if len(actions) > 1 else actions[0]
+
+    def _winner(self) -> Any:
         drawn = self.rng.choice(len(self._members), self.sample, replace=False)
         # Ties, and a tournament of failures, go to the first drawn.
-        winner = max((self._members[i] for i in drawn), key=lambda member: member[0])
-        return self._mutate(winner[1])
+        return max((self._members[i] for i in drawn), key=lambda member: member[0])[1]
 
     def _random(self) -> Any:
         if self._rows is not None:
@@ -103,29 +118,37 @@ class RegularizedEvolution(Agent):
             return child
         row = self._rows.row(parent)
         if self._x is None:
-            return self._rows.action(int(self.rng.integers(self._rows.count)))
+            return self._rows.action(self._rows.nearest(self.rng.random(self._rows.count), self.fresh))
+        child = row
         for scale in SCALES:
             step = self.rng.standard_normal(self._x.shape[1]) * scale
-            child = self._nearest(np.clip(self._x[row] + step, *self._bounds))
+            child = self._rows.nearest(self._distances(np.clip(self._x[row] + step, *self._bounds)), self.fresh)
             if child != row:
                 break
         return self._rows.action(child)
 
-    def _nearest(self, point: Any) -> int:
+    def _distances(self, point: Any) -> Any:
         if self.metric == "euclidean":
-            return int(np.argmin(((self._x - point) ** 2).sum(axis=1)))
+            return ((self._x - point) ** 2).sum(axis=1)
         lengths = np.linalg.norm(self._x, axis=1) * np.linalg.norm(point)
-        return int(np.argmax(self._x @ point / np.where(lengths > 0, lengths, 1.0)))
+        return 1.0 - self._x @ point / np.where(lengths > 0, lengths, 1.0)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Appends the child; the oldest member leaves."""
+        """Appends the child once it was evaluated; the oldest member leaves."""
         if not info.get("finished", True):
             return
+        if self._rows is not None:
+            self._rows.note(action, reward, info)
+        if self._left is not None:
+            self._left -= 1
+            self.done = self._left <= 0
+        member = action if self._building is None else self._building[0]
+        self._building = None
         score = float(np.sum(reward))
         if self._best is None or score > self._best[0]:
-            self._best = score, action
-        self._members.append((-np.inf if info.get("status") in LOST else score, action))
+            self._best = score, member
+        self._members.append((-np.inf if info.get("status") in LOST else score, member))
 
     def recommend(self) -> Any:
-        """Returns the best action told, or a random one before the first."""
+        """Returns the best member told (all its actions, where it is built by several), or a random one."""
         return self._random() if self._best is None else self._best[1]

@@ -10,6 +10,7 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs.agents.base import Agent, Problem
+from hpo_envs.agents.rows import Rows
 
 
 class RandomSearch(Agent):
@@ -17,14 +18,15 @@ class RandomSearch(Agent):
 
     On `Discrete` spaces a fresh permutation is drawn whenever all candidates were tried; on `MultiDiscrete`
     spaces cells already tried are drawn again; other spaces are sampled uniformly. Where actions are (row, level)
-    pairs, each row is trained to the last level.
+    pairs, each row is trained to the last level, or to `resource` in units of the first one (epochs where every
+    epoch is a level).
 
     Zhang and Duh 2020, section 6.1.1 (RS): "configurations are sampled without replacement".
 
     Complexity: O(1) a suggestion after O(n) at the start.
     """
 
-    def __init__(self, problem: Problem, seed: int) -> None:
+    def __init__(self, problem: Problem, seed: int, resource: float | None = None) -> None:
         super().__init__(problem, seed)
         self._best: tuple[float, Any] | None = None
         space = problem.action_space
@@ -33,7 +35,7 @@ class RandomSearch(Agent):
         if isinstance(space, gym.spaces.Discrete):
             self._count = int(space.n)
         elif self._pairs:
-            self._count = self._shape[0]
+            self._count, self._top = self._shape[0], Rows(problem, resource).top
         elif self._shape:
             self._count = int(np.prod(self._shape))
         else:
@@ -51,7 +53,7 @@ class RandomSearch(Agent):
             self._order = self.rng.permutation(self._count).tolist()
         row = self._order.pop()
         if self._pairs:
-            return np.array([row, self._shape[1] - 1])
+            return np.array([row, self._top])
         if self._shape:
             return np.array(np.unravel_index(row, self._shape))
         return row

@@ -38,6 +38,7 @@ class Rows:
         self.levels = np.asarray(problem.levels if self.pairs else [1.0], dtype=np.float64)
         self.top = len(self.levels) - 1 if resource is None else self.level_of(resource)
         self.best: tuple[float, Any] | None = None
+        self.tried = np.zeros(self.count, bool)
 
     @property
     def maximum(self) -> float:
@@ -63,10 +64,17 @@ class Rows:
         """Remembers the best action; returns False for a step that evaluated nothing."""
         if not info.get("finished", True):
             return False
+        self.tried[self.row(action)] = True
         score = float(np.sum(reward))
         if self.best is None or score > self.best[0]:
             self.best = score, action
         return True
+
+    def nearest(self, distances: Floats, fresh: bool) -> int:
+        """The row with the smallest distance; with `fresh`, among those that were not tried, if any are left."""
+        if fresh and not self.tried.all():
+            distances = np.where(self.tried, np.inf, distances)
+        return int(np.argmin(distances))
 
 
 def features_of(problem: Problem, prefix: str | tuple[str, ...] = "", count: int | None = None) -> Floats:
@@ -79,11 +87,8 @@ def features_of(problem: Problem, prefix: str | tuple[str, ...] = "", count: int
     names = problem.feature_names
     if problem.features is None:
         raise ValueError("features must be known for this agent, got a problem without")
-    chosen = (
-        [j for j, name in enumerate(names) if name.startswith(prefixes)]
-        if names
-        else [*range(problem.features.shape[1])]
-    )
+    every = names or ("",) * problem.features.shape[1]
+    chosen = [j for j, name in enumerate(every) if name.startswith(prefixes)]
     if not chosen:
         raise ValueError(f"features must start the name of a feature, one of {', '.join(names)}, got {prefix!r}")
     return problem.features[:, chosen[:count]]
