@@ -145,10 +145,10 @@ AGENTS: dict[str, Entry] = {
         "random-forest Bayesian optimisation with interleaved random rows",
         supports=("rows", "features", "levels"),
     ),
-    "tpe": Entry(
-        "hpo_envs.agents.optuna:TPE",
-        "tree-structured Parzen estimator of Optuna",
-        supports=("rows", "features", "levels", "grid", "box"),
+    "tpe-features": Entry(
+        "hpo_envs.agents.feature_tpe:FeatureTPE",
+        "tree-structured Parzen estimator in the space of the rows' features",
+        supports=("rows", "features", "levels"),
         extra="optuna",
     ),
     "successive-halving": Entry(

@@ -151,7 +151,7 @@ def test_last_and_best_score() -> None:
 
 @pytest.mark.parametrize("workers", [1, 4, 9])
 def test_asha_promotes_only_the_top_third(workers: int) -> None:
-    env = make(budget=500.0, workers=workers)
+    env = make(smooth(rows=400), budget=500.0, workers=workers)
     env.reset(seed=0)
     agent = agents.make("asha", problem_of(env), 0)
     rungs, results = agent.rungs, {level: {} for level in agent.rungs}
@@ -190,9 +190,9 @@ def test_asha_with_more_workers_is_done_earlier() -> None:
     assert clocks[1] < 0.5 * clocks[0]
 
 
-@pytest.mark.parametrize("name", ["regularized-evolution", "bagged-trees", "smac-like", "tpe"])
+@pytest.mark.parametrize("name", ["regularized-evolution", "bagged-trees", "smac-like", "tpe-features"])
 def test_models_beat_random_search_where_features_tell(name: str) -> None:
-    if name == "tpe":
+    if name == "tpe-features":
         pytest.importorskip("optuna")
     hyper: dict[str, Any] = {"initial": 10, "bag": 5, "trees": 10} if name == "bagged-trees" else {}
     if name == "regularized-evolution":
