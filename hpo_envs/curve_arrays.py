@@ -197,14 +197,15 @@ def _costs(t: Table, ends: npt.NDArray[np.int64], cost: str | None, variant: str
     at = np.minimum(np.arange(len(t.levels)), last)
     if cost == "evaluations":
         return np.ones(at.shape), "evaluations"
-    if cost in (None, t.cost_unit):
+    name = {"s": "seconds"}.get(t.cost_unit, t.cost_unit)
+    if cost in (None, t.cost_unit, name):
         known = np.maximum((~np.isnan(t.cost)).sum(axis=2, keepdims=True) - 1, 0)
         costs = np.nan_to_num(np.take_along_axis(t.cost, np.minimum(at, known), axis=2), nan=0.0)
         unit = t.cost_unit
     elif cost == t.level_unit:
         costs, unit = t.levels[at], t.level_unit
     else:
-        units = tuple(dict.fromkeys((t.cost_unit, t.level_unit, "evaluations")))
+        units = tuple(dict.fromkeys((name, t.level_unit, "evaluations")))
         raise ValueError(f"cost must be one of {', '.join(units)}, got {cost!r}{nearest(str(cost), units)}")
     if variant == "released":
         costs = np.concatenate([np.zeros_like(costs[..., :1]), costs], axis=2)

@@ -68,6 +68,14 @@ def _nmtlc() -> list[Spec]:
     return [Spec(f"NMTLC-{c}-v0", "NMTLC", env, vector, (f"nmtlc/{c}",), {"corpus": c}) for c in corpora]
 
 
+def _nasbenchnlp() -> list[Spec]:
+    env, vector = "hpo_envs.nasbenchnlp:NASBenchNLPEnv", "hpo_envs.nasbenchnlp:NASBenchNLPVectorEnv"
+    datasets = ("wikitext2",)
+    return [
+        Spec(f"NASBenchNLP-{d}-v0", "NASBenchNLP", env, vector, (f"nasbenchnlp/{d}",), {"dataset": d}) for d in datasets
+    ]
+
+
 def _cells() -> list[Spec]:
     env, vector = "hpo_envs.nascell:NASBenchNLPCellEnv", "hpo_envs.nascell:NASBenchNLPCellVectorEnv"
     return [Spec("NASBenchNLP-cell-v0", "NASBenchNLP-cell", env, vector, ("nasbenchnlp/wikitext2",))]
@@ -89,7 +97,9 @@ def _charhpo() -> list[Spec]:
     return [*rows, Spec("CharHPO-v0", "CharHPO", *whole, tables, surrogate_only=True)]
 
 
-SPECS: dict[str, Spec] = {s.id: s for s in (*_nmthpo(), *_cushlepor(), *_fiesta(), *_nmtlc(), *_cells(), *_charhpo())}
+SPECS: dict[str, Spec] = {
+    s.id: s for s in (*_nmthpo(), *_cushlepor(), *_fiesta(), *_nmtlc(), *_nasbenchnlp(), *_cells(), *_charhpo())
+}
 
 
 def register_all() -> None:

@@ -28,6 +28,7 @@ ID_KINDS = [(s.id, kind) for s in SPECS.values() for kind in kinds_of(s)]
 # By family: arguments that make an episode a few steps long, so that tests meet its end several times.
 SHORT: dict[str, dict[str, Any]] = {
     "NMTLC": {"cost": "evaluations", "budget": 4},
+    "NASBenchNLP": {"budget": 9e4},
 }
 
 # By family: relative tolerance between the scalar and the batched form, where a step computes instead of gathering.
