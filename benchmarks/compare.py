@@ -139,7 +139,10 @@ def format_table(records: Sequence[Mapping[str, Any]]) -> str:
 def _cell(record: Mapping[str, Any]) -> str:
     if "mean" not in record:
         return f"met by {record['reached']:.0%}"
-    return f"{record['mean']:.2f} ± {record['std']:.2f} [{record['low']:.2f}, {record['high']:.2f}]"
+    # Correlations and rates need more digits than BLEU or counts.
+    digits = 2 if abs(record["high"]) >= 1.0 else 4
+    mean, std, low, high = (f"{record[k]:.{digits}f}" for k in ("mean", "std", "low", "high"))
+    return f"{mean} ± {std} [{low}, {high}]"
 
 
 def compare(

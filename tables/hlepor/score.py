@@ -42,10 +42,8 @@ class Basis:
         s = statistics
         self.max_n = s.npd.shape[1] - 1
         self.matched = s.matches > 0
-        self._mask = self.matched.astype(np.float64)
-        self._all_matched = bool(self.matched.all())
-        self._both_empty = (s.hypothesis_length == 0) & (s.reference_length == 0)
-        self._any_empty = bool(self._both_empty.any())
+        self._unmatched = np.flatnonzero(~self.matched)
+        self._both_empty = np.flatnonzero((s.hypothesis_length == 0) & (s.reference_length == 0))
         # Where nothing matches the terms are harmless numbers and the score is masked to 0.
         h, r, a = (np.where(self.matched, v, 1.0) for v in (s.hypothesis_length, s.reference_length, s.matches))
         elp = np.exp(1.0 - np.maximum(h, r) / np.minimum(h, r))
@@ -77,47 +75,39 @@ class Basis:
 
     def scores_unchecked(self, rows: Floats) -> Floats:
         """`scores` of valid (settings, 6) vectors, without looking at them again."""
-        recall, pr = rows[:, 0] + rows[:, 1], rows[:, 3:].sum(axis=1)
-        dead = (recall == 0) | (pr == 0)
-        rho = rows[:, 0] / np.where(dead, 1.0, recall)
-        share = rows[:, 3:] / np.where(dead, 1.0, pr)[:, None]
-        mix = np.stack([share[:, 0], share[:, 2] * rho, share[:, 2] * (1.0 - rho), share[:, 1]], axis=1)
-        widths = rows[:, 2].astype(np.intp)
-        inverse = np.empty((len(rows), len(self)))
-        if (widths == widths[0]).all():
-            self._combine(mix, self._terms[widths[0]], inverse)
-        else:
-            for n in np.unique(widths):
-                chosen = np.flatnonzero(widths == n)
-                part = np.empty((len(chosen), len(self)))
-                self._combine(mix[chosen], self._terms[n], part)
-                inverse[chosen] = part
-        if dead.any():
-            inverse[dead] = np.inf
-        result = np.reciprocal(inverse, out=inverse)
-        if not self._all_matched:
-            result *= self._mask
-            if self._any_empty:
-                result[:, self._both_empty] = 1.0
+        result = np.empty((len(rows), len(self)))
+        scratch = np.empty(len(self))
+        for row, values in zip(result, rows.tolist(), strict=True):
+            self._score(row, scratch, *values)
         return result
 
-    @staticmethod
-    def _combine(mix: Floats, terms: Floats, out: Floats) -> None:
-        """Weighted sums of the four terms.
+    def _score(
+        self, out: Floats, scratch: Floats, alpha: float, beta: float, n: float, elp: float, pos: float, pr: float
+    ) -> None:
+        """Writes the scores of one setting to `out`.
 
-        Element by element, not as a matrix product: the score of a setting must not depend, in its last bit, on the
-        settings that it is scored with.
+        One setting at a time and element by element, not as a matrix product: a score must not depend, in its last
+        bit, on the settings that it is scored with, nor on the machine.
         """
-        np.multiply(mix[:, :1], terms[0], out=out)
-        product = np.empty_like(out)
-        for j in (1, 2, 3):
-            np.multiply(mix[:, j : j + 1], terms[j], out=product)
-            out += product
+        total, recall = elp + pos + pr, alpha + beta
+        if total == 0.0 or recall == 0.0:
+            out[:] = 0.0
+        else:
+            rho, pr = alpha / recall, pr / total
+            terms = self._terms[int(n)]
+            np.multiply(terms[0], elp / total, out=out)
+            for term, weight in zip(terms[1:], (pr * rho, pr * (1.0 - rho), pos / total), strict=True):
+                np.multiply(term, weight, out=scratch)
+                np.add(out, scratch, out=out)
+            np.reciprocal(out, out=out)
+            out[self._unmatched] = 0.0
+        out[self._both_empty] = 1.0
 
     def _check(self, given: Floats, rows: Floats) -> None:
         if given.ndim not in (1, 2) or rows.shape[1] != len(NAMES):
             raise ValueError(f"vectors must be (6,) or (settings, 6), {', '.join(NAMES)}, got shape {given.shape}")
-        if not (np.isfinite(rows).all() and (rows >= 0).all()):
+        # A NaN fails the first comparison.
+        if not ((rows >= 0) & (rows < np.inf)).all():
             raise ValueError("vectors must be finite and >= 0, got " + str(rows.min(initial=0.0)))
         n = rows[:, 2]
         if ((n != np.floor(n)) | (n > self.max_n)).any():
