@@ -144,6 +144,8 @@ class Setting:
         means: Any = None,
         deviations: Any = None,
         bounds: Any = None,
+        workers: int = 1,
+        durations: Any = None,
     ) -> None:
         if task not in TASKS:
             raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}{nearest(task, TASKS)}")
@@ -176,6 +178,7 @@ class Setting:
             raise ValueError(f"batch_size must be None or an int >= 1, got {batch_size!r}")
         self.batch = 1 if batch_size is None else int(batch_size)
         n = self.arms.arms
+        self.workers, self.durations = _workers(workers, durations, n, batch_size)
         self.budget = check_budget(budget, float(n * self.arms.evaluations), "evaluations")
         if self.budget < self.batch:
             raise ValueError(f"budget must be >= batch_size, {self.batch} evaluations, got {budget!r}")
@@ -218,3 +221,15 @@ def _gaussian_table(table: Any, means: Any, deviations: Any, bounds: Any) -> Tab
         data.GAUSSIAN_DEVIATION if deviations is None else deviations,
         (0.0, 1.0) if bounds is None else bounds,
     )
+
+
+def _workers(workers: Any, durations: Any, arms: int, batch_size: int | None) -> tuple[int, Floats]:
+    """Number of simulated workers, and how long an evaluation of each arm takes."""
+    if isinstance(workers, (bool, np.bool_)) or not isinstance(workers, (int, np.integer)) or workers < 1:
+        raise ValueError(f"workers must be an int >= 1, got {workers!r}")
+    if workers > 1 and batch_size is not None:
+        raise ValueError(f"workers must be 1 with batch_size, which is the synchronous form, got {workers!r}")
+    times = np.ones(arms) if durations is None else np.asarray(durations, dtype=np.float64)
+    if times.shape != (arms,) or not (np.isfinite(times).all() and (times > 0.0).all()):
+        raise ValueError(f"durations must be None or {arms} numbers > 0, got {durations!r}")
+    return int(workers), times

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import MultiDiscrete
-from gymnasium.vector import AutoresetMode
 
-from hpo_envs import noise
 from hpo_envs.arms import Setting
-from hpo_envs.env import HPOEnv, HPOVectorEnv, Info, provenance_info
+from hpo_envs.env import HPOEnv, Info, provenance_info
 
 
 class FIESTAEnv(HPOEnv):
@@ -57,7 +56,8 @@ class FIESTAEnv(HPOEnv):
     At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table, `action_mask`.
     At each step: `cost` (float, evaluations: 1, or b), `metrics` (dict of float: `f1`; `test_f1` and
     `validation_f1`; or `score`; the mean of a batch), `status` (`ok`), `scores` ((b,) float64, only with a batch),
-    `action_mask` ((n,) int8, all ones, only without a batch: pulling an arm again is the point).
+    `action_mask` ((n,) int8, all ones, only without a batch: pulling an arm again is the point). With `workers`:
+    `finished`, `action` and `clock`; nothing else is meaningful while `finished` is False.
 
     ## Arguments
     - `task`: tdsa8, tdsa12, ner or gaussian; fixed by the id.
@@ -67,6 +67,11 @@ class FIESTAEnv(HPOEnv):
     - `budget=204`: evaluations (section 5.1); None = as many as the table has (gaussian: 500 an arm).
     - `batch_size=None`: evaluations in one step.
     - `replacement=True`: False draws an arm's evaluations without replacement, in a fresh order once all were seen.
+    - `workers=1`: simulated workers; a step submits an evaluation, and nothing comes back (`info["finished"]` False,
+      reward and cost 0) until all are busy. Then each step returns the evaluation that finishes first:
+      `info["action"]` says whose, `info["clock"]` when. Once the budget is submitted, the actions of the remaining
+      steps do nothing. Not with `batch_size`.
+    - `durations=None`: how long an evaluation of each model takes on a worker; None = 1 for all.
     - `shared=False`: True lets the k-th pulls of all arms read the same split. Scores of one split correlate across
       models (about .6), so comparisons become sharper.
     - ner: `fix_split=None`, 0 to 149, and `fix_seed=None`, 0 to 4: hold one of them fixed and vary the other
@@ -104,6 +109,8 @@ class FIESTAEnv(HPOEnv):
         n = self._arms
         self._counts, self._means, self._squares = [0] * n, [0.0] * n, [0.0] * n
         self._left = self.budget
+        self._clock, self._submitted = 0.0, 0
+        self._jobs: list[tuple[float, int, int]] = []  # (when it finishes, order of submission, arm)
         self._observation = np.zeros(3 * n + 3, np.float32)
         self._observation[n : 2 * n] = self._observation[3 * n] = self._s.low
         self._observation[-1] = 1.0
@@ -122,6 +129,27 @@ class FIESTAEnv(HPOEnv):
         arms = self._check(action)
         if not self._live:
             raise self._not_live()
+        if self._s.workers == 1:
+            return self._evaluate(arms, {})
+        arm, said = self._schedule(arms[0])
+        if arm is None:
+            return self._observation.copy(), 0.0, False, False, said
+        return self._evaluate([arm], said)
+
+    def _schedule(self, arm: int) -> tuple[int | None, Info]:
+        """Submits an evaluation; returns the arm whose evaluation comes back now, if any, and what to say."""
+        if self._submitted < self.budget:
+            heapq.heappush(self._jobs, (self._clock + float(self._s.durations[arm]), self._submitted, arm))
+            self._submitted += 1
+            if self._submitted < self.budget and len(self._jobs) < self._s.workers:
+                mask = np.ones(self._arms, np.int8)
+                return None, {
+                    "cost": 0.0, "finished": False, "action": arm, "clock": self._clock, "action_mask": mask,
+                }  # fmt: skip
+        self._clock, _, done = heapq.heappop(self._jobs)
+        return done, {"finished": True, "action": done, "clock": self._clock}
+
+    def _evaluate(self, arms: list[int], said: Info) -> tuple[Any, Any, bool, bool, Info]:
         s, n = self._s, self._arms
         pulls = []
         for arm in arms:
@@ -130,16 +158,15 @@ class FIESTAEnv(HPOEnv):
             self._add(arm, s.sign * metrics[s.objective])
         batch = len(arms)
         values = [_mean([p[j] for p in pulls]) for j in range(len(s.names))]
-        scores = [s.sign * p[s.objective] for p in pulls]
         reward = s.sign * values[s.objective]
         self._left -= batch
         terminated = self._left < s.batch
         if terminated:
             self._live = False
         self._observation[3 * n :] = reward, batch, self._left / self.budget
-        info: Info = {"cost": float(batch), "metrics": dict(zip(s.names, values, strict=True)), "status": "ok"}
+        info: Info = {"cost": float(batch), "metrics": dict(zip(s.names, values, strict=True)), "status": "ok", **said}
         if self._batched:
-            info["scores"] = np.array(scores)
+            info["scores"] = np.array([s.sign * p[s.objective] for p in pulls])
         else:
             info["action_mask"] = np.ones(n, np.int8)
         return self._observation.copy(), reward, terminated, False, info
@@ -178,118 +205,8 @@ class FIESTAEnv(HPOEnv):
         self._observation[2 * n + arm] = math.sqrt(self._squares[arm] / count)
 
 
-class FIESTAVectorEnv(HPOVectorEnv):
-    """`FIESTAEnv` for many episodes side by side.
-
-    Args:
-        num_envs: Number of episodes.
-        task: See `FIESTAEnv`, like `kwargs`.
-        autoreset_mode: `NEXT_STEP`, `SAME_STEP` or `DISABLED`.
-        copy: False reuses the observation array.
-        **kwargs: Arguments of `FIESTAEnv`.
-    """
-
-    reward_dim = 1
-
-    def __init__(
-        self,
-        num_envs: int = 1,
-        task: str = "tdsa8",
-        *,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        copy: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        s = self._s = Setting(task, **kwargs)
-        super().__init__(num_envs, s.observation_space, s.action_space, autoreset_mode, copy)
-        self.table, self.cost_unit, self.budget = s.table, "evaluations", s.budget
-        self.objectives, self.reward_bounds = (s.names[s.objective],), ((s.low, s.high),)
-        self._batched = isinstance(s.action_space, MultiDiscrete)
-        k, n = self.num_envs, s.arms.arms
-        self._keys, self._left = np.zeros(k, np.uint64), np.full(k, s.budget)
-        self._counts, self._means, self._squares = np.zeros((k, n), np.int64), np.zeros((k, n)), np.zeros((k, n))
-        self._seen = np.zeros((k, 3 * n + 3), np.float32)
-        self._shown = np.empty_like(self._seen)
-        self._names = {key: np.array([v] * k, dtype=object) for key, v in provenance_info(s.table).items()}
-
-    def action_masks(self) -> npt.NDArray[np.bool_]:
-        """(num_envs, arms) bool, all True."""
-        if self._batched:
-            raise AttributeError("action_masks: there is no useful mask of a batch")
-        return np.ones(self._counts.shape, bool)
-
-    def _start(self, index: npt.NDArray[np.intp], keys: noise.Keys, options: dict[str, Any] | None) -> Info:
-        n = self._s.arms.arms
-        self._keys[index], self._left[index] = keys, self.budget
-        self._counts[index], self._means[index], self._squares[index] = 0, 0.0, 0.0
-        self._seen[index] = 0.0
-        self._seen[np.ix_(index, np.r_[n : 2 * n, 3 * n])] = self._s.low
-        self._seen[index, -1] = 1.0
-        return {key: value[index] for key, value in self._names.items()}
-
-    def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
-        s, n, at = self._s, self._s.arms.arms, self._index
-        pulls = np.empty((self.num_envs, s.batch, len(s.names)))
-        for j in range(s.batch):  # over the batch, not over the episodes: a batch may pull an arm twice
-            arm = actions[:, j]
-            pulls[:, j] = s.arms.pull_many(self._keys, arm, self._counts[at, arm])
-            self._add(arm, s.sign * pulls[:, j, s.objective])
-        values = _ordered_sum(pulls) / s.batch
-        scores = s.sign * pulls[:, :, s.objective]
-        rewards = s.sign * values[:, s.objective]
-        self._left -= s.batch
-        terminated = self._left < s.batch
-        self._seen[:, 3 * n] = rewards
-        self._seen[:, 3 * n + 1] = s.batch
-        self._seen[:, 3 * n + 2] = np.maximum(self._left, 0.0) / self.budget
-        info: Info = {
-            "cost": np.full(self.num_envs, float(s.batch)),
-            "metrics": {name: values[:, j].copy() for j, name in enumerate(s.names)},
-            "status": np.full(self.num_envs, "ok", dtype=object),
-        }
-        if self._batched:
-            info["scores"] = scores
-        return rewards.copy(), terminated, info
-
-    def _add(self, arm: npt.NDArray[np.int64], score: npt.NDArray[np.float64]) -> None:
-        n, at = self._s.arms.arms, self._index
-        self._counts[at, arm] = count = self._counts[at, arm] + 1
-        mean = self._means[at, arm]
-        delta = score - mean
-        self._means[at, arm] = mean = mean + delta / count
-        self._squares[at, arm] = squares = self._squares[at, arm] + delta * (score - mean)
-        self._seen[at, arm] = count / self.budget
-        self._seen[at, n + arm] = mean
-        self._seen[at, 2 * n + arm] = np.sqrt(squares / count)
-
-    def _observe(self) -> npt.NDArray[np.float32]:
-        if self.copy:
-            return self._seen.copy()
-        np.copyto(self._shown, self._seen)
-        return self._shown
-
-    def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
-        array, n = np.asarray(actions), self._s.arms.arms
-        shape = (self.num_envs, self._s.batch) if self._batched else (self.num_envs,)
-        if array.shape != shape or array.dtype.kind not in "iu":
-            raise ValueError(f"actions must be ints of shape {shape}, got shape {array.shape} and dtype {array.dtype}")
-        array = array.astype(np.int64, copy=False).reshape(self.num_envs, -1)
-        outside = (array < 0) | (array >= n)
-        if outside.any():
-            raise ValueError(f"actions must be ints in [0, {n}), got {int(array[outside][0])}")
-        return array
-
-
 def _mean(values: list[float]) -> float:
     total = 0.0
     for v in values:
         total += v
     return total / len(values)
-
-
-def _ordered_sum(pulls: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Sum over axis 1 from left to right, as `_mean` adds."""
-    total = np.zeros((pulls.shape[0], pulls.shape[2]))
-    for j in range(pulls.shape[1]):
-        total += pulls[:, j]
-    return total

@@ -57,7 +57,7 @@ def _cushlepor() -> list[Spec]:
 
 
 def _fiesta() -> list[Spec]:
-    env, vector = "hpo_envs.fiesta:FIESTAEnv", "hpo_envs.fiesta:FIESTAVectorEnv"
+    env, vector = "hpo_envs.fiesta:FIESTAEnv", "hpo_envs.fiesta_vector:FIESTAVectorEnv"
     tasks = ("tdsa8", "tdsa12", "ner", "gaussian")
     return [Spec(f"FIESTA-{t}-v0", "FIESTA", env, vector, (f"fiesta/{t}",), {"task": t}) for t in tasks]
 

@@ -54,6 +54,61 @@ def test_batched_equals_scalar_in_every_variant(task: str, kwargs: dict[str, Any
             ended[i] = end
 
 
+@pytest.mark.parametrize("kwargs", [{"workers": 3}, {"workers": 2, "durations": (3.0, 1.0, 1.5, 0.25, 1.0)}])
+def test_batched_workers_equal_scalar_ones(kwargs: dict[str, Any]) -> None:
+    kwargs = {"budget": 9, **kwargs}
+    envs = gym.make_vec("FIESTA-gaussian-v0", num_envs=3, table="surrogate", **kwargs)
+    singles = [make("gaussian", **kwargs) for _ in range(3)]
+    envs.action_space.seed(1)
+    envs.reset(seed=4)
+    for i, env in enumerate(singles):
+        env.reset(seed=4 + i)
+    ended = [False] * 3
+    for _ in range(36):
+        actions = envs.action_space.sample()
+        observation, reward, terminated, _, info = envs.step(actions)
+        for i, env in enumerate(singles):
+            if ended[i]:
+                one, _ = env.reset()
+                ended[i] = False
+                assert same(one, observation[i])
+                continue
+            one, one_reward, ended[i], _, one_info = env.step(actions[i])
+            assert same(one, observation[i])
+            assert (one_reward, ended[i]) == (reward[i], terminated[i])
+            for key in ("finished", "action", "clock", "cost"):
+                assert one_info[key] == info[key][i]
+            if one_info["finished"]:
+                assert one_info["metrics"]["score"] == info["metrics"]["score"][i]
+
+
+def test_two_workers_by_hand() -> None:
+    """Arm 0 takes 3, arm 1 takes 1: the second evaluation comes back first."""
+    env = make("gaussian", means=(0.5, 0.6), workers=2, durations=(3.0, 1.0), budget=4)
+    env.reset(seed=0)
+    alone = pulls(make("gaussian", means=(0.5, 0.6)), [0, 1, 1, 1])
+    said = [env.step(arm) for arm in (0, 1, 1, 1, 0)]
+    infos = [s[4] for s in said]
+    assert [i["finished"] for i in infos] == [False, True, True, True, True]
+    assert [int(i["action"]) for i in infos[1:]] == [1, 1, 0, 1]
+    assert [i["clock"] for i in infos] == [0.0, 1.0, 2.0, 3.0, 3.0]
+    assert [s[1] for s in said] == [0.0, alone[1], alone[2], alone[0], alone[3]]
+    assert [s[2] for s in said] == [False, False, False, False, True]
+
+
+def test_asynchronous_thompson_sampling_in_the_run_loop() -> None:
+    from hpo_envs.benchmarks import run
+
+    kwargs = {"table": "surrogate", "workers": 4, "durations": (1.0, 2.0, 0.5, 1.0, 3.0, 1.0, 1.0, 1.0)}
+    runs = run("bts", "FIESTA-tdsa8-v0", [0, 1, 2], budget=300, env_kwargs=kwargs, confidence=0.8)
+    for r in runs:
+        assert 24 <= len(r) <= 300
+        assert np.bincount(r.actions, minlength=8).min() >= 3
+        assert (r.rewards > 0.4).all()
+    alone = run("bts", "FIESTA-tdsa8-v0", [1], budget=300, env_kwargs=kwargs, confidence=0.8)[0]
+    assert np.array_equal(runs[1].actions, alone.actions)
+
+
 def pulls(env: Any, arms: list[int], seed: int = 0) -> np.ndarray:
     env.reset(seed=seed)
     return np.array([env.step(arm)[1] for arm in arms])
@@ -140,6 +195,9 @@ def test_gaussian_arms_are_gaussian() -> None:
         ("tdsa8", {"means": (0.1, 0.2)}, "means must be left alone for tdsa8: it is for gaussian only"),
         ("ner", {"fix_split": 150}, r"fix_split must be None or an int in \[0, 150\), got 150"),
         ("ner", {"fix_seed": -1}, r"fix_seed must be None or an int in \[0, 5\), got -1"),
+        ("tdsa8", {"workers": 0}, "workers must be an int >= 1, got 0"),
+        ("tdsa8", {"workers": 2, "batch_size": 2}, "workers must be 1 with batch_size"),
+        ("tdsa8", {"durations": (1.0,)}, "durations must be None or 8 numbers > 0"),
         ("gaussian", {"shared": True}, "shared must be left alone for gaussian"),
         ("gaussian", {"means": (0.5,)}, "means must be at least two finite numbers"),
         ("gaussian", {"means": (0.5, 0.99)}, "bounds must be 8.5 deviations away from every mean"),
