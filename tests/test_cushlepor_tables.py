@@ -213,3 +213,11 @@ def test_averaged_scores_are_the_weighted_spans():
         points[key] = points.get(key, 0.0) + weight
     t = store.load(NAME, "measured")
     assert t.values[:, 0, 0, 0] == pytest.approx([1 - points[key] / 25 for key in t.keys], abs=1e-6)
+
+
+def test_stand_in_is_what_its_program_makes():
+    made = fit_cushlepor.make()
+    with np.load(fit_cushlepor.FILE) as shipped:
+        assert sorted(shipped) == sorted(made)
+        for key, array in made.items():
+            assert np.array_equal(shipped[key], array), key
