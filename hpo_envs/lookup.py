@@ -126,7 +126,9 @@ class LookupEnv(HPOEnv):
         terminated = left <= 0.0 or self._count >= self._limit
         if terminated:
             self._live = False
-        info = {"cost": cost, "metrics": metrics.copy(), "config": config.copy(), "status": status}
+        info = {"cost": cost, "metrics": metrics.copy(), "status": status}
+        if config:  # rows of some tables have features but no hyperparameters
+            info["config"] = config.copy()
         if not self._is_grid:
             self._mask[row] = 0
             info["action_mask"] = self._mask.copy()

@@ -21,7 +21,8 @@ class NASBenchNLPEnv(CurvesEnv):
     at any epoch reached, total simulated wall time (`env.unwrapped.total_cost`), and the test loss of the cell and
     epoch with the best validation loss (`env.unwrapped.best_held_out`).
 
-    Ids: `NASBenchNLP-wikitext2-v0` (291 cells).
+    Ids: `NASBenchNLP-wikitext2-v0` (291 cells), `NASBenchNLP-ptb-v0` (14,322 cells; its logs are large and fetched on
+    their own: `hpo-envs fetch nasbenchnlp-ptb-logs`).
 
     ## Action Space
     `MultiDiscrete([cells, 50])`: the cell to train, and the epoch to train it to, 0 being the first.

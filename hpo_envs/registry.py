@@ -70,7 +70,7 @@ def _nmtlc() -> list[Spec]:
 
 def _nasbenchnlp() -> list[Spec]:
     env, vector = "hpo_envs.nasbenchnlp:NASBenchNLPEnv", "hpo_envs.nasbenchnlp:NASBenchNLPVectorEnv"
-    datasets = ("wikitext2",)
+    datasets = ("wikitext2", "ptb")
     return [
         Spec(f"NASBenchNLP-{d}-v0", "NASBenchNLP", env, vector, (f"nasbenchnlp/{d}",), {"dataset": d}) for d in datasets
     ]
@@ -78,7 +78,11 @@ def _nasbenchnlp() -> list[Spec]:
 
 def _cells() -> list[Spec]:
     env, vector = "hpo_envs.nascell:NASBenchNLPCellEnv", "hpo_envs.nascell:NASBenchNLPCellVectorEnv"
-    return [Spec("NASBenchNLP-cell-v0", "NASBenchNLP-cell", env, vector, ("nasbenchnlp/wikitext2",))]
+    final, final_vector = "hpo_envs.nasptb:NASBenchNLPFinalEnv", "hpo_envs.nasptb:NASBenchNLPFinalVectorEnv"
+    return [
+        Spec("NASBenchNLP-ptb-final-v0", "NASBenchNLP-ptb-final", final, final_vector, ("nasbenchnlp/ptb-final",)),
+        Spec("NASBenchNLP-cell-v0", "NASBenchNLP-cell", env, vector, ("nasbenchnlp/wikitext2",)),
+    ]
 
 
 def _charhpo() -> list[Spec]:

@@ -42,7 +42,8 @@ def members(content: bytes, file: str, suffix: str) -> Iterator[tuple[str, bytes
         entries = archive.infolist()
         _check(entries, file)
         for entry in sorted(entries, key=lambda e: e.filename):
-            if not entry.is_dir() and entry.filename.endswith(suffix):
+            hidden = entry.filename.rpartition("/")[2].startswith(".")  # macOS adds such shadows of files
+            if not entry.is_dir() and not hidden and entry.filename.endswith(suffix):
                 yield entry.filename, _read(archive, entry, file)
 
 

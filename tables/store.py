@@ -102,7 +102,9 @@ def load(name: str, kind: Kind = "auto") -> Table:
         return _embedded(name)
     if not lacking:
         return _measured(name, str(data_folder().resolve()))
-    command = f"hpo-envs fetch {_dataset_of(name)}"
+    root, files = data_folder(), catalogue.files()
+    wanted = dict.fromkeys(files[f.relative_to(root).as_posix()].dataset for f in lacking)
+    command = f"hpo-envs fetch {' '.join(wanted)}"
     if kind == "measured":
         raise TableNotInstalled(
             f"table {name} is not installed: {lacking[0]} is missing. Run `{command}`, or set HPO_ENVS_DATA "

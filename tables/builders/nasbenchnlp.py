@@ -37,7 +37,10 @@ from hpo_envs.tables.table import STATUSES, Metric, Provenance, Table
 
 Floats = npt.NDArray[np.float64]
 
-NAMES = ("nasbenchnlp/wikitext2",)
+WIKITEXT2 = "nasbenchnlp/wikitext2"
+
+NAMES = (WIKITEXT2, "nasbenchnlp/ptb", "nasbenchnlp/ptb-final")
+"""The last two are built by `nasbenchnlp_ptb`."""
 
 VERSION = 1
 """Raised whenever the same files give another table, see `hpo_envs.tables.built`."""
@@ -63,7 +66,7 @@ RELEASED_FEATURES = "nasbenchnlp/data/doc2vec_features_lowdim.csv"
 
 def files(name: str) -> tuple[str, ...]:
     """Upstream files of a table."""
-    return (LOGS, RELEASED_FEATURES)
+    return (LOGS, RELEASED_FEATURES) if name == WIKITEXT2 else _ptb().files(name)
 
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
@@ -76,6 +79,8 @@ def build(name: str, read: Callable[[str], bytes]) -> Table:
     Raises:
         ValueError: The files do not have the promised form; the message names file, member and rule.
     """
+    if name != WIKITEXT2:
+        return _ptb().build(name, read)
     by_recipe: dict[str, list[Log]] = {}
     for log in read_archive(read(LOGS), LOGS):
         by_recipe.setdefault(log.recipe, []).append(log)
@@ -92,6 +97,8 @@ def build(name: str, read: Callable[[str], bytes]) -> Table:
 
 def embedded(name: str) -> Table:
     """As many cells from the generator (RNN, LSTM and GRU first), trained by the surrogate of `cells.model`."""
+    if name != WIKITEXT2:
+        return _ptb().embedded_final() if name.endswith("-final") else _ptb().embedded_curves()
     with np.load(Path(__file__).parents[1] / "data" / "cells_wikitext2.npz", allow_pickle=False) as data:
         keys, targets, probability = data["keys"].tolist(), data["targets"].astype(float), data["probability"]
     from hpo_envs.tables.fit_cells import REPEATS
@@ -112,6 +119,12 @@ def embedded(name: str) -> Table:
         "residual noise; held-out error in the fit's report (tables/data/cells_report.json).",
     )
     return curves_table(name, tuple(keys), cells, runs, row_features(cells, [None] * len(cells)), "surrogate", notes)
+
+
+def _ptb() -> Any:
+    from hpo_envs.tables.builders import nasbenchnlp_ptb  # which needs this module
+
+    return nasbenchnlp_ptb
 
 
 def group(architecture: int) -> int:
@@ -159,11 +172,17 @@ def read_released(content: bytes, file: str) -> dict[int, Floats]:
 def row_features(cells: Sequence[Cell], known: Sequence[Floats | None]) -> Floats:
     """(rows, len(FEATURE_NAMES)) features; `known` are the released ones, None where there are none."""
     own = graph.embed(cells)
-    weights = _released_from_own()
-    guess = np.clip(np.einsum("nd,df->nf", own, weights[1:]) + weights[0], 0.0, 1.0)
+    guess = released_stand_in(own)
     released = np.stack([g if k is None else k for g, k in zip(guess, known, strict=True)])
     flags = np.array([[float(k is not None)] for k in known])
-    return np.hstack([own, np.round(released, graph.DECIMALS) + 0.0, flags])
+    return np.hstack([own, released, flags])
+
+
+def released_stand_in(own: Floats) -> Floats:
+    """(rows, RELEASED) linear predictions of the released features from our own."""
+    weights = _released_from_own()
+    guess = np.einsum("nd,df->nf", own, weights[1:]) + weights[0]
+    return np.round(np.clip(guess, 0.0, 1.0), graph.DECIMALS) + 0.0
 
 
 @functools.cache

@@ -60,6 +60,24 @@ def read_archive(content: bytes, file: str) -> list[Log]:
     return sorted(logs, key=lambda log: (log.architecture, log.started, log.experiment))
 
 
+def read_acceptable(content: bytes, file: str) -> tuple[list[Log], list[str]]:
+    """Reads the logs of an archive that are acceptable; returns them and the reasons against the others.
+
+    Raises:
+        ValueError: The archive itself is not acceptable.
+    """
+    logs: list[Log] = []
+    refused: list[str] = []
+    for name, text in archive.members(content, file, ".json"):
+        try:
+            logs.append(read_log(text, f"{file}: {name}"))
+        except ValueError as error:
+            refused.append(str(error))
+    if not logs:
+        raise ValueError(f"{file} must contain training logs (.json), got none" + "".join(refused[:1]))
+    return logs, refused
+
+
 def read_log(content: bytes, where: str) -> Log:
     """Reads one log. Its JSON may have a literal NaN, as in runs that diverged, but no Infinity.
 
