@@ -87,7 +87,8 @@ def build(name: str, read: Callable[[str], bytes]) -> Table:
 def from_folder(folder: str | Path, name: str | None = None, *, reference: str | None = None) -> Table:
     """Builds a table from a downloaded folder of the upstream repository, such as `ted/zhen` or `newstest2020/ende`.
 
-    The folder must hold one `mqm*.tsv` with spans and text and one `mqm*.avg_seg_scores.tsv`.
+    The folder must hold one `mqm*.tsv` with spans and text. Averaged scores are read from `mqm*.avg_seg_scores.tsv`, or
+    computed from the spans where there is no such file.
 
     Args:
         folder: Where the two files lie.
@@ -100,16 +101,21 @@ def from_folder(folder: str | Path, name: str | None = None, *, reference: str |
     where = Path(folder).resolve()
     scores = sorted(where.glob("mqm*.avg_seg_scores.tsv"))
     spans = [p for p in sorted(where.glob("mqm*.tsv")) if p.name.count(".") == 1]
-    if len(scores) != 1 or len(spans) != 1:
+    if len(spans) != 1 or len(scores) > 1:
         raise ValueError(
-            f"folder must hold one mqm*.tsv and one mqm*.avg_seg_scores.tsv, got {len(spans)} and {len(scores)} in "
-            f"{where}"
+            f"folder must hold one mqm*.tsv and at most one mqm*.avg_seg_scores.tsv, got {len(spans)} and "
+            f"{len(scores)} in {where}"
         )
     segments = cushlepor_text.parse(
-        spans[0].read_bytes(), scores[0].read_bytes(), str(spans[0]), str(scores[0]), reference=reference
+        spans[0].read_bytes(),
+        scores[0].read_bytes() if scores else None,
+        spans[0].name,
+        scores[0].name if scores else spans[0].name,
+        reference=reference,
     )
     table = name or f"cushlepor/{where.parent.name}-{where.name}"
-    notes = (f"Built from {spans[0].name} and {scores[0].name} of the user; their bytes are not verified.",)
+    used = " and ".join(p.name for p in (*spans, *scores))
+    notes = (f"Built from {used} of the user; their bytes are not verified.",)
     return from_segments(segments, table, None, _provenance("measured", "", notes))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 _REFERENCE = re.compile(r"(?:ref|human)[-_. ]?([A-Z]?)(?:\.\d+)?", re.IGNORECASE)
@@ -41,13 +43,14 @@ def reference_letter(system: str) -> str | None:
 
 
 def parse(
-    spans: bytes, scores: bytes, spans_file: str, scores_file: str, *, reference: str | None = None
+    spans: bytes, scores: bytes | None, spans_file: str, scores_file: str, *, reference: str | None = None
 ) -> list[Segment]:
     """Joins text and scores of a test set.
 
     Args:
         spans: The file with one line per error span: system, doc, doc_id, seg_id, rater, source, target, ...
-        scores: The file with one line per segment: system, mqm_avg_score (None where not rated), seg_id.
+        scores: The file with one line per segment: system, mqm_avg_score (None where not rated), seg_id. Without it
+            the scores are computed from the spans.
         spans_file: Its name, for messages.
         scores_file: Its name, for messages.
         reference: Letter of the reference to score against; None for the first in the alphabet.
@@ -59,7 +62,7 @@ def parse(
         ValueError: A file has not that form, no such reference, or text is missing for a rated segment.
     """
     text, documents = _texts(spans, spans_file)
-    rated = _scores(scores, scores_file)
+    rated = span_scores(spans, spans_file) if scores is None else _scores(scores, scores_file)
     letters = {letter: s for s, _ in text if (letter := reference_letter(s))}
     if not letters or (reference is not None and reference.upper() not in letters):
         raise ValueError(
@@ -86,32 +89,62 @@ def parse(
     return found
 
 
-def _texts(content: bytes, file: str) -> tuple[dict[tuple[str, int], str], dict[int, str]]:
-    """Text by (system, segment), and the document of each segment."""
+def _lines(content: bytes, file: str, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
+    """Line numbers and the chosen columns of an error spans file.
+
+    Raises:
+        ValueError: A column is missing, or a line is too short.
+    """
     lines = content.decode("utf-8-sig").split("\n")
     header = lines[0].rstrip("\r").split("\t")
-    columns = ("system", "doc", "seg_id", "target")
     if not set(columns) <= set(header):
         raise ValueError(f"{file}, line 1: must name the columns {', '.join(columns)}, got {lines[0]!r}")
     where = [header.index(c) for c in columns]
-    text: dict[tuple[str, int], str] = {}
-    documents: dict[int, str] = {}
     for number, line in enumerate(lines[1:], start=2):
-        if not line:
+        if not line.rstrip("\r"):
             continue
         fields = line.rstrip("\r").split("\t")
-        if len(fields) <= max(where) or not fields[where[2]].isdigit():
+        if len(fields) <= max(where) or not fields[header.index("seg_id")].isdigit():
             raise ValueError(
                 f"{file}, line {number}: must have {len(header)} fields and a numeric seg_id, got {line!r}"
             )
-        system, document, segment, target = (fields[i] for i in where)
-        key = (system, int(segment))
-        target = _SPAN.sub("", target)
-        if text.setdefault(key, target) != target:
-            raise ValueError(f"{file}, line {number}: must repeat the text of {system}, segment {segment}, got another")
-        if documents.setdefault(key[1], document) != document:
-            raise ValueError(f"{file}, line {number}: segment {segment} must be of {documents[key[1]]}, got {document}")
-    return text, documents
+        yield number, [fields[i] for i in where]
+
+
+def _texts(content: bytes, file: str) -> tuple[dict[tuple[str, int], str], dict[int, str]]:
+    """Text by (system, segment), and the document of each segment.
+
+    A segment has a line for each span and rater. Where they disagree on the text, the most frequent one counts, the
+    first of equals.
+    """
+    versions: dict[tuple[str, int], Counter[str]] = {}
+    documents: dict[int, str] = {}
+    for number, (system, document, segment, target) in _lines(content, file, ("system", "doc", "seg_id", "target")):
+        versions.setdefault((system, int(segment)), Counter())[_SPAN.sub("", target)] += 1
+        if documents.setdefault(int(segment), document) != document:
+            known = documents[int(segment)]
+            raise ValueError(f"{file}, line {number}: segment {segment} must be of {known}, got {document}")
+    # Counter keeps the order of first appearance among equal counts.
+    return {key: found.most_common(1)[0][0] for key, found in versions.items()}, documents
+
+
+def span_scores(content: bytes, file: str) -> dict[tuple[str, int], float | None]:
+    """Minus the MQM points of each (system, segment), averaged over raters.
+
+    Weights of Freitag et al. 2021: major 5, minor 1, minor punctuation 0.1, non-translation 25, anything else 0.
+    """
+    points: dict[tuple[str, int], dict[str, float]] = {}
+    columns = ("system", "seg_id", "rater", "category", "severity")
+    for _, (system, segment, rater, category, severity) in _lines(content, file, columns):
+        weight = {"major": 5.0, "minor": 1.0}.get(severity.lower(), 0.0)
+        if severity.lower() == "minor" and category == "Fluency/Punctuation":
+            weight = 0.1
+        if category.lower().startswith("non-translation"):
+            weight = WORST_MQM
+        raters = points.setdefault((system, int(segment)), {})
+        raters[rater] = raters.get(rater, 0.0) + weight
+    # The scheme caps a segment at five major errors; a few files have more spans than that.
+    return {k: -min(sum(v.values()) / len(v), WORST_MQM) for k, v in points.items()}
 
 
 def _scores(content: bytes, file: str) -> dict[tuple[str, int], float | None]:
