@@ -176,6 +176,7 @@ class ConfidentAgent(ArmsAgent):
         self.initial = int(initial)
         self._first = deque(np.repeat(np.arange(self.arms), self.initial).tolist())
         self._queue: deque[int] = deque()
+        self._started = False
         self._sampled: Floats | None = None
 
     @property
@@ -208,8 +209,14 @@ class ConfidentAgent(ArmsAgent):
     def told(self) -> None:
         """Applies the stopping rule."""
         self._sampled = None
-        if not self._queue and self.belief.counts.min() >= self.initial and self.at_checkpoint():
+        if not self._queue and self._begun() and self.at_checkpoint():
             self.done = self.stops()
+
+    def _begun(self) -> bool:
+        """Whether every arm has its initial evaluations."""
+        if not self._started:  # counts never fall
+            self._started = bool(self.belief.counts.min() >= self.initial)
+        return self._started
 
     def at_checkpoint(self) -> bool:
         """Whether the stopping rule is looked at now; overridden where evaluations come in rounds."""

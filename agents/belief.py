@@ -12,6 +12,7 @@ The paper draws samples; `hpo_envs.agents.quadrature` computes the integral.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -47,8 +48,14 @@ def posterior(counts: npt.ArrayLike, means: npt.ArrayLike, squares: npt.ArrayLik
         raise ValueError(f"each model must have at least {MINIMUM} evaluations, got {t.astype(int).tolist()}")
     if not (np.isfinite(m).all() and np.isfinite(s).all() and (s >= 0).all()):
         raise ValueError(f"means and squares must be finite and squares >= 0, got {m.tolist()}, {s.tolist()}")
+    return _posterior(t, m, s)
+
+
+def _posterior(t: Floats, m: Floats, s: Floats) -> Posterior:
+    """`posterior` of statistics that are known to be valid."""
     scale = np.sqrt(s / (t * (t - 2.0)))
-    widest = max(float(np.ptp(m)), float(scale.max()), 1e-6 * float(np.abs(m).max()))
+    low, high = float(np.minimum.reduce(m)), float(np.maximum.reduce(m))
+    widest = max(high - low, float(np.maximum.reduce(scale)), 1e-6 * max(abs(low), abs(high)))
     if widest < 1e-200:  # all scores are 0: any unit will do
         widest = 1.0
     return Posterior(m, np.maximum(scale, SMALLEST_SCALE * widest), t - 2.0)
@@ -134,6 +141,7 @@ class Belief:
         self._quadrature: Quadrature | None = None
         self._changed: set[int] = set()
         self._pi: Floats | None = None
+        self._ready = False
 
     def add(self, arm: int, score: float) -> None:
         """Takes one more score of an arm.
@@ -141,7 +149,7 @@ class Belief:
         Raises:
             ValueError: The score is NaN or infinite.
         """
-        if not np.isfinite(score):
+        if not math.isfinite(score):
             raise ValueError(f"score must be finite, got {score!r} for model {arm}")
         n = self.counts[arm] = self.counts[arm] + 1.0
         delta = score - self.means[arm]
@@ -153,7 +161,9 @@ class Belief:
     @property
     def ready(self) -> bool:
         """Whether every arm has the three evaluations that the posterior needs."""
-        return bool(self.counts.min() >= MINIMUM)
+        if not self._ready:  # counts never fall
+            self._ready = bool(self.counts.min() >= MINIMUM)
+        return self._ready
 
     def posterior(self) -> Posterior:
         """The posteriors; raises ValueError before `ready`."""
@@ -167,7 +177,7 @@ class Belief:
             ValueError: An arm has fewer than three evaluations.
         """
         if self._pi is None:
-            p = self.posterior()
+            p = _posterior(self.counts, self.means, self.squares) if self.ready else self.posterior()
             q = self._quadrature
             # More than half of the rows changed: fresh nodes cost the same and fit better.
             if q is None or 2 * len(self._changed) > len(self.counts) or not q.update(p, sorted(self._changed)):

@@ -76,6 +76,9 @@ def test_batch_in_processes_equals_one_process() -> None:
     again = select(setting, range(2, 4), confidence=0.9)
     assert np.array_equal(few.evaluations[2:], again.evaluations)
     assert (few.evaluations >= 15).all()
+    split = select(setting, range(4), jobs=2, confidence=0.9)
+    assert np.array_equal(few.evaluations, split.evaluations)
+    assert np.array_equal(few.right, split.right)
 
 
 def test_uncounted_evaluations_are_left_out() -> None:

@@ -40,7 +40,8 @@ def select(
     Returns:
         Evaluations (less those that the published counts leave out), and whether the best arm was selected.
     """
-    chunks = [seeds[i : i + CHUNK] for i in range(0, len(seeds), CHUNK)]
+    size = min(CHUNK, -(-len(seeds) // jobs))
+    chunks = [seeds[i : i + size] for i in range(0, len(seeds), size)]
     arguments = [(setting, chunk, budget, table, hyperparameters) for chunk in chunks]
     parts = []
     if jobs == 1 or len(chunks) == 1:
