@@ -151,3 +151,18 @@ def test_published_numbers_are_explained():
 def test_package_vectors_are_the_ones_of_the_golden_file():
     golden = json.loads(package_check.GOLDEN.read_text(encoding="utf-8"))
     assert np.array_equal(package_check.vectors(), golden["vectors"])
+
+
+@pytest.mark.measured
+def test_committed_results_are_of_this_table():
+    summary = json.loads((package_check.HERE / "results" / "summary.json").read_text(encoding="utf-8"))
+    table = store.load(TABLE, "measured")
+    assert summary["table"]["sha256"] == table.provenance.sha256
+    corpus = analysis.Corpus.of(table)
+    for record in summary["settings"]:
+        if record["metric"] in hlepor.PRESETS:
+            scores = corpus.basis.scores(hlepor.preset(record["metric"]).vector())
+            (again,) = analysis.both_splits({record["metric"]: scores}, corpus)
+            assert {k: record[k] for k in again if k != "metric"} == pytest.approx(
+                {k: v for k, v in again.items() if k != "metric"}, rel=1e-9
+            )

@@ -38,7 +38,10 @@ def main(out: Path, *, trials: int | None = None, jobs: int = 1, seed: int = 0, 
     p = table.provenance
     print(f"{table.name}: {p.kind} table, {len(table)} segments, sha256 {p.sha256[:12]}")
     summary: dict[str, Any] = {
-        "command": f"hpo-envs reproduce cushlepor{f' --only {only}' if only else ''}",
+        "command": "hpo-envs reproduce cushlepor"
+        + (f" --trials {trials}" if trials else "")
+        + (f" --seed {seed}" if seed else "")
+        + (f" --only {only}" if only else ""),
         "table": {"name": table.name, "kind": p.kind, "sha256": p.sha256},
     }
     text = _text_scores(table) if {"settings", "validation"} & set(chosen) else {}
