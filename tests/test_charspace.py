@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import gymnasium as gym
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+from hpo_envs import cli, sensitivity
 from hpo_envs.charspace import action_of
 from hpo_envs.configs import DictActions, to_configspace
 from hpo_envs.registry import SPECS
@@ -223,3 +225,34 @@ def test_random_search_finds_what_the_sweeps_found() -> None:
     from scipy.stats import ks_2samp
 
     assert ks_2samp(rewards, sweep).pvalue > 0.01
+
+
+def test_sensitivity_of_random_actions(capsys: pytest.CaptureFixture[str]) -> None:
+    """An environment without rows is searched at random, on one task, and repeats with its seed."""
+    words = "sensitivity --env CharHPO-v0 --runs 230 --json --arguments task=g2p lang=geo architecture=lstm".split()
+    assert cli.main(words) == 0
+    first = capsys.readouterr().out
+    assert cli.main(words) == 0
+    assert capsys.readouterr().out == first
+    got = json.loads(first)
+    assert (got["table"], got["kind"], got["runs"]) == ("charhpo/g2p-geo-lstm", "surrogate", 230)
+    sweep = sensitivity.analyse(store.load("charhpo/g2p-geo-lstm", "surrogate"))
+    assert got["metrics"]["best"] == pytest.approx(sweep["best"], abs=8)
+    assert got["metrics"]["equivalent"] == pytest.approx(sweep["equivalent"], abs=14)
+    assert cli.main(["sensitivity", "--env", "CharHPO-v0", "--arguments", "task"]) == 2
+    assert "--arguments must be NAME=VALUE, got 'task'" in capsys.readouterr().err
+
+
+def test_sensitivity_of_a_table_is_that_of_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["sensitivity", "--env", "CharHPO-g2p-hun-transformer-v0", "--table", "surrogate", "--json"]
+    assert cli.main(words) == 0
+    table = store.load("charhpo/g2p-hun-transformer", "surrogate")
+    assert json.loads(capsys.readouterr().out)["metrics"] == pytest.approx(sensitivity.analyse(table))
+    assert cli.main([*words, "--hyperparameters", "batch_size", "--variant", "published"]) == 0
+    alone = sensitivity.analyse(table.configs[:, :1], table.final("accuracy"), variant="published")
+    assert json.loads(capsys.readouterr().out)["metrics"] == pytest.approx(alone)
+
+
+def test_describe_shortens_long_grids(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["describe", "CharHPO-g2p-hun-lstm-v0", "--table", "surrogate"]) == 0
+    assert "16, 32, ..., 2048" in capsys.readouterr().out

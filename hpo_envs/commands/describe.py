@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import textwrap
 import warnings
@@ -107,6 +108,9 @@ def _table(table: Table) -> dict[str, Any]:
 
 def _range(h: Any) -> str:
     if h.values:
+        steps = {b - a for a, b in itertools.pairwise(h.values)} if h.kind != "categorical" else set()
+        if len(h.values) > 12 and len(steps) == 1:
+            return f"{h.values[0]}, {h.values[1]}, ..., {h.values[-1]}"
         return ", ".join(map(str, h.values))
     return f"{h.natural(h.low)} to {h.natural(h.high)}" + (" (log)" if h.log else "")
 

@@ -10,7 +10,7 @@ EPILOG = """examples:
   hpo-envs sensitivity --env CharHPO-inflection-hun-lstm-v0
   hpo-envs sensitivity --env CharHPO-g2p-dut-transformer-v0 --hyperparameters batch_size
   hpo-envs sensitivity --env NMTHPO-swen-v0 --metric bleu --rope 0.5 --k 10 25 50
-  hpo-envs sensitivity --env CharHPO-v0 --runs 1000 --json
+  hpo-envs sensitivity --env CharHPO-v0 --runs 1000 --arguments task=g2p lang=geo architecture=lstm --json
 
 metrics (Wiemerslage, Gorman and von der Wense 2024, section 3; arrows point to less sensitive):
   rel@k       k-th best score in per cent of the best            up
@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--variant", default="paper", help="paper or published (default: %(default)s)")
     parser.add_argument("--runs", type=int, default=200, help="random actions, where needed (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the random actions (default: %(default)s)")
+    parser.add_argument("--arguments", nargs="+", default=[], metavar="NAME=VALUE", help="of the environment")
     parser.add_argument("--table", default="auto", help="auto, measured or surrogate (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
@@ -45,7 +46,8 @@ def run(args: argparse.Namespace) -> int:
     """Prints the metrics."""
     from hpo_envs import sensitivity
 
-    configs, scores, orders, source = runs_of(args.env, args.table, args.metric, args.runs, args.seed)
+    arguments = {"table": args.table, **dict(_argument(text) for text in args.arguments)}
+    configs, scores, orders, source = runs_of(args.env, arguments, args.metric, args.runs, args.seed)
     chosen = args.hyperparameters.split(",") if args.hyperparameters else None
     configs = _columns(configs, chosen)
     ks = args.k or [k for k in sensitivity.KS if k < len(scores)]
@@ -61,7 +63,20 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def runs_of(env_id: str, table: str, metric: str | None, runs: int, seed: int) -> tuple[Any, Any, dict[str, Any], Any]:
+def _argument(text: str) -> tuple[str, Any]:
+    """Name and value of `name=value`; values are JSON, or text where they are not."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"--arguments must be NAME=VALUE, got {text!r}")
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        return name, value
+
+
+def runs_of(
+    env_id: str, arguments: dict[str, Any], metric: str | None, runs: int, seed: int
+) -> tuple[Any, Any, dict[str, Any], Any]:
     """Configurations (a DataFrame) and scores of an environment's runs.
 
     Every row of the table where actions are rows that the table has hyperparameters of; else random actions.
@@ -76,7 +91,7 @@ def runs_of(env_id: str, table: str, metric: str | None, runs: int, seed: int) -
     import numpy as np
     import pandas as pd
 
-    env: Any = gym.make(env_id, table=table, disable_env_checker=True)
+    env: Any = gym.make(env_id, disable_env_checker=True, **arguments)
     e = env.unwrapped
     t = e.table
     source = {"env": env_id, "table": t.name, "kind": t.provenance.kind, "score": metric or "reward"}
@@ -97,7 +112,9 @@ def runs_of(env_id: str, table: str, metric: str | None, runs: int, seed: int) -
     terminated = True
     for _ in range(runs):
         if terminated:
-            env.reset(seed=seed)
+            # The same seed again: where a task is drawn, all runs are of one task.
+            source["table"] = env.reset(seed=seed)[1]["table"]
+            t = e.table
         _, reward, terminated, _, info = env.step(env.action_space.sample())
         if not info.get("config"):
             raise ValueError(f"--env must have hyperparameters, {env_id} has none")
