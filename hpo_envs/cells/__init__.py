@@ -6,6 +6,7 @@ cells.key(cell), cells.parameters(cell, cells.VOCABULARY["ptb"]), cells.graph(ce
 """
 
 from hpo_envs.cells.build import actions_of, cell_of, mutate
+from hpo_envs.cells.draw import draw
 from hpo_envs.cells.graph import edit_distance, graph
 from hpo_envs.tables.cells.canonical import canonical, key
 from hpo_envs.tables.cells.features import embed
@@ -25,6 +26,7 @@ __all__ = [
     "actions_of",
     "canonical",
     "cell_of",
+    "draw",
     "draw_weights",
     "edit_distance",
     "embed",

@@ -11,6 +11,7 @@ from hpo_envs.tables.table import nearest
 PAPERS: dict[str, str] = {
     "char": "Wiemerslage, Gorman and von der Wense 2024: hyperparameter sensitivity in character transduction",
     "fiesta": "Moss, Moore, Leslie and Rayson 2019: model selection with adaptive bandit algorithms",
+    "nasbenchnlp": "Klyuchnikov et al. 2020: architecture search among recurrent cells",
     "cushlepor": "Han, Sorokina, Erofeev and Gladkoff 2021: tuning hLEPOR towards human scores",
 }
 """Folder of `benchmarks` -> paper. `hpo_envs.benchmarks.<folder>.reproduce` has
