@@ -45,6 +45,12 @@ def _candidate_agents() -> dict[str, Entry]:
     kernels = {"M": "matern52", "R": "rbf"}
     entries = {
         "bo": Entry(bo, "Gaussian-process optimisation with fitted length-scales, EI or EHVI", {"fit": True}, two),
+        "bo-spread": Entry(
+            bo,
+            "bo started from two candidates in the middle; the best one here on few evaluations",
+            {"fit": True, "design": "spread", "initial": 2},
+            two,
+        ),
         "bo-ucb": Entry(bo, "Gaussian process, fixed kernel, upper confidence bound", {"acquisition": "ucb"}, one),
         "bo-thompson": Entry(bo, "Gaussian process, fixed kernel, Thompson sampling", {"acquisition": "thompson"}, one),
     }

@@ -11,11 +11,20 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.base import Agent, Problem
+from hpo_envs.agents.kernels import gram
 
 Floats = npt.NDArray[np.float64]
 
 TIE = 1e-9
 """Scores closer than this, relative to the largest, are tied: less than round-off can tell apart."""
+
+DESIGNS = ("random", "spread")
+
+SPREAD_NOISE = 1e-2
+"""Observation variance that `spread` assumes, relative to the prior's."""
+
+SPREAD_OVER = 2000
+"""Candidates that `spread` compares at most."""
 
 
 def candidate_features(problem: Problem) -> Floats:
@@ -56,6 +65,7 @@ class CandidateAgent(Agent):
         seed: Seed of `self.rng`.
         initial: Candidates drawn at random before the model chooses (section 4.3 of Zhang and Duh 2020 has 3). They
             are the first ones of `random` with the same seed, so runs of several agents are paired.
+        design: How the initial candidates are drawn: `random`, or `spread`, see `spread_row`.
 
     Attributes:
         features: (candidates, d) float64.
@@ -67,8 +77,11 @@ class CandidateAgent(Agent):
         ValueError: A setting breaks its rule.
     """
 
-    def __init__(self, problem: Problem, seed: int, *, initial: int = 3) -> None:
+    def __init__(self, problem: Problem, seed: int, *, initial: int = 3, design: str = "random") -> None:
         super().__init__(problem, seed)
+        if design not in DESIGNS:
+            raise ValueError(f"design must be one of {', '.join(DESIGNS)}, got {design!r}")
+        self.design = design
         if isinstance(initial, bool) or int(initial) != initial or initial < 1:
             raise ValueError(f"initial must be an int >= 1, got {initial!r}")
         self.features = candidate_features(problem)
@@ -86,7 +99,10 @@ class CandidateAgent(Agent):
         """Returns an untried candidate; after the last one, starts over with what it learned."""
         if not self.free.any():
             self.free[:] = True
-        row = self._random_row() if self._asked < self.initial or not self.rows else int(self._suggest())
+        if self._asked < self.initial or not self.rows:
+            row = self._random_row() if self.design == "random" else self.spread_row()
+        else:
+            row = int(self._suggest())
         self._asked += 1
         self.free[row] = False
         return self._action(row)
@@ -132,6 +148,27 @@ class CandidateAgent(Agent):
         top = values.max()
         ties = rows[values >= top - TIE * abs(top)]
         return int(ties[0] if len(ties) == 1 else ties[self.rng.integers(len(ties))])
+
+    def spread_row(self) -> int:
+        """The free candidate that tells most of all others, before anything is known of the rewards.
+
+        Under a Gaussian process with a Matern 5/2 kernel of length-scale 1, observing k lowers the summed variance of
+        all candidates by sum_j C_jk^2 / (C_kk + noise), C the covariance given the rows asked for so far: the first
+        choice is a candidate in the middle (Cohn's criterion, Seo et al. 2000). Ties, which a grid has many of, are
+        broken at random. On larger sets than `SPREAD_OVER`, a random subset stands for all.
+        """
+        rows = np.arange(len(self.features))
+        if len(rows) > SPREAD_OVER:
+            rows = np.sort(self.rng.choice(rows, SPREAD_OVER, replace=False))
+        asked = np.flatnonzero(~self.free)
+        within = np.concatenate([asked, np.setdiff1d(rows, asked)])
+        covariance = gram("matern52", self.features[within], 1.0).copy()
+        for k in range(len(asked)):
+            covariance -= np.outer(covariance[:, k], covariance[k]) / (covariance[k, k] + SPREAD_NOISE)
+        told = np.square(covariance).sum(axis=0) / (np.maximum(covariance.diagonal(), 0.0) + SPREAD_NOISE)
+        scores = np.full(len(self.features), -np.inf)
+        scores[within] = told
+        return self.best_free(scores)
 
     def _random_row(self) -> int:
         while self._order:

@@ -75,15 +75,17 @@ class BayesianOptimisation(PosteriorSearch):
         self._roots: dict[int, Floats] = {}
         self._fitted_at = 0
         if not fit:
-            self._gram = kernels.gram(self.kernel, self.features, self.length_scale)
             self._gps = [self._fixed_gp()]
         else:
             self._gps = []
 
     def _fixed_gp(self) -> FiniteGP:
         def column(k: int) -> Floats:
-            return self._gram[k] if self.amplitude == 1.0 else self.amplitude * self._gram[k]
+            row = kernels.gram_row(self.kernel, self.features, self.length_scale, k) if large else gram[k]
+            return row if self.amplitude == 1.0 else self.amplitude * row
 
+        large = len(self.features) > kernels.LARGEST_SHARED
+        gram = np.empty(0) if large else kernels.gram(self.kernel, self.features, self.length_scale)
         variance = np.full(len(self.features), self.amplitude)
         return FiniteGP(column, variance, self.noise, self.problem.objectives)
 
@@ -118,7 +120,12 @@ class BayesianOptimisation(PosteriorSearch):
     def _draw(self) -> Floats:
         self._posterior()
         if 0 not in self._roots:
-            prior = self._gram * self.amplitude if not self.fit else self._gram_of(0)
+            if len(self.features) > kernels.LARGEST_SHARED:
+                raise ValueError(
+                    f"thompson must have at most {kernels.LARGEST_SHARED} candidates, got {len(self.features)}"
+                )
+            gram = kernels.gram(self.kernel, self.features, self.length_scale) if not self.fit else self._gram_of(0)
+            prior = gram if self.fit else gram * self.amplitude
             # The diagonal is the amplitude, so the jitter is relative to it.
             jitter = ROOT_JITTER * float(prior[0, 0])
             self._roots[0] = cholesky(prior + jitter * np.eye(len(prior)))

@@ -17,6 +17,9 @@ LIGHTEST = 1e-10
 """Edges lighter than this, relative to the heaviest, are left out: what only they connect is, in double precision,
 not connected, and the Laplacian would be singular without saying so."""
 
+LARGEST = 5000
+"""Candidates of the largest graph: its dense inverse takes 200 MB and about half a minute there."""
+
 
 @dataclass(frozen=True)
 class SimilarityGraph:
@@ -57,7 +60,14 @@ class SimilarityGraph:
         return cls(w, component.astype(np.intp), green)
 
     @classmethod
-    def of_features(cls, features: Floats, kernel: str, length_scale: float, neighbours: int | None) -> SimilarityGraph:
+    def of_features(
+        cls,
+        features: Floats,
+        kernel: str,
+        length_scale: float,
+        neighbours: int | None,
+        tie_order: tuple[int, ...] | None = None,
+    ) -> SimilarityGraph:
         """The graph of candidates, joined by a kernel's value (equation 4); equal settings share one object.
 
         Args:
@@ -65,31 +75,48 @@ class SimilarityGraph:
             kernel: `rbf` (equation 4) or `matern52`.
             length_scale: Sigma of equation 4.
             neighbours: Nodes are joined if one is among the other's so many nearest ones; None joins all.
+            tie_order: See `nearest_neighbours`.
+
+        Raises:
+            ValueError: More than `LARGEST` candidates.
         """
-        return _of_features(features.tobytes(), features.shape, kernel, float(length_scale), neighbours)
+        if len(features) > LARGEST:
+            raise ValueError(f"a graph must have at most {LARGEST} candidates, got {len(features)}")
+        return _of_features(features.tobytes(), features.shape, kernel, float(length_scale), neighbours, tie_order)
 
 
 @functools.lru_cache(maxsize=4)
 def _of_features(
-    content: bytes, shape: tuple[int, int], kernel: str, length_scale: float, neighbours: int | None
+    content: bytes,
+    shape: tuple[int, int],
+    kernel: str,
+    length_scale: float,
+    neighbours: int | None,
+    tie_order: tuple[int, ...] | None,
 ) -> SimilarityGraph:
     weights = gram(kernel, np.frombuffer(content).reshape(shape), length_scale)
     if neighbours is None or neighbours >= len(weights) - 1:
         return SimilarityGraph.of_weights(weights)
-    return SimilarityGraph.of_weights(np.where(nearest_neighbours(weights, neighbours), weights, 0.0))
+    return SimilarityGraph.of_weights(np.where(nearest_neighbours(weights, neighbours, tie_order), weights, 0.0))
 
 
-def nearest_neighbours(weights: Floats, k: int) -> npt.NDArray[np.bool_]:
+def nearest_neighbours(weights: Floats, k: int, tie_order: tuple[int, ...] | None = None) -> npt.NDArray[np.bool_]:
     """(n, n) whether i is among the k heaviest neighbours of j or vice versa (section 5.2.1).
 
-    On a grid many neighbours are equally near; of those, the first rows are taken, so that each node chooses exactly
-    k others.
+    On a grid many neighbours are equally near. Of those, each node takes the ones that come first in `tie_order`, by
+    default one fixed shuffled order, so that it chooses exactly k others and no direction of the grid is preferred.
+
+    Raises:
+        ValueError: `tie_order` does not name every node once.
     """
     n = len(weights)
+    shuffled = np.random.default_rng(0).permutation(n) if tie_order is None else np.array(tie_order, dtype=np.intp)
+    if not np.array_equal(np.sort(shuffled), np.arange(n)):
+        raise ValueError(f"tie_order must name each of the {n} candidates once, got {len(shuffled)} entries")
     # Rounded, so that equal distances are equal however they were added up.
     order = np.round(weights, 12)
     np.fill_diagonal(order, np.inf)
-    chosen = np.argsort(-order, axis=1, kind="stable")[:, 1 : k + 1]
+    chosen = shuffled[np.argsort(-order[:, shuffled], axis=1, kind="stable")[:, 1 : k + 1]]
     near = np.zeros((n, n), dtype=bool)
     near[np.arange(n)[:, None], chosen] = True
     return near | near.T

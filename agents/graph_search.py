@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,13 @@ SHARE = 1.0 / 7.0
 VARIANTS = ("default", "literal", "released")
 
 
-def graph_of(features: Floats, kernel: str, length_scale: float, neighbours: int | str | None) -> SimilarityGraph:
+def graph_of(
+    features: Floats,
+    kernel: str,
+    length_scale: float,
+    neighbours: int | str | None,
+    tie_order: Sequence[int] | None = None,
+) -> SimilarityGraph:
     """The similarity graph of a candidate set.
 
     Args:
@@ -33,6 +40,8 @@ def graph_of(features: Floats, kernel: str, length_scale: float, neighbours: int
         length_scale: Of all features alike.
         neighbours: How many nearest neighbours to join; `auto` is a seventh of the candidates (footnote 12), None
             joins all.
+        tie_order: All candidates in the order in which equally near ones become neighbours; a fixed shuffled order
+            by default. The paper's graphs depend on the order of upstream's rows, which are shuffled.
 
     Raises:
         ValueError: A setting breaks its rule.
@@ -45,7 +54,8 @@ def graph_of(features: Floats, kernel: str, length_scale: float, neighbours: int
         isinstance(neighbours, (bool, str)) or int(neighbours) != neighbours or neighbours < 1
     ):
         raise ValueError(f"neighbours must be an int >= 1, 'auto' or None, got {neighbours!r}")
-    return SimilarityGraph.of_features(features, kernel, length_scale, neighbours)
+    ties = None if tie_order is None else tuple(int(i) for i in tie_order)
+    return SimilarityGraph.of_features(features, kernel, length_scale, neighbours, ties)
 
 
 class GraphSearch(PosteriorSearch):
@@ -64,6 +74,7 @@ class GraphSearch(PosteriorSearch):
         kernel: Of the edge weights, `matern52` or `rbf` (equation 4).
         length_scale: Sigma of equation 4.
         neighbours: See `graph_of`.
+        tie_order: See `graph_of`.
         precision: beta of section 5.3 (`beta` is the weight of the variance in `ucb`); default by objectives.
         sigma2: sigma^2 of section 5.3; default by objectives.
         noise: Observation variance.
@@ -81,6 +92,7 @@ class GraphSearch(PosteriorSearch):
         kernel: str = "matern52",
         length_scale: float = 1.0,
         neighbours: int | str | None = "auto",
+        tie_order: Sequence[int] | None = None,
         precision: float | None = None,
         sigma2: float | None = None,
         noise: float = 1e-4,
@@ -88,7 +100,7 @@ class GraphSearch(PosteriorSearch):
     ) -> None:
         super().__init__(problem, seed, **common)
         single = problem.objectives == 1
-        graph = graph_of(self.features, kernel, length_scale, neighbours)
+        graph = graph_of(self.features, kernel, length_scale, neighbours, tie_order)
         self._covariance = _covariance(
             graph,
             positive("precision", (0.05 if single else 0.5) if precision is None else precision),
@@ -140,6 +152,7 @@ class GraphInfluence(CandidateAgent):
         kernel: Of the edge weights, `matern52` or `rbf` (equation 4).
         length_scale: Sigma of equation 4.
         neighbours: See `graph_of`.
+        tie_order: See `graph_of`.
         variant: How labels, p_k and the sums are read.
             `default`: label 1 for observations at or above their mean; p_k half of the prediction of the rewards,
             scaled to [0, 1] between the lowest one and the best observation; sums over all nodes. The best
@@ -163,6 +176,7 @@ class GraphInfluence(CandidateAgent):
         kernel: str = "matern52",
         length_scale: float = 1.0,
         neighbours: int | str | None = "auto",
+        tie_order: Sequence[int] | None = None,
         variant: str = "default",
         initial: int = 3,
     ) -> None:
@@ -172,7 +186,7 @@ class GraphInfluence(CandidateAgent):
         if variant not in VARIANTS:
             raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}")
         self.variant = variant
-        self.graph = graph_of(self.features, kernel, length_scale, neighbours)
+        self.graph = graph_of(self.features, kernel, length_scale, neighbours, tie_order)
         self.over_all = variant != "released"
         self._harmonic = Harmonic(self.graph)
 

@@ -12,6 +12,9 @@ Floats = npt.NDArray[np.float64]
 KERNELS = ("matern52", "rbf")
 """Matern with nu = 5/2 and the squared exponential (Zhang and Duh 2020, section 6.1.1 and footnote 15)."""
 
+LARGEST_SHARED = 4000
+"""Candidates up to which the whole kernel matrix (128 MB there) is kept and shared."""
+
 
 def check_kernel(kernel: str) -> str:
     """Returns `kernel`.
@@ -44,6 +47,12 @@ def of_square_distances(kernel: str, r2: Floats) -> Floats:
 def gram(kernel: str, features: Floats, length_scale: float) -> Floats:
     """(n, n) read-only kernel matrix of a candidate set; agents on the same candidates share one array."""
     return _gram(kernel, features.tobytes(), features.shape, float(length_scale))
+
+
+def gram_row(kernel: str, features: Floats, length_scale: float, k: int) -> Floats:
+    """(n,) one row of `gram`, computed by itself: for candidate sets whose matrix would not fit in memory."""
+    r2 = square_distances(features[k : k + 1] / length_scale, features / length_scale)
+    return of_square_distances(kernel, r2)[0]
 
 
 @functools.lru_cache(maxsize=8)

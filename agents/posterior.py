@@ -23,7 +23,8 @@ class PosteriorSearch(CandidateAgent):
     Args:
         problem: A finite problem with features and one or two objectives.
         seed: Seed of `self.rng`.
-        initial: Random candidates first, see `CandidateAgent`.
+        initial: Candidates before the model chooses, see `CandidateAgent`.
+        design: How they are drawn, see `CandidateAgent`.
         acquisition: `ei` (equation 3 of Zhang and Duh 2020), `ucb`, `thompson` (one draw of the joint posterior), for
             two objectives `ehvi` (section 5.4); `auto` is `ei` for one objective and `ehvi` for two.
         beta: Weight of the variance in `ucb`.
@@ -40,11 +41,12 @@ class PosteriorSearch(CandidateAgent):
         seed: int,
         *,
         initial: int = 3,
+        design: str = "random",
         acquisition: str = "auto",
         beta: float = 4.0,
         margin: float = 1.0,
     ) -> None:
-        super().__init__(problem, seed, initial=initial)
+        super().__init__(problem, seed, initial=initial, design=design)
         if acquisition not in ACQUISITIONS:
             raise ValueError(f"acquisition must be one of {', '.join(ACQUISITIONS)}, got {acquisition!r}")
         if acquisition == "auto":
@@ -74,7 +76,10 @@ class PosteriorSearch(CandidateAgent):
         means, deviations, observed = self._posterior()
         if self.acquisition == "ehvi":
             reference = -observed.min(axis=0) + self.margin
-            return self.best_free(expected_hypervolume_improvement(-means, deviations, -observed, reference))
+            scores = np.zeros(len(self.features))
+            f = self.free
+            scores[f] = expected_hypervolume_improvement(-means[:, f], deviations[:, f], -observed, reference)
+            return self.best_free(scores)
         if self.acquisition == "ucb":
             return self.best_free(upper_confidence_bound(means[0], deviations[0], self.beta))
         return self.best_free(expected_improvement(means[0], deviations[0], float(observed.max())))

@@ -103,7 +103,7 @@ def test_estimate_finds_the_feature_that_matters() -> None:
 
 
 ONE = [n for n in agents.names() if "features" in agents.AGENTS[n].supports and agents.AGENTS[n].alias_of is None]
-TWO = [n for n in agents.names() if n.endswith(("ehvi-matern52", "ehvi-rbf")) or n == "bo"]
+TWO = [n for n in agents.names() if n.endswith(("ehvi-matern52", "ehvi-rbf")) or n in ("bo", "bo-spread")]
 SETS = {
     "duplicates": np.repeat(grid(3, 2), 4, axis=0),
     "all-equal": np.zeros((9, 2)),
@@ -147,7 +147,7 @@ def test_two_objectives_every_candidate_is_tried_once(name: str, features: np.nd
         assert sorted(asked[:n]) == list(range(n))
 
 
-@pytest.mark.parametrize("name", ONE)
+@pytest.mark.parametrize("name", [n for n in ONE if n != "bo-spread"])
 def test_starts_where_random_search_starts(name: str) -> None:
     features = grid(5, 4)
     one, other = agents.make(name, problem(features), 11), agents.make("random", problem(features), 11)
@@ -181,6 +181,25 @@ def test_finds_the_top_of_a_smooth_hill(name: str) -> None:
 def test_settings_are_checked(name: str, hyperparameters: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         agents.make(name, problem(grid(3, 3)), 0, **hyperparameters)
+
+
+def test_spread_starts_in_the_middle_and_moves_away() -> None:
+    features = grid(5, 5)
+    agent = agents.make("bo-spread", problem(features), 0)
+    first, second = play(agent, lambda row: 0.0, 2)
+    assert features[first].tolist() == [0.5, 0.5]
+    assert np.abs(features[second] - features[first]).max() >= 0.25
+
+
+def test_large_sets_need_no_matrix() -> None:
+    features = RNG(0).random((4500, 3))
+    agent = agents.make("bo-ei-matern52", problem(features), 0)
+    play(agent, lambda row: float(features[row, 0]), 8)
+    expected = kernels.of_square_distances("matern52", kernels.square_distances(features[[7]], features))[0]
+    np.testing.assert_allclose(kernels.gram_row("matern52", features, 1.0, 7), expected, atol=1e-12)
+    play(agents.make("bo-spread", problem(features), 0), lambda row: float(features[row, 0]), 3)
+    with pytest.raises(ValueError, match="a graph must have at most 5000 candidates, got 5001"):
+        agents.make("graph-ei-rbf", problem(RNG(0).random((5001, 1))), 0)
 
 
 def test_candidates_need_features() -> None:

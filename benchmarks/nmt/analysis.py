@@ -1,0 +1,233 @@
+"""Tables 3 and 4 with a verdict per cell, and the claims of section 6: pure functions of scores."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+PUBLISHED_TRIALS = 100
+"""Trials behind every published mean (section 4.3)."""
+
+Key = tuple[int, str, str, str]
+"""(table, pair, method, score)."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of Table 3 or 4.
+
+    Attributes:
+        table: 3 or 4.
+        pair: Language pair.
+        method: Row.
+        score: Column.
+        mean: Ours.
+        std: Population standard deviation over our trials.
+        trials: Number of our trials.
+        published: Published mean; None where the text of the table does not have the cell.
+        published_std: Published standard deviation.
+        decimals: Printed decimals of the published mean.
+    """
+
+    table: int
+    pair: str
+    method: str
+    score: str
+    mean: float
+    std: float
+    trials: int
+    published: float | None = None
+    published_std: float | None = None
+    decimals: int = 0
+
+    @property
+    def error(self) -> float | None:
+        """Combined standard error of the difference: sqrt(published_std^2 / 100 + std^2 / trials)."""
+        if self.published_std is None:
+            return None
+        return float(np.sqrt(self.published_std**2 / PUBLISHED_TRIALS + self.std**2 / self.trials))
+
+    @property
+    def z(self) -> float | None:
+        """Difference in combined standard errors, beyond the half unit that printing may have rounded away."""
+        if self.published is None or self.error is None:
+            return None
+        difference = self.mean - self.published
+        beyond = max(abs(difference) - 0.5 * 10.0**-self.decimals, 0.0)
+        if beyond == 0.0:
+            return 0.0
+        return float(np.copysign(beyond / self.error if self.error > 0 else np.inf, difference))
+
+    @property
+    def verdict(self) -> str:
+        """`within` two standard errors, `above`, `below`, or `not published`."""
+        z = self.z
+        if z is None:
+            return "not published"
+        return "within" if abs(z) <= 2.0 else ("above" if z > 0 else "below")
+
+
+def expected() -> dict[Key, tuple[float, float, int]]:
+    """Published mean, standard deviation and printed decimals of every cell that the text of the paper has."""
+    with open(Path(__file__).with_name("expected.csv"), newline="", encoding="utf-8") as stream:
+        return {
+            (int(row["table"]), row["pair"], row["method"], row["score"]): (
+                float(row["mean"]),
+                float(row["std"]),
+                len(row["mean"].partition(".")[2]),
+            )
+            for row in csv.DictReader(stream)
+        }
+
+
+def cells(values: Mapping[Key, Sequence[float]]) -> list[Cell]:
+    """One cell per entry of `values`, the scores of all trials."""
+    published = expected()
+    found = []
+    for key, trials in values.items():
+        v = np.asarray(trials, dtype=np.float64)
+        mean, std, decimals = published.get(key, (None, None, 0))
+        found.append(Cell(*key, float(v.mean()), float(v.std()), len(v), mean, std, decimals))
+    return found
+
+
+def random_search(rows: int, front: int, budget: int) -> dict[str, float]:
+    """Exact expectations of random search without replacement, before clipping at the initial evaluations.
+
+    Args:
+        rows: Number of candidates n.
+        front: Size of the Pareto front J.
+        budget: Evaluations of fbp.
+
+    Returns:
+        ftb (n+1)/2 for one best row, fto (n+1)/(J+1), fta J(n+1)/(J+1), fbp budget J/n.
+    """
+    return {
+        "ftb": (rows + 1) / 2,
+        "fto": (rows + 1) / (front + 1),
+        "fta": front * (rows + 1) / (front + 1),
+        "fbp": budget * front / rows,
+    }
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of section 6 and whether our numbers agree.
+
+    Attributes:
+        text: The claim.
+        holds: Whether it holds in our numbers.
+        evidence: The numbers.
+    """
+
+    text: str
+    holds: bool
+    evidence: str
+
+
+def claims(found: Sequence[Cell], rows: Mapping[str, int]) -> list[Claim]:
+    """The qualitative claims of sections 6.1.2 and 6.2.2.
+
+    Args:
+        found: Cells of Tables 3 and 4.
+        rows: Number of configurations of each pair.
+    """
+    mean = {(c.table, c.pair, c.method, c.score): c.mean for c in found}
+    pairs = list(rows)
+    made = []
+    shares = {p: mean[3, p, "RS", "ftb"] / rows[p] for p in pairs}
+    made.append(
+        Claim(
+            "RS explores roughly half of all models to get the best one (ftb)",
+            all(0.4 < s < 0.6 for s in shares.values()),
+            _pairs(shares, "{:.2f} of the table"),
+        )
+    )
+    share = mean[3, "swen", "BO_EI_M", "ftb"] / mean[3, "swen", "RS", "ftb"]
+    made.append(Claim("on sw-en BO_EI_M takes 10 % of the runtime of RS (ftb)", share < 0.125, f"{100 * share:.0f} %"))
+    best = {
+        p: (
+            min(mean[3, p, m, "ftb"] for m in ("GB_EI_M", "GB_EI_R", "GB_EIF_M", "GB_EIF_R")),
+            min(mean[3, p, m, "ftb"] for m in ("BO_EI_M", "BO_EI_R")),
+        )
+        for p in pairs
+    }
+    wins = [p for p in pairs if best[p][0] < best[p][1]]
+    made.append(
+        Claim(
+            "for ftb the best GB beats the best BO on four of six",
+            len(wins) >= 4,
+            f"{len(wins)} of {len(pairs)}: " + ", ".join(f"{p} {g:.0f} against {b:.0f}" for p, (g, b) in best.items()),
+        )
+    )
+    eif = [
+        (mean[3, p, f"GB_EIF_{k}", s], mean[3, p, f"GB_EI_{k}", s])
+        for p in pairs
+        for k in "MR"
+        for s in ("ftb", "ftc", "fb")
+    ]
+    better = sum(a < b for a, b in eif)
+    made.append(
+        Claim("GB_EIF often works better than GB_EI", better > len(eif) / 2, f"{better} of {len(eif)} comparisons")
+    )
+    saved = mean[3, "enja", "BO_EI_M", "ftb"] - mean[3, "enja", "GB_EI_M", "ftb"]
+    made.append(Claim("on en-ja GB_EI_M reduces the ftb of BO_EI_M by 38", saved > 25, f"by {saved:.0f}"))
+    if (4, "swen", "BO_M", "fta") in mean:
+        made += _claims_of_table_4(mean, pairs)
+    return made
+
+
+def _claims_of_table_4(mean: Mapping[Key, float], pairs: Sequence[str]) -> list[Claim]:
+    share = mean[4, "swen", "BO_M", "fta"] / mean[4, "swen", "RS", "fta"]
+    more = mean[4, "swen", "BO_M", "fbp"] - mean[4, "swen", "RS", "fbp"]
+    rs_last = {p: mean[4, p, "RS", "fbp"] < min(mean[4, p, m, "fbp"] for m in ("BO_M", "BO_R")) for p in pairs}
+    bo = {
+        p: max(mean[4, p, m, "fbp"] for m in ("BO_M", "BO_R")) > max(mean[4, p, m, "fbp"] for m in ("GB_M", "GB_R"))
+        for p in ("swen", "soen")
+    }
+    return [
+        Claim("on sw-en BO_M needs less than half of the fta of RS", share < 0.5, f"{100 * share:.0f} %"),
+        Claim("on sw-en BO_M finds 8.6 more Pareto points than RS in 200", more > 6.0, f"{more:.1f} more"),
+        Claim("with a fixed budget RS finds fewer Pareto points than BO", all(rs_last.values()), str(rs_last)),
+        Claim("on sw-en and so-en BO noticeably outperforms GB (fbp)", all(bo.values()), str(bo)),
+    ]
+
+
+def _pairs(values: Mapping[str, float], form: str) -> str:
+    return ", ".join(f"{p} {form.format(v)}" for p, v in values.items())
+
+
+def kendall(a: Sequence[float], b: Sequence[float]) -> float:
+    """Kendall's tau-b of two lists."""
+    from scipy.stats import kendalltau
+
+    return float(kendalltau(a, b).statistic)
+
+
+def wilcoxon_better(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """One-sided p-value of the paired Wilcoxon test that `ours` is smaller; 1 where all pairs are equal."""
+    from scipy.stats import wilcoxon
+
+    difference = np.asarray(ours, dtype=np.float64) - np.asarray(theirs, dtype=np.float64)
+    if not difference.any():
+        return 1.0
+    return float(wilcoxon(difference, alternative="less").pvalue)
+
+
+def format_cells(found: Sequence[Cell]) -> str:
+    """Cells as aligned text: ours, published, difference in standard errors, verdict."""
+    lines = [f"{'pair':5} {'method':9} {'score':5} {'ours':>16} {'published':>14} {'z':>6}  verdict"]
+    for c in found:
+        published = "-" if c.published is None else f"{c.published:g} ± {c.published_std:g}"
+        z = "" if c.z is None else f"{c.z:+.1f}"
+        lines.append(
+            f"{c.pair:5} {c.method:9} {c.score:5} {c.mean:7.2f} ± {c.std:6.2f} {published:>14} {z:>6}  {c.verdict}"
+        )
+    return "\n".join(lines)

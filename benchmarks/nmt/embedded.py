@@ -1,0 +1,77 @@
+"""Beyond the paper: do embedded tables order methods as measured ones do, and does modelling beat random search?"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.benchmarks.nmt import analysis, sweep
+from hpo_envs.benchmarks.nmt.reproduce import scores_of
+from hpo_envs.tables.builders.nmthpo import PAIRS
+
+
+def main(out: Path, kind: str, seeds: list[int], jobs: int) -> None:
+    """Runs Table 3's methods on both kinds of table; prints and writes orders and paired tests.
+
+    Args:
+        out: Folder for `embedded.csv` and `wilcoxon.csv`.
+        kind: `measured` if measured tables are at hand; only embedded ones are run otherwise.
+        seeds: Seeds of the trials.
+        jobs: Processes.
+    """
+    kinds = ["measured", "surrogate"] if kind == "measured" else ["surrogate"]
+    values = {k: scores_of(sweep.tasks(3, k), seeds, jobs, f"table 3, {k}") for k in kinds}
+    tests = [row for k in kinds for row in _against_random(values[k], k)]
+    _write(out / "wilcoxon.csv", tests)
+    print("\nBest within 20 evaluations against random search: paired over seeds, one-sided Wilcoxon, p < .05")
+    for k in kinds:
+        own = [t for t in tests if t["kind"] == k]
+        lost = [f"{t['pair']} {t['method']} (p = {t['p']})" for t in own if float(t["p"]) >= 0.05]
+        print(f"  {k}: {len(own) - len(lost)} of {len(own)} better; not: {', '.join(lost) or 'none'}")
+    if len(kinds) == 2:
+        orders = _orders(values["measured"], values["surrogate"])
+        _write(out / "embedded.csv", orders)
+        print("\nOrder of the seven methods, embedded against measured (Kendall's tau-b of the mean scores)")
+        for row in orders:
+            print(f"  {row['pair']} {row['score']:3}  tau {row['tau']:>5}  measured: {row['measured']}")
+            print(f"                      embedded: {row['embedded']}")
+        print(f"  mean tau {np.mean([float(r['tau']) for r in orders]):.2f}")
+
+
+def _against_random(values: Mapping[analysis.Key, list[float]], kind: str) -> list[dict[str, Any]]:
+    rows = []
+    for pair in PAIRS:
+        base = values[3, pair, "RS", "fb"]
+        for method in list(sweep.SINGLE)[1:]:
+            mine = values[3, pair, method, "fb"]
+            p = analysis.wilcoxon_better(mine, base)
+            row = {"kind": kind, "pair": pair, "method": method, "fb": f"{np.mean(mine):.3f}"}
+            rows.append({**row, "fb_random": f"{np.mean(base):.3f}", "p": f"{p:.2g}"})
+    return rows
+
+
+def _orders(
+    measured: Mapping[analysis.Key, list[float]], embedded: Mapping[analysis.Key, list[float]]
+) -> list[dict[str, Any]]:
+    rows = []
+    for pair in PAIRS:
+        for score in ("ftb", "ftc", "fb"):
+            means = [
+                {m: float(np.mean(values[3, pair, m, score])) for m in sweep.SINGLE} for values in (measured, embedded)
+            ]
+            tau = analysis.kendall([means[0][m] for m in sweep.SINGLE], [means[1][m] for m in sweep.SINGLE])
+            names = [" < ".join(sorted(mean, key=mean.__getitem__)) for mean in means]
+            row = {"pair": pair, "score": score, "tau": f"{tau:.2f}", "measured": names[0], "embedded": names[1]}
+            rows.append(row)
+    return rows
+
+
+def _write(path: Path, rows: list[dict[str, Any]]) -> None:
+    with open(path, "w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
