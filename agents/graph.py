@@ -104,19 +104,19 @@ def nearest_neighbours(weights: Floats, k: int, tie_order: tuple[int, ...] | Non
     """(n, n) whether i is among the k heaviest neighbours of j or vice versa (section 5.2.1).
 
     On a grid many neighbours are equally near. Of those, each node takes the ones that come first in `tie_order`, by
-    default one fixed shuffled order, so that it chooses exactly k others and no direction of the grid is preferred.
+    default in the order of the rows, so that it chooses exactly k others.
 
     Raises:
         ValueError: `tie_order` does not name every node once.
     """
     n = len(weights)
-    shuffled = np.random.default_rng(0).permutation(n) if tie_order is None else np.array(tie_order, dtype=np.intp)
-    if not np.array_equal(np.sort(shuffled), np.arange(n)):
-        raise ValueError(f"tie_order must name each of the {n} candidates once, got {len(shuffled)} entries")
+    order_of_ties = np.arange(n) if tie_order is None else np.array(tie_order, dtype=np.intp)
+    if not np.array_equal(np.sort(order_of_ties), np.arange(n)):
+        raise ValueError(f"tie_order must name each of the {n} candidates once, got {len(order_of_ties)} entries")
     # Rounded, so that equal distances are equal however they were added up.
     order = np.round(weights, 12)
     np.fill_diagonal(order, np.inf)
-    chosen = shuffled[np.argsort(-order[:, shuffled], axis=1, kind="stable")[:, 1 : k + 1]]
+    chosen = order_of_ties[np.argsort(-order[:, order_of_ties], axis=1, kind="stable")[:, 1 : k + 1]]
     near = np.zeros((n, n), dtype=bool)
     near[np.arange(n)[:, None], chosen] = True
     return near | near.T

@@ -40,8 +40,8 @@ def graph_of(
         length_scale: Of all features alike.
         neighbours: How many nearest neighbours to join; `auto` is a seventh of the candidates (footnote 12), None
             joins all.
-        tie_order: All candidates in the order in which equally near ones become neighbours; a fixed shuffled order
-            by default. The paper's graphs depend on the order of upstream's rows, which are shuffled.
+        tie_order: All candidates in the order in which equally near ones become neighbours; the order of the
+            rows by default. On a grid this matters: published graphs depend on the shuffled order of upstream's rows.
 
     Raises:
         ValueError: A setting breaks its rule.
