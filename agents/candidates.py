@@ -99,7 +99,7 @@ class CandidateAgent(Agent):
         """Returns an untried candidate; after the last one, starts over with what it learned."""
         if not self.free.any():
             self.free[:] = True
-        if self._asked < self.initial or not self.rows:
+        if max(self._asked, len(self.rows)) < self.initial or not self.rows:
             row = self._random_row() if self.design == "random" else self.spread_row()
         else:
             row = int(self._suggest())

@@ -127,7 +127,8 @@ class Harmonic:
 
     Each component is anchored at its first labelled node a: G_ij = M_ij - M_ia - M_aj + M_aa with M the graph's
     `green` is then the inverse of the unlabelled Laplacian block. Labelling k subtracts g g' / G_kk, g = G[:, k].
-    Only the rows v = g / sqrt(G_kk) are stored, so a label costs O(t n) and G is never formed.
+    Only the rows v = g / sqrt(G_kk) are stored, so a label costs O(t n) and G is never formed; v at the labelled nodes
+    is a row of the transposed Cholesky factor of the first G, which predictions solve with.
     Nodes of a component without any label are predicted by the mean label.
 
     Args:
@@ -148,11 +149,15 @@ class Harmonic:
         self._anchor: dict[int, int] = {}
         self._inner: list[int] = []
         self._v = np.empty((16, n))
+        self._factor = np.zeros((16, 16))
+        self._labelled = np.zeros(n, dtype=bool)
+        self._sizes = np.bincount(graph.component)[graph.component]
 
     def label(self, k: int) -> None:
         """Adds a labelled node; a node labelled before stays as it is."""
-        if k in self.nodes:
+        if self._labelled[k]:
             return
+        self._labelled[k] = True
         self.nodes.append(k)
         component = int(self.graph.component[k])
         if component not in self._anchor:
@@ -161,8 +166,11 @@ class Harmonic:
         t = len(self._inner)
         if t == len(self._v):
             self._v = np.concatenate([self._v, np.empty_like(self._v)])
-        row = self._v[t]
-        np.divide(self.column(k), np.sqrt(self.diagonal[k]), out=row)
+            self._factor = np.pad(self._factor, (0, t))
+        row, pivot = self._v[t], np.sqrt(self.diagonal[k])
+        self._factor[t, :t] = self._v[:t, k]
+        self._factor[t, t] = pivot
+        np.divide(self.column(k), pivot, out=row)
         self.diagonal -= row * row
         np.maximum(self.diagonal, 0.0, out=self.diagonal)
         self.sums -= row * row.sum()
@@ -198,17 +206,16 @@ class Harmonic:
         """
         from scipy.linalg import solve_triangular
 
-        of = dict(zip(self.nodes, labels.tolist(), strict=True))
+        value = np.zeros(len(self._labelled))
+        value[self.nodes] = labels
         base = np.full(int(self.graph.component.max()) + 1, labels.mean())
         for component, a in self._anchor.items():
-            base[component] = of[a]
+            base[component] = value[a]
         f = base[self.graph.component]
         t = len(self._inner)
         if t:
-            inner = np.array(self._inner, dtype=np.intp)
-            residual = np.array([of[k] for k in self._inner]) - f[inner]
-            # V at its own nodes is the transposed Cholesky factor of the first G.
-            alphas = solve_triangular(self._v[:t, inner], residual, trans="T", check_finite=False)
+            residual = value[self._inner] - f[self._inner]
+            alphas = solve_triangular(self._factor[:t, :t], residual, lower=True, check_finite=False)
             f = f + alphas @ self._v[:t]
         f[self.nodes] = labels
         return f
@@ -218,6 +225,7 @@ class Harmonic:
 
         In a component without a label every node would follow k.
         """
-        sizes = np.bincount(self.graph.component)[self.graph.component]
         known = np.isfinite(self.diagonal) & (self.diagonal > 0)
-        return np.where(known, self.sums / np.where(known, self.diagonal, 1.0), np.where(self.diagonal > 0, sizes, 0.0))
+        return np.where(
+            known, self.sums / np.where(known, self.diagonal, 1.0), np.where(self.diagonal > 0, self._sizes, 0.0)
+        )

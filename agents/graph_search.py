@@ -63,7 +63,7 @@ class GraphSearch(PosteriorSearch):
 
     The prior covariance of all candidates is K = (2 beta (Laplacian + I / sigma^2))^-1; the posterior of the
     unlabelled nodes is then the harmonic solution, smoothed by 1/sigma^2, with a variance, and EI or EHVI apply. The
-    paper gives no values; `precision` .05 and `sigma2` 100 for one objective, .5 and 3 for two, are the ones closest to
+    paper gives no values; `precision` .05 and `sigma2` 50 for one objective, .5 and 3 for two, are the ones closest to
     its Tables 3 and 4.
 
     Complexity: O(t n) a suggestion after one O(n^3) inversion that all agents on the same candidates share.
@@ -104,7 +104,7 @@ class GraphSearch(PosteriorSearch):
         self._covariance = _covariance(
             graph,
             positive("precision", (0.05 if single else 0.5) if precision is None else precision),
-            positive("sigma2", (100.0 if single else 3.0) if sigma2 is None else sigma2),
+            positive("sigma2", (50.0 if single else 3.0) if sigma2 is None else sigma2),
         )
         self._gp = FiniteGP(
             self._covariance.__getitem__, np.diag(self._covariance), positive("noise", noise), problem.objectives
@@ -189,9 +189,12 @@ class GraphInfluence(CandidateAgent):
         self.graph = graph_of(self.features, kernel, length_scale, neighbours, tie_order)
         self.over_all = variant != "released"
         self._harmonic = Harmonic(self.graph)
+        self._totals, self._counts = np.zeros((2, len(self.features)))
 
     def _observe(self, row: int, rewards: Floats) -> None:
         self._harmonic.label(row)
+        self._totals[row] += rewards[0]
+        self._counts[row] += 1
 
     def _suggest(self) -> int:
         observed = self._observed()
@@ -225,10 +228,8 @@ class GraphInfluence(CandidateAgent):
 
     def _observed(self) -> Floats:
         """(labelled,) mean reward of each labelled node, in the order of labelling."""
-        told: dict[int, list[float]] = {}
-        for row, reward in zip(self.rows, self.rewards, strict=True):
-            told.setdefault(row, []).append(float(reward[0]))
-        return np.array([np.mean(told[k]) for k in self._harmonic.nodes])
+        nodes = self._harmonic.nodes
+        return self._totals[nodes] / self._counts[nodes]
 
     def _labels(self, observed: Floats) -> Floats:
         """(labelled,) 0/1 labels of section 5.2.2."""

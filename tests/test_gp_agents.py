@@ -102,8 +102,13 @@ def test_estimate_finds_the_feature_that_matters() -> None:
     assert fit.noise < 1e-3
 
 
-ONE = [n for n in agents.names() if "features" in agents.AGENTS[n].supports and agents.AGENTS[n].alias_of is None]
-TWO = [n for n in agents.names() if n.endswith(("ehvi-matern52", "ehvi-rbf")) or n in ("bo", "bo-spread")]
+MINE = [
+    name
+    for name, e in agents.AGENTS.items()
+    if e.target.startswith(("hpo_envs.agents.gp:", "hpo_envs.agents.graph_search:")) and e.alias_of is None
+]
+ONE = [name for name in MINE if "rows" in agents.AGENTS[name].supports]
+TWO = [name for name in MINE if "objectives" in agents.AGENTS[name].supports]
 SETS = {
     "duplicates": np.repeat(grid(3, 2), 4, axis=0),
     "all-equal": np.zeros((9, 2)),
