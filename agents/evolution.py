@@ -111,11 +111,11 @@ class RegularizedEvolution(Agent):
         if self.problem.mutate is not None:
             return self.problem.mutate(parent, self.rng)
         if self._rows is None:
-            child = np.array(parent)
+            changed = np.array(parent)
             sizes = self.problem.action_space.nvec  # type: ignore[attr-defined]
             j = self.rng.choice(np.flatnonzero(sizes > 1))
-            child[j] = (child[j] + self.rng.integers(1, sizes[j])) % sizes[j]
-            return child
+            changed[j] = (changed[j] + self.rng.integers(1, sizes[j])) % sizes[j]
+            return changed
         row = self._rows.row(parent)
         if self._x is None:
             return self._rows.action(self._rows.nearest(self.rng.random(self._rows.count), self.fresh))

@@ -71,12 +71,14 @@ class Halving(Planned):
         if score not in ("last", "best"):
             raise ValueError(f"score must be one of last, best, got {score!r}")
         self.eta, self.score, self.shift = float(eta), score, int(shift)
+        self._spent = 0.0
         super().__init__(problem, seed)
 
     def run_bracket(self, rungs: list[tuple[int, int]]) -> Plan:
-        """Trains rung after rung; runs that diverged never survive."""
+        """Trains rung after rung, rows that were never tried first; runs that diverged never survive."""
         rows = self._rows
-        alive = self.rng.permutation(rows.count)[: rungs[0][0]]
+        drawn = self.rng.permutation(rows.count)
+        alive = drawn[np.argsort(rows.tried[drawn], kind="stable")][: rungs[0][0]]
         for i, (_, resource) in enumerate(rungs):
             level = min(rows.level_of(max(resource, 1)) + self.shift, len(rows.levels) - 1)
             scores = np.full(len(alive), -np.inf)
@@ -84,6 +86,7 @@ class Halving(Planned):
                 action = rows.action(int(row), level)
                 reward, info = yield action
                 rows.note(action, reward, info)
+                self._spent += info["cost"]
                 if info["status"] not in LOST:
                     scores[k] = info.get("best", reward) if self.score == "best" else reward
             if i + 1 < len(rungs):
@@ -98,6 +101,8 @@ class Halving(Planned):
 
 class SuccessiveHalving(Halving):
     """Successive halving (Jamieson and Talwalkar 2016), again and again until the budget is spent.
+
+    Done once a bracket finds nothing left to train.
 
     `n` random rows are trained to a small resource, the best 1/eta of them to eta times as much, and so on up to the
     last checkpoint; then `n` new rows.
@@ -121,12 +126,16 @@ class SuccessiveHalving(Halving):
         maximum = self._rows.maximum
         s = halvings(maximum, self.eta) if self._s is None else self._s
         n = int(np.ceil(self.eta**s)) if self._n is None else self._n
-        while True:
+        spent = -1.0
+        while self._spent > spent:
+            spent = self._spent
             yield from self.run_bracket(bracket(n, maximum, self.eta, s))
 
 
 class Hyperband(Halving):
     """Hyperband (Li et al. 2018, Algorithm 1): successive halving with every trade-off of rows against resource.
+
+    Done once a round of brackets finds nothing left to train.
 
     Args:
         problem: Actions are (row, checkpoint) pairs.
@@ -152,8 +161,9 @@ class Hyperband(Halving):
 
     def plan(self) -> Plan:
         """All brackets, from the widest to plain random search, then again."""
-        done = 0
-        while self._rounds is None or done < self._rounds:
+        done, spent = 0, -1.0
+        while self._spent > spent and (self._rounds is None or done < self._rounds):
+            spent = self._spent
             for rungs in brackets(self._rows.maximum, self.eta, self._trainings):
                 yield from self.run_bracket(rungs)
             done += 1

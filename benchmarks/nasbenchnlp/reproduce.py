@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from hpo_envs.benchmarks.nasbenchnlp import cells_study
+from hpo_envs.benchmarks.nasbenchnlp import cells_study, search
 
 Part = Callable[[Path, int | None, int, int], None]
 
-PARTS: dict[str, Part] = {**cells_study.PARTS}
+PARTS: dict[str, Part] = {**cells_study.PARTS, **search.PARTS}
 """Name of a part -> what computes it: `part(out, trials, jobs, seed)`."""
 
 

@@ -10,6 +10,7 @@ from hpo_envs.tables.table import nearest
 
 PAPERS: dict[str, str] = {
     "nmt": "Zhang and Duh 2020: hyperparameter optimisation of neural machine translation",
+    "nmtlc": "Zhang and Duh 2020, data repository: early stopping on learning curves of machine translation",
     "char": "Wiemerslage, Gorman and von der Wense 2024: hyperparameter sensitivity in character transduction",
     "fiesta": "Moss, Moore, Leslie and Rayson 2019: model selection with adaptive bandit algorithms",
     "nasbenchnlp": "Klyuchnikov et al. 2020: architecture search among recurrent cells",

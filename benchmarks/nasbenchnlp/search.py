@@ -1,0 +1,142 @@
+"""Runs the comparison of section 5: every method of a preset, then the table and figures 10 and 12; and figure 5."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+from tqdm import tqdm
+
+import hpo_envs  # noqa: F401
+from hpo_envs.agents import AGENTS
+from hpo_envs.benchmarks import runs
+from hpo_envs.benchmarks.nasbenchnlp import search_analysis as analysis
+from hpo_envs.benchmarks.nasbenchnlp import search_figures as figures
+from hpo_envs.benchmarks.nasbenchnlp import search_sweep as sweep
+
+EPOCHS = (5, 10, 25, 50)
+
+
+def run_method(method: sweep.Method, preset: str, seeds: Sequence[int], dataset: str, table: str) -> list[runs.Run]:
+    """All trials of a method."""
+    env = {"table": table, "variant": sweep.VARIANT[preset], **method.env}
+    spec = f"NASBenchNLP-{dataset}-v0"
+    if preset == "sensible":
+        whole: Any = gym.make(spec, table=table).unwrapped
+        env["budget"] = whole.budget * sweep.BUDGET / 20  # the default is 20 full trainings
+    return runs.run(method.agent, spec, seeds, env_kwargs=env, **method.hyperparameters)
+
+
+def compare(
+    out: Path, preset: str, seeds: Sequence[int], dataset: str = "wikitext2", table: str = "auto", jobs: int = 1
+) -> list[dict[str, Any]]:
+    """Figures 10 and 12 of a preset.
+
+    Args:
+        out: Folder for the runs, the table and the figures; runs found there are not run again.
+        preset: Name in `sweep.PRESETS`.
+        seeds: One trial each.
+        dataset: Part of the id.
+        table: Kind of table.
+        jobs: Processes.
+
+    Returns:
+        One row per method.
+    """
+    spec = f"NASBenchNLP-{dataset}-v0"
+    replay: Any = gym.make(spec, table=table, budget=None, variant=sweep.VARIANT[preset]).unwrapped
+    best = analysis.lowest(replay.table)
+    methods = [m for m in sweep.PRESETS[preset] if not _missing(m.agent)]
+    folder = out / f"{dataset}-{preset}"
+    tasks = [(m, preset, list(seeds), dataset, table, folder) for m in methods]
+    traces: dict[str, list[analysis.Trace]] = {}
+    with tqdm(total=len(tasks), desc=f"figure 10, {preset}", unit="method") as bar:
+        for method, found in _map(_cached, tasks, jobs):
+            traces[method.name] = [analysis.trace(run, replay) for run in found]
+            bar.update()
+    rows = [analysis.summary(m.name, traces[m.name], best, sweep.HOURS) for m in methods]
+    kind = replay.table.provenance.kind
+    write(folder.with_suffix(".csv"), [{"preset": preset, "table": kind, **row} for row in rows])
+    title = f"{dataset} ({kind}), {preset} settings, {len(seeds)} trials"
+    figures.plot_regret(traces, best, title, out / f"figure10-{dataset}-{preset}")
+    figures.plot_final(traces, best, title, out / f"figure12-{dataset}-{preset}")
+    return rows
+
+
+def figure5(out: Path, dataset: str = "wikitext2", table: str = "auto") -> list[dict[str, Any]]:
+    """Rank correlations between epochs, as a table and as figure 5."""
+    env: Any = gym.make(f"NASBenchNLP-{dataset}-v0", table=table).unwrapped
+    found = env.table
+    rows = analysis.epoch_correlations(found, EPOCHS)
+    write(out / f"figure5-{dataset}.csv", [{"table": found.provenance.kind, **row} for row in rows])
+    figures.plot_ranks(found, EPOCHS, out / f"figure5-{dataset}")
+    return rows
+
+
+def write(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Writes a table as CSV."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def show(title: str, rows: Sequence[dict[str, Any]]) -> None:
+    """Prints a table."""
+    print(f"\n{title}")
+    widths = {k: max(len(str(k)), *(len(str(row[k])) for row in rows)) for k in rows[0]}
+    print("  ".join(str(k).ljust(w) for k, w in widths.items()))
+    for row in rows:
+        print("  ".join(str(row[k]).ljust(w) for k, w in widths.items()))
+
+
+def _cached(task: tuple[Any, ...]) -> tuple[sweep.Method, list[runs.Run]]:
+    method, preset, seeds, dataset, table, folder = task
+    file = folder / f"{method.name.replace(' ', '-').replace(',', '')}-{table}-{seeds[0]}-{len(seeds)}.npz"
+    if file.exists():
+        return method, runs.load(file)
+    found = run_method(method, preset, seeds, dataset, table)
+    runs.save(found, file)
+    return method, found
+
+
+def _map(function: Any, tasks: list[Any], jobs: int) -> Any:
+    if jobs == 1:
+        return map(function, tasks)
+    from multiprocessing import get_context
+
+    pool = get_context("spawn").Pool(jobs)
+    return pool.imap(function, tasks)
+
+
+def _missing(agent: str) -> bool:
+    """Whether an agent's extra is not installed; its method is left out then, and said so."""
+    extra = AGENTS[agent].extra
+    if extra is None:
+        return False
+    try:
+        __import__(extra)
+    except ModuleNotFoundError:
+        print(f'{agent} is left out: it needs pip install "hpo_envs[{extra}]"')
+        return True
+    return False
+
+
+def _part5(out: Path, trials: int | None, jobs: int, seed: int) -> None:
+    """Figure 5: rank correlation of the validation loss at epochs 5, 10, 25 and 50 with the final test loss."""
+    show("Figure 5: rank correlation with the final test loss, WikiText-2", figure5(out))
+
+
+def _part10(out: Path, trials: int | None, jobs: int, seed: int) -> None:
+    """Figures 10 and 12: regret against simulated hours, in both presets."""
+    seeds = range(seed, seed + (trials or sweep.TRIALS))
+    for preset in sweep.PRESETS:
+        show(f"Figures 10 and 12: WikiText-2, {preset} settings", compare(out, preset, seeds, jobs=jobs))
+
+
+PARTS: dict[str, Callable[[Path, int | None, int, int], None]] = {"figure5": _part5, "figure10": _part10}
+"""Parts of `hpo-envs reproduce nasbenchnlp`."""

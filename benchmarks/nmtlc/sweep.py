@@ -1,0 +1,12 @@
+"""What `hpo-envs reproduce nmtlc` runs. Nothing was published on these curves, so there is nothing to compare with."""
+
+from __future__ import annotations
+
+CORPORA = ("zhen", "ruen", "jaen", "enja", "swen", "soen", "ft-fren", "ft-zhen")
+
+AGENTS = ("random", "successive-halving", "hyperband", "asha")
+
+TRIALS = 100
+
+TRAININGS = (1, 2, 5, 10, 20)
+"""Budgets at which the regret is stated, in full trainings of average length; the last is the id's default budget."""
