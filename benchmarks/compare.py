@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks import runs as _runs
-from hpo_envs.benchmarks import scores
+from hpo_envs.benchmarks import scores, store
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.registry import SPECS
-from hpo_envs.tables import store
+from hpo_envs.tables import store as tables
 from hpo_envs.tables.table import Table
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
@@ -54,7 +54,7 @@ def reference_of(table: Table, objectives: Sequence[str]) -> Reference:
 
 @functools.cache
 def _reference(name: str, kind: str, sha256: str, objectives: tuple[str, ...]) -> Reference:
-    table = store.load(name, kind)  # type: ignore[arg-type]
+    table = tables.load(name, kind)  # type: ignore[arg-type]
     if table.provenance.sha256 != sha256:
         raise ValueError(
             f"runs must be scored against the table they were made on: {name} ({kind}) has sha256 "
@@ -168,7 +168,7 @@ def compare(
             bar.set_description(agent)
             result[agent] = _runs.run(agent, env_id, seeds, budget=budget, env_kwargs=env_kwargs, progress=bar.update)
             if out is not None:
-                _runs.save(result[agent], out / env_id / f"{agent}.npz")
+                store.write(result[agent], out)
     return result
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import functools
 import json
 import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -126,10 +127,11 @@ def run(
         crew = [make(problem, seed, **hyperparameters) for seed in seeds]
         logs, info = _loop(envs, crew, seeds, target, progress)
         tables = info["table"], info["kind"], info["sha256"]
+        shared = header_of(envs, agent, env_id, kwargs, hyperparameters)
         runs = []
         for i, (seed, log) in enumerate(zip(seeds, logs, strict=True)):
-            header = _header(envs, env_id, kwargs, agent, hyperparameters)
-            header |= {"table": tables[0][i], "kind": tables[1][i], "sha256": tables[2][i], "seed": seed}
+            header = copy.deepcopy(shared)
+            header |= {"table": str(tables[0][i]), "kind": str(tables[1][i]), "sha256": str(tables[2][i]), "seed": seed}
             runs.append(log.run(seed, crew[i].recommend(), header))
     envs.close()
     return runs
@@ -226,10 +228,23 @@ def _check_seeds(seeds: Iterable[int]) -> list[int]:
     return [int(s) for s in listed]
 
 
-def _header(
-    envs: Any, env_id: str, env_kwargs: Mapping[str, Any], agent: Any, hyperparameters: Mapping[str, Any]
+def header_of(
+    envs: Any,
+    agent: str | Callable[..., Agent],
+    env_id: str,
+    env_kwargs: Mapping[str, Any],
+    hyperparameters: Mapping[str, Any],
 ) -> dict[str, Any]:
-    return {
+    """What is known of runs before they start; all of it is plain JSON.
+
+    Args:
+        envs: An environment of the id, scalar or batched, made with `env_kwargs`.
+        agent: As of `run`.
+        env_id: Registered id.
+        env_kwargs: Arguments of the environment; which table answers is said by name, kind and sha256 of each run.
+        hyperparameters: Arguments of the agent.
+    """
+    header = {
         "env": env_id,
         "env_kwargs": {k: v for k, v in env_kwargs.items() if k != "table"},
         "budget": float(envs.unwrapped.budget),
@@ -237,70 +252,22 @@ def _header(
         "objectives": list(envs.unwrapped.objectives),
         "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", repr(agent)),
         "hyperparameters": dict(hyperparameters),
-        "versions": {
-            "hpo_envs": hpo_envs.__version__,
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-            "gymnasium": version("gymnasium"),
-        },
+        "agent_versions": _extra_version(agent),
+        "versions": {"hpo_envs": hpo_envs.__version__, "python": platform.python_version(), **_versions()},
     }
+    plain: dict[str, Any] = json.loads(json.dumps(header, default=_jsonable))
+    return plain
 
 
-def save(runs: Sequence[Run], path: Path) -> None:
-    """Writes runs of one agent on one id to a `.npz` file, atomically.
-
-    Raises:
-        ValueError: The runs do not share their header but for the seed.
-    """
-    import os
-    import tempfile
-
-    shared = {k: v for k, v in runs[0].header.items() if k not in ("seed", "table", "sha256")}
-    for r in runs:
-        if {k: v for k, v in r.header.items() if k not in ("seed", "table", "sha256")} != shared:
-            raise ValueError(f"runs must share their header, got another one for seed {r.seed}")
-    arrays: dict[str, Any] = {
-        "headers": np.array(json.dumps([r.header for r in runs], default=_jsonable)),
-        "seeds": np.array([r.seed for r in runs]),
-        "lengths": np.array([len(r) for r in runs]),
-        "actions": np.concatenate([r.actions for r in runs]),
-        "rewards": np.concatenate([r.rewards for r in runs]),
-        "costs": np.concatenate([r.costs for r in runs]),
-        "recommended": np.array([r.recommended for r in runs]),
-    }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            np.savez_compressed(stream, **arrays)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+@functools.cache
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in ("numpy", "gymnasium", "scipy", "scikit-learn")}
 
 
-def load(path: Path) -> list[Run]:
-    """Reads runs that `save` wrote.
-
-    Raises:
-        ValueError: The file is not such a file.
-    """
-    try:
-        with np.load(path, allow_pickle=False) as data:
-            headers = json.loads(str(data["headers"]))
-            ends = np.cumsum(data["lengths"])
-            parts = [np.split(data[name], ends[:-1]) for name in ("actions", "rewards", "costs")]
-            seeds, recommended = data["seeds"].tolist(), data["recommended"]
-    except (OSError, KeyError, ValueError, EOFError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
-        raise ValueError(f"{path} must be a file of saved runs, got {type(error).__name__}: {error}") from None
-    return [
-        Run(seed, actions, rewards, costs, recommended[i], headers[i])
-        for i, (seed, actions, rewards, costs) in enumerate(zip(seeds, *parts, strict=True))
-    ]
+def _extra_version(agent: Any) -> dict[str, str]:
+    """Version of the optional package that an agent is made of; extras are named as their package."""
+    extra = agents.entry(agent).extra if isinstance(agent, str) else None
+    return {extra: version(extra)} if extra else {}
 
 
 def _jsonable(value: Any) -> Any:

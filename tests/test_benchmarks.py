@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpo_envs.benchmarks import compare, scores
-from hpo_envs.benchmarks.runs import Run, load, run, save
+from hpo_envs.benchmarks.runs import Run, run
 
 SURROGATE = {"table": "surrogate"}
 
@@ -90,39 +90,6 @@ def test_headers_say_what_was_run() -> None:
     assert r.header["seed"] == r.seed == 3
     assert r.header["objectives"] == ["bleu"]
     assert {"hpo_envs", "python", "numpy", "gymnasium"} <= r.header["versions"].keys()
-
-
-@pytest.mark.parametrize("spec_id", ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTHPO-v0"])
-def test_saved_runs_come_back(tmp_path: Path, spec_id: str) -> None:
-    runs = run("random", spec_id, [1, 2], budget=6, env_kwargs=SURROGATE)
-    save(runs, tmp_path / "a" / "runs.npz")
-    again = load(tmp_path / "a" / "runs.npz")
-    for a, b in zip(runs, again, strict=True):
-        assert (a.seed, a.header) == (b.seed, b.header)
-        assert np.array_equal(a.actions, b.actions)
-        assert np.array_equal(a.rewards, b.rewards)
-        assert np.array_equal(a.costs, b.costs)
-        assert np.array_equal(a.recommended, b.recommended)
-    assert [p.name for p in (tmp_path / "a").iterdir()] == ["runs.npz"]
-    (tmp_path / "bad.npz").write_bytes(b"not a zip")
-    with pytest.raises(ValueError, match="must be a file of saved runs"):
-        load(tmp_path / "bad.npz")
-
-
-def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = run("random", "NMTHPO-zhen-v0", [1], budget=3, env_kwargs=SURROGATE)
-    path = tmp_path / "runs.npz"
-    save(runs, path)
-    before = path.read_bytes()
-
-    def full(*_: Any, **__: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(np, "savez_compressed", full)
-    with pytest.raises(OSError, match="No space left"):
-        save(runs, path)
-    assert path.read_bytes() == before
-    assert [p.name for p in tmp_path.iterdir()] == ["runs.npz"]
 
 
 def test_summary_and_its_refusals() -> None:
