@@ -19,7 +19,8 @@ class RandomSearch(Agent):
     On `Discrete` spaces a fresh permutation is drawn whenever all candidates were tried; on `MultiDiscrete`
     spaces cells already tried are drawn again; other spaces are sampled uniformly. Where actions are (row, level)
     pairs, each row is trained to the last level, or to `resource` in units of the first one (epochs where every
-    epoch is a level).
+    epoch is a level). Where the problem has a grammar, candidates are drawn from it, and the recommendation is all
+    actions of the best one.
 
     Zhang and Duh 2020, section 6.1.1 (RS): "configurations are sampled without replacement".
 
@@ -44,9 +45,12 @@ class RandomSearch(Agent):
             self._space = copy.deepcopy(space)
             self._space.seed(int(self.rng.integers(2**31)))
         self._order: list[int] = []
+        self._building: tuple[Any, list[Any]] = (None, [])
 
     def ask(self) -> Any:
         """Returns a candidate that was not drawn before, or a uniform sample."""
+        if self.problem.mutate is not None:
+            return self._from_grammar()
         if not self._count:
             return self._space.sample()
         if not self._order:
@@ -58,13 +62,22 @@ class RandomSearch(Agent):
             return np.array(np.unravel_index(row, self._shape))
         return row
 
+    def _from_grammar(self) -> Any:
+        """The next action of a random candidate of the problem's grammar."""
+        if not self._building[1]:
+            assert self.problem.mutate is not None
+            candidate = self.problem.mutate(None, self.rng)
+            steps = np.ndim(candidate) > len(self.problem.action_space.shape or ())
+            self._building = candidate, list(candidate) if steps else [candidate]
+        return self._building[1].pop(0)
+
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Remembers the best action; with several objectives, the best sum of rewards."""
         if not info.get("finished", True):
             return
         score = float(np.sum(reward))
         if self._best is None or score > self._best[0]:
-            self._best = (score, action)
+            self._best = (score, action if self.problem.mutate is None else self._building[0])
 
     def recommend(self) -> Any:
         """Returns the best action told, or a random one before the first."""
