@@ -19,9 +19,6 @@ from hpo_envs.registry import SPECS
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.table import Table
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
-"""Okabe and Ito's palette, safe for colour-blind readers."""
-
 OPTIMA = {"CushLEPOR": "hpo_envs.benchmarks.cushlepor.optimum:of_run"}
 """Families whose actions are not rows of a table -> `module:function`, from a run's header to the best reward known."""
 
@@ -170,51 +167,3 @@ def compare(
             if out is not None:
                 store.write(result[agent], out)
     return result
-
-
-def plot_best(by_agent: Mapping[str, Sequence[Run]], path: Path, label: str) -> list[Path]:
-    """Plots the best reward so far against evaluations: mean over runs and its 95 % interval.
-
-    Args:
-        by_agent: Runs with one objective.
-        path: Where to save, without suffix; a `.png` and an `.svg` are written.
-        label: Name of the vertical axis.
-
-    Raises:
-        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
-    """
-    plt = pyplot()
-    figure, axes = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
-    for (agent, rs), colour in zip(by_agent.items(), COLOURS * 4, strict=False):
-        length = min(len(r) for r in rs)
-        best = np.maximum.accumulate(np.stack([r.rewards[:length] for r in rs]), axis=1)
-        steps = np.arange(1, length + 1)
-        mean, error = best.mean(axis=0), 1.96 * best.std(axis=0) / np.sqrt(len(rs))
-        axes.plot(steps, mean, color=colour, label=agent)
-        axes.fill_between(steps, mean - error, mean + error, color=colour, alpha=0.2, linewidth=0)
-    first = next(iter(by_agent.values()))[0].header
-    axes.set(xlabel="evaluations", ylabel=label, title=f"{first['env']} ({first['kind']} table)")
-    axes.grid(alpha=0.3)
-    axes.legend(frameon=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    written = [path.with_suffix(".png"), path.with_suffix(".svg")]
-    for file in written:
-        figure.savefig(file, dpi=150)
-    plt.close(figure)
-    return written
-
-
-def pyplot() -> Any:
-    """matplotlib.pyplot on a backend that needs no screen.
-
-    Raises:
-        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
-    """
-    try:
-        import matplotlib
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError('plots need matplotlib: pip install "hpo_envs[plots]"') from None
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    return plt

@@ -6,6 +6,8 @@ Fixed-target best and close, fixed budget (Zhang and Duh 2020, section 4.1); all
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -99,6 +101,33 @@ def _members(rewards: npt.ArrayLike, front: npt.ArrayLike) -> npt.NDArray[np.boo
     """(k, J) bool: which evaluation is which point of the front."""
     r, f = np.asarray(rewards, dtype=float), np.asarray(front, dtype=float)
     return (r[:, None, :] == f[None, :, :]).all(axis=2)
+
+
+def attainment(sets: Sequence[npt.ArrayLike], grid: npt.ArrayLike, share: float = 0.5) -> Floats:
+    """The surface that a share of the runs attains: for each first reward the best second one to go with it.
+
+    An empirical attainment surface (Fonseca, Grunert da Fonseca and Paquete 2005): at least `share` of the runs found
+    a point that is as good in both rewards.
+
+    Args:
+        sets: Per run (k, 2) rewards, higher is better.
+        grid: (g,) first rewards.
+        share: Above 0, at most 1.
+
+    Returns:
+        (g,) second rewards, -inf where too few runs got that far.
+    """
+    levels = np.asarray(grid, dtype=float)
+    best = np.full((len(sets), len(levels)), -np.inf)
+    for i, points in enumerate(sets):
+        p = np.asarray(points, dtype=float)
+        p = p[np.argsort(-p[:, 0], kind="stable")]
+        # Points whose first reward is at least the level are a prefix.
+        count = np.searchsorted(-p[:, 0], -levels, "right")
+        running = np.concatenate([[-np.inf], np.maximum.accumulate(p[:, 1])])
+        best[i] = running[count]
+    needed = max(int(np.ceil(share * len(sets) - 1e-9)), 1)
+    return np.asarray(-np.sort(-best, axis=0)[needed - 1])
 
 
 def bootstrap_interval(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpo_envs.benchmarks import compare, scores
+from hpo_envs.benchmarks import compare, plots, scores
 from hpo_envs.benchmarks.runs import Run, run
 
 SURROGATE = {"table": "surrogate"}
@@ -113,7 +113,7 @@ def test_summary_and_its_refusals() -> None:
 def test_plot_is_written(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     runs = run("random", "NMTHPO-zhen-v0", range(4), env_kwargs=SURROGATE)
-    png, svg = compare.plot_best({"random": runs}, tmp_path / "p" / "best", "best bleu so far")
+    png, svg = plots.best({"random": runs}, tmp_path / "p" / "best", "best bleu so far")
     assert png.read_bytes().startswith(b"\x89PNG")
     assert b"<svg" in svg.read_bytes()
 

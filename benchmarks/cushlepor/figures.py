@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.compare import COLOURS, pyplot
+from hpo_envs.benchmarks.plots import COLOURS, pyplot
 
 Floats = npt.NDArray[np.float64]
 

@@ -39,6 +39,7 @@ def run(args: argparse.Namespace) -> int:
     """Runs the comparison, prints the table and saves runs, summary and plot."""
     from hpo_envs import agents
     from hpo_envs.benchmarks import compare as c
+    from hpo_envs.benchmarks import plots
 
     if args.seeds < 1:
         raise ValueError(f"--seeds must be an int >= 1, got {args.seeds}")
@@ -77,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     if runs[names[0]][0].rewards.ndim == 1:
         label = f"best {' '.join(header['objectives'])} so far"
         try:
-            files = c.plot_best(runs, folder / "best", label)
+            files = plots.best(runs, folder / "best", label)
         except ModuleNotFoundError as error:
             print(error)
         else:
