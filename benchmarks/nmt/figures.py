@@ -12,8 +12,8 @@ import numpy.typing as npt
 from hpo_envs import agents
 from hpo_envs.agents import Agent, Problem
 from hpo_envs.benchmarks import importance, runs, scores
-from hpo_envs.benchmarks.plots import COLOURS
 from hpo_envs.benchmarks.nmt import sweep
+from hpo_envs.benchmarks.plots import COLOURS
 from hpo_envs.tables import store
 from hpo_envs.tables.builders.nmthpo import PAIRS
 from hpo_envs.tables.table import Table
