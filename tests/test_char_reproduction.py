@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,14 @@ def test_every_cell_equals_the_published_one_but_three(sweeps: list[sweep.Sweep]
     assert len(found) == 1000
     unequal = {v.cell: round(float(v.ours), 2) for v in found if not v.equal}
     assert unequal == UNEQUAL
+
+
+@pytest.mark.measured
+def test_committed_results_are_what_the_commands_give(sweeps: list[sweep.Sweep], tmp_path: Path) -> None:
+    folder = sweep.EXPECTED.parent / "results"
+    for only in ("tables", "claims"):
+        assert cli.main(["reproduce", "char", "--only", only, "--out", str(tmp_path)]) == 0
+        assert json.loads((tmp_path / f"{only}.json").read_text()) == json.loads((folder / f"{only}.json").read_text())
 
 
 @pytest.mark.measured

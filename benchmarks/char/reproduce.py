@@ -20,7 +20,7 @@ def main(out: Path, *, trials: int | None = None, jobs: int = 1, seed: int = 0, 
     """Reproduces the paper.
 
     Args:
-        out: Folder for `summary.json`, tables and figures.
+        out: Folder for `summary.json` (or one named after `only`), tables and figures.
         trials: Seeds of the optimiser study, 20 by default.
         jobs: Processes of the optimiser study; the rest takes seconds.
         seed: First seed of the optimiser study.
@@ -40,7 +40,7 @@ def main(out: Path, *, trials: int | None = None, jobs: int = 1, seed: int = 0, 
         _draw(sweeps, out)
     if "optimisers" in chosen:
         summary["optimisers"] = _optimisers(out, trials or optimisers.TRIALS, seed, jobs)
-    (out / "summary.json").write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+    (out / f"{only or 'summary'}.json").write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
     print(f"\nwritten to {out}/")
     return 0
 
