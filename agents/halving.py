@@ -57,12 +57,21 @@ class Halving(Planned):
             reward at any checkpoint up to it (where over-training is common and the best checkpoint is kept).
         shift: Checkpoints that are trained beyond each rung's resource. The code released with NAS-Bench-NLP trains
             to the epoch of index r, which is one more than r epochs: 1 there.
+        fresh: Whether a bracket starts with rows that were never tried, as long as there are any; else with any.
 
     Raises:
         ValueError: An argument out of range, or a problem without checkpoints.
     """
 
-    def __init__(self, problem: Problem, seed: int, eta: float = 3.0, score: str = "best", shift: int = 0) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        eta: float = 3.0,
+        score: str = "best",
+        shift: int = 0,
+        fresh: bool = True,
+    ) -> None:
         self._rows = Rows(problem)
         if not self._rows.pairs:
             raise ValueError(f"action_space must be (row, level) pairs, got {problem.action_space}")
@@ -71,14 +80,16 @@ class Halving(Planned):
         if score not in ("last", "best"):
             raise ValueError(f"score must be one of last, best, got {score!r}")
         self.eta, self.score, self.shift = float(eta), score, int(shift)
-        self._spent = 0.0
+        self.fresh, self._spent = fresh, 0.0
         super().__init__(problem, seed)
 
     def run_bracket(self, rungs: list[tuple[int, int]]) -> Plan:
-        """Trains rung after rung, rows that were never tried first; runs that diverged never survive."""
+        """Trains rung after rung; runs that diverged never survive."""
         rows = self._rows
         drawn = self.rng.permutation(rows.count)
-        alive = drawn[np.argsort(rows.tried[drawn], kind="stable")][: rungs[0][0]]
+        if self.fresh:
+            drawn = drawn[np.argsort(rows.tried[drawn], kind="stable")]
+        alive = drawn[: rungs[0][0]]
         for i, (_, resource) in enumerate(rungs):
             level = min(rows.level_of(max(resource, 1)) + self.shift, len(rows.levels) - 1)
             scores = np.full(len(alive), -np.inf)

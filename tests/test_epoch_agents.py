@@ -307,3 +307,21 @@ def test_an_episode_overshoots_its_budget_by_one_training_at_most(seed: int, bud
     env = CurvesEnv("x", table=T3, **{**KWARGS, "budget": budget})
     _, trail = play("hyperband", env, seed)
     assert env.total_cost - trail[-1][2]["cost"] < budget
+
+
+def test_brackets_start_with_rows_that_were_never_tried() -> None:
+    """Two brackets of 9 rows out of 20 share none; without `fresh` they may."""
+    t = smooth(rows=20, levels=9)
+    shared = {}
+    for fresh in (True, False):
+        rows = [r for (r, level), _, _ in play("successive-halving", make(t, budget=1e9), steps=26, fresh=fresh)[1]]
+        shared[fresh] = set(rows[:9]) & set(rows[13:22])
+    assert not shared[True]
+    assert shared[False]
+
+
+def test_halving_is_done_when_nothing_is_left_to_train() -> None:
+    agent, trail = play("successive-halving", make(smooth(rows=5, levels=9), budget=1e9))
+    assert agent.done
+    assert len(trail) == 2 * (5 + 3 + 1), "the second bracket finds nothing new"
+    assert sum(info["cost"] for _, _, info in trail[9:]) == 0

@@ -47,7 +47,12 @@ _WHOLE = {"budget": None}
 UPSTREAM = (
     Method("RS 50E", "random", {}, _counted(TRAININGS)),
     Method("RS 10E", "random", {"resource": 11}, _counted(5 * TRAININGS)),
-    Method("HB", "hyperband", {"trainings": TRAININGS / 3.5, "rounds": 1, "score": "last", "shift": 1}, _WHOLE),
+    Method(
+        "HB",
+        "hyperband",
+        {"trainings": TRAININGS / 3.5, "rounds": 1, "score": "last", "shift": 1, "fresh": False},
+        _WHOLE,
+    ),
     Method("BO 10D", "bagged-trees", {"features": GRAPH2VEC, "trees": 100, "depth": 15}, _counted(_MORE)),
     Method("BO 50D", "bagged-trees", {"features": GRAPH, "trees": 100, "depth": 15}, _counted(_MORE)),
     Method(
