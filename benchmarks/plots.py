@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from hpo_envs.benchmarks.ranking import Ranking
 from hpo_envs.benchmarks.runs import Run
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
-"""Okabe and Ito's palette, safe for colour-blind readers."""
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
+"""Okabe and Ito's palette, safe for colour-blind readers; grey for its yellow, which white paper swallows."""
 
 DASHES = ("-", "--", ":", "-.")
 """Line styles; a second set of eight agents is dashed, so that no two look the same."""
@@ -143,39 +144,31 @@ def ranking(track: Mapping[str, Any], path: Path) -> list[Path]:
     return files(path)
 
 
-def critical_difference(track: Mapping[str, Any], path: Path) -> list[Path]:
-    """Mean ranks on a line; bars join agents that Nemenyi's test cannot tell apart (Demsar 2006, figure 1).
-
-    Raises:
-        ValueError: The track has no ranking over environments.
-    """
-    ranked = track["friedman"]
-    if ranked is None:
-        raise ValueError(f"track must have at least 3 agents on 2 environments, got {track['name']}")
-    names, ranks = list(ranked["ranks"]), list(ranked["ranks"].values())
+def critical_difference(ranked: Ranking, path: Path, title: str = "") -> list[Path]:
+    """Mean ranks on a line; bars join agents that Nemenyi's test cannot tell apart (Demsar 2006, figure 1)."""
+    names, ranks = ranked.methods, dict(zip(ranked.methods, ranked.ranks, strict=True))
     k, half = len(names), (len(names) + 1) // 2
-    bars = 0.35 * len(ranked["cliques"])
-    with _figure(path, size=(7.0, 1.3 + 0.22 * half + 0.15 * len(ranked["cliques"]))) as ((axes,),):
+    bars = 0.35 * len(ranked.cliques)
+    with _figure(path, size=(7.0, 1.3 + 0.22 * half + 0.15 * len(ranked.cliques))) as ((axes,),):
         axes.set(xlim=(0.5 - 0.35 * k, k + 0.5 + 0.35 * k), ylim=(-bars - half - 0.6, 1.9))
         axes.axis("off")
         axes.plot([1, k], [0, 0], color="black", linewidth=1)
         for tick in range(1, k + 1):
             axes.plot([tick, tick], [0, 0.15], color="black", linewidth=1)
             axes.text(tick, 0.3, str(tick), ha="center", va="bottom", fontsize=8)
-        for i, (name, rank) in enumerate(zip(names, ranks, strict=True)):
+        for i, (name, rank) in enumerate(ranks.items()):
             left = i < half
             y = -bars - 0.6 - (i if left else k - 1 - i)
             end = 0.8 if left else k + 0.2
             axes.plot([rank, rank, end], [0, y, y], color="0.4", linewidth=0.8)
             text = f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}"
             axes.text(end + (-0.1 if left else 0.1), y, text, ha="right" if left else "left", va="center", fontsize=8)
-        for j, clique in enumerate(ranked["cliques"]):
-            ends = [ranked["ranks"][clique[0]] - 0.04, ranked["ranks"][clique[-1]] + 0.04]
+        for j, clique in enumerate(ranked.cliques):
+            ends = [ranks[clique[0]] - 0.04, ranks[clique[-1]] + 0.04]
             axes.plot(ends, [-0.3 - 0.35 * j] * 2, color=COLOURS[1], linewidth=3, solid_capstyle="round")
-        critical = min(ranked["critical"], k - 1)
-        axes.plot([1, 1 + critical], [1.2, 1.2], color="black", linewidth=2)
-        axes.text(1, 1.35, f"critical difference {ranked['critical']:.2f}", fontsize=8)
-        axes.set_title(f"{track['name']}: mean rank over {ranked['blocks']} environments", fontsize=9)
+        axes.plot([1, 1 + min(ranked.difference, k - 1)], [1.2, 1.2], color="black", linewidth=2)
+        axes.text(1, 1.35, f"critical difference {ranked.difference:.2f}", fontsize=8)
+        axes.set_title(f"{title + ': ' if title else ''}mean rank over {ranked.problems} problems", fontsize=9)
     return files(path)
 
 
@@ -222,7 +215,8 @@ def draw_all(summary: Mapping[str, Any], folder: Path) -> list[Path]:
         here = folder / slug(track["name"])
         written += ranking(track, here / "ranking") + heat_map(track, here / "heat-map")
         if track["friedman"] is not None:
-            written += critical_difference(track, here / "critical-difference")
+            ranked = Ranking(**track["friedman"])
+            written += critical_difference(ranked, here / "critical-difference", track["name"])
         for key, (xlabel, ylabel, axis) in AXES.items():
             written += curves(track["curves"][key], here / key, xlabel, ylabel, track["name"], **axis)
     for env, panels in summary["curves"].items():

@@ -9,7 +9,6 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -150,35 +149,6 @@ def signed_rank(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
         return float(np.mean(np.abs(signs @ ranks - centre) >= abs(plus - centre) - 1e-9))
     deviation = math.sqrt(float((ranks**2).sum()) / 4.0)
     return math.erfc(abs(plus - centre) / deviation / math.sqrt(2.0))
-
-
-def plot(ranking: Ranking, path: Path, title: str = "") -> list[Path]:
-    """Draws the critical-difference diagram (Demsar 2006, figure 1) as png and svg; returns the files."""
-    try:
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError('plots need matplotlib: pip install "hpo_envs[plots]"') from None
-    k = len(ranking.methods)
-    figure = Figure(figsize=(7, 1.2 + 0.3 * k), layout="constrained")
-    axis = figure.subplots()
-    for y, (name, r) in enumerate(zip(ranking.methods, ranking.ranks, strict=True)):
-        axis.plot([r, r, k + 0.2], [0, -y - 1, -y - 1], color="black", linewidth=0.8)
-        axis.text(k + 0.25, -y - 1, f"{name} ({r:.2f})", va="center")
-    for i, clique in enumerate(ranking.cliques):
-        ends = [ranking.ranks[ranking.methods.index(name)] for name in (clique[0], clique[-1])]
-        axis.plot(ends, [-0.25 - 0.2 * i] * 2, color="#0072B2", linewidth=4, solid_capstyle="butt")
-    axis.plot([1, 1 + ranking.difference], [0.7, 0.7], color="#D55E00", linewidth=2)
-    axis.text(1, 0.8, f"critical difference {ranking.difference:.2f}", va="bottom", color="#D55E00")
-    axis.plot([1, k], [0, 0], color="black")
-    for tick in range(1, k + 1):
-        axis.plot([tick, tick], [0, 0.15], color="black")
-        axis.text(tick, 0.2, str(tick), ha="center", va="bottom")
-    axis.set(xlim=(0.8, k + 1.5), ylim=(-k - 0.7, 1.5), title=title)
-    axis.axis("off")
-    files = [path.with_suffix(suffix) for suffix in (".png", ".svg")]
-    for file in files:
-        figure.savefig(file, dpi=150)
-    return files
 
 
 def pairs(scores: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:

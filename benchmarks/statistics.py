@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.benchmarks import ranking
+
 Floats = npt.NDArray[np.float64]
 Strata = Sequence[Floats]
 
@@ -99,12 +101,10 @@ def _median(v: Floats) -> Floats:
 
 def wilcoxon(differences: npt.ArrayLike) -> float:
     """Two-sided p-value of Wilcoxon's signed-rank test; 1 if all differences are zero, zeros are left out."""
-    from scipy import stats
-
     d = np.asarray(differences, dtype=float)
     # What is equal but for rounding is equal.
-    d = d[np.abs(d) > 1e-12]
-    return float(stats.wilcoxon(d).pvalue) if len(d) else 1.0
+    d = np.where(np.abs(d) > 1e-12, d, 0.0)
+    return ranking.signed_rank(d, np.zeros(len(d)))
 
 
 def holm(p_values: npt.ArrayLike) -> Floats:
@@ -193,67 +193,6 @@ def probability_of_improvement(a: Strata, b: Strata) -> float:
         left, right = np.searchsorted(y, x, "left"), np.searchsorted(y, x, "right")
         shares.append(1.0 - (left + right).mean() / (2 * len(y)))
     return float(np.mean(shares))
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """Friedman's test over blocks, and Nemenyi's critical difference (Demsar 2006, section 3.2.2).
-
-    Attributes:
-        ranks: Mean rank by agent, 1 is best.
-        statistic: Friedman's chi-square, corrected for ties.
-        p: Its p-value.
-        critical: Two mean ranks that differ by less than this cannot be told apart.
-        cliques: Longest groups of agents whose mean ranks lie within `critical`.
-        blocks: Number of environments (or of runs).
-    """
-
-    ranks: dict[str, float]
-    statistic: float
-    p: float
-    critical: float
-    cliques: list[list[str]]
-    blocks: int
-
-
-def friedman(scores: Mapping[str, npt.ArrayLike], alpha: float = 0.05) -> Ranking:
-    """Ranks three or more agents over blocks.
-
-    Args:
-        scores: By agent (blocks,) scores, lower is better.
-        alpha: Level of the critical difference.
-
-    Raises:
-        ValueError: Fewer than three agents or than two blocks.
-    """
-    from scipy import stats
-
-    names = list(scores)
-    table = np.array([np.asarray(scores[n], dtype=float) for n in names]).T
-    if table.ndim != 2 or table.shape[1] < 3 or table.shape[0] < 2:
-        raise ValueError(f"scores must be of at least 3 agents on 2 blocks, got {table.shape[::-1]}")
-    blocks, k = table.shape
-    # What is equal but for rounding shares its rank.
-    ranks = stats.rankdata(np.round(table, 12), axis=1).mean(axis=0)
-    if (np.ptp(table, axis=1) <= 1e-12).all():
-        statistic, p = 0.0, 1.0
-    else:
-        statistic, p = (float(x) for x in stats.friedmanchisquare(*np.round(table, 12).T))
-    critical = float(stats.studentized_range.ppf(1 - alpha, k, np.inf) / np.sqrt(2) * np.sqrt(k * (k + 1) / 6 / blocks))
-    order = np.argsort(ranks, kind="stable")
-    means = {names[i]: float(ranks[i]) for i in order}
-    return Ranking(means, statistic, p, critical, _cliques(means, critical), blocks)
-
-
-def _cliques(ranks: Mapping[str, float], critical: float) -> list[list[str]]:
-    names, values = list(ranks), np.array(list(ranks.values()))
-    found: list[list[str]] = []
-    for i in range(len(names)):
-        end = int(np.searchsorted(values, values[i] + critical, "right"))
-        # A group inside one already found says nothing new.
-        if end - i > 1 and not (found and names[end - 1] in found[-1]):
-            found.append(names[i:end])
-    return found
 
 
 def expected_runtime(costs: npt.ArrayLike, reached: npt.ArrayLike) -> float:

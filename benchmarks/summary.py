@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from hpo_envs.benchmarks import fronts, regret, statistics
 from hpo_envs.benchmarks.cells import GRID, Cell, agent_of, check, environment_of, score
+from hpo_envs.benchmarks.ranking import rank
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.registry import SPECS
 
@@ -100,14 +101,15 @@ def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, Cell
         record["first"] = sum(m <= b + 1e-12 for m, b in zip(means[a], best, strict=True))
         ranking.append(record)
     compared = statistics.pairs({a: _matrix(a, envs, scored, measure) for a in order})
-    blocks = len(envs) >= 2 and len(order) >= 3
+    # Two agents are told apart by their pair; what is equal but for rounding shares its rank.
+    ranks = rank({a: [-round(m, 12) for m in means[a]] for a in order}) if len(envs) > 1 and len(order) > 2 else None
     return {
         "name": name,
         "score": measure,
         "environments": list(envs),
         "ranking": ranking,
         "pairs": [dataclasses.asdict(p) for p in compared],
-        "friedman": dataclasses.asdict(statistics.friedman(means)) if blocks else None,
+        "friedman": dataclasses.asdict(ranks) if ranks else None,
         "heat": means,
         "curves": _track_curves(order, envs, scored, strata),
     }

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from hpo_envs.benchmarks import ranking
+from hpo_envs.benchmarks import plots, ranking
 
 # Demsar (2006), table 6: AUC of C4.5 and three variants on 14 data sets.
 DEMSAR = {
@@ -94,7 +94,7 @@ def test_holm_is_monotone_and_capped() -> None:
 
 
 def test_plot_writes_both_files(tmp_path: Path) -> None:
-    files = ranking.plot(ranking.rank(DEMSAR), tmp_path / "cd", "AUC")
+    files = plots.critical_difference(ranking.rank(DEMSAR), tmp_path / "cd", "AUC")
     assert [f.suffix for f in files] == [".png", ".svg"]
     assert all(f.stat().st_size > 1000 for f in files)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.benchmarks import ranking
+from hpo_envs.benchmarks import plots
 from hpo_envs.benchmarks.char import analysis, claims, figures, optimisers
 from hpo_envs.benchmarks.char import sweep as sw
 from hpo_envs.benchmarks.char.analysis import Verdict
@@ -147,7 +147,7 @@ def _optimisers(out: Path, trials: int, seed: int, jobs: int) -> dict[str, Any]:
     try:
         optimisers.plot(by_evaluations, by_seconds, out / "optimisers")
         for label, r in found.items():
-            ranking.plot(r, out / f"ranking_{label.replace(' ', '_')}", label)
+            plots.critical_difference(r, out / f"ranking_{label.replace(' ', '_')}", label)
     except ModuleNotFoundError as error:
         print(error)
     return {
