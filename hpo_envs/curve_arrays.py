@@ -34,6 +34,8 @@ class Curves:
         ends: (rows * repeats,) int64, the checkpoint at which each run ends.
         costs: (cells,) float64, cumulative cost of training up to each cell; 1 for each evaluation where cost is
             evaluations.
+        wide: (cells, m + shown + held out + 1) float64: `rewards`, `seen`, `hidden` (views of it) and the share of a
+            full training, for one gather per batched step.
         rewards: (cells, m) float64, oriented: higher is better.
         peaks: (cells, m) float64, best reward at any checkpoint of the table up to the cell.
         peak_levels: (cells,) int64, index in `table.levels` of the best of the first objective.
@@ -42,7 +44,6 @@ class Curves:
         peak_hidden: (cells, held out) float64, held-out metrics at `peak_levels`.
         status: (cells,) uint8, index into `STATUSES`.
         templates: (rows, d) float32 observations with the features filled in.
-        shares: (cells,) float32, share of a full training.
         initial: (d,) float32, observation before the first step.
         low: (m,) lowest possible reward by definition.
         high: (m,) highest possible reward by definition.
@@ -61,6 +62,7 @@ class Curves:
     repeats: int
     ends: npt.NDArray[np.int64]
     costs: Floats
+    wide: Floats
     rewards: Floats
     peaks: Floats
     peak_levels: npt.NDArray[np.int64]
@@ -69,7 +71,6 @@ class Curves:
     peak_hidden: Floats
     status: npt.NDArray[np.uint8]
     templates: npt.NDArray[np.float32]
-    shares: npt.NDArray[np.float32]
     initial: npt.NDArray[np.float32]
     low: Floats
     high: Floats
@@ -164,11 +165,12 @@ def _prepare(
     space, templates, initial = _observations(t, low, high)
     seen = values[..., [t.metric(name) for name in shown]]
     count = np.maximum((~np.isnan(t.values).all(axis=(2, 3))).sum(axis=1), 1)
+    wide = flat(np.concatenate([rewards, seen, hidden, shares[..., None]], axis=3))
+    m, k = len(chosen), len(chosen) + len(shown)
     return Curves(
-        t, len(t), t.levels[grid], chosen, shown, held_out, count, t.repeats, ends, flat(costs), flat(rewards),
-        flat(peaks), flat(peak_levels), flat(seen), flat(hidden), flat(peak_hidden), flat(status).astype(np.uint8),
-        templates, flat(shares).astype(np.float32), initial, low, high, space, t.features.shape[1] + 1 + len(chosen),
-        unit,
+        t, len(t), t.levels[grid], chosen, shown, held_out, count, t.repeats, ends, flat(costs), wide, wide[:, :m],
+        flat(peaks), flat(peak_levels), wide[:, m:k], wide[:, k:-1], flat(peak_hidden), flat(status).astype(np.uint8),
+        templates, initial, low, high, space, t.features.shape[1] + 1 + m, unit,
     )  # fmt: skip
 
 

@@ -75,6 +75,7 @@ class CurvesEnv(HPOEnv):
         self._rows, self._levels, self._limit = p.rows, len(p.levels), p.rows * len(p.levels)
         # `item` gives Python numbers, several times faster than indexing with brackets.
         self._paid, self._end_of, self._peak_of = p.costs.item, p.ends.item, p.peaks[:, 0].copy().item
+        self._count_of, self._repeats = p.count.item, p.repeats
         self._cells: dict[int, Any] = {}
         self._per_step = p.cost_unit == "evaluations"
         self._cost_at = p.cost_at
@@ -196,7 +197,7 @@ class CurvesEnv(HPOEnv):
         p = self._p
         template = p.templates[row].copy()
         d = self.table.features.shape[1]
-        template[d] = p.shares[cell]
+        template[d] = p.wide[cell, -1]
         template[d + 1 : self._cost_at] = np.clip(p.rewards[cell], p.low, p.high)
         self._cells[cell] = found = (
             p.rewards[cell] if self._vector else float(p.rewards[cell, 0]),
@@ -210,9 +211,9 @@ class CurvesEnv(HPOEnv):
 
     def _run_of(self, row: int) -> int:
         """Index of the run of a row that this episode sees."""
-        p = self._p
-        chosen = noise.below(noise.mix(self._key, row), int(p.count[row])) if p.repeats > 1 else 0
-        return row * p.repeats + chosen
+        count = self._count_of(row)
+        chosen = noise.below(noise.mix(self._key, row), count) if count > 1 else 0
+        return row * self._repeats + chosen
 
     def _pair(self, action: Any) -> tuple[int, int]:
         """The row and the level of an action of any admitted type."""

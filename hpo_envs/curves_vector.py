@@ -70,9 +70,8 @@ class CurvesVectorEnv(HPOVectorEnv):
         self._finish = np.full((n, w), np.inf)
         self._job = np.zeros((n, w, 5), np.int64)  # number, row, first cell, level, checkpoint reached
         self._job_cost = np.zeros((n, w))
-        self._clipped = np.clip(p.rewards, p.low, p.high).astype(np.float32)
         self._names = np.array(STATUSES, dtype=object)
-        self._observations = np.tile(p.initial, (n, 1))
+        self._observations, self._handed_out = np.tile(p.initial, (n, 1)), False
 
     def _start(self, index: npt.NDArray[np.intp], keys: noise.Keys, options: dict[str, Any] | None) -> Info:
         p = self._p
@@ -83,7 +82,7 @@ class CurvesVectorEnv(HPOVectorEnv):
             array[index] = 0
         self._open[index] = True
         self._finish[index] = np.inf
-        self._observations[index] = p.initial
+        self._own_observations()[index] = p.initial
         return {k: np.full(len(index), v, dtype=object) for k, v in provenance_info(self.table).items()}
 
     def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
@@ -158,18 +157,21 @@ class CurvesVectorEnv(HPOVectorEnv):
         self._best_cell[i] = np.where(better, tops, self._best_cell[i])
         self._best[i] = best = np.maximum(self._best[i], peak)
         self._spent[i] = spent = self._spent[i] + cost
-        d, at = t.features.shape[1], p.cost_at
+        wide = p.wide.take(cells, axis=0)
+        d, at, m = t.features.shape[1], p.cost_at, len(p.low)
         out = p.templates.take(rows, axis=0)
-        out[:, d] = p.shares.take(cells)
-        out[:, d + 1 : at] = self._clipped.take(cells, axis=0)
-        out[:, at] = np.minimum(cost, COST_HIGH)
+        out[:, d] = wide[:, -1]
+        np.clip(wide[:, :m], p.low, p.high, out=out[:, d + 1 : at], casting="same_kind")
+        np.minimum(cost, COST_HIGH, out=out[:, at], casting="same_kind")
         out[:, at + 1 : -1] = best
         out[:, -1] = np.where(spent < self.budget, 1.0 - spent / self.budget, 0.0)
-        self._observations[i] = out
-        rewards, seen = p.rewards.take(cells, axis=0), p.seen.take(cells, axis=0)
+        if i is self._index and self.copy:
+            self._observations, self._handed_out = out, False
+        else:
+            self._own_observations()[i] = out
         info: Info = {
             "cost": cost,
-            "metrics": {name: seen[:, j] for j, name in enumerate(p.shown)},
+            "metrics": {name: wide[:, m + j] for j, name in enumerate(p.shown)},
             "status": self._names.take(p.status.take(cells)),
             "reached": reached,
             "best": peak if self._vector else peak[:, 0],
@@ -178,12 +180,20 @@ class CurvesVectorEnv(HPOVectorEnv):
             raw = t.configs.take(rows, axis=0)
             info["config"] = {h.name: _natural(h, raw[:, j]) for j, h in enumerate(t.space)}
         if p.held_out:
-            hidden = p.hidden.take(cells, axis=0)
-            info["held_out"] = {name: hidden[:, j] for j, name in enumerate(p.held_out)}
-        return rewards if self._vector else rewards[:, 0], info
+            k = m + len(p.shown)
+            info["held_out"] = {name: wide[:, k + j] for j, name in enumerate(p.held_out)}
+        # Arrays of their own: rewards and infos of episodes that ended are overwritten by the shell.
+        return wide[:, :m].copy() if self._vector else wide[:, 0].copy(), info
 
     def _observe(self) -> npt.NDArray[np.float32]:
-        return self._observations.copy() if self.copy else self._observations
+        self._handed_out = self.copy
+        return self._observations
+
+    def _own_observations(self) -> npt.NDArray[np.float32]:
+        """The observations to be written into: not those that a caller holds, unless `copy=False` asks for that."""
+        if self._handed_out:
+            self._observations, self._handed_out = self._observations.copy(), False
+        return self._observations
 
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
         array = np.asarray(actions)

@@ -176,6 +176,15 @@ def test_nmtlc_regret_by_hand() -> None:
     assert at.tolist() == [np.nanmax(losses[:, 0]) - np.nanmin(losses), values[0], values[1]]
 
 
+def test_early_ranks_by_hand() -> None:
+    t = store.load("nmtlc/ft-zhen", "surrogate")
+    from scipy.stats import spearmanr
+
+    best = [np.nanmin(v) for v in t.values[:, 0, :, 0]]
+    early = [np.nanmin(v[:3]) for v in t.values[:, 0, :, 0]]
+    assert nmtlc_analysis.early_ranks(t, (3, 28)) == {"after 3": f"{spearmanr(early, best)[0]:.2f}", "after 28": "1.00"}
+
+
 def test_reproduce_nmtlc(tmp_path: Path) -> None:
     assert nmtlc.main(tmp_path, trials=2, jobs=1, seed=0, only="ft-zhen") == 0
     lines = (tmp_path / "summary.csv").read_text().splitlines()

@@ -45,6 +45,16 @@ def at_budgets(run: Run, env: Any, budgets: Sequence[float]) -> Floats:
     return np.where(last >= 0, values[np.maximum(last, 0)], worst)
 
 
+def early_ranks(table: Any, checkpoints: Sequence[int] = (1, 3, 9, 27)) -> dict[str, str]:
+    """Spearman correlation over rows of the best log perplexity after some checkpoints with the best of the run."""
+    from scipy.stats import spearmanr
+
+    losses = table.values[:, 0, :, table.metric("log_perplexity")]
+    # A run that has ended keeps its best.
+    so_far = np.fmin.accumulate(losses, axis=1)
+    return {f"after {n}": f"{spearmanr(so_far[:, n - 1], so_far[:, -1])[0]:.2f}" for n in checkpoints}
+
+
 def row(corpus: str, agent: str, found: Floats, random: Floats, trainings: Sequence[int]) -> dict[str, Any]:
     """One row of the summary.
 

@@ -14,6 +14,7 @@ from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.nasbenchnlp.search import show, write
 from hpo_envs.benchmarks.nasbenchnlp.search_figures import COLOURS, axes_of, save
 from hpo_envs.benchmarks.nmtlc import analysis, sweep
+from hpo_envs.tables import store
 
 PARTS = sweep.CORPORA
 
@@ -36,8 +37,14 @@ def main(out: Path, *, trials: int | None, jobs: int, seed: int, only: str | Non
             for agent, values in found.items():
                 rows.append({"table": kind} | analysis.row(corpus, agent, values, found["random"], sweep.TRAININGS))
             curves[corpus] = found
+    early = []
+    for corpus in corpora:
+        table = store.load(f"nmtlc/{corpus}")
+        early.append({"table": table.provenance.kind, "corpus": corpus} | analysis.early_ranks(table))
+    write(out / "early.csv", early)
     write(out / "summary.csv", rows)
     plot(curves, out / "regret")
+    show("Rank correlation of the best log perplexity after some checkpoints with the best of the run", early)
     show("Regret in nats of log perplexity after 1 to 20 full trainings, and the gain on random search after 20", rows)
     return 0
 
