@@ -116,10 +116,10 @@ class RegularizedEvolution(Agent):
             j = self.rng.choice(np.flatnonzero(sizes > 1))
             changed[j] = (changed[j] + self.rng.integers(1, sizes[j])) % sizes[j]
             return changed
-        row = self._rows.row(parent)
+        row: int = self._rows.row(parent)
         if self._x is None:
             return self._rows.action(self._rows.nearest(self.rng.random(self._rows.count), self.fresh))
-        child = row
+        child: int = row
         for scale in SCALES:
             step = self.rng.standard_normal(self._x.shape[1]) * scale
             child = self._rows.nearest(self._distances(np.clip(self._x[row] + step, *self._bounds)), self.fresh)

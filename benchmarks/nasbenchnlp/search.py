@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 import hpo_envs  # noqa: F401
 from hpo_envs.agents import AGENTS
-from hpo_envs.benchmarks import runs
+from hpo_envs.benchmarks import runs, store
 from hpo_envs.benchmarks.nasbenchnlp import search_analysis as analysis
 from hpo_envs.benchmarks.nasbenchnlp import search_figures as figures
 from hpo_envs.benchmarks.nasbenchnlp import search_sweep as sweep
@@ -96,11 +96,12 @@ def show(title: str, rows: Sequence[dict[str, Any]]) -> None:
 
 def _cached(task: tuple[Any, ...]) -> tuple[sweep.Method, list[runs.Run]]:
     method, preset, seeds, dataset, table, folder = task
-    file = folder / f"{method.name.replace(' ', '-').replace(',', '')}-{table}-{seeds[0]}-{len(seeds)}.npz"
-    if file.exists():
-        return method, runs.load(file)
-    found = run_method(method, preset, seeds, dataset, table)
-    runs.save(found, file)
+    # A folder for each method: presets run one agent with several settings, which a store would refuse to mix.
+    kept = folder / f"{method.name.replace(' ', '-').replace(',', '')}-{table}-{seeds[0]}-{len(seeds)}"
+    found = store.read(kept) if kept.is_dir() else []
+    if len(found) < len(seeds):
+        found = run_method(method, preset, seeds, dataset, table)
+        store.write(found, kept)
     return method, found
 
 
