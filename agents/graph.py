@@ -191,7 +191,7 @@ class Harmonic:
         """(n,) G[:, k] of an anchored component's node."""
         component = self.graph.component
         a, m = self._anchor[int(component[k])], self.graph.green
-        g = np.where(component == component[k], m[:, k] - m[:, a] - m[a, k] + m[a, a], 0.0)
+        g = np.where(component == component[k], m[k] - m[a] - m[a, k] + m[a, a], 0.0)
         t = len(self._inner)
         return g - self._v[:t, k] @ self._v[:t]
 

@@ -9,9 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.nmt import analysis, sweep
 from hpo_envs.benchmarks.nmt.reproduce import scores_of
+from hpo_envs.tables import store
 from hpo_envs.tables.builders.nmthpo import PAIRS
+
+OWN = ("bo", "bo-spread")
+"""Agents of ours that are tested against random search beside the paper's."""
 
 
 def main(out: Path, kind: str, seeds: list[int], jobs: int) -> None:
@@ -26,6 +31,7 @@ def main(out: Path, kind: str, seeds: list[int], jobs: int) -> None:
     kinds = ["measured", "surrogate"] if kind == "measured" else ["surrogate"]
     values = {k: scores_of(sweep.tasks(3, k), seeds, jobs, f"table 3, {k}") for k in kinds}
     tests = [row for k in kinds for row in _against_random(values[k], k)]
+    tests += [row for k in kinds for row in _own_against_random(k, seeds)]
     _write(out / "wilcoxon.csv", tests)
     print("\nBest within 20 evaluations against random search: paired over seeds, one-sided Wilcoxon, p < .05")
     for k in kinds:
@@ -51,6 +57,29 @@ def _against_random(values: Mapping[analysis.Key, list[float]], kind: str) -> li
             p = analysis.wilcoxon_better(mine, base)
             row = {"kind": kind, "pair": pair, "method": method, "fb": f"{np.mean(mine):.3f}"}
             rows.append({**row, "fb_random": f"{np.mean(base):.3f}", "p": f"{p:.2g}"})
+    return rows
+
+
+def _own_against_random(kind: str, seeds: list[int]) -> list[dict[str, Any]]:
+    """The same test for the defaults of this package."""
+    rows = []
+    for pair in PAIRS:
+        best = {
+            agent: np.array(
+                [
+                    r.rewards.max()
+                    for r in runs.run(
+                        agent, f"NMTHPO-{pair}-v0", seeds, budget=sweep.BUDGET, env_kwargs={"table": kind}
+                    )
+                ]
+            )
+            for agent in ("random", *OWN)
+        }
+        top = float(store.load(f"nmthpo/{pair}", kind).final("bleu").max())  # type: ignore[arg-type]
+        for agent in OWN:
+            p = analysis.wilcoxon_better(top - best[agent], top - best["random"])
+            row = {"kind": kind, "pair": pair, "method": agent, "fb": f"{np.mean(top - best[agent]):.3f}"}
+            rows.append({**row, "fb_random": f"{np.mean(top - best['random']):.3f}", "p": f"{p:.2g}"})
     return rows
 
 

@@ -109,11 +109,10 @@ def write_cells(cells: Sequence[analysis.Cell], path: Path) -> None:
 
 def _summary(cells: Sequence[analysis.Cell], kind: str, out: Path) -> None:
     rows = {pair: len(store.load(f"nmthpo/{pair}", kind).keys) for pair in PAIRS}  # type: ignore[arg-type]
-    if not any(c.table == 3 for c in cells):
-        return
     claims = analysis.claims(cells, rows)
     print("\nClaims of section 6")
     for claim in claims:
         print(f"  {'holds' if claim.holds else 'FAILS':6} {claim.text}: {claim.evidence}")
     record = [{"claim": c.text, "holds": c.holds, "evidence": c.evidence} for c in claims]
-    (out / "claims.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    tables = "".join(str(t) for t in sorted({c.table for c in cells}))
+    (out / f"claims{tables}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
