@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,10 +39,11 @@ class _Space:
         cost: str,
         budget: float | None,
         noise: bool,
+        sweeps: Sequence[str] | None,
     ) -> None:
         _check_table(table)
         self.choice = choice
-        self.tasks = matching(dict(zip(_CHOICES, choice, strict=True)), "")
+        self.tasks = among(sweeps, matching(dict(zip(_CHOICES, choice, strict=True)), ""))
         self.tables = {t: store.load(charhpo.NAMES[t], "surrogate") for t in self.tasks.tolist()}
         self.model, self.noise = charhpo_model.load(), noise
         chosen = (objective,) if isinstance(objective, str) else tuple(objective)
@@ -88,6 +89,22 @@ class _Space:
 
 
 _CHOICES = ("task", "lang", "architecture")
+
+
+def among(sweeps: Sequence[str] | None, tasks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Those of `tasks` that are among the sweeps, named as `g2p-geo-lstm`; all of them for None.
+
+    Raises:
+        ValueError: No such sweep, or none left.
+    """
+    if sweeps is None:
+        return tasks
+    chosen = (sweeps,) if isinstance(sweeps, str) else tuple(sweeps)
+    wanted = [int(matching({"table": name}, "sweeps")[0]) for name in chosen]
+    found = np.intersect1d(tasks, np.array(wanted, dtype=np.int64))
+    if not len(found):
+        raise ValueError(f"sweeps must leave at least one task to draw, got {sweeps!r}")
+    return found
 
 
 def matching(wanted: Mapping[str, Any], where: str) -> npt.NDArray[np.int64]:
@@ -224,6 +241,7 @@ class CharSpaceEnv(HPOEnv):
 
     ## Arguments
     - `task=None`, `lang=None`, `architecture=None`: restrict what is drawn; see `CharHPOEnv` for the names.
+    - `sweeps=None`: names of the tasks to draw from, such as `("g2p-geo-lstm",)`; `hpo_envs.tasks` has splits.
     - `table="auto"`: or `"surrogate"`; there is no measured table of the whole space.
     - `objective="accuracy"`: or `"runtime"`, or both as a tuple for a vector reward.
     - `cost="evaluations"`: or `"runtime"`, the seconds that the run would take.
@@ -258,9 +276,10 @@ class CharSpaceEnv(HPOEnv):
         cost: str = "evaluations",
         budget: float | None = 200,
         noise: bool = True,
+        sweeps: Sequence[str] | None = None,
     ) -> None:
         super().__init__()
-        s = self._s = _Space((task, lang, architecture), table, objective, cost, budget, noise)
+        s = self._s = _Space((task, lang, architecture), table, objective, cost, budget, noise, sweeps)
         self.cost_unit, self.objectives, self.budget = s.cost_unit, s.objectives, s.budget
         self.action_space, self.observation_space = s.action_space, s.observation_space
         self.reward_bounds = np.stack([s.low, s.high], axis=1)
@@ -345,10 +364,11 @@ class CharSpaceVectorEnv(HPOVectorEnv):
         cost: str = "evaluations",
         budget: float | None = 200,
         noise: bool = True,
+        sweeps: Sequence[str] | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
     ) -> None:
-        s = self._s = _Space((task, lang, architecture), table, objective, cost, budget, noise)
+        s = self._s = _Space((task, lang, architecture), table, objective, cost, budget, noise, sweeps)
         self.cost_unit, self.objectives, self.budget = s.cost_unit, s.objectives, s.budget
         super().__init__(num_envs, s.observation_space, s.action_space, autoreset_mode, copy)
         self.reward_bounds = np.stack([s.low, s.high], axis=1)

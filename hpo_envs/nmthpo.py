@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hpo_envs.lookup import LookupEnv, LookupVectorEnv
 from hpo_envs.prepared import Objective
+from hpo_envs.tables.table import nearest
 
 
 class NMTHPOEnv(LookupEnv):
@@ -93,7 +95,24 @@ class NMTHPOVectorEnv(LookupVectorEnv):
         super().__init__(num_envs, (f"nmthpo/{pair}",), **kwargs)
 
 
-_GRIDS = ("nmthpo/zhen-grid", "nmthpo/ruen-grid", "nmthpo/jaen-grid", "nmthpo/enja-grid")
+_GRID_PAIRS = ("zhen", "ruen", "jaen", "enja")
+
+
+def _grids(pairs: Sequence[str]) -> tuple[str, ...]:
+    """Tables of the pairs to draw from.
+
+    Raises:
+        ValueError: Not distinct pairs of this grid, or none.
+    """
+    chosen = tuple(pairs) if not isinstance(pairs, str) else (pairs,)
+    for pair in chosen:
+        if pair not in _GRID_PAIRS:
+            raise ValueError(
+                f"pairs must be of {', '.join(_GRID_PAIRS)}, got {pair!r}{nearest(str(pair), [*_GRID_PAIRS])}"
+            )
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise ValueError(f"pairs must be distinct and at least one, got {pairs!r}")
+    return tuple(f"nmthpo/{pair}-grid" for pair in chosen)
 
 
 class NMTHPOGridEnv(LookupEnv):
@@ -125,7 +144,7 @@ class NMTHPOGridEnv(LookupEnv):
     The metric `objective` of this evaluation, negative if lower is better. Default: BLEU, 0 to 100.
 
     ## Starting State
-    A pair drawn uniformly (or `reset(options={"table": "jaen"})`), nothing evaluated, full budget.
+    A pair drawn uniformly from `pairs` (or `reset(options={"table": "jaen"})`), nothing evaluated, full budget.
 
     ## Episode End
     Terminated when the budget is spent (the evaluation that exceeds it still counts), or after as many steps as
@@ -139,6 +158,7 @@ class NMTHPOGridEnv(LookupEnv):
     measured on that pair; the embedded tables predict such cells like all others (`ok`).
 
     ## Arguments
+    - `pairs=("zhen", "ruen", "jaen", "enja")`: the pairs to draw from; `hpo_envs.tasks` has splits.
     - `table="auto"`: `"measured"`, `"surrogate"` or a tuple of complete-grid `Table`s.
     - `objective="bleu"`: any metric, or a tuple of metrics for a vector reward.
     - `cost="evaluations"`: or a metric to be kept low, such as `updates` or `decoding_seconds`.
@@ -155,12 +175,12 @@ class NMTHPOGridEnv(LookupEnv):
     - v0: initial version.
     """
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(_GRIDS, grid=True, **kwargs)
+    def __init__(self, *, pairs: Sequence[str] = _GRID_PAIRS, **kwargs: Any) -> None:
+        super().__init__(_grids(pairs), grid=True, **kwargs)
 
 
 class NMTHPOGridVectorEnv(LookupVectorEnv):
     """`NMTHPOGridEnv` for many episodes side by side."""
 
-    def __init__(self, num_envs: int = 1, **kwargs: Any) -> None:
-        super().__init__(num_envs, _GRIDS, grid=True, **kwargs)
+    def __init__(self, num_envs: int = 1, *, pairs: Sequence[str] = _GRID_PAIRS, **kwargs: Any) -> None:
+        super().__init__(num_envs, _grids(pairs), grid=True, **kwargs)
