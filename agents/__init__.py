@@ -139,7 +139,7 @@ AGENTS: dict[str, Entry] = {
     "regularized-evolution": Entry(
         "hpo_envs.agents.evolution:RegularizedEvolution",
         "regularised evolution: mutate a tournament's winner, the oldest leaves",
-        supports=("rows", "levels", "grid"),
+        supports=("rows", "levels", "grid", "cells"),
     ),
     "bagged-trees": Entry(
         "hpo_envs.agents.trees:BaggedTrees",

@@ -191,3 +191,15 @@ def test_reproduce_nmtlc(tmp_path: Path) -> None:
     assert len(lines) == 5
     assert lines[0].startswith("table,corpus,agent,trials,regret at 1,")
     assert (tmp_path / "regret.png").exists()
+
+
+def test_evolution_of_cells_beats_random_cells() -> None:
+    """The grammar reaches the agent through `Problem.mutate`; only complete cells are evaluations."""
+    from hpo_envs.benchmarks import run
+
+    best = {}
+    for agent, hyper in (("regularized-evolution", {"population": 10, "sample": 5}), ("random", {})):
+        runs = run(agent, "NASBenchNLP-cell-v0", [0, 1, 2], budget=60, env_kwargs={"table": "surrogate"}, **hyper)
+        assert [len(r) for r in runs] == [60, 60, 60]
+        best[agent] = np.mean([r.rewards.max() for r in runs])
+    assert best["regularized-evolution"] > best["random"]
