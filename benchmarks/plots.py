@@ -208,10 +208,12 @@ def fronts(name: str, entry: Mapping[str, Any], path: Path) -> list[Path]:
     return files(path)
 
 
-def draw_all(summary: Mapping[str, Any], folder: Path) -> list[Path]:
+def draw_all(summary: Mapping[str, Any], folder: Path, progress: bool = False) -> list[Path]:
     """Draws everything a summary has, a folder per track; returns the files."""
+    from tqdm import tqdm
+
     written = []
-    for track in summary["tracks"]:
+    for track in tqdm(summary["tracks"], unit=" tracks", disable=not progress):
         here = folder / slug(track["name"])
         written += ranking(track, here / "ranking") + heat_map(track, here / "heat-map")
         if track["friedman"] is not None:
@@ -219,7 +221,7 @@ def draw_all(summary: Mapping[str, Any], folder: Path) -> list[Path]:
             written += critical_difference(ranked, here / "critical-difference", track["name"])
         for key, (xlabel, ylabel, axis) in AXES.items():
             written += curves(track["curves"][key], here / key, xlabel, ylabel, track["name"], **axis)
-    for env, panels in summary["curves"].items():
+    for env, panels in tqdm(summary["curves"].items(), unit=" environments", disable=not progress):
         for against, panel in panels.items():
             unit = next(e["cost_unit"] for e in summary["environments"] if e["label"] == env)
             xlabel = "evaluations" if against == "evaluations" else f"cost ({unit})"

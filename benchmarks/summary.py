@@ -7,20 +7,26 @@ from. A *track* is a group of environments of one family on which the same agent
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks import fronts, regret, statistics
+from hpo_envs.benchmarks import fronts, regret, statistics, store
 from hpo_envs.benchmarks.cells import GRID, Cell, agent_of, check, environment_of, score
 from hpo_envs.benchmarks.ranking import rank
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.registry import SPECS
+from hpo_envs.tables import store as tables
 
 Floats = npt.NDArray[np.float64]
+
+PARTS = ("title", "command", "versions", "environments", "agents", "tracks", "cells", "curves", "fronts")
+"""What a summary has."""
 
 CLOSE = 0.1
 """Regret of the expected running time in the table of all results."""
@@ -219,3 +225,35 @@ def rounded(value: Any, digits: int = 4) -> Any:
     if isinstance(value, (float, np.floating)):
         return float(f"{value:.{digits}g}") if math.isfinite(value) else None
     return value.item() if isinstance(value, np.generic) else value
+
+
+def load(path: Path) -> dict[str, Any]:
+    """The summary of a folder of runs, or one that was written as JSON.
+
+    Raises:
+        FileNotFoundError: There is nothing.
+        ValueError: A folder without runs, runs that must not be mixed, or a file that holds no summary.
+    """
+    if path.is_dir():
+        command = f"hpo-envs report {path}"
+        return of_runs(store.read(path), title="Comparison of agents", command=command)
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        missing = [k for k in PARTS if k not in found]
+    except (json.JSONDecodeError, UnicodeDecodeError, TypeError) as error:
+        raise ValueError(f"{path} must be a folder of runs or a summary (.json), got {error}") from None
+    if missing:
+        raise ValueError(f"{path} must be a summary with {', '.join(PARTS)}, got one without {', '.join(missing)}")
+    plain: dict[str, Any] = found
+    return plain
+
+
+def citations(summary: Mapping[str, Any]) -> list[str]:
+    """The papers behind the tables that are at hand, each once."""
+    found: dict[str, None] = {}
+    for table in (t for e in summary["environments"] for t in e["tables"]):
+        try:
+            found[tables.load(table["name"], table["kind"]).provenance.citation] = None
+        except (ValueError, OSError):  # a user's own table, or one that is not installed
+            continue
+    return list(found)

@@ -1,0 +1,87 @@
+"""What the page's charts show: axes and series, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+CIVIDIS = ("#fdea45", "#cab969", "#958f78", "#666970", "#31446b", "#00224e")
+"""Six steps of the colour map cividis (Nunez, Anderton and Renslow 2018), from light to dark."""
+
+
+def colour(share: float) -> str:
+    """A colour for 0 (light) to 1 (dark), mixed from its neighbours in `CIVIDIS`."""
+    at = min(max(share, 0.0), 1.0) * (len(CIVIDIS) - 1)
+    i = min(int(at), len(CIVIDIS) - 2)
+    a, b = (tuple(int(c[k : k + 2], 16) for k in (1, 3, 5)) for c in CIVIDIS[i : i + 2])
+    return "#" + "".join(f"{round(x + (y - x) * (at - i)):02x}" for x, y in zip(a, b, strict=True))
+
+
+def chart(title: str, xlabel: str, ylabel: str, panel: Mapping[str, Any], **options: bool) -> dict[str, Any]:
+    """One chart: `panel` has `x` and, by agent, an estimate or an estimate with its interval."""
+    axes = {"title": title, "xlabel": xlabel, "ylabel": ylabel}
+    return {**axes, "x": panel["x"], "series": panel["agents"], **options}
+
+
+def of_track(t: Mapping[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]], str]]:
+    """(key, variants, caption) of each chart of a track."""
+    c, name = t["curves"], t["name"]
+    yield (
+        "regret",
+        [chart(f"Regret over the budget, {name}", "share of the budget", "normalised regret", c["regret"])],
+        "Lower and further left is better. Mean over environments and runs; the bands are 95 % intervals.",
+    )
+    yield (
+        "ert",
+        [
+            chart(
+                f"Cost against quality, {name}", "target: regret", "expected cost, in budgets", _positive(c["ert"]),
+                xlog=True, ylog=True, xreverse=True,
+            )
+        ],
+        "What it costs on average to reach a quality, restarting runs that failed; harder targets to the right.",
+    )  # fmt: skip
+    yield (
+        "ecdf",
+        [chart(f"Targets met, {name}", "share of the budget", "share of (run, target) pairs", c["ecdf"], xlog=True)],
+        "Higher is better: of all pairs of a run and one of 21 regret targets, how many were met by then.",
+    )
+    yield (
+        "profile",
+        [
+            chart(
+                f"Distribution of runs, {name}", f"{t['score']} regret", "share of runs at least as good", c["profile"]
+            )
+        ],
+        "Higher is better: how many runs ended with this score or a better one.",
+    )
+
+
+def _positive(panel: Mapping[str, Any]) -> dict[str, Any]:
+    """Without the target 0, which a logarithmic axis cannot show; hardest target last."""
+    keep = [i for i, x in enumerate(panel["x"]) if x > 0]
+    agents = {a: [[line[i] for i in keep] for line in band] for a, band in panel["agents"].items()}
+    return {"x": [panel["x"][i] for i in keep], "agents": agents}
+
+
+def of_environments(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Regret against evaluations, and against cost where that is something else, one variant per environment."""
+    units = {e["label"]: e["cost_unit"] for e in summary["environments"]}
+    variants = []
+    for env, panels in summary["curves"].items():
+        for against, panel in panels.items():
+            xlabel = "evaluations" if against == "evaluations" else f"cost ({units[env]})"
+            title = f"{env}, by {xlabel}"
+            variants.append(chart(title, xlabel, "normalised regret", panel, xlog=against == "evaluations"))
+    return variants
+
+
+def of_fronts(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Attainment surfaces, one variant per environment and share of the budget, the whole budget first."""
+    variants = []
+    for env, entry in summary["fronts"].items():
+        first, second = entry["objectives"]
+        for stage, agents in reversed(entry["stages"].items()):
+            panel = {"x": entry["x"], "agents": agents}
+            variants.append(chart(f"{env}, {stage} of the budget", first, second, panel, step=True))
+    return variants

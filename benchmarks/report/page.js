@@ -1,0 +1,205 @@
+"use strict";
+// Charts with hover, keyboard and zoom; tables that sort and filter; downloads. No library, no request.
+const data = JSON.parse(document.getElementById("data").textContent);
+const NS = "http://www.w3.org/2000/svg";
+const DASHES = ["", "6 3", "2 2", "8 3 2 3"];
+
+function svg(parent, name, attributes, text) {
+  const node = document.createElementNS(NS, name);
+  for (const key in attributes) node.setAttribute(key, attributes[key]);
+  if (text !== undefined) node.textContent = text;
+  parent.append(node);
+  return node;
+}
+
+function html(parent, name, attributes, text) {
+  const node = document.createElement(name);
+  for (const key in attributes) node.setAttribute(key, attributes[key]);
+  if (text !== undefined) node.textContent = text;
+  parent.append(node);
+  return node;
+}
+
+const style = i => ({ color: `var(--c${i % 8})`, dash: DASHES[Math.floor(i / 8) % 4] });
+const short = v => v === null ? "never" : v === 0 ? "0" : Math.abs(v) >= 1e5 || Math.abs(v) < 1e-3 ? v.toExponential(1) : String(+v.toPrecision(3));
+
+function save(name, type, text) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+const quoted = v => v === null ? "" : /[",\n]/.test(v) ? `"${String(v).replaceAll('"', '""')}"` : String(v);
+
+function csv(spec) {
+  const rows = [["series", spec.xlabel, spec.ylabel, "low", "high"]];
+  for (const [name, band] of Object.entries(spec.series))
+    spec.x.forEach((x, i) => rows.push([name, x, ...band.map(b => b[i])]));
+  return rows.map(r => r.map(quoted).join(",")).join("\n") + "\n";
+}
+
+function ticks(low, high, log) {
+  if (log) {
+    const found = [];
+    for (let e = Math.floor(Math.log10(low)); e <= Math.log10(high) + 1e-9; e++)
+      for (const m of high / low > 200 ? [1] : [1, 2, 5])
+        if (m * 10 ** e >= low * 0.999 && m * 10 ** e <= high * 1.001) found.push(m * 10 ** e);
+    return found;
+  }
+  const raw = (high - low) / 5, power = 10 ** Math.floor(Math.log10(raw || 1));
+  const step = [1, 2, 5, 10].map(m => m * power).find(s => s >= raw) || 1;
+  const found = [];
+  for (let t = Math.ceil(low / step - 1e-9) * step; t <= high + 1e-9 * step; t += step) found.push(+t.toPrecision(10));
+  return found;
+}
+
+class Chart {
+  constructor(figure, variants) {
+    this.figure = figure;
+    this.variants = variants;
+    this.hidden = new Set();
+    const tools = html(figure, "div", { class: "tools" });
+    if (variants.length > 1) {
+      const select = html(tools, "select", { "aria-label": "What to show" });
+      variants.forEach((v, i) => html(select, "option", { value: i }, v.title));
+      select.onchange = () => this.show(variants[+select.value]);
+    }
+    for (const [label, act] of [["Zoom in", () => this.zoom(0.5)], ["Zoom out", () => this.zoom(2)], ["Reset", () => this.show(this.spec)]])
+      html(tools, "button", { type: "button" }, label).onclick = act;
+    html(tools, "button", { type: "button" }, "Data (CSV)").onclick = () => save(`${this.spec.title}.csv`, "text/csv", csv(this.spec));
+    this.svg = svg(figure, "svg", { tabindex: 0, role: "img" });
+    this.legend = html(figure, "div", { class: "legend", role: "group", "aria-label": "Show or hide" });
+    this.readout = html(figure, "p", { class: "readout", "aria-live": "polite" });
+    this.listen();
+    this.show(variants[0]);
+    new ResizeObserver(() => { if (this.figure.clientWidth !== this.drawn) this.draw(); }).observe(figure);
+  }
+
+  show(spec) {
+    this.spec = spec;
+    const xs = spec.x.filter(x => x !== null && (!spec.xlog || x > 0));
+    this.full = [Math.min(...xs), Math.max(...xs)];
+    this.range = [...this.full];
+    this.at = null;
+    this.legend.replaceChildren();
+    Object.keys(spec.series).forEach((name, i) => {
+      const button = html(this.legend, "button", { type: "button", "aria-pressed": !this.hidden.has(name) });
+      svg(svg(button, "svg", { viewBox: "0 0 26 8", "aria-hidden": "true" }), "line",
+        { x1: 0, x2: 26, y1: 4, y2: 4, "stroke-width": 3, style: `stroke:${style(i).color}`, "stroke-dasharray": style(i).dash });
+      button.append(name);
+      button.onclick = () => {
+        if (!this.hidden.delete(name)) this.hidden.add(name);
+        button.setAttribute("aria-pressed", !this.hidden.has(name));
+        this.draw();
+      };
+    });
+    this.svg.setAttribute("aria-label", `${spec.title}: ${spec.ylabel} by ${spec.xlabel}. Arrow keys read values, + and - zoom, 0 resets.`);
+    this.draw();
+    this.readout.textContent = "Point, or use the arrow keys, to read values; drag to zoom.";
+  }
+
+  draw() {
+    const { spec, range } = this, width = Math.max(this.figure.clientWidth - 24, 240), height = Math.min(320, 140 + width * 0.4);
+    this.drawn = this.figure.clientWidth;
+    const box = this.box = { left: 52, right: width - 18, top: 8, bottom: height - 40 };
+    this.svg.replaceChildren();
+    this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    const shown = Object.entries(spec.series).filter(([name]) => !this.hidden.has(name));
+    const inside = spec.x.map((x, i) => i).filter(i => spec.x[i] !== null && spec.x[i] >= range[0] && spec.x[i] <= range[1] && (!spec.xlog || spec.x[i] > 0));
+    const values = shown.flatMap(([, b]) => b.flatMap(line => inside.map(i => line[i]))).filter(v => v !== null && (!spec.ylog || v > 0));
+    let low = Math.min(...values), high = Math.max(...values);
+    if (!values.length) [low, high] = [0.1, 1];
+    if (low === high) { low = spec.ylog ? low / 2 : low - 0.5; high = spec.ylog ? high * 2 : high + 0.5; }
+    const f = log => log ? Math.log10 : v => v, fx = f(spec.xlog), fy = f(spec.ylog);
+    const across = v => (fx(v) - fx(range[0])) / (fx(range[1]) - fx(range[0]) || 1);
+    this.X = v => box.left + (spec.xreverse ? 1 - across(v) : across(v)) * (box.right - box.left);
+    const Y = v => box.bottom - (fy(v) - fy(low)) / (fy(high) - fy(low)) * (box.bottom - box.top);
+    let last = -99;
+    for (const t of ticks(range[0], range[1], spec.xlog).sort((a, b) => this.X(a) - this.X(b))) {
+      const x = this.X(t);
+      svg(this.svg, "line", { class: "rule", x1: x, x2: x, y1: box.top, y2: box.bottom });
+      if (x - last > 34) { svg(this.svg, "text", { x, y: box.bottom + 15, "text-anchor": "middle" }, short(t)); last = x; }
+    }
+    for (const t of ticks(low, high, spec.ylog)) {
+      svg(this.svg, "line", { class: "rule", x1: box.left, x2: box.right, y1: Y(t), y2: Y(t) });
+      svg(this.svg, "text", { x: box.left - 5, y: Y(t) + 4, "text-anchor": "end" }, short(t));
+    }
+    svg(this.svg, "line", { class: "axis", x1: box.left, x2: box.right, y1: box.bottom, y2: box.bottom });
+    svg(this.svg, "line", { class: "axis", x1: box.left, x2: box.left, y1: box.top, y2: box.bottom });
+    svg(this.svg, "text", { x: (box.left + box.right) / 2, y: height - 6, "text-anchor": "middle" }, spec.xlabel);
+    svg(this.svg, "text", { transform: `translate(12 ${(box.top + box.bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, spec.ylabel);
+    Object.keys(spec.series).forEach((name, k) => {
+      if (this.hidden.has(name)) return;
+      const band = spec.series[name], ok = (line, i) => line[i] !== null && (!spec.ylog || line[i] > 0);
+      const path = (line, order) => order.filter(i => ok(line, i)).map((i, n, all) => {
+        const step = spec.step && n ? `H${this.X(spec.x[i])}V` : null;
+        return step ? step + Y(line[i]) : `${n ? "L" : "M"}${this.X(spec.x[i])} ${Y(line[i])}`;
+      }).join("");
+      if (band.length === 3 && !spec.step) {
+        const back = path(band[2], [...inside].reverse()).replace("M", "L");
+        svg(this.svg, "path", { d: path(band[1], inside) + back + "Z", style: `fill:${style(k).color}`, opacity: 0.13 });
+      }
+      svg(this.svg, "path", { d: path(band[0], inside), fill: "none", "stroke-width": 2, style: `stroke:${style(k).color}`, "stroke-dasharray": style(k).dash });
+    });
+    if (this.at !== null) this.read(this.at);
+  }
+
+  read(i) {
+    const { spec } = this;
+    this.at = i;
+    this.svg.querySelector(".cursor")?.remove();
+    const x = this.X(spec.x[i]);
+    svg(this.svg, "line", { class: "cursor", x1: x, x2: x, y1: this.box.top, y2: this.box.bottom });
+    const listed = Object.entries(spec.series).filter(([name]) => !this.hidden.has(name)).map(([name, b]) => [name, b.map(line => line[i])]);
+    listed.sort((a, b) => (a[1][0] ?? Infinity) - (b[1][0] ?? Infinity));
+    this.readout.textContent = `${spec.xlabel} ${short(spec.x[i])}\n` + listed.map(([name, v]) =>
+      `${name}: ${short(v[0])}${v.length === 3 && v[1] !== null && v[2] !== null ? ` [${short(v[1])}, ${short(v[2])}]` : ""}`).join("\n");
+  }
+
+  nearest(event) {
+    const r = this.svg.getBoundingClientRect(), x = (event.clientX - r.left) * (this.svg.viewBox.baseVal.width / r.width);
+    let best = null;
+    this.spec.x.forEach((v, i) => {
+      if (v === null || v < this.range[0] || v > this.range[1] || (this.spec.xlog && v <= 0)) return;
+      if (best === null || Math.abs(this.X(v) - x) < Math.abs(this.X(this.spec.x[best]) - x)) best = i;
+    });
+    return best;
+  }
+
+  zoom(factor) {
+    const { spec } = this, log = spec.xlog, f = log ? Math.log : v => v, g = log ? Math.exp : v => v;
+    const middle = this.at === null ? (f(this.range[0]) + f(this.range[1])) / 2 : f(spec.x[this.at]);
+    const half = (f(this.range[1]) - f(this.range[0])) / 2 * factor;
+    this.range = [Math.max(this.full[0], g(middle - half)), Math.min(this.full[1], g(middle + half))];
+    this.draw();
+  }
+
+  listen() {
+    let start = null;
+    this.svg.addEventListener("pointerdown", e => { start = this.nearest(e); });
+    this.svg.addEventListener("pointermove", e => { const i = this.nearest(e); if (i !== null) this.read(i); });
+    this.svg.addEventListener("pointerup", e => {
+      const end = this.nearest(e);
+      if (start !== null && end !== null && Math.abs(end - start) > 1) {
+        const ends = [this.spec.x[start], this.spec.x[end]];
+        this.range = [Math.min(...ends), Math.max(...ends)];
+        this.draw();
+      } else if (end !== null) this.read(end);
+      start = null;
+    });
+    this.svg.addEventListener("dblclick", () => this.show(this.spec));
+    this.svg.addEventListener("keydown", e => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key] * (this.spec.xreverse ? -1 : 1);
+      if (step) {
+        const next = this.at === null ? (step > 0 ? 0 : this.spec.x.length - 1) : this.at + step;
+        if (next >= 0 && next < this.spec.x.length && this.spec.x[next] >= this.range[0] && this.spec.x[next] <= this.range[1]) this.read(next);
+      } else if (e.key === "+" || e.key === "=") this.zoom(0.5);
+      else if (e.key === "-") this.zoom(2);
+      else if (e.key === "0" || e.key === "Escape") this.show(this.spec);
+      else return;
+      e.preventDefault();
+    });
+  }
+}

@@ -1,0 +1,206 @@
+"""The page: sections of HTML around the data that its charts and tables are drawn from."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from hpo_envs.benchmarks.report import charts, words
+from hpo_envs.benchmarks.report.cells import download, head, num, table, text
+from hpo_envs.benchmarks.report.tracks import of_track
+
+HERE = Path(__file__).parent
+
+Drawn = dict[str, list[dict[str, Any]]]
+"""Charts by the key of their figure: one or several variants to choose from."""
+
+BEST = {"table": "best of the table", "searched": "best of a long search", "seen": "best seen in these runs"}
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+{style}</style>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the results</a>
+{body}
+<script type="application/json" id="data">{data}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def render(summary: Mapping[str, Any], *, citations: Sequence[str] = ()) -> str:
+    """The whole page.
+
+    Args:
+        summary: What `benchmarks.summary.of_runs` returns.
+        citations: What to cite, beside the suite.
+    """
+    drawn: Drawn = {}
+    meaning = (HERE / "meaning.html").read_text("utf-8")
+    sections = [
+        f"<details><summary>What the numbers mean</summary>{meaning}</details>",
+        *(_track(t, i, drawn) for i, t in enumerate(summary["tracks"])),
+        _environments(summary, drawn),
+        _results(summary),
+        _compared(summary),
+        _repeat(summary, citations),
+    ]
+    script = "".join((HERE / name).read_text("utf-8") for name in ("page.js", "tables.js"))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    # "<" inside a JSON string could end the element that holds it.
+    data = json.dumps({"charts": drawn, "summary": summary}, separators=(",", ":"), allow_nan=False)
+    return PAGE.format(
+        policy=f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:",
+        title=escape(summary["title"]),
+        style=(HERE / "page.css").read_text("utf-8"),
+        body=_head(summary) + '<main id="main">' + _winners(summary) + "\n".join(sections) + "</main>",
+        data=data.replace("<", "\\u003c"),
+        script=script,
+    )
+
+
+def _head(summary: Mapping[str, Any]) -> str:
+    total = sum(c["n"] for c in summary["cells"])
+    lead = (
+        f"{total:,} runs: {len(summary['agents'])} agents, {len(summary['environments'])} environments, "
+        f"on {words.kinds(summary)}."
+    )
+    links = {
+        "environments": "Curves by environment",
+        "results": "All results",
+        "compared": "What was compared",
+        "repeat": "Repeat and cite",
+    }
+    nav = "".join(f'<li><a href="#{k}">{v}</a></li>' for k, v in links.items())
+    return (
+        f"<header><h1>{escape(summary['title'])}</h1><p>{escape(lead)}</p>"
+        f'<nav aria-label="Sections"><ul>{nav}</ul></nav></header>'
+    )
+
+
+def _winners(summary: Mapping[str, Any]) -> str:
+    items = "".join(
+        f'<li><a href="#track-{i}">{escape(t["name"])}</a> ({words.runs(t)}): {_sentences(t)}</li>'
+        for i, t in enumerate(summary["tracks"])
+    )
+    return (
+        '<section><h2 id="winners">Who won, by how much, how sure</h2><p class="soft">Regret: 0 is the best there is, '
+        f"1 is no better than a middling configuration. In brackets: 95 % intervals.</p><ul>{items}</ul></section>"
+    )
+
+
+def _sentences(track: Mapping[str, Any]) -> str:
+    first, *others = words.verdict(track)
+    return f"<b>{escape(first)}</b> {escape(' '.join(others))}"
+
+
+def _track(t: Mapping[str, Any], i: int, drawn: Drawn) -> str:
+    figures = "".join(_figure(f"track-{i}-{key}", v, note, drawn) for key, v, note in charts.of_track(t))
+    ranking, more = of_track(t, i)
+    return (
+        f'<section><h2 id="track-{i}">{escape(t["name"])}</h2><p>{words.runs(t)}. {_sentences(t)}</p>{ranking}'
+        f'<div class="grid">{figures}</div>{more}</section>'
+    )
+
+
+def _figure(key: str, variants: list[dict[str, Any]], note: str, drawn: Drawn) -> str:
+    """Where a chart will be; with several variants `note` is its title, and the reader chooses."""
+    drawn[key] = variants
+    title, caption = (variants[0]["title"], note) if len(variants) == 1 else (note, "")
+    below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    return f'<figure data-chart="{escape(key)}"><h4>{escape(title)}</h4>{below}</figure>'
+
+
+def _environments(summary: Mapping[str, Any], drawn: Drawn) -> str:
+    figures = _figure("environments", charts.of_environments(summary), "Regret on one environment", drawn)
+    if summary["fronts"]:
+        figures += _figure("fronts", charts.of_fronts(summary), "Pareto fronts: what half of the runs attain", drawn)
+    return f'<section><h2 id="environments">Curves by environment</h2><div class="grid wide">{figures}</div></section>'
+
+
+def _results(summary: Mapping[str, Any]) -> str:
+    rows = [
+        [
+            text(c["environment"]),
+            head(c["agent"]),
+            num(c["n"]),
+            num(c["anytime"][0], words.interval(c["anytime"])),
+            num(c["anytime_iqm"]),
+            num(c["final"][0], words.interval(c["final"])),
+            num(c["solved"], f"{c['solved']:.0%}"),
+            num(c["close"]),
+            num(c["spent"]),
+        ]
+        for c in summary["cells"]
+    ]
+    names = ("runs", "anytime regret", "its IQM", "final regret", "best found", "expected cost to 0.1", "spent")
+    columns = [("", "environment"), ("", "agent"), *(("n", name) for name in names)]
+    caption = "Mean [95 % interval]; costs in budgets; expected cost until the regret is 0.1"
+    return (
+        '<section><h2 id="results">All results</h2><p><label for="filter">Filter</label> <input id="filter" '
+        'type="search" placeholder="e.g. swen bo" data-filter="all" data-count="count"> '
+        f'<span id="count" aria-live="polite"></span></p>{table("all", caption, columns, rows)}'
+        f"{download('all', 'Shown rows')}</section>"
+    )
+
+
+def _compared(summary: Mapping[str, Any]) -> str:
+    rows = []
+    for e in summary["environments"]:
+        answered = "<br>".join(
+            f'{escape(t["name"])} <span class="kind">{escape(t["kind"])}</span> <code>{escape(t["sha256"][:16])}</code>'
+            for t in e["tables"]
+        )
+        budget = num(e["budget"], f"{e['budget']:g} {e['cost_unit']}")
+        rows.append(
+            [
+                head(e["label"]),
+                f"<td>{answered}</td>",
+                text(", ".join(e["objectives"])),
+                budget,
+                text(BEST[e["optimum"]]),
+            ]
+        )
+    columns = [
+        ("", "environment"),
+        ("", "table, kind, sha256"),
+        ("", "objective"),
+        ("n", "budget"),
+        ("", "regret 0 is"),
+    ]
+    agents = "".join(f"<li><b>{escape(a['label'])}</b> {escape(a['summary'])}</li>" for a in summary["agents"])
+    versions = ", ".join(f"{k} {v}" for k, v in summary["versions"].items())
+    return (
+        f'<section><h2 id="compared">What was compared</h2>'
+        f"{table('tables', 'Environments and the tables that answered (first 16 digits of sha256)', columns, rows)}"
+        f"{download('tables', 'Tables')}<h3>Agents</h3><ul>{agents}</ul>"
+        f'<p class="soft">{escape(versions)}</p></section>'
+    )
+
+
+def _repeat(summary: Mapping[str, Any], citations: Sequence[str]) -> str:
+    command = f"<pre><code>{escape(summary['command'])}</code></pre>" if summary["command"] else ""
+    version = escape(str(summary["versions"]["hpo_envs"]))
+    suite = (
+        f"The hpo_envs developers. hpo_envs {version}: Gymnasium environments for hyperparameter optimisation, "
+        "architecture search and model selection in NLP. 2026."
+    )
+    cited = "".join(f"<li>{escape(c)}</li>" for c in (suite, *citations))
+    return (
+        f'<section><h2 id="repeat">Repeat and cite</h2>{command}<p>The same seeds, tables and versions give the same '
+        'runs to the bit.</p><p><button type="button" id="everything" class="download">All data of this page (JSON)'
+        f"</button></p><p>Please cite the suite and the papers behind the tables:</p><ul>{cited}</ul></section>"
+    )

@@ -1,0 +1,59 @@
+function value(row, column) {
+  const cell = row.cells[column], raw = cell.dataset.value ?? cell.textContent.trim(), number = Number(raw);
+  return raw === "" ? Infinity : Number.isNaN(number) ? raw : number;
+}
+
+function sortable(table) {
+  const heads = [...table.tHead.rows[0].cells];
+  heads.forEach((head, column) => {
+    const button = head.querySelector("button");
+    if (!button) return;
+    button.onclick = () => {
+      const up = head.getAttribute("aria-sort") !== "ascending", body = table.tBodies[0];
+      heads.forEach(h => h.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", up ? "ascending" : "descending");
+      const compare = (a, b) => typeof a === "number" && typeof b === "number" ? (a < b ? -1 : a > b ? 1 : 0) : String(a).localeCompare(String(b), "en", { numeric: true });
+      const rows = [...body.rows].map(row => [value(row, column), row]);
+      rows.sort((a, b) => (up ? 1 : -1) * compare(a[0], b[0]));
+      body.append(...rows.map(([, row]) => row));
+    };
+  });
+}
+
+function filter(input) {
+  const table = document.getElementById(input.dataset.filter), count = document.getElementById(input.dataset.count);
+  const apply = () => {
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    for (const row of table.tBodies[0].rows) {
+      const text = row.textContent.toLowerCase();
+      row.hidden = !words.every(w => text.includes(w));
+      shown += !row.hidden;
+    }
+    count.textContent = `${shown} of ${table.tBodies[0].rows.length} rows`;
+  };
+  input.oninput = apply;
+  apply();
+}
+
+function tableCsv(table) {
+  return [...table.rows].filter(r => !r.hidden).map(r => [...r.cells].map(c => quoted(c.dataset.value ?? c.textContent.trim())).join(",")).join("\n") + "\n";
+}
+
+function chartsNear(entries, watcher) {
+  for (const entry of entries) {
+    if (!entry.isIntersecting) continue;
+    watcher.unobserve(entry.target);
+    new Chart(entry.target, data.charts[entry.target.dataset.chart]);
+  }
+}
+
+document.querySelectorAll("table.sort").forEach(sortable);
+document.querySelectorAll("input[data-filter]").forEach(filter);
+document.querySelectorAll("button[data-table]").forEach(b => {
+  b.onclick = () => save(`${b.dataset.table}.csv`, "text/csv", tableCsv(document.getElementById(b.dataset.table)));
+});
+document.getElementById("everything").onclick = () => save("report.json", "application/json", JSON.stringify(data.summary, null, 1));
+// Charts are drawn when they come near the screen: a report of 50 environments opens at once on a phone.
+const watcher = new IntersectionObserver(chartsNear, { rootMargin: "600px" });
+document.querySelectorAll("figure[data-chart]").forEach(f => watcher.observe(f));
