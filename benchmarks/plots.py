@@ -61,11 +61,13 @@ def pyplot() -> Any:
 
 
 @contextmanager
-def _figure(path: Path, rows: int = 1, columns: int = 1, size: tuple[float, float] = (6.4, 4.0)) -> Iterator[Any]:
+def _figure(
+    path: Path, rows: int = 1, columns: int = 1, size: tuple[float, float] = (6.4, 4.0), **grid: Any
+) -> Iterator[Any]:
     """A figure's axes, saved next to each other as `.png` and `.svg` at the end."""
     plt = pyplot()
     with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
+        figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False, gridspec_kw=grid)
         try:
             yield axes
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -141,6 +143,30 @@ def ranking(track: Mapping[str, Any], path: Path) -> list[Path]:
         axes.set(yticks=range(len(names)), yticklabels=names, title=track["name"])
         axes.set_xlabel(f"{track['score']} normalised regret, 95 % interval (left is better)")
         axes.invert_yaxis()
+    return files(path)
+
+
+def overview(summary: Mapping[str, Any], path: Path, columns: int = 3) -> list[Path]:
+    """The ranking of every track next to each other, as small as a page allows."""
+    tracks = [t for t in summary["tracks"] if len(t["ranking"]) > 1]
+    rows = -(-len(tracks) // columns)
+    tallest = [max(len(t["ranking"]) for t in tracks[i : i + columns]) for i in range(0, len(tracks), columns)]
+    size = (4.2 * columns, sum(0.7 + 0.17 * n for n in tallest))
+    with _figure(path, rows, columns, size, height_ratios=[0.7 + 0.17 * n for n in tallest]) as axes:
+        for spare in axes.ravel()[len(tracks) :]:
+            spare.axis("off")
+        for here, track in zip(axes.ravel(), tracks, strict=False):
+            for y, r in enumerate(track["ranking"]):
+                mean, low, high = r["mean"]
+                colour = COLOURS[1] if r["agent"] == "random" else COLOURS[0]
+                here.plot([low, high], [y, y], color=colour, linewidth=1.5)
+                here.plot(mean, y, "o", color=colour, markersize=3)
+            names = [r["agent"] for r in track["ranking"]]
+            here.set_yticks(range(len(names)), names, fontsize=7)
+            here.set_title(f"{track['name']} ({len(track['environments'])})", fontsize=9)
+            here.tick_params(axis="x", labelsize=7)
+            here.invert_yaxis()
+        axes.ravel()[0].figure.supxlabel("normalised regret and its 95 % interval, left is better", fontsize=9)
     return files(path)
 
 
