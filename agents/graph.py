@@ -21,7 +21,7 @@ LARGEST = 5000
 """Candidates of the largest graph: its dense inverse takes 200 MB and about half a minute there."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SimilarityGraph:
     """A weighted undirected graph over the candidates.
 

@@ -128,11 +128,14 @@ def _root(content: bytes, n: int) -> Floats:
     return cholesky(matrix + ROOT_JITTER * float(matrix.diagonal().max()) * np.eye(n))
 
 
+@functools.lru_cache(maxsize=4)
 def _covariance(graph: SimilarityGraph, precision: float, sigma2: float) -> Floats:
     """(n, n) covariance of the finite-set Gaussian process; I / sigma2 makes it well defined on any graph."""
     n = len(graph.weights)
     k = np.linalg.inv(2.0 * precision * (graph.laplacian + np.eye(n) / sigma2))
-    return 0.5 * (k + k.T)
+    k = 0.5 * (k + k.T)
+    k.setflags(write=False)  # all agents on this graph share it
+    return k
 
 
 class GraphInfluence(CandidateAgent):
