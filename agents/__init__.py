@@ -9,7 +9,7 @@ from typing import Any
 
 from hpo_envs.agents.base import Agent, Planned, Problem
 
-__all__ = ["AGENTS", "Agent", "Entry", "Planned", "Problem", "make", "names"]
+__all__ = ["AGENTS", "Agent", "Entry", "Planned", "Problem", "fits", "make", "names"]
 
 
 @dataclass(frozen=True)
@@ -193,6 +193,28 @@ def entry(name: str) -> Entry:
         hint = f", did you mean {close[0]!r}?" if close else ""
         raise ValueError(f"agent must be one of {', '.join(names())}, got {name!r}{hint}")
     return AGENTS[name]
+
+
+def fits(name: str, problem: Problem) -> bool:
+    """Whether an agent can work on a problem.
+
+    Raises:
+        ValueError: No such agent.
+    """
+    from gymnasium.spaces import Box, Discrete
+
+    supports = entry(name).supports
+    if problem.objectives > 1:
+        return "objectives" in supports
+    if problem.levels is not None:
+        return "levels" in supports
+    if problem.mutate is not None:
+        return "cells" in supports
+    if isinstance(problem.action_space, Box):
+        return "box" in supports
+    if isinstance(problem.action_space, Discrete):
+        return ("arms" if problem.features is None else "rows") in supports
+    return "grid" in supports
 
 
 def make(name: str, problem: Problem, seed: int, **hyperparameters: Any) -> Agent:

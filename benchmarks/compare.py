@@ -1,4 +1,4 @@
-"""Compares agents on one id: runs, scores, a table and a picture."""
+"""Compares agents on one id: scores of runs, and a table of them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import functools
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks import runs as _runs
-from hpo_envs.benchmarks import scores, store
+from hpo_envs.benchmarks import scores
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.registry import SPECS
 from hpo_envs.tables import store as tables
@@ -140,30 +138,3 @@ def _cell(record: Mapping[str, Any]) -> str:
     digits = 2 if abs(record["high"]) >= 1.0 else 4
     mean, std, low, high = (f"{record[k]:.{digits}f}" for k in ("mean", "std", "low", "high"))
     return f"{mean} ± {std} [{low}, {high}]"
-
-
-def compare(
-    env_id: str,
-    agents: Sequence[str],
-    seeds: Sequence[int],
-    *,
-    budget: float | None = None,
-    env_kwargs: Mapping[str, Any] | None = None,
-    out: Path | None = None,
-    progress: bool = False,
-) -> dict[str, list[Run]]:
-    """Runs every agent on every seed; with `out`, saves the runs below it.
-
-    Returns:
-        Runs by agent, in the order given.
-    """
-    from tqdm import tqdm
-
-    result: dict[str, list[Run]] = {}
-    with tqdm(total=None, unit=" evaluations", disable=not progress) as bar:
-        for agent in agents:
-            bar.set_description(agent)
-            result[agent] = _runs.run(agent, env_id, seeds, budget=budget, env_kwargs=env_kwargs, progress=bar.update)
-            if out is not None:
-                store.write(result[agent], out)
-    return result

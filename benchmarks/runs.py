@@ -179,23 +179,22 @@ def _loop(
     idle = envs.single_action_space.sample()
     batch = np.stack([np.asarray(idle)] * len(crew))
     while running:
-        asked = {}
-        for i in running:
-            asked[i] = crew[i].ask()
-            batch[i] = asked[i]
+        asked = [crew[i].ask() for i in running]
+        for i, action in zip(running, asked, strict=True):
+            batch[i] = action
         _, rewards, terminated, _, infos = envs.step(batch)
-        values = rewards.tolist() if rewards.ndim == 1 else list(rewards)
-        columns = _columns(infos)
+        chosen = None if len(running) == len(crew) else running
         going = []
-        for i in running:
-            info = {key: _at(value, i) for key, value in columns}
-            action = info.pop("action", asked[i])
-            crew[i].tell(action, values[i], info)
+        for i, action, reward, over, info in zip(
+            running, asked, _listed(rewards, chosen), _listed(terminated, chosen), _rows(infos, chosen), strict=True
+        ):
+            action = info.pop("action", action)
+            crew[i].tell(action, reward, info)
             stop = False
             if info.get("finished", True):
-                logs[i].add(action, values[i], info)
-                stop = target is not None and target(action, values[i])
-            if not (terminated[i] or crew[i].done or stop):
+                logs[i].add(action, reward, info)
+                stop = target is not None and target(action, reward)
+            if not (over or stop or crew[i].done):
                 going.append(i)
         if progress is not None:
             progress(len(running))
@@ -203,19 +202,18 @@ def _loop(
     return logs, start
 
 
-def _columns(infos: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """The batched info without masks and held-out metrics, arrays as lists for fast element access."""
-    return [(k, _listed(v)) for k, v in infos.items() if not k.startswith("_") and k not in _STRIPPED]
+def _rows(infos: Mapping[str, Any], chosen: list[int] | None) -> list[dict[str, Any]]:
+    """The batched info as one dict an episode, without masks and held-out metrics."""
+    names = [k for k in infos if k[0] != "_" and k not in _STRIPPED]
+    columns = [_rows(v, chosen) if isinstance(v := infos[k], dict) else _listed(v, chosen) for k in names]
+    return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
-def _listed(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {k: _listed(v) for k, v in value.items() if not k.startswith("_")}
-    return value.tolist() if value.ndim == 1 else value
-
-
-def _at(value: Any, i: int) -> Any:
-    return {k: _at(v, i) for k, v in value.items()} if isinstance(value, dict) else value[i]
+def _listed(values: npt.NDArray[Any], chosen: list[int] | None) -> list[Any]:
+    """The entries of the chosen episodes, numbers as Python's own: a list is read faster than an array."""
+    if chosen is not None:
+        values = values[chosen]
+    return values.tolist() if values.ndim == 1 else list(values)
 
 
 def _check_seeds(seeds: Iterable[int]) -> list[int]:

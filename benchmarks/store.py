@@ -102,18 +102,20 @@ class Store:
             if run.seed in group:
                 raise ValueError(f"runs must have distinct seeds, got {run.seed} of {run.header['agent']} twice")
             group[run.seed] = run
-        self.check([r.header for r in runs])
+        if len(groups) > 1:
+            self.check([r.header for r in runs])
         written = 0
         for (env, agent), group in sorted(groups.items()):
             folder = self.folder / quote(env, safe="")
             folder.mkdir(parents=True, exist_ok=True)
             with locked(folder) as alone:
-                self.check([r.header for r in group.values()])  # again: another process may have written
+                self.check([r.header for r in group.values()])
                 have = self.seeds(env, agent)
                 new = [group[seed] for seed in sorted(group.keys() - have)]
                 if new:
                     name = f"{quote(agent, safe='')}-{new[0].seed}-{new[-1].seed}.parquet"
                     parts.publish(parts.encode(new), folder / name, alone)
+                    self._headers[folder / name] = [r.header for r in new]
                     written += len(new)
         return written
 
@@ -155,10 +157,11 @@ class Store:
             agents = {h["agent"]: h for h in stored}
             tables = {h["table"]: h["sha256"] for h in stored}
             for h in new:
-                for other in filter(None, (stored[0] if stored else new[0], agents.setdefault(h["agent"], h))):
-                    same = other["agent"] == h["agent"]
-                    ignored = RUN_KEYS if same else RUN_KEYS + AGENT_KEYS
-                    _compare(h, other, ignored, self.folder)
+                if h["agent"] in agents:
+                    _compare(h, agents[h["agent"]], RUN_KEYS, self.folder)
+                else:
+                    agents[h["agent"]] = h
+                    _compare(h, stored[0] if stored else new[0], RUN_KEYS + AGENT_KEYS, self.folder)
                 if tables.setdefault(h["table"], h["sha256"]) != h["sha256"]:
                     raise _mixed(h, f"sha256 of table {h['table']}", tables[h["table"]], h["sha256"], self.folder)
 
@@ -171,6 +174,8 @@ class Store:
 
 
 def _compare(new: Mapping[str, Any], old: Mapping[str, Any], ignored: Sequence[str], folder: Path) -> None:
+    if all(old.get(key) == value for key, value in new.items() if key not in ignored) and new.keys() >= old.keys():
+        return  # nearly always, and it must be fast
     for key in sorted((new.keys() | old.keys()) - set(ignored)):
         a, b = old.get(key), new.get(key)
         if a == b:

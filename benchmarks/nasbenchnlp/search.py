@@ -98,12 +98,12 @@ def show(title: str, rows: Sequence[dict[str, Any]]) -> None:
 def _cached(task: tuple[Any, ...]) -> tuple[sweep.Method, list[runs.Run]]:
     method, preset, seeds, dataset, table, folder = task
     # A folder for each method: presets run one agent with several settings, which a store would refuse to mix.
-    kept = folder / f"{method.name.replace(' ', '-').replace(',', '')}-{table}-{seeds[0]}-{len(seeds)}"
-    found = store.read(kept) if kept.is_dir() else []
-    if len(found) < len(seeds):
-        found = run_method(method, preset, seeds, dataset, table)
-        store.write(found, kept)
-    return method, found
+    where = folder / f"{method.name.replace(' ', '-').replace(',', '')}-{table}"
+    kept = {r.seed for r in store.read(where)} if where.is_dir() else set()
+    new = [s for s in seeds if s not in kept]
+    if new:
+        store.write(run_method(method, preset, new, dataset, table), where)
+    return method, [r for r in store.read(where) if r.seed in seeds]
 
 
 def _map(function: Any, tasks: list[Any], jobs: int) -> Any:

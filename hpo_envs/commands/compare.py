@@ -1,16 +1,34 @@
-"""`hpo-envs compare`: agents against each other on one id."""
+"""`hpo-envs compare`: agents against each other, in one process or many; it goes on where it was stopped."""
 
 from __future__ import annotations
 
 import argparse
 import csv
+import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hpo_envs.benchmarks.conduct import Outcome
+    from hpo_envs.benchmarks.engines import Engine
+    from hpo_envs.benchmarks.runs import Run
+    from hpo_envs.benchmarks.study import Study
 
 EPILOG = """examples:
   hpo-envs compare --env NMTHPO-swen-v0 --agents random --seeds 100 --budget 20 --out runs/
-  hpo-envs compare --env NMTHPO-soen-mo-v0 --agents random --seeds 20
+  hpo-envs compare --env 'NMTHPO-*-mo-v0' --agents random,bo-ehvi-rbf --seeds 20 --jobs 2
   hpo-envs compare --env NMTHPO-jaen-v0 --agents random --table measured --budget all
+  hpo-envs compare study.toml --out runs/ --scheduler tcp://head:8786
+
+study.toml:
+  seeds = 100                                  # 0 to 99; or "100-199", or a list
+  budget = 50                                  # optional, as table, objective and cost
+  environments = ["NMTHPO-*-v0", { id = "NMTLC-swen-v0", cost = "evaluations", budget = 200 }]
+  agents = ["random", { name = "wide", algorithm = "bo-ucb", hyperparameters = { beta = 4.0 } }, "my_file:MyAgent"]
+
+Runs are stored as they are finished. Ctrl-C stops; the same command goes on; with more agents or seeds it runs what
+is missing. Runs on another table, with other versions or arguments are refused in the same --out folder.
 
 scores, counted in evaluations (Zhang and Duh 2020, section 4):
   best  best reward of the run                     fb   how far it stays below the best of the table
@@ -19,68 +37,161 @@ scores, counted in evaluations (Zhang and Duh 2020, section 4):
 A target that some runs never met has no mean; the table says how many runs met it.
 """
 
+DEFAULTS = {"env": "NMTHPO-swen-v0", "agents": "random", "seeds": 100}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.epilog = EPILOG
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--env", default="NMTHPO-swen-v0", help="id of the environment (default: %(default)s)")
-    parser.add_argument("--agents", default="random", help="names, separated by commas (default: %(default)s)")
-    parser.add_argument("--seeds", type=int, default=100, help="number of seeds, 0 to N-1 (default: %(default)s)")
+    parser.add_argument("study", nargs="?", type=Path, help="TOML file that says all that the first options say")
+    parser.add_argument("--env", help=f"ids, separated by commas, or 'all' (default: {DEFAULTS['env']})")
+    parser.add_argument("--agents", help=f"names, separated by commas, or 'all' (default: {DEFAULTS['agents']})")
+    parser.add_argument("--seeds", type=int, help=f"number of seeds, 0 to N-1 (default: {DEFAULTS['seeds']})")
     parser.add_argument("--budget", help="a number in the id's cost unit, or 'all' (default: the id's own)")
-    parser.add_argument("--table", default="auto", help="auto, measured or surrogate (default: %(default)s)")
+    parser.add_argument("--table", help="auto, measured or surrogate (default: auto)")
     parser.add_argument("--objective", help="rewarded metric(s), separated by commas (default: the id's own)")
     parser.add_argument("--cost", help="evaluations, or a metric that counts as cost")
     parser.add_argument("--tolerance", type=float, default=0.5, help="of ftc, in reward units (default: %(default)s)")
-    parser.add_argument("--out", type=Path, default=Path("runs"), help="folder for runs, table and plot")
+    parser.add_argument("--out", type=Path, default=Path("runs"), help="folder for runs, tables and plots")
+    parser.add_argument("--jobs", type=int, default=1, help="processes on this machine (default: %(default)s)")
+    parser.add_argument(
+        "--scheduler", help="run on Dask: tcp://HOST:PORT, or 'local' for a cluster of --jobs workers on this machine"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the comparison, prints the table and saves runs, summary and plot."""
-    from hpo_envs import agents
+    """Runs what is missing of the study, prints a table for each id and saves summaries and plots."""
+    from hpo_envs.benchmarks.conduct import conduct, runs_of
+
+    study = _study(args)
+    start = time.perf_counter()
+    try:
+        with _engine(args) as engine, _Bar() as bar:
+            outcome = conduct(study, args.out, engine, watch=bar.show)
+    except KeyboardInterrupt:
+        print(
+            f"\nstopped; what is finished is in {args.out}/, and the same command goes on from there", file=sys.stderr
+        )
+        raise
+    _report_stops(outcome)
+    found = runs_of(study, args.out, outcome)
+    for env, runs in found.items():
+        _show(env, runs, args.out / env, args.tolerance)
+    _conclude(args.out, outcome, found, time.perf_counter() - start)
+    return 1 if outcome.errors else 0
+
+
+def _study(args: argparse.Namespace) -> Study:
+    from hpo_envs.benchmarks import study
+
+    options = ("env", "agents", "seeds", "budget", "table", "objective", "cost")
+    given = {k: getattr(args, k) for k in options if getattr(args, k) is not None}
+    if args.study is not None:
+        if given:
+            raise ValueError(f"--{next(iter(given))} must be written into {args.study}, got it beside the file")
+        return study.from_file(args.study)
+    given = {**DEFAULTS, **given}
+    if given["seeds"] < 1:
+        raise ValueError(f"--seeds must be an int >= 1, got {given['seeds']}")
+    data: dict[str, Any] = {
+        **given,
+        "environments": _names(given.pop("env")),
+        "agents": _names(given["agents"]),
+    }
+    data.pop("env", None)
+    if "objective" in data:
+        metrics = _names(data["objective"])
+        data["objective"] = metrics if len(metrics) > 1 else metrics[0]
+    if data.get("budget", "all") != "all":
+        try:
+            data["budget"] = float(data["budget"])
+        except ValueError:
+            raise ValueError(f"--budget must be a number or 'all', got {data['budget']!r}") from None
+    return study.from_data(data)
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _engine(args: argparse.Namespace) -> Engine:
+    from hpo_envs.benchmarks import engines
+
+    if args.jobs < 1:
+        raise ValueError(f"--jobs must be an int >= 1, got {args.jobs}")
+    if args.scheduler is not None:
+        return engines.Dask(args.scheduler, args.jobs)
+    return engines.Processes(args.jobs) if args.jobs > 1 else engines.Serial()
+
+
+class _Bar:
+    """The progress bar: runs done, and our own estimate of the time left, for runs differ a thousandfold in length."""
+
+    _bar: Any = None
+
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def show(self, done: int, total: int, left: float | None) -> None:
+        """Shows how far the study is."""
+        from tqdm import tqdm
+
+        if self._bar is None:
+            shape = "{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs [{elapsed}{postfix}]"
+            self._bar = tqdm(bar_format=shape, total=total)
+        self._bar.n = done
+        self._bar.set_postfix_str("" if left is None else f"{tqdm.format_interval(round(left))} left", refresh=False)
+        self._bar.refresh()
+
+
+def _report_stops(outcome: Outcome) -> None:
+    for (env, agent), error in outcome.errors.items():
+        print(f"\n{agent} on {env} stopped:\n{error}", file=sys.stderr)
+
+
+def _show(env: str, runs: dict[str, list[Run]], folder: Path, tolerance: float) -> None:
+    """Prints the table of an id and saves it, with a plot, beside its runs."""
     from hpo_envs.benchmarks import compare as c
     from hpo_envs.benchmarks import plots
 
-    if args.seeds < 1:
-        raise ValueError(f"--seeds must be an int >= 1, got {args.seeds}")
-    names = [name.strip() for name in args.agents.split(",") if name.strip()]
-    for name in names:
-        agents.entry(name)
-    kwargs = {"table": args.table}
-    if args.objective:
-        metrics = tuple(args.objective.split(","))
-        kwargs["objective"] = metrics if len(metrics) > 1 else metrics[0]
-    if args.cost:
-        kwargs["cost"] = args.cost
-    budget = None
-    if args.budget == "all":
-        kwargs["budget"] = None
-    elif args.budget is not None:
-        try:
-            budget = float(args.budget)
-        except ValueError:
-            raise ValueError(f"--budget must be a number or 'all', got {args.budget!r}") from None
-    start = time.perf_counter()
-    runs = c.compare(args.env, names, range(args.seeds), budget=budget, env_kwargs=kwargs, out=args.out, progress=True)
-    seconds = time.perf_counter() - start
-    records = c.summarise(runs, args.tolerance)
-    header = runs[names[0]][0].header
-    folder = args.out / args.env
+    first = next(iter(runs.values()))[0]
+    header = first.header
+    print(f"\n{env}: {header['kind']} table {header['table']}, sha256 {header['sha256'][:12]}")
+    try:
+        records = c.summarise(runs, tolerance)
+    except ValueError as error:
+        print(f"no scores: {error}")
+        return
     with open(folder / "summary.csv", "w", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, ["agent", "score", "n", "reached", "mean", "std", "low", "high"])
         writer.writeheader()
         writer.writerows(records)
-    print(f"\n{args.env}: {header['kind']} table {header['table']}, sha256 {header['sha256'][:12]}")
-    print(f"{args.seeds} seeds, budget {header['budget']:g} {header['cost_unit']}, {seconds:.1f} s")
+    seeds = max(map(len, runs.values()))
+    print(f"{seeds} seeds, budget {header['budget']:g} {header['cost_unit']}")
     print("mean ± standard deviation over runs [95 % bootstrap interval of the mean]\n")
     print(c.format_table(records))
-    print(f"\nruns and summary: {folder}/")
-    if runs[names[0]][0].rewards.ndim == 1:
-        label = f"best {' '.join(header['objectives'])} so far"
+    if first.rewards.ndim == 1:
         try:
-            files = plots.best(runs, folder / "best", label)
+            files = plots.best(runs, folder / "best", f"best {' '.join(header['objectives'])} so far")
         except ModuleNotFoundError as error:
             print(error)
         else:
             print(f"plot: {files[0]}")
-    return 0
+
+
+def _conclude(out: Path, outcome: Outcome, found: dict[str, dict[str, list[Run]]], seconds: float) -> None:
+    from hpo_envs.benchmarks import store
+
+    if outcome.skipped:
+        print(
+            f"\nnot run, for these agents cannot work on these ids: {len(outcome.skipped)} pairs, such as "
+            f"{outcome.skipped[0][1]} on {outcome.skipped[0][0]}"
+        )
+    runs = [r for by in found.values() for rs in by.values() for r in rs]
+    print(f"\n{outcome.made} runs made in {seconds:.1f} s, {outcome.found} found; runs and summaries: {out}/")
+    print(f"sha256 of all results: {store.digest(runs)}")

@@ -1,0 +1,225 @@
+"""What a study is: environments, agents, seeds and budgets as data, from a TOML file or from arguments.
+
+    seeds = 100                                  # 0 to 99; or "100-199", or a list
+    budget = 50                                  # optional; "all" reads the whole table; default: each id's own
+    environments = [
+        "NMTHPO-*-v0",                           # ids, with wildcards
+        { id = "NMTLC-swen-v0", cost = "evaluations", budget = 200 },
+    ]
+    agents = [
+        "random",                                # registered names; "all" is every one but aliases
+        { name = "wide", algorithm = "bo-ucb", hyperparameters = { beta = 4.0 } },
+        "my_agents:Greedy",                      # module:factory, looked for beside the file, too
+    ]
+
+`table` (auto, measured, surrogate), `objective` and `cost` may stand beside `budget`, for all environments or for
+one. Agents run on the environments that they can work on.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hpo_envs import agents as registry
+from hpo_envs.registry import SPECS
+from hpo_envs.tables.table import nearest
+
+SETTINGS = ("table", "budget", "objective", "cost")
+"""Arguments of environments that a study may set."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """An id and its arguments.
+
+    Attributes:
+        id: Registered id.
+        kwargs: Arguments of the environment.
+    """
+
+    id: str
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """An agent under the name that results carry.
+
+    Attributes:
+        name: In results; unique in a study.
+        algorithm: Registered name, or `module:factory`.
+        hyperparameters: Arguments of the agent.
+    """
+
+    name: str
+    algorithm: str
+    hyperparameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def factory(self) -> str | Callable[..., registry.Agent]:
+        """What `benchmarks.run` takes as agent."""
+        if ":" not in self.algorithm:
+            return self.algorithm
+        module, _, attribute = self.algorithm.partition(":")
+        try:
+            made: Any = functools.reduce(getattr, attribute.split("."), importlib.import_module(module))
+        except (ImportError, AttributeError) as error:
+            raise ValueError(f"agent must be importable as module:factory, got {self.algorithm!r} ({error})") from None
+        if not callable(made):
+            raise ValueError(f"agent must be importable as module:factory, got {self.algorithm!r}, which is no factory")
+        factory: Callable[..., registry.Agent] = made
+        return factory
+
+    def describe(self, header: Mapping[str, Any]) -> dict[str, Any]:
+        """A header under the contestant's own name, with what its algorithm and code are."""
+        named = {**header, "agent": self.name}
+        if self.name != self.algorithm:
+            named["algorithm"] = self.algorithm
+        if ":" in self.algorithm:
+            file = inspect.getsourcefile(importlib.import_module(self.algorithm.partition(":")[0]))
+            named["agent_source"] = hashlib.sha256(Path(str(file)).read_bytes()).hexdigest()
+        return named
+
+
+@dataclass(frozen=True)
+class Study:
+    """Environments x agents x seeds.
+
+    Attributes:
+        environments: Distinct ids.
+        agents: Distinct names.
+        seeds: Distinct ints >= 0, sorted.
+    """
+
+    environments: tuple[Environment, ...]
+    agents: tuple[Contestant, ...]
+    seeds: tuple[int, ...]
+
+
+def from_file(path: Path) -> Study:
+    """Reads a study file.
+
+    Raises:
+        FileNotFoundError: No such file.
+        ValueError: It says something that a study cannot mean; the message says what may stand there.
+    """
+    import sys
+
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} must be a TOML file, got {error}") from None
+    if str(path.resolve().parent) not in sys.path:
+        sys.path.append(str(path.resolve().parent))
+    try:
+        return from_data(data)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def from_data(data: Mapping[str, Any]) -> Study:
+    """Makes a study of what a study file holds.
+
+    Raises:
+        ValueError: As `from_file`.
+    """
+    _known(data, ("environments", "agents", "seeds", *SETTINGS), "key of a study")
+    for key in ("environments", "agents", "seeds"):
+        if key not in data:
+            raise ValueError(f"a study must have {key}, got {', '.join(data) or 'nothing'}")
+    shared = {k: data[k] for k in SETTINGS if k in data}
+    environments = [e for entry in _listed(data["environments"]) for e in _environments(entry, shared)]
+    contestants = [c for entry in _listed(data["agents"]) for c in _contestants(entry)]
+    _distinct("environments", [e.id for e in environments])
+    _distinct("agents", [c.name for c in contestants])
+    return Study(tuple(environments), tuple(contestants), seeds_of(data["seeds"]))
+
+
+def seeds_of(given: Any) -> tuple[int, ...]:
+    """Seeds of `100`, `"100-199"` or a list of such ranges and ints; a lone number N stands for 0 to N - 1."""
+    if isinstance(given, int) and not isinstance(given, bool) and given >= 1:
+        return tuple(range(given))
+    found: list[int] = []
+    for entry in _listed(given):
+        match = re.fullmatch(r"(\d+)-(\d+)", entry) if isinstance(entry, str) else None
+        if match and int(match[1]) <= int(match[2]):
+            found.extend(range(int(match[1]), int(match[2]) + 1))
+        elif isinstance(entry, int) and not isinstance(entry, bool) and entry >= 0 and isinstance(given, list):
+            found.append(entry)
+        else:
+            raise ValueError(f'seeds must be an int >= 1, "first-last" or a list of these and ints >= 0, got {given!r}')
+    _distinct("seeds", found)
+    return tuple(sorted(found))
+
+
+def _environments(entry: Any, shared: Mapping[str, Any]) -> list[Environment]:
+    given: dict[str, Any] = {"id": entry} if isinstance(entry, str) else _table(entry)
+    _known(given, ("id", *SETTINGS), "key of an environment")
+    if not isinstance(given.get("id"), str):
+        raise ValueError(f"an environment must be an id or a table with an id, got {entry!r}")
+    pattern = "*" if given["id"] == "all" else given.pop("id")
+    given.pop("id", None)
+    ids = fnmatch.filter(SPECS, pattern) if set(pattern) & set("*?[") else [pattern] if pattern in SPECS else []
+    if not ids:
+        raise ValueError(
+            f"environment must be a registered id (hpo-envs list), got {pattern!r}{nearest(pattern, [*SPECS])}"
+        )
+    kwargs = {"table": "auto", **shared, **given}
+    if kwargs.get("budget") == "all":
+        kwargs["budget"] = None
+    if isinstance(kwargs.get("objective"), list):
+        kwargs["objective"] = tuple(kwargs["objective"])
+    return [Environment(i, kwargs) for i in ids]
+
+
+def _contestants(entry: Any) -> list[Contestant]:
+    if entry == "all":
+        return [Contestant(n, n) for n, e in registry.AGENTS.items() if e.alias_of is None and _installed(e)]
+    given: dict[str, Any] = {"name": entry} if isinstance(entry, str) else _table(entry)
+    _known(given, ("name", "algorithm", "hyperparameters"), "key of an agent")
+    name = given.get("name", given.get("algorithm"))
+    if not isinstance(name, str):
+        raise ValueError(f"an agent must be a name or a table with a name, got {entry!r}")
+    one = Contestant(name, given.get("algorithm", name), given.get("hyperparameters", {}))
+    if ":" in one.algorithm:
+        one.factory()
+    elif not _installed(registry.entry(one.algorithm)):
+        extra = registry.entry(one.algorithm).extra
+        raise ValueError(f'agent {one.algorithm} must have its extra: pip install "hpo_envs[{extra}]"')
+    return [one]
+
+
+def _installed(entry: registry.Entry) -> bool:
+    return entry.extra is None or importlib.util.find_spec(entry.extra) is not None
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def _known(given: Mapping[str, Any], keys: Iterable[str], what: str) -> None:
+    for key in given:
+        if key not in keys:
+            raise ValueError(f"{what} must be one of {', '.join(keys)}, got {key!r}{nearest(key, [*keys])}")
+
+
+def _distinct(what: str, values: list[Any]) -> None:
+    if not values:
+        raise ValueError(f"{what} must be at least one, got none")
+    twice = sorted({v for v in values if values.count(v) > 1}) if len(set(values)) < len(values) else []
+    if twice:
+        raise ValueError(f"{what} must be distinct, got {twice[0]!r} twice")
