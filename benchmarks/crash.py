@@ -22,7 +22,7 @@ from hpo_envs.benchmarks import conduct, engines, store, study
 def work(folder: Path, kills: int, jobs: int, seconds: float) -> None:
     """Runs the study, or what is missing of it; it is long enough to be killed so often."""
     data = {
-        "seeds": 20 * kills,
+        "seeds": 12 * kills,
         "table": "surrogate",
         "environments": ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "FIESTA-tdsa8-v0"],
         "agents": ["random", "graph-ei-rbf", "bo-ei-rbf"],
