@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sensitivity": ("hpo_envs.commands.sensitivity", "how sensitive a model is to its hyperparameters"),
     "select": ("hpo_envs.commands.select", "which model is best by your own scores, and which to evaluate next"),
     "lepor": ("hpo_envs.commands.lepor", "score translations with hLEPOR, or tune its weights to your human scores"),
+    "table": ("hpo_envs.commands.table", "make an environment of a CSV file of your own"),
     "verify": ("hpo_envs.commands.verify", "re-check every byte of the installed files"),
 }
 """Subcommand -> its module and what it does."""

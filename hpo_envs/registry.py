@@ -101,8 +101,23 @@ def _charhpo() -> list[Spec]:
     return [*rows, Spec("CharHPO-v0", "CharHPO", *whole, tables, surrogate_only=True)]
 
 
+def _user() -> list[Spec]:
+    env, vector = "hpo_envs.usertable:TableHPOEnv", "hpo_envs.usertable:TableHPOVectorEnv"
+    return [Spec("TableHPO-v0", "TableHPO", env, vector, ("user/example",))]
+
+
 SPECS: dict[str, Spec] = {
-    s.id: s for s in (*_nmthpo(), *_cushlepor(), *_fiesta(), *_nmtlc(), *_nasbenchnlp(), *_cells(), *_charhpo())
+    s.id: s
+    for s in (
+        *_nmthpo(),
+        *_cushlepor(),
+        *_fiesta(),
+        *_nmtlc(),
+        *_nasbenchnlp(),
+        *_cells(),
+        *_charhpo(),
+        *_user(),
+    )
 }
 
 

@@ -134,6 +134,7 @@ DATASETS: dict[str, Dataset] = {
             "https://github.com/Este1le/hpo_nmt",
             "hpo_envs.tables.builders.nmtlc",
         ),
+        Dataset("user", "users' own tables", "the user's own table", "hpo_envs.tables.builders.user"),
     )
 }
 

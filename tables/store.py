@@ -136,6 +136,12 @@ def read(file: str, root: Path | None = None) -> bytes:
     return content
 
 
+def forget() -> None:
+    """Drops tables held in memory, after one on the disk was replaced."""
+    _measured.cache_clear()
+    _embedded.cache_clear()
+
+
 def _dataset_of(name: str) -> str:
     return str(name).partition("/")[0]
 
