@@ -109,7 +109,7 @@ def perform(task: Task, folder: Path) -> tuple[str, str, int, int, float]:
 
 
 def run_all(folder: Path, todo: Sequence[Task], jobs: int, times: Path | None = None) -> None:
-    """Runs tasks in processes, the longest kinds first come as they come; a failed one is named and left out."""
+    """Runs tasks in processes; a failed one is named and left out."""
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from multiprocessing import get_context
 
@@ -148,15 +148,19 @@ def markdown(found: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _thin(panel: Mapping[str, Any], points: int = 20) -> dict[str, Any]:
+    """A panel with fewer points and without bands, which are most of the file; `run` makes them again."""
+    keep = sorted({round(i * (len(panel["x"]) - 1) / (points - 1)) for i in range(points)})
+    agents = {a: [[band[0][i] for i in keep]] for a, band in panel["agents"].items()}
+    return {"x": [panel["x"][i] for i in keep], "agents": agents}
+
+
 def publish(folder: Path, root: Path) -> None:
     """Writes scores, picture, page and the README's table below the root of the repository."""
     command = "python -m hpo_envs.benchmarks.leaderboard run --runs runs/ --jobs 2"
     title = "hpo_envs leaderboard"
     found = summary.of_runs(store.read(folder), title=title, command=command, with_fronts=False)
-    for panels in found["curves"].values():
-        for panel in panels.values():
-            # The bands of single environments are three quarters of the file, and `run` makes them again.
-            panel["agents"] = {a: band[:1] for a, band in panel["agents"].items()}
+    found["curves"] = {env: {k: _thin(p) for k, p in panels.items()} for env, panels in found["curves"].items()}
     SUMMARY.write_text(json.dumps(found, separators=(",", ":")) + "\n", encoding="utf-8")
     plots.overview(found, root / "docs" / "leaderboard")
     page = root / "docs" / "leaderboard.html"

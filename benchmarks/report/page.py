@@ -61,7 +61,10 @@ def render(summary: Mapping[str, Any], *, citations: Sequence[str] = ()) -> str:
     script = "".join((HERE / name).read_text("utf-8") for name in ("page.js", "tables.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     # "<" inside a JSON string could end the element that holds it.
-    data = json.dumps({"charts": drawn, "summary": summary}, separators=(",", ":"), allow_nan=False)
+    # Charts have all curves and fronts already.
+    rest = {k: v for k, v in summary.items() if k not in ("curves", "fronts", "tracks")}
+    rest["tracks"] = [{k: v for k, v in t.items() if k != "curves"} for t in summary["tracks"]]
+    data = json.dumps({"charts": drawn, **rest}, separators=(",", ":"), allow_nan=False)
     return PAGE.format(
         policy=f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:",
         title=escape(summary["title"]),

@@ -53,7 +53,7 @@ document.querySelectorAll("input[data-filter]").forEach(filter);
 document.querySelectorAll("button[data-table]").forEach(b => {
   b.onclick = () => save(`${b.dataset.table}.csv`, "text/csv", tableCsv(document.getElementById(b.dataset.table)));
 });
-document.getElementById("everything").onclick = () => save("report.json", "application/json", JSON.stringify(data.summary, null, 1));
+document.getElementById("everything").onclick = () => save("report.json", "application/json", JSON.stringify(data, null, 1));
 // Charts are drawn when they come near the screen: a report of 50 environments opens at once on a phone.
 const watcher = new IntersectionObserver(chartsNear, { rootMargin: "600px" });
 document.querySelectorAll("figure[data-chart]").forEach(f => watcher.observe(f));

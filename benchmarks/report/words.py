@@ -58,13 +58,14 @@ def verdict(track: Mapping[str, Any]) -> list[str]:
     equal = [r["agent"] for r in ranking if abs(r["mean"][0] - ranking[0]["mean"][0]) < 1e-9]
     lead = f"{listed(equal)} share the lead." if len(equal) > 1 else f"{leader} leads."
     said = [f"No single winner, {lead}" if ties else f"{leader} wins.", level]
-    if set(ties) - set(equal):
-        said.append(f"These runs do not tell it apart from {listed(ties)}.")
+    others = [a for a in ties if a not in equal]
+    if others:
+        said.append(f"These runs do not tell {'them' if len(equal) > 1 else 'it'} apart from {listed(others)}.")
     if beaten:
         who, p = next(iter(beaten.items()))
         how = f"{number(-p['difference'])} [{number(-p['high'])}, {number(-p['low'])}], {p_value(p['p_holm'])}"
         many = "all others" if len(beaten) == len(pairs) else f"{len(beaten)} of {len(pairs)} others"
-        said.append(f"It is better than {many}, than {who} by {how}.")
+        said.append(f"{leader if len(equal) > 1 else 'It'} is better than {many}, than {who} by {how}.")
     if "random" in beaten:
         base = next(r["mean"][0] for r in ranking if r["agent"] == "random")
         said.append(f"Its regret is {-beaten['random']['difference'] / base:.0%} below that of random search.")
