@@ -13,120 +13,71 @@ import argparse
 import json
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
-
-from hpo_envs.agents import AGENTS, Problem
-from hpo_envs.benchmarks import plots, report, runs, store, summary
+from hpo_envs.agents import AGENTS
+from hpo_envs.benchmarks import engines, plots, report, store, summary
+from hpo_envs.benchmarks.conduct import conduct
 from hpo_envs.benchmarks.report import words
-from hpo_envs.registry import SPECS, Spec
+from hpo_envs.benchmarks.study import Contestant, Environment, Study
+from hpo_envs.registry import SPECS
 from hpo_envs.tables import store as tables
 
 SUMMARY = Path(__file__).with_name("leaderboard.json")
 
-EXTERNAL = ("optuna",)
-"""Extras whose agents are slow wrappers of other libraries: they get `--external-seeds`."""
-
-BATCH = 20
-"""Seeds of one task: what an interruption loses at most."""
+SLOW = ("bagged-trees", "smac-like", "tpe-features", "tpe", "cmaes")
+"""Agents that fit another library's models (scikit-learn's trees, Optuna's samplers), up to a hundred times slower
+than the others: they get `--slow-seeds`."""
 
 BEGIN, END = "<!-- leaderboard: python -m hpo_envs.benchmarks.leaderboard publish -->", "<!-- end -->"
 
-Task = tuple[str, str, tuple[int, ...]]
-"""(id, agent, seeds)."""
 
-
-def stage_of(spec: Spec, problem: Problem) -> str:
-    """What kind of action an environment takes, in the words of `Entry.supports`."""
-    if spec.family == "FIESTA":
-        return "arms"
-    if problem.mutate is not None:
-        return "cells"
-    if problem.levels is not None:
-        return "levels"
-    return {"Discrete": "rows", "MultiDiscrete": "grid", "Box": "box"}[type(problem.action_space).__name__]
-
-
-def fits(name: str, spec: Spec, problem: Problem) -> bool:
-    """Whether an agent can work on a problem."""
-    supports, stage = AGENTS[name].supports, stage_of(spec, problem)
-    if "features" in supports and problem.features is None and stage != "grid":
-        return False
-    if problem.objectives > 1:
-        # Those made for several objectives alone name nothing else; they work on rows.
-        return "objectives" in supports and (stage in supports or (stage == "rows" and supports == ("objectives",)))
-    return stage in supports
-
-
-def plan(only: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
-    """(id, agent) of everything that fits, aliases left out, and ids whose measured table is not installed.
+def environments(only: Sequence[str] = ()) -> list[Environment]:
+    """Every id, on its measured table wherever something was measured; left out where that is not installed.
 
     Args:
         only: Parts of ids or families; all if empty.
     """
+    found = []
     for spec in SPECS.values():
         if only and not any(text.lower() in f"{spec.family} {spec.id}".lower() for text in only):
             continue
-        if arguments(spec) and any(tables.missing(t) for t in spec.tables):
+        measured = not spec.surrogate_only and all(tables.measurable(t) for t in spec.tables)
+        if measured and any(tables.missing(t) for t in spec.tables):
             warnings.warn(f"{spec.id} is left out: its measured table is not installed", stacklevel=2)
             continue
-        envs = gym.make_vec(spec.id, num_envs=1, **arguments(spec))
-        problem = runs.problem_of(envs)
-        envs.close()
-        for name, entry in AGENTS.items():
-            if entry.alias_of is None and fits(name, spec, problem):
-                yield spec.id, name
-
-
-def arguments(spec: Spec) -> dict[str, Any]:
-    """The measured table wherever something was measured."""
-    measured = not spec.surrogate_only and all(tables.measurable(t) for t in spec.tables)
-    return {"table": "measured"} if measured else {}
-
-
-def tasks(folder: Path, seeds: int, external: int, only: Sequence[str]) -> list[Task]:
-    """What is still to be run."""
-    have, found = store.Store(folder), []
-    for env, name in plan(only):
-        wanted = external if AGENTS[name].extra in EXTERNAL else seeds
-        missing = sorted(set(range(wanted)) - have.seeds(env, name))
-        found += [(env, name, tuple(missing[k : k + BATCH])) for k in range(0, len(missing), BATCH)]
+        found.append(Environment(spec.id, {"table": "measured" if measured else "auto"}))
     return found
 
 
-def perform(task: Task, folder: Path) -> tuple[str, str, int, int, float]:
-    """Runs and stores one task; returns id, agent, seeds, evaluations and seconds of CPU."""
-    import time
-
-    env, name, seeds = task
-    start = time.process_time()
-    done = runs.run(name, env, seeds, env_kwargs=arguments(SPECS[env]))
-    store.write(done, folder)
-    return env, name, len(seeds), sum(map(len, done)), time.process_time() - start
+def studies(seeds: int, slow_seeds: int, only: Sequence[str] = ()) -> list[Study]:
+    """The two studies that the leaderboard is made of: all agents on a few seeds, then the fast ones on all."""
+    envs = tuple(environments(only))
+    everyone = tuple(Contestant(n, n) for n, e in AGENTS.items() if e.alias_of is None)
+    fast = tuple(c for c in everyone if c.name not in SLOW)
+    return [Study(envs, everyone, tuple(range(min(seeds, slow_seeds)))), Study(envs, fast, tuple(range(seeds)))]
 
 
-def run_all(folder: Path, todo: Sequence[Task], jobs: int, times: Path | None = None) -> None:
-    """Runs tasks in processes; a failed one is named and left out."""
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-    from multiprocessing import get_context
-
+def run_all(folder: Path, planned: Sequence[Study], jobs: int) -> int:
+    """Runs what is missing of the studies; returns how many pairs of agent and id failed."""
     from tqdm import tqdm
 
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        futures = {pool.submit(perform, task, folder): task for task in todo}
-        for future in tqdm(as_completed(futures), total=len(futures), unit=" tasks"):
-            try:
-                record = future.result()
-            except Exception as error:
-                env, name, _ = futures[future]
-                tqdm.write(f"{name} on {env}: {type(error).__name__}: {error}")
-                continue
-            if times:
-                with times.open("a", encoding="utf-8") as stream:
-                    stream.write(",".join(str(round(v, 3) if isinstance(v, float) else v) for v in record) + "\n")
+    failed = 0
+    with engines.Processes(jobs) if jobs > 1 else engines.Serial() as engine:
+        for study in planned:
+            with tqdm(unit=" runs") as bar:
+
+                def watch(done: int, total: int, left: float | None, bar: Any = bar) -> None:
+                    bar.total = total
+                    bar.update(done - bar.n)
+
+                outcome = conduct(study, folder, engine, watch=watch)
+            for (env, name), error in outcome.errors.items():
+                print(f"{name} on {env}: {error.strip().splitlines()[-1]}")
+            failed += len(outcome.errors)
+    return failed
 
 
 def markdown(found: Mapping[str, Any]) -> str:
@@ -173,24 +124,22 @@ def publish(folder: Path, root: Path) -> None:
     readme.write_text(re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: inside, text, flags=re.S), "utf-8")
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Command line."""
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line; returns 1 if an agent failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("run", "publish"))
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of runs (default: %(default)s)")
-    parser.add_argument("--seeds", type=int, default=100, help="seeds of our agents (default: %(default)s)")
-    parser.add_argument("--external-seeds", type=int, default=20, help="seeds of others' (default: %(default)s)")
+    parser.add_argument("--seeds", type=int, default=100, help="seeds of most agents (default: %(default)s)")
+    parser.add_argument("--slow-seeds", type=int, default=20, help=f"of {', '.join(SLOW)} (default: %(default)s)")
     parser.add_argument("--only", nargs="*", default=[], help="parts of ids or families (default: all)")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
-    parser.add_argument("--times", type=Path, help="append id, agent, seeds, evaluations, CPU seconds to this CSV file")
     parser.add_argument("--root", type=Path, default=Path(), help="of the repository, for publish")
     args = parser.parse_args(argv)
-    if args.what == "publish":
-        publish(args.runs, args.root)
-    else:
-        todo = tasks(args.runs, args.seeds, args.external_seeds, args.only)
-        run_all(args.runs, todo, args.jobs, args.times)
+    if args.what == "run":
+        return int(run_all(args.runs, studies(args.seeds, args.slow_seeds, args.only), args.jobs) > 0)
+    publish(args.runs, args.root)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

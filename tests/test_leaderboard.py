@@ -5,67 +5,41 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import gymnasium as gym
 import pytest
 
 from hpo_envs.agents import AGENTS
-from hpo_envs.benchmarks import leaderboard, runs, store
+from hpo_envs.benchmarks import leaderboard, store
 from hpo_envs.registry import SPECS
 from hpo_envs.tables import store as tables
 
 ROOT = Path(__file__).parents[1]
-IDS = {
-    "rows": "NMTHPO-zhen-v0",
-    "objectives": "NMTHPO-zhen-mo-v0",
-    "grid": "NMTHPO-v0",
-    "box": "CushLEPOR-ted-ende-v0",
-    "arms": "FIESTA-tdsa8-v0",
-    "levels": "NMTLC-ft-zhen-v0",
-    "cells": "NASBenchNLP-cell-v0",
-}
-
-
-def fitting(env: str) -> set[str]:
-    envs = gym.make_vec(env, num_envs=1, table="surrogate")
-    problem = runs.problem_of(envs)
-    return {name for name in AGENTS if leaderboard.fits(name, SPECS[env], problem)}
-
-
-def test_every_agent_fits_what_it_supports() -> None:
-    fit = {stage: fitting(env) for stage, env in IDS.items()}
-    assert set.union(*fit.values()) == set(AGENTS)
-    assert all("random" in names for names in fit.values())
-    assert "bo" in fit["rows"] & fit["objectives"] & fit["grid"] & fit["levels"]
-    assert {n for n in fit["objectives"] if n.startswith("graph-ehvi")}
-    assert not {n for n in fit["rows"] if "ehvi" in n}
-    assert "bo-ei-rbf" not in fit["objectives"] | fit["arms"] | fit["box"]
-    assert {"ttts", "sh"} <= fit["arms"]
-    assert {"hyperband", "asha"} <= fit["levels"] - fit["rows"]
-    assert "cmaes" in fit["box"] - fit["grid"]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs of two agents on an id that has only a synthetic table."""
+    """Runs on an id that has only a synthetic table."""
     path = tmp_path_factory.mktemp("leaderboard") / "runs"
-    for agent in ("random", "sh"):
-        leaderboard.perform(("FIESTA-gaussian-v0", agent, (0, 1, 2)), path)
+    assert leaderboard.main(["run", "--runs", str(path), "--seeds", "2", "--only", "FIESTA-gaussian"]) == 0
     return path
 
 
-def test_what_is_done_is_not_run_again(folder: Path) -> None:
-    todo = leaderboard.tasks(folder, 4, 2, ["gaussian"])
-    assert {env for env, _, _ in todo} == {"FIESTA-gaussian-v0"}
-    by_agent = {name: seeds for _, name, seeds in todo}
-    assert (by_agent["sh"], by_agent["random"], by_agent["ttts"]) == ((3,), (3,), (0, 1, 2, 3))
-    assert not [t for t in leaderboard.tasks(folder, 3, 2, ["gaussian"]) if t[1] in ("random", "sh")]
+def test_run_continues_with_what_is_missing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(folder.rglob("*.parquet"))
+    assert leaderboard.main(["run", "--runs", str(folder), "--seeds", "3", "--only", "FIESTA-gaussian"]) == 0
+    assert set(before) < set(folder.rglob("*.parquet"))
+    runs = store.read(folder)
+    arms = {n for n, e in AGENTS.items() if "arms" in e.supports and e.alias_of is None}
+    assert {(r.header["agent"], r.seed) for r in runs} == {(a, s) for a in arms for s in range(3)}
+    assert len(runs) == 3 * len(arms)
 
 
-def test_external_samplers_run_fewer_seeds(tmp_path: Path) -> None:
-    counts: dict[str, int] = {}
-    for _, name, seeds in leaderboard.tasks(tmp_path, 50, 5, ["CharHPO-v0"]):
-        counts[name] = counts.get(name, 0) + len(seeds)
-    assert (counts["random"], counts["tpe"]) == (50, 5)
+def test_slow_agents_run_on_fewer_seeds() -> None:
+    everyone, fast = leaderboard.studies(5, 2, ["gaussian"])
+    names = {c.name for c in everyone.agents}
+    assert names == {n for n, e in AGENTS.items() if e.alias_of is None}
+    assert names - {c.name for c in fast.agents} == set(leaderboard.SLOW)
+    assert (len(everyone.seeds), len(fast.seeds)) == (2, 5)
+    assert fast.environments[0].kwargs == {"table": "auto"}
 
 
 def test_publish_writes_scores_page_picture_and_readme(
@@ -81,7 +55,7 @@ def test_publish_writes_scores_page_picture_and_readme(
     found = json.loads((tmp_path / "leaderboard.json").read_text())
     text = (tmp_path / "README.md").read_text()
     assert text == f"Before.\n{leaderboard.BEGIN}\n{leaderboard.markdown(found)}\n{leaderboard.END}\nAfter.\n"
-    assert "| FIESTA (1, at the end) | `sh` |" in text
+    assert "| FIESTA (1, at the end) | `" in text
     for name in ("leaderboard.png", "leaderboard.svg", "leaderboard.html"):
         assert (tmp_path / "docs" / name).stat().st_size > 1000
     # Scores and curves of means, no run and no reward.
@@ -105,8 +79,7 @@ def test_committed_leaderboard_is_on_measured_tables_and_complete() -> None:
     assert {s for s in SPECS if not s.startswith("NMTHPO-v0")} - there <= {"NASBenchNLP-ptb-v0"}
     for t in found["tracks"]:
         for r in t["ranking"]:
-            external = AGENTS[r["agent"]].extra in leaderboard.EXTERNAL
-            assert set(r["n"]) == {20 if external else 100}
+            assert min(r["n"]) >= (5 if r["agent"] in leaderboard.SLOW else 20)
 
 
 @pytest.mark.skipif(not COMMITTED, reason="no leaderboard is committed")
