@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,12 @@ def short(spec_id: str) -> dict[str, Any]:
 def tolerance(spec_id: str) -> float:
     """Relative tolerance of an id's family."""
     return TOLERANCE.get(SPECS[spec_id].family, 0.0)
+
+
+def pytest_configure() -> None:
+    """Where the tests run with Ctrl-C ignored (in the background, say), their child processes would inherit that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
