@@ -20,6 +20,15 @@ from hpo_envs.benchmarks.work import Task, remainder
 TASK_SECONDS = 5.0
 """How long a task takes, where its runs are shorter: what a crash may cost, and far above an engine's overhead."""
 
+PER_WORKER = 0.05
+"""Seconds by worker that a task takes at least: storing a part keeps the coordinator for 5 to 20 ms
+(`python -m hpo_envs.benchmarks.scaling`), and a thousand workers must not wait for it."""
+
+
+def task_seconds(workers: int) -> float:
+    """How long tasks should be for so many workers."""
+    return max(TASK_SECONDS, PER_WORKER * workers)
+
 
 @dataclass
 class Outcome:
@@ -52,7 +61,7 @@ def conduct(
     engine: Engine | None = None,
     *,
     watch: Watch | None = None,
-    seconds: float = TASK_SECONDS,
+    seconds: float | None = None,
 ) -> Outcome:
     """Runs what is missing of a study and stores it.
 
@@ -64,7 +73,7 @@ def conduct(
         folder: Of the store.
         engine: Where to run; default: this process. It is not closed.
         watch: Told of progress.
-        seconds: How long a task should take.
+        seconds: How long a task should take; default: `task_seconds` of the engine's workers.
 
     Returns:
         How the study stands.
@@ -75,7 +84,7 @@ def conduct(
     """
     engine = engine or Serial()
     store, outcome = Store(folder), Outcome(Path(folder))
-    tasks = _missing(study, store, outcome, seconds)
+    tasks = _missing(study, store, outcome, task_seconds(engine.workers) if seconds is None else seconds)
     clock = _Clock(tasks)
     pending = len(tasks)
     for task in tasks:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import json
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -55,31 +57,45 @@ def encode(runs: Sequence[Run]) -> bytes:
         "costs": _lists([r.costs for r in runs]),
         "recommended": _lists([_components(np.asarray(r.recommended)[None], "recommended").ravel() for r in runs]),
         "header": [json.dumps(h, sort_keys=True) for h in headers],
-        "layout": [json.dumps(_layout(r), sort_keys=True) for r in runs],
+        "layout": [_layout(r) for r in runs],
     }
     sink = pa.BufferOutputStream()
     pq.write_table(pa.table(columns), sink, compression="zstd")
     return bytes(sink.getvalue().to_pybytes())
 
 
-def _layout(run: Run) -> dict[str, Any]:
-    """Type of each array and shape of one entry of it."""
+def _layout(run: Run) -> str:
+    """Type of each array and shape of one entry of it, as JSON."""
     last = np.asarray(run.recommended)
-    return {
-        "actions": [str(run.actions.dtype), list(run.actions.shape[1:])],
-        "rewards": ["float64", list(run.rewards.shape[1:])],
-        "recommended": [str(last.dtype), list(last.shape)],
+    return _json(run.actions.dtype, run.actions.shape[1:], run.rewards.shape[1:], last.dtype, last.shape)
+
+
+@functools.cache
+def _json(
+    actions: np.dtype[Any],
+    action: tuple[int, ...],
+    reward: tuple[int, ...],
+    recommended: np.dtype[Any],
+    last: tuple[int, ...],
+) -> str:
+    shapes = {
+        "actions": [str(actions), action],
+        "rewards": ["float64", reward],
+        "recommended": [str(recommended), last],
     }
+    return json.dumps(shapes, sort_keys=True)
 
 
 def _components(array: npt.NDArray[Any], name: str) -> npt.NDArray[np.float64]:
     """(k, ...) numbers as (components, k) float64."""
-    wide = array.reshape(len(array), int(np.prod(array.shape[1:]))).T
-    exact = wide.astype(np.float64) if array.dtype.kind in "biuf" else None
-    # Past 2**53 not every integer has a float64.
-    if exact is None or not np.array_equal(exact.astype(array.dtype), wide, equal_nan=array.dtype.kind == "f"):
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    exact = kind == "b" or (kind == "f" and size <= 8) or (kind in "iu" and size <= 4)
+    if kind in "iu" and not exact:  # past 2**53 not every integer has a float64
+        exact = not array.size or -(2**53) <= int(array.min()) <= int(array.max()) <= 2**53
+    if not exact:
         raise ValueError(f"{name} must be numbers that a float64 holds exactly, got an array of {array.dtype}")
-    return exact
+    wide = array.reshape(len(array), math.prod(array.shape[1:])).T
+    return wide.astype(np.float64, copy=False)
 
 
 def _lists(arrays: Sequence[npt.NDArray[np.float64]]) -> Any:

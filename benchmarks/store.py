@@ -158,7 +158,8 @@ class Store:
             tables = {h["table"]: h["sha256"] for h in stored}
             for h in new:
                 if h["agent"] in agents:
-                    _compare(h, agents[h["agent"]], RUN_KEYS, self.folder)
+                    if _setting(h) != _setting(agents[h["agent"]]):
+                        _compare(h, agents[h["agent"]], RUN_KEYS, self.folder)
                 else:
                     agents[h["agent"]] = h
                     _compare(h, stored[0] if stored else new[0], RUN_KEYS + AGENT_KEYS, self.folder)
@@ -173,9 +174,14 @@ class Store:
                 yield from sorted(p for p in folder.iterdir() if wanted.fullmatch(p.name))
 
 
+def _setting(header: dict[str, Any]) -> dict[str, Any]:
+    rest = header.copy()
+    for key in RUN_KEYS:
+        rest.pop(key, None)
+    return rest
+
+
 def _compare(new: Mapping[str, Any], old: Mapping[str, Any], ignored: Sequence[str], folder: Path) -> None:
-    if all(old.get(key) == value for key, value in new.items() if key not in ignored) and new.keys() >= old.keys():
-        return  # nearly always, and it must be fast
     for key in sorted((new.keys() | old.keys()) - set(ignored)):
         a, b = old.get(key), new.get(key)
         if a == b:
