@@ -24,7 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("hpo_envs.commands.list", "show all environment ids, and which table each would use now"),
     "describe": ("hpo_envs.commands.describe", "show spaces, table, provenance, citation and page of an id"),
     "fetch": ("hpo_envs.commands.fetch", "install the measured tables' upstream files"),
-    "compare": ("hpo_envs.commands.compare", "run agents against each other on one id: table, plot, saved runs"),
+    "compare": ("hpo_envs.commands.compare", "run agents against each other: table, plot, saved runs"),
     "report": ("hpo_envs.commands.report", "saved runs as one self-contained page: who won, by how much, how sure"),
     "reproduce": ("hpo_envs.commands.reproduce", "a paper's tables and figures again, with verdicts"),
     "sensitivity": ("hpo_envs.commands.sensitivity", "how sensitive a model is to its hyperparameters"),
