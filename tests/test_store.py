@@ -92,7 +92,7 @@ def any_run(draw: st.DrawFn, seed: int) -> Run:
     )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(st.data())
 def test_any_arrays_come_back(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     folder = tmp_path_factory.mktemp("runs")
@@ -234,7 +234,7 @@ def test_killed_writers_lose_nothing_that_they_reported(tmp_path: Path) -> None:
     script = SCRIPT.format(path=[str(Path(__file__).parent), *sys.path], folder=str(folder))
     reported: set[int] = set()
     rng = np.random.default_rng(0)
-    for _ in range(3):
+    for _ in range(2):
         process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
         reported.add(int(process.stdout.readline()))
