@@ -19,10 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs import registry
 from hpo_envs.agents.ehvi import hypervolume
 from hpo_envs.benchmarks import compare, scores
 from hpo_envs.benchmarks.runs import Run
-from hpo_envs.registry import SPECS
 from hpo_envs.tables import store
 from hpo_envs.tables.table import Table
 
@@ -82,13 +82,13 @@ def scales(runs: Sequence[Run]) -> dict[str, Scale]:
 
 def _scale(group: list[Run]) -> Scale:
     h = group[0].header
-    spec = SPECS.get(h["env"])
+    spec = registry.find(h["env"])
     family = spec.family if spec else ""
     first = np.median([np.atleast_1d(r.rewards[0]) for r in group], axis=0)
     if family in compare.OPTIMA:
         best = np.maximum(compare.reference(group[0]).best, max(r.rewards.max() for r in group))
         return Scale(best, first, "searched")
-    unknown = spec is None or spec.surrogate_only or family in COMPUTED or h["table"] not in store.names()
+    unknown = spec is None or spec.surrogate_only or family in COMPUTED or not store.exists(h["table"])
     if unknown:
         seen = np.concatenate([r.rewards.reshape(len(r), -1) for r in group])
         return _several(seen, "seen") if seen.shape[1] > 1 else Scale(seen.max(axis=0), first, "seen")

@@ -18,7 +18,7 @@ from gymnasium.vector import AutoresetMode
 from threadpoolctl import threadpool_limits
 
 import hpo_envs
-from hpo_envs import agents
+from hpo_envs import agents, registry
 from hpo_envs.agents import Agent, Problem
 from hpo_envs.registry import SPECS
 from hpo_envs.tables.table import nearest
@@ -112,7 +112,7 @@ def run(
     Raises:
         ValueError: Unknown id or agent, or seeds that are not distinct ints >= 0.
     """
-    if env_id not in SPECS:
+    if registry.find(env_id) is None:
         raise ValueError(f"env_id must be a registered id (hpo-envs list), got {env_id!r}{nearest(env_id, [*SPECS])}")
     seeds = _check_seeds(seeds)
     kwargs = dict(env_kwargs or {})

@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from hpo_envs import agents as registry
+from hpo_envs import registry as known
 from hpo_envs.registry import SPECS
 from hpo_envs.tables.table import nearest
 
@@ -169,7 +170,11 @@ def _environments(entry: Any, shared: Mapping[str, Any]) -> list[Environment]:
         raise ValueError(f"an environment must be an id or a table with an id, got {entry!r}")
     pattern = "*" if given["id"] == "all" else given.pop("id")
     given.pop("id", None)
-    ids = fnmatch.filter(SPECS, pattern) if set(pattern) & set("*?[") else [pattern] if pattern in SPECS else []
+    if set(pattern) & set("*?["):
+        own = [s.id for s in known.own()] if pattern.startswith("Table") else []
+        ids = fnmatch.filter([*SPECS, *own], pattern)
+    else:
+        ids = [pattern] if known.find(pattern) else []
     if not ids:
         raise ValueError(
             f"environment must be a registered id (hpo-envs list), got {pattern!r}{nearest(pattern, [*SPECS])}"

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs import registry
 from hpo_envs.benchmarks import fronts, regret, statistics, store
 from hpo_envs.benchmarks.cells import GRID, Cell, agent_of, check, environment_of, score
 from hpo_envs.benchmarks.ranking import rank
@@ -75,7 +76,7 @@ def tracks_of(first: Mapping[str, Run], scored: Mapping[str, Mapping[str, Cell]]
     groups: dict[Any, list[str]] = {}
     for env, by in scored.items():
         h = first[env].header
-        family = SPECS[h["env"]].family if h["env"] in SPECS else h["env"]
+        family = spec.family if (spec := registry.find(h["env"])) else h["env"]
         groups.setdefault((family, len(h["objectives"]), frozenset(by)), []).append(env)
     several = [family for family, _, _ in groups]
     named: list[tuple[str, list[str]]] = []
@@ -195,7 +196,7 @@ def _environment(run: Run, runs: Sequence[Run], scales: Mapping[str, regret.Scal
     return {
         "label": label,
         "id": h["env"],
-        "family": SPECS[h["env"]].family if h["env"] in SPECS else "",
+        "family": spec.family if (spec := registry.find(h["env"])) else "",
         "tables": [{"name": n, "kind": k, "sha256": s} for n, k, s in tables],
         "budget": h["budget"],
         "cost_unit": h["cost_unit"],

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -101,9 +103,17 @@ def _charhpo() -> list[Spec]:
     return [*rows, Spec("CharHPO-v0", "CharHPO", *whole, tables, surrogate_only=True)]
 
 
-def _user() -> list[Spec]:
-    env, vector = "hpo_envs.usertable:TableHPOEnv", "hpo_envs.usertable:TableHPOVectorEnv"
-    return [Spec("TableHPO-v0", "TableHPO", env, vector, ("user/example",))]
+OWN = {
+    "TableHPO": ("hpo_envs.usertable:TableHPOEnv", "hpo_envs.usertable:TableHPOVectorEnv"),
+    "TableLC": ("hpo_envs.usertable:TableLCEnv", "hpo_envs.usertable:TableLCVectorEnv"),
+}
+"""Families on the user's own tables: `TableHPO-v0` takes a table as argument, `TableHPO-NAME-v0` is a saved one."""
+
+
+def _own(family: str, name: str | None = None) -> Spec:
+    if name is None:
+        return Spec(f"{family}-v0", family, *OWN[family], ("user/example",))
+    return Spec(f"{family}-{name}-v0", family, *OWN[family], (f"user/{name}",), {"name": name})
 
 
 SPECS: dict[str, Spec] = {
@@ -116,14 +126,52 @@ SPECS: dict[str, Spec] = {
         *_nasbenchnlp(),
         *_cells(),
         *_charhpo(),
-        *_user(),
+        _own("TableHPO"),
     )
 }
 
 
+def find(env_id: str) -> Spec | None:
+    """The row of an id, also of one on the user's own table, which is thereby registered with Gymnasium."""
+    if env_id in SPECS:
+        return SPECS[env_id]
+    match = re.fullmatch(r"(TableHPO|TableLC)(?:-(.+))?-v0", str(env_id))
+    if match is None:
+        return None
+    from hpo_envs.tables import user
+
+    family, name = match[1], match[2]
+    if name is not None and not user.exists(name):
+        return None
+    spec = _own(family, name)
+    _register([spec])
+    return spec
+
+
+def own() -> list[Spec]:
+    """The ids of all of the user's own tables, registered with Gymnasium; reads the folder they are saved in."""
+    from hpo_envs.tables import user
+
+    specs = []
+    for name in user.names():
+        try:
+            levels = len(user.load(name).levels)
+        except (ValueError, OSError) as error:
+            warnings.warn(f"the saved table {name} is left out: {error}", stacklevel=2)
+            continue
+        # A table of final scores has one level: there is nothing to train up to.
+        specs += [_own(family, name) for family in OWN if family == "TableHPO" or levels > 1]
+    _register(specs)
+    return specs
+
+
 def register_all() -> None:
     """Registers every id with Gymnasium; ids already registered are left alone."""
-    for s in SPECS.values():
+    _register([*SPECS.values(), _own("TableLC")])
+
+
+def _register(specs: Iterable[Spec]) -> None:
+    for s in specs:
         if s.id not in gym.registry:
             gym.register(
                 s.id,

@@ -21,7 +21,7 @@ import warnings
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from hpo_envs.tables import built, catalogue
+from hpo_envs.tables import built, catalogue, user
 from hpo_envs.tables.table import Table, nearest
 
 Kind = Literal["auto", "measured", "surrogate"]
@@ -58,12 +58,21 @@ def names(dataset: str | None = None) -> list[str]:
     return found
 
 
+def exists(name: str) -> bool:
+    """Whether a table of this name can be loaded: one of `names()`, or one of the user's own."""
+    if _is_users(name):
+        return user.exists(name)
+    return _dataset_of(name) in catalogue.DATASETS and name in _builder(_dataset_of(name)).NAMES
+
+
 def missing(name: str) -> list[Path]:
     """The files that have to be installed before a table can be built from measurements; their content is not read.
 
     Raises:
         ValueError: Unknown name.
     """
+    if _is_users(name):
+        return []
     builder = _builder(_dataset_of(name))
     _check_name(name)
     root = data_folder()
@@ -76,6 +85,8 @@ def measurable(name: str) -> bool:
     Raises:
         ValueError: Unknown name.
     """
+    if _is_users(name):
+        return True
     _check_name(name)
     return bool(_builder(_dataset_of(name)).files(name))
 
@@ -84,7 +95,7 @@ def load(name: str, kind: Kind = "auto") -> Table:
     """Returns a table; repeated calls return the same object while the data folder is the same.
 
     Args:
-        name: `dataset/table`, see `names()`.
+        name: `dataset/table`, see `names()`; or `user/NAME`, see `hpo_envs.tables.user`.
         kind: `measured`, `surrogate`, or `auto`: measured where its files are installed, else the surrogate with
             one warning per process and data set.
 
@@ -95,6 +106,10 @@ def load(name: str, kind: Kind = "auto") -> Table:
     """
     if kind not in KINDS:
         raise ValueError(f"table must be one of {', '.join(KINDS)} or a Table, got {kind!r}{nearest(kind, KINDS)}")
+    if _is_users(name):
+        if kind == "surrogate":
+            raise ValueError(f"table must be auto or measured for {name}, which has no surrogate, got 'surrogate'")
+        return user.load(name)
     lacking = missing(name)
     if kind == "measured" and not measurable(name):
         raise TableNotInstalled(f"table {name} is synthetic: nothing was measured, use 'surrogate' or 'auto'")
@@ -137,9 +152,13 @@ def read(file: str, root: Path | None = None) -> bytes:
 
 
 def forget() -> None:
-    """Drops tables held in memory, after one on the disk was replaced."""
+    """Drops tables held in memory, after files on the disk were replaced."""
     _measured.cache_clear()
     _embedded.cache_clear()
+
+
+def _is_users(name: str) -> bool:
+    return str(name).startswith(user.PREFIX) and name != user.EXAMPLE
 
 
 def _dataset_of(name: str) -> str:

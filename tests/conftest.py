@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import tempfile
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,9 @@ import pytest
 import hpo_envs  # noqa: F401
 from hpo_envs.registry import SPECS, Spec
 from hpo_envs.tables import store
+
+# Nobody's own tables are seen by tests, nor written.
+os.environ["HPO_ENVS_TABLES"] = tempfile.mkdtemp(prefix="hpo-envs-tables-")
 
 
 def installed(table: str) -> bool:

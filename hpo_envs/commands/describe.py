@@ -13,7 +13,7 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs.commands.list import page_of
-from hpo_envs.registry import SPECS, Spec
+from hpo_envs.registry import SPECS, Spec, find
 from hpo_envs.tables import store
 from hpo_envs.tables.table import Table, nearest
 
@@ -35,9 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Runs the command."""
     name = args.id.removeprefix("hpo_envs:")
-    if name not in SPECS:
+    spec = find(name)
+    if spec is None:
         raise ValueError(f"id must be one of those that `hpo-envs list` shows, got {name!r}{nearest(name, [*SPECS])}")
-    facts = describe(SPECS[name], args.table)
+    facts = describe(spec, args.table)
     print(json.dumps(facts, indent=2, allow_nan=False) if args.json else _page(facts))
     return 0
 

@@ -13,7 +13,7 @@ import itertools
 import json
 from typing import Any
 
-from hpo_envs.registry import SPECS, Spec
+from hpo_envs.registry import SPECS, Spec, own
 from hpo_envs.tables import store
 
 EPILOG = """\
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Runs the command."""
-    chosen = [s for s in SPECS.values() if args.text.lower() in f"{s.family} {s.id}".lower()]
+    chosen = [s for s in (*SPECS.values(), *own()) if args.text.lower() in f"{s.family} {s.id}".lower()]
     if not chosen:
         families = ", ".join(dict.fromkeys(s.family for s in SPECS.values()))
         raise ValueError(f"text must be part of an id or of a family ({families}), got {args.text!r}")

@@ -91,6 +91,9 @@ def runs_of(
     import numpy as np
     import pandas as pd
 
+    from hpo_envs import registry
+
+    registry.find(env_id)  # registers the ids of the user's own tables
     env: Any = gym.make(env_id, disable_env_checker=True, **arguments)
     e = env.unwrapped
     t = e.table

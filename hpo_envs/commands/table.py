@@ -1,51 +1,179 @@
-"""`hpo-envs table`: a CSV file of your own becomes an environment."""
+"""Makes environments of your own data: a CSV file of runs, or an Optuna study."""
 
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
+from typing import Any
 
-EPILOG = """examples:
-  hpo-envs table from-csv sweep.csv --score accuracy
-  hpo-envs table from-csv sweep.csv --score loss --goal min --cost seconds --drop run_id --name mine
+from hpo_envs.tables import user
+from hpo_envs.tables.table import Table
 
-In Python: gym.make("TableHPO-v0", name="mine"), or run("bo", "TableHPO-v0", seeds, env_kwargs={"name": "mine"}).
-One line of the file is one evaluation. Every column that is not named below is a hyperparameter: numbers, or texts with
-few different values. Lines with the same configuration are repeats of one row; an empty score is a run that failed.
-"""
+EPILOG = """\
+examples:
+  hpo-envs table from-csv sweep.csv --score accuracy --goal max --cost seconds
+  hpo-envs table from-csv sweep.csv --score accuracy,latency --goal max,min --drop comment --dry-run
+  hpo-envs table from-csv curves.csv --score loss --level epoch --repeat seed --name my-curves
+  hpo-envs table from-optuna my-study --storage sqlite:///optuna.db
+  hpo-envs table list
+  hpo-envs table show sweep
+
+sweep.csv has one run a line, under a header:
+
+  lr,layers,optimiser,accuracy,seconds
+  0.001,2,adam,0.812,340
+  0.01,4,sgd,,12
+
+Columns that are no score, cost, level or repeat are hyperparameters; what is guessed of them is printed. An empty
+score is a failed run. The table is saved, and is an environment from then on: TableHPO-NAME-v0, with checkpoints
+(--level) also TableLC-NAME-v0. Agents, sensitivity, compare, report and describe take these ids like all others."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.epilog = EPILOG
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("action", choices=["from-csv"], help="what to make the table from")
-    parser.add_argument("file", type=Path, help="CSV file with a header line")
-    parser.add_argument("--score", required=True, help="column of the rewarded metric")
-    parser.add_argument("--goal", default="max", choices=["max", "min"], help="whether high or low scores are good")
-    parser.add_argument("--cost", help="column of what an evaluation costs (default: each costs 1)")
-    parser.add_argument("--metrics", default="", help="further measured columns, separated by commas")
+    parser.add_argument("what", choices=("from-csv", "from-optuna", "list", "show"), help="what to do")
+    parser.add_argument("source", nargs="?", help="CSV file, name of the study, or name of a saved table")
+    parser.add_argument("--score", help="column(s) of the score(s), separated by commas; the first is the reward")
+    parser.add_argument("--goal", help="max or min, one for each score (default: guessed from telling names)")
+    parser.add_argument("--cost", help="column of what a run cost (default: every evaluation costs 1)")
+    parser.add_argument("--level", help="column of the checkpoint, where a run has several lines")
+    parser.add_argument("--repeat", help="column that tells runs of one configuration apart, such as a seed")
+    parser.add_argument("--hyperparameters", help="columns to take, separated by commas (default: all that remain)")
     parser.add_argument("--drop", default="", help="columns to leave out, separated by commas")
-    parser.add_argument("--name", help="name of the table (default: the file's)")
+    parser.add_argument("--categorical", default="", help="columns of numbers without an order, separated by commas")
+    parser.add_argument("--log", default="", help="columns on a logarithmic scale, separated by commas")
+    parser.add_argument("--linear", default="", help="columns on a linear scale, separated by commas")
+    parser.add_argument("--bounds", nargs="+", default=[], metavar="SCORE=LOW:HIGH", help="what a score can be")
+    parser.add_argument("--storage", help="of the Optuna study, such as sqlite:///optuna.db")
+    parser.add_argument("--name", help="of the table (default: that of the file or study)")
+    parser.add_argument("--licence", default="not stated", help="of the data (default: %(default)s)")
+    parser.add_argument("--citation", default="", help="of the data")
+    parser.add_argument("--out", type=Path, metavar="FILE.npz", help="save here instead (then: table=FILE.npz)")
+    parser.add_argument("--replace", action="store_true", help="replace the table saved under this name")
+    parser.add_argument("--dry-run", action="store_true", help="explain, but save nothing")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Makes, installs and explains the table."""
-    from hpo_envs.tables.builders import user
-
-    table = user.from_csv(
-        args.file,
-        score=args.score,
-        goal=args.goal,
-        cost=args.cost,
-        metrics=[m for m in args.metrics.split(",") if m],
-        drop=[d for d in args.drop.split(",") if d],
-        name=args.name or args.file.stem,
-    )
-    path = user.save(table)
-    short = table.name.partition("/")[2]
-    for note in table.provenance.notes:
-        print(note)
-    print(f"installed: {path}")
-    print(f'use: gym.make("TableHPO-v0", name="{short}")')
+    """Runs the command."""
+    if args.what == "list":
+        return _list(args)
+    if args.source is None:
+        what = {"from-csv": "a CSV file", "from-optuna": "the name of a study", "show": "the name of a table"}
+        raise ValueError(f"hpo-envs table {args.what} must be given {what[args.what]}")
+    if args.what == "show":
+        _show(user.load(args.source), args.json, None)
+        return 0
+    said: list[str] = []
+    table = _from_csv(args, said.append) if args.what == "from-csv" else _from_optuna(args, said.append)
+    path = None if args.dry_run else user.save(table, args.out, replace=args.replace)
+    _show(table, args.json, path)
     return 0
+
+
+def _from_csv(args: argparse.Namespace, explain: Any) -> Table:
+    if args.score is None:
+        raise ValueError("--score must name the column(s) of the score(s)")
+    log = dict.fromkeys(_words(args.log), True) | dict.fromkeys(_words(args.linear), False)
+    return user.from_csv(
+        args.source,
+        _words(args.score),
+        _words(args.goal) if args.goal else None,  # type: ignore[arg-type]
+        cost=args.cost,
+        level=args.level,
+        repeat=args.repeat,
+        hyperparameters=_words(args.hyperparameters) if args.hyperparameters else None,
+        drop=_words(args.drop),
+        categorical=_words(args.categorical),
+        log=log,
+        bounds=_bounds(args.bounds),
+        name=args.name,
+        licence=args.licence,
+        citation=args.citation,
+        explain=explain,
+    )
+
+
+def _from_optuna(args: argparse.Namespace, explain: Any) -> Table:
+    if args.storage is None:
+        raise ValueError("--storage must say where the study is, such as sqlite:///optuna.db")
+    try:
+        import optuna
+    except ModuleNotFoundError:
+        raise ValueError('Optuna is missing: pip install "hpo_envs[optuna]"') from None
+    try:
+        study = optuna.load_study(study_name=args.source, storage=args.storage)
+    except KeyError:
+        known = ", ".join(optuna.get_all_study_names(args.storage)) or "none"
+        raise ValueError(f"study must be one of {known} in {args.storage}, got {args.source!r}") from None
+    return user.from_study(study, args.name, bounds=_bounds(args.bounds), explain=explain)
+
+
+def _list(args: argparse.Namespace) -> int:
+    tables = [user.load(name) for name in user.names()]
+    if args.json:
+        print(json.dumps([_facts(t) for t in tables], indent=2))
+        return 0
+    for t in tables:
+        print(f"{t.name.removeprefix('user/'):24} {len(t):6} rows  {', '.join(_ids(t))}")
+    if not tables:
+        print(f"no table in {user.folder()}; `hpo-envs table --help` shows how to make one")
+    return 0
+
+
+def _show(table: Table, as_json: bool, path: Path | None) -> None:
+    facts = _facts(table) | ({"saved": str(path)} if path else {})
+    if as_json:
+        print(json.dumps(facts, indent=2))
+        return
+    print(f"{facts['name']}, from {table.provenance.upstream}")
+    for note in table.provenance.notes:
+        print(f"  {note}")
+    print(f"sha256 {table.provenance.sha256}")
+    if path is None:
+        return
+    print(f"saved  {path}")
+    if path.parent.resolve() == user.folder().resolve():
+        for each in facts["ids"]:
+            print(f"try    hpo-envs compare --env {each} --agents random,bo --seeds 20")
+    else:
+        print(f'try    gymnasium.make("TableHPO-v0", table="{path}")')
+
+
+def _facts(table: Table) -> dict[str, Any]:
+    return {
+        "name": table.name.removeprefix("user/"),
+        "ids": _ids(table),
+        "rows": len(table),
+        "repeats": table.repeats,
+        "levels": len(table.levels),
+        "metrics": {m.name: m.goal for m in table.metrics},
+        "hyperparameters": [h.name for h in table.space],
+        "cost_unit": table.cost_unit,
+        "sha256": table.provenance.sha256,
+        "notes": list(table.provenance.notes),
+    }
+
+
+def _ids(table: Table) -> list[str]:
+    name = table.name.removeprefix("user/")
+    return [f"TableHPO-{name}-v0"] + ([f"TableLC-{name}-v0"] if len(table.levels) > 1 else [])
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _bounds(entries: list[str]) -> dict[str, tuple[float, float]]:
+    found = {}
+    for entry in entries:
+        name, _, ends = entry.partition("=")
+        low, _, high = ends.partition(":")
+        try:
+            found[name] = (float(low), float(high))
+        except ValueError:
+            raise ValueError(f"--bounds must be SCORE=LOW:HIGH, two numbers, got {entry!r}") from None
+    return found
