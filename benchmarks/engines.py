@@ -41,7 +41,7 @@ class Engine(abc.ABC):
         """Returns what came of one of the tasks submitted; waits for it.
 
         Raises:
-            RuntimeError: Workers keep dying.
+            ChildProcessError: Workers keep dying.
         """
 
     def close(self) -> None:  # noqa: B027 (nothing to end is a good answer)
@@ -111,7 +111,7 @@ class Processes(Engine):
         self._losses += 1
         if self._losses > LOSSES:
             tasks = sorted({f"{t.agent.name} on {t.environment.id}" for t in list(self._waiting.values())[:20]})
-            raise RuntimeError(
+            raise ChildProcessError(
                 f"workers died {self._losses} times in a row (out of memory?); among what they were to run: "
                 f"{', '.join(tasks)}"
             )
@@ -186,8 +186,13 @@ class Dask(Engine):
 
     def next(self) -> Done:
         """Returns what came of the task that is finished first."""
+        from distributed import KilledWorker
+
         future = next(self._results)
-        done: Done = future.result()
+        try:
+            done: Done = future.result()
+        except KilledWorker as error:
+            raise ChildProcessError(f"workers died too often: {error}") from None
         self._futures.discard(future)
         return done
 

@@ -236,7 +236,7 @@ def test_workers_that_always_die_end_a_study(tmp_path: Path, mine: str) -> None:
     only = dataclasses.replace(study, agents=study.agents[-1:], environments=study.environments[:1])
     with (
         engines.Processes(1) as engine,
-        pytest.raises(RuntimeError, match="workers died 4 times in a row.*dies on NMT"),
+        pytest.raises(ChildProcessError, match="workers died 4 times in a row.*dies on NMT"),
     ):
         conduct(only, tmp_path / "runs", engine)
 
@@ -296,7 +296,9 @@ def test_ctrl_c_leaves_what_is_finished(tmp_path: Path) -> None:
     assert 0 < len(kept) < 6000
 
 
-def test_the_command_line_says_what_it_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_says_what_it_did(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     given = ["compare", "--env", "NMTHPO-zhen-v0", "--budget", "4", "--table", "surrogate", "--out", str(tmp_path)]
     assert main([*given, "--agents", "random", "--seeds", "3"]) == 0
     assert main([*given, "--agents", "random,graph-ei-rbf", "--seeds", "4"]) == 0
@@ -308,6 +310,9 @@ def test_the_command_line_says_what_it_did(tmp_path: Path, capsys: pytest.Captur
     assert f"sha256 of all results: {everything}" in said
     assert main([*given, "--agents", "random", "--budget", "5"]) == 2
     assert "Choose another folder" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert main([*given, "--scheduler", "local"]) == 2
+    assert 'pip install "hpo_envs[dask]"' in capsys.readouterr().err
     (tmp_path / "s.toml").write_text("seeds = 3")
     assert main(["compare", str(tmp_path / "s.toml"), "--seeds", "3"]) == 2
     assert "--seeds must be written into" in capsys.readouterr().err

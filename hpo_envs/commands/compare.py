@@ -121,7 +121,10 @@ def _engine(args: argparse.Namespace) -> Engine:
     if args.jobs < 1:
         raise ValueError(f"--jobs must be an int >= 1, got {args.jobs}")
     if args.scheduler is not None:
-        return engines.Dask(args.scheduler, args.jobs)
+        try:
+            return engines.Dask(args.scheduler, args.jobs)
+        except ModuleNotFoundError as error:
+            raise ValueError(f"--scheduler: {error}") from None
     return engines.Processes(args.jobs) if args.jobs > 1 else engines.Serial()
 
 
