@@ -92,7 +92,7 @@ def markdown(found: Mapping[str, Any]) -> str:
         pairs = [(r["agent"], words.against(t, leader["agent"], r["agent"])) for r in t["ranking"][1:]]
         ties = [f"`{a}`" for a, p in pairs if p and p["verdict"] == "tie"]
         shown = ", ".join(ties) if len(ties) < 6 else f"{', '.join(ties[:4])} and {len(ties) - 4} more"
-        name = f"{t['name']} ({len(t['environments'])}{', at the end' if t['score'] == 'final' else ''})"
+        name = f"{t['name']} ({words.runs(t)}{', regret at the end' if t['score'] == 'final' else ''})"
         lines.append(
             f"| {name} | `{leader['agent']}` | {words.interval(leader['mean'])} | {base} | {shown or 'none'} |"
         )

@@ -51,7 +51,7 @@ class Scale:
         volume: Hypervolume of the front, with several objectives.
         means: (arms,) true means of a bandit's arms.
         source: Where `best` comes from: "table", "searched" (the best that a long search found) or "seen" (the best
-            of the compared runs, because nobody knows better).
+            of table and compared runs, because nobody knows better).
     """
 
     best: Floats
@@ -88,8 +88,8 @@ def _scale(group: list[Run]) -> Scale:
     if family in compare.OPTIMA:
         best = np.maximum(compare.reference(group[0]).best, max(r.rewards.max() for r in group))
         return Scale(best, first, "searched")
-    unknown = spec is None or spec.surrogate_only or family in COMPUTED or not store.exists(h["table"])
-    if unknown:
+    answers_more = spec is None or spec.surrogate_only or family in COMPUTED
+    if not store.exists(h["table"]):
         seen = np.concatenate([r.rewards.reshape(len(r), -1) for r in group])
         return _several(seen, "seen") if seen.shape[1] > 1 else Scale(seen.max(axis=0), first, "seen")
     table = store.load(h["table"], h["kind"])
@@ -98,7 +98,11 @@ def _scale(group: list[Run]) -> Scale:
             f"runs must be scored against the table they were made on: {h['table']} ({h['kind']}) has sha256 "
             f"{table.provenance.sha256}, the runs say {h['sha256']}"
         )
-    return of_table(table, h["objectives"], bandit=family in BANDITS)
+    scale = of_table(table, h["objectives"], bandit=family in BANDITS)
+    if answers_more and len(h["objectives"]) == 1:
+        best = np.maximum(scale.best, max(r.rewards.max() for r in group))
+        return Scale(best, scale.origin, "seen")
+    return scale
 
 
 def of_table(table: Table, objectives: Sequence[str], *, bandit: bool = False) -> Scale:

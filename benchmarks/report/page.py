@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 Drawn = dict[str, list[dict[str, Any]]]
 """Charts by the key of their figure: one or several variants to choose from."""
 
-BEST = {"table": "best of the table", "searched": "best of a long search", "seen": "best seen in these runs"}
+BEST = {"table": "best of the table", "searched": "best of a long search", "seen": "best of table and these runs"}
 
 PAGE = """<!doctype html>
 <html lang="en">
