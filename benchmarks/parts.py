@@ -121,11 +121,11 @@ def load(path: Path, columns: list[str]) -> Any:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        with open(path, "rb") as stream:
+    with open(path, "rb") as stream:
+        try:
             return pq.ParquetFile(stream, pre_buffer=False).read(columns=columns, use_threads=False).combine_chunks()
-    except (pa.ArrowException, KeyError, ValueError) as error:
-        raise ValueError(f"{path} must be a file of runs that hpo_envs wrote, got {error}") from None
+        except (pa.ArrowException, KeyError, ValueError, OSError) as error:  # OSError: pyarrow's for damaged pages
+            raise ValueError(f"{path} must be a file of runs that hpo_envs wrote, got {error}") from None
 
 
 def decode(path: Path) -> list[Run]:
@@ -136,14 +136,22 @@ def decode(path: Path) -> list[Run]:
     """
     table = load(path, ["seed", "actions", "rewards", "costs", "recommended", "header", "layout"])
     try:
-        headers = [json.loads(h) for h in table["header"].to_pylist()]
-        layouts = [json.loads(h) for h in table["layout"].to_pylist()]
-        actions, rewards = _unnested(table["actions"]), _unnested(table["rewards"])
-        costs, recommended = _unlisted(table["costs"]), _unlisted(table["recommended"])
+        return _runs(table)
     except KeyError as error:
         raise ValueError(f"{path} must be a file of runs that hpo_envs wrote, got none of the column {error}") from None
+    except (ValueError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as error:
+        raise ValueError(f"{path} must be a file of runs that hpo_envs wrote, got {error}") from None
+
+
+def _runs(table: Any) -> list[Run]:
+    headers = [json.loads(h) for h in table["header"].to_pylist()]
+    layouts = [json.loads(h) for h in table["layout"].to_pylist()]
+    actions, rewards = _unnested(table["actions"]), _unnested(table["rewards"])
+    costs, recommended = _unlisted(table["costs"]), _unlisted(table["recommended"])
     runs = []
     for i, (seed, header, layout) in enumerate(zip(table["seed"].to_pylist(), headers, layouts, strict=True)):
+        if not isinstance(header, dict) or not all(isinstance(header.get(key), str) for key in ("env", "agent")):
+            raise ValueError(f"the header {header!r:.80} of seed {seed}")
         dtype, shape = layout["recommended"]
         last = recommended[i].astype(dtype).reshape(shape)[()]
         k = len(costs[i])

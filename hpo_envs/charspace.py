@@ -13,6 +13,7 @@ from gymnasium.vector import AutoresetMode
 from hpo_envs import noise as draws
 from hpo_envs.env import Floats, HPOEnv, HPOVectorEnv, Info, check_budget, provenance_info
 from hpo_envs.lookup import Objective
+from hpo_envs.prepared import check_objective
 from hpo_envs.tables import charhpo_model, store
 from hpo_envs.tables.builders import charhpo
 from hpo_envs.tables.table import Hyperparameter, Table, nearest
@@ -46,13 +47,14 @@ class _Space:
         self.tasks = among(sweeps, matching(dict(zip(_CHOICES, choice, strict=True)), ""))
         self.tables = {t: store.load(charhpo.NAMES[t], "surrogate") for t in self.tasks.tolist()}
         self.model, self.noise = charhpo_model.load(), noise
-        chosen = (objective,) if isinstance(objective, str) else tuple(objective)
+        objective = check_objective(objective)
+        chosen = (objective,) if isinstance(objective, str) else objective
         for name in chosen or ("",):
             if name not in _METRICS:
                 raise ValueError(
                     f"objective must be one of {', '.join(_METRICS)}, got {name!r}{nearest(name, _METRICS)}"
                 )
-        if cost not in COSTS:
+        if not isinstance(cost, str) or cost not in COSTS:
             raise ValueError(f"cost must be one of evaluations, runtime, got {cost!r}{nearest(str(cost), [*COSTS])}")
         self.cost_unit, self.objectives, self.vector = COSTS[cost], chosen, not isinstance(objective, str)
         self.budget = check_budget(budget, WITHOUT_BUDGET[self.cost_unit], self.cost_unit)

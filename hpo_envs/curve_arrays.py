@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gymnasium.spaces import Box
 
 from hpo_envs.env import Floats
-from hpo_envs.prepared import ByHash, Objective
+from hpo_envs.prepared import ByHash, Objective, check_objective
 from hpo_envs.tables.table import STATUSES, Table, nearest
 
 VARIANTS = ("paper", "released")
@@ -121,8 +121,9 @@ def prepare_curves(
         raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}{nearest(variant, VARIANTS)}")
     if levels is not None and (isinstance(levels, bool) or not isinstance(levels, (int, np.integer)) or levels < 1):
         raise ValueError(f"levels must be None or an int >= 1, got {levels!r}")
-    key = objective if isinstance(objective, str) else tuple(objective)
-    return _prepare(ByHash(table), key, held_out, cost, levels, variant)
+    if cost is not None and not isinstance(cost, str):
+        raise ValueError(f"cost must be None or the name of a unit, got {cost!r}")
+    return _prepare(ByHash(table), check_objective(objective), held_out, cost, levels, variant)
 
 
 @functools.lru_cache(maxsize=32)

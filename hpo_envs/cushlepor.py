@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode
 
 from hpo_envs import agreement, noise
 from hpo_envs.env import Floats, HPOEnv, HPOVectorEnv, Info, check_budget, provenance_info
-from hpo_envs.prepared import Objective, load_tables
+from hpo_envs.prepared import Objective, check_objective, load_tables
 from hpo_envs.tables import hlepor
 from hpo_envs.tables.table import nearest
 
@@ -25,7 +25,8 @@ class _Task:
     def __init__(
         self, pair: str, table: Any, objective: Objective, cost: str, variant: str, bounds: Any, held_out: Any
     ) -> None:
-        chosen = (objective,) if isinstance(objective, str) else tuple(objective)
+        objective = check_objective(objective)
+        chosen = (objective,) if isinstance(objective, str) else objective
         for name in chosen or ("",):
             if name not in agreement.NAMES:
                 raise ValueError(

@@ -41,6 +41,12 @@ def check_budget(budget: Any, whole: float, unit: str) -> float:
     return float(budget)
 
 
+def _check_seed(seed: Any) -> int:
+    if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ValueError(f"seed must be an int >= 0, got {seed!r}")
+    return int(seed)
+
+
 def provenance_info(table: Table) -> Info:
     """What `reset` says of the table: `table`, `kind` and `sha256`."""
     return {"table": table.name, "kind": table.provenance.kind, "sha256": table.provenance.sha256}
@@ -226,26 +232,28 @@ class HPOVectorEnv(VectorEnv[Any, Any, Any], abc.ABC):
 
     def _seed(self, seed: int | Sequence[int | None] | None, index: npt.NDArray[np.intp]) -> None:
         if isinstance(seed, (int, np.integer)):
-            self._np_random_seed = int(seed)
-            self._np_random = np.random.default_rng(int(seed))
-            seeds: Sequence[int | None] = range(int(seed), int(seed) + self.num_envs)
+            first = _check_seed(seed)
+            self._np_random_seed = first
+            self._np_random = np.random.default_rng(first)
+            seeds: Sequence[int | None] = range(first, first + self.num_envs)
         elif seed is None:
             seeds = ()
-        else:
-            seeds = list(seed)
+        elif isinstance(seed, (Sequence, np.ndarray)) and not isinstance(seed, (str, bytes)):
+            seeds = [None if s is None else _check_seed(s) for s in seed]
             if len(seeds) != self.num_envs:
                 raise ValueError(f"seed must be an int or have length num_envs={self.num_envs}, got {len(seeds)}")
+        else:
+            raise ValueError(f"seed must be None, an int >= 0 or {self.num_envs} of them, got {seed!r}")
         if self._streams is None:
             self._streams = self.np_random.integers(2**63, size=self.num_envs).astype(np.uint64)
         if len(seeds):
             given = (
                 np.array([s is not None for s in seeds]) if not isinstance(seeds, range) else np.ones(len(seeds), bool)
             )
-            keys = np.array([0 if s is None else s for s in seeds], dtype=np.int64)
-            if (keys < 0).any():
-                raise ValueError(f"seed must be >= 0, got {int(keys.min())}")
+            # The scalar form, too, keeps the lowest 64 bits.
+            keys = np.array([0 if s is None else s & (2**64 - 1) for s in seeds], dtype=np.uint64)
             chosen = index[given[index]]
-            self._streams[chosen] = noise.mix_many(keys[chosen].astype(np.uint64), 0)
+            self._streams[chosen] = noise.mix_many(keys[chosen], 0)
             self._episodes[chosen] = 0
 
     def _begin(self, index: npt.NDArray[np.intp], options: dict[str, Any] | None) -> Info:

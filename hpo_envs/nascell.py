@@ -14,6 +14,7 @@ from hpo_envs import noise
 from hpo_envs.cells.build import END, SIZES, SLOTS, SOURCES, actions_of, cell_of, finish, mutate, node_of
 from hpo_envs.env import Floats, HPOEnv, HPOVectorEnv, Info, check_budget, provenance_info
 from hpo_envs.lookup import Objective, load_tables
+from hpo_envs.prepared import check_objective
 from hpo_envs.tables.cells import model
 from hpo_envs.tables.cells.canonical import key as key_of
 from hpo_envs.tables.cells.logs import EPOCHS
@@ -40,8 +41,9 @@ class Judge:
 
     def __init__(self, table: Table, objective: Objective) -> None:
         self.table = table
+        objective = check_objective(objective)
         self.vector = not isinstance(objective, str)
-        self.names = (objective,) if isinstance(objective, str) else tuple(objective)
+        self.names = (objective,) if isinstance(objective, str) else objective
         shown = tuple(n for n in table.metric_names if n not in HELD_OUT)
         for name in self.names or ("",):
             if name not in shown:

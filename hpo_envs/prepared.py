@@ -106,15 +106,28 @@ class Prepared:
         return self.labels.index(name)
 
 
+def check_objective(objective: Any) -> Objective:
+    """A name or a tuple of names; lists become tuples.
+
+    Raises:
+        ValueError: Neither.
+    """
+    if isinstance(objective, str):
+        return objective
+    if not isinstance(objective, (tuple, list)) or not all(isinstance(name, str) for name in objective):
+        raise ValueError(f"objective must be the name of a metric or a tuple of names, got {objective!r}")
+    return tuple(objective)
+
+
 def prepare(tables: tuple[Table, ...], objective: Objective, cost: str) -> Prepared:
     """Prepares tables for stepping; cached, because `make` is called often.
 
     Raises:
         ValueError: Unknown metric, or tables that do not fit together.
     """
-    return _prepare(
-        tuple(ByHash(t) for t in tables), objective if isinstance(objective, str) else tuple(objective), cost
-    )
+    if not isinstance(cost, str):
+        raise ValueError(f"cost must be evaluations or the name of a metric, got {cost!r}")
+    return _prepare(tuple(ByHash(t) for t in tables), check_objective(objective), cost)
 
 
 class ByHash:

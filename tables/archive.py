@@ -55,7 +55,7 @@ def _check(entries: list[zipfile.ZipInfo], file: str) -> None:
     for entry in entries:
         name = entry.filename
         parts = name.replace("\\", "/").split("/")
-        if name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]:
+        if not name or name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]:
             raise ValueError(f"{file}: member names must stay inside the archive, got {name!r}")
         if name in seen:
             raise ValueError(f"{file}: member names must be unique, got {name!r} twice")

@@ -8,12 +8,15 @@ law of a Table; anything else is dropped and the table is built again. A folder 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import io
 import json
+import math
 import os
 import tempfile
+import time
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -24,8 +27,13 @@ import numpy as np
 from hpo_envs.tables import catalogue
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table
 
-FORMAT = 2
+FORMAT = 3
 """Version of the files written here."""
+
+_STALE = 3600.0
+"""Seconds after which an unfinished file is nobody's; writing one takes less than one."""
+
+_DIGEST = hashlib.sha256().digest_size
 
 _ARRAYS = ("values", "cost", "configs", "features", "levels", "status")
 _RAGGED = ("values", "cost")
@@ -56,7 +64,7 @@ def load(name: str, version: int, files: Sequence[str], root: Path, build: Calla
         table = unpack(path.read_bytes())
         if table.name == name and table.provenance.kind == "measured":
             return table
-    except (OSError, ValueError, TypeError, KeyError, zipfile.BadZipFile):
+    except (OSError, ValueError):
         pass  # Absent, or not what it says it is: build it again.
     table = build()
     _keep(path, table)
@@ -64,7 +72,7 @@ def load(name: str, version: int, files: Sequence[str], root: Path, build: Calla
 
 
 def pack(table: Table) -> bytes:
-    """A table as an `.npz` file without pickled objects."""
+    """A table as the SHA-256 of an `.npz` file without pickled objects, 32 bytes, and that file."""
     head = {
         "format": FORMAT,
         "fields": {f: getattr(table, f) for f in ("name", "keys", "feature_names", "cost_unit", "level_unit")},
@@ -84,7 +92,8 @@ def pack(table: Table) -> bytes:
         }
     stream = io.BytesIO()
     np.savez(stream, **arrays)
-    return stream.getvalue()
+    content = stream.getvalue()
+    return hashlib.sha256(content).digest() + content
 
 
 def unpack(content: bytes) -> Table:
@@ -93,12 +102,33 @@ def unpack(content: bytes) -> Table:
     Raises:
         ValueError: Another format, a hash that does not fit the content, or a broken law.
     """
+    if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
+        raise ValueError("a kept table must have the bytes that were written")
+    try:
+        return _unpack(content[_DIGEST:])
+    except (
+        TypeError,
+        KeyError,
+        AttributeError,
+        IndexError,
+        OverflowError,
+        RecursionError,
+        zipfile.BadZipFile,
+    ) as error:
+        raise ValueError(f"a kept table must have the form of `pack`, got {type(error).__name__}: {error}") from None
+
+
+def _unpack(content: bytes) -> Table:
     with np.load(io.BytesIO(content), allow_pickle=False) as data:
         head = json.loads(data["head"].tobytes())
         arrays = {a: data[a] for a in _ARRAYS}
         for name in _RAGGED:
-            whole = np.full(tuple(data[f"{name}_shape"]), np.nan)
-            known = np.unpackbits(data[f"{name}_known"], count=whole.size).view(bool)
+            shape, bits = data[f"{name}_shape"].tolist(), data[f"{name}_known"]
+            # Before anything of that size is made: a bit for each entry is there.
+            if min(shape, default=0) < 0 or math.prod(shape) > 8 * len(bits):
+                raise ValueError(f"{name} must have a bit for each entry of shape {shape}, got {8 * len(bits)}")
+            whole = np.full(tuple(shape), np.nan)
+            known = np.unpackbits(bits, count=whole.size).view(bool)
             whole.ravel()[known] = arrays[name]
             arrays[name] = whole
     if head["format"] != FORMAT:
@@ -138,8 +168,22 @@ def _keep(path: Path, table: Table) -> None:
     """Writes atomically; a reader sees the whole file or none."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(path.parent)
         with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as stream:
-            stream.write(pack(table))
-        os.replace(stream.name, path)
+            try:
+                stream.write(pack(table))
+                stream.close()
+                os.replace(stream.name, path)
+            except BaseException:  # also on Ctrl-C
+                os.unlink(stream.name)
+                raise
     except OSError:
         pass  # Read-only or full: the next process builds again.
+
+
+def _sweep(folder: Path) -> None:
+    """Removes what processes that were killed while writing left behind, once no live one can be writing it."""
+    for stale in folder.glob("*.part"):
+        with contextlib.suppress(OSError):
+            if time.time() - stale.stat().st_mtime > _STALE:
+                stale.unlink()

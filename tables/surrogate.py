@@ -121,6 +121,7 @@ def out_of_fold(fit: Fit, x: Floats, y: Floats, fold: Ints, unmeasured: Floats |
 
     def train(rows: npt.NDArray[np.bool_]) -> Fitted:
         inputs, where = np.unique(x[rows], axis=0, return_inverse=True)
+        where = where.reshape(-1)  # NumPy 2.0 gave it a second axis
         return fit(inputs, np.bincount(where, y[rows]) / np.bincount(where))
 
     predicted = np.empty(len(y))

@@ -71,7 +71,7 @@ def test_lower_is_better_and_logit() -> None:
 
 def test_ties_are_said() -> None:
     result = advise({"a": [0.5, 0.6, 0.55], "b": [0.6, 0.5, 0.55], "c": [0.1, 0.1, 0.1]})
-    assert result["tied"] == ["b"]
+    assert {result["best"], *result["tied"]} == {"a", "b"}  # rounding decides which is which
     assert result["confidence"] == pytest.approx(0.5, abs=1e-3)
     same = advise({"a": [0.5] * 3, "b": [0.5] * 3})
     assert same["confidence"] == pytest.approx(0.5)

@@ -90,10 +90,14 @@ def _setting(given: str) -> tuple[hlepor.Parameters, str]:
     """A preset by name, or what `tune --out` wrote, and the variant it belongs to."""
     if not given.endswith(".json"):
         return hlepor.preset(given), "paper"
-    content = json.loads(Path(given).read_text(encoding="utf-8"))
-    if not isinstance(content, dict) or not set(hlepor.NAMES) <= set(content.get("parameters", {})):
+    try:
+        content = json.loads(Path(given).read_text(encoding="utf-8"))
+    except RecursionError:
+        content = None
+    found = content.get("parameters") if isinstance(content, dict) else None
+    if not isinstance(found, dict) or not all(type(found.get(name)) in (int, float) for name in hlepor.NAMES):
         raise ValueError(f"setting must be a file of `hpo-envs lepor tune --out`, got {given}")
-    return hlepor.Parameters(**{k: content["parameters"][k] for k in hlepor.NAMES}), content.get("variant", "paper")
+    return hlepor.Parameters(**{k: found[k] for k in hlepor.NAMES}), content.get("variant", "paper")
 
 
 def load(args: argparse.Namespace) -> Table:

@@ -77,7 +77,10 @@ def read_scores(path: Path) -> dict[str, list[float]]:
         FileNotFoundError: No such file.
     """
     with open(path, newline="", encoding="utf-8-sig") as stream:
-        lines = [(number, [c.strip() for c in row]) for number, row in enumerate(csv.reader(stream), start=1)]
+        try:
+            lines = [(number, [c.strip() for c in row]) for number, row in enumerate(csv.reader(stream), start=1)]
+        except csv.Error as error:
+            raise ValueError(f"{path} must be comma-separated text, got {error}") from None
     lines = [(number, row) for number, row in lines if any(row)]
     if not lines:
         raise ValueError(f"{path} must have a header and scores, got an empty file")

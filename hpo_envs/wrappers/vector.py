@@ -19,7 +19,7 @@ from hpo_envs.wrappers import actions, observations, rewards
 Bools = npt.NDArray[np.bool_]
 
 
-class _Episodes(VectorWrapper[Any, Any, Any, Any, Any]):
+class _Episodes(VectorWrapper):
     """Knows which episodes a step belongs to."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
@@ -155,7 +155,7 @@ class CandidateObservation(_ObservationWrapper):
     memory = observations.Candidates
 
 
-class _ActionWrapper(VectorWrapper[Any, Any, Any, Any, Any]):
+class _ActionWrapper(VectorWrapper):
     nearest: ClassVar[type[actions.Nearest]]
 
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:

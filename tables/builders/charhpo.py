@@ -229,7 +229,10 @@ def assemble(
 
 def _records(name: str, read: Callable[[str], bytes], runs: int | None = RUNS) -> list[dict[str, str]]:
     file = files(name)[0]
-    records = list(csv.DictReader(io.StringIO(read(file).decode("utf-8")), delimiter="\t"))[:runs]
+    try:
+        records = list(csv.DictReader(io.StringIO(read(file).decode("utf-8")), delimiter="\t"))[:runs]
+    except csv.Error as error:
+        raise ValueError(f"{file} must be tab-separated text, got {error}") from None
     if len(records) < RUNS:
         raise ValueError(f"{file} must have at least {RUNS} rows, got {len(records)}")
     for row, record in enumerate(records):

@@ -149,12 +149,21 @@ def ner_values(content: bytes) -> Floats:
     """
     splits = _json(content, _NER_FILE)
     order = [name for name in NER for _ in range(NER_SEEDS)]
-    if not isinstance(splits, list) or any([r[2] for r in split] != order for split in splits):
+    if not isinstance(splits, list) or not all(_is_split(split, order) for split in splits):
         raise ValueError(f"{_NER_FILE} must list 5 cnn and 5 lstm runs for each split")
     shape = (NER_SPLITS, len(NER), NER_SEEDS, 2)
     # Upstream has validation before test.
     runs = _scores([[r[1::-1] for r in split] for split in splits], (NER_SPLITS, len(order), 2), _NER_FILE)
     return runs.reshape(shape).swapaxes(0, 1).reshape(len(NER), NER_SPLITS * NER_SEEDS, 2)
+
+
+def _is_split(split: Any, order: list[str]) -> bool:
+    """Whether a split is a list of [validation F1, test F1, encoder] with the encoders in order."""
+    return (
+        isinstance(split, list)
+        and all(isinstance(r, list) and len(r) == 3 for r in split)
+        and [r[2] for r in split] == order
+    )
 
 
 def _tdsa(name: str, scores: Floats, provenance: Provenance) -> Table:
@@ -196,7 +205,7 @@ def _white(rows: int, columns: int, seed: int) -> Floats:
 def _json(content: bytes, file: str) -> Any:
     try:
         return json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{file} must be JSON, got {error}") from None
 
 

@@ -147,7 +147,10 @@ def read_released(content: bytes, file: str) -> dict[int, Floats]:
     Raises:
         ValueError: Not `recepie_id` and RELEASED finite numbers per line, or two ids of one group.
     """
-    lines = csv.reader(io.StringIO(content.decode("utf-8")))
+    try:
+        lines = iter(list(csv.reader(io.StringIO(content.decode("utf-8")))))
+    except csv.Error as error:
+        raise ValueError(f"{file} must be comma-separated text, got {error}") from None
     header = next(lines, [])
     if header != ["recepie_id", *(f"v{i:02d}" for i in range(RELEASED))]:
         raise ValueError(f"{file}: the header must be recepie_id, v00, ..., v{RELEASED - 1:02d}, got {header}")

@@ -123,9 +123,9 @@ def _check(record: Any, where: str) -> None:
         raise ValueError(f"{where}: must be a dict, got {type(record).__name__}")
     for key in ("task", "src", "trg", "basemodel"):
         if not isinstance(record.get(key), str):
-            raise ValueError(f"{where}: {key} must be text, got {record.get(key)!r}")
+            raise ValueError(f"{where}: {key} must be text, got {type(record.get(key)).__name__}")
     if not isinstance(record.get("hyperparams"), dict):
-        raise ValueError(f"{where}: hyperparams must be a dict, got {record.get('hyperparams')!r}")
+        raise ValueError(f"{where}: hyperparams must be a dict, got {type(record.get('hyperparams')).__name__}")
     curves = [key for key in ("perplexity_curve", "bleu_curve") if key in record]
     if "perplexity_curve" not in curves:
         raise ValueError(f"{where}: must have a perplexity_curve")
