@@ -54,7 +54,7 @@ def check(runs: Sequence[Run]) -> None:
         if store.measurable(h["table"]) and not (h["env"] in SPECS and SPECS[h["env"]].surrogate_only):
             kinds.setdefault(h["kind"], env)
         here = {
-            ("table", h["table"]): (h["kind"], h["sha256"]),
+            ("sha256", f"table {h['table']} ({h['kind']})"): h["sha256"],
             ("budget", env): (h["budget"], h["cost_unit"]),
             ("objective", env): tuple(h["objectives"]),
             ("version of hpo_envs",): h["versions"]["hpo_envs"],

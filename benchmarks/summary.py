@@ -105,6 +105,7 @@ def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, Cell
         record |= {k: list(v) for k, v in statistics.aggregates(strata[a]).items() if k != "mean"}
         record["final"] = [float(x) for x in statistics.band(ends[a])]
         record["solved"] = float(np.mean([(s <= 1e-9).mean() for s in ends[a]]))
+        record["constant"] = all(len(s) > 1 and float(np.ptp(s)) < 1e-12 for s in strata[a])
         record["first"] = sum(m <= b + 1e-12 for m, b in zip(means[a], best, strict=True))
         ranking.append(record)
     compared = statistics.pairs({a: _matrix(a, envs, scored, measure) for a in order})

@@ -86,7 +86,10 @@ def test_page_says_what_was_compared(found: dict[str, Any]) -> None:
 
 def made(verdicts: dict[str, str], means: list[float]) -> dict[str, Any]:
     names = ["a", *verdicts]
-    ranking = [{"agent": n, "mean": [m, m - 0.01, m + 0.01], "n": [20]} for n, m in zip(names, means, strict=True)]
+    ranking = [
+        {"agent": n, "mean": [m, m - 0.01, m + 0.01], "n": [20], "constant": False}
+        for n, m in zip(names, means, strict=True)
+    ]
     pairs = [
         {"a": "a", "b": n, "difference": means[0] - m, "low": means[0] - m - 0.01, "high": means[0] - m + 0.01,
          "p_holm": 0.0001, "improvement": 0.9, "verdict": v}
@@ -111,6 +114,8 @@ def test_sentences_say_who_won_by_how_much_and_how_sure() -> None:
     assert words.verdict(equal)[0] == "No single winner, a and b share the lead."
     assert not any("apart" in s for s in words.verdict(equal))
     assert words.verdict(made({}, [0.1]))[0] == "Only a ran."
+    clear["ranking"][0]["constant"] = True
+    assert any("scores the same on every seed" in s for s in words.verdict(clear))
     turned = words.against(clear, "b", "a")
     assert turned is not None
     assert (turned["verdict"], round(turned["difference"], 3), round(turned["low"], 3)) == ("worse", 0.1, 0.09)

@@ -130,7 +130,7 @@ def test_what_nobody_knows_is_measured_against_what_was_seen() -> None:
     ("changes", "message"),
     [
         ({"kind": "measured", "env": "NMTHPO-ruen-v0", "table": "nmthpo/ruen"}, "runs must not mix kinds of tables"),
-        ({"sha256": "0" * 64, "seed": 9}, "runs must share their table of nmthpo/zhen"),
+        ({"sha256": "0" * 64, "seed": 9}, "runs must share their sha256 of table nmthpo/zhen"),
         ({"budget": 21.0}, "runs must share their budget of NMTHPO-zhen-v0"),
         ({"objectives": ["chrf"]}, "runs must share their objective"),
         ({"versions": {"hpo_envs": "0.0.1"}}, "runs must share their version of hpo_envs"),

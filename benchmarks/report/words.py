@@ -66,6 +66,10 @@ def verdict(track: Mapping[str, Any]) -> list[str]:
         how = f"{number(-p['difference'])} [{number(-p['high'])}, {number(-p['low'])}], {p_value(p['p_holm'])}"
         many = "all others" if len(beaten) == len(pairs) else f"{len(beaten)} of {len(pairs)} others"
         said.append(f"{leader if len(equal) > 1 else 'It'} is better than {many}, than {who} by {how}.")
+    if ranking[0]["constant"] and len(equal) == 1:
+        said.append(
+            "It scores the same on every seed, so that the intervals leave out what luck it had: see the ranks."
+        )
     if "random" in beaten:
         base = next(r["mean"][0] for r in ranking if r["agent"] == "random")
         said.append(f"Its regret is {-beaten['random']['difference'] / base:.0%} below that of random search.")
