@@ -19,6 +19,7 @@ from gymnasium.vector.utils import batch_space
 
 from hpo_envs import noise
 from hpo_envs.batched_info import Info, blank, copy_info, merge, scatter
+from hpo_envs.render import FPS, MODES, Rendered
 from hpo_envs.tables.table import Table
 
 Floats = npt.NDArray[np.float64]
@@ -52,11 +53,17 @@ def provenance_info(table: Table) -> Info:
     return {"table": table.name, "kind": table.provenance.kind, "sha256": table.provenance.sha256}
 
 
-class HPOEnv(gym.Env[Any, Any], abc.ABC):
-    """Base of the scalar environments: seeding by episode keys, and errors.
+class _Meta(Rendered, abc.ABCMeta):
+    """Abstract methods and `render_mode=`."""
+
+
+class HPOEnv(gym.Env[Any, Any], metaclass=_Meta):
+    """Base of the scalar environments: seeding by episode keys, rendering, and errors.
 
     Each episode has a 64-bit key; every random outcome in it is a hash of that key and of counters, so the order of
     evaluations changes nothing. `reset(seed=s)` makes the keys of the coming episodes a function of `s` alone.
+
+    Every family takes `render_mode=` (None, `human`, `rgb_array` or `ansi`), see `hpo_envs.render`.
 
     Attributes:
         table: The table that answers, `table.provenance.kind` is `measured` or `surrogate`.
@@ -64,6 +71,8 @@ class HPOEnv(gym.Env[Any, Any], abc.ABC):
         objectives: Names of the rewarded metrics.
         budget: What an episode may spend.
     """
+
+    metadata: dict[str, Any] = {"render_modes": [*MODES], "render_fps": FPS}  # noqa: RUF012
 
     table: Table
     cost_unit: str
