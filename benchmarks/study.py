@@ -26,6 +26,7 @@ import importlib.util
 import inspect
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -107,6 +108,10 @@ class Study:
     seeds: tuple[int, ...]
 
 
+MOST_SEEDS = 1_000_000
+"""Seeds that a study may have; a slip of the pen must not fill the memory."""
+
+
 def from_file(path: Path) -> Study:
     """Reads a study file.
 
@@ -118,7 +123,7 @@ def from_file(path: Path) -> Study:
 
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path} must be a TOML file, got {error}") from None
     if str(path.resolve().parent) not in sys.path:
         sys.path.append(str(path.resolve().parent))
@@ -148,17 +153,20 @@ def from_data(data: Mapping[str, Any]) -> Study:
 
 def seeds_of(given: Any) -> tuple[int, ...]:
     """Seeds of `100`, `"100-199"` or a list of such ranges and ints; a lone number N stands for 0 to N - 1."""
-    if isinstance(given, int) and not isinstance(given, bool) and given >= 1:
+    if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= MOST_SEEDS:
         return tuple(range(given))
     found: list[int] = []
     for entry in _listed(given):
         match = re.fullmatch(r"(\d+)-(\d+)", entry) if isinstance(entry, str) else None
-        if match and int(match[1]) <= int(match[2]):
+        if match and 0 <= int(match[2]) - int(match[1]) < MOST_SEEDS - len(found):
             found.extend(range(int(match[1]), int(match[2]) + 1))
         elif isinstance(entry, int) and not isinstance(entry, bool) and entry >= 0 and isinstance(given, list):
             found.append(entry)
         else:
-            raise ValueError(f'seeds must be an int >= 1, "first-last" or a list of these and ints >= 0, got {given!r}')
+            raise ValueError(
+                f'seeds must be an int >= 1, "first-last" or a list of these and ints >= 0, at most {MOST_SEEDS} '
+                f"together, got {given!r}"
+            )
     _distinct("seeds", found)
     return tuple(sorted(found))
 
@@ -225,6 +233,6 @@ def _known(given: Mapping[str, Any], keys: Iterable[str], what: str) -> None:
 def _distinct(what: str, values: list[Any]) -> None:
     if not values:
         raise ValueError(f"{what} must be at least one, got none")
-    twice = sorted({v for v in values if values.count(v) > 1}) if len(set(values)) < len(values) else []
+    twice = sorted(v for v, count in Counter(values).items() if count > 1)
     if twice:
         raise ValueError(f"{what} must be distinct, got {twice[0]!r} twice")

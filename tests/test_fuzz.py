@@ -12,6 +12,8 @@ import json
 import os
 import pickle
 import string
+import tomllib
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -24,7 +26,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hpo_envs import cli
-from hpo_envs.benchmarks import parts, store
+from hpo_envs.benchmarks import parts, store, study
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.commands import lepor, select
 from hpo_envs.registry import SPECS
@@ -38,6 +40,7 @@ from hpo_envs.tables.builders import (
     nasbenchnlp_ptb,
     nmthpo,
     nmtlc,
+    user,
 )
 from hpo_envs.tables.cells import logs, recipe
 
@@ -534,3 +537,54 @@ def test_arguments(spec_id: str) -> None:
             gym.make_vec(spec_id, num_envs=2, **kwargs).reset(seed=0)
 
     make()
+
+
+# -- a user's tables and studies ---------------------------------------------------------------------------------------
+
+OWN = b"lr,layers,opt,score,seconds\n0.1,2,adam,0.5,10\n0.01,2,sgd,0.6,12\n0.1,4,adam,0.7,11\n0.1,4,adam,0.71,11\n"
+
+
+@many
+@given(content=bytes_like(OWN), bounds=st.sampled_from([None, (0.0, 1.0), (1.0, 0.0), (float("nan"), 1.0)]))
+@example(content=b"x" * 200_000 + b",score\n1,2\n", bounds=None)
+@example(content=b"a,score\n" + b"1e308,1e308\n-1e308,-1e308\n", bounds=None)
+@example(content=b"a,a,score\n1,2,3\n2,3,4\n", bounds=None)
+def test_csv_of_a_table(tmp_path_factory: pytest.TempPathFactory, content: bytes, bounds: Any) -> None:
+    path = tmp_path_factory.getbasetemp() / "own.csv"
+    path.write_bytes(content)
+    with hostile.guarded("CSV of a table of one's own"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = user.from_csv(path, score="score", bounds=bounds)
+        assert len(table) >= 1
+
+
+STUDY = b"""environments = ["NMTHPO-zhen-v0", {id = "NMTHPO-v0", budget = 5}]
+agents = ["random", {name = "gp", algorithm = "bo", hyperparameters = {}}]
+seeds = "0-9"
+table = "surrogate"
+"""
+
+
+@many
+@given(content=bytes_like(STUDY))
+@example(content=STUDY.replace(b'"0-9"', b"999999999999"))
+@example(content=STUDY.replace(b'"0-9"', b'"0-999999999999"'))
+@example(content=STUDY.replace(b'"0-9"', b'["0-999999", "1000000-1999999", 7, 7]'))
+@example(content=b"a = " + DEEP)
+def test_study_files(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "study.toml"
+    path.write_bytes(content)
+    with hostile.guarded("TOML study"):
+        study.from_file(path)
+
+
+@many
+@given(
+    value=st.dictionaries(st.sampled_from(["environments", "agents", "seeds", "table", "budget", "x"]), anything),
+    key=st.sampled_from(["environments", "agents", "seeds", "table", "budget"]),
+    wrong=anything,
+)
+def test_study_data(value: Any, key: str, wrong: Any) -> None:
+    for data in (value, {**tomllib.loads(STUDY.decode()), key: wrong}):
+        with hostile.guarded("TOML study"):
+            study.from_data(data)

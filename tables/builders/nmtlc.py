@@ -118,14 +118,19 @@ def read_records(content: bytes, file: str = FILE) -> list[Mapping[str, Any]]:
     return records
 
 
+def _brief(value: Any) -> str:
+    """A value for a message; of containers the type only, for a small one can be endless in print."""
+    return f"{value!r:.80}" if value is None or isinstance(value, (str, int, float)) else f"a {type(value).__name__}"
+
+
 def _check(record: Any, where: str) -> None:
     if not isinstance(record, dict):
         raise ValueError(f"{where}: must be a dict, got {type(record).__name__}")
     for key in ("task", "src", "trg", "basemodel"):
         if not isinstance(record.get(key), str):
-            raise ValueError(f"{where}: {key} must be text, got {type(record.get(key)).__name__}")
+            raise ValueError(f"{where}: {key} must be text, got {_brief(record.get(key))}")
     if not isinstance(record.get("hyperparams"), dict):
-        raise ValueError(f"{where}: hyperparams must be a dict, got {type(record.get('hyperparams')).__name__}")
+        raise ValueError(f"{where}: hyperparams must be a dict, got {_brief(record.get('hyperparams'))}")
     curves = [key for key in ("perplexity_curve", "bleu_curve") if key in record]
     if "perplexity_curve" not in curves:
         raise ValueError(f"{where}: must have a perplexity_curve")
