@@ -40,9 +40,9 @@ from hpo_envs.tables.builders import (
     nasbenchnlp_ptb,
     nmthpo,
     nmtlc,
-    user,
 )
 from hpo_envs.tables.cells import logs, recipe
+from hpo_envs.tables.user import sheet
 
 EXAMPLES = int(os.environ.get("HPO_ENVS_FUZZ", "60"))
 many = settings(
@@ -545,16 +545,21 @@ OWN = b"lr,layers,opt,score,seconds\n0.1,2,adam,0.5,10\n0.01,2,sgd,0.6,12\n0.1,4
 
 
 @many
-@given(content=bytes_like(OWN), bounds=st.sampled_from([None, (0.0, 1.0), (1.0, 0.0), (float("nan"), 1.0)]))
-@example(content=b"x" * 200_000 + b",score\n1,2\n", bounds=None)
-@example(content=b"a,score\n" + b"1e308,1e308\n-1e308,-1e308\n", bounds=None)
-@example(content=b"a,a,score\n1,2,3\n2,3,4\n", bounds=None)
-def test_csv_of_a_table(tmp_path_factory: pytest.TempPathFactory, content: bytes, bounds: Any) -> None:
+@given(
+    content=bytes_like(OWN),
+    bounds=st.sampled_from([None, (0.0, 1.0), (1.0, 0.0), (float("nan"), 1.0)]),
+    cost=st.sampled_from([None, "seconds"]),
+)
+@example(content=b"x" * 200_000 + b",score\n1,2\n", bounds=None, cost=None)
+@example(content=b"a,score\n" + b"1e308,1e308\n-1e308,-1e308\n", bounds=None, cost=None)
+@example(content=b"a,a,score\n1,2,3\n2,3,4\n", bounds=None, cost=None)
+def test_csv_of_a_table(tmp_path_factory: pytest.TempPathFactory, content: bytes, bounds: Any, cost: Any) -> None:
     path = tmp_path_factory.getbasetemp() / "own.csv"
     path.write_bytes(content)
     with hostile.guarded("CSV of a table of one's own"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        table = user.from_csv(path, score="score", bounds=bounds)
+        options: dict[str, Any] = {} if bounds is None else {"bounds": {"score": bounds}}
+        table = sheet.from_csv(path, "score", "max", cost=cost, **options)
         assert len(table) >= 1
 
 
