@@ -157,6 +157,11 @@ AGENTS: dict[str, Entry] = {
         supports=("rows", "features", "levels"),
         extra="optuna",
     ),
+    "learned": Entry(
+        "hpo_envs.agents.learned:LearnedAcquisition",
+        "acquisition function trained across tables; has seen ours unless without= leaves a language out",
+        supports=("rows", "features", "levels", "grid"),
+    ),
     "successive-halving": Entry(
         "hpo_envs.agents.halving:SuccessiveHalving",
         "successive halving: train many rows a little, the best of them longer",

@@ -15,6 +15,7 @@ PAPERS: dict[str, str] = {
     "fiesta": "Moss, Moore, Leslie and Rayson 2019: model selection with adaptive bandit algorithms",
     "nasbenchnlp": "Klyuchnikov et al. 2020: architecture search among recurrent cells",
     "cushlepor": "Han, Sorokina, Erofeev and Gladkoff 2021: tuning hLEPOR towards human scores",
+    "learned": "no paper: the learned optimiser, trained on all tables but those of one language, tested on these",
 }
 """Folder of `benchmarks` -> paper. `hpo_envs.benchmarks.<folder>.reproduce` has
 `main(out, *, trials, jobs, seed, only) -> int` and `PARTS`, the names that `only` may take."""

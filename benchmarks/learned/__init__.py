@@ -1,0 +1,1 @@
+"""The learned optimiser: training, and what it transfers to tables that it has not seen."""

@@ -1,0 +1,89 @@
+"""Settings of the study of the learned optimiser, and its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents import learned
+from hpo_envs.benchmarks import runs, scores
+from hpo_envs.benchmarks.expected_best import expected_best
+from hpo_envs.benchmarks.learned import evolution, tables
+from hpo_envs.tables import store
+
+Floats = npt.NDArray[np.float64]
+
+TRIALS = 100
+"""Seeds of each agent on each table."""
+
+BUDGET = 20
+"""Evaluations (fb of Zhang and Duh 2020, section 4.1)."""
+
+METHODS = ("random", "bo", "graph-ei-matern52", "start", "generic", "learned")
+"""`start` is the network before training, with what the other tables taught; `generic` has weights without that;
+`learned` has seen no table of the language that it is tested on."""
+
+EXTRA = ("japanese", "embedded")
+"""On the NMT tables also: trained without either direction of Japanese; trained on embedded tables only."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method on one table.
+
+    Attributes:
+        family: `nmthpo` or `charhpo`.
+        table: Name of the table.
+        method: One of `METHODS` or `EXTRA`.
+        kind: `measured` or `surrogate`: the table tested on.
+    """
+
+    family: str
+    table: str
+    method: str
+    kind: str
+
+
+def cells(family: str, kind: str, methods: Sequence[str] = METHODS) -> list[Cell]:
+    """All methods on all tables of a family."""
+    names = tables.FAMILIES[family][1]
+    return [Cell(family, t, m, kind) for t in names for m in methods if m != "japanese" or t[-4:] in ("jaen", "enja")]
+
+
+def agent_of(cell: Cell) -> tuple[str, dict[str, Any]]:
+    """Registered agent and arguments of a method, with weights that have not seen the table's language."""
+    fold = tables.language_of(cell.table)
+    if cell.method in ("random", "bo", "graph-ei-matern52"):
+        return cell.method, {}
+    if cell.method == "generic":
+        return "learned", {"family": "generic"}
+    if cell.method == "start":
+        _, known = learned.load(cell.family, fold)
+        return "learned", {"weights": evolution.start(np.random.default_rng(0)), "knowledge": known}
+    if cell.method == "embedded":
+        return "learned", {"family": f"{cell.family}-embedded", "without": fold}
+    return "learned", {"family": cell.family, "without": "ja" if cell.method == "japanese" else fold}
+
+
+def regrets(cell: Cell, seeds: Sequence[int]) -> Floats:
+    """(seeds, BUDGET) best reward of the table minus the best so far, in the metric's units."""
+    agent, arguments = agent_of(cell)
+    prefix, _, metric = tables.FAMILIES[cell.family]
+    env_id = f"{prefix}-{cell.table.partition('/')[2]}-v0"
+    found = runs.run(agent, env_id, seeds, budget=BUDGET, env_kwargs={"table": cell.kind}, **arguments)
+    best = float(store.load(cell.table, cell.kind).final(metric).max())  # type: ignore[arg-type]
+    return np.array([[scores.fb(r.rewards, best, b) for b in range(1, BUDGET + 1)] for r in found])
+
+
+def scale(family: str, table: str, kind: str) -> float:
+    """What random search leaves on average after `BUDGET` evaluations, in closed form: the unit of normalised regret.
+
+    At least a thousandth of the table's range, for tables that random search solves.
+    """
+    rewards = store.load(table, kind).final(tables.FAMILIES[family][2])  # type: ignore[arg-type]
+    left = rewards.max() - expected_best(rewards, [BUDGET], replacement=False)[0][0]
+    return max(float(left), 1e-3 * float(np.ptp(rewards)))

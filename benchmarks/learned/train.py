@@ -1,0 +1,160 @@
+"""Trains the weights of the `learned` agent: `python -m hpo_envs.benchmarks.learned.train`.
+
+Writes one `.npz` file per family with one set of weights per fold, and a log of every training. The shipped files and
+`benchmarks/learned/training.csv` are the output of this command without arguments.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents import learned
+from hpo_envs.agents.mixture import Family
+from hpo_envs.benchmarks.learned import evolution, tables
+from hpo_envs.benchmarks.learned.evolution import Settings, Trainer
+from hpo_envs.benchmarks.learned.tables import Task
+from hpo_envs.tables import store
+
+Floats = npt.NDArray[np.float64]
+
+JAPANESE = "ja"
+"""Fold of the NMT tables that leaves out both directions between Japanese and English."""
+
+LOGGED = 10
+"""Generations between two lines of the log."""
+
+FILES = ("nmthpo", "charhpo", "generic", "nmthpo-embedded")
+
+EPILOG = """examples:
+  python -m hpo_envs.benchmarks.learned.train                             everything, as shipped
+  python -m hpo_envs.benchmarks.learned.train --only nmthpo --fold zhen   one fold: the NMT tables without zh-en
+  python -m hpo_envs.benchmarks.learned.train --generations 2 --out /tmp/w    a quick look
+"""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Weights of one fold.
+
+    Attributes:
+        fold: Language left out, empty for none.
+        weights: (SIZE,).
+        knowledge: What its tables taught; None without a family.
+        log: (fold, generation, fitness, CPU seconds) every `LOGGED` generations.
+        seconds: CPU seconds of the training, length-scales included.
+    """
+
+    fold: str
+    weights: Floats
+    knowledge: Family | None
+    log: tuple[tuple[str, int, float, float], ...]
+    seconds: float
+
+
+def folds(file: str) -> list[str]:
+    """Folds of a file: none left out, then each language."""
+    if file == learned.GENERIC:
+        return [""]
+    family = file.partition("-")[0]
+    return ["", *tables.folds(family), *([JAPANESE] if file == "nmthpo" else [])]
+
+
+def seen(every: Sequence[Task], fold: str) -> list[Task]:
+    """The tasks that a fold trains on."""
+    out = {JAPANESE: ("jaen", "enja")}.get(fold, (fold,))
+    return [t for t in every if t.language not in out]
+
+
+def tasks_of(file: str, kind: str) -> list[Task]:
+    """Tasks that a file is trained on: of its family, or of all families."""
+    chosen = "surrogate" if file.endswith("-embedded") else kind
+    if file == learned.GENERIC:
+        return [t for family in tables.FAMILIES for t in tables.tasks(family, chosen)]
+    return tables.tasks(file.partition("-")[0], chosen)
+
+
+def train_fold(every: Sequence[Task], fold: str, family: bool, settings: Settings, seed: int) -> Trained:
+    """Trains one fold; `family` says whether what the tables taught is known to the network."""
+    begun = time.process_time()
+    own, log = seen(every, fold), []
+
+    def note(generation: int, fitness: float, seconds: float) -> None:
+        if generation % LOGGED == 0 or generation == settings.generations - 1:
+            log.append((fold, generation, fitness, seconds))
+
+    weights = Trainer(own, family, settings, seed).train(note)
+    known = tables.knowledge(own) if family else None
+    return Trained(fold, weights, known, tuple(log), time.process_time() - begun)
+
+
+def save(trained: Sequence[Trained], names: Sequence[str], path: Path) -> None:
+    """Writes the weights of all folds, rounded to float32."""
+    arrays: dict[str, npt.NDArray[np.generic]] = {
+        "feature_names": np.array(list(names), dtype=np.str_),
+        "folds": np.array([t.fold for t in trained], dtype=np.str_),
+        "weights": np.array([t.weights for t in trained], dtype=np.float32),
+    }
+    known = [t.knowledge for t in trained if t.knowledge is not None]
+    if known:
+        arrays["lengths"] = np.array([k.lengths for k in known], dtype=np.float32)
+        arrays["prior"] = np.array([k.prior for k in known], dtype=np.float32)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Trains what was asked for."""
+    parser = argparse.ArgumentParser(
+        prog="python -m hpo_envs.benchmarks.learned.train",
+        description="Trains the weights of the agent `learned` by evolution strategies.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--only", choices=FILES, help="one file instead of all")
+    parser.add_argument("--fold", help="one fold instead of all; writes only that one")
+    parser.add_argument("--kind", choices=store.KINDS[1:], default="measured", help="tables (default: %(default)s)")
+    parser.add_argument("--generations", type=int, default=Settings().generations, help="default: %(default)s")
+    parser.add_argument("--seed", type=int, default=0, help="default: %(default)s")
+    parser.add_argument("--out", type=Path, default=Path("runs/learned-weights"), help="folder (default: %(default)s)")
+    args = parser.parse_args(arguments)
+    settings = replace(Settings(), generations=args.generations)
+    for file in [args.only] if args.only else FILES:
+        _train_file(file, args, settings)
+    return 0
+
+
+def _train_file(file: str, args: argparse.Namespace, settings: Settings) -> None:
+    from threadpoolctl import threadpool_limits
+    from tqdm import tqdm
+
+    chosen = folds(file) if args.fold is None else [args.fold]
+    if not set(chosen) <= set(folds(file)):
+        raise SystemExit(f"--fold must be one of {', '.join(folds(file)[1:])} for {file}, got {args.fold!r}")
+    with threadpool_limits(limits=1, user_api="blas"):
+        every = tasks_of(file, args.kind)
+        generic = file == learned.GENERIC
+        trained = [train_fold(every, f, not generic, settings, args.seed) for f in tqdm(chosen, desc=file, unit="fold")]
+    names = () if generic else store.load(every[0].name, "surrogate").feature_names
+    save(trained, names, args.out / f"learned_{file}.npz")
+    with open(args.out / f"training_{file}.csv", "w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(["file", "fold", "generation", "fitness", "cpu_seconds", "seed"])
+        for t in trained:
+            for fold, generation, fitness, seconds in t.log:
+                writer.writerow([file, fold or "-", generation, f"{fitness:.4f}", f"{seconds:.1f}", args.seed])
+    print(f"{file}: {sum(t.seconds for t in trained):.0f} CPU seconds for {len(trained)} fold(s)", flush=True)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
+
+
+__all__ = ["Trained", "evolution", "folds", "main", "save", "seen", "train_fold"]
