@@ -129,9 +129,9 @@ def _front(watch: Watch, axes: Any) -> None:
     if not watch.entries:
         return
     points = np.array([e["rewards"] for e in watch.entries])
-    no_worse = (points[None] >= points[:, None]).all(axis=2)
+    no_worse: Any = (points[None] >= points[:, None]).all(axis=2)
     better = (points[None] > points[:, None]).any(axis=2)
-    dominated = np.asarray((no_worse & better).any(axis=1))
+    dominated = (no_worse & better).any(axis=1)
     native = np.array([e["values"] for e in watch.entries])
     axes.plot(*native[dominated].T, "o", ms=3, color=FAINT)
     front = native[~dominated]
