@@ -31,7 +31,7 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def process(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
     """Runs the command line in a process of its own."""
     command = [sys.executable, "-m", "hpo_envs", *words]
-    return subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, timeout=120)
 
 
 def error_of(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -135,7 +135,7 @@ def test_a_closed_pipe_is_quiet() -> None:
     child.stdout.close()  # type: ignore[union-attr]  # the reader is gone before the first line is written
     child.stdin.close()  # type: ignore[union-attr]
     assert child.stderr.read() == ""  # type: ignore[union-attr]
-    assert child.wait(timeout=30) == cli.PIPE_CLOSED
+    assert child.wait(timeout=120) == cli.PIPE_CLOSED
 
 
 def test_list_shows_every_id_and_its_table(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:

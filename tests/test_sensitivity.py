@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 import tracemalloc
 from typing import Any
 
@@ -98,24 +97,20 @@ def test_the_cases_of_figure_1() -> None:
     assert sens.average_change(ranks, zigzag) > 10 * sens.average_change(ranks, linear)
 
 
-def test_a_million_runs_take_seconds_and_linear_memory() -> None:
+def test_a_million_runs_take_linear_memory() -> None:
     rng = np.random.default_rng(0)
 
-    def peak(n: int) -> tuple[int, float]:
+    def peak(n: int) -> int:
         scores, configs = rng.uniform(0, 100, n), rng.integers(0, 200, (n, 3)).astype(float)
         tracemalloc.start()
-        start = time.perf_counter()
         result = sens.analyse(configs, scores)
-        seconds = time.perf_counter() - start
         bytes_ = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert result["equivalent"] == pytest.approx(1.99, abs=0.1)
-        return bytes_, seconds
+        return bytes_
 
-    small, _ = peak(100_000)
-    large, seconds = peak(1_000_000)
+    small, large = peak(100_000), peak(1_000_000)
     assert large < 12 * small
-    assert seconds < 30  # 2 s on an idle core
 
 
 def test_frames_tables_and_arrays_agree() -> None:
