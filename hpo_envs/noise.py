@@ -15,6 +15,7 @@ _MASK = (1 << 64) - 1
 _GAMMA = 0x9E3779B97F4A7C15
 _M1 = 0xBF58476D1CE4E5B9
 _M2 = 0x94D049BB133111EB
+_BELOW_ONE = 1.0 - 2.0**-53
 
 
 def mix(key: int, counter: int) -> int:
@@ -52,9 +53,10 @@ def below_many(bits: Keys, n: int | npt.NDArray[np.integer]) -> npt.NDArray[np.i
 
 def uniform(bits: int) -> float:
     """A float in the open interval (0, 1) from 64 random bits."""
-    return ((bits >> 11) + 0.5) * 2.0**-53
+    # The sum of the largest 53 bits and a half rounds up to 1.
+    return min(((bits >> 11) + 0.5) * 2.0**-53, _BELOW_ONE)
 
 
 def uniform_many(bits: Keys) -> npt.NDArray[np.float64]:
     """`uniform` for arrays; equal to it bit for bit."""
-    return ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    return np.minimum(((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53, _BELOW_ONE)
