@@ -6,9 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hpo_envs.agents.base import Agent, Problem
+from hpo_envs.agents.regression_trees import Splits, boosted
 from hpo_envs.agents.rows import LOST, Floats, Rows, features_of
+
+Rowids = npt.NDArray[np.intp]
+
+RATE = 0.3
+"""Learning rate of boosted trees: XGBoost's default."""
 
 
 class TreeSearch(Agent):
@@ -48,34 +55,37 @@ class TreeSearch(Agent):
         self._told: list[int] = []
         self._y: list[float] = []
         self._learnt: list[int] = []
+        self._splits: Splits | None = None
         self._scores: Floats | None = None
+        self._fitted = 0
 
     def ask(self) -> Any:
-        """Returns the untried row with the highest score; the model is fitted once every `batch` evaluations."""
+        """Returns the untried row with the highest score; the model is fitted again after `batch` evaluations."""
         if self._start:
             return self.rows.action(self._start.pop())
-        since = len(self._told) - self.initial
-        if self._scores is None or since % self.batch == 0:
-            self._scores = self._fit()
-        if len(set(self._told)) == self.rows.count:
-            return self.rows.action(int(self.rng.integers(self.rows.count)))
-        scores = self._scores.copy()
-        scores[self._told] = -np.inf
-        return self.rows.action(self._choose(scores))
+        free = np.ones(self.rows.count, bool)
+        free[self._told] = False
+        if not free.any() or self._at_random():
+            return self.rows.action(int(self.rng.choice(np.flatnonzero(free if free.any() else ~free))))
+        if self._scores is None or len(self._told) >= self._fitted + self.batch:
+            self._scores, self._fitted = self._fit(), len(self._told)
+        return self.rows.action(int(np.argmax(np.where(free, self._scores, -np.inf))))
 
     def _fit(self) -> Floats:
         # Random numbers break ties, and stand in while fewer than two runs succeeded.
         jitter = self.rng.random(self.rows.count) * 1e-9
         if len(self._y) < 2:
             return jitter
-        return self.score(self.x[self._learnt], np.array(self._y)) + jitter
+        if self._splits is None:
+            self._splits = Splits(self.x)
+        return self.score(self._splits, np.array(self._learnt), np.array(self._y)) + jitter
 
-    def score(self, x: Floats, y: Floats) -> Floats:
-        """Fits the model to (n, d) features and (n,) rewards; returns the (rows,) desirability of every row."""
+    def score(self, splits: Splits, rows: Rowids, y: Floats) -> Floats:
+        """Fits the model to the (n,) rewards of (n,) rows; returns the desirability of every row."""
         raise NotImplementedError
 
-    def _choose(self, scores: Floats) -> int:
-        return int(np.argmax(scores))
+    def _at_random(self) -> bool:
+        return False
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Remembers the outcome; the model learns from runs that did not diverge or fail."""
@@ -92,16 +102,13 @@ class TreeSearch(Agent):
         rows = self.rows
         return rows.action(int(self.rng.integers(rows.count))) if rows.best is None else rows.best[1]
 
-    def _state(self) -> int:
-        return int(self.rng.integers(2**31))
-
 
 class BaggedTrees(TreeSearch):
     """Bayesian optimisation with bagged gradient-boosted trees and a confidence bound.
 
     Klyuchnikov et al. 2020, section 5: "a bagged XGBoost regressor to estimate uncertainty of predictions"; 20 random
     rows, then batches of 10 by the lowest mean - beta * standard deviation over the bag (highest, for rewards).
-    scikit-learn's gradient boosting stands in for XGBoost.
+    Plain gradient boosting (Friedman 2001) stands in for XGBoost.
 
     Args:
         problem: Rows with features, or (row, checkpoint) pairs.
@@ -116,7 +123,7 @@ class BaggedTrees(TreeSearch):
         count: At most so many of them.
         resource: See `Rows`.
 
-    Complexity: bag x trees x n d log n a fit.
+    Complexity: O(bag x trees x 2^depth n k) a fit, k <= 32 d split questions, as matrix products.
     """
 
     def __init__(
@@ -136,21 +143,11 @@ class BaggedTrees(TreeSearch):
         super().__init__(problem, seed, initial, batch, features, count, resource)
         self.beta, self.bag, self.trees, self.depth = float(beta), bag, trees, depth
 
-    def score(self, x: Floats, y: Floats) -> Floats:
+    def score(self, splits: Splits, rows: Rowids, y: Floats) -> Floats:
         """Upper confidence bound of the reward."""
-        from sklearn.ensemble import GradientBoostingRegressor
-
-        predictions = []
-        for _ in range(self.bag):
-            half = self.rng.permutation(len(y))[: max(len(y) // 2, 1)]
-            model = GradientBoostingRegressor(
-                n_estimators=self.trees, max_depth=self.depth, learning_rate=0.3, random_state=self._state()
-            )
-            # Deep trees reproduce their half exactly long before the last one; more would change nothing.
-            enough = 1e-8 * float(y[half].var())
-            model.fit(x[half], y[half], monitor=lambda i, m, _, enough=enough: m.train_score_[i] <= enough)
-            predictions.append(model.predict(self.x))
-        return np.asarray(np.mean(predictions, axis=0) + self.beta * np.std(predictions, axis=0))
+        halves = self.rng.random((self.bag, len(y))).argsort(axis=1) < max(len(y) // 2, 1)
+        predictions = boosted(splits, rows, y, halves, trees=self.trees, depth=self.depth, rate=RATE)
+        return np.asarray(predictions.mean(axis=0) + self.beta * predictions.std(axis=0))
 
 
 class ForestSearch(TreeSearch):
@@ -170,7 +167,7 @@ class ForestSearch(TreeSearch):
         count: At most so many of them.
         resource: See `Rows`.
 
-    Complexity: trees x n d log n a fit.
+    Complexity: O(trees x n^2 k) a fit, k <= 32 d split questions, as matrix products.
     """
 
     def __init__(
@@ -190,20 +187,17 @@ class ForestSearch(TreeSearch):
             raise ValueError(f"random_share must be in [0, 1], got {random_share!r}")
         self.trees, self.random_share = trees, float(random_share)
 
-    def score(self, x: Floats, y: Floats) -> Floats:
+    def score(self, splits: Splits, rows: Rowids, y: Floats) -> Floats:
         """Expected improvement over the best reward."""
         from scipy.special import ndtr
-        from sklearn.ensemble import RandomForestRegressor
 
-        forest = RandomForestRegressor(
-            self.trees, max_features=5 / 6, min_samples_split=3, random_state=self._state()
-        ).fit(x, y)
-        predictions = np.stack([tree.predict(self.x) for tree in forest.estimators_])
+        samples = self.rng.multinomial(len(y), np.full(len(y), 1 / len(y)), self.trees)  # with replacement
+        predictions = splits.grow(
+            rows, np.tile(y, (self.trees, 1)), samples.astype(float), least=3, share=5 / 6, rng=self.rng
+        )
         mean, deviation = predictions.mean(axis=0), np.maximum(predictions.std(axis=0), 1e-9)
         z = (mean - y.max()) / deviation
         return np.asarray((mean - y.max()) * ndtr(z) + deviation * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi))
 
-    def _choose(self, scores: Floats) -> int:
-        if self.rng.random() < self.random_share:
-            return int(self.rng.choice(np.flatnonzero(np.isfinite(scores))))
-        return int(np.argmax(scores))
+    def _at_random(self) -> bool:
+        return bool(self.rng.random() < self.random_share)

@@ -27,9 +27,11 @@ from hpo_envs.tables import store as tables
 
 SUMMARY = Path(__file__).with_name("leaderboard.json")
 
-SLOW = ("bagged-trees", "smac-like", "tpe-features", "tpe", "cmaes")
-"""Agents that fit another library's models (scikit-learn's trees, Optuna's samplers), up to a hundred times slower
-than the others: they get `--slow-seeds`."""
+EXTERNAL = ("tpe-features", "tpe", "cmaes")
+"""Samplers of another library, up to a hundred times slower than our agents: they get `--external-seeds`."""
+
+TRAINED = "learned"
+"""Trained on tables of the suite: on each it runs with weights that have never seen the table's language."""
 
 BUDGETS = {"NASBenchNLP-cell-v0": {"budget": 50}}
 """Where the id's own budget, a single cell, leaves nothing to search for."""
@@ -58,12 +60,29 @@ def environments(only: Sequence[str] = ()) -> list[Environment]:
     return found
 
 
-def studies(seeds: int, slow_seeds: int, only: Sequence[str] = ()) -> list[Study]:
-    """The two studies that the leaderboard is made of: all agents on a few seeds, then the fast ones on all."""
-    envs = tuple(environments(only))
-    everyone = tuple(Contestant(n, n) for n, e in AGENTS.items() if e.alias_of is None)
-    fast = tuple(c for c in everyone if c.name not in SLOW)
-    return [Study(envs, everyone, tuple(range(min(seeds, slow_seeds)))), Study(envs, fast, tuple(range(seeds)))]
+def unseen(env_id: str) -> dict[str, str] | None:
+    """Arguments of the trained agent that keep it from having seen an id's table.
+
+    None where it cannot run: no rows with features, several objectives, or a table drawn anew at each reset.
+    """
+    family, *rest = env_id.removesuffix("-v0").split("-")
+    if family == "NMTHPO" and len(rest) == 1:
+        return {"without": {"jaen": "ja", "enja": "ja"}.get(rest[0], rest[0])}
+    if family == "CharHPO" and rest:
+        return {"without": rest[1]}
+    return {"family": "generic"} if family in ("NMTLC", "NASBenchNLP") and rest != ["cell"] else None
+
+
+def studies(seeds: int, external_seeds: int, only: Sequence[str] = ()) -> list[Study]:
+    """The studies that the leaderboard is made of: all agents on a few seeds, ours on all, and the trained one."""
+    envs, every = tuple(environments(only)), tuple(range(seeds))
+    plain = tuple(Contestant(n, n) for n, e in AGENTS.items() if e.alias_of is None and n != TRAINED)
+    ours = tuple(c for c in plain if c.name not in EXTERNAL)
+    planned = [Study(envs, plain, every[:external_seeds]), Study(envs, ours, every)]
+    for arguments in {str(a): a for e in envs if (a := unseen(e.id)) is not None}.values():
+        chosen = tuple(e for e in envs if unseen(e.id) == arguments)
+        planned.append(Study(chosen, (Contestant(TRAINED, TRAINED, arguments),), every))
+    return planned
 
 
 def run_all(folder: Path, planned: Sequence[Study], jobs: int) -> int:
@@ -135,14 +154,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("run", "publish"))
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of runs (default: %(default)s)")
-    parser.add_argument("--seeds", type=int, default=100, help="seeds of most agents (default: %(default)s)")
-    parser.add_argument("--slow-seeds", type=int, default=20, help=f"of {', '.join(SLOW)} (default: %(default)s)")
+    parser.add_argument("--seeds", type=int, default=100, help="seeds of our agents (default: %(default)s)")
+    parser.add_argument(
+        "--external-seeds", type=int, default=20, help=f"of {', '.join(EXTERNAL)} (default: %(default)s)"
+    )
     parser.add_argument("--only", nargs="*", default=[], help="parts of ids or families (default: all)")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
     parser.add_argument("--root", type=Path, default=Path(), help="of the repository, for publish")
     args = parser.parse_args(argv)
     if args.what == "run":
-        return int(run_all(args.runs, studies(args.seeds, args.slow_seeds, args.only), args.jobs) > 0)
+        return int(run_all(args.runs, studies(args.seeds, args.external_seeds, args.only), args.jobs) > 0)
     publish(args.runs, args.root)
     return 0
 

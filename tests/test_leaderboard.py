@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import gymnasium as gym
 import pytest
 
+from hpo_envs import agents
 from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks import leaderboard, store
+from hpo_envs.benchmarks.runs import problem_of
 from hpo_envs.registry import OWN, SPECS
 from hpo_envs.tables import store as tables
 
@@ -33,13 +36,35 @@ def test_run_continues_with_what_is_missing(folder: Path, capsys: pytest.Capture
     assert len(runs) == 3 * len(arms)
 
 
-def test_slow_agents_run_on_fewer_seeds() -> None:
-    everyone, fast = leaderboard.studies(5, 2, ["gaussian"])
+def test_external_agents_run_on_fewer_seeds() -> None:
+    everyone, ours = leaderboard.studies(5, 2, ["gaussian"])
     names = {c.name for c in everyone.agents}
-    assert names == {n for n, e in AGENTS.items() if e.alias_of is None}
-    assert names - {c.name for c in fast.agents} == set(leaderboard.SLOW)
-    assert (len(everyone.seeds), len(fast.seeds)) == (2, 5)
-    assert fast.environments[0].kwargs == {"table": "auto"}
+    assert names == {n for n, e in AGENTS.items() if e.alias_of is None} - {leaderboard.TRAINED}
+    assert names - {c.name for c in ours.agents} == set(leaderboard.EXTERNAL)
+    assert {AGENTS[n].extra for n in leaderboard.EXTERNAL} == {"optuna"}
+    assert (len(everyone.seeds), len(ours.seeds)) == (2, 5)
+    assert ours.environments[0].kwargs == {"table": "auto"}
+
+
+def test_the_trained_agent_has_not_seen_the_tables_it_runs_on() -> None:
+    fits, folds = 0, set()
+    for env_id, spec in SPECS.items():
+        if spec.family in OWN:
+            continue
+        arguments = leaderboard.unseen(env_id)
+        envs = gym.make_vec(env_id, num_envs=1, table="surrogate")
+        problem = problem_of(envs)
+        drawn = len(spec.tables) > 1
+        assert (arguments is not None) == (agents.fits(leaderboard.TRAINED, problem) and not drawn), env_id
+        if arguments is None:
+            continue
+        fits += 1
+        agents.make(leaderboard.TRAINED, problem, 0, **arguments)
+        left_out = arguments.get("without", "")
+        folds.add(left_out)
+        assert (bool(left_out) and left_out in env_id) == (spec.family in ("NMTHPO", "CharHPO"))
+        envs.close()
+    assert (fits, len(folds)) == (41, 16)
 
 
 def test_publish_writes_scores_page_picture_and_readme(
