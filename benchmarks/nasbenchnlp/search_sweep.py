@@ -69,7 +69,7 @@ UPSTREAM = (
 regressors of 100 trees of depth 15 on half samples; RE with P 20, S 10 and mutations of .5 to 8 standard deviations.
 
 Differences that the data force: 291 cells instead of 14,322, so that 500 short trainings are all 291; graph features of
-this package for 50 dimensions; scikit-learn's gradient boosting for XGBoost, Optuna's TPE for Hyperopt's, and
+this package for 50 dimensions; plain gradient boosting for XGBoost, Optuna's TPE for Hyperopt's, and
 `smac-like` for SMAC3."""
 
 BUDGET = 60
