@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import json
 import os
 import signal
 import subprocess
@@ -231,6 +232,43 @@ def test_two_workers_one_killed_in_the_middle_same_bytes(tmp_path: Path, mine: s
     for name, runs in (("packed-one", one), ("packed-two", two)):
         store.write(runs, tmp_path / name)
     assert files_of(tmp_path / "packed-one") == files_of(tmp_path / "packed-two")
+
+
+def test_a_scheduler_elsewhere_loses_a_worker(tmp_path: Path, mine: str) -> None:
+    """As on machines that others set up: a scheduler and two workers, each a process of its own; one is killed."""
+    pytest.importorskip("distributed")
+    address = tmp_path / "scheduler.json"
+    where = ["--scheduler-file", str(address)]
+    scheduler = ["dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", *where]
+    worker = ["dask_worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(tmp_path)]
+    crew = []
+    try:
+        for words in (scheduler, [*worker, *where], [*worker, *where]):
+            with open(tmp_path / "log", "ab") as log:
+                crew.append(
+                    subprocess.Popen([sys.executable, "-m", f"distributed.cli.{words[0]}", *words[1:]], stderr=log)
+                )
+        deadline = time.monotonic() + 120
+        while not (address.exists() and address.stat().st_size) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        tcp = json.loads(address.read_text())["address"]
+        assert tcp.startswith("tcp://127.0.0.1:")
+        flag = tmp_path / "died"
+        study = deadly(mine, flag, once=True)
+        with engines.Dask(tcp) as engine:
+            engine.client.wait_for_workers(2, timeout=120)
+            outcome = conduct(study, tmp_path / "far", engine)
+            assert engine.workers == 1
+        assert flag.exists()
+        assert (outcome.made, outcome.errors) == (25, {})
+        assert [p.poll() for p in crew].count(-signal.SIGKILL) == 1
+        assert crew[0].poll() is None  # the scheduler is not ours to end
+        conduct(study, tmp_path / "here")
+        assert store.digest(store.read(tmp_path / "far")) == store.digest(store.read(tmp_path / "here"))
+    finally:
+        for process in crew:
+            process.kill()
+            process.wait()
 
 
 def test_workers_that_always_die_end_a_study(tmp_path: Path, mine: str) -> None:
