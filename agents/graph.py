@@ -50,14 +50,14 @@ class SimilarityGraph:
         w = np.array(weights, dtype=np.float64)
         np.fill_diagonal(w, 0.0)
         w[w < LIGHTEST * w.max(initial=0.0)] = 0.0
-        _, component = connected_components(csr_array(w), directed=False)
+        component = connected_components(csr_array(w), directed=False)[1].astype(np.intp)
         same = component[:, None] == component[None, :]
         sizes = np.bincount(component)[component]
         green = np.linalg.inv(np.diag(w.sum(axis=1)) - w + same / sizes[:, None])
         green = np.where(same, 0.5 * (green + green.T), 0.0)
         for array in (w, component, green):
             array.setflags(write=False)
-        return cls(w, component.astype(np.intp), green)
+        return cls(w, component, green)
 
     @classmethod
     def of_features(

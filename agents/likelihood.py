@@ -26,7 +26,8 @@ def transport(belief: Belief, leader: int) -> Floats:
     The inner minimum over u is taken on a grid between the two means, then on a finer one around the best node.
     """
     counts, means = belief.counts, belief.means
-    floor = (1e-9 * max(float(np.ptp(means)), 1e-6 * float(np.abs(means).max()), 1e-300)) ** 2
+    # The last term keeps the square above 0 where all scores are 0.
+    floor = (1e-9 * max(float(np.ptp(means)), 1e-6 * float(np.abs(means).max()), 1e-140)) ** 2
     variances = np.maximum(belief.squares / counts, floor)
     rank = np.arange(belief.means.size)
 
