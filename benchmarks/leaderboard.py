@@ -24,6 +24,7 @@ from hpo_envs.benchmarks.report import words
 from hpo_envs.benchmarks.study import Contestant, Environment, Study
 from hpo_envs.registry import OWN, SPECS
 from hpo_envs.tables import store as tables
+from hpo_envs.tables import whole
 
 SUMMARY = Path(__file__).with_name("leaderboard.json")
 
@@ -137,16 +138,16 @@ def publish(folder: Path, root: Path) -> None:
     title = "hpo_envs leaderboard"
     found = summary.of_runs(store.read(folder), title=title, command=command, with_fronts=False)
     found["curves"] = {env: {k: _thin(p) for k, p in panels.items()} for env, panels in found["curves"].items()}
-    SUMMARY.write_text(json.dumps(found, separators=(",", ":")) + "\n", encoding="utf-8")
-    plots.overview(found, root / "docs" / "leaderboard")
-    page = root / "docs" / "leaderboard.html"
-    page.write_text(report.render(found, citations=summary.citations(found)), encoding="utf-8")
     readme = root / "README.md"
     text = readme.read_text(encoding="utf-8")
     if BEGIN not in text or END not in text:
         raise ValueError(f"README.md must have the lines {BEGIN!r} and {END!r}, got none")
     inside = f"{BEGIN}\n{markdown(found)}\n{END}"
-    readme.write_text(re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: inside, text, flags=re.S), "utf-8")
+    text = re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: inside, text, flags=re.S)
+    page = report.render(found, citations=summary.citations(found))
+    plots.overview(found, root / "docs" / "leaderboard")
+    summed = json.dumps(found, separators=(",", ":")) + "\n"
+    whole.write_all({root / "docs" / "leaderboard.html": page, SUMMARY: summed, readme: text})
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import itertools
 import json
 import math
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,29 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.runs import Run
+from hpo_envs.tables import whole
 
 
 def publish(data: bytes, path: Path, alone: bool) -> None:
     """Writes a file so that it is there as a whole, on the disk, or not at all."""
     if alone:  # only holders of the lock write, so what lies here was left by one that was killed
-        for stale in path.parent.glob(".*.part"):
-            stale.unlink()
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with open(part, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(part, path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    with contextlib.suppress(OSError):  # makes the rename durable; not every system can sync a folder
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        whole.sweep(path.parent, age=-math.inf)
+    whole.write(path, data)
 
 
 def encode(runs: Sequence[Run]) -> bytes:

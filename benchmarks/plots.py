@@ -5,6 +5,7 @@ All but `best` are drawn from a summary (`benchmarks.summary`), one track or env
 
 from __future__ import annotations
 
+import io
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ import numpy as np
 
 from hpo_envs.benchmarks.ranking import Ranking
 from hpo_envs.benchmarks.runs import Run
+from hpo_envs.tables import whole
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 """Okabe and Ito's palette, safe for colour-blind readers; grey for its yellow, which white paper swallows."""
@@ -73,7 +75,11 @@ def _figure(
             path.parent.mkdir(parents=True, exist_ok=True)
             for file in files(path):
                 # No date inside: the same data give the same bytes.
-                figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
+                drawn = io.BytesIO()
+                figure.savefig(
+                    drawn, format=file.suffix[1:], metadata={"Date": None} if file.suffix == ".svg" else None
+                )
+                whole.write(file, drawn.getvalue())
         finally:
             plt.close(figure)
 

@@ -19,11 +19,13 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
+import numpy.typing as npt
 
 from hpo_envs.benchmarks import parts
 from hpo_envs.benchmarks.runs import Run
@@ -70,6 +72,19 @@ def key_of(run: Run) -> Key:
     return run.header["env"], run.header["agent"], run.seed
 
 
+@dataclass(frozen=True)
+class Group:
+    """Runs of one part that differ only in their seed: a study of millions of runs remembers few headers.
+
+    Attributes:
+        header: Of one of them.
+        seeds: (runs,) int64.
+    """
+
+    header: dict[str, Any]
+    seeds: npt.NDArray[np.int64]
+
+
 class Store:
     """A folder of runs.
 
@@ -81,7 +96,7 @@ class Store:
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
-        self._headers: dict[Path, list[dict[str, Any]]] = {}
+        self._groups: dict[Path, list[Group]] = {}
 
     def write(self, runs: Sequence[Run]) -> int:
         """Stores runs, one part for each agent and id; runs already stored are left as they are.
@@ -115,7 +130,7 @@ class Store:
                 if new:
                     name = f"{quote(agent, safe='')}-{new[0].seed}-{new[-1].seed}.parquet"
                     parts.publish(parts.encode(new), folder / name, alone)
-                    self._headers[folder / name] = [r.header for r in new]
+                    self._groups[folder / name] = _grouped([r.header for r in new])
                     written += len(new)
         return written
 
@@ -132,18 +147,18 @@ class Store:
                 found[key] = run, part
         return [found[key][0] for key in sorted(found)]
 
-    def headers(self, env: str | None = None, agent: str | None = None) -> list[dict[str, Any]]:
-        """Headers of the stored runs; evaluations are not read."""
+    def groups(self, env: str | None = None, agent: str | None = None) -> list[Group]:
+        """What is stored, by runs that differ only in their seed; evaluations are not read."""
         listed = []
         for part in self._parts(env, agent):
-            if part not in self._headers:
-                self._headers[part] = [json.loads(h) for h in parts.load(part, ["header"])["header"].to_pylist()]
-            listed.extend(self._headers[part])
+            if part not in self._groups:
+                self._groups[part] = _groups_of(part)
+            listed.extend(self._groups[part])
         return listed
 
     def seeds(self, env: str, agent: str) -> set[int]:
         """Seeds that an agent has finished on an id."""
-        return {h["seed"] for h in self.headers(env, agent)}
+        return {seed for group in self.groups(env, agent) for seed in group.seeds.tolist()}
 
     def check(self, headers: Sequence[dict[str, Any]]) -> None:
         """Refuses runs that must not stand beside those that are stored.
@@ -152,7 +167,7 @@ class Store:
             ValueError: Another table, other versions, another budget or other arguments; the message says which.
         """
         for env in sorted({h["env"] for h in headers}):
-            stored = self.headers(env)
+            stored = [group.header for group in self.groups(env)]
             new = [h for h in headers if h["env"] == env]
             agents = {h["agent"]: h for h in stored}
             tables = {h["table"]: h["sha256"] for h in stored}
@@ -172,6 +187,26 @@ class Store:
         for folder in sorted(folders):
             if folder.is_dir():
                 yield from sorted(p for p in folder.iterdir() if wanted.fullmatch(p.name))
+
+
+def _groups_of(part: Path) -> list[Group]:
+    try:
+        return _grouped([json.loads(h) for h in parts.load(part, ["header"])["header"].to_pylist()])
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+        raise ValueError(f"{part} must be a file of runs that hpo_envs wrote, got {error}") from None
+
+
+def _grouped(headers: Sequence[dict[str, Any]]) -> list[Group]:
+    found: list[tuple[dict[str, Any], list[int]]] = []
+    for header in headers:
+        rest = {**header, "seed": None}
+        for known, seeds in found:
+            if known == rest:
+                seeds.append(header["seed"])
+                break
+        else:
+            found.append((rest, [header["seed"]]))
+    return [Group({**known, "seed": seeds[0]}, np.array(seeds, np.int64)) for known, seeds in found]
 
 
 def _setting(header: dict[str, Any]) -> dict[str, Any]:

@@ -15,8 +15,6 @@ import io
 import json
 import math
 import os
-import tempfile
-import time
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -24,14 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables import catalogue
+from hpo_envs.tables import catalogue, whole
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table
 
 FORMAT = 3
 """Version of the files written here."""
-
-_STALE = 3600.0
-"""Seconds after which an unfinished file is nobody's; writing one takes less than one."""
 
 _DIGEST = hashlib.sha256().digest_size
 
@@ -165,25 +160,6 @@ def _fingerprint(name: str, version: int, files: Sequence[str], root: Path) -> s
 
 
 def _keep(path: Path, table: Table) -> None:
-    """Writes atomically; a reader sees the whole file or none."""
-    try:
+    with contextlib.suppress(OSError):  # read-only or full: the next process builds again
         path.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(path.parent)
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as stream:
-            try:
-                stream.write(pack(table))
-                stream.close()
-                os.replace(stream.name, path)
-            except BaseException:  # also on Ctrl-C
-                os.unlink(stream.name)
-                raise
-    except OSError:
-        pass  # Read-only or full: the next process builds again.
-
-
-def _sweep(folder: Path) -> None:
-    """Removes what processes that were killed while writing left behind, once no live one can be writing it."""
-    for stale in folder.glob("*.part"):
-        with contextlib.suppress(OSError):
-            if time.time() - stale.stat().st_mtime > _STALE:
-                stale.unlink()
+        whole.write(path, pack(table))

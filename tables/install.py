@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hpo_envs.tables import catalogue, store
+from hpo_envs.tables import catalogue, store, whole
 from hpo_envs.tables.table import nearest
 
 
@@ -137,12 +137,7 @@ def accept(record: catalogue.File, part: Path, target: Path, source: str) -> Non
     with open(part, "rb+") as stream:
         os.fsync(stream.fileno())
     os.replace(part, target)
-    with contextlib.suppress(OSError):  # makes the rename durable; not every system can sync a folder
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+    whole.sync(target.parent)
 
 
 def copy(record: catalogue.File, source: Path, target: Path, part: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import sys
 import time
 from pathlib import Path
@@ -161,6 +162,7 @@ def _show(env: str, runs: dict[str, list[Run]], folder: Path, tolerance: float) 
     """Prints the table of an id and saves it, with a plot, beside its runs."""
     from hpo_envs.benchmarks import compare as c
     from hpo_envs.benchmarks import plots
+    from hpo_envs.tables import whole
 
     first = next(iter(runs.values()))[0]
     header = first.header
@@ -170,10 +172,11 @@ def _show(env: str, runs: dict[str, list[Run]], folder: Path, tolerance: float) 
     except ValueError as error:
         print(f"no scores: {error}")
         return
-    with open(folder / "summary.csv", "w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, ["agent", "score", "n", "reached", "mean", "std", "low", "high"])
-        writer.writeheader()
-        writer.writerows(records)
+    stream = io.StringIO(newline="")
+    writer = csv.DictWriter(stream, ["agent", "score", "n", "reached", "mean", "std", "low", "high"])
+    writer.writeheader()
+    writer.writerows(records)
+    whole.write(folder / "summary.csv", stream.getvalue())
     seeds = max(map(len, runs.values()))
     print(f"{seeds} seeds, budget {header['budget']:g} {header['cost_unit']}")
     print("mean ± standard deviation over runs [95 % bootstrap interval of the mean]\n")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables import hlepor
+from hpo_envs.tables import hlepor, whole
 from hpo_envs.tables.table import Table
 
 EPILOG = """\
@@ -161,6 +161,6 @@ def _tune(args: argparse.Namespace) -> int:
             "seed": args.seed,
         }
         record["parameters"]["n"] = int(record["parameters"]["n"])
-        args.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        whole.write(args.out, json.dumps(record, indent=1) + "\n")
         print(f"written to {args.out}")
     return 0

@@ -32,17 +32,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Writes the page and what else was asked for."""
     from hpo_envs.benchmarks import report, summary
+    from hpo_envs.tables import whole
 
     found = summary.load(args.runs)
     if args.title:
         found["title"] = args.title
     page = args.out or (args.runs if args.runs.is_dir() else args.runs.parent) / "report.html"
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(report.render(found, citations=summary.citations(found)), encoding="utf-8")
+    whole.write(page, report.render(found, citations=summary.citations(found)))
     for track in found["tracks"]:
         print(f"{track['name']}: {' '.join(report.verdict(track))}")
     if args.summary:
-        args.summary.write_text(json.dumps(found, separators=(",", ":")) + "\n", encoding="utf-8")
+        whole.write(args.summary, json.dumps(found, separators=(",", ":")) + "\n")
         print(f"summary: {args.summary}")
     if args.pictures:
         from hpo_envs.benchmarks import plots

@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-import tempfile
 import zipfile
 from pathlib import Path
 
-from hpo_envs.tables import built
+from hpo_envs.tables import built, whole
 from hpo_envs.tables.table import Table, nearest
 
 PREFIX = "user/"
@@ -93,16 +92,7 @@ def save(table: Table, path: str | Path | None = None, *, replace: bool = False)
             return target
         raise FileExistsError(f"{target} has another table already: choose another name, or replace it (--replace)")
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=target.parent, suffix=".part", delete=False) as stream:
-        part = Path(stream.name)
-        try:
-            stream.write(built.pack(table))
-            stream.flush()
-            os.fsync(stream.fileno())
-            os.replace(part, target)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
+    whole.write(target, built.pack(table))
     _remembered.pop(table.name, None)
     return target
 
