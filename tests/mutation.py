@@ -8,8 +8,8 @@ longer than usual: noticed too), survived (no test failed, or none reaches the c
 are known to be equivalent (mutation_equivalents.tsv says why), and the share noticed.
 
 With `--work FOLDER` the copies stay: `verdicts.txt` of each group lists the mutants tested, `survivors.diff` what each
-survivor changed. Another run in the same folder tests what survived or timed out again, what was not tested, and what is in
-functions that changed.
+survivor changed. Another run in the same folder tests again what survived or timed out (which may have been the fault
+of a busy machine), what was not tested, and what is in functions that changed.
 """
 
 from __future__ import annotations
@@ -160,7 +160,6 @@ def check(group: str, folder: Path, processes: int, sample: int | None) -> tuple
     shutil.copytree(folder / "tests", folder / "mutants" / "tests", dirs_exist_ok=True)
     before = verdicts(folder)
     mutants = chosen(before, sample)
-    # A timeout may have been the fault of a busy machine.
     todo = [name for name in mutants if before[name] not in ("killed", "segfault")]
     if todo:
         python(folder, "-m", "mutmut", "run", "--max-children", str(processes), *todo)
