@@ -185,7 +185,11 @@ def _claims_of_table_4(mean: Mapping[Key, float], pairs: Sequence[str]) -> list[
     }
     return [
         Claim("on sw-en BO_M needs less than half of the fta of RS", share < 0.5, f"{100 * share:.0f} %"),
-        Claim("on sw-en BO_M finds far more Pareto points than RS in 200 (published: 8.6 more)", more > 6.0, f"{more:.1f} more"),
+        Claim(
+            "on sw-en BO_M finds far more Pareto points than RS in 200 (published: 8.6 more)",
+            more > 6.0,
+            f"{more:.1f} more",
+        ),
         Claim("with a fixed budget RS finds fewer Pareto points than BO", all(rs_last.values()), str(rs_last)),
         Claim("on sw-en and so-en BO noticeably outperforms GB (fbp)", all(bo.values()), str(bo)),
     ]
