@@ -170,7 +170,7 @@ def _prepare(
     m, k = len(chosen), len(chosen) + len(shown)
     return Curves(
         t, len(t), t.levels[grid], chosen, shown, held_out, count, t.repeats, ends, flat(costs), wide, wide[:, :m],
-        flat(peaks), flat(peak_levels), wide[:, m:k], wide[:, k:-1], flat(peak_hidden), flat(status).astype(np.uint8),
+        flat(peaks), flat(peak_levels), wide[:, m:k], wide[:, k:-1], flat(peak_hidden), flat(status.astype(np.uint8)),
         templates, initial, low, high, space, t.features.shape[1] + 1 + m, unit,
     )  # fmt: skip
 
