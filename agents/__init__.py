@@ -110,6 +110,14 @@ AGENTS: dict[str, Entry] = {
         extra="optuna",
     ),
     "cmaes": Entry("hpo_envs.agents.optuna:OptunaCMAES", "CMA-ES of Optuna", supports=("box",), extra="optuna"),
+    "optuna": Entry(
+        "hpo_envs.agents.any_sampler:AnySampler",
+        "any sampler of Optuna: sampler=GPSampler, QMCSampler, one of your own, ...; TPE by default",
+        supports=("box", "grid", "rows", "features", "levels", "objectives"),
+        extra="optuna",
+        # On a leaderboard it would be a contestant for each sampler: `tpe` and `cmaes` stand there by name.
+        alias_of="tpe",
+    ),
     "nonadaptive": Entry(
         "hpo_envs.agents.nonadaptive:NonAdaptive",
         "all arms equally often, for a fixed budget or until confident",

@@ -61,11 +61,16 @@ class OptunaAgent(Agent):
         self._study = optuna.create_study(
             directions=["maximize"] * problem.objectives, sampler=self._sampler(int(self.rng.integers(2**31)), settings)
         )
+        # Samplers of finite grids stop the study when nothing is left to try; asked step by step, that is an error.
+        self._study.stop = self._stop
         self._trial: Any = None
         self._best: tuple[float, Any] | None = None
 
     def _sampler(self, seed: int, settings: Mapping[str, Any]) -> Any:
         raise NotImplementedError
+
+    def _stop(self) -> None:
+        self.done = True
 
     def ask(self) -> Any:
         """Returns the sampler's next suggestion."""

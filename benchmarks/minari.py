@@ -1,0 +1,106 @@
+"""Runs as Minari datasets, for offline reinforcement learning. Needs the extra `minari`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from hpo_envs import registry
+from hpo_envs.benchmarks.runs import Run, problem_of
+
+
+def to_minari(
+    runs: Sequence[Run], dataset_id: str, *, env_kwargs: Mapping[str, Any] | None = None, **facts: Any
+) -> Any:
+    """Writes runs of one environment as a Minari dataset, one episode a run.
+
+    Saved runs have no observations: each is played again, and must give the rewards that it gave. What each step cost
+    is in the episode's infos, `cost` ((steps + 1, 1) float64, 0 at reset). An episode that stopped before its
+    environment ended it (a target, a confident agent) is truncated. `dataset.recover_environment()` makes the
+    environment again, by id; where a table of your own was given as an object, the dataset has its spaces only.
+
+    Args:
+        runs: Of one environment with one objective (Minari's rewards are numbers) and one entry a step: no parallel
+            workers, batches of pulls, or cells built node by node.
+        dataset_id: Minari's name, such as `hpo/nmthpo-swen/bo-v0`.
+        env_kwargs: Arguments that no header has: `table=` where it is not the one that `"auto"` finds.
+        **facts: Further arguments of `minari.create_dataset_from_buffers` (author, description, ...).
+
+    Returns:
+        The `minari.MinariDataset`, saved where Minari keeps its own.
+
+    Raises:
+        ModuleNotFoundError: Minari is not installed.
+        ValueError: No runs, or an empty one; runs of different environments, of several objectives, or such that an
+            entry is no step; another table, or other rewards, than the runs had.
+    """
+    try:
+        import minari
+        from minari.data_collector import EpisodeBuffer
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f'Minari needs {error.name}: pip install "hpo_envs[minari]"', name=error.name
+        ) from None
+    if not runs:
+        raise ValueError("runs must be at least one, got none")
+    first = runs[0].header
+    for r in runs:
+        for key in ("env", "env_kwargs", "budget", "kind"):
+            if r.header[key] != first[key]:
+                raise ValueError(f"runs must share their {key}, got {first[key]!r} and {r.header[key]!r}")
+    if len(first["objectives"]) > 1:
+        raise ValueError(f"runs must have one objective, got {', '.join(first['objectives'])}")
+    registry.find(first["env"])
+    kwargs = {**_restored(first["env_kwargs"]), "table": first["kind"], **(env_kwargs or {})}
+    env: Any = gym.make(first["env"], disable_env_checker=True, **kwargs)
+    if problem_of(env).mutate is not None:
+        raise ValueError(f"runs must have one entry a step, got {first['env']}, whose candidates take several")
+    buffers = [EpisodeBuffer(id=i, **_replay(env, r)) for i, r in enumerate(runs)]
+    facts.setdefault("data_format", "arrow")  # needs nothing that is not here already
+    facts.setdefault("algorithm_name", first["agent"])
+    facts.setdefault("description", f"{first['agent']} on {first['env']}, {first['kind']} table {first['table']}")
+    if isinstance(kwargs["table"], str):
+        facts["env"] = env
+    else:
+        facts |= {"action_space": env.action_space, "observation_space": env.observation_space}
+    return minari.create_dataset_from_buffers(dataset_id, buffers, **facts)
+
+
+def _replay(env: Any, run: Run) -> dict[str, Any]:
+    """What a buffer holds of one episode.
+
+    Raises:
+        ValueError: It is not what the run was.
+    """
+    observation, info = env.reset(seed=run.seed)
+    if info["sha256"] != run.header["sha256"]:
+        raise ValueError(f"the table must be {run.header['sha256']} as in the runs, got {info['sha256']}")
+    if not len(run) or run.actions.shape[1:] != env.action_space.shape:
+        raise ValueError(f"runs must have one entry a step, got seed {run.seed} with actions of {run.actions.shape}")
+    observations = [observation]
+    rewards: list[Any] = []
+    ends: list[bool] = []
+    for action, reward in zip(run.actions, run.rewards, strict=True):
+        action = int(action) if isinstance(env.action_space, gym.spaces.Discrete) else action
+        observation, got, terminated, _, info = env.step(action)
+        if not info.get("finished", True):
+            raise ValueError(f"runs must have one entry a step, got seed {run.seed} of parallel workers")
+        # What a step computes may differ in its last digit between the batched and the scalar form.
+        if not np.allclose(got, reward, rtol=1e-9, atol=0.0):
+            raise ValueError(f"seed {run.seed} must give reward {reward} again at step {len(rewards) + 1}, got {got}")
+        observations.append(observation)
+        rewards.append(got)
+        ends.append(terminated)
+    stopped = [False] * (len(ends) - 1) + [not ends[-1]]
+    actions = run.actions.astype(env.action_space.dtype)
+    infos = {"cost": np.concatenate([[0.0], run.costs])[:, None]}  # Minari cannot read back one number a step
+    return {"seed": run.seed, "observations": np.array(observations), "actions": actions, "rewards": rewards,
+            "terminations": ends, "truncations": stopped, "infos": infos}  # fmt: skip
+
+
+def _restored(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as they were before JSON made lists of their tuples."""
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in kwargs.items()}

@@ -1,0 +1,105 @@
+"""Our tables as blackboxes of Syne Tune, for its simulator and its schedulers. Needs the extra `synetune`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.tables.table import Table
+
+LEVEL, SECONDS = "level", "elapsed_time"
+"""Names of the resource and of the time that has passed, in reports of the blackbox."""
+
+
+def to_blackbox(table: Table) -> Any:
+    """A `BlackboxTabular` of a table.
+
+    Hyperparameters are exported as choices among the values that occur, because a table answers those only. Objectives
+    are the metrics in native units (minimise or maximise by `table.metrics`) and `elapsed_time`, the table's cumulative
+    cost in its own unit (`table.cost_unit`; the simulator takes it for seconds). Fidelities are the checkpoints 1, 2,
+    ...: the k-th is `table.levels[k - 1]`. Repeats, and rows with the same hyperparameters, are the blackbox's seeds;
+    where there are fewer than of others, they come again. What was never measured repeats the last value measured, at
+    no further cost; a run without any has the metric's worst value.
+
+    A table that is no complete grid cannot answer every combination of the values that occur: give the scheduler its
+    rows (`points_to_evaluate`), or let the nearest row answer, `add_surrogate(blackbox, KNeighborsRegressor(1))`.
+
+    Args:
+        table: A table with hyperparameters, at least two of them: Syne Tune 0.16 cannot look a single one up.
+
+    Raises:
+        ModuleNotFoundError: Syne Tune, or what its blackbox repository needs, is not installed.
+        ValueError: The table has no hyperparameters.
+    """
+    blackboxes, spaces = _imported()
+    import pandas as pd
+
+    if not table.space:
+        raise ValueError(f"table must have hyperparameters, got {table.name} without")
+    groups: dict[tuple[Any, ...], list[tuple[int, int]]] = {}
+    for row in range(len(table)):
+        runs = np.flatnonzero(~np.isnan(table.values[row]).all(axis=(1, 2))).tolist()
+        key = tuple(table.config(row).values())
+        groups.setdefault(key, []).extend((row, repeat) for repeat in runs or [0])
+    seeds = max(map(len, groups.values()))
+    rows, repeats = np.array([[runs[s % len(runs)] for s in range(seeds)] for runs in groups.values()]).T
+    space = {}
+    for j, h in enumerate(table.space):
+        values = [h.natural(v) for v in np.unique(table.configs[:, j])]
+        plain = h.kind == "categorical" or len(values) == 1
+        space[h.name] = spaces.choice(values) if plain else spaces.ordinal(values, kind="equal")
+    return blackboxes.BlackboxTabular(
+        hyperparameters=pd.DataFrame([*groups], columns=[h.name for h in table.space]),
+        configuration_space=space,
+        fidelity_space={LEVEL: spaces.randint(1, len(table.levels))},
+        objectives_evaluations=_evaluations(table, rows.T, repeats.T),
+        objectives_names=[*table.metric_names, SECONDS],
+    )
+
+
+def to_backend(table: Table, blackbox: Any = None, **settings: Any) -> Any:
+    """A `UserBlackboxBackend`, Syne Tune's simulator of a cluster on which a table is measured again.
+
+    Its clock ticks every 5 units of cost unless told otherwise, and a tick costs real time; here a tick is the
+    cheapest first checkpoint of the table.
+
+    Args:
+        table: A table with hyperparameters.
+        blackbox: What answers, for instance `add_surrogate(to_blackbox(table), ...)`; None = `to_blackbox(table)`.
+        **settings: Further arguments of `UserBlackboxBackend` (`seed`, `max_resource_attr`, ...).
+
+    Raises:
+        ModuleNotFoundError: Syne Tune, or what its blackbox repository needs, is not installed.
+        ValueError: The table has no hyperparameters.
+    """
+    _imported()
+    from syne_tune.blackbox_repository import UserBlackboxBackend
+
+    first = table.cost[:, :, 0]
+    settings = {"tuner_sleep_time": float(first[first > 0].min()), "elapsed_time_attr": SECONDS, **settings}
+    return UserBlackboxBackend(to_blackbox(table) if blackbox is None else blackbox, **settings)
+
+
+def _imported() -> tuple[Any, Any]:
+    """The modules of Syne Tune's tabular blackboxes and of its configuration spaces."""
+    try:
+        from syne_tune import config_space
+        from syne_tune.blackbox_repository import blackbox_tabular
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f'Syne Tune needs {error.name}: pip install "hpo_envs[synetune]"', name=error.name
+        ) from None
+    return blackbox_tabular, config_space
+
+
+def _evaluations(table: Table, rows: npt.NDArray[np.int64], repeats: npt.NDArray[np.int64]) -> Any:
+    """(configurations, seeds, levels, metrics + 1) float64: metrics and cumulative cost without gaps."""
+    values, cost = table.values[rows, repeats].copy(), np.nan_to_num(table.cost[rows, repeats])
+    for level in range(1, values.shape[2]):
+        gap = np.isnan(values[:, :, level])
+        values[:, :, level][gap] = values[:, :, level - 1][gap]
+    worst = np.array([m.worst for m in table.metrics])
+    values = np.where(np.isnan(values), worst, values)
+    return np.concatenate([values, np.maximum.accumulate(cost, axis=2)[..., None]], axis=3)
