@@ -18,6 +18,9 @@ ROOT_JITTER = 1e-8
 """Added once to the diagonal before a prior draw's Cholesky factor: well above round-off for any candidate count
 here, and as a standard deviation one ten-thousandth of the amplitude."""
 
+DRAWN = 500
+"""Untried candidates that a draw of the posterior is over, where there are more than `kernels.LARGEST_SHARED`."""
+
 
 class BayesianOptimisation(PosteriorSearch):
     """Gaussian-process Bayesian optimisation (Zhang and Duh 2020, section 5.1).
@@ -119,20 +122,39 @@ class BayesianOptimisation(PosteriorSearch):
 
     def _draw(self) -> Floats:
         self._posterior()
-        if 0 not in self._roots:
-            if len(self.features) > kernels.LARGEST_SHARED:
-                raise ValueError(
-                    f"thompson must have at most {kernels.LARGEST_SHARED} candidates, got {len(self.features)}"
-                )
-            gram = kernels.gram(self.kernel, self.features, self.length_scale) if not self.fit else self._gram_of(0)
-            prior = gram if self.fit else gram * self.amplitude
-            # The diagonal is the amplitude, so the jitter is relative to it.
-            jitter = ROOT_JITTER * float(prior[0, 0])
-            self._roots[0] = cholesky(prior + jitter * np.eye(len(prior)))
-        prior_draw = self._roots[0] @ self.rng.standard_normal(len(self.features))
+        prior_draw = self._prior_draw()
         shift, scale = self._units()
         values = (np.array(self.rewards)[:, 0] - shift[0]) / scale[0]
         return self._gps[0].sample(prior_draw, self.rows, values, self.rng)
+
+    def _prior_draw(self) -> Floats:
+        n = len(self.features)
+        if n > kernels.LARGEST_SHARED:
+            # The root of all would be n^2 numbers for each agent. A draw is over what was observed and some others;
+            # who is not among them waits for another draw.
+            free = np.flatnonzero(self.free)
+            some = np.union1d(self.rows, self.rng.choice(free, min(DRAWN, len(free)), replace=False)).astype(np.intp)
+            draw = np.full(n, -np.inf)
+            draw[some] = self._root(some) @ self.rng.standard_normal(len(some))
+            return draw
+        if 0 not in self._roots:
+            self._roots[0] = self._root(None)
+        return self._roots[0] @ self.rng.standard_normal(n)
+
+    def _root(self, rows: npt.NDArray[np.intp] | None) -> Floats:
+        """Cholesky factor of the first objective's prior covariance of some candidates, or of all."""
+        x = self.features if rows is None else self.features[rows]
+        if self.fit:
+            fit = self._fits[0]
+            assert fit is not None
+            prior = fit.covariance(x, x)
+        elif rows is None:
+            prior = self.amplitude * kernels.gram(self.kernel, x, self.length_scale)
+        else:  # of use once, so not kept
+            scaled = x / self.length_scale
+            prior = self.amplitude * kernels.of_square_distances(self.kernel, kernels.square_distances(scaled, scaled))
+        # The diagonal is the amplitude, so the jitter is relative to it.
+        return cholesky(prior + ROOT_JITTER * float(prior[0, 0]) * np.eye(len(x)))
 
     def _next_fit(self) -> int:
         return self._fitted_at + max(1, int(self.refit * self._fitted_at))
@@ -162,8 +184,3 @@ class BayesianOptimisation(PosteriorSearch):
         factor = cholesky(cross[:, rows] + fit.noise * np.eye(len(rows)))
         gp.load(rows, cross, factor, values)
         return gp
-
-    def _gram_of(self, objective: int) -> Floats:
-        fit = self._fits[objective]
-        assert fit is not None
-        return fit.covariance(self.features, self.features)

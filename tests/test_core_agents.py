@@ -17,7 +17,7 @@ from scipy import stats
 
 from hpo_envs.agents import arms as bandits
 from hpo_envs.agents import belief as beliefs
-from hpo_envs.agents import kernels
+from hpo_envs.agents import gp, kernels
 from hpo_envs.agents.acquisition import expected_improvement, upper_confidence_bound
 from hpo_envs.agents.arms import ArmsAgent, ConfidentAgent, Logit, budget_of
 from hpo_envs.agents.base import Problem
@@ -323,10 +323,20 @@ def test_large_candidate_sets_compute_rows(monkeypatch: pytest.MonkeyPatch) -> N
     agent = told(BayesianOptimisation(problem, 0, amplitude=2.0, acquisition="thompson"), rows, y)
     for a, b in zip(small, agent._posterior(), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-12)
-    with raises("thompson must have at most 11 candidates, got 12"):
-        agent.ask()
-    monkeypatch.setattr(kernels, "LARGEST_SHARED", 12)
-    agent.ask()
+    monkeypatch.setattr(gp, "DRAWN", 4)
+    rng = agent.rng
+    state = rng.bit_generator.state
+    drawn = agent._draw()
+    rng.bit_generator.state = state
+    some = np.union1d(rows, rng.choice(np.flatnonzero(agent.free), 4, replace=False))
+    assert np.flatnonzero(np.isfinite(drawn)).tolist() == some.tolist()
+    prior = 2.0 * kernels.gram("matern52", problem.features, 1.0)
+    draw = np.full(12, -np.inf)
+    draw[some] = np.linalg.cholesky(prior[np.ix_(some, some)] + 2e-8 * np.eye(7)) @ rng.standard_normal(7)
+    residual = y[:, 0] - draw[rows] - math.sqrt(1e-4) * rng.standard_normal(3)
+    gain = np.linalg.solve(prior[np.ix_(rows, rows)] + 1e-4 * np.eye(3), residual)
+    np.testing.assert_allclose(drawn[some], (draw + prior[:, rows] @ gain)[some], atol=1e-6)
+    assert agent.ask() not in rows
 
 
 def test_words_about_kernels_settings() -> None:
