@@ -167,7 +167,7 @@ AGENTS: dict[str, Entry] = {
     ),
     "learned": Entry(
         "hpo_envs.agents.learned:LearnedAcquisition",
-        "acquisition function trained across tables; has seen ours unless without= leaves a language out",
+        "acquisition function trained across tables; knows ours unless without= leaves a language out",
         supports=("rows", "features", "levels", "grid"),
     ),
     "successive-halving": Entry(

@@ -38,8 +38,8 @@ class LearnedAcquisition(CandidateAgent):
     several tables (`python -m hpo_envs.benchmarks.learned.train`), so what it maximises is what is found by the end.
 
     Where `problem.feature_names` are those of a trained family (`nmthpo`, `charhpo`), the family's expectation and
-    length-scales are used; otherwise generic weights, trained without any. The family weights have seen the tables
-    of the ids they are used on by default: pass `without=` to leave the tables of one language out, as every
+    length-scales are used; otherwise generic weights, trained without any. The family's files have seen the tables of
+    the ids that they are used on by default: pass `without=` to leave the tables of one language out, as every
     comparison should.
 
     Complexity: O(G t n) a suggestion, G <= 11 processes, t observations, n candidates.
@@ -48,7 +48,8 @@ class LearnedAcquisition(CandidateAgent):
         problem: A finite problem with features and one objective.
         seed: Seed of `self.rng`, which draws the first candidate and breaks ties.
         family: `auto`, `generic` or the name of a family.
-        without: Language whose tables the weights have not seen, such as `zhen` (nmthpo) or `hun` (charhpo).
+        without: Language whose tables were left out, such as `zhen` (nmthpo), `ja` (both of its directions) or `hun`
+            (charhpo).
         initial: Candidates drawn at random first.
         weights: (SIZE,) weights of the network instead of shipped ones; `family` and `without` then say nothing.
         knowledge: With `weights`, what other tables taught; None = nothing.
@@ -125,7 +126,7 @@ def families() -> list[str]:
 
 
 def load(family: str, without: str | None = None) -> tuple[Floats, Family | None]:
-    """Shipped weights (SIZE,) of a family and what its tables taught; None for `generic`.
+    """Shipped weights (SIZE,) for a family and what its tables taught; None for `generic`.
 
     Raises:
         ValueError: No such family, or no weights that leave this language out.

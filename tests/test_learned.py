@@ -172,8 +172,12 @@ def test_files_are_complete(file: str) -> None:
     assert arrays["weights"].shape == (len(train.folds(file)), SIZE)
     assert all(np.isfinite(a).all() for k, a in arrays.items() if k not in ("folds", "feature_names"))
     assert (learned.DATA / f"learned_{file}.npz").stat().st_size < 60_000
-    # Weights that were trained on different tables differ, or nothing was left out.
-    assert len({w.tobytes() for w in arrays["weights"]}) == len(train.folds(file))
+    # What was learned from different tables differs, or nothing was left out.
+    learned_from = arrays["prior"] if file in train.TEACHERS else arrays["weights"]
+    assert len({w.tobytes() for w in learned_from}) == len(train.folds(file))
+    if file in train.TEACHERS:
+        other, _ = learned.load(train.TEACHERS[file])
+        assert (arrays["weights"] == other.astype(np.float32)).all()
     if file != learned.GENERIC:
         name = tables.FAMILIES[file.partition("-")[0]][1][0]
         assert names == store.load(name, "surrogate").feature_names
@@ -261,6 +265,11 @@ def test_training_command(tmp_path: Path) -> None:
         assert data["folds"].tolist() == ["zhen"]
         assert data["weights"].shape == (1, SIZE)
     assert (tmp_path / "training_nmthpo.csv").read_text().startswith("file,fold,generation,fitness")
+    assert train.main(["--only", "charhpo", "--kind", "surrogate", *out]) == 0
+    with np.load(tmp_path / "learned_charhpo.npz") as data:
+        assert data["folds"].tolist() == train.folds("charhpo")
+        assert len({w.tobytes() for w in data["weights"]}) == 1
+    assert (tmp_path / "training_charhpo.csv").read_text().count("charhpo,-,0,-") == 1
     with pytest.raises(SystemExit, match="--fold must be one of zhen"):
         train.main(["--only", "nmthpo", "--fold", "deen", *out])
 

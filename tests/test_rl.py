@@ -177,3 +177,44 @@ def test_share_of_training_time() -> None:
     assert share.steps == 2560
     assert 0.0 < share.environment < share.environment + share.adapter < share.total
     assert "environment" in share.line()
+
+
+def test_a_multi_objective_agent_trades_as_it_is_told() -> None:
+    """One policy for all preferences, conditioned on the weights of the objectives, on a batch of MO-Gymnasium's kind.
+
+    MO-Gymnasium has wrappers and no agents; this is the smallest of the kind that is built on it.
+    """
+    import torch
+    from mo_gymnasium.wrappers.vector import MORecordEpisodeStatistics
+
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    envs = MORecordEpisodeStatistics(
+        gym.make_vec(
+            "NMTHPO-zhen-mo-v0", num_envs=64, table="surrogate", budget=1, autoreset_mode=AutoresetMode.SAME_STEP
+        )
+    )
+    preferences = torch.eye(2).repeat(32, 1)  # half of the episodes want BLEU, half want speed
+    policy = torch.nn.Linear(2, int(envs.single_action_space.n), bias=False)
+    torch.nn.init.zeros_(policy.weight)
+    optimiser = torch.optim.Adam(policy.parameters(), lr=0.1)
+    envs.reset(seed=0)
+    found = []
+    for _ in range(60):
+        distribution = torch.distributions.Categorical(logits=policy(preferences))
+        actions = distribution.sample()
+        _, rewards, _, _, info = envs.step(actions.numpy())
+        assert rewards.shape == (64, 2)
+        assert np.allclose(info["episode"]["r"], rewards, rtol=1e-5)
+        found.append(rewards.reshape(32, 2, 2).mean(axis=0))  # (preference, objective)
+        z = (rewards - rewards.mean(axis=0)) / rewards.std(axis=0)
+        scalar = torch.as_tensor(z, dtype=torch.float32).mul(preferences).sum(dim=1)
+        loss = -(distribution.log_prob(actions) * scalar).mean()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    before, after = np.mean(found[:5], axis=0), np.mean(found[-10:], axis=0)
+    assert after[0, 0] > before[0, 0] + 0.3, "who wants BLEU gets more of it"
+    assert after[1, 1] > before[1, 1] + 1.0, "who wants speed gets more of it"
+    assert after[0, 0] > after[1, 0]
+    assert after[1, 1] > after[0, 1]

@@ -1,7 +1,9 @@
 """Trains the weights of the `learned` agent: `python -m hpo_envs.benchmarks.learned.train`.
 
 Writes one `.npz` file per family with one set of weights per fold, and a log of every training. The shipped files and
-`benchmarks/learned/training.csv` are the output of this command without arguments.
+`benchmarks/learned/training_*.csv` are the output of this command without arguments. The network for the character
+sweeps is the one trained on the NMT tables, so that it has seen none of them; what the sweeps teach each other is
+computed anew for each language left out.
 """
 
 from __future__ import annotations
@@ -33,6 +35,9 @@ LOGGED = 10
 
 FILES = ("nmthpo", "charhpo", "generic", "nmthpo-embedded")
 
+TEACHERS = {"charhpo": "nmthpo"}
+"""File -> family whose tables its network is trained on, where that is another one."""
+
 EPILOG = """examples:
   python -m hpo_envs.benchmarks.learned.train                             everything, as shipped
   python -m hpo_envs.benchmarks.learned.train --only nmthpo --fold zhen   one fold: the NMT tables without zh-en
@@ -47,7 +52,7 @@ class Trained:
     Attributes:
         fold: Language left out, empty for none.
         weights: (SIZE,).
-        knowledge: What its tables taught; None without a family.
+        knowledge: What the other tables of its family taught; None without a family.
         log: (fold, generation, fitness, CPU seconds) every `LOGGED` generations.
         seconds: CPU seconds of the training, length-scales included.
     """
@@ -95,6 +100,18 @@ def train_fold(every: Sequence[Task], fold: str, family: bool, settings: Setting
     return Trained(fold, weights, known, tuple(log), time.process_time() - begun)
 
 
+def train_file(file: str, chosen: Sequence[str], kind: str, settings: Settings, seed: int) -> list[Trained]:
+    """Trains folds of a file; where another family teaches, all folds share one network."""
+    from tqdm import tqdm
+
+    every = tasks_of(file, kind)
+    if file in TEACHERS:
+        network = train_fold(tasks_of(TEACHERS[file], kind), "", True, settings, seed)
+        return [replace(network, fold=f, knowledge=tables.knowledge(seen(every, f))) for f in chosen]
+    family = file != learned.GENERIC
+    return [train_fold(every, f, family, settings, seed) for f in tqdm(chosen, desc=file, unit="fold")]
+
+
 def save(trained: Sequence[Trained], names: Sequence[str], path: Path) -> None:
     """Writes the weights of all folds, rounded to float32."""
     arrays: dict[str, npt.NDArray[np.generic]] = {
@@ -133,24 +150,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _train_file(file: str, args: argparse.Namespace, settings: Settings) -> None:
     from threadpoolctl import threadpool_limits
-    from tqdm import tqdm
 
     chosen = folds(file) if args.fold is None else [args.fold]
     if not set(chosen) <= set(folds(file)):
         raise SystemExit(f"--fold must be one of {', '.join(folds(file)[1:])} for {file}, got {args.fold!r}")
     with threadpool_limits(limits=1, user_api="blas"):
-        every = tasks_of(file, args.kind)
-        generic = file == learned.GENERIC
-        trained = [train_fold(every, f, not generic, settings, args.seed) for f in tqdm(chosen, desc=file, unit="fold")]
-    names = () if generic else store.load(every[0].name, "surrogate").feature_names
+        trained = train_file(file, chosen, args.kind, settings, args.seed)
+    generic = file == learned.GENERIC
+    names = () if generic else store.load(tables.FAMILIES[file.partition("-")[0]][1][0], "surrogate").feature_names
     save(trained, names, args.out / f"learned_{file}.npz")
     with open(args.out / f"training_{file}.csv", "w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(["file", "fold", "generation", "fitness", "cpu_seconds", "seed"])
-        for t in trained:
+        distinct = trained[:1] if file in TEACHERS else trained
+        for t in distinct:
             for fold, generation, fitness, seconds in t.log:
                 writer.writerow([file, fold or "-", generation, f"{fitness:.4f}", f"{seconds:.1f}", args.seed])
-    print(f"{file}: {sum(t.seconds for t in trained):.0f} CPU seconds for {len(trained)} fold(s)", flush=True)
+    print(f"{file}: {sum(t.seconds for t in distinct):.0f} CPU seconds for {len(distinct)} network(s)", flush=True)
 
 
 if __name__ == "__main__":
