@@ -674,6 +674,34 @@ def test_what_just_obeys_the_laws() -> None:
     tiny(values=mixed)
 
 
+def test_holes_anywhere_break_the_laws() -> None:
+    """Not only at the first level or repeat."""
+    whole: dict[str, Any] = {
+        "values": np.ones((6, 3, 3, 2)), "cost": np.ones((6, 3, 3)), "status": np.zeros((6, 3)),
+        "levels": np.arange(1.0, 4.0),
+    }  # fmt: skip
+    tiny(**whole)
+    for hole, axis in (((2, 0, 1), "levels"), ((2, 1), "repeats")):
+        values = whole["values"].copy()
+        values[hole] = NAN
+        with raises(f"table toy/one: NaN must be trailing along {axis}, never inside"):
+            tiny(**{**whole, "values": values})
+    cost = whole["cost"].copy()
+    cost[3, 1, 2] = 0.5
+    with raises("table toy/one: cost must not decrease along levels"):
+        tiny(**{**whole, "cost": cost})
+
+
+def test_a_table_owns_its_arrays() -> None:
+    values, cost, status = np.ones((6, 2, 2, 2)), np.ones((6, 2, 2), int), np.zeros((6, 2), int)
+    table = tiny(values=values, cost=cost, status=status, levels=np.array([1, 2]))
+    for given, kept in ((values, table.values), (cost, table.cost), (status, table.status)):
+        assert given.flags.writeable
+        assert not np.shares_memory(given, kept)
+    assert (table.cost.dtype, table.levels.dtype, table.status.dtype) == (np.float64, np.float64, np.uint8)
+    assert table.provenance.sha256 == tiny(values=values, cost=cost * 1.0, status=status).provenance.sha256
+
+
 def test_hashes_are_these() -> None:
     """Results name the table by its hash, so it must be the same for ever and depend on everything a table says."""
     one = tiny()
@@ -684,6 +712,11 @@ def test_hashes_are_these() -> None:
         f"table toy/one: provenance.sha256 must be the hash of the content, {one.provenance.sha256}, got {'0' * 64}"
     ):
         tiny(provenance=dataclasses.replace(SOURCE, sha256="0" * 64))
+    other_nan = one.values.copy()
+    other_nan[np.isnan(other_nan)] = -NAN
+    assert tiny(values=other_nan).provenance.sha256 == one.provenance.sha256
+    choices = (SPACE[0], dataclasses.replace(SPACE[1], values=(np.int64(1), np.int64(2), "none")))
+    assert tiny(space=choices).provenance.sha256 not in ("", one.provenance.sha256)
     minus = one.cost.copy()
     minus[0] = -0.0
     plus = one.cost.copy()
@@ -722,6 +755,12 @@ def test_what_a_table_answers() -> None:
     with pytest.raises(KeyError) as error:
         one.row("zz")
     assert error.value.args == ("key must be a row of table toy/one, got 'zz'",)
+    with pytest.raises(KeyError) as error:
+        one.row("aa")
+    assert error.value.args == ("key must be a row of table toy/one, got 'aa', did you mean 'a'?",)
+    assert [one.row(k) for k in "abcdef"] == list(range(6))
+    with raises("table toy/one: must have at least one row"):
+        one.subset([])
     part = one.subset([4, 1], "toy/part")
     assert (part.name, part.keys) == ("toy/part", ("e", "b"))
     assert one.subset([1]).name == "toy/one"
@@ -774,6 +813,8 @@ def test_scales() -> None:
     assert tables.feature_matrix((), np.zeros((3, 0)))[1].shape == (3, 0)
     assert tables.nearest("scroe", ("score", "scored")) == ", did you mean 'score'?"
     assert tables.nearest("q", ["score"]) == ""
+    assert tables.nearest("abcd", ["abxy"]) == ", did you mean 'abxy'?"  # half of the letters
+    assert tables.nearest("abcd", ["axyz"]) == ""
     assert tables.nearest(3, ["score"]) == ""  # type: ignore[arg-type]
 
 
