@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -155,7 +155,7 @@ def resets(env_id: str) -> Iterator[int]:
         yield 1
 
 
-def makes(ids: list[str], vector: bool) -> Iterator[int]:
+def makes(ids: Sequence[str], vector: bool) -> Iterator[int]:
     """Environments made, reset and closed, of one id after the other; tables are loaded before the first counts."""
     for env_id in ids:
         gym.make(env_id, table="surrogate").reset(seed=0)
@@ -194,31 +194,34 @@ def processes(method: str, env_id: str, count: int) -> Row:
 
 
 def table(
-    share: float = 1.0, ids: list[str] | None = None, show: Callable[[Row], object] = lambda row: None
+    share: float = 1.0,
+    ids: Sequence[str] = tuple(SPECS),
+    methods: Sequence[str] = tuple(multiprocessing.get_all_start_methods()),
+    show: Callable[[Row], object] = lambda row: None,
 ) -> list[Row]:
     """All pieces of work.
 
     Args:
         share: Of the whole counts.
         ids: Environments to make; default: every registered one.
+        methods: How to start other processes; default: every one that the system has.
         show: Called with each row as it is there.
     """
-    every = list(SPECS) if ids is None else ids
     one = "NMTHPO-swen-v0"
     plan: list[tuple[str, Iterator[int], int]] = [
         (f"evaluations of {one}, batched", evaluations(one), 10_000_000),
         ("evaluations of FIESTA-tdsa8-v0, batched", evaluations("FIESTA-tdsa8-v0"), 10_000_000),
         (f"resets of {one}", resets(one), 100_000),
         (f"makes of {one}", makes([one], False), 100_000),
-        (f"makes of {len(every)} ids in turn", makes(every, False), 3_000),
-        (f"batched makes of {len(every)} ids in turn", makes(every, True), 3_000),
+        (f"makes of {len(ids)} ids in turn", makes(ids, False), 3_000),
+        (f"batched makes of {len(ids)} ids in turn", makes(ids, True), 3_000),
     ]
     rows = [whole_study("random", one, max(int(10_000_000 * share), 5_000))]
     show(rows[-1])
     for name, work, total in plan:
         rows.append(watch(name, work, max(int(total * share), 10)))
         show(rows[-1])
-    for method in multiprocessing.get_all_start_methods():
+    for method in methods:
         rows.append(processes(method, one, 8))
         show(rows[-1])
     return rows

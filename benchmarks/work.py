@@ -70,7 +70,8 @@ def perform(task: Task) -> Done:
         spent = time.perf_counter() - start
         if spent >= task.seconds:
             break
-        size = max(1, min(4 * size, LARGEST, int((task.seconds - spent) / spent * len(runs))))
+        left = int((task.seconds - spent) / max(spent, 1e-9) * len(runs))  # a coarse clock may stand still
+        size = max(1, min(4 * size, LARGEST, left))
     return Done(task, tuple(runs), time.perf_counter() - start)
 
 
@@ -80,5 +81,5 @@ def remainder(done: Done) -> list[Task]:
     left = task.seeds[len(done.runs) :]
     if done.error is not None or not left:
         return []
-    size = max(1, int(task.seconds / (done.seconds / len(done.runs))))
+    size = max(1, int(task.seconds * len(done.runs) / max(done.seconds, 1e-9)))
     return [dataclasses.replace(task, seeds=left[i : i + size]) for i in range(0, len(left), size)]

@@ -238,6 +238,8 @@ def _transfer(record: catalogue.File, url: str, part: Path, web: _Web, bar: _Bar
         raise _Interrupted(f"no byte within {web.timeout:g} s") from error
     except requests.RequestException as error:
         raise _Interrupted(_brief(error)) from error
+    except ValueError as error:  # of the standard library: a redirection to what is no address
+        raise _Refused(f"an answer without meaning: {error}") from error
     part.unlink()  # the old part was not the beginning of this file
     _transfer(record, url, part, web, bar)
 

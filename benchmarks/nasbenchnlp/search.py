@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -121,7 +122,7 @@ def _missing(agent: str) -> bool:
     if extra is None:
         return False
     try:
-        __import__(extra)
+        importlib.import_module(extra)
     except ModuleNotFoundError:
         print(f'{agent} is left out: it needs pip install "hpo_envs[{extra}]"')
         return True
