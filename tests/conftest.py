@@ -9,10 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 import hpo_envs  # noqa: F401
 from hpo_envs.registry import SPECS, Spec
 from hpo_envs.tables import store
+
+# No test asserts a time: machines that run tests can be busy.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 # Nobody's own tables are seen by tests, nor written.
 os.environ["HPO_ENVS_TABLES"] = tempfile.mkdtemp(prefix="hpo-envs-tables-")
