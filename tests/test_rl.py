@@ -180,20 +180,17 @@ def test_share_of_training_time() -> None:
 
 
 def test_a_multi_objective_agent_trades_as_it_is_told() -> None:
-    """One policy for all preferences, conditioned on the weights of the objectives, on a batch of MO-Gymnasium's kind.
+    """One policy for all preferences, conditioned on the weights of the objectives.
 
-    MO-Gymnasium has wrappers and no agents; this is the smallest of the kind that is built on it.
+    MO-Gymnasium has wrappers and no agents; this is the smallest of the kind that is built on its vector rewards.
     """
     import torch
-    from mo_gymnasium.wrappers.vector import MORecordEpisodeStatistics
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    envs = MORecordEpisodeStatistics(
-        gym.make_vec(
-            "NMTHPO-zhen-mo-v0", num_envs=64, table="surrogate", budget=1, autoreset_mode=AutoresetMode.SAME_STEP
-        )
-    )
+    mode = AutoresetMode.SAME_STEP
+    envs = gym.make_vec("NMTHPO-zhen-mo-v0", num_envs=64, table="surrogate", budget=1, autoreset_mode=mode)
+    assert envs.unwrapped.reward_space.shape == (2,)
     preferences = torch.eye(2).repeat(32, 1)  # half of the episodes want BLEU, half want speed
     policy = torch.nn.Linear(2, int(envs.single_action_space.n), bias=False)
     torch.nn.init.zeros_(policy.weight)
@@ -203,9 +200,7 @@ def test_a_multi_objective_agent_trades_as_it_is_told() -> None:
     for _ in range(60):
         distribution = torch.distributions.Categorical(logits=policy(preferences))
         actions = distribution.sample()
-        _, rewards, _, _, info = envs.step(actions.numpy())
-        assert rewards.shape == (64, 2)
-        assert np.allclose(info["episode"]["r"], rewards, rtol=1e-5)
+        _, rewards, *_ = envs.step(actions.numpy())
         found.append(rewards.reshape(32, 2, 2).mean(axis=0))  # (preference, objective)
         z = (rewards - rewards.mean(axis=0)) / rewards.std(axis=0)
         scalar = torch.as_tensor(z, dtype=torch.float32).mul(preferences).sum(dim=1)
@@ -218,3 +213,74 @@ def test_a_multi_objective_agent_trades_as_it_is_told() -> None:
     assert after[1, 1] > before[1, 1] + 1.0, "who wants speed gets more of it"
     assert after[0, 0] > after[1, 0]
     assert after[1, 1] > after[0, 1]
+
+
+def batch(env_id: str, wrap: Any, num_envs: int = 4, budget: int = 8) -> Any:
+    """A wrapped batched environment as stable-baselines3 takes it."""
+    from hpo_envs.sb3 import SB3VecEnv
+
+    mode = AutoresetMode.SAME_STEP
+    envs = gym.make_vec(env_id, num_envs=num_envs, autoreset_mode=mode, table="surrogate", budget=budget)
+    return SB3VecEnv(wrap(envs))
+
+
+def test_an_attention_policy_on_the_history() -> None:
+    import torch
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+
+    from hpo_envs.wrappers.vector import HistoryObservation
+
+    torch.set_num_threads(1)
+
+    class Attention(BaseFeaturesExtractor):
+        def __init__(self, space: Any) -> None:
+            super().__init__(space, 8)
+            self.project = torch.nn.Linear(space.shape[1], 8)
+            self.attend = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+
+        def forward(self, history: Any) -> Any:
+            x = self.project(history)
+            return self.attend(x[:, -1:], x, x)[0][:, 0]  # the newest evaluation looks at all of them
+
+    envs = batch("NMTHPO-v0", lambda e: HistoryObservation(e, 5))
+    assert envs.observation_space.shape[0] == 5
+    policy = {"features_extractor_class": Attention, "net_arch": [8]}
+    model = PPO("MlpPolicy", envs, n_steps=8, batch_size=16, n_epochs=1, policy_kwargs=policy, seed=0, device="cpu")
+    before = [p.detach().clone() for p in model.policy.features_extractor.parameters()]
+    model.learn(64)
+    after = model.policy.features_extractor.parameters()
+    assert all(not torch.equal(a, b) for a, b in zip(before, after, strict=True) if a.dim() > 1)
+
+
+def test_a_recurrent_policy_on_a_wrapped_batch() -> None:
+    from sb3_contrib import RecurrentPPO
+
+    from hpo_envs.wrappers.vector import ImprovementReward
+
+    envs = batch("NMTHPO-v0", lambda e: ImprovementReward(e, baseline=0.0))
+    small = {"net_arch": [8], "lstm_hidden_size": 8}
+    model = RecurrentPPO("MlpLstmPolicy", envs, n_steps=8, batch_size=16, n_epochs=1, policy_kwargs=small, device="cpu")
+    model.learn(64)
+    actions, state = model.predict(envs.reset())
+    assert actions.shape == (4, 6)
+    assert state is not None
+
+
+def test_a_masked_policy_that_sees_every_candidate() -> None:
+    from sb3_contrib import MaskablePPO
+    from sb3_contrib.common.maskable.utils import get_action_masks
+
+    from hpo_envs.wrappers.vector import CandidateObservation
+
+    envs = batch("NMTHPO-zhen-v0", CandidateObservation)
+    small = {"net_arch": [8]}
+    model = MaskablePPO("MlpPolicy", envs, n_steps=8, batch_size=16, n_epochs=1, policy_kwargs=small, device="cpu")
+    model.learn(64)
+    observations = envs.reset()
+    for step in range(7):
+        masks = get_action_masks(envs)
+        # The column that says what was evaluated is the mask's complement.
+        assert (observations[:, :, -4].astype(bool) == ~masks.astype(bool)).all()
+        assert (observations[:, :, -4].sum(axis=1) == step).all()
+        observations, _, _, _ = envs.step(model.predict(observations, action_masks=masks, deterministic=False)[0])
