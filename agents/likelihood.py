@@ -40,6 +40,6 @@ def transport(belief: Belief, leader: int) -> Floats:
     grid = np.linspace(0.0, 1.0, 33)
     gap = np.maximum(means[leader] - means, 0.0)
     first = cost(means[:, None] + gap[:, None] * grid).argmin(axis=1)
-    fine = np.clip((first[:, None] + np.linspace(-1.0, 1.0, 65)) / 32.0, 0.0, 1.0)
+    fine = (first[:, None] + np.linspace(-1.0, 1.0, 65)) / 32.0  # never lower outside of the two means
     out: Floats = cost(means[:, None] + gap[:, None] * fine).min(axis=1)
     return np.where(rank == leader, np.inf, np.where(gap > 0.0, out, 0.0))

@@ -371,6 +371,7 @@ def test_posteriors_by_hand() -> None:
     assert means.tolist() == [3.0, 0.1]
     assert squares.tolist() == [14.0, 0.0]
     assert len(beliefs.moments([[1], [2], [3]])) == 3
+    assert np.array(beliefs.moments([["1", "3"], ["7"]])).tolist() == [[2, 1], [2, 7], [2, 0]]
 
 
 def test_words_about_beliefs() -> None:
@@ -540,6 +541,16 @@ def test_the_error_is_what_the_nodes_miss() -> None:
     error = max(abs(raw.sum() - 1.0), everyone[0], above.sum() ** 2)
     assert q.error == pytest.approx(error, rel=1e-6)
     assert q.pi == pytest.approx(raw / raw.sum(), abs=1e-12)
+    # Nodes are good for ten times the probability that they were laid to leave out.
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        shift = (low + high) / 2
+        moved = Posterior(p.mean + np.array([0, 0, 0, shift]), p.scale, p.df)
+        good = q.update(moved, [3])
+        assert good == (q.error <= 1e-5)
+        low, high = (shift, high) if q.error < 1.05e-5 else (low, shift)
+    assert q.error == pytest.approx(1.05e-5, rel=1e-3)
+    q.update(p, [3])
     # An arm that leaves at the top, or all that leave at the bottom, are noticed.
     up = Posterior(p.mean + np.array([0, 0, 0, 1e3]), p.scale, p.df)
     assert not Quadrature(p, RULES["fast"]).update(up, [3])
@@ -592,10 +603,14 @@ def test_transport_is_these_numbers() -> None:
     """Stopping times depend on them."""
     b = believed([[0.0, 1.0, 2.0], [2.0, 3.0, 5.5, 4.0], [3.0, 3.5, 3.25]])
     assert transport(b, 1).tolist() == pytest.approx([3.07290682432145, np.inf, 0.1568807747617765], rel=1e-12)
+    b = believed([[0.1, 0.7, 0.2], [2.0, 3.1, 5.5, 4.0], [3.0, 3.7, 3.25], [-9.0, 4.4, 2.0, 1.0], [3.6, 3.5, 3.4]])
+    assert transport(b, 1).tolist() == pytest.approx(
+        [4.069012831640255, np.inf, 0.12324463382326462, 0.9432420876626971, 0.027068689892983402], rel=1e-12
+    )
 
 
 def test_arms_without_deviation_cost_much_but_not_nan() -> None:
-    b = believed([[1.0] * 3, [2.0] * 3, [2.0] * 3])
+    b = believed([[1.0] * 3, [5.0] * 3, [5.0] * 3])
     cost = transport(b, 1)
     assert cost[1] == np.inf
     assert cost[2] == 0.0
@@ -645,6 +660,8 @@ def test_single_pulls_are_added_to_their_arm() -> None:
     assert agent.belief.means.tolist() == [pytest.approx(0.6), 0.0, 0.8]
     assert agent.times == 3
     assert agent.recommend() == 2
+    assert type(agent.recommend()) is int
+    assert agent.problem.action_space == gym.spaces.Discrete(3)
     agent.tell(1, -5.0, {})
     assert agent.best_mean() == 2
     below = Scripted(arms_problem(), 0)
