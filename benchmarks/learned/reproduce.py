@@ -11,7 +11,7 @@ from typing import Any
 from hpo_envs.benchmarks.learned import analysis, sweep, tables
 from hpo_envs.tables import store
 
-PARTS = ("nmt", "char", "transfer")
+PARTS = ("nmt", "classics", "char", "transfer")
 
 
 def main(out: Path, *, trials: int | None, jobs: int, seed: int, only: str | None) -> int:
@@ -34,15 +34,18 @@ def main(out: Path, *, trials: int | None, jobs: int, seed: int, only: str | Non
         print("The measured tables are not installed (hpo-envs fetch): embedded ones stand in for them.")
     if only in (None, "nmt"):
         _part("nmt", sweep.cells("nmthpo", kind, (*sweep.METHODS, "japanese")), seeds, jobs, out)
+    if only in (None, "classics"):
+        _part("classics", sweep.cells("nmthpo", kind, (*sweep.CLASSICS, "learned")), seeds, jobs, out)
     if only in (None, "char"):
         _part("char", sweep.cells("charhpo", kind), seeds, jobs, out)
     if only in (None, "transfer"):
-        _part("transfer", sweep.cells("nmthpo", kind, ("random", "bo", "learned", "embedded")), seeds, jobs, out)
+        _part("transfer", sweep.cells("nmthpo", kind, ("random", "learned", "embedded")), seeds, jobs, out)
     return 0
 
 
 TITLES = {
     "nmt": "NMT tables, each language pair unseen in training; `japanese` has seen neither direction of Japanese",
+    "classics": "NMT tables, other Bayesian optimisation and graph-based search",
     "char": "Character transduction sweeps, each language unseen in training (both tasks, both architectures)",
     "transfer": "Trained on embedded tables of the other pairs (`embedded`) or on measured ones (`learned`)",
 }
