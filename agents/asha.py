@@ -21,6 +21,15 @@ class ASHA(Agent):
     `ask` may be called several times before the results come back in any order; with one worker the algorithm is the
     same with every result known.
 
+    Formula:
+        from the highest rung down: a row among the best floor(|rung_k| / eta) of rung k, not yet promoted -> rung k + 1
+        if there is none: a new random row -> rung 0; resource of rung k: r eta^k
+
+    Paper: Liam Li, Kevin Jamieson, Afshin Rostamizadeh, Ekaterina Gonina, Jonathan Ben-tzur, Moritz Hardt, Benjamin
+    Recht and Ameet Talwalkar. A System for Massively Parallel Hyperparameter Tuning. MLSys 2020, Algorithm 2.
+
+    Complexity: O(rungs n log n) a suggestion in the worst case, n rows tried.
+
     Args:
         problem: Actions are (row, checkpoint) pairs.
         seed: Seed.
@@ -28,8 +37,6 @@ class ASHA(Agent):
         minimum: Resource of the lowest rung in units of the first checkpoint; None = the last checkpoint divided by
             eta as often as possible.
         score: `"last"`, the reward at the rung's checkpoint, or `"best"`, the best up to it.
-
-    Complexity: O(rungs n log n) a suggestion in the worst case, n rows tried.
     """
 
     def __init__(

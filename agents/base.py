@@ -95,6 +95,19 @@ class Agent(abc.ABC):
         """Returns the action that the agent would choose if the run stopped now."""
 
 
+def require_result(agent: Agent, info: Mapping[str, Any]) -> None:
+    """For agents that need each outcome before their next action.
+
+    Raises:
+        ValueError: Nothing was evaluated in this step.
+    """
+    if not info.get("finished", True):
+        raise ValueError(
+            f"workers must be 1 for {type(agent).__name__}, which needs each result before the next action, got a step "
+            "that only submitted one"
+        )
+
+
 class Planned(Agent):
     """An agent written as the paper's nested loop: `reward, info = yield action`.
 
@@ -119,7 +132,12 @@ class Planned(Agent):
         return self._next
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Sends the outcome to the plan."""
+        """Sends the outcome to the plan.
+
+        Raises:
+            ValueError: Nothing was evaluated: a plan waits for each outcome, simulated workers do not.
+        """
+        require_result(self, info)
         try:
             self._next = self._plan.send((reward, info))
         except StopIteration:

@@ -26,6 +26,15 @@ class BoxBayesianOptimisation(Agent):
     by `refit`, and expected improvement is maximised over random points, points near the best ones, and a few rounds
     of ever smaller steps from the best candidates.
 
+    Formula:
+        theta = argmax p(y | X, theta) p(theta)    length-scales, amplitude, noise
+        m(x), v(x): posterior as in BayesianOptimisation
+        next = argmax over candidates of EI(x) = (m - b) Phi(u) + sqrt(v) phi(u), u = (m - b) / sqrt(v), b = max y
+
+    Paper: Donald R. Jones, Matthias Schonlau and William J. Welch. Efficient Global Optimization of Expensive
+    Black-Box Functions. Journal of Global Optimization 13:455-492, 1998. Estimated length-scales: Jasper Snoek,
+    Hugo Larochelle and Ryan P. Adams. Practical Bayesian Optimization of Machine Learning Algorithms. NeurIPS 2012.
+
     Complexity: O(t^2 c) a suggestion after t observations, c candidates; a refit O(t^3) an iteration.
 
     Args:

@@ -108,11 +108,13 @@ class CandidateAgent(Agent):
         return self._action(row)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Learns the outcome of one candidate, asked for or not.
+        """Learns the outcome of one candidate, asked for or not; a step that evaluated nothing tells nothing.
 
         Raises:
             ValueError: `reward` is not finite, or has another number of objectives.
         """
+        if not info.get("finished", True):
+            return
         rewards = np.atleast_1d(np.asarray(reward, dtype=np.float64))
         if rewards.shape != (self.problem.objectives,) or not np.isfinite(rewards).all():
             raise ValueError(f"reward must be {self.problem.objectives} finite number(s), got {reward!r}")

@@ -31,6 +31,16 @@ class RegularizedEvolution(Agent):
 
     Runs that diverged or failed are members like all others but never parents, unless all drawn ones are.
 
+    Formula:
+        parent = argmax of reward in a random sample of S members
+        child = mutate(parent); population <- population + child - its oldest member
+
+    Paper: Esteban Real, Alok Aggarwal, Yanping Huang and Quoc V. Le. Regularized Evolution for Image Classifier
+    Architecture Search. AAAI 2019, Algorithm 1. Nikita Klyuchnikov et al. NAS-Bench-NLP: Neural Architecture Search
+    Benchmark for Natural Language Processing. arXiv:2006.07116, 2020, section 5.
+
+    Complexity: O(rows d) a suggestion.
+
     Args:
         problem: `Discrete` rows, (row, checkpoint) pairs, a grid, or a space with a grammar.
         seed: Seed.
@@ -45,8 +55,6 @@ class RegularizedEvolution(Agent):
 
     Raises:
         ValueError: An argument out of range.
-
-    Complexity: O(rows d) a suggestion.
     """
 
     def __init__(
@@ -136,13 +144,15 @@ class RegularizedEvolution(Agent):
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Appends the child once it was evaluated; the oldest member leaves."""
         if not info.get("finished", True):
+            if self.problem.mutate is None:  # a simulated worker has it: its result comes with its action
+                self._building = None
             return
         if self._rows is not None:
             self._rows.note(action, reward, info)
         if self._left is not None:
             self._left -= 1
             self.done = self._left <= 0
-        member = action if self._building is None else self._building[0]
+        member = action if self._building is None or self.problem.mutate is None else self._building[0]
         self._building = None
         score = float(np.sum(reward))
         if self._best is None or score > self._best[0]:

@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from hpo_envs.agents.base import Agent, Problem
+from hpo_envs.agents.base import Agent, Problem, require_result
 from hpo_envs.agents.optuna import OptunaTPE
 from hpo_envs.agents.rows import Rows, features_of
 
@@ -17,6 +17,17 @@ class FeatureTPE(Agent):
     """TPE (Bergstra et al. 2011) in the box of the features; the nearest row is evaluated.
 
     Klyuchnikov et al. 2020, section 5, search their sample of cells so, with Hyperopt.
+
+    Formula:
+        l(x), g(x) = Parzen densities of the good and of the other evaluations
+        x* = argmax of l(x) / g(x) among draws from l
+        next = argmin over untried rows of |features(row) - x*|^2
+
+    Paper: James Bergstra, Remi Bardenet, Yoshua Bengio and Balazs Kegl. Algorithms for Hyper-Parameter
+    Optimization. NeurIPS 2011. Nikita Klyuchnikov et al. NAS-Bench-NLP: Neural Architecture Search Benchmark for
+    Natural Language Processing. arXiv:2006.07116, 2020, section 5.
+
+    Complexity: that of Optuna's sampler in as many dimensions as there are features.
 
     Args:
         problem: Rows with features, or (row, checkpoint) pairs.
@@ -31,8 +42,6 @@ class FeatureTPE(Agent):
     Raises:
         ModuleNotFoundError: Optuna is not installed.
         ValueError: Rows without features.
-
-    Complexity: that of Optuna's sampler in as many dimensions as there are features.
     """
 
     def __init__(
@@ -63,9 +72,13 @@ class FeatureTPE(Agent):
         return self._rows.action(self._rows.nearest(distances, self._fresh))
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Hands the reward to the sampler; a run that diverged counts with the worst reward that it got."""
-        if not self._rows.note(action, reward, info):
-            return
+        """Hands the reward to the sampler; a run that diverged counts with the worst reward that it got.
+
+        Raises:
+            ValueError: Nothing was evaluated: the sampler's points are told in the order in which it suggests them.
+        """
+        require_result(self, info)
+        self._rows.note(action, reward, info)
         self._sampler.tell(self._point, float(np.sum(reward)), info)
         if self._left is not None:
             self._left -= 1

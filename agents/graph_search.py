@@ -66,6 +66,15 @@ class GraphSearch(PosteriorSearch):
     paper gives no values; `precision` .05 and `sigma2` 50 for one objective, .5 and 3 for two, are the ones closest to
     its Tables 3 and 4.
 
+    Formula:
+        w_ij = k(x_i, x_j) if i is among the nearest neighbours of j, or j among those of i; else 0
+        L = D - W, D_ii = sum_j w_ij
+        K = (2 beta (L + I / sigma^2))^-1
+        EI, UCB, Thompson or EHVI of the posterior of a Gaussian process on the n candidates with covariance K
+
+    Paper: Xuan Zhang and Kevin Duh. Reproducible and Efficient Benchmarks for Hyperparameter Optimization of Neural
+    Machine Translation Systems. Transactions of the ACL 8:393-408, 2020, sections 5.2.1, 5.3 and 5.4.
+
     Complexity: O(t n) a suggestion after one O(n^3) inversion that all agents on the same candidates share.
 
     Args:
@@ -146,8 +155,17 @@ class GraphInfluence(CandidateAgent):
     Labelling k moves all predictions by (x - f_k) g / G_kk, so all candidates are scored in O(n) once the column
     sums of G are known, and those follow by one rank-one step per observation (see `Harmonic`).
 
-    Complexity: O(t n) a suggestion, t observations and n candidates, after one O(n^3) inversion that all agents on the
-    same candidates share.
+    Formula:
+        w_ij as in GraphSearch; L = D - W
+        f_U = -L_UU^-1 L_UO y_O                                             (equation 7)
+        influence(k) = (1 - p_k) sum_i (1 - f+(k,0)_i) + p_k sum_i f+(k,1)_i     (equation 8)
+        f+(k,x) = f + (x - f_k) G_:k / G_kk, G = L_UU^-1
+
+    Paper: Xuan Zhang and Kevin Duh. Reproducible and Efficient Benchmarks for Hyperparameter Optimization of Neural
+    Machine Translation Systems. Transactions of the ACL 8:393-408, 2020, section 5.2, equations 4, 7 and 8.
+
+    Complexity: O(t n) a suggestion, t observations and n candidates, after one O(n^3) inversion that all agents on
+    the same candidates share.
 
     Args:
         problem: A finite problem with features and one objective.

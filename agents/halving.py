@@ -118,14 +118,21 @@ class SuccessiveHalving(Halving):
     `n` random rows are trained to a small resource, the best 1/eta of them to eta times as much, and so on up to the
     last checkpoint; then `n` new rows.
 
+    Formula:
+        n_i = floor(n eta^-i), r_i = floor(R eta^(i - s)), i = 0, ..., s
+        rung i: train n_i rows to resource r_i, keep the best n_{i+1}
+
+    Paper: Kevin Jamieson and Ameet Talwalkar. Non-stochastic Best Arm Identification and Hyperparameter
+    Optimization. AISTATS 2016.
+
+    Complexity: O(n log n) a rung.
+
     Args:
         problem: Actions are (row, checkpoint) pairs.
         seed: Seed.
         n: Rows of the first rung; None = eta^s, so that one row reaches the last checkpoint.
         s: Number of halvings; None = as many as fit between the first and the last checkpoint.
         **options: See `Halving`.
-
-    Complexity: O(n log n) a rung.
     """
 
     def __init__(self, problem: Problem, seed: int, n: int | None = None, s: int | None = None, **options: Any) -> None:
@@ -148,6 +155,15 @@ class Hyperband(Halving):
 
     Done once a round of brackets finds nothing left to train.
 
+    Formula:
+        for s = floor(log_eta R), ..., 0: n = ceil((B / R) eta^s / (s + 1)), B = (s_max + 1) R
+        rungs n_i = floor(n eta^-i), r_i = floor(R eta^(i - s)), i = 0, ..., s, as in SuccessiveHalving
+
+    Paper: Lisha Li, Kevin Jamieson, Giulia DeSalvo, Afshin Rostamizadeh and Ameet Talwalkar. Hyperband: A Novel
+    Bandit-Based Approach to Hyperparameter Optimization. JMLR 18(185):1-52, 2018, Algorithm 1.
+
+    Complexity: O(n log n) a rung of n rows.
+
     Args:
         problem: Actions are (row, checkpoint) pairs.
         seed: Seed.
@@ -155,8 +171,6 @@ class Hyperband(Halving):
             N = 100, so 100 / 3.5.
         rounds: How many times all brackets are run; None = until the budget is spent.
         **options: See `Halving`; the paper's eta is 3.
-
-    Complexity: O(n log n) a rung of n rows.
     """
 
     def __init__(

@@ -42,6 +42,16 @@ class LearnedAcquisition(CandidateAgent):
     the ids that they are used on by default: pass `without=` to leave the tables of one language out, as every
     comparison should.
 
+    Formula:
+        p(h | y) ~ p(h) p(y | h)                 h: Gaussian-process hypotheses
+        x_k = 13 inputs of candidate k          from the mixture's mean and deviation, ranks, expectation, budget left
+        next = argmax_k w2 . max(W1 x_k + b, 0) + w3 . x_k
+        W1, b, w2, w3 = argmax E[result of whole runs on the training tables], by evolution strategies
+
+    Paper: of our own; nearest to Michael Volpp et al. Meta-Learning Acquisition Functions for Transfer Learning in
+    Bayesian Optimization. ICLR 2020. Training: Tim Salimans, Jonathan Ho, Xi Chen, Szymon Sidor and Ilya Sutskever.
+    Evolution Strategies as a Scalable Alternative to Reinforcement Learning. arXiv:1703.03864, 2017.
+
     Complexity: O(G t n) a suggestion, G <= 11 processes, t observations, n candidates.
 
     Args:

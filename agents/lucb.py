@@ -18,6 +18,16 @@ class LUCB(ConfidentAgent):
     level 4 delta / (5 n t^4) (the paper's failure rate k1 = 5/4, for bounded rewards by Hoeffding's inequality,
     which the scores of a metric in [0, 1] make too wide to be of use).
 
+    Formula:
+        width_m = t_{T_m - 1, 1 - q} sd_m / sqrt(T_m), q = 4 delta / (5 n t^4)
+        I = argmax_m mean_m; J = argmax_{m != I} mean_m + width_m; evaluate both
+        stop when mean_I - width_I > mean_J + width_J
+
+    Paper: Shivaram Kalyanakrishnan, Ambuj Tewari, Peter Auer and Peter Stone. PAC Subset Selection in Stochastic
+    Multi-armed Bandits. ICML 2012.
+
+    Complexity: O(arms) a suggestion.
+
     Args:
         problem: What is known before the first evaluation.
         seed: Seed of the agent's generator.

@@ -16,6 +16,15 @@ class NonAdaptive(ConfidentAgent):
     the best sample mean. With a confidence it evaluates every arm once a round and stops after a round in which the
     stopping rule holds.
 
+    Formula:
+        T_m = floor(T / n) for every arm m (fixed budget), or one evaluation of each arm a round until the rule holds
+        recommend argmax_m mean_m (fixed budget), argmax_m pi_m (confidence)
+
+    Paper: Henry B. Moss, Andrew Moore, David S. Leslie and Paul Rayson. FIESTA: Fast IdEntification of
+    State-of-The-Art models using adaptive bandit algorithms. ACL 2019, sections 5.1 and 5.2.
+
+    Complexity: O(1) a suggestion; with a confidence one quadrature a round, O(arms x nodes).
+
     Args:
         problem: What is known before the first evaluation.
         seed: Seed of the agent's generator.

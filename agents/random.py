@@ -24,6 +24,13 @@ class RandomSearch(Agent):
 
     Zhang and Duh 2020, section 6.1.1 (RS): "configurations are sampled without replacement".
 
+    Formula:
+        a ~ U(A without the candidates tried)
+
+    Paper: James Bergstra and Yoshua Bengio. Random Search for Hyper-Parameter Optimization. JMLR 13:281-305, 2012.
+    Xuan Zhang and Kevin Duh. Reproducible and Efficient Benchmarks for Hyperparameter Optimization of Neural
+    Machine Translation Systems. Transactions of the ACL 8:393-408, 2020, section 6.1.1.
+
     Complexity: O(1) a suggestion after O(n) at the start.
     """
 

@@ -105,6 +105,16 @@ class SequentialHalving(Elimination):
     ceil(log2 N) rounds share the budget; after each the worse half of the survivors leaves. Means are over all
     evaluations of an arm, as in the authors' package; Karnin et al. use those of the round alone.
 
+    Formula:
+        round r: each arm of S_r is evaluated floor(T / (|S_r| ceil(log2 n))) times
+        S_r+1 = the ceil(|S_r| / 2) arms of S_r with the best means
+
+    Paper: Zohar Karnin, Tomer Koren and Oren Somekh. Almost Optimal Exploration in Multi-Armed Bandits. ICML 2013.
+    Henry B. Moss, Andrew Moore, David S. Leslie and Paul Rayson. FIESTA: Fast IdEntification of State-of-The-Art
+    models using adaptive bandit algorithms. ACL 2019, Algorithm 1.
+
+    Complexity: O(1) a suggestion, O(n log n) a round of n survivors.
+
     Args:
         problem: What is known before the first evaluation.
         seed: Seed of the agent's generator.
@@ -135,6 +145,15 @@ class SuccessiveRejects(Elimination):
 
     N - 1 rounds drop one arm each; after round k the survivors have ceil((T - N) / (logbar(N) (N + 1 - k)))
     evaluations, with logbar(N) = 1/2 + sum of 1/i for i = 2..N.
+
+    Formula:
+        n_k = ceil((T - n) / (logbar(n) (n + 1 - k))), logbar(n) = 1/2 + sum_{i=2..n} 1/i
+        after phase k, when each survivor has n_k evaluations, the worst mean leaves
+
+    Paper: Jean-Yves Audibert, Sebastien Bubeck and Remi Munos. Best Arm Identification in Multi-Armed Bandits. COLT
+    2010, Figure 2.
+
+    Complexity: O(1) a suggestion, O(n log n) a round of n survivors.
 
     Raises:
         ValueError: The budget is below the number of arms, or not counted in evaluations.

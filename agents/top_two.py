@@ -49,6 +49,15 @@ class TTTS(TopTwo):
 
     Two distinct arms are drawn according to pi, and one of them, chosen uniformly, is evaluated.
 
+    Formula:
+        pi_m = integral f_m(x) prod_{j != m} F_j(x) dx, f_m the Student-t posterior of arm m's mean
+        I ~ pi; J ~ pi given J != I; evaluate I with probability beta, else J
+        stop when max_m pi_m > confidence
+
+    Paper: Henry B. Moss, Andrew Moore, David S. Leslie and Paul Rayson. FIESTA: Fast IdEntification of
+    State-of-The-Art models using adaptive bandit algorithms. ACL 2019, Algorithm 2. Daniel Russo. Simple Bayesian
+    Algorithms for Best Arm Identification. COLT 2016.
+
     Complexity: one arm's quadrature an evaluation, O(arms x nodes).
     """
 
@@ -67,6 +76,17 @@ class T3C(TopTwo):
 
     The leader is a draw from pi; the challenger is the arm that is cheapest to confuse with it: the smallest
     transportation cost, here for Gaussians with unknown variances.
+
+    Formula:
+        I ~ pi; J = argmin_j min_u sum_{k in {I, j}} T_k / 2 log(1 + (mean_k - u)^2 / var_k)
+        evaluate I with probability beta, else J
+
+    Paper: Xuedong Shang, Rianne de Heide, Emilie Kaufmann, Pierre Menard and Michal Valko. Fixed-Confidence
+    Guarantees for Bayesian Best-Arm Identification. AISTATS 2020. Unknown variances: Marc Jourdan, Remy Degenne and
+    Emilie Kaufmann. Dealing with Unknown Variances in Best-Arm Identification. ALT 2023.
+
+    Complexity: one arm's quadrature an evaluation, O(arms x nodes), and O(arms) for the challenger's costs on a
+    fixed grid.
     """
 
     def challenger(self, leader: int) -> int:
@@ -80,6 +100,16 @@ class TTEI(TopTwo):
 
     The leader has the largest expected improvement over the best mean, the challenger the largest expected
     improvement over the leader's mean; the posterior's scales stand in for the known deviations of the original.
+
+    Formula:
+        v(g, s) = E[max(N(g, s^2), 0)] = s (u Phi(u) + phi(u)), u = g / s
+        I = argmax_i v(mean_i - max mean, scale_i)
+        J = argmax_{j != I} v(mean_j - mean_I, sqrt(scale_j^2 + scale_I^2))
+        evaluate I with probability beta, else J
+
+    Paper: Chao Qin, Diego Klabjan and Daniel Russo. Improving the Expected Improvement Algorithm. NeurIPS 2017.
+
+    Complexity: O(arms) a suggestion; the stopping rule costs one arm's quadrature an evaluation, O(arms x nodes).
     """
 
     def leader(self) -> int:

@@ -16,6 +16,17 @@ class TrackAndStop(ConfidentAgent):
     Evaluates in the proportions that are optimal for Gaussian arms with the present means and variances; arms with
     fewer than sqrt(t) - n/2 evaluations come first. Stops by the generalised likelihood ratio with unknown variances.
 
+    Formula:
+        w = argmax over shares of min_{j != best} gap_j^2 / (2 (var_best / w_best + var_j / w_j))
+        evaluate argmin_m T_m if min T_m < sqrt(t) - n / 2, else argmax_m (t w_m - T_m)
+        stop when GLR > log((1 + log t) / delta)
+
+    Paper: Aurelien Garivier and Emilie Kaufmann. Optimal Best Arm Identification with Fixed Confidence. COLT 2016.
+    Unknown variances: Marc Jourdan, Remy Degenne and Emilie Kaufmann. Dealing with Unknown Variances in Best-Arm
+    Identification. ALT 2023.
+
+    Complexity: O(arms) a suggestion: a bisection of 60 steps, and the likelihood ratio on a fixed grid.
+
     Args:
         problem: What is known before the first evaluation.
         seed: Seed of the agent's generator.

@@ -53,6 +53,7 @@ class TreeSearch(Agent):
         self.initial, self.batch = initial, batch
         self._start = self.rng.permutation(self.rows.count).tolist()[:initial]
         self._told: list[int] = []
+        self._out: set[int] = set()
         self._y: list[float] = []
         self._learnt: list[int] = []
         self._splits: Splits | None = None
@@ -62,14 +63,24 @@ class TreeSearch(Agent):
     def ask(self) -> Any:
         """Returns the untried row with the highest score; the model is fitted again after `batch` evaluations."""
         if self._start:
-            return self.rows.action(self._start.pop())
+            row = self._start.pop()
+        else:
+            row = self._next()
+        self._out.add(row)
+        return self.rows.action(row)
+
+    def _next(self) -> int:
         free = np.ones(self.rows.count, bool)
         free[self._told] = False
+        # What simulated workers still have is not asked for again, unless nothing else is left.
+        idle = free.copy()
+        idle[list(self._out)] = False
+        free = idle if idle.any() else free
         if not free.any() or self._at_random():
-            return self.rows.action(int(self.rng.choice(np.flatnonzero(free if free.any() else ~free))))
+            return int(self.rng.choice(np.flatnonzero(free if free.any() else ~free)))
         if self._scores is None or len(self._told) >= self._fitted + self.batch:
             self._scores, self._fitted = self._fit(), len(self._told)
-        return self.rows.action(int(np.argmax(np.where(free, self._scores, -np.inf))))
+        return int(np.argmax(np.where(free, self._scores, -np.inf)))
 
     def _fit(self) -> Floats:
         # Random numbers break ties, and stand in while fewer than two runs succeeded.
@@ -93,6 +104,7 @@ class TreeSearch(Agent):
             return
         row = self.rows.row(action)
         self._told.append(row)
+        self._out.discard(row)
         if info.get("status") not in LOST:
             self._learnt.append(row)
             self._y.append(float(np.sum(reward)))
@@ -110,6 +122,15 @@ class BaggedTrees(TreeSearch):
     rows, then batches of 10 by the lowest mean - beta * standard deviation over the bag (highest, for rewards).
     Plain gradient boosting (Friedman 2001) stands in for XGBoost.
 
+    Formula:
+        m(x), s(x) = mean and standard deviation of B boosted regressors, each fitted to a random half of the runs
+        next = argmax over untried rows of m(x) + beta s(x)
+
+    Paper: Nikita Klyuchnikov et al. NAS-Bench-NLP: Neural Architecture Search Benchmark for Natural Language
+    Processing. arXiv:2006.07116, 2020, section 5.
+
+    Complexity: O(bag x trees x 2^depth n k) a fit, k <= 32 d split questions, as matrix products.
+
     Args:
         problem: Rows with features, or (row, checkpoint) pairs.
         seed: Seed.
@@ -122,8 +143,6 @@ class BaggedTrees(TreeSearch):
         features: Prefix of the features that the model sees.
         count: At most so many of them.
         resource: See `Rows`.
-
-    Complexity: O(bag x trees x 2^depth n k) a fit, k <= 32 d split questions, as matrix products.
     """
 
     def __init__(
@@ -156,6 +175,16 @@ class ForestSearch(TreeSearch):
     Expected improvement under the mean and the variance over the trees of a random forest; every other suggestion is
     a random row, which keeps the search consistent when the model is wrong.
 
+    Formula:
+        m(x), s(x) = mean and standard deviation over the trees of a random forest
+        EI(x) = (m - b) Phi(u) + s phi(u), u = (m - b) / s, b = max y
+        next = argmax of EI over untried rows; with probability random_share a random untried row
+
+    Paper: Frank Hutter, Holger H. Hoos and Kevin Leyton-Brown. Sequential Model-Based Optimization for General
+    Algorithm Configuration. LION 2011.
+
+    Complexity: O(trees x n^2 k) a fit, k <= 32 d split questions, as matrix products.
+
     Args:
         problem: Rows with features, or (row, checkpoint) pairs.
         seed: Seed.
@@ -166,8 +195,6 @@ class ForestSearch(TreeSearch):
         features: Prefix of the features that the model sees.
         count: At most so many of them.
         resource: See `Rows`.
-
-    Complexity: O(trees x n^2 k) a fit, k <= 32 d split questions, as matrix products.
     """
 
     def __init__(
