@@ -32,6 +32,12 @@ class RandomSearch(Agent):
     Machine Translation Systems. Transactions of the ACL 8:393-408, 2020, section 6.1.1.
 
     Complexity: O(1) a suggestion after O(n) at the start.
+
+    Args:
+        problem: Any problem.
+        seed: Seed of `self.rng`.
+        resource: Where actions are (row, level) pairs: the level that a training goes to, in units of the first one;
+            None = the last.
     """
 
     def __init__(self, problem: Problem, seed: int, resource: float | None = None) -> None:

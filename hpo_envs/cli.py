@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "table": ("hpo_envs.commands.table", "an environment of your own: from a CSV file or an Optuna study"),
     "lepor": ("hpo_envs.commands.lepor", "score translations with hLEPOR, or tune its weights to your human scores"),
     "verify": ("hpo_envs.commands.verify", "re-check every byte of the installed files"),
+    "completion": ("hpo_envs.commands.completion", "completion of commands, options, ids and agents for a shell"),
 }
 """Subcommand -> its module and what it does."""
 
@@ -92,7 +93,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    name = next((w for w in words if not w.startswith("-")), None)
+    parser, module = parser_of(next((w for w in words if not w.startswith("-")), None))
+    args = parser.parse_args(words)
+    if module is None:
+        parser.print_help()
+        return 0
+    return int(module.run(args))
+
+
+def parser_of(name: str | None) -> tuple[argparse.ArgumentParser, Any]:
+    """The parser of all commands, with the options of one, and that one's module.
+
+    Raises:
+        ValueError: No such command.
+    """
     if name is not None and name not in COMMANDS:
         raise ValueError(
             f"command must be one that `hpo-envs --help` shows ({', '.join(COMMANDS)}), got {name!r}"
@@ -115,11 +129,7 @@ def _run(words: list[str]) -> int:
             chosen.description = module.__doc__
             chosen.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks")
             module.add_arguments(chosen)
-    args = parser.parse_args(words)
-    if module is None:
-        parser.print_help()
-        return 0
-    return int(module.run(args))
+    return parser, module
 
 
 def _is_users(error: Exception) -> bool:

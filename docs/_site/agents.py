@@ -1,0 +1,171 @@
+"""One page for each class of agents: what it computes, after which paper, at what cost, with which settings."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from pathlib import Path
+from typing import Any
+
+from _site import docstrings, markdown, results
+from hpo_envs.agents import AGENTS
+
+NEEDED = ("Formula", "Paper", "Complexity")
+"""What every agent's docstring says."""
+
+WORKS_ON = {
+    "rows": "rows of a table",
+    "features": "candidates with features",
+    "levels": "(row, checkpoint) pairs",
+    "grid": "values of a grid",
+    "box": "continuous boxes",
+    "arms": "noisy arms",
+    "cells": "cells built node by node",
+    "objectives": "several objectives",
+}
+
+EXAMPLES = {
+    "rows": "NMTHPO-swen-v0",
+    "levels": "NMTLC-jaen-v0",
+    "box": "CushLEPOR-ted-ende-v0",
+    "arms": "FIESTA-tdsa8-v0",
+}
+"""An id for each kind of action."""
+
+
+def classes() -> dict[str, list[str]]:
+    """`module:Class` -> its registered names, readable ones first."""
+    found: dict[str, list[str]] = {}
+    for name, entry in sorted(AGENTS.items(), key=lambda kv: (kv[1].alias_of is not None, kv[0])):
+        found.setdefault(entry.target, []).append(name)
+    return found
+
+
+def load(target: str) -> Any:
+    """The class."""
+    module, _, name = target.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def hyperparameters(cls: Any) -> list[tuple[str, str, str, str]]:
+    """(name, type, default, meaning) of every setting; those of `**options` are looked up in the bases."""
+    rows: dict[str, tuple[str, str, str, str]] = {}
+    for base in cls.__mro__:
+        init = base.__dict__.get("__init__")
+        if init is None or base is object:
+            continue
+        parameters = inspect.signature(init).parameters
+        said = docstrings.doc_of(base).items("Args")
+        for name, p in parameters.items():
+            if name in ("self", "problem", "seed") or p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL):
+                continue
+            annotation = p.annotation if isinstance(p.annotation, str) else getattr(p.annotation, "__name__", "")
+            default = "" if p.default is p.empty else f"`{p.default!r}`"
+            if name not in rows:
+                rows[name] = (name, annotation, default, said.get(name, ""))
+            elif _refers(rows[name][3]):
+                rows[name] = (*rows[name][:3], said.get(name, rows[name][3]))
+        if not any(p.kind == p.VAR_KEYWORD for p in parameters.values()):
+            break
+    return list(rows.values())
+
+
+def _refers(text: str) -> bool:
+    """Whether a meaning is missing, or is said elsewhere."""
+    return not text or (text.startswith("See `") and text.count(" ") < 3)
+
+
+def forwarded(cls: Any) -> str:
+    """What a setting that is passed on to another library goes to."""
+    for name, text in docstrings.doc_of(cls).items("Args").items():
+        if name.startswith("**") and "Arguments of" in text:
+            return f"`{name}`: {text}"
+    return ""
+
+
+def page(target: str, names: list[str], found: results.Found) -> str:
+    """The page of a class."""
+    cls = load(target)
+    doc = docstrings.doc_of(cls)
+    listed = [(f"`{n}`", _about(n), ", ".join(f"`{k}={v!r}`" for k, v in AGENTS[n].kwargs.items())) for n in names]
+    supports = dict.fromkeys(s for n in names for s in AGENTS[n].supports)
+    extra = next((AGENTS[n].extra for n in names if AGENTS[n].extra), None)
+    first, _, rest = doc.text.partition("\n\n")
+    parts = [
+        f"# {cls.__name__}",
+        first,
+        "Works on " + ", ".join(WORKS_ON[s] for s in supports) + ".",
+        f'Needs `pip install "hpo_envs[{extra}]"`.' if extra else "",
+        markdown.table(("name", "", "fixed settings"), listed),
+        "## How it works\n\n" + rest if rest.strip() else "",
+        "## Formula\n\n" + markdown.code(doc.sections["Formula"], "text"),
+        "## Paper\n\n" + doc.sections["Paper"],
+        "## Complexity\n\n" + doc.sections["Complexity"],
+        "## Hyperparameters\n\n" + settings(cls),
+        errors(doc),
+        standing(names, found),
+        "## Use\n\n" + use(names[0]),
+        f"Source: {{py:class}}`{cls.__module__}.{cls.__name__}`.",
+        "",
+    ]
+    return "\n\n".join(p for p in parts if p.strip() or p == "")
+
+
+def _about(name: str) -> str:
+    alias = AGENTS[name].alias_of
+    return f"`{alias}` under the name of its paper" if alias else AGENTS[name].summary
+
+
+def errors(doc: docstrings.Parsed) -> str:
+    """What it raises."""
+    lines = [f"- `{k}`: {v}" for k, v in doc.items("Raises").items()]
+    return "## Errors\n\n" + "\n".join(lines) if lines else ""
+
+
+def settings(cls: Any) -> str:
+    """The table of hyperparameters."""
+    rows = [(f"`{n}`", f"`{t}`" if t else "", d, m) for n, t, d, m in hyperparameters(cls)]
+    parts = [markdown.table(("name", "type", "default", "meaning"), rows)] if rows else []
+    return "\n\n".join([*parts, forwarded(cls)]).strip() or "None."
+
+
+def standing(names: list[str], found: results.Found) -> str:
+    """Its places on the leaderboard."""
+    shown = results.agent_table(names, found)
+    if not shown:
+        return ""
+    return "## On the leaderboard\n\nRegret as on the [leaderboard](../results.md), lower is better.\n\n" + shown
+
+
+def use(name: str) -> str:
+    """How to run it."""
+    call = f'runs = run("{name}", "{example(name)}", seeds=range(10))'
+    return markdown.code(f"from hpo_envs.benchmarks import run\n\n{call}")
+
+
+def example(name: str) -> str:
+    """An id that the agent works on."""
+    supports = AGENTS[name].supports
+    return next((EXAMPLES[s] for s in supports if s in EXAMPLES), "NMTHPO-swen-mo-v0")
+
+
+def write(folder: Path, found: results.Found) -> None:
+    """Writes all pages below `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for target, names in classes().items():
+        cls = load(target)
+        (folder / f"{cls.__name__}.md").write_text(page(target, names, found), encoding="utf-8")
+        readable = [n for n in names if AGENTS[n].alias_of is None]
+        line = docstrings.doc_of(cls).text.partition("\n\n")[0].replace("\n", " ")
+        rows.append((f"[{cls.__name__}]({cls.__name__}.md)", ", ".join(f"`{n}`" for n in readable), line))
+    text = [
+        "# Agents",
+        "An agent has `ask()`, `tell(action, reward, info)` and `recommend()`. It sees the space, the features of the "
+        "candidates and what it was told, never the table. `hpo_envs.agents.names()` lists all names; "
+        "[writing one of your own](../guides/writing-an-agent.md) takes a few lines.",
+        markdown.table(("class", "names", ""), rows),
+        markdown.nav(sorted(t.partition(":")[2] for t in classes())),
+        "",
+    ]
+    (folder / "index.md").write_text("\n\n".join(text), encoding="utf-8")

@@ -1,0 +1,203 @@
+"""The reference: every public name of the public modules, from signatures and docstrings."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from _site import docstrings, markdown
+from hpo_envs.registry import SPECS
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Environments": (
+        "hpo_envs",
+        "hpo_envs.registry",
+        "hpo_envs.env",
+        "hpo_envs.lookup",
+        "hpo_envs.curves",
+        "hpo_envs.arms",
+        "hpo_envs.noise",
+    ),
+    "Environment classes": (),
+    "Around environments": (
+        "hpo_envs.wrappers",
+        "hpo_envs.wrappers.vector",
+        "hpo_envs.tasks",
+        "hpo_envs.sb3",
+        "hpo_envs.render",
+        "hpo_envs.sensitivity",
+        "hpo_envs.cells",
+    ),
+    "Tables": (
+        "hpo_envs.tables.table",
+        "hpo_envs.tables.store",
+        "hpo_envs.tables.user",
+        "hpo_envs.tables.catalogue",
+        "hpo_envs.tables.fetch",
+        "hpo_envs.tables.install",
+        "hpo_envs.tables.surrogate",
+        "hpo_envs.tables.builders.cushlepor",
+    ),
+    "Agents": ("hpo_envs.agents", "hpo_envs.agents.base", "hpo_envs.agents.candidates", "hpo_envs.agents.belief"),
+    "Agent classes": (),
+    "Studies": (
+        "hpo_envs.benchmarks",
+        "hpo_envs.benchmarks.runs",
+        "hpo_envs.benchmarks.study",
+        "hpo_envs.benchmarks.conduct",
+        "hpo_envs.benchmarks.store",
+        "hpo_envs.benchmarks.scores",
+        "hpo_envs.benchmarks.regret",
+        "hpo_envs.benchmarks.statistics",
+        "hpo_envs.benchmarks.ranking",
+        "hpo_envs.benchmarks.summary",
+        "hpo_envs.benchmarks.expected_best",
+        "hpo_envs.benchmarks.compare",
+        "hpo_envs.benchmarks.report",
+    ),
+}
+"""Caption -> modules. The classes of environments and agents are added from the registries."""
+
+OPTIONAL = "stable_baselines3"
+"""Brings torch; its one class that we derive from is stood in for where it is not installed."""
+
+
+def modules() -> dict[str, list[str]]:
+    """Caption -> names of modules, each once."""
+    from _site.agents import classes
+
+    entries = [p for s in SPECS.values() for p in (s.entry_point, s.vector_entry_point)]
+    added = {
+        "Environment classes": [p.partition(":")[0] for p in entries],
+        "Agent classes": [target.partition(":")[0] for target in classes()],
+    }
+    named = {m for names in GROUPS.values() for m in names}
+    return {caption: [*names, *sorted(set(added.get(caption, ())) - named)] for caption, names in GROUPS.items()}
+
+
+def load(name: str) -> ModuleType:
+    """Imports a module; large optional packages that it needs may be absent."""
+    from sphinx.ext.autodoc.mock import mock
+
+    with mock([] if importlib.util.find_spec(OPTIONAL) else [OPTIONAL]):
+        return importlib.import_module(name)
+
+
+def public(module: ModuleType) -> dict[str, Any]:
+    """Public names of a module: its `__all__`, else the classes and functions that it defines."""
+    if hasattr(module, "__all__"):
+        return {n: getattr(module, n) for n in module.__all__ if n != "__version__"}
+    return {
+        n: v
+        for n, v in vars(module).items()
+        if not n.startswith("_") and (inspect.isclass(v) or inspect.isfunction(v)) and v.__module__ == module.__name__
+    }
+
+
+def arguments(obj: Any) -> str:
+    """A signature with its annotations as written, without the quotes of postponed ones."""
+    try:
+        found = inspect.signature(obj)
+    except (TypeError, ValueError):
+        return "()"
+    parts, keyword = [], False
+    for name, p in found.parameters.items():
+        if name == "self":
+            continue
+        if p.kind == p.KEYWORD_ONLY and not keyword:
+            keyword = True
+            parts.append("*")
+        keyword |= p.kind == p.VAR_POSITIONAL
+        star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+        kind = "" if p.annotation is p.empty else f": {_name(p.annotation)}"
+        default = "" if p.default is p.empty else (" = " if kind else "=") + _default(p.default)
+        parts.append(f"{star}{name}{kind}{default}")
+    returns = "" if found.return_annotation in (found.empty, "None", None) else f" -> {_name(found.return_annotation)}"
+    return f"({', '.join(parts)}){'' if inspect.isclass(obj) else returns}"
+
+
+def _name(annotation: Any) -> str:
+    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+
+
+def _default(value: Any) -> str:
+    text = repr(value)
+    return "..." if " at 0x" in text or text.startswith("<") else text
+
+
+def entry(module: str, name: str, obj: Any, pages: dict[str, str]) -> str:
+    """One class, function or constant."""
+    if inspect.isclass(obj) and issubclass(obj, BaseException):
+        return _directive("exception", name, "", docstrings.body(docstrings.doc_of(obj)))
+    if inspect.isclass(obj):
+        page = pages.get(f"{module}.{name}")
+        doc = docstrings.doc_of(obj)
+        text = f"{doc.text.partition(chr(10))[0]} [Its page]({page})." if page else docstrings.body(doc)
+        return _directive("class", name, arguments(obj), "\n\n".join([text, *_members(obj)]))
+    if callable(obj) and hasattr(obj, "__wrapped__"):  # functools.cache
+        return _directive("function", name, arguments(obj.__wrapped__), docstrings.body(docstrings.doc_of(obj)))
+    if inspect.isfunction(obj):
+        return _directive("function", name, arguments(obj), docstrings.body(docstrings.doc_of(obj)))
+    return _directive("data", name, "", f"`{type(obj).__name__}`")
+
+
+def _members(cls: type) -> list[str]:
+    """Public methods and properties that a class defines itself."""
+    parts = []
+    for name, member in vars(cls).items():
+        if name.startswith("_"):
+            continue
+        kind = type(member).__name__ if isinstance(member, (classmethod, staticmethod)) else ""
+        function = getattr(member, "__func__", member)
+        if isinstance(member, property) or hasattr(member, "func"):
+            doc = member.fget if isinstance(member, property) else member.func
+            parts.append(_directive("property", name, "", docstrings.body(docstrings.doc_of(doc)), fence=5))
+        elif inspect.isfunction(function):
+            body = docstrings.body(docstrings.doc_of(function))
+            parts.append(_directive("method", name, arguments(function), body, fence=5, option=kind))
+    return parts
+
+
+def _directive(kind: str, name: str, arguments: str, body: str, fence: int = 7, option: str = "") -> str:
+    colons = ":" * fence
+    return f"{colons}{{py:{kind}}} {name}{arguments}\n" + f":{option}:\n" * bool(option) + f"\n{body}\n\n{colons}"
+
+
+def page(name: str, pages: dict[str, str]) -> str:
+    """The page of one module."""
+    module = load(name)
+    parts = [f"# {name}", f":::{{py:module}} {name}\n:::", docstrings.body(docstrings.parse(module.__doc__))]
+    for each, obj in public(module).items():
+        home = getattr(obj, "__module__", name)
+        if home != name and home in pages and not inspect.ismodule(obj):
+            parts.append(f"- `{each}`: {{py:obj}}`{home}.{getattr(obj, '__name__', each)}`")
+        elif not inspect.ismodule(obj):
+            parts.append(entry(name, each, obj, pages))
+    return "\n\n".join([*parts, ""])
+
+
+def write(folder: Path) -> None:
+    """Writes all pages below `folder`."""
+    from _site.agents import classes
+
+    folder.mkdir(parents=True, exist_ok=True)
+    pages = {m: f"{m}.md" for group in modules().values() for m in group}
+    for spec in reversed(SPECS.values()):
+        pages[spec.entry_point.replace(":", ".")] = f"../environments/{spec.id}.md"
+    for target in classes():
+        pages[target.replace(":", ".")] = f"../agents/{target.partition(':')[2]}.md"
+    parts = ["# Reference", "Generated from signatures and docstrings."]
+    navigation = []
+    for caption, names in modules().items():
+        rows = []
+        for name in names:
+            (folder / f"{name}.md").write_text(page(name, pages), encoding="utf-8")
+            first = (load(name).__doc__ or "").strip().partition("\n")[0]
+            rows.append((f"[{name}]({name}.md)", first))
+        parts += [f"## {caption}", markdown.table(("module", ""), rows)]
+        navigation += names
+    (folder / "index.md").write_text("\n\n".join([*parts, markdown.nav(navigation), ""]), encoding="utf-8")

@@ -1,0 +1,243 @@
+"""One page for each id, in Gymnasium's form, and one for each family."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from pathlib import Path
+from typing import Any
+
+from _site import markdown, pictures, results
+from hpo_envs.commands.describe import describe
+from hpo_envs.registry import SPECS, Spec
+from hpo_envs.tables import catalogue, store
+
+FILES = 12
+"""Upstream files that a page lists; what is more is counted."""
+
+REFERENCES = Path(__file__).resolve().parents[1] / "references.bib"
+
+
+def families() -> dict[str, list[Spec]]:
+    """Family -> its ids."""
+    return {k: list(g) for k, g in itertools.groupby(SPECS.values(), key=lambda s: s.family)}
+
+
+def bibtex() -> dict[str, str]:
+    """Key -> entry of the references."""
+    text = REFERENCES.read_text(encoding="utf-8")
+    return {m[1]: m[0].strip() for m in re.finditer(r"@\w+\{(\w+),\n.*?\n\}", text, re.S)}
+
+
+CITED = {
+    "nmthpo": ("zhang2020reproducible",),
+    "nmtlc": ("zhang2020reproducible",),
+    "nasbenchnlp": ("klyuchnikov2020nasbenchnlp",),
+    "cushlepor": ("freitag2021experts", "han2021cushlepor"),
+    "charhpo": ("wiemerslage2024quantifying",),
+    "fiesta": ("moss2019fiesta",),
+    "user": (),
+}
+"""Data set -> keys of the references to cite."""
+
+
+def write(folder: Path, found: results.Found) -> None:
+    """Writes all pages below `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for family, specs in families().items():
+        for spec in specs:
+            caption = pictures.save(spec.id, folder / "pictures" / f"{spec.id}.png")
+            (folder / f"{spec.id}.md").write_text(page(spec, found, caption), encoding="utf-8")
+        (folder / f"{slug(family)}.md").write_text(family_page(family, specs, found), encoding="utf-8")
+    (folder / "index.md").write_text(index(found), encoding="utf-8")
+
+
+def slug(family: str) -> str:
+    """Name of a family's page."""
+    return f"family-{family.lower()}"
+
+
+def summary_of(spec: Spec) -> str:
+    """First line of an id's page."""
+    return describe(spec, "surrogate")["page"].partition("\n")[0]
+
+
+def page(spec: Spec, found: results.Found, caption: str) -> str:
+    """The page of one id."""
+    facts = describe(spec, "surrogate")
+    first, _, rest = facts["page"].partition("\n")
+    return "\n\n".join(
+        [
+            f"# {spec.id}",
+            first,
+            f"![The run so far, as render() shows it](pictures/{spec.id}.png)\n\n*{caption}.*",
+            spaces(spec, facts),
+            rest.strip(),
+            "## Search space and metrics\n\n" + columns(facts),
+            "## Reference agents\n\n" + agents(spec, found),
+            "## Provenance\n\n" + provenance(spec, facts, found),
+            "## Citation\n\n" + citation(spec),
+            "",
+        ]
+    )
+
+
+def spaces(spec: Spec, facts: dict[str, Any]) -> str:
+    """What Gymnasium's pages start with."""
+    budget = "the whole table" if facts["budget"] is None else f"{facts['budget']:g} {facts['cost_unit']}"
+    create = f'gymnasium.make("{spec.id}")'
+    if spec.id == "TableHPO-v0":
+        create = f'gymnasium.make("{spec.id}", table=table)'
+    module, _, name = spec.entry_point.partition(":")
+    rows = [(f"{kind.capitalize()} space", f"`{text}`") for kind, text in facts["spaces"].items()]
+    low_high = reward_range(spec)
+    rows += [("Reward range", low_high)] if low_high else []
+    rows += [
+        ("Budget", budget),
+        ("Create", f"`{create}` after `import hpo_envs`"),
+        ("Batched", f'`gymnasium.make_vec("{spec.id}", num_envs=1024)`: the same trajectories'),
+        ("Fixed arguments", ", ".join(f"`{k}={v!r}`" for k, v in spec.kwargs.items()) or "none"),
+        ("Class", f"{{py:class}}`{module}.{name}`"),
+    ]
+    return markdown.table(("", ""), rows)
+
+
+def reward_range(spec: Spec) -> str:
+    """What a reward can be, by the metric's definition."""
+    import warnings
+
+    import gymnasium as gym
+
+    from hpo_envs.benchmarks import problem_of
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        env = gym.make(spec.id, table="surrogate")
+    bounds = problem_of(env).reward_bounds
+    env.close()
+    return "" if bounds is None else ", ".join(f"{low:g} to {high:g}" for low, high in bounds)
+
+
+def columns(facts: dict[str, Any]) -> str:
+    """Hyperparameters and metrics of the table(s), those of the first where all are alike."""
+    parts = []
+    t = facts["tables"][0]
+    if len(facts["tables"]) > 1:
+        parts.append(f"{len(facts['tables'])} tables may answer; this is `{t['name']}`.")
+    if t["space"]:
+        parts.append(markdown.table(("column", "values"), [(f"`{k}`", v) for k, v in t["space"].items()]))
+    metrics = [
+        (f"`{m['name']}`", m["goal"], f"{m['low']:g} to {m['high']:g} {m['unit']}".strip(), m["what"])
+        for m in t["metrics"]
+    ]
+    return "\n\n".join([*parts, markdown.table(("metric", "goal", "range", ""), metrics)])
+
+
+def agents(spec: Spec, found: results.Found) -> str:
+    """Results of the reference agents on this id."""
+    cells = results.cells_of(spec.id, found)
+    if not cells:
+        why = "it answers from your own table" if spec.id == "TableHPO-v0" else "its full logs are fetched apart"
+        return f"Not on the [leaderboard](../results.md): {why}."
+    kinds = sorted({t["kind"] for e in found["environments"] if e["label"] == spec.id for t in e["tables"]})
+    track = results.track_of(spec.id, found)
+    ranked = "at the end" if track and track["score"] == "final" else "over the budget"
+    entry = next(e for e in found["environments"] if e["label"] == spec.id)
+    return (
+        f"On the {' and '.join(kinds)} table, budget {entry['budget']:g} {entry['cost_unit']}, ranked by regret "
+        f"{ranked} (0: the best was known; 1: nothing better than the median was found), with 95 % intervals over "
+        f"runs. What the [leaderboard](../results.md) makes of it is in the ranking of the whole group: differences on "
+        f"one id alone may be chance.\n\n" + results.environment_table(spec.id, found)
+    )
+
+
+def provenance(spec: Spec, facts: dict[str, Any], found: results.Found) -> str:
+    """Where the numbers come from."""
+    measured = {t["name"]: t["sha256"] for e in found["environments"] for t in e["tables"] if t["kind"] == "measured"}
+    parts = []
+    for t in facts["tables"][:1] if spec.surrogate_only else facts["tables"]:
+        rows = [("table", f"`{t['name']}`: {t['rows']} rows, {t['repeats']} repeat(s), {t['levels']} level(s)")]
+        if "/" in t["upstream"]:
+            rows.append(("upstream", f"[{t['upstream']}](https://github.com/{t['upstream']})"))
+            rows.append(("commit", f"`{t['commit']}`"))
+        rows += [("licence", t["licence"]), ("sha256, embedded", f"`{t['sha256']}`")]
+        if t["name"] in measured:
+            rows.append(("sha256, measured", f"`{measured[t['name']]}`"))
+        elif not spec.surrogate_only and not store.measurable(t["name"]):
+            rows.append(("measured", "nothing: a synthetic table"))
+        parts.append(markdown.table(("", ""), rows))
+        parts += [f"- {note}" for note in t["notes"]]
+    if spec.surrogate_only:
+        parts.append(f"The same holds of {len(facts['tables'])} tables, one for each id of the family.")
+    return "\n\n".join([*parts, upstream_files(spec)]).strip()
+
+
+def upstream_files(spec: Spec) -> str:
+    """The files that the measured form is built from."""
+    import importlib
+
+    names: list[str] = []
+    for table in spec.tables:
+        builder = importlib.import_module(catalogue.dataset(table.partition("/")[0]).builder)
+        names += builder.files(table)
+    files = [catalogue.files()[n] for n in dict.fromkeys(names)]
+    if not files:
+        return ""
+    rows = [(f"`{f.path}`", f.bytes or "", f"`{f.sha256}`") for f in files[:FILES]]
+    dataset = spec.tables[0].partition("/")[0]
+    more = f" {len(files) - FILES} more are in the catalogue." if len(files) > FILES else ""
+    said = f"Upstream's files, which `hpo-envs fetch {dataset}` installs and checks.{more}"
+    return said + "\n\n" + markdown.table(("file", "bytes", "sha256"), rows)
+
+
+def citation(spec: Spec) -> str:
+    """The references to cite, as BibTeX."""
+    keys = CITED[spec.tables[0].partition("/")[0]]
+    if not keys:
+        return "Cite where your table comes from."
+    return markdown.code("\n\n".join(bibtex()[k] for k in keys), "bibtex")
+
+
+def family_page(family: str, specs: list[Spec], found: results.Found) -> str:
+    """All ids of a family."""
+    rows = []
+    for spec in specs:
+        facts = describe(spec, "surrogate")
+        cells = results.cells_of(spec.id, found)
+        leader = f"{results.agent_link(cells[0]['agent'])}" if cells else ""
+        shown = facts["tables"][0]["rows"] if len(facts["tables"]) == 1 else f"{len(facts['tables'])} tables"
+        rows.append((f"[{spec.id}]({spec.id}.md)", f"`{facts['spaces']['action']}`", shown, leader))
+    track = next((results.track_of(s.id, found) for s in specs if results.track_of(s.id, found)), None)
+    verdict = f"On the [leaderboard](../results.md): {' '.join(results.words.verdict(track))}" if track else ""
+    kinds = dict.fromkeys(summary_of(s) for s in specs)
+    return "\n\n".join(
+        [
+            f"# {family}",
+            "\n\n".join(kinds),
+            markdown.table(("id", "action space", "rows", "lowest mean regret"), rows),
+            verdict,
+            f"![The run so far, as render() shows it](pictures/{specs[0].id}.png)",
+            markdown.nav([s.id for s in specs]),
+            "",
+        ]
+    )
+
+
+def index(found: results.Found) -> str:
+    """All families."""
+    rows = []
+    for family, specs in families().items():
+        about = "; ".join(dict.fromkeys(summary_of(s) for s in specs))
+        rows.append((f"[{family}]({slug(family)}.md)", len(specs), about))
+    return "\n\n".join(
+        [
+            "# Environments",
+            "One step is one function evaluation, one episode is one optimisation run. Every id has a scalar form "
+            "(`gymnasium.make`) and a batched one (`gymnasium.make_vec`) with the same trajectories. Right after "
+            "installing, embedded tables answer; `hpo-envs fetch` installs the measured ones. The pages below are "
+            "those that `hpo-envs describe ID` prints, with pictures and results.",
+            markdown.table(("family", "ids", ""), rows),
+            markdown.nav([slug(f) for f in families()]),
+            "",
+        ]
+    )

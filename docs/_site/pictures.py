@@ -1,0 +1,62 @@
+"""One picture for each id: `render()` of a seeded run of a reference agent on the embedded table."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from hpo_envs import agents
+from hpo_envs.agents import Problem
+from hpo_envs.benchmarks import problem_of
+
+STEPS = 40
+"""Steps of a run, unless the episode ends before."""
+
+
+def agent_for(problem: Problem) -> str:
+    """A fast agent whose run shows what the environment is about."""
+    if problem.objectives > 1 or problem.mutate is not None:
+        return "random"
+    order = ("bo", "bts", "box-bo", "random") if problem.levels is None else ("asha",)
+    return next(name for name in order if agents.fits(name, problem))
+
+
+def frame(env_id: str, seed: int = 0) -> tuple[Any, str, int]:
+    """A picture.
+
+    Returns:
+        (480, 640, 3) uint8, the agent's name, and how many steps it took.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        env = gym.make(env_id, table="surrogate", render_mode="rgb_array")
+    problem = problem_of(env)
+    name = agent_for(problem)
+    agent = agents.make(name, problem, seed)
+    env.reset(seed=seed)
+    steps = 0
+    while steps < STEPS and not agent.done:
+        action = agent.ask()
+        _, reward, terminated, _, info = env.step(action)
+        hidden = {k: v for k, v in info.items() if k != "held_out"}
+        agent.tell(hidden.pop("action", action), reward, hidden)
+        steps += 1
+        if terminated:
+            break
+    picture = np.asarray(env.render())
+    env.close()
+    return picture, name, steps
+
+
+def save(env_id: str, path: Path) -> str:
+    """Writes the picture and returns its caption."""
+    from PIL import Image
+
+    picture, name, steps = frame(env_id)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(picture).save(path, optimize=True)
+    return f"`{name}`, {steps} steps, seed 0, on the embedded table"

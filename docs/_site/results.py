@@ -1,0 +1,168 @@
+"""Tables of the leaderboard, and what fills the placeholders of the guides. All numbers are `leaderboard.json`'s."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from _site import markdown
+from hpo_envs.agents import AGENTS
+from hpo_envs.benchmarks import leaderboard, summary
+from hpo_envs.benchmarks.report import words
+
+Found = Mapping[str, Any]
+
+CHEAP = ("asha", "hyperband", "successive-halving")
+"""Agents that stop trainings early."""
+
+
+@functools.cache
+def load() -> dict[str, Any]:
+    """The committed scores."""
+    return summary.load(leaderboard.SUMMARY)
+
+
+def page_of_agent(name: str) -> str:
+    """Name of the page, below `agents/`, of a registered name: that of its class."""
+    return AGENTS[name].target.partition(":")[2]
+
+
+def agent_link(name: str, folder: str = "../agents/") -> str:
+    """A link to an agent's page."""
+    return f"[`{name}`]({folder}{page_of_agent(name)}.md)" if name in AGENTS else f"`{name}`"
+
+
+def track_of(env_id: str, found: Found) -> Mapping[str, Any] | None:
+    """The group of environments that an id is ranked in."""
+    return next((t for t in found["tracks"] if env_id in t["environments"]), None)
+
+
+def cells_of(env_id: str, found: Found) -> list[Mapping[str, Any]]:
+    """Scores of all agents on an id, best first."""
+    track = track_of(env_id, found)
+    measure = track["score"] if track else "anytime"
+    return sorted((c for c in found["cells"] if c["environment"] == env_id), key=lambda c: c[measure][0])
+
+
+def environment_table(env_id: str, found: Found) -> str:
+    """All agents on one id, with intervals."""
+    head = ("agent", "regret over the budget", "regret at the end", "best found", "runs")
+    rows = [
+        (
+            agent_link(c["agent"]),
+            words.interval(c["anytime"]),
+            words.interval(c["final"]),
+            f"{100 * c['solved']:.0f} %",
+            c["n"],
+        )
+        for c in cells_of(env_id, found)
+    ]
+    return markdown.table(head, rows)
+
+
+def agent_table(names: list[str], found: Found) -> str:
+    """Where the registered names of one class stand in each group of environments."""
+    rows = []
+    for t in found["tracks"]:
+        for place, r in enumerate(t["ranking"], 1):
+            if r["agent"] in names:
+                leader = t["ranking"][0]["agent"]
+                pair = words.against(t, r["agent"], leader)
+                behind = "leads"
+                if pair is not None and pair["verdict"] == "tie":
+                    behind = f"not told apart from `{leader}`"
+                elif pair is not None:
+                    behind = f"{words.number(pair['difference'])} behind `{leader}`"
+                score = words.interval(r["mean"])
+                rows.append((t["name"], f"`{r['agent']}`", f"{place} of {len(t['ranking'])}", score, behind))
+    return markdown.table(("environments", "name", "place", "mean regret [95 % interval]", ""), rows) if rows else ""
+
+
+def track_tables(found: Found) -> str:
+    """Every ranking."""
+    parts = []
+    for t in found["tracks"]:
+        rows = [
+            (i, agent_link(r["agent"], "agents/"), words.interval(r["mean"]), words.interval(r["final"]))
+            for i, r in enumerate(t["ranking"], 1)
+        ]
+        parts += [f"## {t['name']}", words.runs(t) + ": " + words.SCORES[t["score"]] + ".", " ".join(words.verdict(t))]
+        parts += [markdown.table(("", "agent", "mean regret", "regret at the end"), rows)]
+    return "\n\n".join(parts)
+
+
+def page(found: Found) -> str:
+    """The page of all rankings."""
+    return f"""# Leaderboard
+Every reference agent on the environments that it fits, on measured tables. Regret is 0 if the best was known from
+the start and 1 if nothing better than the median configuration was ever found; intervals are 95 % bootstrap
+intervals of the mean over runs. <a href="leaderboard.html">The full report</a> has every curve, test and table.
+Again: `{found["command"]}`.
+
+{track_tables(found)}
+"""
+
+
+def gains(found: Found, folder: str = "../agents/") -> str:
+    """Group -> leader, who ties with it, and what each is ahead of random search."""
+    rows = []
+    for t in found["tracks"]:
+        leader, base = t["ranking"][0], next((r for r in t["ranking"] if r["agent"] == "random"), None)
+        pairs = {r["agent"]: words.against(t, leader["agent"], r["agent"]) for r in t["ranking"][1:]}
+        ties = [agent_link(a, folder) for a, p in pairs.items() if p and p["verdict"] == "tie"]
+        share = "" if not base or not base["mean"][0] else f"{100 * (1 - leader['mean'][0] / base['mean'][0]):.0f} %"
+        also = ", ".join(ties[:5]) + (f" and {len(ties) - 5} more" if len(ties) > 5 else "")
+        rows.append((t["name"], agent_link(leader["agent"], folder), also or "nobody", share))
+    head = ("environments", "leader", "not told apart from it", "less regret than random search")
+    return markdown.table(head, rows)
+
+
+def early_stopping(found: Found, folder: str = "../agents/") -> str:
+    """Sentences: the best agent that stops trainings early against the best one that does not."""
+    said = []
+    for t in found["tracks"]:
+        early = next((r for r in t["ranking"] if r["agent"] in CHEAP), None)
+        full = next((r for r in t["ranking"] if r["agent"] not in CHEAP), None)
+        if early and full:
+            pair = words.against(t, early["agent"], full["agent"])
+            verdict = {"better": "better", "worse": "worse", "tie": "not told apart"}[pair["verdict"]] if pair else ""
+            said.append(
+                f"- {t['name']}: {agent_link(early['agent'], folder)} {words.interval(early['mean'])}, best with whole "
+                f"trainings {agent_link(full['agent'], folder)} {words.interval(full['mean'])}: {verdict}."
+            )
+    return "\n".join(said)
+
+
+def versus_random(found: Found, folder: str = "../agents/") -> str:
+    """How many agents of each group are better than, tied with and worse than random search."""
+    rows = []
+    for t in found["tracks"]:
+        counts = {"better": 0, "tie": 0, "worse": 0}
+        worst = []
+        for r in t["ranking"]:
+            pair = words.against(t, r["agent"], "random")
+            if pair is not None:
+                counts[pair["verdict"]] += 1
+                worst += [agent_link(r["agent"], folder)] * (pair["verdict"] == "worse")
+        if sum(counts.values()):
+            rows.append((t["name"], *counts.values(), ", ".join(worst)))
+    return markdown.table(("environments", "better than random", "not told apart", "worse", "which are worse"), rows)
+
+
+PLACEHOLDERS: dict[str, Callable[[Found], str]] = {
+    "gains": gains,
+    "early-stopping": early_stopping,
+    "versus-random": versus_random,
+}
+"""Name in `<!-- results: NAME -->` -> what stands there on the site."""
+
+
+def fill(text: str) -> str:
+    """Puts results where a page asks for them.
+
+    Raises:
+        KeyError: A page asks for what there is not.
+    """
+    return re.sub(r"<!-- results: ([\w-]+) -->", lambda m: PLACEHOLDERS[m[1]](load()), text)

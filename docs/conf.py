@@ -1,0 +1,29 @@
+"""Settings of Sphinx. `python docs/build.py` writes the generated pages and runs it."""
+
+import hpo_envs
+
+project = "hpo_envs"
+author = "The hpo_envs developers"
+copyright = "the hpo_envs developers, MIT licence"
+version = release = hpo_envs.__version__
+
+extensions = ["myst_parser", "sphinx.ext.viewcode", "sphinx_copybutton"]
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["_site"]
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 3
+suppress_warnings = ["myst.header"]  # pages that start below level 1
+default_role = "literal"
+nitpicky = False
+
+html_theme = "furo"
+html_title = "hpo_envs"
+html_extra_path = ["leaderboard.html"]
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_show_sphinx = False
+html_copy_source = False
+html_theme_options = {"navigation_with_keys": True}
+templates_path = []
+pygments_style = "tango"
+copybutton_exclude = ".linenos, .gp, .go"
