@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from hpo_envs.agents.base import Agent, Problem
+from hpo_envs.agents.base import Agent, Problem, require_result
 from hpo_envs.agents.optuna import OptunaAgent, _optuna
 from hpo_envs.agents.rows import Rows, features_of
 
@@ -25,6 +25,15 @@ class AnySampler(Agent):
     what came back is told for the point suggested. Where actions are (row, checkpoint) pairs, rows are trained to the
     end. Samplers that have tried everything (`GridSampler`, `BruteForceSampler`) are done.
 
+    Formula:
+        x* = the sampler's suggestion, by default the argmax of l(x) / g(x) of TPE
+        next = x* on boxes and grids; on rows argmin over untried rows of |features(row) - x*|^2
+
+    Paper: Takuya Akiba, Shotaro Sano, Toshihiko Yanase, Takeru Ohta and Masanori Koyama. Optuna: A Next-generation
+    Hyperparameter Optimization Framework. KDD 2019.
+
+    Complexity: what the sampler costs, and O(n d) a suggestion for the nearest of n rows with d features.
+
     Args:
         problem: A box, a grid, or rows with features; one or more objectives, as far as the sampler goes.
         seed: Seed of the sampler, if it takes one.
@@ -36,8 +45,6 @@ class AnySampler(Agent):
     Raises:
         ModuleNotFoundError: Optuna is not installed. What a sampler needs besides (torch, cmaes) it says itself.
         ValueError: No such sampler, or settings for a sampler that is made already; another kind of space.
-
-    Complexity: what the sampler costs.
     """
 
     def __init__(
@@ -72,9 +79,12 @@ class AnySampler(Agent):
 
         Raises:
             RuntimeError: Nothing was asked.
+            ValueError: Nothing was evaluated: the sampler's points are told in the order in which it suggests them.
         """
-        if self._rows is None or self._rows.note(action, reward, info):
-            self._inner.tell(action, reward, info)
+        require_result(self, info)
+        if self._rows is not None:
+            self._rows.note(action, reward, info)
+        self._inner.tell(action, reward, info)
 
     def recommend(self) -> Any:
         """Returns the best action told, with several objectives by the sum of rewards."""

@@ -13,7 +13,7 @@ from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks import run
 
 ENV, SETTINGS = "NMTLC-ft-zhen-v0", {"table": "surrogate", "workers": 3, "budget": 300}
-WAITING = {"successive-halving", "hyperband", "tpe-features"}
+WAITING = {"successive-halving", "hyperband", "tpe-features", "optuna"}
 LEVELS = [n for n, e in AGENTS.items() if "levels" in e.supports and e.alias_of is None]
 
 
