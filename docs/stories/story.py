@@ -1,0 +1,68 @@
+"""What the five stories share: options, the question of which table answers, verdicts, and the figure."""
+
+import argparse
+import textwrap
+from pathlib import Path
+
+from hpo_envs.benchmarks.plots import pyplot
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
+"""Told apart by colour-blind readers (Okabe and Ito)."""
+
+
+def options(doc, seeds, arguments=None):
+    """Options that every story has."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=seeds, help="runs of each agent (default: %(default)s)")
+    parser.add_argument("--table", default="auto", help="auto, measured or surrogate (the embedded table)")
+    parser.add_argument("--out", type=Path, default=Path("stories"), help="folder of the figure")
+    return parser.parse_args(arguments)
+
+
+class Story:
+    """Prints a story, and remembers its verdicts.
+
+    Args:
+        title: Heading.
+        tables: Tables that answer; what they are is said first.
+    """
+
+    def __init__(self, title, tables):
+        self.verdicts = {}
+        print(f"{title}\n{'=' * len(title)}")
+        kinds = {t.provenance.kind for t in tables}
+        measured = kinds == {"measured"}
+        self.say(
+            "What follows is computed from the measurements that the paper published."
+            if measured
+            else "What follows is computed from embedded tables: surrogates fitted to the measurements, with noise. "
+            "`hpo-envs fetch` installs the measured ones, and this story then tells what was measured."
+        )
+
+    def say(self, text):
+        """A paragraph."""
+        print("\n" + textwrap.fill(" ".join(text.split()), 100))
+
+    def claim(self, claim, holds, numbers):
+        """What the paper says, what came out here, and whether the two agree."""
+        self.verdicts[claim] = bool(holds)
+        self.say(f"CLAIM: {claim}")
+        self.say(f"HERE: {'it holds' if holds else 'IT DOES NOT HOLD'}. {numbers}")
+
+
+def figure(columns):
+    """A figure with some panels side by side."""
+    drawn, axes = pyplot().subplots(1, columns, figsize=(4.6 * columns, 3.6), layout="constrained")
+    for a in axes:
+        a.spines[["top", "right"]].set_visible(False)
+    return drawn, axes
+
+
+def save(drawn, out, name):
+    """Writes the figure and says where."""
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / f"{name}.png"
+    drawn.savefig(path, dpi=110)
+    pyplot().close(drawn)
+    print(f"\nFigure: {path}")
+    return path
