@@ -230,7 +230,7 @@ def test_batched_form_is_the_model(setting: str, copy: bool) -> None:
     assert info["table"].tolist() == [models[0].table.name] * n
     assert info["sha256"].tolist() == [models[0].table.provenance.sha256] * n
     episodes, ended = [1] * n, [False] * n
-    for _ in range(min(2 * models[0].budget + 30, 150)):
+    for _ in range(min(2 * models[0].budget + 6, 60)):
         actions = [act(rng, m) for m in models]
         held = envs.step(np.array(actions, np.uint8))
         observation, reward, terminated, truncated, info = held
@@ -255,7 +255,7 @@ def test_batched_form_is_the_model(setting: str, copy: bool) -> None:
                 assert info["metrics"][name][i] == pytest.approx(value, rel=1e-14)
         if batch is None:
             assert envs.action_masks().tolist() == [[True] * arms] * n
-    assert max(episodes) >= 2 or models[0].budget > 100
+    assert max(episodes) >= 2 or models[0].budget > 40
     held = envs.step(np.array([act(rng, m) for m in models]))[0]
     assert (held is envs.step(np.array([act(rng, m) for m in models]))[0]) != copy
 
