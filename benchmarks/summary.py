@@ -238,11 +238,17 @@ def load(path: Path) -> dict[str, Any]:
     """
     if path.is_dir():
         command = f"hpo-envs report {path}"
-        return of_runs(store.read(path), title="Comparison of agents", command=command)
+        found = store.read(path)
+        try:
+            return of_runs(found, title="Comparison of agents", command=command)
+        except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:  # of headers that lie
+            raise ValueError(
+                f"{path} must have runs as hpo_envs writes them, got {type(error).__name__}: {error}"
+            ) from error
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         missing = [k for k in PARTS if k not in found]
-    except (json.JSONDecodeError, UnicodeDecodeError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"{path} must be a folder of runs or a summary (.json), got {error}") from None
     if missing:
         raise ValueError(f"{path} must be a summary with {', '.join(PARTS)}, got one without {', '.join(missing)}")

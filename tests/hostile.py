@@ -67,7 +67,7 @@ def _check(event: str, path: Any) -> None:
         return
     whole = os.path.realpath(os.fsdecode(path))
     # Compiled modules are the interpreter's own business.
-    if "__pycache__" not in whole and not whole.startswith((*_allowed, os.devnull)):
+    if "__pycache__" not in whole and not (whole + os.sep).startswith((*_allowed, os.devnull)):
         _breaches.append(f"{event} {whole}")
 
 

@@ -6,6 +6,7 @@ HPO_ENVS_FUZZ sets the number of inputs of each entry.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import io
 import json
@@ -25,7 +26,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from hpo_envs import cli
+from hpo_envs import benchmarks, cli
 from hpo_envs.benchmarks import parts, store, study
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.commands import lepor, select
@@ -52,6 +53,9 @@ many = settings(
     derandomize="HPO_ENVS_FUZZ" not in os.environ,
     suppress_health_check=list(HealthCheck),
 )
+
+
+FEW = settings(many, max_examples=max(EXAMPLES // 6, 5))
 
 
 @pytest.fixture(autouse=True)
@@ -361,6 +365,125 @@ def test_stored_runs_that_lie(tmp_path_factory: pytest.TempPathFactory, header: 
             store.read(folder.parent)
 
 
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Run], dict[str, Any]]:
+    """Runs, and their summary as `hpo-envs report --summary` writes it."""
+    made = [
+        r
+        for agent in ("random", "bo-spread")
+        for r in benchmarks.run(agent, "NMTHPO-zhen-v0", [0, 1], budget=3, env_kwargs={"table": "surrogate"})
+    ]
+    folder = tmp_path_factory.mktemp("compared")
+    store.write(made, folder)
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert cli.main(["report", str(folder), "--summary", str(folder / "scores.json")]) == 0
+    return made, json.loads((folder / "scores.json").read_text("utf-8"))
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where something stands in nested data; of long lists only the beginning."""
+    if path:
+        yield path
+    inner = value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
+    for key, v in inner:
+        yield from places(v, (*path, key))
+
+
+def exchanged(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    """A copy with another value at a place; without the place if the new value is Ellipsis."""
+    value = json.loads(json.dumps(value))
+    last = value
+    for key in path[:-1]:
+        last = last[key]
+    if new is ...:
+        del last[path[-1]]
+    else:
+        last[path[-1]] = new
+    return value
+
+
+def report_of(path: Any, folder: Any, entry: str) -> None:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        with hostile.guarded(entry, folder, allowed=()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            status = cli.main(["report", str(path), "--out", str(folder / "page.html")])
+    assert status in (0, 2), err.getvalue()
+    if status == 2:
+        hostile.REFUSED[entry] += 1
+        assert err.getvalue().startswith("hpo-envs: error: ")
+        assert err.getvalue().count("\n") == 1
+
+
+@many
+@given(data=st.data())
+def test_summaries(tmp_path_factory: pytest.TempPathFactory, compared: Any, data: st.DataObject) -> None:
+    """Files of scores with one wrong value, one missing, or damaged bytes."""
+    good = compared[1]
+    whole = json.dumps(good).encode()
+    new = data.draw(st.one_of(anything, st.just(...)))
+    content = data.draw(
+        st.one_of(
+            damaged(whole),
+            anything.map(lambda v: json.dumps(v).encode()),
+            st.sampled_from(sorted(places(good), key=str)).map(lambda p: json.dumps(exchanged(good, p, new)).encode()),
+            st.just(DEEP),
+        )
+    )
+    folder = tmp_path_factory.getbasetemp() / "summaries"
+    folder.mkdir(exist_ok=True)
+    (folder / "scores.json").write_bytes(content)
+    report_of(folder / "scores.json", folder, "JSON summary of report")
+
+
+@many
+@given(data=st.data())
+def test_reports_of_runs_that_lie(tmp_path_factory: pytest.TempPathFactory, compared: Any, data: st.DataObject) -> None:
+    """Parquet files whose headers say something else, or lack something."""
+    folder = tmp_path_factory.getbasetemp() / "lies"
+    (folder / "E").mkdir(parents=True, exist_ok=True)
+    made = compared[0]
+    path = data.draw(st.sampled_from(sorted(places(made[0].header), key=str)))
+    new = data.draw(st.one_of(anything, st.just(...)))
+    runs = [dataclasses.replace(r, header=exchanged(r.header, path, new)) for r in made]
+    with contextlib.suppress(Exception):  # what cannot even be written
+        (folder / "E" / "a-0-1.parquet").write_bytes(parts.encode(runs))
+    report_of(folder, folder, "Parquet runs of report")
+    with hostile.guarded("Parquet store, headers", folder):
+        store.Store(folder).groups()
+
+
+@FEW
+@given(content=st.data())
+def test_data_bases_of_optuna(tmp_path_factory: pytest.TempPathFactory, content: st.DataObject) -> None:
+    optuna = pytest.importorskip("optuna")
+    folder = tmp_path_factory.getbasetemp() / "optuna"
+    folder.mkdir(exist_ok=True)
+    file, good = folder / "study.db", folder / "good.db"
+    if not good.exists():
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        study = optuna.create_study(study_name="s", storage=f"sqlite:///{good}")
+        study.optimize(lambda t: t.suggest_float("x", 0, 1) + t.suggest_int("n", 1, 3), n_trials=4)
+    whole = good.read_bytes()
+    file.write_bytes(content.draw(st.one_of(damaged(whole), damaged(whole), st.binary(max_size=200), st.just(whole))))
+    out, err = io.StringIO(), io.StringIO()
+    words = ["table", "from-optuna", "s", "--storage", f"sqlite:///{file}", "--dry-run", "--name", "fuzz"]
+    entry = "SQLite study of Optuna"
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        with hostile.guarded(entry, folder, allowed=()):
+            status = cli.main(words)
+    assert status in (0, 2), err.getvalue()
+    hostile.REFUSED[entry] += status == 2
+
+
+def test_a_data_base_that_is_not_there_is_not_made(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("optuna")
+    words = ["table", "from-optuna", "s", "--storage", f"sqlite:///{tmp_path}/typo.db"]
+    assert cli.main(words) == 2
+    assert "there is no file" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 # -- a user's files ----------------------------------------------------------------------------------------------------
 
 SELECT = b"bert,lstm,svm\n.812,.790,.744\n.805,.797,.751\n.809,.801,.74\n.81,.795,.748\n"
@@ -465,7 +588,6 @@ ACTIONS = st.one_of(
     st.lists(st.integers(-3, 9), max_size=7).map(lambda v: np.array(v, dtype=np.int64)),
     st.sampled_from([np.array(3), np.array([3]), np.int8(2), np.uint64(2**63), np.float64(1.0), np.array("1"), 1j]),
 )  # fmt: skip
-FEW = settings(many, max_examples=max(EXAMPLES // 6, 5))
 
 
 def equip(spec_id: str, form: str) -> Any:

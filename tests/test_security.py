@@ -15,6 +15,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import audit
 import pytest
 
 import hpo_envs
@@ -161,6 +162,23 @@ def test_every_upstream_file_is_pinned() -> None:
     for name, record in rows.items():
         assert re.fullmatch(r"[0-9a-f]{40}", record.commit), name
         assert re.fullmatch(r"[0-9a-f]{64}|gitblob:[0-9a-f]{40}", record.sha256), name
+
+
+def test_verdicts_of_the_audit() -> None:
+    def found(*fixes: list[str]) -> dict[str, Any]:
+        vulns = [{"id": f"V-{i}", "fix_versions": f} for i, f in enumerate(fixes)]
+        return {"dependencies": [{"name": "p", "version": "1", "vulns": vulns}]}
+
+    assert audit.verdict(found(), "") == (0, "1 packages asked about")
+    assert audit.verdict(found([]), "") == (0, "1 packages asked about\np 1: V-0, not mended yet")
+    assert audit.verdict(found([], ["2", "3"]), "")[0] == 1
+    assert "V-1, mended in 2, 3" in audit.verdict(found([], ["2", "3"]), "")[1]
+    assert audit.verdict(None, "no network") == (
+        0, "skipped: no service that knows vulnerabilities answers here (no network)"
+    )  # fmt: skip
+    status, text = audit.verdict({"dependencies": [{"name": "p", "skip_reason": "not found"}]}, "")
+    assert status == 0
+    assert "skipped: the service knows none of the packages (not found)" in text
 
 
 # -- archives ----------------------------------------------------------------------------------------------------------

@@ -37,11 +37,15 @@ def run(args: argparse.Namespace) -> int:
     found = summary.load(args.runs)
     if args.title:
         found["title"] = args.title
+    try:
+        text = report.render(found, citations=summary.citations(found))
+        verdicts = [f"{track['name']}: {' '.join(report.verdict(track))}" for track in found["tracks"]]
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError, ArithmeticError) as error:
+        raise ValueError(f"{args.runs} must be a summary that hpo_envs wrote, got {error!r}") from error
     page = args.out or (args.runs if args.runs.is_dir() else args.runs.parent) / "report.html"
     page.parent.mkdir(parents=True, exist_ok=True)
-    whole.write(page, report.render(found, citations=summary.citations(found)))
-    for track in found["tracks"]:
-        print(f"{track['name']}: {' '.join(report.verdict(track))}")
+    whole.write(page, text)
+    print("\n".join(verdicts))
     if args.summary:
         whole.write(args.summary, json.dumps(found, separators=(",", ":")) + "\n")
         print(f"summary: {args.summary}")

@@ -104,12 +104,22 @@ def _from_optuna(args: argparse.Namespace, explain: Any) -> Table:
         import optuna
     except ModuleNotFoundError:
         raise ValueError('Optuna is missing: pip install "hpo_envs[optuna]"') from None
+    file = args.storage.partition("sqlite:///")[2].partition("?")[0]
+    if file and not Path(file).is_file():  # Optuna would make it
+        raise ValueError(f"--storage must say where the study is, got {args.storage}, and there is no file {file}")
     try:
+        known = optuna.get_all_study_names(args.storage)
+        if args.source not in known:
+            raise ValueError(
+                f"study must be one of {', '.join(known) or 'none'} in {args.storage}, got {args.source!r}"
+            )
         study = optuna.load_study(study_name=args.source, storage=args.storage)
-    except KeyError:
-        known = ", ".join(optuna.get_all_study_names(args.storage)) or "none"
-        raise ValueError(f"study must be one of {known} in {args.storage}, got {args.source!r}") from None
-    return user.from_study(study, args.name, bounds=_bounds(args.bounds), explain=explain)
+        return user.from_study(study, args.name, bounds=_bounds(args.bounds), explain=explain)
+    except (ValueError, OSError):
+        raise
+    except Exception as error:  # the data base's own, as many as there are data bases
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"--storage must be a data base of Optuna's that can be read, got {reason}") from error
 
 
 def _list(args: argparse.Namespace) -> int:
