@@ -90,8 +90,8 @@ class Curves:
         return float(np.nanmax(self.full(), axis=1).sum())
 
     def budget_of(self, trainings: int) -> float:
-        """What so many full trainings cost on average."""
-        return float(trainings * np.nanmean(self.full())) if self.cost_unit != "evaluations" else float(trainings)
+        """What so many full trainings cost on average; as many as there are, where each evaluation costs 1."""
+        return float(trainings * np.nanmean(self.full()))
 
 
 def prepare_curves(

@@ -399,6 +399,7 @@ ACTIONS = [
     ("plain", "x", "action must be an int in [0, 6), got 'x'"),
     ("plain", np.array([1]), "action must be an int in [0, 6), got array([1])"),
     ("plain", 1.0, "action must be an int in [0, 6), got 1.0"),
+    ("grid", 3, "action must be 2 ints below [2, 3], got 3"),
     ("grid", [0], "action must be 2 ints below [2, 3], got [0]"),
     ("grid", [0.0, 1.0], "action must be 2 ints below [2, 3], got [0.0, 1.0]"),
     ("grid", [0, 3], "action must be ints in [0, n) with n = [2, 3], got [0, 3]"),
@@ -445,6 +446,42 @@ def test_words_about_batches_of_actions(setting: str, actions: Any, message: str
     envs.reset(seed=0)
     with raises(message):
         envs.step(actions)
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_spaces_of_both_forms(setting: str) -> None:
+    one, many = LookupEnv((), **arguments(setting)), LookupVectorEnv(2, (), **arguments(setting))
+    tables_, objective, cost, _, grid = SETTINGS[setting]
+    names = (objective,) if isinstance(objective, str) else objective
+    p = prepare(tuple(tables_), objective, cost)
+    action_space = gym.spaces.MultiDiscrete([2, 3]) if grid else gym.spaces.Discrete(6)
+    for env, spaces in (
+        (one, (one.action_space, one.observation_space)),
+        (many, (many.single_action_space, many.single_observation_space)),
+    ):
+        assert spaces == (action_space, p.observation_space)
+        assert (env.cost_unit, env.objectives) == (p.cost_unit, names)
+        if not isinstance(objective, str):
+            assert env.reward_dim == len(objective)
+            assert env.reward_space == gym.spaces.Box(p.low, p.high, dtype=np.float64)
+            assert env.reward_space.dtype == np.float64
+
+
+def test_what_is_meant_unless_told_otherwise() -> None:
+    names = ("nmthpo/swen",)
+    one, many = LookupEnv(names), LookupVectorEnv(1, names)
+    for env in (one, many):
+        assert env.table.name == "nmthpo/swen"
+        assert (env.objectives, env.cost_unit, env.budget) == (("bleu",), "evaluations", 20.0)
+        env.reset(seed=0)
+    assert one.action_space == many.single_action_space == gym.spaces.Discrete(len(one.table))
+    assert many.copy
+    assert many.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+    for make in (LookupEnv, lambda *a, **k: LookupVectorEnv(1, *a, **k)):
+        with raises("budget must be None or an int >= 1 (evaluations), got 1.5"):
+            make((), table=ONE, objective="score", budget=1.5)
+        with raises("budget must be None or a finite number > 0 (s), got -1"):
+            make((), table=ONE, objective="score", cost="s", budget=-1)
 
 
 def test_a_grid_has_no_mask() -> None:
@@ -551,6 +588,7 @@ def test_prepared_arrays() -> None:
     assert p.names == ("score",)
     assert p.labels == ("one", "two")
     assert p.repeats.tolist() == [2, 2, 2, 2, 2, 1] * 2
+    assert p.repeats.dtype == np.int64
     assert (p.rows, p.max_repeats, p.cost_unit) == (6, 2, "evaluations")
     assert p.whole() == 12.0
     assert p.low.tolist() == [0.0]

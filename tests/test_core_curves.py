@@ -62,6 +62,12 @@ def curves(repeats: int = 3, seed: int = 0, **changes: Any) -> Table:
 
 
 ONE, THREE = curves(1), curves()
+LATE = curves(1)
+LATE = curves(  # row 0 diverged after its last checkpoint; what row 1 paid is known only while it had values
+    1,
+    status=np.where(np.arange(ROWS)[:, None] == 0, STATUSES.index("diverged"), LATE.status),
+    cost=np.where(np.isnan(LATE.values[..., 0]) & (np.arange(ROWS)[:, None, None] == 1), NAN, LATE.cost),
+)
 BARE = curves(space=(), configs=np.zeros((ROWS, 0)), feature_names=("x",), features=np.linspace(0, 1, ROWS)[:, None])
 
 
@@ -249,6 +255,7 @@ SETTINGS: dict[str, Model] = {
     "vector": Model(THREE, ("accuracy", "loss"), budget=12.0),
     "vector of one": Model(ONE, ("accuracy",), (), budget=12.0),
     "accuracy": Model(THREE, "accuracy", ("loss", "test"), budget=None),
+    "late": Model(LATE, budget=None),
     "bare": Model(BARE, budget=12.0, held_out=()),
     "workers": Model(THREE, budget=14.0, workers=3),
     "many workers": Model(ONE, budget=14.0, workers=9),
@@ -391,7 +398,7 @@ def test_batched_form_is_the_model(setting: str, copy: bool) -> None:
                 close(best, {k: model.value(row, model.repeat(row), at, k) for k in model.held_out})
         reward[:] = 9  # the caller's
         envs.total_cost[:] = 9
-    assert max(episodes) >= 2 or setting in ("all", "all evaluations", "accuracy", "auto", "workers vector")
+    assert max(episodes) >= 2 or setting in ("all", "all evaluations", "accuracy", "auto", "workers vector", "late")
 
 
 def test_what_is_prepared() -> None:
@@ -471,6 +478,12 @@ def test_words_about_settings(kwargs: dict[str, Any], message: str) -> None:
         CurvesEnv("toy", **given)
     with raises(message):
         CurvesVectorEnv(2, "toy", **given)
+
+
+def test_words_about_units() -> None:
+    with raises("cost must be one of min, epochs, evaluations, got 'x'"):
+        prepare_curves(curves(cost_unit="min"), "loss", cost="x")
+    assert prepare_curves(curves(cost_unit="min"), "loss", cost="min").cost_unit == "min"
 
 
 def test_numbers_of_numpy_are_ints_too() -> None:
