@@ -480,6 +480,17 @@ def test_words_about_settings(kwargs: dict[str, Any], message: str) -> None:
         CurvesVectorEnv(2, "toy", **given)
 
 
+def test_what_is_meant_unless_told_otherwise() -> None:
+    name, objective = "nmtlc/swen", "log_perplexity"
+    for env in (CurvesEnv(name, objective=objective), CurvesVectorEnv(1, name, objective=objective)):
+        p = prepare_curves(env.table, objective)
+        assert env.table.name == name
+        assert (env.cost_unit, env.workers, env.budget) == (env.table.cost_unit, 1, p.budget_of(20))
+        assert env.levels.tolist() == env.table.levels.tolist()
+        env.reset(seed=0)
+    assert "held_out" not in env.step(np.array([[0, 0]]))[-1]
+
+
 def test_words_about_units() -> None:
     with raises("cost must be one of min, epochs, evaluations, got 'x'"):
         prepare_curves(curves(cost_unit="min"), "loss", cost="x")

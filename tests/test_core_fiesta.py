@@ -332,6 +332,17 @@ def test_observation_bounds_are_the_documented_ones() -> None:
         assert env.reward_dim == 1
 
 
+def test_what_is_meant_unless_told_otherwise() -> None:
+    one, many = FIESTAEnv(), FIESTAVectorEnv()
+    for env in (one, many):
+        assert env.table.name == "fiesta/tdsa8"
+        assert (env.objectives, env.budget, env.cost_unit) == (("f1",), 204.0, "evaluations")
+    assert one.action_space == many.single_action_space == gym.spaces.Discrete(8)
+    assert one.observation_space == many.single_observation_space
+    assert (many.num_envs, many.copy) == (1, True)
+    assert many.metadata["autoreset_mode"] is gym.vector.AutoresetMode.NEXT_STEP
+
+
 def test_synthetic_arms() -> None:
     s = Setting("gaussian")
     assert s.table.values[:, 0, 0, 0].tolist() == [0.65, 0.69, 0.69, 0.70, 0.71]
