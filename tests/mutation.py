@@ -5,7 +5,8 @@ cannot see through symbolic links, so it works on a copy of the package in which
 a process of its own in which nothing was computed before. Prints one line a module: mutants there are, mutants tested
 (`--sample 100` tests that many of each module, drawn at random), killed (a test failed), timeouts (the tests took far
 longer than usual: noticed too), survived (no test failed, or none reaches the code), of those that survived how many
-are known to be equivalent (mutation_equivalents.tsv says why), and the share noticed.
+are known to be equivalent (mutation_equivalents.tsv says why), the share noticed, and the same share
+of those that are not equivalent.
 
 With `--work FOLDER` the copies stay: `verdicts.txt` of each group lists the mutants tested, `survivors.diff` what each
 survivor changed. Another run in the same folder tests again what survived or timed out (which may have been the fault
@@ -194,7 +195,8 @@ def main() -> None:
     parser.add_argument("--work", type=Path, help="folder to keep, with verdicts.txt and survivors.diff of each group")
     args = parser.parse_args()
     heads = ("mutants", "tested", "killed", "timeouts", "survived", "equivalent")
-    print(f"| {'module':26} | {' | '.join(heads)} | score |\n|{'-' * 28}|{'-------:|' * 7}", flush=True)
+    print(f"| {'module':26} | {' | '.join(heads)} | score | without equivalent |", flush=True)
+    print(f"|{'-' * 28}|{'-------:|' * 8}", flush=True)
     whole: collections.Counter[str] = collections.Counter()
     with tempfile.TemporaryDirectory() as scratch:
         for group in args.groups or GROUPS:
@@ -219,10 +221,11 @@ def count(found: dict[str, str], same: set[str]) -> collections.Counter[str]:
 
 
 def row_of(name: str, c: collections.Counter[str]) -> str:
-    """A row of the table. Equivalent mutants count as survived."""
-    share = (c["killed"] + c["timeouts"]) / c["tested"] if c["tested"] else float("nan")
+    """A row of the table."""
     numbers = [c[k] for k in ("mutants", "tested", "killed", "timeouts", "survived", "equivalent")]
-    return f"| {name:26} | {' | '.join(map(str, numbers))} | {share:.1%} |"
+    seen = c["killed"] + c["timeouts"]
+    shares = [seen / n if n else float("nan") for n in (c["tested"], c["tested"] - c["equivalent"])]
+    return f"| {name:26} | {' | '.join(map(str, numbers))} | {shares[0]:.1%} | {shares[1]:.1%} |"
 
 
 if __name__ == "__main__":

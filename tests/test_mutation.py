@@ -63,7 +63,7 @@ def test_a_sample_is_of_each_module_and_a_row_adds_up() -> None:
     assert [mutation.module_of(n) for n in few] == ["env.py"] * 4 + ["agents/gp.py"] * 4
     said = ("killed", "killed", "timeout", "survived", "no tests", "segfault", "untested", "untested", "untested")
     counts = mutation.count(dict(zip(names, said, strict=False)), {names[3]})
-    assert mutation.row_of("env.py", counts) == f"| {'env.py':26} | 9 | 6 | 3 | 1 | 2 | 1 | 66.7% |"
+    assert mutation.row_of("env.py", counts) == f"| {'env.py':26} | 9 | 6 | 3 | 1 | 2 | 1 | 66.7% | 80.0% |"
 
 
 def test_a_copy_has_folders_for_links(tmp_path: Path) -> None:
