@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks import compare, regret
+from hpo_envs.benchmarks import compare, regret, scores
 from hpo_envs.benchmarks import statistics as s
 from hpo_envs.benchmarks.regret import Scale
 from hpo_envs.benchmarks.runs import Run
@@ -122,12 +122,12 @@ def test_improvement_by_counting_pairs() -> None:
 
 def test_pairs_by_hand() -> None:
     rng = np.random.default_rng(0)
-    scores = {
+    by_agent = {
         "a": np.array([[1.0, 2.0, 3.0, NAN], [4.0, 5.0, 6.5, 7.0]]),
         "b": np.array([[1.5, 2.25, 4.0, 5.0], [4.5, NAN, 7.0, 8.0]]),
         "c": rng.normal(size=(2, 4)),
     }
-    found = s.pairs(scores, alpha=0.1, draws=300)
+    found = s.pairs(by_agent, alpha=0.1, draws=300)
     assert [(p.a, p.b) for p in found] == [("a", "b"), ("a", "c"), ("b", "c")]
     strata = [np.array([-0.5, -0.25, -1.0]), np.array([-0.5, -0.5, -1.0])]
     mean, low, high = (float(x) for x in s.band(strata, 0.9, 300))
@@ -135,13 +135,15 @@ def test_pairs_by_hand() -> None:
     assert (p.difference, p.low, p.high) == pytest.approx((mean, low, high))
     assert p.p == pytest.approx(s.wilcoxon(np.concatenate(strata)))
     assert p.improvement == pytest.approx(
-        s.probability_of_improvement([np.array([1.0, 2, 3]), scores["a"][1]], [scores["b"][0], np.array([4.5, 7, 8])])
+        s.probability_of_improvement(
+            [np.array([1.0, 2, 3]), by_agent["a"][1]], [by_agent["b"][0], np.array([4.5, 7, 8])]
+        )
     )
     adjusted = s.holm([q.p for q in found])
     assert [q.p_holm for q in found] == pytest.approx(adjusted.tolist())
     assert all(type(q.p_holm) is float and type(q.p) is float for q in found)
     assert p.verdict == ("better" if adjusted[0] < 0.1 else "tie")
-    narrow = s.pairs(scores)[0]
+    narrow = s.pairs(by_agent)[0]
     low, high = (float(x) for x in s.band(strata)[1:])
     assert (narrow.low, narrow.high) == pytest.approx((low, high)), "95 % and 2000 draws unless told otherwise"
     with raises("agents must share a seed on every environment, got none for 'x' and 'y'"):
@@ -165,6 +167,14 @@ def test_running_times_and_shares_by_hand() -> None:
     assert s.expected_runtime([3, 4], [0, 0]) == INF
     assert s.ecdf([[3.0, 1.0], [INF, 1.0]], ["1", "2.9", "3", "inf"]).tolist() == [0.5, 0.5, 0.75, 1.0]
     assert s.ecdf(["1", "10", "9"], [9.5]).tolist() == pytest.approx([2 / 3])
+
+
+def test_numbers_may_be_read_from_text() -> None:
+    assert scores.ftc(["25", "25.6", "9"], 26.0) == 2.0
+    assert scores.fb(["25", "9"], 26.0) == 1.0
+    text, numbers = [["1", "2"], ["3", "4"]], np.array([[3.0, 4.0]])
+    assert scores.fto(text, numbers) == scores.fto(np.array(text, float), numbers.astype(str)) == 2.0
+    assert scores.fta(text, numbers) == scores.fbp(text, numbers, 2) + 1 == 2.0
 
 
 # -- regret ------------------------------------------------------------------------------------------------------------
