@@ -192,6 +192,33 @@ def test_a_policy_cannot_see_what_the_regret_reward_knows() -> None:
         assert all(same(a, b) for a, b in zip(views[0], view, strict=True))
 
 
+def test_a_batched_policy_cannot_see_it_either() -> None:
+    table = store.load("nmthpo/zhen", "surrogate")
+    values = table.values.copy()
+    values[8, 0, 0, 0] = 77.0
+    changed = dataclasses.replace(table, values=values, provenance=dataclasses.replace(table.provenance, sha256=""))
+    views, regrets = [], []
+    for t in (table, changed):
+        mode = AutoresetMode.SAME_STEP
+        envs = vector.RegretReward(gym.make_vec("NMTHPO-zhen-v0", num_envs=3, table=t, budget=4, autoreset_mode=mode))
+        seen, rewards = [envs.reset(seed=0)], []
+        for row in (3, 50, 7, 99, 11):  # the fourth ends the episodes
+            observation, reward, _, _, info = envs.step(np.full(3, row))
+            seen.append((observation, info))
+            rewards.append(reward)
+        masks = envs.unwrapped.action_masks()
+        hidden = ("table", "kind", "sha256")
+        view: dict[Any, Any] = {"masks": masks}
+        for step, (observation, info) in enumerate(seen):
+            if "final_obs" in info:  # an array of arrays
+                info["final_obs"] = np.stack(info["final_obs"])
+            view[step] = {"seen": observation, **{k: v for k, v in info.items() if k.strip("_") not in hidden}}
+        views.append(view)
+        regrets.append(rewards)
+    assert not np.array_equal(regrets[0], regrets[1])
+    assert same(views[0], views[1])
+
+
 def test_stable_baselines3_takes_the_adapter() -> None:
     pytest.importorskip("stable_baselines3", reason="extra rl is not installed")
     from sb3_contrib import MaskablePPO
