@@ -209,7 +209,7 @@ def _environment(run: Run, runs: Sequence[Run], scales: Mapping[str, regret.Scal
 def _agent(run: Run, label: str) -> dict[str, Any]:
     from hpo_envs.agents import AGENTS
 
-    entry = AGENTS.get(run.header["agent"])
+    entry = AGENTS.get(run.header.get("algorithm", run.header["agent"]))
     return {
         "label": label,
         "name": run.header["agent"],

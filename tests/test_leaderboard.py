@@ -55,7 +55,8 @@ def test_the_trained_agent_has_not_seen_the_tables_it_runs_on() -> None:
         envs = gym.make_vec(env_id, num_envs=1, table="surrogate")
         problem = problem_of(envs)
         drawn = len(spec.tables) > 1
-        assert (arguments is not None) == (agents.fits(leaderboard.TRAINED, problem) and not drawn), env_id
+        fit = agents.fits(leaderboard.TRAINED, problem) and not drawn and spec.family != "NMTLC"
+        assert (arguments is not None) == fit, env_id
         if arguments is None:
             continue
         fits += 1
@@ -64,7 +65,7 @@ def test_the_trained_agent_has_not_seen_the_tables_it_runs_on() -> None:
         folds.add(left_out)
         assert (bool(left_out) and left_out in env_id) == (spec.family in ("NMTHPO", "CharHPO"))
         envs.close()
-    assert (fits, len(folds)) == (41, 16)
+    assert (fits, len(folds)) == (33, 16)
 
 
 def test_publish_writes_scores_page_picture_and_readme(
