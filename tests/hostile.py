@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-SECONDS = 20.0
-"""What one input may take; machines that run tests can be busy."""
+SECONDS = 90.0
+"""What one input may take; machines that run tests can be very busy."""
 
 MEGABYTES = 400.0
 """What the process may grow by over all inputs of one test, its imports and caches among them."""

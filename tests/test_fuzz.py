@@ -210,6 +210,7 @@ def test_json_of_any_shape(entry: str, value: Any) -> None:
     )
 )
 @example(value=DEEP.decode())
+@example(value={"i": CELL["i"], "h_new_00": CELL["h_new_0"]})
 @example(value={f"n{i}": {"op": "linear", "input": [f"n{i + 1}"] * 50} for i in range(24)})
 def test_recipes(value: Any) -> None:
     for given_ in (value, json.dumps(value)):
@@ -298,6 +299,7 @@ OPCODES = [bytes([c]) for c in (*b"()0123BCFGIJKLMNPQRSTUVXabcdeghijlopqrstu}]",
 @example(content=b"\x80\x04\x96" + b"\xff" * 7 + b"\x7f.")
 @example(content=b"\x80\x04\x95" + b"\xff" * 7 + b"\x7f.")
 @example(content=b"\x80\x02]r\xff\xff\xff\x7f.")
+@example(content=b"\x80\x02]r\xff\xff\xff\x02.")
 def test_pickles(content: bytes) -> None:
     with hostile.guarded("restricted unpickler"):
         nmtlc.read_records(content)
@@ -604,6 +606,7 @@ def test_actions(spec_id: str, form: str) -> None:
 
     @FEW
     @given(action=ACTIONS)
+    @example(action=10**400)
     def step(action: Any) -> None:
         with hostile.guarded(f"actions, {form}", allowed=(ValueError, gym.error.ResetNeeded)):
             observation, reward, terminated, _, _ = env.step(action)

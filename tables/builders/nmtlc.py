@@ -22,6 +22,7 @@ from __future__ import annotations
 import io
 import math
 import pickle
+import pickletools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -101,6 +102,13 @@ class _PlainUnpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(f"must hold plain data only, got the persistent id {pid!r}")
 
 
+def _check_memo(content: bytes) -> None:
+    """Refuses places in the memo beyond what a file of this size can fill: the unpickler makes room for all below."""
+    for opcode, place, _ in pickletools.genops(content):
+        if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT") and place > len(content):
+            raise pickle.UnpicklingError(f"memo places must be below {len(content)}, got {place}")
+
+
 def read_records(content: bytes, file: str = FILE) -> list[Mapping[str, Any]]:
     """Reads the pickled list of dicts.
 
@@ -108,6 +116,7 @@ def read_records(content: bytes, file: str = FILE) -> list[Mapping[str, Any]]:
         ValueError: Damaged, with anything but plain data, or not of the promised form; the message says where.
     """
     try:
+        _check_memo(content)
         records = _PlainUnpickler(io.BytesIO(content)).load()
     except Exception as error:
         raise ValueError(f"{file}: cannot be read: {type(error).__name__}: {error}") from None

@@ -149,7 +149,7 @@ def parse(recipe: str | Mapping[str, Any]) -> Cell:
     if not 1 <= len(recipe) <= MAX_NODES:
         raise InvalidRecipe("nodes", f"recipe must have 1 to {MAX_NODES} nodes, got {len(recipe)}")
     specs = {name: _spec(name, spec) for name, spec in recipe.items()}
-    outputs = sorted(int(m[1]) for name in specs if (m := re.fullmatch(r"h_new_(\d{1,6})", name)))
+    outputs = sorted(int(m[1]) for name in specs if (m := re.fullmatch(r"h_new_(0|[1-9][0-9]{0,5})", name)))
     hidden = len(outputs)
     if not 1 <= hidden <= MAX_HIDDEN or outputs != list(range(hidden)):
         raise InvalidRecipe(
