@@ -29,6 +29,7 @@ GUIDES = (
     "training-a-policy",
     "choosing-an-optimiser",
     "simulating-a-cluster",
+    "measuring-sensitivity",
 )
 """The order of the guides; others follow."""
 
@@ -51,9 +52,11 @@ def assemble(source: Path) -> None:
         target = source / inside
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
-    for path in [*HERE.glob("*.png"), *HERE.glob("*.html"), HERE / "conf.py"]:
-        shutil.copy(path, source / path.name)
-    shutil.copytree(HERE / "static", source / "static")
+    for path in sorted(p for p in HERE.rglob("*") if p.is_file()):  # pictures, and programs that pages link to
+        inside = path.relative_to(HERE)
+        if path.suffix != ".md" and "__pycache__" not in inside.parts and inside.parts[0] not in ("_site", "build.py"):
+            (source / inside).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, source / inside)
     found = results.load()
     environments.write(source / "environments", found)
     agents.write(source / "agents", found)

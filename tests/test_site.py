@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
+import subprocess
 import sys
 import tomllib
 import warnings
@@ -26,7 +27,8 @@ sys.path.insert(0, str(DOCS))
 
 from _site import agents, docstrings, environments, links, markdown, results  # noqa: E402
 
-PAGES = [ROOT / "README.md", *sorted(p for p in DOCS.rglob("*.md"))]
+ABOVE = [ROOT / name for name in ("README.md", "CONTRIBUTING.md") if (ROOT / name).is_file()]
+PAGES = [*ABOVE, *sorted(DOCS.rglob("*.md"))]
 TABLES = (
     "sweep.csv",
     "lr,layers,optimiser,accuracy,seconds\n"
@@ -235,6 +237,8 @@ def test_links_of_the_repository_become_links_of_the_site() -> None:
     assert markdown.relink("[a](../studies.md) [r](../../README.md)", "docs/guides/first.md", pages, extra) == (
         "[a](../studies.md) [r](../index.md)"
     )
+    outside = markdown.relink("[t](../tables/catalogue.csv)", "docs/studies.md", pages, extra)
+    assert outside == "t (`tables/catalogue.csv`)"
     block = "```python\nx[0](docs/studies.md)\n```"
     assert markdown.relink(block, "README.md", pages, extra) == block
 
@@ -290,3 +294,21 @@ def test_docstrings_are_taken_apart() -> None:
 
 def test_every_agent_name_has_a_page() -> None:
     assert {n for names in agents.classes().values() for n in names} == set(AGENTS)
+
+
+def test_versions_agree_and_the_package_is_typed() -> None:
+    import hpo_envs
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["version"] == hpo_envs.__version__
+    assert (Path(hpo_envs.__file__).parent / "py.typed").is_file()
+    citation = ROOT / "CITATION.cff"
+    if not citation.is_file():
+        pytest.skip("not in a checkout")
+    assert f"version: {hpo_envs.__version__}" in citation.read_text("utf-8")
+    assert f"## {hpo_envs.__version__}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+def test_python_m_hpo_envs() -> None:
+    done = subprocess.run([sys.executable, "-m", "hpo_envs", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("hpo-envs ")

@@ -51,6 +51,8 @@ def relink(text: str, page: str, pages: set[str], extra: set[str]) -> str:
         if full in pages and not full.startswith("docs/"):  # README.md and its likes, which lie above docs/
             inside = {"README.md": "index.md"}.get(full, full.lower())
             return f"[{label}]({up}{inside}{'#' + anchor if anchor else ''})"
+        if not full.startswith("docs/"):  # a file of the repository that the site has not
+            return f"{label} (`{full}`)"
         near = posixpath.relpath(inside, folder.removeprefix("docs").lstrip("/") or ".")
         return match[0].replace(target, near + ("#" + anchor if anchor else ""))
 
