@@ -910,6 +910,9 @@ def test_bootstrap_is_these_numbers() -> None:
     assert scores.bootstrap_interval(values, seed=1, draws=50) == (1.6125000000000005, 6.887499999999999)
     assert scores.bootstrap_interval([3]) == (3.0, 3.0)
     assert scores.bootstrap_interval(["1", "1"]) == (1.0, 1.0)
+    irregular = np.sqrt(np.arange(2.0, 20.0))
+    assert scores.bootstrap_interval(irregular) == scores.bootstrap_interval(irregular, 0.95, 2000, 0)
+    assert scores.bootstrap_interval(irregular) != scores.bootstrap_interval(irregular, seed=1)
     with raises("values must be finite and at least one, got array([], dtype=float64)"):
         scores.bootstrap_interval([])
     with raises("values must be finite and at least one, got array([ 1., nan])"):

@@ -18,6 +18,7 @@ from hpo_envs import noise
 from hpo_envs.arms import GaussianArms, MeasuredArms, Setting
 from hpo_envs.fiesta import FIESTAEnv
 from hpo_envs.fiesta_vector import FIESTAVectorEnv
+from hpo_envs.tables.store import TableNotInstalled
 from hpo_envs.tables.table import Metric, Provenance, Table
 
 SOURCE = Provenance("surrogate", "nobody/nothing", "0" * 40, "none", "none")
@@ -228,6 +229,7 @@ def test_batched_form_is_the_model(setting: str, copy: bool) -> None:
     first, info = envs.reset(seed=5)
     assert first == pytest.approx(np.array([m.observe() for m in models]), abs=1e-6)
     assert info["table"].tolist() == [models[0].table.name] * n
+    assert info["table"].dtype == info["sha256"].dtype == object
     assert info["sha256"].tolist() == [models[0].table.provenance.sha256] * n
     episodes, ended = [1] * n, [False] * n
     for _ in range(min(2 * models[0].budget + 6, 60)):
@@ -306,6 +308,20 @@ def test_draws_one_by_one_and_many_at_once() -> None:
     assert (gaussian.names, gaussian.arms, gaussian.evaluations) == (("score",), 3, 500)
 
 
+def test_nothing_is_submitted_after_the_budget() -> None:
+    """A quick arm asked for while the last results are awaited does not come back before them."""
+    kwargs = {"table": DRAWN, "budget": 2, "workers": 2, "durations": (10.0, 1.0, 1.0, 0.1)}
+    one, many = FIESTAEnv("tdsa8", **kwargs), FIESTAVectorEnv(1, "tdsa8", **kwargs)
+    one.reset(seed=0)
+    many.reset(seed=0)
+    for action, back in ((3, None), (0, 3), (3, 0)):
+        info, batched = one.step(action)[-1], many.step([action])[-1]
+        assert info["finished"] == batched["finished"][0] == (back is not None)
+        if back is not None:
+            assert (info["action"], info["clock"]) == (back, kwargs["durations"][back])
+            assert (batched["action"][0], batched["clock"][0]) == (back, kwargs["durations"][back])
+
+
 def test_observation_bounds_are_the_documented_ones() -> None:
     s = Setting("tdsa8", table=DRAWN, objective="loss", batch_size=3)
     space = s.observation_space
@@ -353,6 +369,9 @@ def test_synthetic_arms() -> None:
     assert own.table.values[:, 0, 0].tolist() == [[2.0, 0.05], [3.0, 0.025]]
     assert (own.low, own.high) == (1.0, 9.0)
     assert Setting("gaussian", means=(0.2, 0.3)).table.values[:, 0, 0].tolist() == [[0.2, 0.01], [0.3, 0.01]]
+    assert (Setting("gaussian", means=(0.2, 0.3)).low, Setting("gaussian", means=(0.2, 0.3)).high) == (0.0, 1.0)
+    with pytest.raises(TableNotInstalled, match="is synthetic: nothing was measured"):
+        Setting("gaussian", table="measured", means=(0.2, 0.3))
     assert Setting("gaussian", deviations=0.02).table.values[:, 0, 0, 0].tolist() == [0.65, 0.69, 0.69, 0.70, 0.71]
     assert Setting("gaussian", bounds=(0, 2)).high == 2.0
     assert Setting("gaussian", table="surrogate", means=(0.2, 0.3)).table.values[0, 0, 0, 0] == 0.2
