@@ -73,12 +73,12 @@ def main(arguments=None):
         f"and by {excess:.2f} times of what they differ when all hyperparameters rank them.",
     )
     lead = [tables[t, "lstm"].final("accuracy").max() - tables[t, "transformer"].final("accuracy").max() for t in TASKS]
-    wins = sum(x > 0 for x in lead)
+    wins, ties = sum(x > 0 for x in lead), sum(x == 0 for x in lead)
     story.claim(
-        "in a sweep large enough, the best LSTM beats the best transformer almost everywhere (section 5.4)",
-        wins > len(TASKS) / 2 and min(lead) > -1,
-        f"The LSTM leads in {wins} of {len(TASKS)} tasks, by {np.median(lead):+.2f} points in the median; where it "
-        f"trails most, by {min(lead):+.2f}.",
+        "the best LSTM of a sweep beats the best transformer on almost every language (section 5.4, test accuracy)",
+        wins > 0.75 * len(TASKS),
+        f"By development accuracy, which is what these tables have, the LSTM leads in {wins} of {len(TASKS)} tasks and "
+        f"ties in {ties}; at worst it trails by {-min(*lead, 0.0):.2f} points, at best it leads by {max(lead):.2f}.",
     )
 
     # What the paper does not ask: what does sensitivity cost somebody who tunes?
@@ -104,7 +104,7 @@ def main(arguments=None):
         for a in ("random", "bo")
     }  # fmt: skip
     gain = ends["random"].mean() - ends["bo"].mean()
-    story.say(f"""A model of the landscape is worth {gain:+.2f} points there: on {env_id}, the hardest of them,
+    story.say(f"""A model of the landscape changes that by {gain:+.2f} points: on {env_id}, the hardest of them,
         {BUDGET} random runs lack {ends["random"].mean():.2f} points and {BUDGET} runs chosen by Bayesian optimisation
         {ends["bo"].mean():.2f} ({args.seeds} searches each).""")
     story.say("""What differs. With the paper's own table of runs every published cell of its sensitivity metrics

@@ -73,7 +73,7 @@ def main(arguments=None):
         low > 0,
         f"Inside the other talks the best weights gain {gain:+.3f} over the default, 95 % interval "
         f"[{low:+.3f}, {high:+.3f}] over {RESAMPLES} resamples of source segments"
-        + (", which includes 0: the weights have learned these talks rather than the language." if low <= 0 else "."),
+        + (", which includes 0: no gain that could be told from chance." if low <= 0 else "."),
     )
     close = {a: (b >= limit - 0.01 * abs(limit)).any(axis=1).mean() for a, b in best.items()}
     story.claim(

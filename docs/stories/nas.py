@@ -77,7 +77,7 @@ def main(arguments=None):
         f"{'clearly' if ahead('bagged-trees', 'random') else 'not clearly'} so.",
     )  # fmt: skip
     first = min(AGENTS, key=lambda a: end[a].mean())
-    story.say(f"""What later methods add: the lowest regret here is that of {AGENTS[first][0]},
+    story.say(f"""Of the five searches here, the lowest regret is that of {AGENTS[first][0]},
         {end[first].mean():.4f}, which is {"clearly" if ahead(first, "random") else "not clearly"} below random search
         ({end["random"].mean():.4f}).""")
     story.say("""What differs. The paper spends the time of 100 trainings and more, on 14,322 cells of Penn

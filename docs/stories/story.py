@@ -33,7 +33,7 @@ class Story:
         kinds = {t.provenance.kind for t in tables}
         measured = kinds == {"measured"}
         self.say(
-            "What follows is computed from the measurements that the paper published."
+            "What follows is computed from the measured tables."
             if measured
             else "What follows is computed from embedded tables: surrogates fitted to the measurements, with noise. "
             "`hpo-envs fetch` installs the measured ones, and this story then tells what was measured."
