@@ -40,11 +40,11 @@ def verdict(found: dict[str, Any] | None, said: str) -> tuple[int, str]:
 def main() -> int:
     """Asks and prints."""
     tool, folder = sys.argv[1:]
-    command = [tool, "--path", folder, "--format", "json", "--progress-spinner", "off", "--timeout", "10"]
+    command = [tool, "--path", folder, "--format", "json", "--progress-spinner", "off", "--timeout", "5"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=90)
     except subprocess.TimeoutExpired:
-        status, text = verdict(None, "nothing within 300 s")
+        status, text = verdict(None, "nothing within 90 s")
     else:
         last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         try:
