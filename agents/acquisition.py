@@ -31,7 +31,7 @@ def expected_improvement(mean: Floats, deviation: Floats, best: float) -> Floats
     gain = mean - best
     safe = np.maximum(deviation, 1e-300)
     z = np.clip(gain / safe, -1e8, 1e8)
-    return np.where(deviation > 0, np.maximum(gain * ndtr(z) + deviation * density(z), 0.0), np.maximum(gain, 0.0))
+    return np.maximum(gain * ndtr(z) + deviation * density(z), 0.0)
 
 
 def upper_confidence_bound(mean: Floats, deviation: Floats, beta: float) -> Floats:

@@ -637,6 +637,7 @@ def test_batched_infos() -> None:
     assert info["_a"].tolist() == [True, True, True]
     assert old_mask.tolist() == [False, True, False]
     assert info["_b"].tolist() == [True, False, True]
+    assert info["_b"].dtype == bool
     batched_info.merge(info, {"b": {"c": np.array(["p", "q", "r"]), "o": np.array([1, 2, 3], object)}}, np.array([1]))
     assert info["b"]["c"].tolist() == ["x", "q", "y"]
     assert info["_b"].tolist() == [True, True, True]

@@ -160,6 +160,9 @@ def test_acquisitions_by_hand() -> None:
     closed = (mean[:2] - 1.5) * stats.norm.cdf(z) + deviation[:2] * stats.norm.pdf(z)
     assert value[:2] == pytest.approx(closed, rel=1e-12)
     assert value[2:].tolist() == [0.5, 0.0, 0.0]
+    with np.errstate(all="raise", under="ignore"):  # far out, and with hardly any deviation
+        tiny = expected_improvement(np.array([-9.0, 9.0, 0.0]), np.array([1e-250, 1e-250, 0.0]), 0.0)
+    assert tiny.tolist() == [0.0, 9.0, 0.0]
     assert upper_confidence_bound(mean, deviation, 9.0).tolist() == [3.0, 7.0, 2.0, -47.0, 1.0]
 
 
@@ -203,6 +206,8 @@ def test_equal_rewards_have_no_scale() -> None:
     assert (shift.tolist(), scale.tolist()) == ([pytest.approx(0.3)], [1.0])
     spread = told(BayesianOptimisation(problem_of(), 0, standardise=True), [0, 1], np.array([[1.0], [1.0 + 1e-10]]))
     assert spread._units()[1][0] == pytest.approx(0.5e-10, rel=1e-3)
+    large = told(BayesianOptimisation(problem_of(), 0, standardise=True), [0, 1], np.array([[1e3], [1e3 + 2e-10]]))
+    assert large._units()[1].tolist() == [1.0], "round-off of a thousand"
     zeros = told(BayesianOptimisation(problem_of(), 0, standardise=True), [0, 1], np.zeros((2, 1)))
     assert zeros._units()[1].tolist() == [1.0]
 
