@@ -105,7 +105,7 @@ class _PlainUnpickler(pickle.Unpickler):
 def _check_memo(content: bytes) -> None:
     """Refuses places in the memo beyond what a file of this size can fill: the unpickler makes room for all below."""
     for opcode, place, _ in pickletools.genops(content):
-        if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT") and place > len(content):
+        if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT") and (place or 0) > len(content):
             raise pickle.UnpicklingError(f"memo places must be below {len(content)}, got {place}")
 
 
