@@ -55,7 +55,7 @@ class Evil:
         (pickle.dumps([record()])[:-20], "cannot be read"),
         (b"\x80\x04}.", "must hold a list of records, got dict"),
         (b"P123\n.", "must hold plain data only, got the persistent id"),
-        (b"", "cannot be read: EOFError"),
+        (b"", "cannot be read: ValueError: pickle exhausted"),
         (b"not a pickle", "cannot be read"),
         (pickle.dumps([]), "must hold a list of records"),
         (pickle.dumps([1]), "record 0: must be a dict, got int"),
