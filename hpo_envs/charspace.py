@@ -446,7 +446,7 @@ def _checked(action: Any, shape: tuple[int, ...], argument: str) -> Floats:
     """
     try:
         array = np.asarray(action, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         array = np.empty(0)
     # A NaN fails both comparisons, so the test must be for inside, not for outside.
     if array.shape != shape or not bool(((array >= -1.0) & (array <= 1.0)).all()):
