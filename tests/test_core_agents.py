@@ -621,6 +621,9 @@ def test_arms_without_deviation_cost_much_but_not_nan() -> None:
     assert cost[2] == 0.0
     # Both variances are (1e-9 of the range of means)^2: T log(1 + 1/4 * 1e18) at the half, less at the ends.
     assert cost[0] == pytest.approx(1.5 * math.log1p(1e18), rel=1e-3)
+    # Where the scores are large, a millionth of them stands in for their range.
+    cost = transport(believed([[1e6] * 3, [1e6 + 0.1] * 3]), 1)
+    assert cost[0] == pytest.approx(1.5 * math.log1p(1e16), rel=1e-3)
     same = transport(believed([[2.0] * 3, [2.0] * 3]), 0)
     assert same.tolist() == [np.inf, 0.0]
     assert transport(believed([[0.0] * 3, [0.0] * 3]), 0).tolist() == [np.inf, 0.0]
