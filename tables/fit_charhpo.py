@@ -6,14 +6,13 @@ Writes `tables/data/charhpo.npz` (parameters, see `hpo_envs.tables.charhpo_model
 
 from __future__ import annotations
 
-import csv
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import charhpo_model as model
-from hpo_envs.tables import store
+from hpo_envs.tables import store, whole
 from hpo_envs.tables.builders import charhpo
 from hpo_envs.tables.charhpo_model import DATA, LEAF, SCORES, SIZES, UNIT, Surrogate
 from hpo_envs.tables.forest import DEPTH
@@ -191,10 +190,7 @@ def main() -> None:
     surrogate, records = fit()
     DATA.parent.mkdir(exist_ok=True)
     np.savez_compressed(DATA, **vars(surrogate))
-    with open(DATA.with_name("charhpo_fit.csv"), "w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, list(records[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)
+    whole.write_csv(DATA.with_name("charhpo_fit.csv"), records)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ Writes `tables/data/nmthpo.npz` (per pair: every grid cell x 6 metrics, and whic
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import regression, store
+from hpo_envs.tables import regression, store, whole
 from hpo_envs.tables import surrogate as sur
 from hpo_envs.tables.builders import nmthpo
 from hpo_envs.tables.surrogate import Fit, Floats, Scale
@@ -227,10 +226,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     args.out.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(args.out / "nmthpo.npz", **arrays)
-    with open(args.out / "nmthpo_fit.csv", "w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    whole.write_csv(args.out / "nmthpo_fit.csv", rows)
 
 
 def check(arrays: dict[str, Any]) -> None:

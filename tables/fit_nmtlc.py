@@ -8,13 +8,12 @@ is added. Writes `tables/data/nmtlc.npz` and the held-out errors, `tables/data/n
 from __future__ import annotations
 
 import argparse
-import csv
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables import curve_model, regression, store, surrogate
+from hpo_envs.tables import curve_model, regression, store, surrogate, whole
 from hpo_envs.tables.builders import nmtlc
 from hpo_envs.tables.table import Floats, Table
 
@@ -105,10 +104,7 @@ def main(argv: list[str] | None = None) -> int:
         print("\n".join(" ".join(map(str, row.values())) for row in rows), flush=True)
     args.out.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(args.out / "nmtlc.npz", **arrays)
-    with open(args.out / "nmtlc_errors.csv", "w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, list(report[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(report)
+    whole.write_csv(args.out / "nmtlc_errors.csv", report)
     return 0
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import csv
+import io
 import os
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 STALE = 3600.0
 """Seconds after which an unfinished file is nobody's; writing one takes less than one."""
@@ -43,6 +46,24 @@ def write(path: Path | str, content: bytes | str) -> None:
             part.unlink()
         raise
     sync(target.parent)
+
+
+def write_csv(path: Path | str, records: Sequence[Mapping[str, Any]]) -> None:
+    """Writes a table of records with the columns of the first.
+
+    Args:
+        path: The file; its folder must exist.
+        records: At least one; none may have a column that the first has not, what one lacks is left empty.
+
+    Raises:
+        OSError: As `write`.
+        ValueError: A record has another column.
+    """
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
+    write(path, text.getvalue())
 
 
 def write_all(files: Mapping[Path, bytes | str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from hpo_envs.benchmarks import plots
 from hpo_envs.benchmarks.char import analysis, claims, figures, optimisers
 from hpo_envs.benchmarks.char import sweep as sw
 from hpo_envs.benchmarks.char.analysis import Verdict
+from hpo_envs.tables import whole
 
 PARTS = ("tables", "claims", "figures", "optimisers")
 
@@ -61,7 +61,7 @@ def _tables(sweeps: Sequence[sw.Sweep], out: Path) -> dict[str, Any]:
             summary["unequal cells"] = [record(v) for v in unequal]
             for v in unequal:
                 print(f"  differs: Table {v.cell[0]} {' '.join(v.cell[1:])}: published {v.published}, ours {v.ours}")
-            _write(out / "verdicts.csv", [record(v) for v in found])
+            whole.write_csv(out / "verdicts.csv", [record(v) for v in found])
             first = first_best(expected, sweeps)
             summary["rho of Table 12 with the first of the tied best runs"] = first
             print(f"  rho of Table 12 with the first of the tied best runs: {first[0]} of {first[1]}")
@@ -116,7 +116,7 @@ def _claims(sweeps: Sequence[sw.Sweep], out: Path) -> dict[str, Any]:
         print(f"\nclaims, {variant} definitions, 12 pairs of task and language")
         for claim, verdict in words.items():
             print(f"  {claim}?\n    {verdict}")
-        _write(out / f"claims_{variant}.csv", [r for rows in answers.values() for r in rows])
+        whole.write_csv(out / f"claims_{variant}.csv", [r for rows in answers.values() for r in rows])
     return summary
 
 
@@ -132,8 +132,8 @@ def _draw(sweeps: Sequence[sw.Sweep], out: Path) -> None:
 def _optimisers(out: Path, trials: int, seed: int, jobs: int) -> dict[str, Any]:
     s = optimisers.study(trials=trials, seed=seed, jobs=jobs)
     by_evaluations, by_seconds = optimisers.against_evaluations(s), optimisers.against_seconds(s)
-    _write(out / "loss_evaluations.csv", by_evaluations)
-    _write(out / "loss_seconds.csv", by_seconds)
+    whole.write_csv(out / "loss_evaluations.csv", by_evaluations)
+    whole.write_csv(out / "loss_seconds.csv", by_seconds)
     found = optimisers.rankings(s)
     check = optimisers.simulation_check(s)
     print(f"\nrandom search, {trials} runs a sweep, against its closed form: {check}")
@@ -155,10 +155,3 @@ def _optimisers(out: Path, trials: int, seed: int, jobs: int) -> dict[str, Any]:
         "closed form against simulation": check,
         "rankings": {label: r.record() for label, r in found.items()},
     }
-
-
-def _write(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
-    with open(path, "w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, list(records[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.importance import decompose
+from hpo_envs.tables import whole
 from hpo_envs.tables.builders import nmthpo
 from hpo_envs.tables.fit_nmthpo import DATA
 from hpo_envs.tables.store import load
@@ -127,10 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     args = parser.parse_args(arguments)
     rows = [row for pair in nmthpo.PAIRS for row in compare(pair)]
     args.out.parent.mkdir(parents=True, exist_ok=True)
-    with open(args.out, "w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    whole.write_csv(args.out, rows)
     for row in rows:
         print("\t".join(row.values()))
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from hpo_envs.benchmarks.learned import analysis, sweep, tables
-from hpo_envs.tables import store
+from hpo_envs.tables import store, whole
 
 PARTS = ("nmt", "classics", "char", "transfer")
 
@@ -57,8 +56,8 @@ def _part(name: str, cells: Sequence[sweep.Cell], seeds: list[int], jobs: int, o
     found = analysis.rows(regrets)
     scales = {c.table: sweep.scale(c.family, c.table, c.kind) for c in cells}
     over = analysis.overall(regrets, scales)
-    _write(out / f"{name}_tables.csv", [_record(r) for r in found])
-    _write(out / f"{name}_overall.csv", over)
+    whole.write_csv(out / f"{name}_tables.csv", [_record(r) for r in found])
+    whole.write_csv(out / f"{name}_overall.csv", over)
     unit = "BLEU" if first.family == "nmthpo" else "% accuracy"
     print(f"\n{TITLES[name]} ({first.kind} tables, {len(seeds)} seeds, {sweep.BUDGET} evaluations)")
     print("* better, x worse than random search: paired Wilcoxon signed-rank test, Holm over tables, p < .05\n")
@@ -87,11 +86,3 @@ def _regrets(work: tuple[sweep.Cell, list[int]]) -> Any:
 def _record(row: analysis.Row) -> dict[str, Any]:
     numbers = {"half": f"{row.half:.4f}", "mean": f"{row.mean:.4f}", "std": f"{row.std:.4f}", "p_holm": f"{row.p:.2g}"}
     return {"table": row.table, "method": row.method, **numbers, "against_random": row.verdict, "trials": row.trials}
-
-
-def _write(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
-    names = list(dict.fromkeys(k for r in records for k in r))
-    with open(path, "w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)

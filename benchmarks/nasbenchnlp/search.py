@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import importlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from hpo_envs.benchmarks.nasbenchnlp import search_analysis as analysis
 from hpo_envs.benchmarks.nasbenchnlp import search_figures as figures
 from hpo_envs.benchmarks.nasbenchnlp import search_sweep as sweep
 from hpo_envs.tables import store as tables
+from hpo_envs.tables import whole
 
 EPOCHS = (5, 10, 25, 50)
 
@@ -81,10 +81,7 @@ def figure5(out: Path, dataset: str = "wikitext2", table: str = "auto") -> list[
 def write(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     """Writes a table as CSV."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    whole.write_csv(path, rows)
 
 
 def show(title: str, rows: Sequence[dict[str, Any]]) -> None:

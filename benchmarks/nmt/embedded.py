@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.nmt import analysis, sweep
 from hpo_envs.benchmarks.nmt.reproduce import scores_of
-from hpo_envs.tables import store
+from hpo_envs.tables import store, whole
 from hpo_envs.tables.builders.nmthpo import PAIRS
 
 OWN = ("bo", "bo-spread")
@@ -32,7 +31,7 @@ def main(out: Path, kind: str, seeds: list[int], jobs: int) -> None:
     values = {k: scores_of(sweep.tasks(3, k), seeds, jobs, f"table 3, {k}") for k in kinds}
     tests = [row for k in kinds for row in _against_random(values[k], k)]
     tests += [row for k in kinds for row in _own_against_random(k, seeds)]
-    _write(out / "wilcoxon.csv", tests)
+    whole.write_csv(out / "wilcoxon.csv", tests)
     print("\nBest within 20 evaluations against random search: paired over seeds, one-sided Wilcoxon, p < .05")
     for k in kinds:
         own = [t for t in tests if t["kind"] == k]
@@ -40,7 +39,7 @@ def main(out: Path, kind: str, seeds: list[int], jobs: int) -> None:
         print(f"  {k}: {len(own) - len(lost)} of {len(own)} better; not: {', '.join(lost) or 'none'}")
     if len(kinds) == 2:
         orders = _orders(values["measured"], values["surrogate"])
-        _write(out / "embedded.csv", orders)
+        whole.write_csv(out / "embedded.csv", orders)
         print("\nOrder of the seven methods, embedded against measured (Kendall's tau-b of the mean scores)")
         for row in orders:
             print(f"  {row['pair']} {row['score']:3}  tau {row['tau']:>5}  measured: {row['measured']}")
@@ -97,10 +96,3 @@ def _orders(
             row = {"pair": pair, "score": score, "tau": f"{tau:.2f}", "measured": names[0], "embedded": names[1]}
             rows.append(row)
     return rows
-
-
-def _write(path: Path, rows: list[dict[str, Any]]) -> None:
-    with open(path, "w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from hpo_envs.benchmarks import runs, scores
 from hpo_envs.benchmarks.nmt import analysis, sweep
-from hpo_envs.tables import store
+from hpo_envs.tables import store, whole
 from hpo_envs.tables.builders.nmthpo import PAIRS
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -102,11 +101,8 @@ def report(values: Trials, chosen: Mapping[str, str], out: Path) -> None:
             everything.append(row)
             if chosen[pair] == name:
                 rows.append(row)
-    for path, content in ((out / "ours.csv", rows), (out / "ours_settings.csv", everything)):
-        with open(path, "w", newline="", encoding="utf-8") as stream:
-            writer = csv.DictWriter(stream, list(content[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(content)
+    whole.write_csv(out / "ours.csv", rows)
+    whole.write_csv(out / "ours_settings.csv", everything)
     print("\nOurs (bo with the setting that the other five pairs chose) against the best published row of each pair")
     for row in sorted(rows, key=lambda r: list(PAIRS).index(r["pair"])):
         published = f"{row['best_published']:g} ± {row['published_std']:g} ({row['method']})"

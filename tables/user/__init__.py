@@ -1,8 +1,13 @@
 """Tables of the user's own: from a CSV file, a DataFrame or an Optuna study, kept as a file each, found by name."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from hpo_envs.tables.user.keep import EXAMPLE, PREFIX, exists, folder, load, names, remember, renamed, save
-from hpo_envs.tables.user.sheet import from_csv, from_frame
-from hpo_envs.tables.user.study import from_study
+
+if TYPE_CHECKING:
+    from hpo_envs.tables.user.sheet import from_csv, from_frame
+    from hpo_envs.tables.user.study import from_study
 
 __all__ = [
     "EXAMPLE",
@@ -18,3 +23,12 @@ __all__ = [
     "renamed",
     "save",
 ]
+
+# Every look-up of a table passes here, few read a file: the readers are imported when one is asked for.
+_READERS = {"from_csv": "sheet", "from_frame": "sheet", "from_study": "study"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _READERS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_READERS[name]}"), name)
