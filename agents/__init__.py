@@ -39,8 +39,8 @@ def _candidate_agents() -> dict[str, Entry]:
     """Optimisers over featured candidates; Zhang and Duh 2020 name theirs method_acquisition_kernel."""
     one, two = ("rows", "features", "levels", "grid"), ("rows", "features", "levels", "grid", "objectives")
     bo, gb, eif = (
-        f"hpo_envs.agents.{target}"
-        for target in ("gp:BayesianOptimisation", "graph_search:GraphSearch", "graph_search:GraphInfluence")
+        f"hpo_envs.agents.search.{target}"
+        for target in ("bo:BayesianOptimisation", "graph_search:GraphSearch", "graph_search:GraphInfluence")
     )
     kernels = {"M": "matern52", "R": "rbf"}
     entries = {
@@ -99,19 +99,21 @@ AGENTS: dict[str, Entry] = {
         supports=("rows", "levels", "grid", "box", "arms", "cells", "objectives"),
     ),
     "box-bo": Entry(
-        "hpo_envs.agents.box_gp:BoxBayesianOptimisation",
+        "hpo_envs.agents.search.bo_box:BoxBayesianOptimisation",
         "Gaussian process with fitted length-scales and expected improvement, on a box",
         supports=("box",),
     ),
     "tpe": Entry(
-        "hpo_envs.agents.optuna:OptunaTPE",
+        "hpo_envs.agents.external.optuna:OptunaTPE",
         "tree-structured Parzen estimator of Optuna",
         supports=("box", "grid"),
         extra="optuna",
     ),
-    "cmaes": Entry("hpo_envs.agents.optuna:OptunaCMAES", "CMA-ES of Optuna", supports=("box",), extra="optuna"),
+    "cmaes": Entry(
+        "hpo_envs.agents.external.optuna:OptunaCMAES", "CMA-ES of Optuna", supports=("box",), extra="optuna"
+    ),
     "optuna": Entry(
-        "hpo_envs.agents.any_sampler:AnySampler",
+        "hpo_envs.agents.external.any_sampler:AnySampler",
         "any sampler of Optuna: sampler=GPSampler, QMCSampler, one of your own, ...; TPE by default",
         supports=("box", "grid", "rows", "features", "levels", "objectives"),
         extra="optuna",
@@ -119,69 +121,69 @@ AGENTS: dict[str, Entry] = {
         alias_of="tpe",
     ),
     "nonadaptive": Entry(
-        "hpo_envs.agents.nonadaptive:NonAdaptive",
+        "hpo_envs.agents.bandits.nonadaptive:NonAdaptive",
         "all arms equally often, for a fixed budget or until confident",
         supports=("arms",),
     ),
     "sh": Entry(
-        "hpo_envs.agents.sequential_halving:SequentialHalving",
+        "hpo_envs.agents.bandits.elimination:SequentialHalving",
         "sequential halving: half of the arms leave each round",
         supports=("arms",),
     ),
     "sr": Entry(
-        "hpo_envs.agents.sequential_halving:SuccessiveRejects",
+        "hpo_envs.agents.bandits.elimination:SuccessiveRejects",
         "successive rejects: one arm leaves each round",
         supports=("arms",),
     ),
-    "ttts": Entry("hpo_envs.agents.top_two:TTTS", "top-two Thompson sampling", supports=("arms",)),
-    "t3c": Entry("hpo_envs.agents.top_two:T3C", "top-two transportation cost", supports=("arms",)),
-    "ttei": Entry("hpo_envs.agents.top_two:TTEI", "top-two expected improvement", supports=("arms",)),
+    "ttts": Entry("hpo_envs.agents.bandits.top_two:TTTS", "top-two Thompson sampling", supports=("arms",)),
+    "t3c": Entry("hpo_envs.agents.bandits.top_two:T3C", "top-two transportation cost", supports=("arms",)),
+    "ttei": Entry("hpo_envs.agents.bandits.top_two:TTEI", "top-two expected improvement", supports=("arms",)),
     "bts": Entry(
-        "hpo_envs.agents.batch_thompson:BTS", "batch Thompson sampling, synchronous or not", supports=("arms",)
+        "hpo_envs.agents.bandits.batch_thompson:BTS", "batch Thompson sampling, synchronous or not", supports=("arms",)
     ),
-    "lucb": Entry("hpo_envs.agents.lucb:LUCB", "lower and upper confidence bounds", supports=("arms",)),
+    "lucb": Entry("hpo_envs.agents.bandits.lucb:LUCB", "lower and upper confidence bounds", supports=("arms",)),
     "track-and-stop": Entry(
-        "hpo_envs.agents.track_and_stop:TrackAndStop", "Track-and-Stop, optimal proportions", supports=("arms",)
+        "hpo_envs.agents.bandits.track_and_stop:TrackAndStop", "Track-and-Stop, optimal proportions", supports=("arms",)
     ),
     **_candidate_agents(),
     "regularized-evolution": Entry(
-        "hpo_envs.agents.evolution:RegularizedEvolution",
+        "hpo_envs.agents.search.evolution:RegularizedEvolution",
         "regularised evolution: mutate a tournament's winner, the oldest leaves",
         supports=("rows", "levels", "grid", "cells"),
     ),
     "bagged-trees": Entry(
-        "hpo_envs.agents.trees:BaggedTrees",
+        "hpo_envs.agents.search.trees:BaggedTrees",
         "Bayesian optimisation with bagged boosted trees and a confidence bound",
         supports=("rows", "features", "levels"),
     ),
     "smac-like": Entry(
-        "hpo_envs.agents.trees:ForestSearch",
+        "hpo_envs.agents.search.trees:ForestSearch",
         "random-forest Bayesian optimisation with interleaved random rows",
         supports=("rows", "features", "levels"),
     ),
     "tpe-features": Entry(
-        "hpo_envs.agents.feature_tpe:FeatureTPE",
+        "hpo_envs.agents.external.feature_tpe:FeatureTPE",
         "tree-structured Parzen estimator in the space of the rows' features",
         supports=("rows", "features", "levels"),
         extra="optuna",
     ),
     "learned": Entry(
-        "hpo_envs.agents.learned:LearnedAcquisition",
+        "hpo_envs.agents.transfer.learned:LearnedAcquisition",
         "acquisition function trained across tables; knows ours unless without= leaves a language out",
         supports=("rows", "features", "levels", "grid"),
     ),
     "successive-halving": Entry(
-        "hpo_envs.agents.halving:SuccessiveHalving",
+        "hpo_envs.agents.multifidelity.hyperband:SuccessiveHalving",
         "successive halving: train many rows a little, the best of them longer",
         supports=("levels",),
     ),
     "hyperband": Entry(
-        "hpo_envs.agents.halving:Hyperband",
+        "hpo_envs.agents.multifidelity.hyperband:Hyperband",
         "Hyperband: successive halving with every trade-off of rows against resource",
         supports=("levels",),
     ),
     "asha": Entry(
-        "hpo_envs.agents.asha:ASHA",
+        "hpo_envs.agents.multifidelity.asha:ASHA",
         "asynchronous successive halving, for parallel workers",
         supports=("levels",),
     ),

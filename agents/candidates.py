@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.base import Agent, Problem
-from hpo_envs.agents.kernels import gram
+from hpo_envs.agents.models.kernels import gram
 
 Floats = npt.NDArray[np.float64]
 

@@ -18,13 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from hpo_envs.agents import AGENTS
-from hpo_envs.benchmarks import engines, plots, report, store, summary
-from hpo_envs.benchmarks.conduct import conduct
-from hpo_envs.benchmarks.report import words
-from hpo_envs.benchmarks.study import Contestant, Environment, Study
+from hpo_envs.benchmarks import report
+from hpo_envs.benchmarks.analysis import summary
+from hpo_envs.benchmarks.report import plots, sentences
+from hpo_envs.benchmarks.study import executors, store
+from hpo_envs.benchmarks.study.scheduler import conduct
+from hpo_envs.benchmarks.study.study import Contestant, Environment, Study
 from hpo_envs.registry import OWN, SPECS
 from hpo_envs.tables import store as tables
-from hpo_envs.tables import whole
+from hpo_envs.tables.files import atomic
 
 SUMMARY = Path(__file__).with_name("leaderboard.json")
 
@@ -93,7 +95,7 @@ def run_all(folder: Path, planned: Sequence[Study], jobs: int) -> int:
     from tqdm import tqdm
 
     failed = 0
-    with engines.Processes(jobs) if jobs > 1 else engines.Serial() as engine:
+    with executors.Processes(jobs) if jobs > 1 else executors.Serial() as engine:
         for study in planned:
             with tqdm(unit=" runs") as bar:
 
@@ -116,13 +118,13 @@ def markdown(found: Mapping[str, Any]) -> str:
         if len(t["ranking"]) < 2:
             continue
         leader = t["ranking"][0]
-        base = next((words.number(r["mean"][0]) for r in t["ranking"] if r["agent"] == "random"), "")
-        pairs = [(r["agent"], words.against(t, leader["agent"], r["agent"])) for r in t["ranking"][1:]]
+        base = next((sentences.number(r["mean"][0]) for r in t["ranking"] if r["agent"] == "random"), "")
+        pairs = [(r["agent"], sentences.against(t, leader["agent"], r["agent"])) for r in t["ranking"][1:]]
         ties = [f"`{a}`" for a, p in pairs if p and p["verdict"] == "tie"]
         shown = ", ".join(ties) if len(ties) < 6 else f"{', '.join(ties[:4])} and {len(ties) - 4} more"
-        name = f"{t['name']} ({words.runs(t)}{', regret at the end' if t['score'] == 'final' else ''})"
+        name = f"{t['name']} ({sentences.runs(t)}{', regret at the end' if t['score'] == 'final' else ''})"
         lines.append(
-            f"| {name} | `{leader['agent']}` | {words.interval(leader['mean'])} | {base} | {shown or 'none'} |"
+            f"| {name} | `{leader['agent']}` | {sentences.interval(leader['mean'])} | {base} | {shown or 'none'} |"
         )
     return "\n".join(lines)
 
@@ -149,7 +151,7 @@ def publish(folder: Path, root: Path) -> None:
     page = report.render(found, citations=summary.citations(found))
     plots.overview(found, root / "docs" / "leaderboard")
     summed = json.dumps(found, separators=(",", ":")) + "\n"
-    whole.write_all({root / "docs" / "leaderboard.html": page, SUMMARY: summed, readme: text})
+    atomic.write_all({root / "docs" / "leaderboard.html": page, SUMMARY: summed, readme: text})
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -2,7 +2,7 @@
 
 import sys
 
-from hpo_envs.cli import main
+from hpo_envs.commands.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -39,7 +39,7 @@ _BIG = ("swen", "soen")
 
 
 def _nmthpo() -> list[Spec]:
-    env, vector = "hpo_envs.nmthpo:NMTHPOEnv", "hpo_envs.nmthpo:NMTHPOVectorEnv"
+    env, vector = "hpo_envs.families.nmthpo:NMTHPOEnv", "hpo_envs.families.nmthpo:NMTHPOVectorEnv"
     rows = []
     for pair in _PAIRS:
         tables = (f"nmthpo/{pair}",)
@@ -48,30 +48,30 @@ def _nmthpo() -> list[Spec]:
         two = {"pair": pair, "objective": ("bleu", "decoding_seconds"), "budget": 200 if pair in _BIG else 50}
         rows.append(Spec(f"NMTHPO-{pair}-mo-v0", "NMTHPO", env, vector, tables, two))
     grids = tuple(f"nmthpo/{pair}-grid" for pair in _PAIRS if pair not in _BIG)
-    grid, grid_vector = "hpo_envs.nmthpo:NMTHPOGridEnv", "hpo_envs.nmthpo:NMTHPOGridVectorEnv"
+    grid, grid_vector = "hpo_envs.families.nmthpo:NMTHPOGridEnv", "hpo_envs.families.nmthpo:NMTHPOGridVectorEnv"
     rows.append(Spec("NMTHPO-v0", "NMTHPO", grid, grid_vector, grids))
     return rows
 
 
 def _cushlepor() -> list[Spec]:
-    env, vector = "hpo_envs.cushlepor:CushLEPOREnv", "hpo_envs.cushlepor:CushLEPORVectorEnv"
+    env, vector = "hpo_envs.families.cushlepor:CushLEPOREnv", "hpo_envs.families.cushlepor:CushLEPORVectorEnv"
     return [Spec("CushLEPOR-ted-ende-v0", "CushLEPOR", env, vector, ("cushlepor/ted-ende",), {"pair": "ted-ende"})]
 
 
 def _fiesta() -> list[Spec]:
-    env, vector = "hpo_envs.fiesta:FIESTAEnv", "hpo_envs.fiesta_vector:FIESTAVectorEnv"
+    env, vector = "hpo_envs.families.fiesta:FIESTAEnv", "hpo_envs.engines.bandit.batched:FIESTAVectorEnv"
     tasks = ("tdsa8", "tdsa12", "ner", "gaussian")
     return [Spec(f"FIESTA-{t}-v0", "FIESTA", env, vector, (f"fiesta/{t}",), {"task": t}) for t in tasks]
 
 
 def _nmtlc() -> list[Spec]:
-    env, vector = "hpo_envs.nmtlc:NMTLCEnv", "hpo_envs.nmtlc:NMTLCVectorEnv"
+    env, vector = "hpo_envs.families.nmtlc:NMTLCEnv", "hpo_envs.families.nmtlc:NMTLCVectorEnv"
     corpora = ("zhen", "ruen", "jaen", "enja", "swen", "soen", "ft-fren", "ft-zhen")
     return [Spec(f"NMTLC-{c}-v0", "NMTLC", env, vector, (f"nmtlc/{c}",), {"corpus": c}) for c in corpora]
 
 
 def _nasbenchnlp() -> list[Spec]:
-    env, vector = "hpo_envs.nasbenchnlp:NASBenchNLPEnv", "hpo_envs.nasbenchnlp:NASBenchNLPVectorEnv"
+    env, vector = "hpo_envs.families.nasbenchnlp:NASBenchNLPEnv", "hpo_envs.families.nasbenchnlp:NASBenchNLPVectorEnv"
     datasets = ("wikitext2", "ptb")
     return [
         Spec(f"NASBenchNLP-{d}-v0", "NASBenchNLP", env, vector, (f"nasbenchnlp/{d}",), {"dataset": d}) for d in datasets
@@ -79,8 +79,14 @@ def _nasbenchnlp() -> list[Spec]:
 
 
 def _cells() -> list[Spec]:
-    env, vector = "hpo_envs.nascell:NASBenchNLPCellEnv", "hpo_envs.nascell:NASBenchNLPCellVectorEnv"
-    final, final_vector = "hpo_envs.nasptb:NASBenchNLPFinalEnv", "hpo_envs.nasptb:NASBenchNLPFinalVectorEnv"
+    env, vector = (
+        "hpo_envs.families.nasbenchnlp_cell:NASBenchNLPCellEnv",
+        "hpo_envs.families.nasbenchnlp_cell:NASBenchNLPCellVectorEnv",
+    )
+    final, final_vector = (
+        "hpo_envs.families.nasbenchnlp_final:NASBenchNLPFinalEnv",
+        "hpo_envs.families.nasbenchnlp_final:NASBenchNLPFinalVectorEnv",
+    )
     return [
         Spec("NASBenchNLP-ptb-final-v0", "NASBenchNLP-ptb-final", final, final_vector, ("nasbenchnlp/ptb-final",)),
         Spec("NASBenchNLP-cell-v0", "NASBenchNLP-cell", env, vector, ("nasbenchnlp/wikitext2",)),
@@ -88,7 +94,7 @@ def _cells() -> list[Spec]:
 
 
 def _charhpo() -> list[Spec]:
-    env, vector = "hpo_envs.charhpo:CharHPOEnv", "hpo_envs.charhpo:CharHPOVectorEnv"
+    env, vector = "hpo_envs.families.charhpo:CharHPOEnv", "hpo_envs.families.charhpo:CharHPOVectorEnv"
     langs = {
         "inflection": ("alb", "ara", "cat", "dut", "gle", "hai", "hun", "rom"),
         "g2p": ("arm_e", "dut", "geo", "hun"),
@@ -99,13 +105,13 @@ def _charhpo() -> list[Spec]:
         kwargs = {"task": task, "lang": lang, "architecture": architecture}
         rows.append(Spec(f"CharHPO-{name}-v0", "CharHPO", env, vector, (f"charhpo/{name}",), kwargs))
     tables = tuple(table for row in rows for table in row.tables)
-    whole = "hpo_envs.charspace:CharSpaceEnv", "hpo_envs.charspace:CharSpaceVectorEnv"
+    whole = "hpo_envs.families.charhpo_space:CharSpaceEnv", "hpo_envs.families.charhpo_space:CharSpaceVectorEnv"
     return [*rows, Spec("CharHPO-v0", "CharHPO", *whole, tables, surrogate_only=True)]
 
 
 OWN = {
-    "TableHPO": ("hpo_envs.usertable:TableHPOEnv", "hpo_envs.usertable:TableHPOVectorEnv"),
-    "TableLC": ("hpo_envs.usertable:TableLCEnv", "hpo_envs.usertable:TableLCVectorEnv"),
+    "TableHPO": ("hpo_envs.families.user_table:TableHPOEnv", "hpo_envs.families.user_table:TableHPOVectorEnv"),
+    "TableLC": ("hpo_envs.families.user_table:TableLCEnv", "hpo_envs.families.user_table:TableLCVectorEnv"),
 }
 """Families on the user's own tables: `TableHPO-v0` takes a table as argument, `TableHPO-NAME-v0` is a saved one."""
 

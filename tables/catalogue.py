@@ -92,7 +92,7 @@ DATASETS: dict[str, Dataset] = {
             "1,983 transformers for machine translation on six language pairs",
             "Xuan Zhang and Kevin Duh. Reproducible and Efficient Benchmarks for Hyperparameter Optimization of "
             "Neural Machine Translation Systems. Transactions of the ACL 8:393-408, 2020.",
-            "hpo_envs.tables.builders.nmthpo",
+            "hpo_envs.tables.datasets.nmthpo.build",
         ),
         Dataset(
             "nasbenchnlp",
@@ -100,7 +100,7 @@ DATASETS: dict[str, Dataset] = {
             "Nikita Klyuchnikov, Ilya Trofimov, Ekaterina Artemova, Mikhail Salnikov, Maxim Fedorov and Evgeny "
             "Burnaev. NAS-Bench-NLP: Neural Architecture Search Benchmark for Natural Language Processing. "
             "arXiv:2006.07116, 2020.",
-            "hpo_envs.tables.builders.nasbenchnlp",
+            "hpo_envs.tables.datasets.nasbenchnlp.build",
         ),
         Dataset(
             "cushlepor",
@@ -110,21 +110,21 @@ DATASETS: dict[str, Dataset] = {
             "ACL 9:1460-1474, 2021. Tuning task: Lifeng Han, Irina Sorokina, Gleb Erofeev and Serge Gladkoff. "
             "cushLEPOR: customising hLEPOR metric using Optuna for higher agreement with human judgments or "
             "pre-trained language model LaBSE. WMT 2021.",
-            "hpo_envs.tables.builders.cushlepor",
+            "hpo_envs.tables.datasets.cushlepor.build",
         ),
         Dataset(
             "charhpo",
             "24 random searches of 200 runs on character transduction, LSTMs and transformers",
             "Adam Wiemerslage, Kyle Gorman and Katharina von der Wense. Quantifying the Hyperparameter Sensitivity of "
             "Neural Networks for Character-level Sequence-to-Sequence Tasks. EACL 2024.",
-            "hpo_envs.tables.builders.charhpo",
+            "hpo_envs.tables.datasets.charhpo.build",
         ),
         Dataset(
             "fiesta",
             "Repeated evaluations of 12 sentiment models and 2 named entity recognisers, for model selection",
             "Henry B. Moss, Andrew Moore, David S. Leslie and Paul Rayson. FIESTA: Fast IdEntification of "
             "State-of-The-Art models using adaptive bandit algorithms. ACL 2019.",
-            "hpo_envs.tables.builders.fiesta",
+            "hpo_envs.tables.datasets.fiesta.build",
         ),
         Dataset(
             "nmtlc",
@@ -132,9 +132,9 @@ DATASETS: dict[str, Dataset] = {
             "Xuan Zhang and Kevin Duh. Reproducible and Efficient Benchmarks for Hyperparameter Optimization of "
             "Neural Machine Translation Systems. Transactions of the ACL 8:393-408, 2020. Curves: "
             "https://github.com/Este1le/hpo_nmt",
-            "hpo_envs.tables.builders.nmtlc",
+            "hpo_envs.tables.datasets.nmtlc.build",
         ),
-        Dataset("user", "users' own tables", "the user's own table", "hpo_envs.tables.builders.user"),
+        Dataset("user", "users' own tables", "the user's own table", "hpo_envs.tables.datasets.user.build"),
     )
 }
 

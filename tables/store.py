@@ -6,9 +6,9 @@ A builder module (one per data set, named in the catalogue) has
     files(name) -> tuple[str, ...]              upstream files that a table is built from
     build(name, read) -> Table                  `read(file) -> bytes` returns verified bytes
     embedded(name) -> Table                     the surrogate that ships with the package
-    VERSION: int                                optional: built tables are kept, see `hpo_envs.tables.built`
+    VERSION: int                                optional: built tables are kept, see `hpo_envs.tables.files.cache`
 
-Nothing here opens a socket; `hpo_envs.tables.fetch` installs files.
+Nothing here opens a socket; `hpo_envs.tables.files.download` installs files.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ import warnings
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from hpo_envs.tables import built, catalogue, user
+from hpo_envs.tables import catalogue, user
+from hpo_envs.tables.files import cache
 from hpo_envs.tables.table import Table, nearest
 
 Kind = Literal["auto", "measured", "surrogate"]
@@ -183,7 +184,7 @@ def _measured(name: str, root: str) -> Table:
         return cast(Table, builder.build(name, lambda file: read(file, folder)))
 
     version = getattr(builder, "VERSION", None)
-    return build() if version is None else built.load(name, version, builder.files(name), folder, build)
+    return build() if version is None else cache.load(name, version, builder.files(name), folder, build)
 
 
 @functools.cache

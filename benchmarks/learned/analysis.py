@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks import statistics
+from hpo_envs.benchmarks.analysis import statistics
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents import acquisition_net
-from hpo_envs.agents.acquisition_net import HIDDEN, INPUTS, SIZE
-from hpo_envs.agents.mixture import Family, Hypotheses, MixturePosterior
-from hpo_envs.benchmarks.expected_best import expected_best
+from hpo_envs.agents.models.mixture import Family, Hypotheses, MixturePosterior
+from hpo_envs.agents.transfer import acquisition_net
+from hpo_envs.agents.transfer.acquisition_net import HIDDEN, INPUTS, SIZE
+from hpo_envs.benchmarks.analysis.expected import expected_best
 from hpo_envs.benchmarks.learned.tables import Task, knowledge
 
 Floats = npt.NDArray[np.float64]

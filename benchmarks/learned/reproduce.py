@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from hpo_envs.benchmarks.learned import analysis, sweep, tables
-from hpo_envs.tables import store, whole
+from hpo_envs.tables import store
+from hpo_envs.tables.files import atomic
 
 PARTS = ("nmt", "classics", "char", "transfer")
 
@@ -56,8 +57,8 @@ def _part(name: str, cells: Sequence[sweep.Cell], seeds: list[int], jobs: int, o
     found = analysis.rows(regrets)
     scales = {c.table: sweep.scale(c.family, c.table, c.kind) for c in cells}
     over = analysis.overall(regrets, scales)
-    whole.write_csv(out / f"{name}_tables.csv", [_record(r) for r in found])
-    whole.write_csv(out / f"{name}_overall.csv", over)
+    atomic.write_csv(out / f"{name}_tables.csv", [_record(r) for r in found])
+    atomic.write_csv(out / f"{name}_overall.csv", over)
     unit = "BLEU" if first.family == "nmthpo" else "% accuracy"
     print(f"\n{TITLES[name]} ({first.kind} tables, {len(seeds)} seeds, {sweep.BUDGET} evaluations)")
     print("* better, x worse than random search: paired Wilcoxon signed-rank test, Holm over tables, p < .05\n")

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents import learned
-from hpo_envs.benchmarks import runs, scores
-from hpo_envs.benchmarks.expected_best import expected_best
+from hpo_envs.agents.transfer import learned
+from hpo_envs.benchmarks import runs
+from hpo_envs.benchmarks.analysis import targets
+from hpo_envs.benchmarks.analysis.expected import expected_best
 from hpo_envs.benchmarks.learned import evolution, tables
 from hpo_envs.tables import store
 
@@ -79,7 +80,7 @@ def regrets(cell: Cell, seeds: Sequence[int]) -> Floats:
     env_id = f"{prefix}-{cell.table.partition('/')[2]}-v0"
     found = runs.run(agent, env_id, seeds, budget=BUDGET, env_kwargs={"table": cell.kind}, **arguments)
     best = float(store.load(cell.table, cell.kind).final(metric).max())  # type: ignore[arg-type]
-    return np.array([[scores.fb(r.rewards, best, b) for b in range(1, BUDGET + 1)] for r in found])
+    return np.array([[targets.fb(r.rewards, best, b) for b in range(1, BUDGET + 1)] for r in found])
 
 
 def scale(family: str, table: str, kind: str) -> float:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.length_scales import KernelFit, Prior
-from hpo_envs.agents.mixture import Family, basis
+from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
+from hpo_envs.agents.models.mixture import Family, basis
 from hpo_envs.tables import store
-from hpo_envs.tables.builders import charhpo, nmthpo
+from hpo_envs.tables.datasets.charhpo import build as charhpo
+from hpo_envs.tables.datasets.nmthpo import build as nmthpo
 
 Floats = npt.NDArray[np.float64]
 

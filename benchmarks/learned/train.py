@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents import learned
-from hpo_envs.agents.mixture import Family
+from hpo_envs.agents.models.mixture import Family
+from hpo_envs.agents.transfer import learned
 from hpo_envs.benchmarks.learned import evolution, tables
 from hpo_envs.benchmarks.learned.evolution import Settings, Trainer
 from hpo_envs.benchmarks.learned.tables import Task

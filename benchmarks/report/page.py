@@ -10,9 +10,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.benchmarks.report import charts, words
-from hpo_envs.benchmarks.report.cells import download, head, num, table, text
-from hpo_envs.benchmarks.report.tracks import of_track
+from hpo_envs.benchmarks.report import charts, sentences
+from hpo_envs.benchmarks.report.html import download, head, num, table, text
+from hpo_envs.benchmarks.report.rankings import of_track
 
 HERE = Path(__file__).parent
 
@@ -79,7 +79,7 @@ def _head(summary: Mapping[str, Any]) -> str:
     total = sum(c["n"] for c in summary["cells"])
     lead = (
         f"{total:,} runs: {len(summary['agents'])} agents, {len(summary['environments'])} environments, "
-        f"on {words.kinds(summary)}."
+        f"on {sentences.kinds(summary)}."
     )
     links = {
         "environments": "Curves by environment",
@@ -96,7 +96,7 @@ def _head(summary: Mapping[str, Any]) -> str:
 
 def _winners(summary: Mapping[str, Any]) -> str:
     items = "".join(
-        f'<li><a href="#track-{i}">{escape(t["name"])}</a> ({words.runs(t)}): {_sentences(t)}</li>'
+        f'<li><a href="#track-{i}">{escape(t["name"])}</a> ({sentences.runs(t)}): {_sentences(t)}</li>'
         for i, t in enumerate(summary["tracks"])
     )
     return (
@@ -106,7 +106,7 @@ def _winners(summary: Mapping[str, Any]) -> str:
 
 
 def _sentences(track: Mapping[str, Any]) -> str:
-    first, *others = words.verdict(track)
+    first, *others = sentences.verdict(track)
     return f"<b>{escape(first)}</b> {escape(' '.join(others))}"
 
 
@@ -114,7 +114,7 @@ def _track(t: Mapping[str, Any], i: int, drawn: Drawn) -> str:
     figures = "".join(_figure(f"track-{i}-{key}", v, note, drawn) for key, v, note in charts.of_track(t))
     ranking, more = of_track(t, i)
     return (
-        f'<section><h2 id="track-{i}">{escape(t["name"])}</h2><p>{words.runs(t)}. {_sentences(t)}</p>{ranking}'
+        f'<section><h2 id="track-{i}">{escape(t["name"])}</h2><p>{sentences.runs(t)}. {_sentences(t)}</p>{ranking}'
         f'<div class="grid">{figures}</div>{more}</section>'
     )
 
@@ -140,9 +140,9 @@ def _results(summary: Mapping[str, Any]) -> str:
             text(c["environment"]),
             head(c["agent"]),
             num(c["n"]),
-            num(c["anytime"][0], words.interval(c["anytime"])),
+            num(c["anytime"][0], sentences.interval(c["anytime"])),
             num(c["anytime_iqm"]),
-            num(c["final"][0], words.interval(c["final"])),
+            num(c["final"][0], sentences.interval(c["final"])),
             num(c["solved"], f"{c['solved']:.0%}"),
             num(c["close"]),
             num(c["spent"]),

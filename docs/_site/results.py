@@ -9,8 +9,9 @@ from typing import Any
 
 from _site import markdown
 from hpo_envs.agents import AGENTS
-from hpo_envs.benchmarks import leaderboard, summary
-from hpo_envs.benchmarks.report import words
+from hpo_envs.benchmarks import leaderboard
+from hpo_envs.benchmarks.analysis import summary
+from hpo_envs.benchmarks.report import sentences
 
 Found = Mapping[str, Any]
 
@@ -52,8 +53,8 @@ def environment_table(env_id: str, found: Found) -> str:
     rows = [
         (
             agent_link(c["agent"]),
-            words.interval(c["anytime"]),
-            words.interval(c["final"]),
+            sentences.interval(c["anytime"]),
+            sentences.interval(c["final"]),
             f"{100 * c['solved']:.0f} %",
             c["n"],
         )
@@ -69,13 +70,13 @@ def agent_table(names: list[str], found: Found) -> str:
         for place, r in enumerate(t["ranking"], 1):
             if r["agent"] in names:
                 leader = t["ranking"][0]["agent"]
-                pair = words.against(t, r["agent"], leader)
+                pair = sentences.against(t, r["agent"], leader)
                 behind = "leads"
                 if pair is not None and pair["verdict"] == "tie":
                     behind = f"not told apart from `{leader}`"
                 elif pair is not None:
-                    behind = f"{words.number(pair['difference'])} behind `{leader}`"
-                score = words.interval(r["mean"])
+                    behind = f"{sentences.number(pair['difference'])} behind `{leader}`"
+                score = sentences.interval(r["mean"])
                 rows.append((t["name"], f"`{r['agent']}`", f"{place} of {len(t['ranking'])}", score, behind))
     return markdown.table(("environments", "name", "place", "mean regret [95 % interval]", ""), rows) if rows else ""
 
@@ -85,10 +86,14 @@ def track_tables(found: Found) -> str:
     parts = []
     for t in found["tracks"]:
         rows = [
-            (i, agent_link(r["agent"], "agents/"), words.interval(r["mean"]), words.interval(r["final"]))
+            (i, agent_link(r["agent"], "agents/"), sentences.interval(r["mean"]), sentences.interval(r["final"]))
             for i, r in enumerate(t["ranking"], 1)
         ]
-        parts += [f"## {t['name']}", words.runs(t) + ": " + words.SCORES[t["score"]] + ".", " ".join(words.verdict(t))]
+        parts += [
+            f"## {t['name']}",
+            sentences.runs(t) + ": " + sentences.SCORES[t["score"]] + ".",
+            " ".join(sentences.verdict(t)),
+        ]
         parts += [markdown.table(("", "agent", "mean regret", "regret at the end"), rows)]
     return "\n\n".join(parts)
 
@@ -110,7 +115,7 @@ def gains(found: Found, folder: str = "../agents/") -> str:
     rows = []
     for t in found["tracks"]:
         leader, base = t["ranking"][0], next((r for r in t["ranking"] if r["agent"] == "random"), None)
-        pairs = {r["agent"]: words.against(t, leader["agent"], r["agent"]) for r in t["ranking"][1:]}
+        pairs = {r["agent"]: sentences.against(t, leader["agent"], r["agent"]) for r in t["ranking"][1:]}
         ties = [agent_link(a, folder) for a, p in pairs.items() if p and p["verdict"] == "tie"]
         share = "" if not base or not base["mean"][0] else f"{100 * (1 - leader['mean'][0] / base['mean'][0]):.0f} %"
         also = ", ".join(ties[:5]) + (f" and {len(ties) - 5} more" if len(ties) > 5 else "")
@@ -126,11 +131,11 @@ def early_stopping(found: Found, folder: str = "../agents/") -> str:
         early = next((r for r in t["ranking"] if r["agent"] in CHEAP), None)
         full = next((r for r in t["ranking"] if r["agent"] not in CHEAP), None)
         if early and full:
-            pair = words.against(t, early["agent"], full["agent"])
+            pair = sentences.against(t, early["agent"], full["agent"])
             verdict = {"better": "better", "worse": "worse", "tie": "not told apart"}[pair["verdict"]] if pair else ""
             said.append(
-                f"- {t['name']}: {agent_link(early['agent'], folder)} {words.interval(early['mean'])}, best with whole "
-                f"trainings {agent_link(full['agent'], folder)} {words.interval(full['mean'])}: {verdict}."
+                f"- {t['name']}: {agent_link(early['agent'], folder)} {sentences.interval(early['mean'])}, best with "
+                f"whole trainings {agent_link(full['agent'], folder)} {sentences.interval(full['mean'])}: {verdict}."
             )
     return "\n".join(said)
 
@@ -142,7 +147,7 @@ def versus_random(found: Found, folder: str = "../agents/") -> str:
         counts = {"better": 0, "tie": 0, "worse": 0}
         worst = []
         for r in t["ranking"]:
-            pair = words.against(t, r["agent"], "random")
+            pair = sentences.against(t, r["agent"], "random")
             if pair is not None:
                 counts[pair["verdict"]] += 1
                 worst += [agent_link(r["agent"], folder)] * (pair["verdict"] == "worse")

@@ -13,7 +13,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 import hpo_envs
 from hpo_envs import tasks
-from hpo_envs.sb3 import SB3VecEnv
+from hpo_envs.integrations.sb3 import SB3VecEnv
 from hpo_envs.wrappers import vector as wrappers
 
 

@@ -7,9 +7,9 @@ import numpy as np
 from story import COLOURS, Story, figure, options, save
 
 from hpo_envs.benchmarks import run
-from hpo_envs.benchmarks.expected_best import expected_best
+from hpo_envs.benchmarks.analysis.expected import expected_best
+from hpo_envs.benchmarks.analysis.sensitivity import analyse
 from hpo_envs.registry import SPECS
-from hpo_envs.sensitivity import analyse
 from hpo_envs.tables import store
 
 MODELS = ("lstm", "transformer")

@@ -8,10 +8,10 @@ import importlib.util
 import numpy as np
 from story import COLOURS, Story, figure, options, save
 
-from hpo_envs import agreement
 from hpo_envs.benchmarks import run
-from hpo_envs.benchmarks.cushlepor import analysis, optimum, sweep
+from hpo_envs.benchmarks.papers.cushlepor import analysis, optimum, sweep
 from hpo_envs.tables import store
+from hpo_envs.tables.hlepor import agreement
 
 ENV = "CushLEPOR-ted-ende-v0"
 BUDGET = 60

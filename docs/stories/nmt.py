@@ -7,7 +7,7 @@ import numpy as np
 from story import COLOURS, Story, figure, options, save
 
 from hpo_envs.benchmarks import run
-from hpo_envs.benchmarks.importance import decompose
+from hpo_envs.benchmarks.analysis.importance import decompose
 from hpo_envs.tables import store
 
 PAIRS = ("zhen", "ruen", "jaen", "enja", "swen", "soen")

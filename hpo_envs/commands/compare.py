@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hpo_envs.benchmarks.conduct import Outcome
-    from hpo_envs.benchmarks.engines import Engine
     from hpo_envs.benchmarks.runs import Run
-    from hpo_envs.benchmarks.study import Study
+    from hpo_envs.benchmarks.study.executors import Engine
+    from hpo_envs.benchmarks.study.scheduler import Outcome
+    from hpo_envs.benchmarks.study.study import Study
 
 EPILOG = """examples:
   hpo-envs compare --env NMTHPO-swen-v0 --agents random --seeds 100 --budget 20 --out runs/
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Runs what is missing of the study, prints a table for each id and saves summaries and plots."""
-    from hpo_envs.benchmarks.conduct import conduct, runs_of
+    from hpo_envs.benchmarks.study.scheduler import conduct, runs_of
 
     study = _study(args)
     start = time.perf_counter()
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _study(args: argparse.Namespace) -> Study:
-    from hpo_envs.benchmarks import study
+    from hpo_envs.benchmarks.study import study
 
     options = ("env", "agents", "seeds", "budget", "table", "objective", "cost")
     given = {k: getattr(args, k) for k in options if getattr(args, k) is not None}
@@ -117,16 +117,16 @@ def _names(text: str) -> list[str]:
 
 
 def _engine(args: argparse.Namespace) -> Engine:
-    from hpo_envs.benchmarks import engines
+    from hpo_envs.benchmarks.study import executors
 
     if args.jobs < 1:
         raise ValueError(f"--jobs must be an int >= 1, got {args.jobs}")
     if args.scheduler is not None:
         try:
-            return engines.Dask(args.scheduler, args.jobs)
+            return executors.Dask(args.scheduler, args.jobs)
         except ModuleNotFoundError as error:
             raise ValueError(f"--scheduler: {error}") from None
-    return engines.Processes(args.jobs) if args.jobs > 1 else engines.Serial()
+    return executors.Processes(args.jobs) if args.jobs > 1 else executors.Serial()
 
 
 class _Bar:
@@ -160,9 +160,9 @@ def _report_stops(outcome: Outcome) -> None:
 
 def _show(env: str, runs: dict[str, list[Run]], folder: Path, tolerance: float) -> None:
     """Prints the table of an id and saves it, with a plot, beside its runs."""
-    from hpo_envs.benchmarks import compare as c
-    from hpo_envs.benchmarks import plots
-    from hpo_envs.tables import whole
+    from hpo_envs.benchmarks.analysis import compare as c
+    from hpo_envs.benchmarks.report import plots
+    from hpo_envs.tables.files import atomic
 
     first = next(iter(runs.values()))[0]
     header = first.header
@@ -176,7 +176,7 @@ def _show(env: str, runs: dict[str, list[Run]], folder: Path, tolerance: float) 
     writer = csv.DictWriter(stream, ["agent", "score", "n", "reached", "mean", "std", "low", "high"])
     writer.writeheader()
     writer.writerows(records)
-    whole.write(folder / "summary.csv", stream.getvalue())
+    atomic.write(folder / "summary.csv", stream.getvalue())
     seeds = max(map(len, runs.values()))
     print(f"{seeds} seeds, budget {header['budget']:g} {header['cost_unit']}")
     print("mean ± standard deviation over runs [95 % bootstrap interval of the mean]\n")
@@ -191,7 +191,7 @@ def _show(env: str, runs: dict[str, list[Run]], folder: Path, tolerance: float) 
 
 
 def _conclude(out: Path, outcome: Outcome, found: dict[str, dict[str, list[Run]]], seconds: float) -> None:
-    from hpo_envs.benchmarks import store
+    from hpo_envs.benchmarks.study import store
 
     if outcome.skipped:
         print(

@@ -51,7 +51,7 @@ class Command:
 
 def commands() -> list[Command]:
     """All commands, from their own parsers."""
-    from hpo_envs.cli import COMMANDS, parser_of
+    from hpo_envs.commands.main import COMMANDS, parser_of
 
     found = []
     for name, (_, summary) in COMMANDS.items():

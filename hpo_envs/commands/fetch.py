@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 
-from hpo_envs.tables import catalogue, install, store
+from hpo_envs.tables import catalogue, store
+from hpo_envs.tables.files import folder
 
 EPILOG = """\
 examples:
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"names must be left out with --all, got {' '.join(args.names)}")
     if not args.all and not args.names:
         raise ValueError(f"names must be one or more data sets ({known}), or --all, got none")
-    from hpo_envs.tables.fetch import fetch  # imports requests
+    from hpo_envs.tables.files.download import fetch  # imports requests
 
     done = fetch(
         None if args.all else args.names, mirror=args.mirror, source_dir=args.source_dir, progress=not args.quiet
@@ -67,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
 def _list() -> int:
     print(f"{'data set':<14} {'files':>5} {'bytes':>12}  {'installed':<9}  {'licence':<27}  what")
     for name in catalogue.datasets():
-        records = install.select(name)
+        records = folder.select(name)
         there = sum((store.data_folder() / r.file).is_file() for r in records)
         state = "yes" if there == len(records) else "no" if not there else f"{there} files"
         size = f"{sum(r.bytes for r in records):,}" + ("+" if any(not r.bytes for r in records) else "")

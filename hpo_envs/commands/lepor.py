@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables import hlepor, whole
+from hpo_envs.tables import hlepor
+from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Table
 
 EPILOG = """\
@@ -75,7 +76,7 @@ def _text(p: hlepor.Parameters) -> str:
 
 
 def _score(args: argparse.Namespace) -> int:
-    from hpo_envs.tables.builders import cushlepor_text
+    from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
 
     setting, variant = _setting(args.setting)
     hypotheses, references = cushlepor_text.parse_pairs(args.file.read_bytes(), str(args.file))
@@ -106,7 +107,7 @@ def load(args: argparse.Namespace) -> Table:
     Raises:
         ValueError: Neither, or malformed.
     """
-    from hpo_envs.tables.builders import cushlepor
+    from hpo_envs.tables.datasets.cushlepor import build as cushlepor
 
     if args.data.is_dir():
         return cushlepor.from_folder(args.data, reference=args.reference)
@@ -118,8 +119,9 @@ def load(args: argparse.Namespace) -> Table:
 def _tune(args: argparse.Namespace) -> int:
     from tqdm import tqdm
 
-    from hpo_envs import agents, agreement
+    from hpo_envs import agents
     from hpo_envs.benchmarks import runs
+    from hpo_envs.tables.hlepor import agreement
 
     entry = agents.entry(args.agent)
     if "box" not in entry.supports:
@@ -161,6 +163,6 @@ def _tune(args: argparse.Namespace) -> int:
             "seed": args.seed,
         }
         record["parameters"]["n"] = int(record["parameters"]["n"])
-        whole.write(args.out, json.dumps(record, indent=1) + "\n")
+        atomic.write(args.out, json.dumps(record, indent=1) + "\n")
         print(f"written to {args.out}")
     return 0

@@ -31,8 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Writes the page and what else was asked for."""
-    from hpo_envs.benchmarks import report, summary
-    from hpo_envs.tables import whole
+    from hpo_envs.benchmarks import report
+    from hpo_envs.benchmarks.analysis import summary
+    from hpo_envs.tables.files import atomic
 
     found = summary.load(args.runs)
     if args.title:
@@ -44,13 +45,13 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"{args.runs} must be a summary that hpo_envs wrote, got {error!r}") from error
     page = args.out or (args.runs if args.runs.is_dir() else args.runs.parent) / "report.html"
     page.parent.mkdir(parents=True, exist_ok=True)
-    whole.write(page, text)
+    atomic.write(page, text)
     print("\n".join(verdicts))
     if args.summary:
-        whole.write(args.summary, json.dumps(found, separators=(",", ":")) + "\n")
+        atomic.write(args.summary, json.dumps(found, separators=(",", ":")) + "\n")
         print(f"summary: {args.summary}")
     if args.pictures:
-        from hpo_envs.benchmarks import plots
+        from hpo_envs.benchmarks.report import plots
 
         print(f"pictures: {len(plots.draw_all(found, args.pictures, progress=True))} files in {args.pictures}")
     print(f"page: {page}")

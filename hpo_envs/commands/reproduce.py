@@ -8,16 +8,25 @@ from pathlib import Path
 
 from hpo_envs.tables.table import nearest
 
-PAPERS: dict[str, str] = {
-    "nmt": "Zhang and Duh 2020: hyperparameter optimisation of neural machine translation",
-    "nmtlc": "Zhang and Duh 2020, data repository: early stopping on learning curves of machine translation",
-    "char": "Wiemerslage, Gorman and von der Wense 2024: hyperparameter sensitivity in character transduction",
-    "fiesta": "Moss, Moore, Leslie and Rayson 2019: model selection with adaptive bandit algorithms",
-    "nasbenchnlp": "Klyuchnikov et al. 2020: architecture search among recurrent cells",
-    "cushlepor": "Han, Sorokina, Erofeev and Gladkoff 2021: tuning hLEPOR towards human scores",
-    "learned": "no paper: the learned optimiser, trained on all tables but those of one language, tested on these",
+PAPERS: dict[str, tuple[str, str]] = {
+    "nmt": ("papers.nmthpo", "Zhang and Duh 2020: hyperparameter optimisation of neural machine translation"),
+    "nmtlc": (
+        "papers.nmtlc",
+        "Zhang and Duh 2020, data repository: early stopping on learning curves of machine translation",
+    ),
+    "char": (
+        "papers.charhpo",
+        "Wiemerslage, Gorman and von der Wense 2024: hyperparameter sensitivity in character transduction",
+    ),
+    "fiesta": ("papers.fiesta", "Moss, Moore, Leslie and Rayson 2019: model selection with adaptive bandit algorithms"),
+    "nasbenchnlp": ("papers.nasbenchnlp", "Klyuchnikov et al. 2020: architecture search among recurrent cells"),
+    "cushlepor": ("papers.cushlepor", "Han, Sorokina, Erofeev and Gladkoff 2021: tuning hLEPOR towards human scores"),
+    "learned": (
+        "learned",
+        "no paper: the learned optimiser, trained on all tables but those of one language, tested on these",
+    ),
 }
-"""Folder of `benchmarks` -> paper. `hpo_envs.benchmarks.<folder>.reproduce` has
+"""Name -> folder below `benchmarks`, and the paper. `hpo_envs.benchmarks.<folder>.reproduce` has
 `main(out, *, trials, jobs, seed, only) -> int` and `PARTS`, the names that `only` may take."""
 
 EPILOG = """examples:
@@ -33,7 +42,7 @@ papers:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.epilog = EPILOG + "\n".join(f"  {name:12} {title}" for name, title in PAPERS.items())
+    parser.epilog = EPILOG + "\n".join(f"  {name:12} {title}" for name, (_, title) in PAPERS.items())
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("paper", help="which paper, see below")
     parser.add_argument("--out", type=Path, help="folder for tables and figures (default: runs/reproduce-PAPER)")
@@ -55,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
             raise ValueError(f"--{name} must be an int >= 1, got {value}")
     if args.seed < 0:
         raise ValueError(f"--seed must be an int >= 0, got {args.seed}")
-    module = importlib.import_module(f"hpo_envs.benchmarks.{args.paper}.reproduce")
+    module = importlib.import_module(f"hpo_envs.benchmarks.{PAPERS[args.paper][0]}.reproduce")
     if args.only is not None and args.only not in module.PARTS:
         raise ValueError(f"--only must be one of {', '.join(module.PARTS)}, got {args.only!r}")
     out = args.out or Path("runs") / f"reproduce-{args.paper}"

@@ -141,7 +141,7 @@ def advise(
     import numpy as np
 
     from hpo_envs import agents
-    from hpo_envs.agents.belief import MINIMUM, best_probability, moments
+    from hpo_envs.agents.bandits.best_arm import MINIMUM, best_probability, moments
 
     names = list(scores)
     if len(names) < 2:

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints the metrics."""
-    from hpo_envs import sensitivity
+    from hpo_envs.benchmarks.analysis import sensitivity
 
     arguments = {"table": args.table, **dict(_argument(text) for text in args.arguments)}
     configs, scores, orders, source = runs_of(args.env, arguments, args.metric, args.runs, args.seed)

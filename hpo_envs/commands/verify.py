@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import argparse
 
-from hpo_envs.tables import install, store
+from hpo_envs.tables import store
+from hpo_envs.tables.files import folder
 
 EPILOG = """\
 examples:
@@ -24,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Runs the command."""
-    checks = install.verify(args.names or None)
+    checks = folder.verify(args.names or None)
     for c in checks:
         if c.status == "corrupt" or args.verbose:
             print(f"{c.status:<8} {c.record.file}" + (f": {c.detail}" if c.detail else ""))

@@ -80,10 +80,14 @@ def counts(cells: Sequence[Cell]) -> Floats:
     return np.log1p(table)
 
 
+BASIS = Path(__file__).with_name("basis.npz")
+"""What `python -m hpo_envs.tables.datasets.nasbenchnlp.fit` writes first."""
+
+
 @functools.cache
 def _basis() -> tuple[Floats, Floats, Floats, Floats]:
     """Mean (BUCKETS,), components (BUCKETS, SIZE), low and high of each component (SIZE,) among generated cells."""
-    with np.load(Path(__file__).parents[1] / "data" / "cells_basis.npz", allow_pickle=False) as data:
+    with np.load(BASIS, allow_pickle=False) as data:
         return tuple(data[k].astype(np.float64) for k in ("mean", "components", "low", "high"))  # type: ignore[return-value]
 
 

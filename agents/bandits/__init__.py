@@ -1,0 +1,1 @@
+"""Best-arm identification: rules that sample noisy arms, and when to stop."""

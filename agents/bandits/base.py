@@ -1,0 +1,264 @@
+"""What the bandit agents share: scores per arm, batches, late results, the logit option and the stopping rules."""
+
+from __future__ import annotations
+
+import abc
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.bandits.best_arm import Belief, best_probability_sampled
+from hpo_envs.agents.bandits.glr import likelihood_ratio
+from hpo_envs.agents.base import Agent, Problem
+
+Floats = npt.NDArray[np.float64]
+
+STOPPING = ("pi", "glr")
+TRANSFORMS = ("none", "logit")
+
+
+class Logit:
+    """Maps scores from their metric's open interval to the real line (section 4.2).
+
+    Args:
+        low: Lowest possible score.
+        high: Highest possible score.
+    """
+
+    def __init__(self, low: float = 0.0, high: float = 1.0) -> None:
+        self.low, self.high = float(low), float(high)
+
+    def __call__(self, score: float) -> float:
+        """The log odds of the score's place between the bounds.
+
+        Raises:
+            ValueError: The score is not strictly between the bounds.
+        """
+        if not self.low < score < self.high:
+            raise ValueError(
+                f"score must lie strictly between the metric's bounds {self.low:g} and {self.high:g} for the logit "
+                f"transform, got {score!r}"
+            )
+        return float(np.log((score - self.low) / (self.high - score)))
+
+
+class ArmsAgent(Agent):
+    """Base of the agents that choose the best of a few noisy arms.
+
+    Works on `Discrete(n)` actions and on `MultiDiscrete([n] * batch)`, where a step evaluates a batch and
+    `info["scores"]` has each score. Results may come late: `info["finished"]` False says that nothing came back, and
+    `info["action"]` whose result came back.
+
+    Args:
+        problem: What is known before the first evaluation.
+        seed: Seed of the agent's generator.
+        transform: `none`, or `logit` to model the log odds of the score between the metric's bounds.
+        rule: Quadrature rule of the belief, `fast` or `exact`.
+
+    Attributes:
+        arms: Number of arms.
+        batch: Evaluations in one action.
+        belief: Sufficient statistics of the (transformed) scores, and pi.
+
+    Raises:
+        ValueError: The action space is neither form, or has one arm; an unknown transform.
+    """
+
+    def __init__(self, problem: Problem, seed: int, *, transform: str = "none", rule: str = "fast") -> None:
+        super().__init__(problem, seed)
+        self.arms, self.batch = _shape(problem.action_space)
+        self._vector = isinstance(problem.action_space, gym.spaces.MultiDiscrete)
+        if transform not in TRANSFORMS:
+            raise ValueError(f"transform must be one of {', '.join(TRANSFORMS)}, got {transform!r}")
+        low, high = (0.0, 1.0) if problem.reward_bounds is None else problem.reward_bounds[0]
+        self._transform = Logit(low, high) if transform == "logit" else None
+        self.belief = Belief(self.arms, rule)
+        self.asked = 0
+
+    @abc.abstractmethod
+    def choose(self) -> int:
+        """Returns the arm to evaluate next, given all that was told."""
+
+    def told(self) -> None:
+        """Hook: called after the results of an action were added to `belief`."""
+
+    def ask(self) -> Any:
+        """Returns an arm, or a (batch,) int64 vector of arms."""
+        if not self._vector:
+            self.asked += 1
+            return self.choose()
+        arms = np.empty(self.batch, np.int64)
+        for i in range(self.batch):
+            arms[i] = self.choose()
+            self.asked += 1
+        return arms
+
+    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """Adds the score, or each of `info["scores"]`, to its arm."""
+        if not info.get("finished", True):
+            return
+        action = info.get("action", action)
+        if self._vector:
+            for arm, score in zip(action, info["scores"], strict=True):
+                self._add(int(arm), float(score))
+        else:
+            self._add(int(action), float(reward))
+        self.told()
+
+    def recommend(self) -> Any:
+        """Returns the arm with the best mean; in the batched form a batch of it."""
+        return self._action(self.best_mean())
+
+    def best_mean(self) -> int:
+        """The arm with the highest sample mean of those evaluated, the first on ties."""
+        return int(np.where(self.belief.counts > 0, self.belief.means, -np.inf).argmax())
+
+    def draw(self, weights: Floats) -> int:
+        """Draws an arm with probability proportional to the weights."""
+        total = weights.cumsum()
+        return min(int(total.searchsorted(self.rng.random() * total[-1], side="right")), self.arms - 1)
+
+    def _action(self, arm: int) -> Any:
+        return np.full(self.batch, arm, np.int64) if self._vector else arm
+
+    def _add(self, arm: int, score: float) -> None:
+        self.belief.add(arm, score if self._transform is None else self._transform(score))
+
+
+class ConfidentAgent(ArmsAgent):
+    """An agent that stops once it is confident which arm is the best.
+
+    Every arm is evaluated `initial` times first, then `sample` decides. Scores that are known already may be told
+    before the first `ask`: they count.
+
+    Args:
+        problem: What is known before the first evaluation.
+        seed: Seed of the agent's generator.
+        confidence: 1 - delta: stop when the rule promises this probability of a right selection; None never stops.
+        stopping: `pi`: the largest posterior probability exceeds `confidence` (Moss et al. 2019, Algorithm 2).
+            `glr`: the generalised likelihood ratio for Gaussians with unknown variances exceeds
+            log((1 + log t) / delta) (Jourdan, Degenne and Kaufmann 2023); a frequentist rule, more cautious.
+        initial: Evaluations of each arm before the first decision, at least 3 (section 4.2, footnote 3).
+        draws: None: pi by quadrature. An int: the paper's Monte Carlo with that many draws.
+        transform: See `ArmsAgent`.
+        rule: See `ArmsAgent`.
+
+    Raises:
+        ValueError: An argument out of its range.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        *,
+        confidence: float | None = 0.95,
+        stopping: str = "pi",
+        initial: int = 3,
+        draws: int | None = None,
+        transform: str = "none",
+        rule: str = "fast",
+    ) -> None:
+        super().__init__(problem, seed, transform=transform, rule=rule)
+        if confidence is not None and not 0.0 < confidence < 1.0:
+            raise ValueError(f"confidence must be None or lie strictly between 0 and 1, got {confidence!r}")
+        if stopping not in STOPPING:
+            raise ValueError(f"stopping must be one of {', '.join(STOPPING)}, got {stopping!r}")
+        if isinstance(initial, bool) or initial != int(initial) or initial < 3:
+            raise ValueError(f"initial must be an int >= 3, got {initial!r}")
+        if draws is not None and (isinstance(draws, bool) or draws != int(draws) or draws < 1):
+            raise ValueError(f"draws must be None or an int >= 1, got {draws!r}")
+        self.confidence, self.stopping, self.draws = confidence, stopping, draws
+        self.initial = int(initial)
+        self._first = deque(np.repeat(np.arange(self.arms), self.initial).tolist())
+        self._queue: deque[int] = deque()
+        self._started = False
+        self._sampled: Floats | None = None
+
+    @property
+    def pi(self) -> Floats:
+        """(arms,) probability that each arm is the best; uniform until every arm has three evaluations."""
+        if not self.belief.ready:
+            return np.full(self.arms, 1.0 / self.arms)
+        if self.draws is None:
+            return self.belief.pi
+        if self._sampled is None:
+            self._sampled = best_probability_sampled(self.belief.posterior(), self.draws, self.rng)
+        return self._sampled
+
+    @abc.abstractmethod
+    def sample(self) -> int:
+        """Returns the arm to evaluate next; called once every arm was asked for `initial` times."""
+
+    def choose(self) -> int:
+        """The initial evaluations first, then what the sampling rule says."""
+        while self._first:
+            arm = int(self._first.popleft())
+            if self.belief.counts[arm] < self.initial:  # else its scores were told before anything was asked
+                return arm
+        if self._queue:
+            return self._queue.popleft()
+        if not self.belief.ready:  # results of the first round are still out
+            return int(self.rng.integers(self.arms))
+        return self.sample()
+
+    def told(self) -> None:
+        """Applies the stopping rule."""
+        self._sampled = None
+        if not self._queue and self._begun() and self.at_checkpoint():
+            self.done = self.stops()
+
+    def _begun(self) -> bool:
+        """Whether every arm has its initial evaluations."""
+        if not self._started:  # counts never fall
+            self._started = bool(self.belief.counts.min() >= self.initial)
+        return self._started
+
+    def at_checkpoint(self) -> bool:
+        """Whether the stopping rule is looked at now; overridden where evaluations come in rounds."""
+        return True
+
+    def stops(self) -> bool:
+        """Whether the stopping rule holds."""
+        if self.confidence is None:
+            return False
+        if self.stopping == "pi":
+            return bool(self.pi.max() > self.confidence)
+        t = float(self.belief.counts.sum())
+        return bool(likelihood_ratio(self.belief) > np.log((1.0 + np.log(t)) / (1.0 - self.confidence)))
+
+    def recommend(self) -> Any:
+        """Returns the arm with the largest pi (the best mean under `glr`, or before pi is defined)."""
+        if self.stopping == "pi" and self.belief.ready:
+            return self._action(int(self.pi.argmax()))
+        return super().recommend()
+
+
+def budget_of(problem: Problem, least: int) -> int:
+    """The budget of a fixed-budget agent, in evaluations.
+
+    Raises:
+        ValueError: There is none, it is not counted in evaluations, or it is below `least`.
+    """
+    if problem.budget is None or problem.unit != "evaluations":
+        raise ValueError(f"budget must be a number of evaluations for this agent, got {problem.budget} {problem.unit}")
+    if problem.budget < least:
+        raise ValueError(f"budget must be >= {least} evaluations for this agent and problem, got {problem.budget:g}")
+    return int(problem.budget)
+
+
+def _shape(space: gym.Space[Any]) -> tuple[int, int]:
+    """Arms and batch size of an action space."""
+    if isinstance(space, gym.spaces.Discrete) and int(space.start) == 0:
+        arms, batch = int(space.n), 1
+    elif isinstance(space, gym.spaces.MultiDiscrete) and space.nvec.ndim == 1 and len(set(space.nvec.tolist())) == 1:
+        arms, batch = int(space.nvec[0]), len(space.nvec)
+    else:
+        raise ValueError(f"action_space must be Discrete(n) or MultiDiscrete([n] * batch) for this agent, got {space}")
+    if arms < 2:
+        raise ValueError(f"action_space must have at least 2 arms for this agent, got {space}")
+    return arms, batch

@@ -1,0 +1,187 @@
+"""The belief pi: how probable each arm is the best one, given the scores seen so far.
+
+Moss et al. 2019, section 4.2: with a uniform prior on mean and standard deviation of Gaussian scores, the mean of an
+arm that was evaluated T times has a Student-t posterior with T - 2 degrees of freedom, centred on the sample mean,
+with scale sqrt(S / (T (T - 2))), S being the sum of squared deviations (Honda and Takemura 2014). pi_m is the
+probability that arm m's mean is the largest of independent draws from these posteriors,
+
+    pi_m = integral of f_m(x) * product over j != m of F_j(x) dx.
+
+The paper draws samples; `hpo_envs.agents.bandits.quadrature` computes the integral.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.bandits.quadrature import RULES, Floats, Posterior, Quadrature
+
+MINIMUM = 3
+"""Evaluations of each arm that the posterior needs (section 4.2, footnote 3)."""
+
+SMALLEST_SCALE = 1e-9
+"""Scale of an arm whose scores are all equal, relative to the widest distance of the problem."""
+
+
+def posterior(counts: npt.ArrayLike, means: npt.ArrayLike, squares: npt.ArrayLike) -> Posterior:
+    """Posteriors from sufficient statistics.
+
+    Args:
+        counts: (n,) evaluations of each arm, at least 3.
+        means: (n,) sample means.
+        squares: (n,) sums of squared deviations from the sample mean. Where they are 0 (all scores equal) a tiny
+            scale stands in, so that pi is defined: arms that tie share it.
+
+    Raises:
+        ValueError: Fewer than two arms, fewer than three evaluations of an arm, NaN or infinite statistics.
+    """
+    t, m, s = (np.asarray(a, dtype=np.float64) for a in (counts, means, squares))
+    if t.ndim != 1 or len(t) < 2 or t.shape != m.shape or t.shape != s.shape:
+        raise ValueError(
+            f"counts, means and squares must be (n,) with n >= 2 models, got {t.shape}, {m.shape}, {s.shape}"
+        )
+    if (t < MINIMUM).any():
+        raise ValueError(f"each model must have at least {MINIMUM} evaluations, got {t.astype(int).tolist()}")
+    if not (np.isfinite(m).all() and np.isfinite(s).all() and (s >= 0).all()):
+        raise ValueError(f"means and squares must be finite and squares >= 0, got {m.tolist()}, {s.tolist()}")
+    return _posterior(t, m, s)
+
+
+def _posterior(t: Floats, m: Floats, s: Floats) -> Posterior:
+    """`posterior` of statistics that are known to be valid."""
+    scale = np.sqrt(s / (t * (t - 2.0)))
+    low, high = float(np.minimum.reduce(m)), float(np.maximum.reduce(m))
+    widest = max(high - low, float(np.maximum.reduce(scale)), 1e-6 * max(abs(low), abs(high)))
+    if widest < 1e-200:  # all scores are 0: any unit will do
+        widest = 1.0
+    return Posterior(m, np.maximum(scale, SMALLEST_SCALE * widest), t - 2.0)
+
+
+def moments(scores: Any) -> tuple[Floats, Floats, Floats]:
+    """Counts, means and sums of squared deviations of lists of scores, one list per arm.
+
+    Raises:
+        ValueError: A score that is NaN or infinite, or an arm without scores.
+    """
+    out = np.empty((3, len(scores)))
+    for i, values in enumerate(scores):
+        x = np.asarray(values, dtype=np.float64)
+        if x.ndim != 1 or not len(x) or not np.isfinite(x).all():
+            raise ValueError(f"scores of model {i} must be a non-empty list of finite numbers, got {values!r}")
+        out[:, i] = len(x), x.mean(), ((x - x.mean()) ** 2).sum()
+        if (x == x[0]).all():  # the rounded mean of equal scores need not be that score
+            out[1:, i] = x[0], 0.0
+    return out[0], out[1], out[2]
+
+
+def best_probability(p: Posterior, rule: str = "exact") -> Floats:
+    """(n,) pi, summing to 1.
+
+    Args:
+        p: The posteriors.
+        rule: `exact` (error below 1e-6) or `fast` (error below 1e-4).
+
+    Raises:
+        ValueError: Unknown rule.
+    """
+    if rule not in RULES:
+        raise ValueError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
+    return Quadrature(p, RULES[rule]).pi
+
+
+def best_probability_sampled(p: Posterior, draws: int, rng: np.random.Generator) -> Floats:
+    """(n,) pi by Monte Carlo, as the paper does it; standard error sqrt(pi (1 - pi) / draws).
+
+    The authors' package draws 100,000 times the number of models (`samples * num_models`).
+
+    Raises:
+        ValueError: draws below 1.
+    """
+    if isinstance(draws, bool) or draws != int(draws) or draws < 1:
+        raise ValueError(f"draws must be an int >= 1, got {draws!r}")
+    wins = np.zeros(len(p.mean))
+    left = int(draws)
+    while left:
+        chunk = min(left, 100_000)
+        sample = rng.standard_t(p.df, (chunk, len(p.df))) * p.scale + p.mean
+        wins += np.bincount(sample.argmax(axis=1), minlength=len(wins))
+        left -= chunk
+    return wins / draws
+
+
+class Belief:
+    """pi of arms whose scores come in one at a time.
+
+    Keeps each arm's density and distribution function at the nodes, so that one new score costs one arm's row; the
+    nodes are renewed when the total probability that they see departs from 1.
+
+    Args:
+        arms: Number of arms, >= 2.
+        rule: `fast` or `exact`.
+
+    Attributes:
+        counts: (arms,) evaluations of each arm.
+        means: (arms,) sample means.
+        squares: (arms,) sums of squared deviations.
+    """
+
+    def __init__(self, arms: int, rule: str = "fast") -> None:
+        if isinstance(arms, bool) or arms != int(arms) or arms < 2:
+            raise ValueError(f"arms must be an int >= 2, got {arms!r}")
+        if rule not in RULES:
+            raise ValueError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
+        self.rule = rule
+        self.counts = np.zeros(arms)
+        self.means = np.zeros(arms)
+        self.squares = np.zeros(arms)
+        self._quadrature: Quadrature | None = None
+        self._changed: set[int] = set()
+        self._pi: Floats | None = None
+        self._ready = False
+
+    def add(self, arm: int, score: float) -> None:
+        """Takes one more score of an arm.
+
+        Raises:
+            ValueError: The score is NaN or infinite.
+        """
+        if not math.isfinite(score):
+            raise ValueError(f"score must be finite, got {score!r} for model {arm}")
+        n = self.counts[arm] = self.counts[arm] + 1.0
+        delta = score - self.means[arm]
+        self.means[arm] += delta / n
+        self.squares[arm] += delta * (score - self.means[arm])
+        self._changed.add(int(arm))
+        self._pi = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether every arm has the three evaluations that the posterior needs."""
+        if not self._ready:  # counts never fall
+            self._ready = bool(self.counts.min() >= MINIMUM)
+        return self._ready
+
+    def posterior(self) -> Posterior:
+        """The posteriors; raises ValueError before `ready`."""
+        return posterior(self.counts, self.means, self.squares)
+
+    @property
+    def pi(self) -> Floats:
+        """(arms,) probability that each arm is the best.
+
+        Raises:
+            ValueError: An arm has fewer than three evaluations.
+        """
+        if self._pi is None:
+            p = _posterior(self.counts, self.means, self.squares) if self.ready else self.posterior()
+            q = self._quadrature
+            # More than half of the rows changed: fresh nodes cost the same and fit better.
+            if q is None or 2 * len(self._changed) > len(self.counts) or not q.update(p, sorted(self._changed)):
+                q = self._quadrature = Quadrature(p, RULES[self.rule])
+            self._changed.clear()
+            self._pi = q.pi
+        return self._pi

@@ -1,0 +1,45 @@
+"""How well a belief's scores fit "another arm is the best": the generalised likelihood ratio."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.bandits.best_arm import Belief
+
+Floats = npt.NDArray[np.float64]
+
+
+def likelihood_ratio(belief: Belief) -> float:
+    """Generalised likelihood ratio of "the best mean is the best arm", Gaussian arms with unknown variances.
+
+    min over j of min over u of sum over k in {best, j} of T_k / 2 * log(1 + (mean_k - u)^2 / variance_k), variances
+    by maximum likelihood (Jourdan, Degenne and Kaufmann 2023, "Dealing with unknown variances in best-arm
+    identification").
+    """
+    return float(transport(belief, int(belief.means.argmax())).min())
+
+
+def transport(belief: Belief, leader: int) -> Floats:
+    """(arms,) cost of the alternative in which each arm is as good as the leader; infinite for the leader itself.
+
+    The inner minimum over u is taken on a grid between the two means, then on a finer one around the best node.
+    """
+    counts, means = belief.counts, belief.means
+    # The last term keeps the square above 0 where all scores are 0.
+    floor = (1e-9 * max(float(np.ptp(means)), 1e-6 * float(np.abs(means).max()), 1e-140)) ** 2
+    variances = np.maximum(belief.squares / counts, floor)
+    rank = np.arange(belief.means.size)
+
+    def cost(u: Floats) -> Floats:
+        own = np.log1p((means[:, None] - u) ** 2 / variances[:, None]) * counts[:, None]
+        theirs = np.log1p((means[leader] - u) ** 2 / variances[leader]) * counts[leader]
+        total: Floats = 0.5 * (own + theirs)
+        return total
+
+    grid = np.linspace(0.0, 1.0, 33)
+    gap = np.maximum(means[leader] - means, 0.0)
+    first = cost(means[:, None] + gap[:, None] * grid).argmin(axis=1)
+    fine = (first[:, None] + np.linspace(-1.0, 1.0, 65)) / 32.0  # never lower outside of the two means
+    out: Floats = cost(means[:, None] + gap[:, None] * fine).min(axis=1)
+    return np.where(rank == leader, np.inf, np.where(gap > 0.0, out, 0.0))

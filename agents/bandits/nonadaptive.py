@@ -1,0 +1,74 @@
+"""Standard practice: every arm equally often."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from hpo_envs.agents.bandits.base import ConfidentAgent, budget_of
+from hpo_envs.agents.base import Problem
+
+
+class NonAdaptive(ConfidentAgent):
+    """Evaluates all arms equally often: standard practice (Moss et al. 2019, sections 5.1 and 5.2).
+
+    With `confidence` None (default) it spends the budget in equal parts, floor(T / n) evaluations each, and selects
+    the best sample mean. With a confidence it evaluates every arm once a round and stops after a round in which the
+    stopping rule holds.
+
+    Formula:
+        T_m = floor(T / n) for every arm m (fixed budget), or one evaluation of each arm a round until the rule holds
+        recommend argmax_m mean_m (fixed budget), argmax_m pi_m (confidence)
+
+    Paper: Henry B. Moss, Andrew Moore, David S. Leslie and Paul Rayson. FIESTA: Fast IdEntification of
+    State-of-The-Art models using adaptive bandit algorithms. ACL 2019, sections 5.1 and 5.2.
+
+    Complexity: O(1) a suggestion; with a confidence one quadrature a round, O(arms x nodes).
+
+    Args:
+        problem: What is known before the first evaluation.
+        seed: Seed of the agent's generator.
+        confidence: None for the fixed-budget form, else 1 - delta.
+        **options: See `ConfidentAgent`.
+
+    Raises:
+        ValueError: The budget is smaller than the number of arms.
+    """
+
+    def __init__(self, problem: Problem, seed: int, *, confidence: float | None = None, **options: Any) -> None:
+        super().__init__(problem, seed, confidence=confidence, **options)
+        self._fixed = confidence is None
+        if self._fixed:
+            self._first.clear()
+            self._limit = None if problem.budget is None else budget_of(problem, self.arms) // self.arms * self.arms
+        self._turns: Iterator[int] = iter(())
+
+    def choose(self) -> int:
+        """The arms in turn."""
+        return self._turn() if self._fixed else super().choose()
+
+    def sample(self) -> int:
+        """The arms in turn."""
+        return self._turn()
+
+    def told(self) -> None:
+        """Stops at the end of the budget, or by the stopping rule."""
+        if not self._fixed:
+            super().told()
+        elif self._limit is not None:
+            self.done = bool(self.belief.counts.sum() >= self._limit)
+
+    def at_checkpoint(self) -> bool:
+        """Only after whole rounds."""
+        return bool(self.belief.counts.min() == self.belief.counts.max())
+
+    def recommend(self) -> Any:
+        """The best mean under a fixed budget, else as the stopping rule sees it."""
+        return self._action(self.best_mean()) if self._fixed else super().recommend()
+
+    def _turn(self) -> int:
+        arm = next(self._turns, None)
+        if arm is None:
+            self._turns = iter(range(self.arms))
+            arm = next(self._turns)
+        return arm

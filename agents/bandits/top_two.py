@@ -1,0 +1,142 @@
+"""Top-two sampling rules: a leader, a challenger, and one of the two is evaluated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.agents.bandits.base import ConfidentAgent
+from hpo_envs.agents.bandits.glr import transport
+from hpo_envs.agents.base import Problem
+
+
+class TopTwo(ConfidentAgent):
+    """Base of the top-two agents (Russo 2016).
+
+    Args:
+        problem: What is known before the first evaluation.
+        seed: Seed of the agent's generator.
+        beta: Probability of evaluating the leader rather than the challenger (the paper's "randomly choose": 1/2).
+        **options: See `hpo_envs.agents.bandits.base.ConfidentAgent`.
+
+    Raises:
+        ValueError: beta is not strictly between 0 and 1.
+    """
+
+    def __init__(self, problem: Problem, seed: int, *, beta: float = 0.5, **options: Any) -> None:
+        super().__init__(problem, seed, **options)
+        if not 0.0 < beta < 1.0:
+            raise ValueError(f"beta must lie strictly between 0 and 1, got {beta!r}")
+        self.beta = beta
+
+    def leader(self) -> int:
+        """The arm that may be the best: a draw from pi."""
+        return self.draw(self.pi)
+
+    def challenger(self, leader: int) -> int:
+        """The arm that may be better than the leader."""
+        raise NotImplementedError
+
+    def sample(self) -> int:
+        """The leader with probability beta, else its challenger."""
+        leader = self.leader()
+        return leader if self.rng.random() < self.beta else self.challenger(leader)
+
+
+class TTTS(TopTwo):
+    """Top-two Thompson sampling (Moss et al. 2019, Algorithm 2; Russo 2016).
+
+    Two distinct arms are drawn according to pi, and one of them, chosen uniformly, is evaluated.
+
+    Formula:
+        pi_m = integral f_m(x) prod_{j != m} F_j(x) dx, f_m the Student-t posterior of arm m's mean
+        I ~ pi; J ~ pi given J != I; evaluate I with probability beta, else J
+        stop when max_m pi_m > confidence
+
+    Paper: Henry B. Moss, Andrew Moore, David S. Leslie and Paul Rayson. FIESTA: Fast IdEntification of
+    State-of-The-Art models using adaptive bandit algorithms. ACL 2019, Algorithm 2. Daniel Russo. Simple Bayesian
+    Algorithms for Best Arm Identification. COLT 2016.
+
+    Complexity: one arm's quadrature an evaluation, O(arms x nodes).
+    """
+
+    def challenger(self, leader: int) -> int:
+        """A second draw from pi, given that it differs from the first."""
+        rest = self.pi.copy()
+        rest[leader] = 0.0
+        if not rest.sum() > 0.0:  # pi of the leader is 1 to rounding: the others are equally unlikely
+            rest[:] = 1.0
+            rest[leader] = 0.0
+        return self.draw(rest)
+
+
+class T3C(TopTwo):
+    """Top-two transportation cost (Shang, de Heide, Kaufmann, Menard and Valko 2020).
+
+    The leader is a draw from pi; the challenger is the arm that is cheapest to confuse with it: the smallest
+    transportation cost, here for Gaussians with unknown variances.
+
+    Formula:
+        I ~ pi; J = argmin_j min_u sum_{k in {I, j}} T_k / 2 log(1 + (mean_k - u)^2 / var_k)
+        evaluate I with probability beta, else J
+
+    Paper: Xuedong Shang, Rianne de Heide, Emilie Kaufmann, Pierre Menard and Michal Valko. Fixed-Confidence
+    Guarantees for Bayesian Best-Arm Identification. AISTATS 2020. Unknown variances: Marc Jourdan, Remy Degenne and
+    Emilie Kaufmann. Dealing with Unknown Variances in Best-Arm Identification. ALT 2023.
+
+    Complexity: one arm's quadrature an evaluation, O(arms x nodes), and O(arms) for the challenger's costs on a
+    fixed grid.
+    """
+
+    def challenger(self, leader: int) -> int:
+        """The smallest transportation cost, ties broken at random."""
+        cost = transport(self.belief, leader)
+        return int(self.rng.choice(np.flatnonzero(cost == cost.min())))
+
+
+class TTEI(TopTwo):
+    """Top-two expected improvement (Qin, Klabjan and Russo 2017).
+
+    The leader has the largest expected improvement over the best mean, the challenger the largest expected
+    improvement over the leader's mean; the posterior's scales stand in for the known deviations of the original.
+
+    Formula:
+        v(g, s) = E[max(N(g, s^2), 0)] = s (u Phi(u) + phi(u)), u = g / s
+        I = argmax_i v(mean_i - max mean, scale_i)
+        J = argmax_{j != I} v(mean_j - mean_I, sqrt(scale_j^2 + scale_I^2))
+        evaluate I with probability beta, else J
+
+    Paper: Chao Qin, Diego Klabjan and Daniel Russo. Improving the Expected Improvement Algorithm. NeurIPS 2017.
+
+    Complexity: O(arms) a suggestion; the stopping rule costs one arm's quadrature an evaluation, O(arms x nodes).
+    """
+
+    def leader(self) -> int:
+        """The argmax of scale_i f((mean_i - best mean) / scale_i)."""
+        p = self.belief.posterior()
+        return int(_improvement(p.mean - p.mean.max(), p.scale).argmax())
+
+    def challenger(self, leader: int) -> int:
+        """The argmax over the others of the improvement of the difference to the leader."""
+        p = self.belief.posterior()
+        value = _improvement(p.mean - p.mean[leader], np.hypot(p.scale, p.scale[leader]))
+        value[leader] = -np.inf
+        return int(value.argmax())
+
+
+def _improvement(gap: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Logarithm of E[max(N(gap, scale^2), 0)]; increasing in it, and finite far out in the tail."""
+    from scipy.special import erfcx, ndtr
+
+    x = gap / scale
+    # f(x) = x Phi(x) + phi(x) = phi(x) (1 + x Phi(x) / phi(x)); the bracket tends to 1/x^2 far below 0.
+    below, above = np.minimum(x, 0.0), np.maximum(x, 0.0)
+    density = -0.5 * x * x - 0.5 * np.log(2.0 * np.pi)
+    bracket = 1.0 + below * np.sqrt(np.pi / 2.0) * erfcx(-below / np.sqrt(2.0))
+    log_below = density + np.where(
+        below < -1e3, -2.0 * np.log(np.maximum(-below, 1e3)), np.log(np.maximum(bracket, 1e-12))
+    )
+    log_above = np.log(above * ndtr(above) + np.exp(-0.5 * above * above) / np.sqrt(2.0 * np.pi))
+    out: np.ndarray = np.log(scale) + np.where(x > 0.0, log_above, log_below)
+    return out

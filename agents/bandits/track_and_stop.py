@@ -1,0 +1,86 @@
+"""Track-and-Stop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.agents.bandits.base import ConfidentAgent, Floats
+from hpo_envs.agents.base import Problem
+
+
+class TrackAndStop(ConfidentAgent):
+    """Track-and-Stop with D-tracking (Garivier and Kaufmann 2016).
+
+    Evaluates in the proportions that are optimal for Gaussian arms with the present means and variances; arms with
+    fewer than sqrt(t) - n/2 evaluations come first. Stops by the generalised likelihood ratio with unknown variances.
+
+    Formula:
+        w = argmax over shares of min_{j != best} gap_j^2 / (2 (var_best / w_best + var_j / w_j))
+        evaluate argmin_m T_m if min T_m < sqrt(t) - n / 2, else argmax_m (t w_m - T_m)
+        stop when GLR > log((1 + log t) / delta)
+
+    Paper: Aurelien Garivier and Emilie Kaufmann. Optimal Best Arm Identification with Fixed Confidence. COLT 2016.
+    Unknown variances: Marc Jourdan, Remy Degenne and Emilie Kaufmann. Dealing with Unknown Variances in Best-Arm
+    Identification. ALT 2023.
+
+    Complexity: O(arms) a suggestion: a bisection of 60 steps, and the likelihood ratio on a fixed grid.
+
+    Args:
+        problem: What is known before the first evaluation.
+        seed: Seed of the agent's generator.
+        stopping: `glr` (its own rule) or `pi`.
+        **options: See `hpo_envs.agents.bandits.base.ConfidentAgent`.
+    """
+
+    def __init__(self, problem: Problem, seed: int, *, stopping: str = "glr", **options: Any) -> None:
+        super().__init__(problem, seed, stopping=stopping, **options)
+
+    def sample(self) -> int:
+        """A starved arm, or the one furthest behind its optimal share."""
+        counts = self.belief.counts
+        t = float(counts.sum())
+        if counts.min() < np.sqrt(t) - self.arms / 2.0:
+            return int(counts.argmin())
+        p = self.belief.posterior()
+        weights = optimal_weights(self.belief.means, p.scale**2 * (counts - 2.0))
+        return int((t * weights - counts).argmax())
+
+
+def optimal_weights(means: Floats, variances: Floats) -> Floats:
+    """Shares of the evaluations that tell the best Gaussian arm apart the soonest.
+
+    Maximises min over j of (gap_j^2 / 2) / (variance_1 / w_1 + variance_j / w_j). At the optimum all of these equal
+    some y, and sum over j of (variance_1 / w_1^2) / (variance_j / w_j^2) = 1 (Garivier and Kaufmann 2016, Theorem 5,
+    with unequal variances); y is found by bisection with w_1 = 1.
+
+    Args:
+        means: (n,) means; ties with the best count as a gap of a millionth of the range.
+        variances: (n,) variances, > 0.
+
+    Returns:
+        (n,) float64 >= 0, summing to 1.
+    """
+    best = int(means.argmax())
+    others = np.arange(len(means)) != best
+    spread = max(float(np.ptp(means)), 1e-300)
+    gap2 = np.maximum(means[best] - means[others], 1e-6 * spread) ** 2
+    v1, v = float(variances[best]), variances[others]
+    low, high = 0.0, float(gap2.min() / (2.0 * v1))
+    x = v / v1
+    for _ in range(60):
+        y = 0.5 * (low + high)
+        if y <= 0.0:
+            break
+        room = gap2 / (2.0 * y) - v1
+        if room.min() <= 0.0:
+            high = y
+            continue
+        x = v / room
+        # The sum grows with y: more on the others relative to the best.
+        low, high = (y, high) if float((v1 * x * x / v).sum()) < 1.0 else (low, y)
+    weights = np.empty(len(means))
+    weights[best], weights[others] = 1.0, x
+    out: Floats = weights / weights.sum()
+    return out

@@ -1,0 +1,1 @@
+"""Other packages' optimisers as agents, and our agents as theirs."""

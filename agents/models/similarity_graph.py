@@ -1,0 +1,231 @@
+"""Similarity graphs of a candidate set and harmonic label propagation on them."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.models.kernels import gram
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.intp]
+
+LIGHTEST = 1e-10
+"""Edges lighter than this, relative to the heaviest, are left out: what only they connect is, in double precision,
+not connected, and the Laplacian would be singular without saying so."""
+
+LARGEST = 5000
+"""Candidates of the largest graph: its dense inverse takes 200 MB and about half a minute there."""
+
+
+@dataclass(frozen=True, eq=False)
+class SimilarityGraph:
+    """A weighted undirected graph over the candidates.
+
+    Attributes:
+        weights: (n, n) float64, symmetric, >= 0, zero diagonal.
+        component: (n,) index of each node's connected component.
+        green: (n, n) inverse of the Laplacian plus 1/size in each component's block: the Laplacian's pseudo-inverse
+            up to a constant per component. Zero between components.
+    """
+
+    weights: Floats
+    component: Ints
+    green: Floats
+
+    @property
+    def laplacian(self) -> Floats:
+        """(n, n) D - W (section 5.2.1)."""
+        return np.diag(self.weights.sum(axis=1)) - self.weights
+
+    @classmethod
+    def of_weights(cls, weights: Floats) -> SimilarityGraph:
+        """The graph of an (n, n) symmetric weight matrix; its diagonal is ignored."""
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
+
+        w = np.array(weights, dtype=np.float64)
+        np.fill_diagonal(w, 0.0)
+        w[w < LIGHTEST * w.max(initial=0.0)] = 0.0
+        component = connected_components(csr_array(w), directed=False)[1].astype(np.intp)
+        same = component[:, None] == component[None, :]
+        sizes = np.bincount(component)[component]
+        green = np.linalg.inv(np.diag(w.sum(axis=1)) - w + same / sizes[:, None])
+        green = np.where(same, 0.5 * (green + green.T), 0.0)
+        for array in (w, component, green):
+            array.setflags(write=False)
+        return cls(w, component, green)
+
+    @classmethod
+    def of_features(
+        cls,
+        features: Floats,
+        kernel: str,
+        length_scale: float,
+        neighbours: int | None,
+        tie_order: tuple[int, ...] | None = None,
+    ) -> SimilarityGraph:
+        """The graph of candidates, joined by a kernel's value (equation 4); equal settings share one object.
+
+        Args:
+            features: (n, d) in [0, 1].
+            kernel: `rbf` (equation 4) or `matern52`.
+            length_scale: Sigma of equation 4.
+            neighbours: Nodes are joined if one is among the other's so many nearest ones; None joins all.
+            tie_order: See `nearest_neighbours`.
+
+        Raises:
+            ValueError: More than `LARGEST` candidates.
+        """
+        if len(features) > LARGEST:
+            raise ValueError(f"a graph must have at most {LARGEST} candidates, got {len(features)}")
+        return _of_features(features.tobytes(), features.shape, kernel, float(length_scale), neighbours, tie_order)
+
+
+@functools.lru_cache(maxsize=4)
+def _of_features(
+    content: bytes,
+    shape: tuple[int, int],
+    kernel: str,
+    length_scale: float,
+    neighbours: int | None,
+    tie_order: tuple[int, ...] | None,
+) -> SimilarityGraph:
+    weights = gram(kernel, np.frombuffer(content).reshape(shape), length_scale)
+    if neighbours is None or neighbours >= len(weights) - 1:
+        return SimilarityGraph.of_weights(weights)
+    return SimilarityGraph.of_weights(np.where(nearest_neighbours(weights, neighbours, tie_order), weights, 0.0))
+
+
+def nearest_neighbours(weights: Floats, k: int, tie_order: tuple[int, ...] | None = None) -> npt.NDArray[np.bool_]:
+    """(n, n) whether i is among the k heaviest neighbours of j or vice versa (section 5.2.1).
+
+    On a grid many neighbours are equally near. Of those, each node takes the ones that come first in `tie_order`, by
+    default in the order of the rows, so that it chooses exactly k others.
+
+    Raises:
+        ValueError: `tie_order` does not name every node once.
+    """
+    n = len(weights)
+    order_of_ties = np.arange(n) if tie_order is None else np.array(tie_order, dtype=np.intp)
+    if not np.array_equal(np.sort(order_of_ties), np.arange(n)):
+        raise ValueError(f"tie_order must name each of the {n} candidates once, got {len(order_of_ties)} entries")
+    # Rounded, so that equal distances are equal however they were added up.
+    order = np.round(weights, 12)
+    np.fill_diagonal(order, np.inf)
+    chosen = order_of_ties[np.argsort(-order[:, order_of_ties], axis=1, kind="stable")[:, 1 : k + 1]]
+    near = np.zeros((n, n), dtype=bool)
+    near[np.arange(n)[:, None], chosen] = True
+    return near | near.T
+
+
+class Harmonic:
+    """Label propagation (equation 7) that learns one labelled node at a time.
+
+    Each component is anchored at its first labelled node a: G_ij = M_ij - M_ia - M_aj + M_aa with M the graph's
+    `green` is then the inverse of the unlabelled Laplacian block. Labelling k subtracts g g' / G_kk, g = G[:, k].
+    Only the rows v = g / sqrt(G_kk) are stored, so a label costs O(t n) and G is never formed; v at the labelled nodes
+    is a row of the transposed Cholesky factor of the first G, which predictions solve with.
+    Nodes of a component without any label are predicted by the mean label.
+
+    Args:
+        graph: The graph.
+
+    Attributes:
+        nodes: Labelled nodes in order.
+        diagonal: (n,) G_kk of every node, 0 where labelled; infinite in components without a label.
+        sums: (n,) column sums of G.
+    """
+
+    def __init__(self, graph: SimilarityGraph) -> None:
+        self.graph = graph
+        n = len(graph.component)
+        self.nodes: list[int] = []
+        self.diagonal = np.full(n, np.inf)
+        self.sums = np.zeros(n)
+        self._anchor: dict[int, int] = {}
+        self._inner: list[int] = []
+        self._v = np.empty((16, n))
+        self._factor = np.zeros((16, 16))
+        self._labelled = np.zeros(n, dtype=bool)
+        self._sizes = np.bincount(graph.component)[graph.component]
+
+    def label(self, k: int) -> None:
+        """Adds a labelled node; a node labelled before stays as it is."""
+        if self._labelled[k]:
+            return
+        self._labelled[k] = True
+        self.nodes.append(k)
+        component = int(self.graph.component[k])
+        if component not in self._anchor:
+            self._anchor_at(k, component)
+            return
+        t = len(self._inner)
+        if t == len(self._v):
+            self._v = np.concatenate([self._v, np.empty_like(self._v)])
+            self._factor = np.pad(self._factor, (0, t))
+        row, pivot = self._v[t], np.sqrt(self.diagonal[k])
+        self._factor[t, :t] = self._v[:t, k]
+        self._factor[t, t] = pivot
+        np.divide(self.column(k), pivot, out=row)
+        self.diagonal -= row * row
+        np.maximum(self.diagonal, 0.0, out=self.diagonal)
+        self.sums -= row * row.sum()
+        self.diagonal[k] = self.sums[k] = 0.0
+        self._inner.append(k)
+
+    def _anchor_at(self, k: int, component: int) -> None:
+        self._anchor[component] = k
+        members = np.flatnonzero(self.graph.component == component)
+        m = self.graph.green
+        self.diagonal[members] = np.maximum(m[members, members] - 2.0 * m[members, k] + m[k, k], 0.0)
+        from_anchor = m[members, k]
+        totals = m[np.ix_(members, members)].sum(axis=0)
+        self.sums[members] = totals - len(members) * from_anchor - from_anchor.sum() + len(members) * m[k, k]
+        self.diagonal[k] = self.sums[k] = 0.0
+
+    def column(self, k: int) -> Floats:
+        """(n,) G[:, k] of an anchored component's node."""
+        component = self.graph.component
+        a, m = self._anchor[int(component[k])], self.graph.green
+        g = np.where(component == component[k], m[k] - m[a] - m[a, k] + m[a, a], 0.0)
+        t = len(self._inner)
+        return g - self._v[:t, k] @ self._v[:t]
+
+    def predict(self, labels: Floats) -> Floats:
+        """Equation 7.
+
+        Args:
+            labels: (labelled,) values of `nodes`, in their order.
+
+        Returns:
+            (n,) harmonic predictions, the labels themselves where labelled.
+        """
+        from scipy.linalg import solve_triangular
+
+        value = np.zeros(len(self._labelled))
+        value[self.nodes] = labels
+        base = np.full(int(self.graph.component.max()) + 1, labels.mean())
+        for component, a in self._anchor.items():
+            base[component] = value[a]
+        f = base[self.graph.component]
+        t = len(self._inner)
+        if t:
+            residual = value[self._inner] - f[self._inner]
+            alphas = solve_triangular(self._factor[:t, :t], residual, lower=True, check_finite=False)
+            f = f + alphas @ self._v[:t]
+        f[self.nodes] = labels
+        return f
+
+    def leverage(self) -> Floats:
+        """(n,) sum of the changes of all predictions, k included, when k's own changes by 1; 0 where labelled.
+
+        In a component without a label every node would follow k.
+        """
+        known = np.isfinite(self.diagonal) & (self.diagonal > 0)
+        return np.where(
+            known, self.sums / np.where(known, self.diagonal, 1.0), np.where(self.diagonal > 0, self._sizes, 0.0)
+        )

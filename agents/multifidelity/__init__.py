@@ -1,0 +1,1 @@
+"""Optimisers that decide how long each candidate is trained."""

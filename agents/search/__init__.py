@@ -1,0 +1,1 @@
+"""Optimisers of one fidelity, one a module."""

@@ -1,0 +1,200 @@
+"""Bayesian optimisation with Gaussian processes on a finite candidate set."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.base import Problem
+from hpo_envs.agents.candidates import positive
+from hpo_envs.agents.models import kernels
+from hpo_envs.agents.models.finite_gp import FiniteGP, cholesky
+from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
+from hpo_envs.agents.search.posterior_search import PosteriorSearch
+
+Floats = npt.NDArray[np.float64]
+
+ROOT_JITTER = 1e-8
+"""Added once to the diagonal before a prior draw's Cholesky factor: well above round-off for any candidate count
+here, and as a standard deviation one ten-thousandth of the amplitude."""
+
+DRAWN = 500
+"""Untried candidates that a draw of the posterior is over, where there are more than `kernels.LARGEST_SHARED`."""
+
+
+class BayesianOptimisation(PosteriorSearch):
+    """Gaussian-process Bayesian optimisation (Zhang and Duh 2020, section 5.1).
+
+    With `fit=False` the kernel is fixed and nothing is normalised: features in [0, 1], length-scale 1, amplitude 1,
+    noise 1e-4, prior mean 0 (footnote 11), raw rewards. The paper does not state these values; they are the ones that
+    reproduce its Table 3. With `fit=True` (registered as `bo`) rewards are standardised and length-scales, amplitude
+    and noise are estimated by maximum a posteriori, one length-scale a feature.
+
+    Formula:
+        k(x, x') = a (1 + z + z^2 / 3) exp(-z), z = sqrt(5) |x - x'| / l    (matern52)
+        k(x, x') = a exp(-|x - x'|^2 / (2 l^2))                             (rbf)
+        m(x) = k(x, X) (K + s^2 I)^-1 y
+        v(x) = k(x, x) - k(x, X) (K + s^2 I)^-1 k(X, x)
+        EI(x) = (m - b) Phi(u) + sqrt(v) phi(u), u = (m - b) / sqrt(v), b = max y
+        UCB(x) = m + sqrt(beta v); Thompson: the largest value of one draw of N(m, V)
+        EHVI(x) = E[HV(Y and y(x)) - HV(Y)], exact for two objectives
+
+    Paper: Xuan Zhang and Kevin Duh. Reproducible and Efficient Benchmarks for Hyperparameter Optimization of Neural
+    Machine Translation Systems. Transactions of the ACL 8:393-408, 2020, section 5.1, equations 1 to 3, and section
+    5.4. EHVI: Michael Emmerich, Andre Deutz and Jan Willem Klinkenberg. Hypervolume-based expected improvement:
+    Monotonicity properties and exact computation. CEC 2011.
+
+    Complexity: O(t n) a suggestion with a fixed kernel, t observations and n candidates; a refit costs O(t^2 (t +
+    n)) and happens after each observation at first, then whenever t has grown by `refit`.
+
+    Args:
+        problem: A finite problem with features and one or two objectives.
+        seed: Seed of `self.rng`.
+        kernel: `matern52` or `rbf`.
+        length_scale: Of all features alike; with `fit`, the median of its prior.
+        amplitude: Prior variance of the fixed kernel.
+        noise: Observation variance of the fixed kernel.
+        standardise: Shift and scale each objective's observations to mean 0 and standard deviation 1. Default: `fit`.
+        fit: Estimate the kernel from the observations.
+        spread: Standard deviation of the log-normal prior of each length-scale.
+        refit: Relative growth in observations after which the kernel is estimated again.
+        **common: See `PosteriorSearch`.
+
+    Raises:
+        ValueError: A setting breaks its rule.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        *,
+        kernel: str = "matern52",
+        length_scale: float = 1.0,
+        amplitude: float = 1.0,
+        noise: float = 1e-4,
+        standardise: bool | None = None,
+        fit: bool = False,
+        spread: float = 1.0,
+        refit: float = 0.1,
+        **common: object,
+    ) -> None:
+        super().__init__(problem, seed, **common)  # type: ignore[arg-type]
+        self.kernel = kernels.check_kernel(kernel)
+        self.length_scale = positive("length_scale", length_scale)
+        self.amplitude = positive("amplitude", amplitude)
+        self.noise = positive("noise", noise)
+        self.standardise = bool(fit if standardise is None else standardise)
+        self.refit = positive("refit", refit)
+        self.fit = bool(fit)
+        self._prior = Prior(self.length_scale, positive("spread", spread))
+        self._fits: list[KernelFit | None] = [None] * problem.objectives
+        self._roots: dict[int, Floats] = {}
+        self._fitted_at = 0
+        if not fit:
+            self._gps = [self._fixed_gp()]
+        else:
+            self._gps = []
+
+    def _fixed_gp(self) -> FiniteGP:
+        def column(k: int) -> Floats:
+            row = kernels.gram_row(self.kernel, self.features, self.length_scale, k) if large else gram[k]
+            return row if self.amplitude == 1.0 else self.amplitude * row
+
+        large = len(self.features) > kernels.LARGEST_SHARED
+        gram = np.empty(0) if large else kernels.gram(self.kernel, self.features, self.length_scale)
+        variance = np.full(len(self.features), self.amplitude)
+        return FiniteGP(column, variance, self.noise, self.problem.objectives)
+
+    def _observe(self, row: int, rewards: Floats) -> None:
+        if not self.fit:
+            self._gps[0].observe(row, rewards)
+            return
+        for j, gp in enumerate(self._gps):
+            gp.observe(row, rewards[j : j + 1])
+
+    def _units(self) -> tuple[Floats, Floats]:
+        if not self.standardise:
+            return super()._units()
+        observed = np.array(self.rewards)
+        scale = observed.std(axis=0)
+        # Equal observations have no scale of their own; round-off of their mean is not one.
+        flat = scale <= 1e-12 * np.maximum(np.abs(observed).max(axis=0), 1e-300)
+        return observed.mean(axis=0), np.where(flat, 1.0, scale)
+
+    def _posterior(self) -> tuple[Floats, Floats, Floats]:
+        if self.fit and len(self.rows) >= self._next_fit():
+            self._estimate()
+        shift, scale = self._units()
+        observed = (np.array(self.rewards) - shift) / scale
+        means, deviations = [], []
+        for j in range(self.problem.objectives):
+            gp, output = (self._gps[j], 1) if self.fit else (self._gps[0], 1 + j)
+            means.append((gp.means[output] - shift[j] * gp.means[0]) / scale[j])
+            deviations.append(np.sqrt(gp.variances))
+        return np.array(means), np.array(deviations), observed
+
+    def _draw(self) -> Floats:
+        self._posterior()
+        prior_draw = self._prior_draw()
+        shift, scale = self._units()
+        values = (np.array(self.rewards)[:, 0] - shift[0]) / scale[0]
+        return self._gps[0].sample(prior_draw, self.rows, values, self.rng)
+
+    def _prior_draw(self) -> Floats:
+        n = len(self.features)
+        if n > kernels.LARGEST_SHARED:
+            # The root of all would be n^2 numbers for each agent. A draw is over what was observed and some others;
+            # who is not among them waits for another draw.
+            free = np.flatnonzero(self.free)
+            some = np.union1d(self.rows, self.rng.choice(free, min(DRAWN, len(free)), replace=False)).astype(np.intp)
+            draw = np.full(n, -np.inf)
+            draw[some] = self._root(some) @ self.rng.standard_normal(len(some))
+            return draw
+        if 0 not in self._roots:
+            self._roots[0] = self._root(None)
+        return self._roots[0] @ self.rng.standard_normal(n)
+
+    def _root(self, rows: npt.NDArray[np.intp] | None) -> Floats:
+        """Cholesky factor of the first objective's prior covariance of some candidates, or of all."""
+        x = self.features if rows is None else self.features[rows]
+        if self.fit:
+            fit = self._fits[0]
+            assert fit is not None
+            prior = fit.covariance(x, x)
+        elif rows is None:
+            prior = self.amplitude * kernels.gram(self.kernel, x, self.length_scale)
+        else:  # of use once, so not kept
+            scaled = x / self.length_scale
+            prior = self.amplitude * kernels.of_square_distances(self.kernel, kernels.square_distances(scaled, scaled))
+        # The diagonal is the amplitude, so the jitter is relative to it.
+        return cholesky(prior + ROOT_JITTER * float(prior[0, 0]) * np.eye(len(x)))
+
+    def _next_fit(self) -> int:
+        return self._fitted_at + max(1, int(self.refit * self._fitted_at))
+
+    def _estimate(self) -> None:
+        """Estimates each objective's kernel and recomputes its posterior."""
+        shift, scale = self._units()
+        rows = np.array(self.rows, dtype=np.intp)
+        observed = np.array(self.rewards)
+        gps = []
+        for j in range(self.problem.objectives):
+            y = (observed[:, j] - shift[j]) / scale[j]
+            fit = KernelFit.estimate(self.kernel, self.features[rows], y, self._prior, self._fits[j])
+            gps.append(self._gp_of(fit, rows, observed[:, j : j + 1]))
+            self._fits[j] = fit
+        self._gps = gps
+        self._roots.clear()
+        self._fitted_at = len(rows)
+
+    def _gp_of(self, fit: KernelFit, rows: npt.NDArray[np.intp], values: Floats) -> FiniteGP:
+        gp = FiniteGP(
+            lambda k: fit.covariance(self.features[k : k + 1], self.features)[0],
+            np.full(len(self.features), fit.amplitude),
+            fit.noise,
+        )
+        cross = fit.covariance(self.features[rows], self.features)
+        factor = cholesky(cross[:, rows] + fit.noise * np.eye(len(rows)))
+        gp.load(rows, cross, factor, values)
+        return gp

@@ -1,0 +1,281 @@
+"""Graph-based sequential model-based optimisation (Zhang and Duh 2020, section 5.2)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.base import Problem
+from hpo_envs.agents.candidates import CandidateAgent, positive
+from hpo_envs.agents.models.finite_gp import FiniteGP, cholesky
+from hpo_envs.agents.models.kernels import check_kernel
+from hpo_envs.agents.models.similarity_graph import Harmonic, SimilarityGraph
+from hpo_envs.agents.search.bo import ROOT_JITTER
+from hpo_envs.agents.search.posterior_search import PosteriorSearch
+
+Floats = npt.NDArray[np.float64]
+
+SHARE = 1.0 / 7.0
+"""Neighbours of a node as a share of all nodes (footnote 12)."""
+
+VARIANTS = ("default", "literal", "released")
+
+
+def graph_of(
+    features: Floats,
+    kernel: str,
+    length_scale: float,
+    neighbours: int | str | None,
+    tie_order: Sequence[int] | None = None,
+) -> SimilarityGraph:
+    """The similarity graph of a candidate set.
+
+    Args:
+        features: (n, d) in [0, 1].
+        kernel: `matern52` or `rbf`.
+        length_scale: Of all features alike.
+        neighbours: How many nearest neighbours to join; `auto` is a seventh of the candidates (footnote 12), None
+            joins all.
+        tie_order: All candidates in the order in which equally near ones become neighbours; the order of the
+            rows by default. On a grid this matters: published graphs depend on the shuffled order of upstream's rows.
+
+    Raises:
+        ValueError: A setting breaks its rule.
+    """
+    check_kernel(kernel)
+    positive("length_scale", length_scale)
+    if neighbours == "auto":
+        neighbours = max(1, round(SHARE * len(features)))
+    if neighbours is not None and (
+        isinstance(neighbours, (bool, str)) or int(neighbours) != neighbours or neighbours < 1
+    ):
+        raise ValueError(f"neighbours must be an int >= 1, 'auto' or None, got {neighbours!r}")
+    ties = None if tie_order is None else tuple(int(i) for i in tie_order)
+    return SimilarityGraph.of_features(features, kernel, length_scale, neighbours, ties)
+
+
+class GraphSearch(PosteriorSearch):
+    """Graph-based search with a normal posterior: the finite-set Gaussian process of section 5.3.
+
+    The prior covariance of all candidates is K = (2 beta (Laplacian + I / sigma^2))^-1; the posterior of the
+    unlabelled nodes is then the harmonic solution, smoothed by 1/sigma^2, with a variance, and EI or EHVI apply. The
+    paper gives no values; `precision` .05 and `sigma2` 50 for one objective, .5 and 3 for two, are the ones closest to
+    its Tables 3 and 4.
+
+    Formula:
+        w_ij = k(x_i, x_j) if i is among the nearest neighbours of j, or j among those of i; else 0
+        L = D - W, D_ii = sum_j w_ij
+        K = (2 beta (L + I / sigma^2))^-1
+        EI, UCB, Thompson or EHVI of the posterior of a Gaussian process on the n candidates with covariance K
+
+    Paper: Xuan Zhang and Kevin Duh. Reproducible and Efficient Benchmarks for Hyperparameter Optimization of Neural
+    Machine Translation Systems. Transactions of the ACL 8:393-408, 2020, sections 5.2.1, 5.3 and 5.4.
+
+    Complexity: O(t n) a suggestion after one O(n^3) inversion that all agents on the same candidates share.
+
+    Args:
+        problem: A finite problem with features and one or two objectives.
+        seed: Seed of `self.rng`.
+        kernel: Of the edge weights, `matern52` or `rbf` (equation 4).
+        length_scale: Sigma of equation 4.
+        neighbours: See `graph_of`.
+        tie_order: See `graph_of`.
+        precision: beta of section 5.3 (`beta` is the weight of the variance in `ucb`); default by objectives.
+        sigma2: sigma^2 of section 5.3; default by objectives.
+        noise: Observation variance.
+        **common: See `PosteriorSearch`.
+
+    Raises:
+        ValueError: A setting breaks its rule.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        *,
+        kernel: str = "matern52",
+        length_scale: float = 1.0,
+        neighbours: int | str | None = "auto",
+        tie_order: Sequence[int] | None = None,
+        precision: float | None = None,
+        sigma2: float | None = None,
+        noise: float = 1e-4,
+        **common: Any,
+    ) -> None:
+        super().__init__(problem, seed, **common)
+        single = problem.objectives == 1
+        graph = graph_of(self.features, kernel, length_scale, neighbours, tie_order)
+        self._covariance = _covariance(
+            graph,
+            positive("precision", (0.05 if single else 0.5) if precision is None else precision),
+            positive("sigma2", (50.0 if single else 3.0) if sigma2 is None else sigma2),
+        )
+        self._gp = FiniteGP(
+            self._covariance.__getitem__, np.diag(self._covariance), positive("noise", noise), problem.objectives
+        )
+
+    def _observe(self, row: int, rewards: Floats) -> None:
+        self._gp.observe(row, rewards)
+
+    def _posterior(self) -> tuple[Floats, Floats, Floats]:
+        deviation = np.sqrt(self._gp.variances)
+        return self._gp.means[1:], np.tile(deviation, (self.problem.objectives, 1)), np.array(self.rewards)
+
+    def _draw(self) -> Floats:
+        prior = _root(self._covariance.tobytes(), len(self._covariance)) @ self.rng.standard_normal(len(self.features))
+        return self._gp.sample(prior, self.rows, np.array(self.rewards)[:, 0], self.rng)
+
+
+@functools.lru_cache(maxsize=4)
+def _root(content: bytes, n: int) -> Floats:
+    matrix = np.frombuffer(content).reshape(n, n)
+    return cholesky(matrix + ROOT_JITTER * float(matrix.diagonal().max()) * np.eye(n))
+
+
+@functools.lru_cache(maxsize=4)
+def _covariance(graph: SimilarityGraph, precision: float, sigma2: float) -> Floats:
+    """(n, n) covariance of the finite-set Gaussian process; I / sigma2 makes it well defined on any graph."""
+    n = len(graph.weights)
+    k = np.linalg.inv(2.0 * precision * (graph.laplacian + np.eye(n) / sigma2))
+    k = 0.5 * (k + k.T)
+    k.setflags(write=False)  # all agents on this graph share it
+    return k
+
+
+class GraphInfluence(CandidateAgent):
+    """Graph-based search by expected influence (EIF, equation 8).
+
+    Labels in [0, 1] are propagated over the graph (equation 7); each candidate k is scored by
+    (1 - p_k) sum_i (1 - f+(k,0)(i)) + p_k sum_i f+(k,1)(i), where f+(k,x) are the predictions after labelling k with x.
+    Labelling k moves all predictions by (x - f_k) g / G_kk, so all candidates are scored in O(n) once the column
+    sums of G are known, and those follow by one rank-one step per observation (see `Harmonic`).
+
+    Formula:
+        w_ij as in GraphSearch; L = D - W
+        f_U = -L_UU^-1 L_UO y_O                                             (equation 7)
+        influence(k) = (1 - p_k) sum_i (1 - f+(k,0)_i) + p_k sum_i f+(k,1)_i     (equation 8)
+        f+(k,x) = f + (x - f_k) G_:k / G_kk, G = L_UU^-1
+
+    Paper: Xuan Zhang and Kevin Duh. Reproducible and Efficient Benchmarks for Hyperparameter Optimization of Neural
+    Machine Translation Systems. Transactions of the ACL 8:393-408, 2020, section 5.2, equations 4, 7 and 8.
+
+    Complexity: O(t n) a suggestion, t observations and n candidates, after one O(n^3) inversion that all agents on
+    the same candidates share.
+
+    Args:
+        problem: A finite problem with features and one objective.
+        seed: Seed of `self.rng`.
+        kernel: Of the edge weights, `matern52` or `rbf` (equation 4).
+        length_scale: Sigma of equation 4.
+        neighbours: See `graph_of`.
+        tie_order: See `graph_of`.
+        variant: How labels, p_k and the sums are read.
+            `default`: label 1 for observations at or above their mean; p_k half of the prediction of the rewards,
+            scaled to [0, 1] between the lowest one and the best observation; sums over all nodes. The best
+            reproducing of the readings that were tried.
+            `literal`: section 5.2.2 as printed. The best observation is labelled 1; another one is if a random walk
+            that starts at the best one is more than half as likely to step to it as to its most likely next node;
+            p_k is the propagated label; sums over all nodes.
+            `released`: what the authors' code computes. Label 1 for the best observation alone; p_k half of
+            (best - f_k) / (best - lowest f), f the prediction of the rewards; sums over the unlabelled nodes but k.
+        initial: Random candidates first, see `CandidateAgent`.
+
+    Raises:
+        ValueError: A setting breaks its rule, or the problem has several objectives.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        *,
+        kernel: str = "matern52",
+        length_scale: float = 1.0,
+        neighbours: int | str | None = "auto",
+        tie_order: Sequence[int] | None = None,
+        variant: str = "default",
+        initial: int = 3,
+    ) -> None:
+        super().__init__(problem, seed, initial=initial)
+        if problem.objectives != 1:
+            raise ValueError(f"objectives must be 1 for expected influence, got {problem.objectives}")
+        if variant not in VARIANTS:
+            raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}")
+        self.variant = variant
+        self.graph = graph_of(self.features, kernel, length_scale, neighbours, tie_order)
+        self.over_all = variant != "released"
+        self._harmonic = Harmonic(self.graph)
+        self._totals, self._counts = np.zeros((2, len(self.features)))
+
+    def _observe(self, row: int, rewards: Floats) -> None:
+        self._harmonic.label(row)
+        self._totals[row] += rewards[0]
+        self._counts[row] += 1
+
+    def _suggest(self) -> int:
+        observed = self._observed()
+        labels = self._labels(observed)
+        f = self._harmonic.predict(labels)
+        return self.best_free(self.influence(f, self._probability(f, observed), over_all=self.over_all))
+
+    def predict(self) -> Floats:
+        """(1, n) harmonic prediction of the rewards themselves (equation 7)."""
+        if not self.rows:
+            return np.zeros((1, len(self.features)))
+        return self._harmonic.predict(self._observed())[None]
+
+    def influence(self, f: Floats, p: Floats, *, over_all: bool = True) -> Floats:
+        """(n,) equation 8 for every candidate.
+
+        Args:
+            f: (n,) propagated 0/1 labels.
+            p: (n,) probabilities that a candidate's label is 1.
+            over_all: Sum over all nodes, or over the unlabelled ones without the candidate itself.
+        """
+        leverage = self._harmonic.leverage()
+        if over_all:
+            count, if_bad, if_good = len(f), f.sum() - f * leverage, f.sum() + (1.0 - f) * leverage
+        else:
+            unlabelled = np.ones(len(f), dtype=bool)
+            unlabelled[self._harmonic.nodes] = False
+            count, total = int(unlabelled.sum()) - 1, f[unlabelled].sum()
+            if_bad, if_good = total - f * leverage, total + (1.0 - f) * leverage - 1.0
+        return (1.0 - p) * (count - if_bad) + p * if_good
+
+    def _observed(self) -> Floats:
+        """(labelled,) mean reward of each labelled node, in the order of labelling."""
+        nodes = self._harmonic.nodes
+        return self._totals[nodes] / self._counts[nodes]
+
+    def _labels(self, observed: Floats) -> Floats:
+        """(labelled,) 0/1 labels of section 5.2.2."""
+        best = int(np.argmax(observed))
+        labels = np.zeros(len(observed))
+        if self.variant == "default":
+            labels[:] = observed >= observed.mean()
+        if self.variant == "literal":
+            steps = self.graph.weights[self._harmonic.nodes[best]]
+            chance = steps / max(float(steps.max()), 1e-300)
+            labels[:] = chance[self._harmonic.nodes] > 0.5
+        labels[best] = 1.0
+        return labels
+
+    def _probability(self, propagated: Floats, observed: Floats) -> Floats:
+        """(n,) p_k of equation 8."""
+        if self.variant == "literal":
+            return np.clip(propagated, 0.0, 1.0)
+        f = self._harmonic.predict(observed)
+        unlabelled = np.ones(len(f), dtype=bool)
+        unlabelled[self._harmonic.nodes] = False
+        best, lowest = float(observed.max()), float(f[unlabelled].min(initial=observed.max()))
+        if best - lowest <= 1e-12 * max(abs(best), 1e-300):
+            return np.full(len(f), 0.5)
+        # No prediction exceeds the best observation (maximum principle): the released code never takes its branch
+        # for those, and gives the highest probability to the lowest prediction.
+        above = f - lowest if self.variant == "default" else best - f
+        return np.clip(0.5 * above / (best - lowest), 0.0, 0.5)

@@ -1,0 +1,96 @@
+"""Search by an acquisition function of a normal posterior over the candidates, for one and two objectives."""
+
+from __future__ import annotations
+
+import abc
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.base import Problem
+from hpo_envs.agents.candidates import CandidateAgent, positive
+from hpo_envs.agents.models.acquisition import expected_improvement, upper_confidence_bound
+from hpo_envs.agents.models.hypervolume import expected_hypervolume_improvement
+
+Floats = npt.NDArray[np.float64]
+
+ACQUISITIONS = ("auto", "ei", "ucb", "thompson", "ehvi")
+
+
+class PosteriorSearch(CandidateAgent):
+    """Base of the optimisers whose model predicts a mean and a deviation for every candidate.
+
+    Args:
+        problem: A finite problem with features and one or two objectives.
+        seed: Seed of `self.rng`.
+        initial: Candidates before the model chooses, see `CandidateAgent`.
+        design: How they are drawn, see `CandidateAgent`.
+        acquisition: `ei` (equation 3 of Zhang and Duh 2020), `ucb`, `thompson` (one draw of the joint posterior), for
+            two objectives `ehvi` (section 5.4); `auto` is `ei` for one objective and `ehvi` for two.
+        beta: Weight of the variance in `ucb`.
+        margin: The reference point of `ehvi` lies this far beyond the worst observation of each objective, in the
+            units of the model (native ones, or standard deviations where the model standardises).
+
+    Raises:
+        ValueError: A setting breaks its rule, or does not fit the number of objectives.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        *,
+        initial: int = 3,
+        design: str = "random",
+        acquisition: str = "auto",
+        beta: float = 4.0,
+        margin: float = 1.0,
+    ) -> None:
+        super().__init__(problem, seed, initial=initial, design=design)
+        if acquisition not in ACQUISITIONS:
+            raise ValueError(f"acquisition must be one of {', '.join(ACQUISITIONS)}, got {acquisition!r}")
+        if acquisition == "auto":
+            acquisition = "ei" if problem.objectives == 1 else "ehvi"
+        needed = 2 if acquisition == "ehvi" else 1
+        if problem.objectives != needed:
+            raise ValueError(f"objectives must be {needed} for acquisition {acquisition}, got {problem.objectives}")
+        self.acquisition = acquisition
+        self.beta = positive("beta", beta)
+        self.margin = positive("margin", margin)
+
+    @abc.abstractmethod
+    def _posterior(self) -> tuple[Floats, Floats, Floats]:
+        """Predictions and observations in the units of the model.
+
+        Returns:
+            (objectives, n) means, (objectives, n) standard deviations, (t, objectives) observations; higher is better.
+        """
+
+    @abc.abstractmethod
+    def _draw(self) -> Floats:
+        """(n,) one draw of the joint posterior of the only objective."""
+
+    def _suggest(self) -> int:
+        if self.acquisition == "thompson":
+            return self.best_free(self._draw())
+        means, deviations, observed = self._posterior()
+        if self.acquisition == "ehvi":
+            reference = -observed.min(axis=0) + self.margin
+            scores = np.zeros(len(self.features))
+            f = self.free
+            scores[f] = expected_hypervolume_improvement(-means[:, f], deviations[:, f], -observed, reference)
+            return self.best_free(scores)
+        if self.acquisition == "ucb":
+            return self.best_free(upper_confidence_bound(means[0], deviations[0], self.beta))
+        return self.best_free(expected_improvement(means[0], deviations[0], float(observed.max())))
+
+    def predict(self) -> Floats:
+        """(objectives, n) posterior means in the rewards' units; zeros before the first observation."""
+        if not self.rows:
+            return np.zeros((self.problem.objectives, len(self.features)))
+        shift, scale = self._units()
+        return self._posterior()[0] * scale[:, None] + shift[:, None]
+
+    def _units(self) -> tuple[Floats, Floats]:
+        """(objectives,) shift and scale of the model's units: reward = shift + scale * model value."""
+        return np.zeros(self.problem.objectives), np.ones(self.problem.objectives)

@@ -1,0 +1,230 @@
+"""Optimisers whose model of the reward is an ensemble of trees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.base import Agent, Problem
+from hpo_envs.agents.models.tree_ensembles import Splits, boosted
+from hpo_envs.agents.rows import LOST, Floats, Rows, features_of
+
+Rowids = npt.NDArray[np.intp]
+
+RATE = 0.3
+"""Learning rate of boosted trees: XGBoost's default."""
+
+
+class TreeSearch(Agent):
+    """What the optimisers of this module share: rows with features, a random start, no row twice.
+
+    Args:
+        problem: Rows with features, or (row, checkpoint) pairs.
+        seed: Seed.
+        initial: Random rows at the start.
+        batch: Evaluations between two fits of the model.
+        features: Prefix of the features that the model sees.
+        count: At most so many of them.
+        resource: See `Rows`.
+
+    Raises:
+        ValueError: An argument out of range, or a problem without features.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        initial: int,
+        batch: int,
+        features: str | tuple[str, ...],
+        count: int | None,
+        resource: float | None,
+    ) -> None:
+        super().__init__(problem, seed)
+        for name, value in (("initial", initial), ("batch", batch)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name} must be an int >= 1, got {value!r}")
+        self.rows = Rows(problem, resource)
+        self.x = features_of(problem, features, count)
+        self.initial, self.batch = initial, batch
+        self._start = self.rng.permutation(self.rows.count).tolist()[:initial]
+        self._told: list[int] = []
+        self._out: set[int] = set()
+        self._y: list[float] = []
+        self._learnt: list[int] = []
+        self._splits: Splits | None = None
+        self._scores: Floats | None = None
+        self._fitted = 0
+
+    def ask(self) -> Any:
+        """Returns the untried row with the highest score; the model is fitted again after `batch` evaluations."""
+        if self._start:
+            row = self._start.pop()
+        else:
+            row = self._next()
+        self._out.add(row)
+        return self.rows.action(row)
+
+    def _next(self) -> int:
+        free = np.ones(self.rows.count, bool)
+        free[self._told] = False
+        # What simulated workers still have is not asked for again, unless nothing else is left.
+        idle = free.copy()
+        idle[list(self._out)] = False
+        free = idle if idle.any() else free
+        if not free.any() or self._at_random():
+            return int(self.rng.choice(np.flatnonzero(free if free.any() else ~free)))
+        if self._scores is None or len(self._told) >= self._fitted + self.batch:
+            self._scores, self._fitted = self._fit(), len(self._told)
+        return int(np.argmax(np.where(free, self._scores, -np.inf)))
+
+    def _fit(self) -> Floats:
+        # Random numbers break ties, and stand in while fewer than two runs succeeded.
+        jitter = self.rng.random(self.rows.count) * 1e-9
+        if len(self._y) < 2:
+            return jitter
+        if self._splits is None:
+            self._splits = Splits(self.x)
+        return self.score(self._splits, np.array(self._learnt), np.array(self._y)) + jitter
+
+    def score(self, splits: Splits, rows: Rowids, y: Floats) -> Floats:
+        """Fits the model to the (n,) rewards of (n,) rows; returns the desirability of every row."""
+        raise NotImplementedError
+
+    def _at_random(self) -> bool:
+        return False
+
+    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """Remembers the outcome; the model learns from runs that did not diverge or fail."""
+        if not self.rows.note(action, reward, info):
+            return
+        row = self.rows.row(action)
+        self._told.append(row)
+        self._out.discard(row)
+        if info.get("status") not in LOST:
+            self._learnt.append(row)
+            self._y.append(float(np.sum(reward)))
+
+    def recommend(self) -> Any:
+        """Returns the best action told, or a random row before the first."""
+        rows = self.rows
+        return rows.action(int(self.rng.integers(rows.count))) if rows.best is None else rows.best[1]
+
+
+class BaggedTrees(TreeSearch):
+    """Bayesian optimisation with bagged gradient-boosted trees and a confidence bound.
+
+    Klyuchnikov et al. 2020, section 5: "a bagged XGBoost regressor to estimate uncertainty of predictions"; 20 random
+    rows, then batches of 10 by the lowest mean - beta * standard deviation over the bag (highest, for rewards).
+    Plain gradient boosting (Friedman 2001) stands in for XGBoost.
+
+    Formula:
+        m(x), s(x) = mean and standard deviation of B boosted regressors, each fitted to a random half of the runs
+        next = argmax over untried rows of m(x) + beta s(x)
+
+    Paper: Nikita Klyuchnikov et al. NAS-Bench-NLP: Neural Architecture Search Benchmark for Natural Language
+    Processing. arXiv:2006.07116, 2020, section 5.
+
+    Complexity: O(bag x trees x 2^depth n k) a fit, k <= 32 d split questions, as matrix products.
+
+    Args:
+        problem: Rows with features, or (row, checkpoint) pairs.
+        seed: Seed.
+        initial: Random rows at the start.
+        batch: Evaluations between two fits.
+        beta: Weight of the standard deviation.
+        bag: Regressors in the bag, each trained on half of the evaluations without repetition.
+        trees: Boosted trees in each regressor.
+        depth: Their depth; 15 as released.
+        features: Prefix of the features that the model sees.
+        count: At most so many of them.
+        resource: See `Rows`.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        initial: int = 20,
+        batch: int = 10,
+        beta: float = 2.0,
+        bag: int = 14,
+        trees: int = 50,
+        depth: int = 3,
+        features: str | tuple[str, ...] = "",
+        count: int | None = None,
+        resource: float | None = None,
+    ) -> None:
+        super().__init__(problem, seed, initial, batch, features, count, resource)
+        self.beta, self.bag, self.trees, self.depth = float(beta), bag, trees, depth
+
+    def score(self, splits: Splits, rows: Rowids, y: Floats) -> Floats:
+        """Upper confidence bound of the reward."""
+        halves = self.rng.random((self.bag, len(y))).argsort(axis=1) < max(len(y) // 2, 1)
+        predictions = boosted(splits, rows, y, halves, trees=self.trees, depth=self.depth, rate=RATE)
+        return np.asarray(predictions.mean(axis=0) + self.beta * predictions.std(axis=0))
+
+
+class ForestSearch(TreeSearch):
+    """Random-forest Bayesian optimisation in the manner of SMAC (Hutter et al. 2011).
+
+    Expected improvement under the mean and the variance over the trees of a random forest; every other suggestion is
+    a random row, which keeps the search consistent when the model is wrong.
+
+    Formula:
+        m(x), s(x) = mean and standard deviation over the trees of a random forest
+        EI(x) = (m - b) Phi(u) + s phi(u), u = (m - b) / s, b = max y
+        next = argmax of EI over untried rows; with probability random_share a random untried row
+
+    Paper: Frank Hutter, Holger H. Hoos and Kevin Leyton-Brown. Sequential Model-Based Optimization for General
+    Algorithm Configuration. LION 2011.
+
+    Complexity: O(trees x n^2 k) a fit, k <= 32 d split questions, as matrix products.
+
+    Args:
+        problem: Rows with features, or (row, checkpoint) pairs.
+        seed: Seed.
+        initial: Random rows at the start.
+        batch: Evaluations between two fits.
+        trees: Trees of the forest; 10 in SMAC.
+        random_share: Probability of a random suggestion; 1/2 in SMAC.
+        features: Prefix of the features that the model sees.
+        count: At most so many of them.
+        resource: See `Rows`.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        initial: int = 10,
+        batch: int = 1,
+        trees: int = 10,
+        random_share: float = 0.5,
+        features: str | tuple[str, ...] = "",
+        count: int | None = None,
+        resource: float | None = None,
+    ) -> None:
+        super().__init__(problem, seed, initial, batch, features, count, resource)
+        if not 0 <= random_share <= 1:
+            raise ValueError(f"random_share must be in [0, 1], got {random_share!r}")
+        self.trees, self.random_share = trees, float(random_share)
+
+    def score(self, splits: Splits, rows: Rowids, y: Floats) -> Floats:
+        """Expected improvement over the best reward."""
+        from scipy.special import ndtr
+
+        samples = self.rng.multinomial(len(y), np.full(len(y), 1 / len(y)), self.trees)  # with replacement
+        predictions = splits.grow(
+            rows, np.tile(y, (self.trees, 1)), samples.astype(float), least=3, share=5 / 6, rng=self.rng
+        )
+        mean, deviation = predictions.mean(axis=0), np.maximum(predictions.std(axis=0), 1e-9)
+        z = (mean - y.max()) / deviation
+        return np.asarray((mean - y.max()) * ndtr(z) + deviation * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi))
+
+    def _at_random(self) -> bool:
+        return bool(self.rng.random() < self.random_share)

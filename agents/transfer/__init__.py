@@ -1,0 +1,1 @@
+"""Agents that have learned from other tables."""

@@ -1,0 +1,163 @@
+"""A learned optimiser: an acquisition function trained across tables, on top of a mixture of Gaussian processes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.base import Problem
+from hpo_envs.agents.candidates import CandidateAgent
+from hpo_envs.agents.models.mixture import Family, Hypotheses, MixturePosterior
+from hpo_envs.agents.transfer import acquisition_net
+
+Floats = npt.NDArray[np.float64]
+
+DATA = Path(__file__).parent / "data"
+
+GENERIC = "generic"
+"""Weights for problems whose hyperparameters no trained family has."""
+
+LARGEST = 5000
+"""Candidates that are modelled at most; of more, a random subset."""
+
+LONGEST = 300
+"""Evaluations that the model learns from at most: its cost grows with their number."""
+
+
+class LearnedAcquisition(CandidateAgent):
+    """Asks for the candidate that a small trained network scores highest.
+
+    The network (13 inputs, 4 hidden units, a skip connection) sees of each candidate what a mixture of Gaussian
+    processes predicts for it, how it ranks, what other tables with the same hyperparameters let expect of it, and how
+    much budget is left; see `acquisition_net.inputs`. It was trained by evolution strategies on whole runs over
+    several tables (`python -m hpo_envs.benchmarks.learned.train`), so what it maximises is what is found by the end.
+
+    Where `problem.feature_names` are those of a trained family (`nmthpo`, `charhpo`), the family's expectation and
+    length-scales are used; otherwise generic weights, trained without any. The family's files have seen the tables of
+    the ids that they are used on by default: pass `without=` to leave the tables of one language out, as every
+    comparison should.
+
+    Formula:
+        p(h | y) ~ p(h) p(y | h)                 h: Gaussian-process hypotheses
+        x_k = 13 inputs of candidate k          from the mixture's mean and deviation, ranks, expectation, budget left
+        next = argmax_k w2 . max(W1 x_k + b, 0) + w3 . x_k
+        W1, b, w2, w3 = argmax E[result of whole runs on the training tables], by evolution strategies
+
+    Paper: of our own; nearest to Michael Volpp et al. Meta-Learning Acquisition Functions for Transfer Learning in
+    Bayesian Optimization. ICLR 2020. Training: Tim Salimans, Jonathan Ho, Xi Chen, Szymon Sidor and Ilya Sutskever.
+    Evolution Strategies as a Scalable Alternative to Reinforcement Learning. arXiv:1703.03864, 2017.
+
+    Complexity: O(G t n) a suggestion, G <= 11 processes, t observations, n candidates.
+
+    Args:
+        problem: A finite problem with features and one objective.
+        seed: Seed of `self.rng`, which draws the first candidate and breaks ties.
+        family: `auto`, `generic` or the name of a family.
+        without: Language whose tables were left out, such as `zhen` (nmthpo), `ja` (both of its directions) or `hun`
+            (charhpo).
+        initial: Candidates drawn at random first.
+        weights: (SIZE,) weights of the network instead of shipped ones; `family` and `without` then say nothing.
+        knowledge: With `weights`, what other tables taught; None = nothing.
+
+    Raises:
+        ValueError: More than one objective, or no such family or language.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        *,
+        family: str = "auto",
+        without: str | None = None,
+        initial: int = 1,
+        weights: Floats | None = None,
+        knowledge: Family | None = None,
+    ) -> None:
+        super().__init__(problem, seed, initial=initial)
+        if problem.objectives != 1:
+            raise ValueError(f"problem must have one objective for this agent, got {problem.objectives}")
+        if weights is None:
+            weights, knowledge = load(family_of(problem.feature_names) if family == "auto" else family, without)
+        self.weights = np.asarray(weights, dtype=np.float64)
+        if self.weights.shape != (acquisition_net.SIZE,):
+            raise ValueError(f"weights must have shape ({acquisition_net.SIZE},), got {self.weights.shape}")
+        n, d = self.features.shape
+        if knowledge is not None and len(knowledge.lengths) != d:
+            raise ValueError(f"family must have the problem's {d} features, got {len(knowledge.lengths)}")
+        self.pool = np.arange(n) if n <= LARGEST else np.sort(self.rng.choice(n, LARGEST, replace=False))
+        self._at = {int(k): i for i, k in enumerate(self.pool)}
+        self._posterior = MixturePosterior(Hypotheses(self.features[self.pool], knowledge))
+        self._told: list[float] = []
+        self._spent = 0.0
+
+    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """Learns the outcome of one candidate, and what it cost."""
+        self._spent += float(info.get("cost", 1.0))
+        if info.get("finished", True):
+            super().tell(action, reward, info)
+
+    def _observe(self, row: int, rewards: Floats) -> None:
+        if row in self._at and len(self._told) < LONGEST:
+            self._posterior.observe(np.array([self._at[row]]))
+            self._told.append(float(rewards[0]))
+
+    def _suggest(self) -> int:
+        free = self.free[self.pool]
+        if not (self._told and free.any()):
+            return self._random_row()
+        budget = self.problem.budget
+        left = 1.0 - (self._spent / budget if budget else len(self.rows) / len(self.features))
+        left = min(max(left, 0.0), 1.0)
+        evaluations = len(self.rows) / (1.0 - left) if left < 1.0 else float(len(self.features))
+        x = acquisition_net.inputs(self._posterior, np.array([self._told]), free[None], np.array([left]), evaluations)
+        scores = np.full(len(self.features), -np.inf)
+        scores[self.pool] = np.where(free, acquisition_net.score(x, self.weights[None])[0], -np.inf)
+        return self.best_free(scores)
+
+
+def family_of(feature_names: tuple[str, ...]) -> str:
+    """The trained family with these features, or `generic`."""
+    for name in families():
+        # Variants, such as weights trained on embedded tables only, are taken by name.
+        if "-" not in name and _file(name)[1] == tuple(feature_names):
+            return name
+    return GENERIC
+
+
+def families() -> list[str]:
+    """Names of the trained families and their variants, sorted."""
+    return sorted(p.stem.removeprefix("learned_") for p in DATA.glob("learned_*.npz") if GENERIC not in p.stem)
+
+
+def load(family: str, without: str | None = None) -> tuple[Floats, Family | None]:
+    """Shipped weights (SIZE,) for a family and what its tables taught; None for `generic`.
+
+    Raises:
+        ValueError: No such family, or no weights that leave this language out.
+    """
+    known = [*families(), GENERIC]
+    if family not in known:
+        raise ValueError(f"family must be auto or one of {', '.join(known)}, got {family!r}")
+    arrays, _ = _file(family)
+    folds = arrays["folds"].tolist()
+    fold = "" if without is None else without
+    if fold not in folds:
+        raise ValueError(f"without must be None or one of {', '.join(folds[1:])} for {family}, got {without!r}")
+    k = folds.index(fold)
+    known_of = Family(arrays["lengths"][k], arrays["prior"][k]) if family != GENERIC else None
+    return np.asarray(arrays["weights"][k], dtype=np.float64), known_of
+
+
+@functools.cache
+def _file(family: str) -> tuple[dict[str, npt.NDArray[Any]], tuple[str, ...]]:
+    with np.load(DATA / f"learned_{family}.npz", allow_pickle=False) as data:
+        arrays = {k: data[k] for k in data.files}
+    for a in arrays.values():
+        a.setflags(write=False)
+    return arrays, tuple(arrays["feature_names"].tolist())

@@ -1,0 +1,75 @@
+"""Pareto fronts of runs with two objectives: what they attain, and how that grows with the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.benchmarks.analysis import targets
+from hpo_envs.benchmarks.runs import Run
+from hpo_envs.tables import store
+
+Floats = npt.NDArray[np.float64]
+
+POINTS = 50
+"""Grid points of a surface."""
+
+STAGES = (0.25, 0.5, 1.0)
+"""Shares of the budget at which fronts are drawn."""
+
+
+def until(run: Run, share: float) -> Floats:
+    """(k, 2) rewards of what was finished within a share of the budget; the first evaluation always counts."""
+    done = int(np.searchsorted(np.cumsum(run.costs), share * float(run.header["budget"]) + 1e-9, "right"))
+    return run.rewards[: max(done if share < 1.0 else len(run), 1)]
+
+
+def surfaces(runs: Sequence[Run], grid: npt.ArrayLike, share: float = 1.0) -> list[Floats]:
+    """Median, lower- and upper-quartile attainment surfaces: what 50, 75 and 25 per cent of the runs attain."""
+    sets = [until(r, share) for r in runs]
+    return [targets.attainment(sets, grid, s) for s in (0.5, 0.75, 0.25)]
+
+
+def signs(run: Run) -> Floats:
+    """(2,) what turns rewards into native units; +1 where the table is not at hand."""
+    h = run.header
+    if h["table"] not in store.names():
+        return np.ones(len(h["objectives"]))
+    table = store.load(h["table"], h["kind"])
+    return np.array([table.metrics[table.metric(n)].sign for n in h["objectives"]])
+
+
+def of_runs(
+    runs: Sequence[Run], environment_of: Callable[[Run], str], agent_of: Callable[[Run], str]
+) -> dict[str, Any]:
+    """Attainment surfaces by environment with two objectives: stages of the budget and agents, in native units."""
+    groups: dict[str, dict[str, list[Run]]] = {}
+    for r in runs:
+        if r.rewards.ndim == 2 and r.rewards.shape[1] == 2:
+            groups.setdefault(environment_of(r), {}).setdefault(agent_of(r), []).append(r)
+    result = {}
+    for env, by in groups.items():
+        everything = [r for rs in by.values() for r in rs]
+        grid = _grid([r.rewards for r in everything])
+        sign = signs(everything[0])
+        result[env] = {
+            "objectives": list(everything[0].header["objectives"]),
+            "signs": sign,
+            "x": grid * sign[0],
+            "stages": {
+                f"{share:.0%}": {a: [s * sign[1] for s in surfaces(rs, grid, share)] for a, rs in by.items()}
+                for share in STAGES
+            },
+        }
+    return result
+
+
+def _grid(sets: Sequence[Floats]) -> Floats:
+    """First rewards from the worst to the best of the fronts of all runs."""
+    fronts = np.concatenate([s[targets.pareto_front(s)] for s in sets])
+    front = fronts[targets.pareto_front(fronts)]
+    values = np.quantile(fronts[:, 0], np.linspace(0.1, 1.0, POINTS))
+    return np.unique(np.concatenate([values[values >= front[:, 0].min() - np.ptp(front[:, 0])], front[:, 0]]))

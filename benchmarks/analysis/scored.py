@@ -1,0 +1,121 @@
+"""Runs scored by environment and agent, and what must hold before they may be compared."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.benchmarks.analysis import regret
+from hpo_envs.benchmarks.runs import Run
+from hpo_envs.registry import SPECS
+from hpo_envs.tables import store
+
+Floats = npt.NDArray[np.float64]
+
+GRID = np.linspace(0.0, 1.0, 51)[1:]
+"""Shares of the budget at which curves are kept."""
+
+
+def environment_of(run: Run) -> str:
+    """Label of an environment: its id, and the arguments given but for table and budget."""
+    extra = {k: v for k, v in run.header["env_kwargs"].items() if k not in ("table", "budget")}
+    return _label(run.header["env"], extra)
+
+
+def agent_of(run: Run) -> str:
+    """Label of an agent: the name that it was given, or its registered one and the hyperparameters given."""
+    name, algorithm = run.header["agent"], run.header.get("algorithm")
+    return _label(name, run.header["hyperparameters"] if algorithm in (None, name) else {})
+
+
+def _label(name: str, arguments: Mapping[str, Any]) -> str:
+    return f"{name} ({', '.join(f'{k}={v}' for k, v in sorted(arguments.items()))})" if arguments else name
+
+
+def check(runs: Sequence[Run]) -> None:
+    """Refuses what cannot be compared.
+
+    Raises:
+        ValueError: No runs; measured and embedded tables of ids that have both; runs of one environment with
+            different tables, budgets, objectives, cost units or versions of the suite; a run that is there twice; a
+            run without an evaluation.
+    """
+    if not runs:
+        raise ValueError("runs must be at least one, got none")
+    kinds: dict[str, str] = {}
+    facts: dict[tuple[str, ...], Any] = {}
+    seen = set()
+    for r in runs:
+        h, env = r.header, environment_of(r)
+        if store.measurable(h["table"]) and not (h["env"] in SPECS and SPECS[h["env"]].surrogate_only):
+            kinds.setdefault(h["kind"], env)
+        here = {
+            ("sha256", f"table {h['table']} ({h['kind']})"): h["sha256"],
+            ("budget", env): (h["budget"], h["cost_unit"]),
+            ("objective", env): tuple(h["objectives"]),
+            ("version of hpo_envs",): h["versions"]["hpo_envs"],
+        }
+        for fact, value in here.items():
+            if facts.setdefault(fact, value) != value:
+                raise ValueError(f"runs must share their {' of '.join(fact)}, got {facts[fact]} and {value}")
+        one = (env, agent_of(r), r.seed)
+        if one in seen:
+            raise ValueError(f"runs must be there once, got {one[1]} on {env} with seed {r.seed} twice")
+        seen.add(one)
+        if not len(r):
+            raise ValueError(f"runs must have an evaluation, got none by {one[1]} on {env} with seed {r.seed}")
+    if len(kinds) > 1:
+        named = " and ".join(f"{kind} tables ({env})" for kind, env in sorted(kinds.items()))
+        raise ValueError(f"runs must not mix kinds of tables, got {named}: report each with its own kind")
+
+
+@dataclasses.dataclass
+class Cell:
+    """The runs of one agent on one environment, scored; every array has one entry or row per run."""
+
+    seeds: list[int]
+    anytime: Floats
+    final: Floats
+    evaluations: Floats
+    """(n, L) regret after 1 to L evaluations."""
+    shares: Floats
+    """(n, len(GRID)) regret at shares of the budget."""
+    runtimes: Floats
+    """(n, targets) shares of the budget until each target, inf if never."""
+    spent: Floats
+    """Share of the budget spent."""
+
+    def score(self, name: str) -> Floats:
+        """The scores that a track is ranked by."""
+        return self.anytime if name == "anytime" else self.final
+
+
+def score(runs: Sequence[Run], scales: Mapping[str, regret.Scale]) -> dict[str, dict[str, Cell]]:
+    """Scores all runs, by environment and agent, each with the scale of its problem."""
+    groups: dict[str, dict[str, list[Run]]] = {}
+    for r in sorted(runs, key=lambda r: r.seed):
+        groups.setdefault(environment_of(r), {}).setdefault(agent_of(r), []).append(r)
+    lengths = {env: max(len(r) for rs in by.values() for r in rs) for env, by in groups.items()}
+    return {env: {agent: _cell(rs, scales, lengths[env]) for agent, rs in by.items()} for env, by in groups.items()}
+
+
+def _cell(runs: Sequence[Run], scales: Mapping[str, regret.Scale], length: int) -> Cell:
+    rows = []
+    for r in runs:
+        scale, budget = scales[regret.key(r)], float(r.header["budget"])
+        after = regret.after(r, scale)
+        rows.append(
+            (
+                regret.anytime(r, after),
+                regret.final(r, scale),
+                regret.at_evaluations(after, length),
+                regret.at_costs(after, r.costs, budget, GRID),
+                regret.runtimes(r, after) / budget,
+                float(r.costs.sum()) / budget,
+            )
+        )
+    return Cell([r.seed for r in runs], *(np.array(column) for column in zip(*rows, strict=True)))

@@ -1,0 +1,268 @@
+"""What a comparison comes down to: scores and curves by environment and agent, rankings by track, as plain data.
+
+A summary holds no evaluation: it is what may be committed and published, and all that pictures and reports are drawn
+from. A *track* is a group of environments of one family on which the same agents ran, so that they can be ranked.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs import registry
+from hpo_envs.benchmarks.analysis import fronts, regret, statistics
+from hpo_envs.benchmarks.analysis.ranking import rank
+from hpo_envs.benchmarks.analysis.scored import GRID, Cell, agent_of, check, environment_of, score
+from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.study import store
+from hpo_envs.registry import SPECS
+from hpo_envs.tables import store as tables
+
+Floats = npt.NDArray[np.float64]
+
+PARTS = ("title", "command", "versions", "environments", "agents", "tracks", "cells", "curves", "fronts")
+"""What a summary has."""
+
+CLOSE = 0.1
+"""Regret of the expected running time in the table of all results."""
+
+
+def of_runs(
+    runs: Sequence[Run], *, title: str = "Comparison", command: str = "", with_fronts: bool = True
+) -> dict[str, Any]:
+    """Summarises runs.
+
+    Args:
+        runs: Of any number of environments and agents, in any order.
+        title: Title of the report.
+        command: The command that makes the runs again.
+        with_fronts: Whether to keep attainment surfaces, which are made of rewards.
+
+    Returns:
+        Plain data: `title`, `command`, `versions`, `targets`, `environments`, `agents`, `tracks`, `cells`, `curves`
+        and `fronts`.
+
+    Raises:
+        ValueError: See `check`.
+    """
+    check(runs)
+    scales = regret.scales(runs)
+    scored = score(runs, scales)
+    first = {environment_of(r): r for r in reversed(runs)}
+    names = list(dict.fromkeys(agent_of(r) for r in runs))
+    summary = {
+        "title": title,
+        "command": command,
+        "versions": dict(runs[0].header["versions"]),
+        "environments": [_environment(first[env], runs, scales) for env in scored],
+        "agents": [_agent(next(r for r in runs if agent_of(r) == n), n) for n in names],
+        "tracks": [track(name, envs, scored) for name, envs in tracks_of(first, scored)],
+        "cells": [_record(env, a, c) for env, by in scored.items() for a, c in by.items()],
+        "curves": {env: _curves(by, first[env]) for env, by in scored.items()},
+        "fronts": fronts.of_runs(runs, environment_of, agent_of) if with_fronts else {},
+    }
+    plain: dict[str, Any] = rounded(summary)
+    return plain
+
+
+def tracks_of(first: Mapping[str, Run], scored: Mapping[str, Mapping[str, Cell]]) -> list[tuple[str, list[str]]]:
+    """Environments of one family, one kind of reward and the same agents, under a name."""
+    groups: dict[Any, list[str]] = {}
+    for env, by in scored.items():
+        h = first[env].header
+        family = spec.family if (spec := registry.find(h["env"])) else h["env"]
+        groups.setdefault((family, len(h["objectives"]), frozenset(by)), []).append(env)
+    several = [family for family, _, _ in groups]
+    named: list[tuple[str, list[str]]] = []
+    for (family, objectives, _), envs in groups.items():
+        name = f"{family}, {objectives} objectives" if objectives > 1 else family
+        if several.count(family) > 1 and len(envs) == 1:
+            name = envs[0]
+        taken = [n for n, _ in named].count(name)
+        named.append((f"{name} ({taken + 1})" if taken else name, envs))
+    return named
+
+
+def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, Cell]]) -> dict[str, Any]:
+    """Ranks the agents of a track; see `statistics` for what each number is."""
+    measure = "final" if SPECS.get(envs[0]) and SPECS[envs[0]].family in regret.BANDITS else "anytime"
+    agents = list(scored[envs[0]])
+    strata = {a: [scored[e][a].score(measure) for e in envs] for a in agents}
+    ends = {a: [scored[e][a].final for e in envs] for a in agents}
+    order = sorted(agents, key=lambda a: float(np.mean([s.mean() for s in strata[a]])))
+    means = {a: [float(s.mean()) for s in strata[a]] for a in order}
+    best = [min(means[a][i] for a in order) for i in range(len(envs))]
+    ranking = []
+    for a in order:
+        mean, low, high = (float(x) for x in statistics.band(strata[a]))
+        record: dict[str, Any] = {"agent": a, "n": [len(s) for s in strata[a]], "mean": [mean, low, high]}
+        record |= {k: list(v) for k, v in statistics.aggregates(strata[a]).items() if k != "mean"}
+        record["final"] = [float(x) for x in statistics.band(ends[a])]
+        record["solved"] = float(np.mean([(s <= 1e-9).mean() for s in ends[a]]))
+        record["constant"] = all(len(s) > 1 and float(np.ptp(s)) < 1e-12 for s in strata[a])
+        record["first"] = sum(m <= b + 1e-12 for m, b in zip(means[a], best, strict=True))
+        ranking.append(record)
+    compared = statistics.pairs({a: _matrix(a, envs, scored, measure) for a in order})
+    # Two agents are told apart by their pair; what is equal but for rounding shares its rank.
+    ranks = rank({a: [-round(m, 12) for m in means[a]] for a in order}) if len(envs) > 1 and len(order) > 2 else None
+    return {
+        "name": name,
+        "score": measure,
+        "environments": list(envs),
+        "ranking": ranking,
+        "pairs": [dataclasses.asdict(p) for p in compared],
+        "friedman": dataclasses.asdict(ranks) if ranks else None,
+        "heat": means,
+        "curves": _track_curves(order, envs, scored, strata),
+    }
+
+
+def _matrix(agent: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, Cell]], measure: str) -> Floats:
+    """(environments, seeds) scores, NaN where a seed was not run."""
+    seeds = sorted({s for e in envs for c in scored[e].values() for s in c.seeds})
+    matrix = np.full((len(envs), len(seeds)), np.nan)
+    for i, e in enumerate(envs):
+        cell = scored[e][agent]
+        matrix[i, np.searchsorted(seeds, cell.seeds)] = cell.score(measure)
+    return matrix
+
+
+def _track_curves(
+    agents: Sequence[str], envs: Sequence[str], scored: Mapping[str, Mapping[str, Cell]], strata: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Regret by share of the budget, ECDF of running times, expected running time by target, score profile."""
+    spent, thresholds = np.logspace(-2.5, 0, 51), np.linspace(0.0, 1.0, 51)
+    result: dict[str, Any] = {
+        "regret": {"x": GRID, "agents": {}},
+        "ecdf": {"x": spent, "agents": {}},
+        "ert": {"x": regret.TARGETS, "agents": {}},
+        "profile": {"x": thresholds, "agents": {}},
+    }
+    for a in agents:
+        here = [scored[e][a] for e in envs]
+        result["regret"]["agents"][a] = list(statistics.band([c.shares for c in here], draws=500))
+        result["ecdf"]["agents"][a] = [np.mean([statistics.ecdf(c.runtimes, spent) for c in here], axis=0)]
+        times, ends = np.concatenate([c.runtimes for c in here]), np.concatenate([c.spent for c in here])
+        ert = [statistics.expected_runtime(np.minimum(t, ends), np.isfinite(t)) for t in times.T]
+        result["ert"]["agents"][a] = [ert]
+        below = [(s[:, None] <= thresholds + 1e-12).astype(float) for s in strata[a]]
+        result["profile"]["agents"][a] = list(statistics.band(below, draws=500))
+    return result
+
+
+def _curves(by: Mapping[str, Cell], first: Run) -> dict[str, Any]:
+    """Regret of one environment against evaluations, and against cost where that is something else."""
+    length = next(iter(by.values())).evaluations.shape[1]
+    at = np.unique(np.round(np.geomspace(1, length, min(length, 40))).astype(int))
+    result = {
+        "evaluations": {
+            "x": at,
+            "agents": {a: list(statistics.band([c.evaluations[:, at - 1]], draws=300)) for a, c in by.items()},
+        }
+    }
+    if first.header["cost_unit"] != "evaluations":
+        result["cost"] = {
+            "x": GRID * first.header["budget"],
+            "agents": {a: list(statistics.band([c.shares], draws=300)) for a, c in by.items()},
+        }
+    return result
+
+
+def _record(env: str, agent: str, cell: Cell) -> dict[str, Any]:
+    close = int(np.argmin(np.abs(regret.TARGETS - CLOSE)))
+    times = cell.runtimes[:, close]
+    return {
+        "environment": env,
+        "agent": agent,
+        "n": len(cell.seeds),
+        "anytime": statistics.aggregates([cell.anytime])["mean"],
+        "anytime_iqm": float(statistics.iqm(cell.anytime)),
+        "final": statistics.aggregates([cell.final])["mean"],
+        "solved": float((cell.final <= 1e-9).mean()),
+        "close": statistics.expected_runtime(np.minimum(times, cell.spent), np.isfinite(times)),
+        "spent": float(cell.spent.mean()),
+    }
+
+
+def _environment(run: Run, runs: Sequence[Run], scales: Mapping[str, regret.Scale]) -> dict[str, Any]:
+    h, label = run.header, environment_of(run)
+    own = [r for r in runs if environment_of(r) == label]
+    tables = sorted({(r.header["table"], r.header["kind"], r.header["sha256"]) for r in own})
+    return {
+        "label": label,
+        "id": h["env"],
+        "family": spec.family if (spec := registry.find(h["env"])) else "",
+        "tables": [{"name": n, "kind": k, "sha256": s} for n, k, s in tables],
+        "budget": h["budget"],
+        "cost_unit": h["cost_unit"],
+        "objectives": list(h["objectives"]),
+        "optimum": scales[regret.key(run)].source,
+    }
+
+
+def _agent(run: Run, label: str) -> dict[str, Any]:
+    from hpo_envs.agents import AGENTS
+
+    entry = AGENTS.get(run.header.get("algorithm", run.header["agent"]))
+    return {
+        "label": label,
+        "name": run.header["agent"],
+        "hyperparameters": {k: repr(v) for k, v in run.header["hyperparameters"].items()},
+        "summary": entry.summary if entry else "",
+    }
+
+
+def rounded(value: Any, digits: int = 4) -> Any:
+    """Plain data with floats to so many significant digits; NaN and infinities become None."""
+    if isinstance(value, Mapping):
+        return {k: rounded(v, digits) for k, v in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [rounded(v, digits) for v in value]
+    if isinstance(value, (float, np.floating)):
+        return float(f"{value:.{digits}g}") if math.isfinite(value) else None
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def load(path: Path) -> dict[str, Any]:
+    """The summary of a folder of runs, or one that was written as JSON.
+
+    Raises:
+        FileNotFoundError: There is nothing.
+        ValueError: A folder without runs, runs that must not be mixed, or a file that holds no summary.
+    """
+    if path.is_dir():
+        command = f"hpo-envs report {path}"
+        found = store.read(path)
+        try:
+            return of_runs(found, title="Comparison of agents", command=command)
+        except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:  # of headers that lie
+            raise ValueError(
+                f"{path} must have runs as hpo_envs writes them, got {type(error).__name__}: {error}"
+            ) from error
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        missing = [k for k in PARTS if k not in found]
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ValueError(f"{path} must be a folder of runs or a summary (.json), got {error}") from None
+    if missing:
+        raise ValueError(f"{path} must be a summary with {', '.join(PARTS)}, got one without {', '.join(missing)}")
+    plain: dict[str, Any] = found
+    return plain
+
+
+def citations(summary: Mapping[str, Any]) -> list[str]:
+    """The papers behind the tables that are at hand, each once."""
+    found: dict[str, None] = {}
+    for table in (t for e in summary["environments"] for t in e["tables"]):
+        try:
+            found[tables.load(table["name"], table["kind"]).provenance.citation] = None
+        except (ValueError, OSError):  # a user's own table, or one that is not installed
+            continue
+    return list(found)

@@ -1,1 +1,0 @@
-"""How embedded tables compare with the measured ones they stand in for."""

@@ -1,0 +1,1 @@
+"""The reproductions: one folder for each paper, the same file names in each."""

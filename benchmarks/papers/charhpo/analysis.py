@@ -1,0 +1,224 @@
+"""Every cell of the paper's Tables 3 to 6 and 8 to 12, from the sweeps; and how it compares with the published one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.benchmarks.analysis import sensitivity as sens
+from hpo_envs.benchmarks.analysis.sensitivity import Variant
+from hpo_envs.benchmarks.papers.charhpo.sweep import Cell, Sweep, expected
+from hpo_envs.tables.datasets.charhpo import build as charhpo
+
+Value = float | str
+Sweep3 = tuple[str, str, str]
+"""Task, language, architecture."""
+
+BATCH_SIZE = "batch_size"
+
+SENSITIVE = {"rel": -1, "mean": -1, "best": -1, "equivalent": -1, "rho": -1, "maxima": 1, "change": 1}
+"""Whether more of a metric means more (1) or less (-1) sensitive (arrows of Tables 10 to 12)."""
+
+
+def similarity(sweep: Sweep, variant: Variant, batch_size: bool) -> list[dict[str, float]]:
+    """rho, maxima and change of a sweep, once for each run that ties for the best (rho depends on the choice).
+
+    Args:
+        sweep: The sweep.
+        variant: `paper` or `published`.
+        batch_size: Whether runs are similar by batch size alone (section 5.3).
+    """
+    a = sweep.accuracy
+    names = [h.name for h in sweep.space]
+    configs = sweep.sampled[:, [names.index(BATCH_SIZE)]] if batch_size else sweep.ranked(variant == "published")
+    # Whole numbers: equal averages stay equal.
+    ranks = np.rint(sens.rank_similarity(configs) * configs.shape[1])
+    along = {"maxima": float(sens.maxima(ranks, a)), "change": sens.average_change(ranks, a, variant)}
+    best = np.flatnonzero(a == a.max())
+    return [{"rho": sens.performance_correlation(ranks, a, int(i), variant), **along} for i in best]
+
+
+def of_sweep(sweep: Sweep, variant: Variant) -> dict[str, list[float]]:
+    """Tables 10, 11 and 12 for one sweep; several values where the choice among tied best runs matters."""
+    a = sweep.accuracy
+    out: dict[str, list[float]] = {}
+    for k in sens.KS:
+        out[f"rel@{k}"] = [sens.relative_at(a, k, variant)]
+    for k in sens.KS:
+        out[f"mean@{k}"] = [sens.mean_at(a, k, variant)]
+    out["best"] = [sens.best_equivalent(a, variant=variant)]
+    out["equivalent"] = [sens.expected_equivalent(a, variant=variant)]
+    for prefix, batch_size in (("", False), ("bs_", True)):
+        for tied in similarity(sweep, variant, batch_size):
+            for name, value in tied.items():
+                out.setdefault(prefix + name, []).append(value)
+    return out
+
+
+TABLES = {10: ("rel@",), 11: ("mean@", "best", "equivalent"), 12: ("rho", "maxima", "change", "bs_")}
+
+
+def cells(sweeps: Sequence[Sweep], variant: Variant = "published") -> dict[Cell, list[Value]]:
+    """All cells; more than one value where several runs tie for the best.
+
+    Averages (Tables 3 to 5) are of the printed values of Tables 10 to 12, which `reproduce` gets from the closest
+    candidate, so they are not in here: see `averages`.
+    """
+    out: dict[Cell, list[Value]] = {}
+    for s in sweeps:
+        for name, values in of_sweep(s, variant).items():
+            table = next(t for t, prefixes in TABLES.items() if name.startswith(prefixes))
+            out[table, s.task, s.lang, s.architecture, name] = [*values]
+        a = s.accuracy
+        overall = {"max": a.max(), "mean": a.mean(), "zero": 100.0 * (a == 0).mean(), "test": s.test}
+        for name, value in overall.items():
+            out[6, s.task, s.lang, s.architecture, name] = [float(value)]
+        for name, choices in best_configs(s).items():
+            table = 8 if name in OPTIMISATION else 9
+            out[table, s.task, s.lang, s.architecture, name] = choices
+    return out
+
+
+OPTIMISATION = (
+    "batch_size", "learning_rate", "beta1", "beta2", "label_smoothing", "scheduler", "warmup_steps", "factor",
+    "patience", "min_lr",
+)  # fmt: skip
+"""Columns of Table 8; Table 9 has the others."""
+
+
+def best_configs(sweep: Sweep) -> dict[str, list[Value]]:
+    """Columns of Tables 8 and 9 for every row of the file that ties for the best, in file order.
+
+    These two tables read the whole file, unlike all others: the Irish LSTM's best row is the 239th.
+    """
+    configs = charhpo.deactivate(sweep.space, sweep.file)
+    out: dict[str, list[Value]] = {}
+    for row in np.flatnonzero(sweep.file_accuracy == sweep.file_accuracy.max()):
+        config = {h.name: h.natural(v) for h, v in zip(sweep.space, configs[row], strict=True)}
+        # Appendix A: warmup steps are the warmup samples divided by the batch size.
+        config["warmup_steps"] = config.pop("warmup_samples") // config["batch_size"]
+        for name, value in config.items():
+            out.setdefault(name, []).append(value if isinstance(value, str) else float(value))
+    return out
+
+
+def averages(printed: Mapping[Cell, Value]) -> dict[Cell, float]:
+    """Tables 3 to 5 and the averages of Table 6.
+
+    Means and standard deviations (n - 1 degrees of freedom) over languages of the values as printed per language.
+
+    Args:
+        printed: Cells of Tables 6 and 10 to 12, rounded as printed.
+    """
+    groups: dict[Cell, list[float]] = {}
+    for (table, task, _, architecture, name), value in printed.items():
+        if table in (6, 10, 11, 12):
+            target = (6, task, "avg") if table == 6 else (table - 7, task, "")
+            groups.setdefault((*target, architecture, name), []).append(float(value))
+    out: dict[Cell, float] = {}
+    for cell, values in groups.items():
+        out[cell] = float(np.mean(values))
+        if cell[0] != 6:
+            out[(*cell[:4], cell[4] + " sd")] = float(np.std(values, ddof=1))
+    return out
+
+
+def precision(published: str, quantity: str) -> float:
+    """Half a unit of the last digit that a published number was rounded to.
+
+    Tables 8 and 9 drop trailing zeros: hyperparameters there have two digits after the point, and learning rates in
+    scientific notation three significant ones. Whole numbers are exact.
+    """
+    if "e" in published:
+        return 0.5 * 10.0 ** (int(published.partition("e")[2]) - 2)
+    digits = -int(Decimal(published).as_tuple().exponent)
+    if quantity in ("beta1", "beta2", "label_smoothing", "dropout", "factor"):
+        digits = max(digits, 2)
+    return 0.5 * 10.0**-digits
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One published cell against our value.
+
+    Attributes:
+        cell: Which.
+        published: As printed.
+        ours: The candidate that comes closest.
+        equal: Whether it equals the published value to its printed precision.
+        ties: How many runs tie for the best, where that matters.
+    """
+
+    cell: Cell
+    published: str
+    ours: Value
+    equal: bool
+    ties: int
+
+    @property
+    def difference(self) -> float | None:
+        """Ours minus published; None for text."""
+        return None if isinstance(self.ours, str) else self.ours - float(self.published)
+
+
+def verdict(cell: Cell, published: str, candidates: Sequence[Value]) -> Verdict:
+    """Compares a published cell with our candidates."""
+    if isinstance(candidates[0], str):
+        ours: Any = published if published in candidates else candidates[0]
+        return Verdict(cell, published, ours, ours == published, len(candidates))
+    target = float(published)
+    ours = min(candidates, key=lambda v: abs(float(v) - target))
+    # Rounding of halves is not known: a value on the edge counts as equal.
+    equal = abs(float(ours) - target) <= precision(published, cell[4]) * (1 + 1e-9)
+    return Verdict(cell, published, ours, bool(equal), len(candidates))
+
+
+def verdicts(published_cells: Mapping[Cell, str], computed: Mapping[Cell, list[Value]]) -> list[Verdict]:
+    """Verdicts on all published cells, in the order of the file.
+
+    A row of Tables 8 and 9 is one configuration: the tied best run that agrees in most cells of both is taken.
+
+    Args:
+        published_cells: As printed.
+        computed: From `cells`.
+    """
+    best: dict[Sweep3, dict[str, list[Value]]] = {}
+    for cell, candidates in computed.items():
+        if cell[0] in (8, 9):
+            best.setdefault(cell[1:4], {})[cell[4]] = candidates
+    chosen = printed_runs(best)
+    printed: dict[Cell, Value] = {}
+    for cell, values in computed.items():
+        if cell[0] in (6, 10, 11, 12):
+            published = published_cells[cell]
+            v = verdict(cell, published, values)
+            # What we would have printed: the published digits where we agree.
+            printed[cell] = float(published) if v.equal else round(float(v.ours), 2)
+    whole: dict[Cell, Sequence[Value]] = {**computed}
+    whole.update({cell: [value] for cell, value in averages(printed).items()})
+    out = []
+    for cell, published in published_cells.items():
+        among = whole[cell]
+        if cell[0] in (8, 9):
+            among = [among[chosen[cell[1:4]]]]
+        out.append(verdict(cell, published, among))
+    return out
+
+
+def printed_runs(configs: Mapping[Sweep3, Mapping[str, Sequence[Value]]]) -> dict[Sweep3, int]:
+    """For each sweep, which of the tied best runs Tables 8 and 9 print: the one that agrees in most cells.
+
+    Args:
+        configs: `best_configs` of each (task, language, architecture).
+    """
+    agree: dict[Sweep3, Any] = {}
+    for cell, published in expected().items():
+        if cell[0] in (8, 9) and cell[1:4] in configs:
+            candidates = configs[cell[1:4]][cell[4]]
+            hits = np.array([verdict(cell, published, [v]).equal for v in candidates], dtype=int)
+            agree[cell[1:4]] = agree.get(cell[1:4], 0) + hits
+    return {sweep: int(hits.argmax()) for sweep, hits in agree.items()}

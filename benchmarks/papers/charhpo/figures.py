@@ -1,0 +1,114 @@
+"""Figures 1 and 2 of the paper, from the metrics and the sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.benchmarks.analysis import sensitivity as sens
+from hpo_envs.benchmarks.papers.charhpo.analysis import best_configs, printed_runs
+from hpo_envs.benchmarks.papers.charhpo.sweep import Sweep
+
+Floats = npt.NDArray[np.float64]
+
+BOXES = ("hidden_size", "embedding_size", "batch_size")
+"""Hyperparameters of figure 2."""
+
+COLOURS = ("#0072B2", "#D55E00")
+"""Of LSTM and transformer; safe for the colour-blind (Okabe and Ito)."""
+
+
+def cases(n: int = 60, seed: int = 0) -> dict[str, Floats]:
+    """Accuracies along similarity for the cases of figure 1 (section 3) and a random order for comparison."""
+    rng = np.random.default_rng(seed)
+    x = np.linspace(0.0, 1.0, n)
+    rough = 55.0 + 35.0 * x + rng.normal(0.0, 6.0, n)
+    return {
+        "Case 1: robust": np.full(n, 90.0),
+        "Case 2: linear": 55.0 + 35.0 * x,
+        "Case 3: rough": np.clip(rough, 0.0, 100.0),
+        "random": rng.permutation(np.clip(rough, 0.0, 100.0)),
+    }
+
+
+def of_cases() -> list[dict[str, Any]]:
+    """The metrics of each case: performance-based and similarity-based ones rank them differently."""
+    records = []
+    for name, a in cases().items():
+        result = sens.analyse(np.arange(len(a), dtype=np.float64)[:, None], a, ks=(25, 50))
+        records.append({"case": name, **{k: None if v is None else round(v, 2) for k, v in result.items()}})
+    return records
+
+
+def boxes(sweeps: Sequence[Sweep]) -> list[dict[str, Any]]:
+    """What figure 2 draws: the best configuration of each sweep, by hyperparameter, task and architecture.
+
+    Where several runs tie for the best, the one that Tables 8 and 9 print counts.
+    """
+    configs = {(s.task, s.lang, s.architecture): best_configs(s) for s in sweeps}
+    printed = printed_runs(configs)
+    records = []
+    for name in BOXES:
+        for task in ("inflection", "g2p"):
+            for architecture in ("lstm", "transformer"):
+                chosen = [key for key in configs if (key[0], key[2]) == (task, architecture)]
+                values = [float(configs[key][name][printed[key]]) for key in chosen]
+                low, q1, median, q3, high = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
+                box = {"low": low, "q1": q1, "median": median, "q3": q3, "high": high, "mean": np.mean(values)}
+                records.append(
+                    {"hyperparameter": name, "task": task, "architecture": architecture}
+                    | {k: round(float(v), 1) for k, v in box.items()}
+                )
+    return records
+
+
+def plot_cases(path: Path) -> list[Path]:
+    """Draws figure 1; returns the files."""
+    figure, axes = _axes(1, 4, (11, 2.6), sharey=True)
+    for axis, (name, a) in zip(axes, cases().items(), strict=True):
+        axis.plot(np.arange(len(a)), a, ".-", color=COLOURS[0], linewidth=0.8, markersize=3)
+        axis.set(title=name, xlabel="rank of the configuration", ylim=(0, 100))
+    axes[0].set_ylabel("accuracy (%)")
+    return _save(figure, path)
+
+
+def plot_boxes(sweeps: Sequence[Sweep], path: Path) -> list[Path]:
+    """Draws figure 2: box plots with means as triangles; returns the files."""
+    records = boxes(sweeps)
+    figure, axes = _axes(1, 3, (11, 3.4))
+    for axis, name in zip(axes, BOXES, strict=True):
+        stats, colours = [], []
+        for r in records:
+            if r["hyperparameter"] == name:
+                label = f"{r['task']}\n{r['architecture']}"
+                ends = {"whislo": r["low"], "q1": r["q1"], "med": r["median"], "q3": r["q3"], "whishi": r["high"]}
+                stats.append({"label": label, "mean": r["mean"], "fliers": [], **ends})
+                colours.append(COLOURS[r["architecture"] == "transformer"])
+        mean = {"marker": "^", "markerfacecolor": "green", "markeredgecolor": "green"}
+        drawn = axis.bxp(stats, showmeans=True, meanprops=mean, patch_artist=True)
+        for patch, colour in zip(drawn["boxes"], colours, strict=True):
+            patch.set(facecolor=colour, alpha=0.5)
+        axis.set(title=name.replace("_", " "))
+        axis.tick_params(axis="x", labelsize=7)
+    return _save(figure, path)
+
+
+def _axes(rows: int, columns: int, size: tuple[float, float], **kwargs: Any) -> Any:
+    """A figure and its axes, without touching pyplot's global state."""
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError('figures need matplotlib: pip install "hpo_envs[plots]"') from None
+    figure = Figure(figsize=size, layout="constrained")
+    return figure, np.atleast_1d(figure.subplots(rows, columns, **kwargs))
+
+
+def _save(figure: Any, path: Path) -> list[Path]:
+    files = [path.with_suffix(suffix) for suffix in (".png", ".svg")]
+    for file in files:
+        figure.savefig(file, dpi=150)
+    return files

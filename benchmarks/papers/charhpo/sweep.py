@@ -1,0 +1,116 @@
+"""What was run, as data: the sweeps, and how the published numbers read them."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.tables import store
+from hpo_envs.tables.datasets.charhpo import build as charhpo
+from hpo_envs.tables.table import Hyperparameter, Table
+
+Floats = npt.NDArray[np.float64]
+
+EXPECTED = Path(__file__).with_name("expected.csv")
+
+TEST_FILE = "charhpo/TEST_ACCS.tsv"
+"""Test accuracy of the best run of each sweep (section 4: "the best model in each sweep")."""
+
+UNRANKED = ("attention_heads", "decoder_layers")
+"""Hyperparameters that the published similarity leaves out, of both architectures; the text says all sixteen."""
+
+REVERSED = {
+    "warmup_samples": "reduceonplateau",
+    "factor": "warmupinvsqrt",
+    "min_lr": "warmupinvsqrt",
+    "patience": "warmupinvsqrt",
+}
+"""Scheduler under which the published similarity keeps a conditional hyperparameter: the other one than appendix A
+says. With appendix A's, 3 of 24 counts of maxima agree with Table 12 instead of 24."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One random search.
+
+    Attributes:
+        task: `inflection` or `g2p`.
+        lang: Language code of Table 6.
+        architecture: `lstm` or `transformer`.
+        table: Its measured table.
+        sampled: (200, 16) values as drawn, inactive ones included.
+        file: (rows, 16) values as drawn, of every row of the file, those beyond the sweep's 200 included.
+        file_accuracy: (rows,) their development accuracy in per cent.
+        test: Test accuracy of the best run in per cent, as upstream recorded it.
+    """
+
+    task: str
+    lang: str
+    architecture: str
+    table: Table
+    sampled: Floats
+    file: Floats
+    file_accuracy: Floats
+    test: float
+
+    @property
+    def space(self) -> tuple[Hyperparameter, ...]:
+        """The search space."""
+        return self.table.space
+
+    @property
+    def accuracy(self) -> Floats:
+        """(200,) development accuracy in per cent."""
+        return self.table.final("accuracy")
+
+    def ranked(self, published: bool) -> Floats:
+        """(200, d) the values that the similarity of runs is computed from.
+
+        Args:
+            published: As the published numbers have it, or as the text does.
+        """
+        names = [h.name for h in self.space]
+        if not published:
+            varied = [j for j, h in enumerate(self.space) if h.low < h.high]
+            return self.table.configs[:, varied]
+        configs = self.sampled.copy()
+        scheduler = configs[:, names.index("scheduler")]
+        for name, kept in REVERSED.items():
+            configs[scheduler != charhpo.SCHEDULERS.index(kept), names.index(name)] = 0.0
+        return configs[:, [j for j, name in enumerate(names) if name not in UNRANKED]]
+
+
+def sweeps() -> list[Sweep]:
+    """All 24 sweeps, from the measured tables.
+
+    Raises:
+        TableNotInstalled: The upstream files are not there.
+    """
+    lines = store.read(TEST_FILE).decode("utf-8").splitlines()
+    tests = {tuple(line.split("\t")[:3]): float(line.split("\t")[4]) for line in lines}
+    out = []
+    for name in charhpo.NAMES:
+        task, lang, architecture = charhpo.parts(name)
+        key = (charhpo.LANGUAGES[task][lang], charhpo.ARCHITECTURES[architecture], charhpo.TASKS[task])
+        table = store.load(name, "measured")
+        file = charhpo.sampled(name, store.read, None)
+        accuracy = charhpo.accuracies(name, store.read, None)
+        out.append(Sweep(task, lang, architecture, table, file[: charhpo.RUNS], file, accuracy, tests[key]))
+    return out
+
+
+Cell = tuple[int, str, str, str, str]
+"""Table, task, language ("" or "avg" for averages), architecture, quantity."""
+
+
+def expected() -> dict[Cell, str]:
+    """The published cells, as printed."""
+    with open(EXPECTED, newline="", encoding="utf-8") as stream:
+        return {
+            (int(r["table"]), r["task"], r["lang"], r["architecture"], r["quantity"]): r["value"]
+            for r in csv.DictReader(stream)
+        }

@@ -1,0 +1,150 @@
+"""What the paper says of cells and of final losses, computed from tables: sections 3 and 4, appendix A."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.tables import cells
+from hpo_envs.tables.table import Table
+
+Floats = npt.NDArray[np.float64]
+Record = dict[str, Any]
+
+LIMIT = 6.0
+"""Log perplexity up to which section 4 repeats its regression."""
+
+TREES = {"max_iter": 100, "learning_rate": 0.1, "max_depth": 6}
+"""Gradient boosting in place of the paper's XGBoost: histogram-based, 100 rounds, as its defaults."""
+
+
+def half_splits(
+    n: int, count: int, seed: int, strata: npt.NDArray[np.bool_] | None = None
+) -> list[npt.NDArray[np.bool_]]:
+    """`count` random halves of n rows, as masks of the training half; equal shares of `strata` in both halves."""
+    rng = np.random.default_rng(seed)
+    halves = []
+    for _ in range(count):
+        mask = np.zeros(n, bool)
+        for part in [np.arange(n)] if strata is None else [np.flatnonzero(strata), np.flatnonzero(~strata)]:
+            mask[rng.permutation(part)[: len(part) // 2]] = True
+        halves.append(mask)
+    return halves
+
+
+def auc_of_divergence(features: Floats, diverged: npt.NDArray[np.bool_], splits: int, seed: int) -> Floats:
+    """(splits,) ROC AUC of a classifier of diverging cells, trained on one half and tested on the other."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.metrics import roc_auc_score
+
+    scores = []
+    for train in half_splits(len(features), splits, seed, diverged):
+        model = HistGradientBoostingClassifier(random_state=0, **TREES).fit(features[train], diverged[train])
+        scores.append(roc_auc_score(diverged[~train], model.predict_proba(features[~train])[:, 1]))
+    return np.array(scores)
+
+
+def r2_of_loss(features: Floats, loss: Floats, splits: int, seed: int) -> tuple[Floats, Floats, Floats]:
+    """(splits,) R2 of a regression of the loss; and the true and predicted losses of the first test half (figure 8)."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    scores, first = [], (np.zeros(0), np.zeros(0))
+    for i, train in enumerate(half_splits(len(features), splits, seed)):
+        model = HistGradientBoostingRegressor(random_state=0, **TREES).fit(features[train], loss[train])
+        true, predicted = loss[~train], model.predict(features[~train])
+        scores.append(1.0 - ((true - predicted) ** 2).sum() / ((true - true.mean()) ** 2).sum())
+        first = (true, predicted) if i == 0 else first
+    return np.array(scores), *first
+
+
+def interval(values: Floats) -> Record:
+    """Mean and central 95 % of values over splits."""
+    low, high = np.quantile(values, [0.025, 0.975])
+    return {"value": round(float(values.mean()), 3), "low": round(float(low), 3), "high": round(float(high), 3)}
+
+
+def feature_checks(table: Table, columns: Sequence[int], label: str, splits: int, seed: int) -> list[Record]:
+    """The two checks of section 4 on some columns of a table's features; an architecture counts once."""
+    x = table.features[:, list(columns)]
+    diverged = np.array([(s == 2).any() for s in table.status])
+    loss = table.final("test_loss")
+    known = ~np.isnan(loss) & ~diverged
+    records = []
+    where = f"{label}, {table.name.partition('/')[2]}"
+    common = {"features": where, "architectures": len(x), "diverged": int(diverged.sum())}
+    records.append({**common, "check": "auc_diverged", **interval(auc_of_divergence(x, diverged, splits, seed))})
+    for name, chosen in (("r2_loss", known), (f"r2_loss<={LIMIT:g}", known & (loss <= LIMIT))):
+        scores, _, _ = r2_of_loss(x[chosen], loss[chosen], splits, seed)
+        records.append({**common, "architectures": int(chosen.sum()), "check": name, **interval(scores)})
+    return records
+
+
+def correlations(x: Floats, y: Floats) -> Record:
+    """Pearson's and Spearman's correlation over the pairs without NaN."""
+    from scipy.stats import pearsonr, spearmanr
+
+    known = ~(np.isnan(x) | np.isnan(y))
+    return {
+        "n": int(known.sum()),
+        "r": round(float(pearsonr(x[known], y[known])[0]), 3),
+        "rho": round(float(spearmanr(x[known], y[known])[0]), 3),
+    }
+
+
+def best_losses(table: Table) -> Floats:
+    """(rows,) lowest test loss of any run at any epoch; NaN for rows that have none."""
+    losses = table.values[..., table.metric("test_loss")].reshape(len(table), -1)
+    return np.where(np.isnan(losses).all(axis=1), np.nan, np.nanmin(np.where(np.isnan(losses), np.inf, losses), axis=1))
+
+
+def ranks_of_examples(table: Table) -> list[Record]:
+    """Rank of the conventional cells by best test loss among all computations of a table of curves (figure 4b)."""
+    best: dict[str, float] = {}
+    for name, loss in zip(table.keys, best_losses(table), strict=True):
+        k = name.split("#")[0]
+        best[k] = np.nanmin([best.get(k, np.nan), loss]) if not np.isnan(loss) else best.get(k, np.nan)
+    values = np.array([v for v in best.values() if not np.isnan(v)])
+    records = []
+    for name, cell in cells.EXAMPLES.items():
+        loss = best.get(cells.key(cell), np.nan)
+        records.append(
+            {
+                "cell": name,
+                "test_perplexity": round(float(np.exp(loss)), 1),
+                "rank": int((values < loss).sum()) + 1,
+                "of": len(values),
+            }
+        )
+    return records
+
+
+def top_architectures(table: Table, count: int) -> list[Record]:
+    """The architectures with the lowest final test loss of any seed (Table 2's generated rows)."""
+    losses = table.values[:, :, -1, table.metric("test_loss")]
+    lowest = np.where(np.isnan(losses), np.inf, losses).min(axis=1)
+    mean = table.final("test_loss")
+    size = table.final("parameters")
+    return [
+        {
+            "architecture": table.keys[row],
+            "parameters": f"{size[row] / 1e6:.1f}M",
+            "test_perplexity": round(float(np.exp(lowest[row])), 1),
+            "mean_of_seeds": round(float(np.exp(mean[row])), 1),
+        }
+        for row in np.argsort(lowest, kind="stable")[:count]
+    ]
+
+
+def edit_distances(sample: Sequence[cells.Cell], pairs: int, seed: int, seconds: float, progress: Any = None) -> Floats:
+    """(pairs,) upper bounds of the graph edit distance between random pairs of different cells (figure 7)."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(pairs):
+        a, b = rng.choice(len(sample), size=2, replace=False)
+        found.append(cells.edit_distance(sample[a], sample[b], seconds))
+        if progress is not None:
+            progress()
+    return np.array(found)

@@ -1,0 +1,138 @@
+"""Regret against simulated time: figures 10 and 12, and the rank correlations of figure 5."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.benchmarks.analysis.targets import bootstrap_interval
+from hpo_envs.benchmarks.runs import Run
+from hpo_envs.tables.table import Table
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One run as figure 10 sees it.
+
+    Attributes:
+        hours: (k,) simulated hours after each evaluation.
+        loss: (k,) L(t): test loss of the cell and epoch with the best validation loss by then.
+        found: Whether that is the best cell of the table in the end.
+    """
+
+    hours: Floats
+    loss: Floats
+    found: bool
+
+
+def trace(run: Run, env: Any) -> Trace:
+    """Replays a run and reads what its agent could not see.
+
+    Args:
+        run: On the same table; its actions are repeated in the order in which results came back.
+        env: Unwrapped environment with one worker whose cost is seconds.
+    """
+    env.reset(seed=run.seed)
+    hours, losses = np.empty(len(run)), np.empty(len(run))
+    # A replay pays by its own accounting; where workers ran side by side, costs are spread over them.
+    workers = int(run.header["env_kwargs"].get("workers", 1))
+    for k, action in enumerate(run.actions):
+        env.step(action)
+        hours[k] = env.total_cost / 3600 / workers
+        losses[k] = env.best_held_out.get("test_loss", np.nan)
+    return Trace(hours, losses, env.best is not None and env.best[0] == best_row(env.table))
+
+
+def lowest(table: Table) -> float:
+    """L*: the lowest test loss of any run at any epoch (section 5)."""
+    return float(np.nanmin(table.values[..., table.metric("test_loss")]))
+
+
+def best_row(table: Table) -> int:
+    """The row with the lowest test loss."""
+    losses = table.values[..., table.metric("test_loss")]
+    return int(np.nanargmin(losses) // losses[0].size)
+
+
+def on_grid(traces: Sequence[Trace], grid: Floats) -> Floats:
+    """(runs, grid) L(t) at each hour; NaN before a run's first result, its last value after its end."""
+    rows = []
+    for t in traces:
+        last = np.searchsorted(t.hours, grid, side="right") - 1
+        rows.append(np.where(last >= 0, t.loss[np.maximum(last, 0)], np.nan))
+    return np.array(rows)
+
+
+def band(values: Floats) -> tuple[Floats, Floats, Floats]:
+    """Mean over runs and its 95 % confidence interval (normal), per column; NaN where a run has no value yet."""
+    mean, half = values.mean(axis=0), 1.96 * values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    return mean, mean - half, mean + half
+
+
+def summary(name: str, traces: Sequence[Trace], best: float, hours: Sequence[float]) -> dict[str, Any]:
+    """One row of the table: final regret with a bootstrap interval, and the mean regret at given hours."""
+    final = np.array([t.loss[-1] for t in traces]) - best
+    low, high = bootstrap_interval(final)
+    row: dict[str, Any] = {
+        "method": name,
+        "trials": len(traces),
+        "final regret": f"{final.mean():.4f}",
+        "low": f"{low:.4f}",
+        "high": f"{high:.4f}",
+        "median": f"{np.median(final):.4f}",
+        "best cell found": f"{np.mean([t.found for t in traces]):.2f}",
+        "hours": f"{np.mean([t.hours[-1] for t in traces]):.0f}",
+    }
+    at = on_grid(traces, np.asarray(hours, dtype=float)) - best
+    ended = np.array([max(t.hours[-1] for t in traces) for _ in hours])
+    for h, values, end in zip(hours, at.T, ended, strict=True):
+        known = np.isfinite(values).all() and h <= end
+        row[f"at {h} h"] = f"{values.mean():.4f}" if known else ""
+    return row
+
+
+def epoch_correlations(table: Table, epochs: Sequence[int] = (5, 10, 25, 50)) -> list[dict[str, Any]]:
+    """Figure 5: rank correlation of the validation loss at an epoch with the final test loss, over cells.
+
+    Runs of one cell are averaged; cells with a run that did not reach the last epoch are left out.
+
+    Returns:
+        One row per epoch: Spearman's rho with a bootstrap interval over cells, and Kendall's tau.
+    """
+    from scipy.stats import kendalltau, rankdata, spearmanr
+
+    losses = table.values[..., [table.metric("validation_loss"), table.metric("test_loss")]]
+    missing = np.isnan(losses)
+    measured = np.logical_not(missing.all(axis=(2, 3)))
+    whole = np.logical_or(np.logical_not(missing.any(axis=(2, 3))), ~measured).all(axis=1) & measured.any(axis=1)
+    means = np.nanmean(losses[whole], axis=1)
+    final = means[:, -1, 1]
+    rng = np.random.default_rng(0)
+    rows = []
+    for epoch in epochs:
+        at = means[:, epoch - 1, 0]
+        draws = []
+        for _ in range(1000):
+            i = rng.integers(len(at), size=len(at))
+            with np.errstate(invalid="ignore"):  # a resample of one cell only has no correlation
+                draws.append(np.corrcoef(rankdata(at[i]), rankdata(final[i]))[0, 1])
+        low, high = np.nanquantile(draws, [0.025, 0.975])
+        rho, tau = spearmanr(at, final)[0], kendalltau(at, final)[0]
+        row = {"epoch": epoch, "cells": len(at), "rho": f"{rho:.3f}", "low": f"{low:.3f}", "high": f"{high:.3f}"}
+        rows.append(row | {"tau": f"{tau:.3f}"})
+    return rows
+
+
+def ranks(table: Table, epoch: int) -> tuple[Floats, Floats]:
+    """What one panel of figure 5 draws: ranks by validation loss at an epoch, and by final test loss."""
+    from scipy.stats import rankdata
+
+    losses = table.values[..., [table.metric("validation_loss"), table.metric("test_loss")]]
+    whole = ~np.isnan(losses[:, 0]).any(axis=(1, 2))
+    return rankdata(losses[whole, 0, epoch - 1, 0]), rankdata(losses[whole, 0, -1, 1])

@@ -1,0 +1,204 @@
+"""Figures 1, 4, 5, 6 and 7 of Zhang and Duh 2020."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs import agents
+from hpo_envs.agents import Agent, Problem
+from hpo_envs.benchmarks import runs
+from hpo_envs.benchmarks.analysis import importance, targets
+from hpo_envs.benchmarks.papers.nmthpo import sweep
+from hpo_envs.benchmarks.report.plots import COLOURS
+from hpo_envs.tables import store
+from hpo_envs.tables.datasets.nmthpo.build import PAIRS
+from hpo_envs.tables.table import Table
+
+Floats = npt.NDArray[np.float64]
+
+FIGURE6 = ("RS", "BO_EI_M", "GB_EI_M", "GB_EIF_M")
+"""Methods whose course is drawn; the paper's caption does not list its own choice."""
+
+
+def draw(out: Path, kind: str, seeds: list[int]) -> None:
+    """Draws every figure as .png and .svg, and prints the numbers behind figures 4 and 5.
+
+    Raises:
+        ModuleNotFoundError: matplotlib is not installed.
+    """
+    try:
+        import matplotlib
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError('figures need matplotlib: pip install "hpo_envs[plots]"') from None
+    matplotlib.use("Agg")
+    tables = {pair: store.load(f"nmthpo/{pair}", kind) for pair in PAIRS}  # type: ignore[arg-type]
+    _pareto(tables, out / "figure1")
+    _correlations(tables, out / "figure4")
+    _importance(tables, out / "figure5")
+    _course(tables["jaen"], kind, seeds, out / "figure6")
+    _evolution(tables["ruen"], kind, seeds[0], out / "figure7")
+    print(f"\nfigures 1, 4, 5, 6, 7: {out}/figure*.png and .svg")
+
+
+def _pareto(tables: Mapping[str, Table], path: Path) -> None:
+    """Figure 1: decoding time against BLEU, and the Pareto front."""
+    figure, axes = _grid(2, 3)
+    for axis, (pair, table) in zip(axes, tables.items(), strict=True):
+        bleu, seconds = table.final("bleu"), table.final("decoding_seconds")
+        front = targets.pareto_front(np.column_stack([bleu, -seconds]))
+        axis.scatter(bleu, seconds, s=8, color="#999999", label="systems")
+        order = np.flatnonzero(front)[np.argsort(bleu[front])]
+        axis.plot(bleu[order], seconds[order], "o-", ms=4, color=COLOURS[1], label=f"Pareto front ({len(order)})")
+        axis.set(title=PAIRS[pair], xlabel="BLEU", ylabel="decoding time (s)")
+        axis.legend(fontsize=7)
+    _save(figure, path)
+
+
+def common_configurations(tables: Mapping[str, Table]) -> dict[str, list[int]]:
+    """Rows of the configurations that all pairs have, aligned; 30k and 32k BPE symbols count as equal (note 8)."""
+
+    def key(config: Floats) -> tuple[float, ...]:
+        return (30000.0 if config[0] in (30000.0, 32000.0) else config[0], *config[1:].tolist())
+
+    where = {pair: {key(c): i for i, c in enumerate(t.configs)} for pair, t in tables.items()}
+    first = next(iter(where.values()))
+    shared = [k for k in first if all(k in w for w in where.values())]
+    return {pair: [w[k] for k in shared] for pair, w in where.items()}
+
+
+def correlations(tables: Mapping[str, Table]) -> Floats:
+    """(pairs, pairs) Spearman correlation of BLEU over the common configurations (figure 4)."""
+    from scipy.stats import spearmanr
+
+    rows = common_configurations(tables)
+    values = np.column_stack([tables[pair].final("bleu")[rows[pair]] for pair in tables])
+    return np.asarray(spearmanr(values).statistic, dtype=np.float64)
+
+
+def _correlations(tables: Mapping[str, Table], path: Path) -> None:
+    rho = correlations(tables)
+    names = [PAIRS[p] for p in tables]
+    print(f"\nFigure 4: Spearman correlation of {len(common_configurations(tables)['zhen'])} common configurations")
+    print("       " + " ".join(f"{n:>6}" for n in names))
+    for name, row in zip(names, rho, strict=True):
+        print(f"{name:6} " + " ".join(f"{v:6.3f}" for v in row))
+    figure, axes = _grid(1, 1)
+    image = axes[0].imshow(rho, vmin=-1, vmax=1, cmap="cividis")
+    axes[0].set(xticks=range(len(names)), yticks=range(len(names)), xticklabels=names, yticklabels=names)
+    for i, j in np.ndindex(rho.shape):
+        axes[0].text(j, i, f"{rho[i, j]:.2f}", ha="center", va="center", color="white" if rho[i, j] < 0.5 else "black")
+    figure.colorbar(image)
+    _save(figure, path)
+
+
+def _importance(tables: Mapping[str, Table], path: Path) -> None:
+    """Figure 5: hyperparameters (top) and the eight most important pairs (bottom)."""
+    columns = (("enja", 0.99, "en-ja, top 1 %"), ("enja", 0.0, "en-ja, all"), ("swen", 0.0, "sw-en, all"))
+    figure, axes = _grid(2, 3)
+    print("\nFigure 5: share of the variance of BLEU")
+    for j, (pair, quantile, title) in enumerate(columns):
+        table = tables[pair]
+        names = [h.name for h in table.space]
+        found = importance.decompose(table.configs, table.final("bleu"), quantile)
+        order = np.argsort(-found.main, kind="stable")
+        print(f"  {title}: " + ", ".join(f"{names[i]} {found.main[i]:.3f}" for i in order))
+        _bars(axes[j], [names[i] for i in order], found.main[order], title)
+        pairs = sorted(
+            ((float(found.pairs[a, b]), f"{names[a]} x {names[b]}") for a in range(6) for b in range(a)), reverse=True
+        )[:8]
+        print("    pairs: " + ", ".join(f"{name} {share:.3f}" for share, name in pairs[:3]))
+        _bars(axes[3 + j], [name for _, name in pairs], np.array([share for share, _ in pairs]), "interactions")
+    _save(figure, path)
+
+
+def _bars(axis: Any, names: list[str], shares: Floats, title: str) -> None:
+    axis.barh(names[::-1], shares[::-1], color=COLOURS[0])
+    axis.set(title=title, xlabel="share of the variance")
+    axis.tick_params(axis="y", labelsize=7)
+
+
+class _Watched(Agent):
+    """Records the error of an agent's predictions after every evaluation."""
+
+    def __init__(self, inner: Agent, truth: Floats) -> None:
+        super().__init__(inner.problem, 0)
+        self.inner, self.truth = inner, truth
+        self.errors: list[float] = []
+
+    def ask(self) -> Any:
+        return self.inner.ask()
+
+    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        self.inner.tell(action, reward, info)
+        if hasattr(self.inner, "predict"):
+            self.errors.append(float(np.mean(np.square(self.inner.predict()[0] - self.truth))))
+
+    def recommend(self) -> Any:
+        return self.inner.recommend()
+
+
+def course(table: Table, pair: str, kind: str, agent: str, seeds: list[int], budget: int) -> tuple[Floats, Floats]:
+    """Best BLEU so far and mean squared error of the surrogate over all candidates, (trials, budget) each (figure 6).
+
+    The error array has no columns for agents without a model.
+    """
+    watched: list[_Watched] = []
+
+    def make(problem: Problem, seed: int) -> Agent:
+        watched.append(_Watched(agents.make(agent, problem, seed), table.final("bleu")))
+        return watched[-1]
+
+    found = runs.run(make, f"NMTHPO-{pair}-v0", seeds, budget=budget, env_kwargs={"table": kind})
+    best = np.array([np.maximum.accumulate(r.rewards) for r in found])
+    return best, np.array([w.errors for w in watched])
+
+
+def _course(table: Table, kind: str, seeds: list[int], path: Path) -> None:
+    figure, axes = _grid(1, 2)
+    budget = 100
+    steps = np.arange(1, budget + 1)
+    for colour, method in zip(COLOURS, FIGURE6, strict=False):
+        best, errors = course(table, "jaen", kind, sweep.SINGLE[method], seeds, budget)
+        for axis, values in zip(axes, (best, errors), strict=True):
+            if values.size:
+                low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
+                axis.plot(steps, middle, color=colour, label=method)
+                axis.fill_between(steps, low, high, color=colour, alpha=0.2, lw=0)
+    axes[0].set(xlabel="evaluations", ylabel="best BLEU so far", title="ja-en, median and quartiles")
+    axes[1].set(xlabel="evaluations", ylabel="mean squared error of the surrogate", yscale="log")
+    axes[0].legend()
+    axes[1].legend()
+    _save(figure, path)
+
+
+def _evolution(table: Table, kind: str, seed: int, path: Path) -> None:
+    """Figure 7: the front found after 3 and more evaluations by BO_M and GB_M on ru-en."""
+    figure, axes = _grid(1, 2)
+    truth = sweep.front_rewards(table)
+    for axis, method in zip(axes, ("BO_M", "GB_M"), strict=True):
+        r = runs.run(sweep.MULTI[method], "NMTHPO-ruen-mo-v0", [seed], budget=50, env_kwargs={"table": kind})[0]
+        for colour, step in zip(("#999999", *COLOURS), (3, 10, 20, 50), strict=False):
+            front = r.rewards[:step][targets.pareto_front(r.rewards[:step])]
+            front = front[np.argsort(front[:, 0])]
+            axis.plot(front[:, 0], -front[:, 1], "o-", ms=4, color=colour, label=f"step {step}")
+        axis.scatter(truth[:, 0], -truth[:, 1], marker="*", s=90, color="gold", edgecolor="black", label="Pareto set")
+        axis.set(title=f"{method}, ru-en", xlabel="BLEU", ylabel="decoding time (s)")
+        axis.legend(fontsize=7)
+    _save(figure, path)
+
+
+def _grid(rows: int, columns: int) -> tuple[Any, list[Any]]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.2 * columns, 3.4 * rows), layout="constrained")
+    return figure, list(np.atleast_1d(figure.subplots(rows, columns)).ravel())
+
+
+def _save(figure: Any, path: Path) -> None:
+    for suffix in (".png", ".svg"):
+        figure.savefig(path.with_suffix(suffix), dpi=150)

@@ -1,0 +1,156 @@
+"""Settings of sections 6.1 and 6.2, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.benchmarks.analysis import targets
+from hpo_envs.benchmarks.runs import Run
+from hpo_envs.tables import store
+from hpo_envs.tables.datasets.nmthpo.build import PAIRS
+from hpo_envs.tables.table import Table
+
+TRIALS = 100
+"""Runs of each cell, each with other random initial points (section 4.3)."""
+
+INITIAL = 3
+"""Random initial evaluations, counted in every score (section 4.3, note 18); so no runtime is below this."""
+
+SINGLE = {
+    "RS": "random",
+    "BO_EI_M": "BO_EI_M",
+    "BO_EI_R": "BO_EI_R",
+    "GB_EI_M": "GB_EI_M",
+    "GB_EI_R": "GB_EI_R",
+    "GB_EIF_M": "GB_EIF_M",
+    "GB_EIF_R": "GB_EIF_R",
+}
+"""Rows of Table 3 -> agents."""
+
+MULTI = {"RS": "random", "BO_M": "BO_M", "BO_R": "BO_R", "GB_M": "GB_M", "GB_R": "GB_R"}
+"""Rows of Table 4 -> agents."""
+
+BUDGET = 20
+"""Evaluations of fb (Table 3)."""
+
+TOLERANCE = {pair: 1.0 if pair == "enja" else 0.5 for pair in PAIRS}
+"""BLEU below the best that counts as close (Table 3 and note 17)."""
+
+FRONT_BUDGET = {pair: 200 if pair in ("swen", "soen") else 50 for pair in PAIRS}
+"""Evaluations of fbp (Table 4)."""
+
+ZHEN_TARGET = (30_000, 4, 512, 1024, 16, 3e-4)
+"""Best configuration of zh-en in Table 2. Rows that differ in bpe share one model there, so three rows have the best
+BLEU; the published ftb looks for this one."""
+
+OBJECTIVES = ("bleu", "decoding_seconds")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One cell block: a method on a language pair.
+
+    Attributes:
+        table: 3 or 4, the paper's table.
+        pair: Key of `PAIRS`.
+        method: Row of the table.
+        agent: Registered agent.
+        kind: `measured` or `surrogate`.
+        hyperparameters: Of the agent, beyond its name's.
+    """
+
+    table: int
+    pair: str
+    method: str
+    agent: str
+    kind: str
+    hyperparameters: tuple[tuple[str, Any], ...] = ()
+
+
+def tasks(table: int, kind: str) -> list[Task]:
+    """All cell blocks of Table 3 or 4."""
+    methods = SINGLE if table == 3 else MULTI
+    return [Task(table, pair, method, agent, kind) for pair in PAIRS for method, agent in methods.items()]
+
+
+def target_row(table: Table, pair: str) -> int:
+    """The row that ftb looks for: the best BLEU; on the measured zh-en table, Table 2's of the three tied rows."""
+    if pair == "zhen" and table.provenance.kind == "measured":
+        return int(np.flatnonzero((table.configs == np.array(ZHEN_TARGET)).all(axis=1))[0])
+    return int(np.argmax(table.final("bleu")))
+
+
+def front_rewards(table: Table) -> np.ndarray:
+    """(J, 2) rewards of the Pareto front of BLEU and decoding time (section 4.2)."""
+    rewards = np.column_stack([table.final("bleu"), -table.final("decoding_seconds")])
+    return rewards[targets.pareto_front(rewards)]
+
+
+def evaluate(task: Task, seeds: list[int]) -> list[dict[str, float]]:
+    """Runs a task and scores each run; runs stop once the last of their targets is met."""
+    table = store.load(f"nmthpo/{task.pair}", task.kind)  # type: ignore[arg-type]
+    return _single(task, table, seeds) if task.table == 3 else _multi(task, table, seeds)
+
+
+def upstream_order(table: Table, pair: str) -> tuple[int, ...]:
+    """Rows of a measured table in the order of upstream's file, in which the paper's graphs break ties of distance."""
+    from hpo_envs.tables.datasets.nmthpo import build as nmthpo
+
+    file = nmthpo.files(f"nmthpo/{pair}")[0]
+    configs = np.loadtxt(store.data_folder() / file, delimiter="\t")
+    where = {tuple(config): row for row, config in enumerate(table.configs.tolist())}
+    return tuple(where[tuple(config)] for config in configs.tolist())
+
+
+def run(task: Task, seeds: list[int], env_id: str, target: Callable[[Any, float], bool] | None) -> list[Run]:
+    """Runs of a task, through the batched run loop, until the target is met or the whole table is read."""
+    from hpo_envs.benchmarks import runs
+
+    kwargs = {"table": task.kind, "budget": None}
+    hyperparameters = dict(task.hyperparameters)
+    # The reading of EIF that comes closest to the paper has the order of the rows instead.
+    if task.kind == "measured" and task.method.startswith("GB_") and "EIF" not in task.method:
+        table = store.load(f"nmthpo/{task.pair}", "measured")
+        hyperparameters["tie_order"] = upstream_order(table, task.pair)
+    return runs.run(task.agent, env_id, seeds, env_kwargs=kwargs, target=target, **hyperparameters)
+
+
+def _single(task: Task, table: Table, seeds: list[int]) -> list[dict[str, float]]:
+    wanted, best = target_row(table, task.pair), float(table.final("bleu").max())
+    found = []
+    for r in run(task, seeds, f"NMTHPO-{task.pair}-v0", lambda action, reward: bool(action == wanted)):
+        close = targets.ftc(r.rewards, best, TOLERANCE[task.pair])
+        found.append(
+            {
+                "ftb": max(INITIAL, targets.first_reaching(r.actions == wanted)),
+                "ftc": max(INITIAL, close),
+                # A run that ended before the budget did so because it met the best row.
+                "fb": targets.fb(r.rewards, best, BUDGET),
+            }
+        )
+    return found
+
+
+def _multi(task: Task, table: Table, seeds: list[int]) -> list[dict[str, float]]:
+    front = front_rewards(table)
+    found = []
+    for seed in seeds:
+        missing = {tuple(point) for point in front.tolist()}
+
+        def all_met(action: Any, reward: Any, missing: set[tuple[float, ...]] = missing) -> bool:
+            missing.discard(tuple(np.asarray(reward).tolist()))
+            return not missing
+
+        r = run(task, [seed], f"NMTHPO-{task.pair}-mo-v0", all_met)[0]
+        found.append(
+            {
+                "fto": max(INITIAL, targets.fto(r.rewards, front)),
+                "fta": max(INITIAL, targets.fta(r.rewards, front)),
+                "fbp": targets.fbp(r.rewards, front, FRONT_BUDGET[task.pair]),
+            }
+        )
+    return found

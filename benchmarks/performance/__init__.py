@@ -1,0 +1,1 @@
+"""Measurements of the suite itself: speed, growth, crashes, long runs. Not in the wheel."""

@@ -1,0 +1,179 @@
+"""Speed of the environments against peers in one run: `python -m hpo_envs.benchmarks.performance.speed [--json FILE]`.
+
+Times on shared machines are noisy: every figure is the minimum over interleaved rounds, and what counts are the
+ratios. Peers: FrozenLake-v1 through `gym.make`, a minimal hand-written table environment that passes Gymnasium's
+checker, and the bare NumPy gathers that a batched step cannot do without.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+import hpo_envs  # noqa: F401
+
+STEPS = 400
+
+
+class MinimalTable(gym.Env[Any, Any]):
+    """The least that a table environment can do: a look-up, six observed numbers, an info dict."""
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(0)
+        self.rewards = rng.uniform(0, 30, 767).tolist()
+        self.rows = list(rng.uniform(0, 1, (767, 6)).astype(np.float32))
+        self.action_space = gym.spaces.Discrete(767)
+        self.observation_space = gym.spaces.Box(0.0, 1.0, (6,), np.float32)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        """Starts an episode."""
+        super().reset(seed=seed)
+        self.left = 10**9
+        return self.rows[0].copy(), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Looks one row up."""
+        self.left -= 1
+        return self.rows[action].copy(), self.rewards[action], self.left <= 0, False, {"cost": 1.0}
+
+
+def best_of(rounds: int, timed: dict[str, Callable[[], float]]) -> dict[str, float]:
+    """The minimum of each timing over interleaved rounds."""
+    best = dict.fromkeys(timed, float("inf"))
+    for _ in range(rounds):
+        for name, measure in timed.items():
+            best[name] = min(best[name], measure())
+    return best
+
+
+def scalar_step(env: gym.Env[Any, Any], actions: list[Any]) -> Callable[[], float]:
+    """Seconds per `step`; episodes that end are started anew outside the clock."""
+
+    def measure() -> float:
+        env.reset(seed=0)
+        total, step, clock = 0.0, env.step, time.perf_counter
+        for first in range(0, STEPS, 20):
+            chunk = actions[first : first + 20]
+            start = clock()
+            for action in chunk:
+                if step(action)[2]:
+                    total += clock() - start
+                    env.reset()
+                    start = clock()
+            total += clock() - start
+        return total / STEPS
+
+    return measure
+
+
+def scalar() -> dict[str, float]:
+    """Microseconds per step through `gym.make`."""
+    gym.register("MinimalTable-v0", entry_point="hpo_envs.benchmarks.performance.speed:MinimalTable")
+    rows = np.random.default_rng(0).integers(0, 767, STEPS).tolist()
+    grid = list(np.random.default_rng(0).integers(0, [3, 2, 3, 2, 2, 3], (STEPS, 6)))
+    whole: dict[str, Any] = {"table": "surrogate", "budget": None}
+    timed = {
+        "minimal table": scalar_step(gym.make("MinimalTable-v0"), rows),
+        "FrozenLake-v1": scalar_step(gym.make("FrozenLake-v1"), [0, 1, 2, 3] * (STEPS // 4)),
+        "NMTHPO-swen-v0": scalar_step(gym.make("NMTHPO-swen-v0", **whole), rows),
+        "NMTHPO-swen-mo-v0": scalar_step(gym.make("NMTHPO-swen-mo-v0", **whole), rows),
+        "NMTHPO-v0": scalar_step(gym.make("NMTHPO-v0", **whole), grid),
+    }
+    return {name: 1e6 * seconds for name, seconds in best_of(60, timed).items()}
+
+
+def batched(num_envs: int) -> dict[str, float]:
+    """Million environment steps per second, and the bare gathers."""
+    rng = np.random.default_rng(0)
+    actions = rng.integers(0, 767, (42, num_envs))
+    templates, wide = rng.random((767, 10)).astype(np.float32), rng.random((767, 12))
+    reward, cost = rng.random(767), rng.random(767)
+
+    def gathers() -> float:
+        start = time.perf_counter()
+        for a in actions:
+            templates.take(a, axis=0), wide.take(a, axis=0), reward.take(a), cost.take(a)
+        return (time.perf_counter() - start) / len(actions)
+
+    def steps(spec_id: str, **kwargs: Any) -> Callable[[], float]:
+        envs = gym.make_vec(spec_id, num_envs=num_envs, table="surrogate", **kwargs)
+        envs.reset(seed=0)
+
+        def measure() -> float:
+            start = time.perf_counter()
+            for a in actions:
+                envs.step(a)
+            return (time.perf_counter() - start) / len(actions)
+
+        return measure
+
+    timed = {
+        "bare gathers": gathers,
+        "NMTHPO-swen-v0": steps("NMTHPO-swen-v0"),
+        "NMTHPO-swen-v0, copy=False": steps("NMTHPO-swen-v0", copy=False),
+        "NMTHPO-swen-mo-v0": steps("NMTHPO-swen-mo-v0"),
+    }
+    return {name: num_envs / seconds / 1e6 for name, seconds in best_of(30, timed).items()}
+
+
+def imports(rounds: int = 9) -> dict[str, float]:
+    """Seconds of a whole process, and of the same with the suite and a first environment."""
+    code = {
+        "import gymnasium": "import gymnasium",
+        "+ import hpo_envs + first make": (
+            "import gymnasium, hpo_envs; gymnasium.make('NMTHPO-swen-v0', table='surrogate')"
+        ),
+    }
+
+    def measure(program: str) -> Callable[[], float]:
+        # The clock runs inside the process: starting the interpreter is no part of either.
+        timed = f"import time; t = time.perf_counter(); {program}; print(time.perf_counter() - t)"
+        command = [sys.executable, "-c", timed]
+        return lambda: float(subprocess.run(command, capture_output=True, check=True).stdout)  # noqa: S603 (our own)
+
+    return best_of(rounds, {name: measure(program) for name, program in code.items()})
+
+
+def report() -> dict[str, Any]:
+    """Runs everything and prints it."""
+    one = scalar()
+    print("scalar step through gym.make, microseconds (x minimal table, x FrozenLake-v1)")
+    for name, value in one.items():
+        print(f"  {name:32} {value:7.2f}  x{value / one['minimal table']:5.2f}  x{value / one['FrozenLake-v1']:5.2f}")
+    result: dict[str, Any] = {"scalar_microseconds": one}
+    for num_envs in (64, 1024, 16384):
+        many = batched(num_envs)
+        print(f"batched at {num_envs}, million steps/s (bare gathers are x times faster)")
+        for name, value in many.items():
+            print(f"  {name:32} {value:7.2f}  x{many['bare gathers'] / value:5.2f}")
+        result[f"batched_{num_envs}_million_per_second"] = many
+    start = imports()
+    first, second = start.values()
+    print("import, seconds")
+    for name, value in start.items():
+        print(f"  {name:32} {value:7.3f}  x{value / first:5.2f}")
+    result["import_seconds"], result["import_ratio"] = start, second / first
+    return result
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    args = parser.parse_args()
+    result = report()
+    if args.json:
+        args.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,269 @@
+"""Pictures of comparisons in one style: colour-blind safe, as bitmap (`.png`) and vector (`.svg`) files.
+
+All but `best` are drawn from a summary (`benchmarks.summary`), one track or environment at a time.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.benchmarks.analysis.ranking import Ranking
+from hpo_envs.benchmarks.runs import Run
+from hpo_envs.tables.files import atomic
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
+"""Okabe and Ito's palette, safe for colour-blind readers; grey for its yellow, which white paper swallows."""
+
+DASHES = ("-", "--", ":", "-.")
+"""Line styles; a second set of eight agents is dashed, so that no two look the same."""
+
+STYLE = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "savefig.dpi": 150,
+    "svg.hashsalt": "hpo_envs",
+}
+
+AXES = {
+    "regret": ("share of the budget", "normalised regret", {}),
+    "ecdf": ("share of the budget", "share of targets met", {"xscale": "log"}),
+    "ert": ("target: normalised regret", "expected cost, in budgets", {"xscale": "log", "yscale": "log"}),
+    "profile": ("score", "share of runs at least as good", {}),
+}
+"""Curves of a track: labels of their axes, and their scales."""
+
+
+def pyplot() -> Any:
+    """matplotlib.pyplot on a backend that needs no screen.
+
+    Raises:
+        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
+    """
+    try:
+        import matplotlib
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError('plots need matplotlib: pip install "hpo_envs[plots]"') from None
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    return plt
+
+
+@contextmanager
+def _figure(
+    path: Path, rows: int = 1, columns: int = 1, size: tuple[float, float] = (6.4, 4.0), **grid: Any
+) -> Iterator[Any]:
+    """A figure's axes, saved next to each other as `.png` and `.svg` at the end."""
+    plt = pyplot()
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False, gridspec_kw=grid)
+        try:
+            yield axes
+            path.parent.mkdir(parents=True, exist_ok=True)
+            for file in files(path):
+                # No date inside: the same data give the same bytes.
+                drawn = io.BytesIO()
+                figure.savefig(
+                    drawn, format=file.suffix[1:], metadata={"Date": None} if file.suffix == ".svg" else None
+                )
+                atomic.write(file, drawn.getvalue())
+        finally:
+            plt.close(figure)
+
+
+def files(path: Path) -> list[Path]:
+    """The two files of a picture, from its path without suffix."""
+    return [path.with_name(path.name + suffix) for suffix in (".png", ".svg")]
+
+
+def styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Colour and line style by name."""
+    looks = itertools.cycle((c, d) for d in DASHES for c in COLOURS)
+    return {name: {"color": c, "linestyle": d} for name, (c, d) in zip(names, looks, strict=False)}
+
+
+def best(by_agent: Mapping[str, Sequence[Run]], path: Path, label: str) -> list[Path]:
+    """Plots the best reward so far against evaluations: mean over runs and its 95 % interval.
+
+    Args:
+        by_agent: Runs with one objective.
+        path: Where to save, without suffix.
+        label: Name of the vertical axis.
+
+    Raises:
+        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
+    """
+    with _figure(path) as ((axes,),):
+        for (agent, rs), look in zip(by_agent.items(), styles([*by_agent]).values(), strict=True):
+            length = min(len(r) for r in rs)
+            found = np.maximum.accumulate(np.stack([r.rewards[:length] for r in rs]), axis=1)
+            mean, error = found.mean(axis=0), 1.96 * found.std(axis=0) / np.sqrt(len(rs))
+            _line(axes, np.arange(1, length + 1), [mean, mean - error, mean + error], agent, look)
+        first = next(iter(by_agent.values()))[0].header
+        axes.set(xlabel="evaluations", ylabel=label, title=f"{first['env']} ({first['kind']} table)")
+        axes.legend()
+    return files(path)
+
+
+def _line(axes: Any, x: Any, band: Sequence[Any], label: str, look: Mapping[str, Any]) -> None:
+    """A line of (estimate) or of (estimate, lower, upper)."""
+    lines = [np.array(b, dtype=float) for b in band]
+    axes.plot(x, lines[0], label=label, **look)
+    if len(lines) == 3:
+        axes.fill_between(x, lines[1], lines[2], color=look["color"], alpha=0.15, linewidth=0)
+
+
+def curves(panel: Mapping[str, Any], path: Path, xlabel: str, ylabel: str, title: str, **axis: Any) -> list[Path]:
+    """Plots a panel of a summary: `x`, and by agent an estimate, perhaps with its interval."""
+    with _figure(path) as ((axes,),):
+        for (agent, band), look in zip(panel["agents"].items(), styles([*panel["agents"]]).values(), strict=True):
+            _line(axes, panel["x"], band, agent, look)
+        axes.set(xlabel=xlabel, ylabel=ylabel, title=title, **axis)
+        if axis.get("xscale") == "log" and xlabel.startswith("target"):
+            axes.invert_xaxis()
+        axes.legend(ncols=1 + (len(panel["agents"]) > 8))
+    return files(path)
+
+
+def ranking(track: Mapping[str, Any], path: Path) -> list[Path]:
+    """Mean score of each agent with its 95 % interval, the best on top."""
+    names = [r["agent"] for r in track["ranking"]]
+    with _figure(path, size=(6.4, 1.2 + 0.26 * len(names))) as ((axes,),):
+        for y, r in enumerate(track["ranking"]):
+            mean, low, high = r["mean"]
+            axes.plot([low, high], [y, y], color=COLOURS[0], linewidth=2)
+            axes.plot(mean, y, "o", color=COLOURS[0])
+        axes.set(yticks=range(len(names)), yticklabels=names, title=track["name"])
+        axes.set_xlabel(f"{track['score']} normalised regret, 95 % interval (left is better)")
+        axes.invert_yaxis()
+    return files(path)
+
+
+def overview(summary: Mapping[str, Any], path: Path, columns: int = 3) -> list[Path]:
+    """The ranking of every track next to each other, as small as a page allows."""
+    tracks = [t for t in summary["tracks"] if len(t["ranking"]) > 1]
+    rows = -(-len(tracks) // columns)
+    tallest = [max(len(t["ranking"]) for t in tracks[i : i + columns]) for i in range(0, len(tracks), columns)]
+    size = (4.2 * columns, sum(0.7 + 0.17 * n for n in tallest))
+    with _figure(path, rows, columns, size, height_ratios=[0.7 + 0.17 * n for n in tallest]) as axes:
+        for spare in axes.ravel()[len(tracks) :]:
+            spare.axis("off")
+        for here, track in zip(axes.ravel(), tracks, strict=False):
+            for y, r in enumerate(track["ranking"]):
+                mean, low, high = r["mean"]
+                colour = COLOURS[1] if r["agent"] == "random" else COLOURS[0]
+                here.plot([low, high], [y, y], color=colour, linewidth=1.5)
+                here.plot(mean, y, "o", color=colour, markersize=3)
+            names = [r["agent"] for r in track["ranking"]]
+            here.set_yticks(range(len(names)), names, fontsize=7)
+            here.set_title(f"{track['name']} ({len(track['environments'])})", fontsize=9)
+            here.tick_params(axis="x", labelsize=7)
+            here.invert_yaxis()
+        axes.ravel()[0].figure.supxlabel("normalised regret and its 95 % interval, left is better", fontsize=9)
+    return files(path)
+
+
+def critical_difference(ranked: Ranking, path: Path, title: str = "") -> list[Path]:
+    """Mean ranks on a line; bars join agents that Nemenyi's test cannot tell apart (Demsar 2006, figure 1)."""
+    names, ranks = ranked.methods, dict(zip(ranked.methods, ranked.ranks, strict=True))
+    k, half = len(names), (len(names) + 1) // 2
+    bars = 0.35 * len(ranked.cliques)
+    with _figure(path, size=(7.0, 1.3 + 0.22 * half + 0.15 * len(ranked.cliques))) as ((axes,),):
+        axes.set(xlim=(0.5 - 0.35 * k, k + 0.5 + 0.35 * k), ylim=(-bars - half - 0.6, 1.9))
+        axes.axis("off")
+        axes.plot([1, k], [0, 0], color="black", linewidth=1)
+        for tick in range(1, k + 1):
+            axes.plot([tick, tick], [0, 0.15], color="black", linewidth=1)
+            axes.text(tick, 0.3, str(tick), ha="center", va="bottom", fontsize=8)
+        for i, (name, rank) in enumerate(ranks.items()):
+            left = i < half
+            y = -bars - 0.6 - (i if left else k - 1 - i)
+            end = 0.8 if left else k + 0.2
+            axes.plot([rank, rank, end], [0, y, y], color="0.4", linewidth=0.8)
+            text = f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}"
+            axes.text(end + (-0.1 if left else 0.1), y, text, ha="right" if left else "left", va="center", fontsize=8)
+        for j, clique in enumerate(ranked.cliques):
+            ends = [ranks[clique[0]] - 0.04, ranks[clique[-1]] + 0.04]
+            axes.plot(ends, [-0.3 - 0.35 * j] * 2, color=COLOURS[1], linewidth=3, solid_capstyle="round")
+        axes.plot([1, 1 + min(ranked.difference, k - 1)], [1.2, 1.2], color="black", linewidth=2)
+        axes.text(1, 1.35, f"critical difference {ranked.difference:.2f}", fontsize=8)
+        axes.set_title(f"{title + ': ' if title else ''}mean rank over {ranked.problems} problems", fontsize=9)
+    return files(path)
+
+
+def heat_map(track: Mapping[str, Any], path: Path) -> list[Path]:
+    """Mean score by agent and environment."""
+    names, envs = [r["agent"] for r in track["ranking"]], track["environments"]
+    values = np.array([track["heat"][n] for n in names], dtype=float)
+    size = (2.6 + 0.42 * len(envs), 1.9 + 0.26 * len(names))
+    with _figure(path, size=size) as ((axes,),):
+        image = axes.imshow(values, cmap="cividis_r", aspect="auto", vmin=0.0)
+        axes.grid(False)
+        axes.set_xticks(range(len(envs)), envs, rotation=60, ha="right", rotation_mode="anchor", fontsize=7)
+        axes.set(yticks=range(len(names)), yticklabels=names, title=f"{track['name']}: {track['score']} regret")
+        for (i, j), v in np.ndenumerate(values):
+            shade = "black" if v < 0.5 * values.max() else "white"
+            axes.text(j, i, f"{v:.2f}", ha="center", va="center", fontsize=6, color=shade)
+        axes.figure.colorbar(image, ax=axes, label="normalised regret")
+    return files(path)
+
+
+def fronts(name: str, entry: Mapping[str, Any], path: Path) -> list[Path]:
+    """Attainment surfaces as the budget is spent: median over runs, quartiles shaded."""
+    stages = entry["stages"]
+    with _figure(path, 1, len(stages), (3.2 * len(stages) + 0.6, 3.4)) as (row,):
+        for axes, (stage, agents) in zip(row, stages.items(), strict=True):
+            where = "post" if entry["signs"][0] < 0 else "pre"
+            for (agent, band), look in zip(agents.items(), styles([*agents]).values(), strict=True):
+                lines = [np.array(b, dtype=float) for b in band]
+                axes.step(entry["x"], lines[0], where=where, label=agent, **look)
+                axes.fill_between(entry["x"], lines[1], lines[2], step=where, color=look["color"], alpha=0.15)
+            axes.set(xlabel=entry["objectives"][0], title=f"{stage} of the budget")
+            axes.sharex(row[0])
+            axes.sharey(row[0])
+        row[0].set_ylabel(entry["objectives"][1])
+        row[-1].legend()
+        row[0].figure.suptitle(name)
+    return files(path)
+
+
+def draw_all(summary: Mapping[str, Any], folder: Path, progress: bool = False) -> list[Path]:
+    """Draws everything a summary has, a folder per track; returns the files."""
+    from tqdm import tqdm
+
+    written = []
+    for track in tqdm(summary["tracks"], unit=" tracks", disable=not progress):
+        here = folder / slug(track["name"])
+        written += ranking(track, here / "ranking") + heat_map(track, here / "heat-map")
+        if track["friedman"] is not None:
+            ranked = Ranking(**track["friedman"])
+            written += critical_difference(ranked, here / "critical-difference", track["name"])
+        for key, (xlabel, ylabel, axis) in AXES.items():
+            written += curves(track["curves"][key], here / key, xlabel, ylabel, track["name"], **axis)
+    for env, panels in tqdm(summary["curves"].items(), unit=" environments", disable=not progress):
+        for against, panel in panels.items():
+            unit = next(e["cost_unit"] for e in summary["environments"] if e["label"] == env)
+            xlabel = "evaluations" if against == "evaluations" else f"cost ({unit})"
+            path = folder / slug(env) / f"regret-by-{against}"
+            written += curves(panel, path, xlabel, "normalised regret", env)
+    for env, entry in summary["fronts"].items():
+        written += fronts(env, entry, folder / slug(env) / "fronts")
+    return written
+
+
+def slug(name: str) -> str:
+    """A name as a file name."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-")

@@ -1,0 +1,204 @@
+"""Where tasks are carried out: in this process, in several on this machine, or on a Dask cluster.
+
+An engine takes tasks (`submit`), gives back what came of them in any order (`next`) and is left as a context manager.
+Each survives the loss of a worker: its task is carried out again.
+"""
+
+from __future__ import annotations
+
+import abc
+import collections
+import concurrent.futures
+import multiprocessing
+import os
+import signal
+import threading
+from concurrent.futures.process import BrokenProcessPool
+from types import TracebackType
+from typing import Any, Self
+
+from hpo_envs.benchmarks.study.task import Done, Task, perform
+
+LOSSES = 3
+"""How often in a row workers may die without any task being finished in between."""
+
+
+class Engine(abc.ABC):
+    """Carries out tasks.
+
+    Attributes:
+        workers: How many tasks are carried out at once.
+    """
+
+    workers: int = 1
+
+    @abc.abstractmethod
+    def submit(self, task: Task) -> None:
+        """Takes a task."""
+
+    @abc.abstractmethod
+    def next(self) -> Done:
+        """Returns what came of one of the tasks submitted; waits for it.
+
+        Raises:
+            ChildProcessError: Workers keep dying.
+        """
+
+    def close(self) -> None:  # noqa: B027 (nothing to end is a good answer)
+        """Drops what is not finished and ends what was started."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Serial(Engine):
+    """This process, one task after another."""
+
+    def __init__(self) -> None:
+        self._tasks: collections.deque[Task] = collections.deque()
+
+    def submit(self, task: Task) -> None:
+        """Takes a task."""
+        self._tasks.append(task)
+
+    def next(self) -> Done:
+        """Carries out the oldest task."""
+        return perform(self._tasks.popleft())
+
+
+class Processes(Engine):
+    """Processes on this machine.
+
+    Programs that use it must keep to `if __name__ == "__main__":`, as with every pool of fresh processes.
+
+    Args:
+        workers: Number of processes, an int >= 1.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self._pool = self._start()
+        self._waiting: dict[concurrent.futures.Future[Done], Task] = {}
+        self._losses = 0
+
+    def _start(self) -> concurrent.futures.ProcessPoolExecutor:
+        # Fresh processes: a fork of one with threads (Arrow's, BLAS') may hang.
+        context = multiprocessing.get_context("spawn")
+        return concurrent.futures.ProcessPoolExecutor(self.workers, context, initializer=_prepare)
+
+    def submit(self, task: Task) -> None:
+        """Takes a task."""
+        self._waiting[self._pool.submit(perform, task)] = task
+
+    def next(self) -> Done:
+        """Returns what came of the task that is finished first."""
+        while True:
+            finished, _ = concurrent.futures.wait(self._waiting, return_when=concurrent.futures.FIRST_COMPLETED)
+            intact = [f for f in finished if not isinstance(f.exception(), BrokenProcessPool)]
+            if intact:
+                self._losses = 0
+                del self._waiting[intact[0]]
+                return intact[0].result()
+            self._restart()
+
+    def _restart(self) -> None:
+        """A worker died, and with it the pool: a new one takes all tasks that are not finished."""
+        self._losses += 1
+        if self._losses > LOSSES:
+            tasks = sorted({f"{t.agent.name} on {t.environment.id}" for t in list(self._waiting.values())[:20]})
+            raise ChildProcessError(
+                f"workers died {self._losses} times in a row (out of memory?); among what they were to run: "
+                f"{', '.join(tasks)}"
+            )
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        tasks_again = list(self._waiting.values())
+        self._waiting.clear()
+        self._pool = self._start()
+        for task in tasks_again:
+            self.submit(task)
+
+    def close(self) -> None:
+        """Ends the processes at once; tasks not finished are dropped."""
+        crew = list((self._pool._processes or {}).values())
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for process in crew:
+            process.terminate()
+        for process in crew:
+            process.join()
+
+
+def _prepare() -> None:
+    """What a worker does first: leave Ctrl-C to its parent, and not outlive it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_follow, args=(parent,), daemon=True).start()
+
+
+def _follow(parent: Any) -> None:
+    parent.join()
+    os._exit(1)
+
+
+class Dask(Engine):
+    """A Dask cluster.
+
+    Its workers need this package in the same versions, and the same tables; what differs is not stored.
+
+    Args:
+        scheduler: Address, such as `tcp://host:8786`; `local` starts a cluster on this machine.
+        workers: Size of a local cluster.
+
+    Raises:
+        ModuleNotFoundError: Dask is missing; the message says how to install it.
+    """
+
+    def __init__(self, scheduler: str, workers: int = 2) -> None:
+        try:
+            import distributed
+        except ModuleNotFoundError:
+            raise ModuleNotFoundError('clusters need Dask: pip install "hpo_envs[dask]"') from None
+        self._cluster: Any = None
+        if scheduler == "local":
+            self._cluster = distributed.LocalCluster(
+                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
+            )
+        self.client = distributed.Client(self._cluster or scheduler)
+        self._results = distributed.as_completed()
+        self._futures: set[Any] = set()
+
+    @property
+    def workers(self) -> int:  # type: ignore[override]
+        """Threads of all workers that are connected now, at least 1."""
+        return max(1, sum(self.client.nthreads().values()))
+
+    def submit(self, task: Task) -> None:
+        """Takes a task."""
+        # Not pure: what was computed for another study must not answer.
+        future = self.client.submit(perform, task, pure=False, retries=LOSSES)
+        self._futures.add(future)
+        self._results.add(future)
+
+    def next(self) -> Done:
+        """Returns what came of the task that is finished first."""
+        from distributed import KilledWorker
+
+        future = next(self._results)
+        try:
+            done: Done = future.result()
+        except KilledWorker as error:
+            raise ChildProcessError(f"workers died too often: {error}") from None
+        self._futures.discard(future)
+        return done
+
+    def close(self) -> None:
+        """Cancels what is not finished; a local cluster ends, another one stays."""
+        self.client.cancel(list(self._futures), force=True)
+        self.client.close()
+        if self._cluster is not None:
+            self._cluster.close()

@@ -1,0 +1,196 @@
+"""Runs what is missing of a study, on any engine, and stores it as it comes."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+
+from hpo_envs import agents as registry
+from hpo_envs.benchmarks.runs import Run, header_of, problem_of
+from hpo_envs.benchmarks.study.executors import Engine, Serial
+from hpo_envs.benchmarks.study.store import Store
+from hpo_envs.benchmarks.study.study import Contestant, Environment, Study
+from hpo_envs.benchmarks.study.task import Task, remainder
+
+TASK_SECONDS = 5.0
+"""How long a task takes, where its runs are shorter: what a crash may cost, and far above an engine's overhead."""
+
+PER_WORKER = 0.05
+"""Seconds by worker that a task takes at least: storing a part keeps the coordinator for 5 to 20 ms
+(`python -m hpo_envs.benchmarks.performance.scaling`), and a thousand workers must not wait for it."""
+
+
+def task_seconds(workers: int) -> float:
+    """How long tasks should be for so many workers."""
+    return max(TASK_SECONDS, PER_WORKER * workers)
+
+
+@dataclass
+class Outcome:
+    """How a study stands.
+
+    Attributes:
+        folder: Where its runs are.
+        pairs: (id, agent) of every pair that fits.
+        skipped: (id, agent) of every pair that does not.
+        found: Runs that were stored before.
+        made: Runs that were made and stored now.
+        errors: (id, agent) -> traceback of what stopped it.
+    """
+
+    folder: Path
+    pairs: list[tuple[str, str]] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    found: int = 0
+    made: int = 0
+    errors: dict[tuple[str, str], str] = field(default_factory=dict)
+
+
+Watch = Callable[[int, int, float | None], object]
+"""`watch(done, total, seconds left or None)`: called at the start and whenever runs have been stored."""
+
+
+def conduct(
+    study: Study,
+    folder: Path | str,
+    engine: Engine | None = None,
+    *,
+    watch: Watch | None = None,
+    seconds: float | None = None,
+) -> Outcome:
+    """Runs what is missing of a study and stores it.
+
+    Whatever stops it (an error, Ctrl-C, a kill), what was stored stays; calling it again runs the rest. An agent
+    that raises an error stops for that id alone.
+
+    Args:
+        study: What to run.
+        folder: Of the store.
+        engine: Where to run; default: this process. It is not closed.
+        watch: Told of progress.
+        seconds: How long a task should take; default: `task_seconds` of the engine's workers.
+
+    Returns:
+        How the study stands.
+
+    Raises:
+        ValueError: The folder has runs that must not be mixed with the study's; or no agent fits any environment.
+        OSError: The disk is full or refuses.
+    """
+    engine = engine or Serial()
+    store, outcome = Store(folder), Outcome(Path(folder))
+    tasks = _missing(study, store, outcome, task_seconds(engine.workers) if seconds is None else seconds)
+    clock = _Clock(tasks)
+    pending = len(tasks)
+    for task in tasks:
+        engine.submit(task)
+    total = outcome.found + clock.left
+    if watch is not None:
+        watch(outcome.found, total, None)
+    while pending:
+        done = engine.next()
+        pending -= 1
+        outcome.made += store.write(done.runs)
+        key = (done.task.environment.id, done.task.agent.name)
+        if done.error is not None:
+            outcome.errors.setdefault(key, done.error)
+        rest = remainder(done) if key not in outcome.errors else []
+        for task in rest:
+            engine.submit(task)
+        pending += len(rest)
+        clock.count(key, done.runs, done.seconds, len(done.task.seeds) - sum(len(t.seeds) for t in rest))
+        if watch is not None:
+            watch(total - clock.left, total, clock.estimate(engine.workers))
+    return outcome
+
+
+def runs_of(study: Study, folder: Path | str, outcome: Outcome) -> dict[str, dict[str, list[Run]]]:
+    """A study's finished runs by id and agent, in the study's order; others in the folder are left out."""
+    store, seeds = Store(folder), set(study.seeds)
+    found: dict[str, dict[str, list[Run]]] = {}
+    for env, agent in outcome.pairs:
+        runs = [r for r in store.read(env, agent) if r.seed in seeds]
+        if runs:
+            found.setdefault(env, {})[agent] = runs
+    return found
+
+
+def _missing(study: Study, store: Store, outcome: Outcome, seconds: float) -> list[Task]:
+    """What is left to run; fills in what fits and what is stored."""
+    tasks = []
+    for environment in study.environments:
+        fitting, headers = _probe(environment, study.agents, study.seeds[0])
+        store.check(headers)
+        names = {c.name for c in fitting}
+        outcome.skipped.extend((environment.id, c.name) for c in study.agents if c.name not in names)
+        for contestant in fitting:
+            outcome.pairs.append((environment.id, contestant.name))
+            have = store.seeds(environment.id, contestant.name)
+            seeds = tuple(s for s in study.seeds if s not in have)
+            outcome.found += len(study.seeds) - len(seeds)
+            if seeds:
+                tasks.append(Task(environment, contestant, seeds, seconds))
+    if not outcome.pairs:
+        raise ValueError(
+            f"agents must fit an environment of the study, got {', '.join(c.name for c in study.agents)} for "
+            f"{', '.join(e.id for e in study.environments)} (hpo-envs list --agents)"
+        )
+    return tasks
+
+
+def _probe(
+    environment: Environment, contestants: Sequence[Contestant], seed: int
+) -> tuple[list[Contestant], list[dict[str, Any]]]:
+    """The agents that fit an environment, and the headers that their runs will have."""
+    envs: Any = gym.make_vec(environment.id, num_envs=1, **environment.kwargs)
+    try:
+        problem = problem_of(envs)
+        fitting = [c for c in contestants if ":" in c.algorithm or registry.fits(c.algorithm, problem)]
+        _, info = envs.reset(seed=[seed])
+        table = {k: str(info[k][0]) for k in ("table", "kind", "sha256")}
+        headers = []
+        for c in fitting:
+            plain = header_of(envs, c.factory(), environment.id, environment.kwargs, c.hyperparameters)
+            headers.append({**c.describe(plain), **table})
+    finally:
+        envs.close()
+    return fitting, headers
+
+
+class _Clock:
+    """Estimates the time left from the seconds a run of each agent took.
+
+    An agent not seen yet on an id is taken to need what it needs on others, one not seen at all what all need.
+    """
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self._left = {(t.environment.id, t.agent.name): len(t.seeds) for t in tasks}
+        self._spent: dict[tuple[str, str], float] = collections.defaultdict(float)
+        self._runs: dict[tuple[str, str], int] = collections.defaultdict(int)
+
+    @property
+    def left(self) -> int:
+        """Runs left."""
+        return sum(self._left.values())
+
+    def count(self, key: tuple[str, str], runs: Sequence[Run], seconds: float, settled: int) -> None:
+        """Takes in what came of a task: of its seeds, so many need no further one."""
+        self._left[key] -= settled
+        for each in (key, ("", key[1]), ("", "")):
+            self._spent[each] += seconds
+            self._runs[each] += len(runs)
+
+    def estimate(self, workers: int) -> float | None:
+        """Seconds left, or None before the first run."""
+        if not self._runs[("", "")]:
+            return None
+        total = 0.0
+        for (env, agent), left in self._left.items():
+            known = next(k for k in ((env, agent), ("", agent), ("", "")) if self._runs.get(k))
+            total += left * self._spent[known] / self._runs[known]
+        return total / workers

@@ -1,0 +1,85 @@
+"""A task: some runs of one agent on one id, for about as long as it was given. What every engine carries out."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import traceback
+from dataclasses import dataclass
+
+from hpo_envs.benchmarks.runs import Run, run
+from hpo_envs.benchmarks.study.study import Contestant, Environment
+
+LARGEST = 128
+"""Runs side by side: where more would not be faster, and memory would grow."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Seeds that an agent has to run on an id.
+
+    Attributes:
+        environment: The id and its arguments.
+        agent: The agent.
+        seeds: Distinct seeds.
+        seconds: A run is begun only before this time is over; the first always is.
+    """
+
+    environment: Environment
+    agent: Contestant
+    seeds: tuple[int, ...]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of a task.
+
+    Attributes:
+        task: The task.
+        runs: Finished runs, in the order of the task's seeds, perhaps not all of them.
+        seconds: What they took.
+        error: Traceback of the error that stopped the task, if any.
+    """
+
+    task: Task
+    runs: tuple[Run, ...]
+    seconds: float
+    error: str | None = None
+
+
+def perform(task: Task) -> Done:
+    """Carries out a task.
+
+    Runs go side by side, in batches that grow while there is time: that a run is the same alone and among others
+    is what makes results independent of all this.
+    """
+    start = time.perf_counter()
+    runs: list[Run] = []
+    size = 1
+    while len(runs) < len(task.seeds):
+        seeds = task.seeds[len(runs) : len(runs) + size]
+        try:
+            agent = task.agent.factory()
+            batch = run(
+                agent, task.environment.id, seeds, env_kwargs=task.environment.kwargs, **task.agent.hyperparameters
+            )
+        except Exception:
+            return Done(task, tuple(runs), time.perf_counter() - start, traceback.format_exc())
+        runs.extend(dataclasses.replace(r, header=task.agent.describe(r.header)) for r in batch)
+        spent = time.perf_counter() - start
+        if spent >= task.seconds:
+            break
+        left = int((task.seconds - spent) / max(spent, 1e-9) * len(runs))  # a coarse clock may stand still
+        size = max(1, min(4 * size, LARGEST, left))
+    return Done(task, tuple(runs), time.perf_counter() - start)
+
+
+def remainder(done: Done) -> list[Task]:
+    """Tasks for the seeds that a task had no time for, each of about its length; none after an error."""
+    task = done.task
+    left = task.seeds[len(done.runs) :]
+    if done.error is not None or not left:
+        return []
+    size = max(1, int(task.seconds * len(done.runs) / max(done.seconds, 1e-9)))
+    return [dataclasses.replace(task, seeds=left[i : i + size]) for i in range(0, len(left), size)]

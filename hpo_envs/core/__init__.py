@@ -1,0 +1,1 @@
+"""What every environment is made of: the two shells, their info, their record and their pictures."""

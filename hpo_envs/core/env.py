@@ -1,0 +1,301 @@
+"""The two Gymnasium shells: what every scalar and every batched environment of the suite shares.
+
+Families subclass them in one module each; `tests/contracts/test_vector.py` proves that the two forms agree.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from hpo_envs.core.infos import Info, blank, copy_info, merge, scatter
+from hpo_envs.core.recorder import FPS, MODES, Rendered
+from hpo_envs.tables import draws
+from hpo_envs.tables.table import Table
+
+Floats = npt.NDArray[np.float64]
+
+
+def check_budget(budget: Any, whole: float, unit: str) -> float:
+    """Validates `budget`; None stands for `whole`.
+
+    Raises:
+        ValueError: Not None and not a positive finite number (for evaluations: not an int >= 1).
+    """
+    if budget is None:
+        return whole
+    if isinstance(budget, (bool, np.bool_)) or not isinstance(budget, (int, float, np.integer, np.floating)):
+        raise ValueError(f"budget must be None or a number > 0, got {budget!r}")
+    if not (math.isfinite(budget) and budget > 0):
+        raise ValueError(f"budget must be None or a finite number > 0 ({unit}), got {budget!r}")
+    if unit == "evaluations" and budget != int(budget):
+        raise ValueError(f"budget must be None or an int >= 1 (evaluations), got {budget!r}")
+    return float(budget)
+
+
+def _check_seed(seed: Any) -> int:
+    if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ValueError(f"seed must be an int >= 0, got {seed!r}")
+    return int(seed)
+
+
+def provenance_info(table: Table) -> Info:
+    """What `reset` says of the table: `table`, `kind` and `sha256`."""
+    return {"table": table.name, "kind": table.provenance.kind, "sha256": table.provenance.sha256}
+
+
+class _Meta(Rendered, abc.ABCMeta):
+    """Abstract methods and `render_mode=`."""
+
+
+class HPOEnv(gym.Env[Any, Any], metaclass=_Meta):
+    """Base of the scalar environments: seeding by episode keys, rendering, and errors.
+
+    Each episode has a 64-bit key; every random outcome in it is a hash of that key and of counters, so the order of
+    evaluations changes nothing. `reset(seed=s)` makes the keys of the coming episodes a function of `s` alone.
+
+    Every family takes `render_mode=` (None, `human`, `rgb_array` or `ansi`), see `hpo_envs.core.recorder`.
+
+    Attributes:
+        table: The table that answers, `table.provenance.kind` is `measured` or `surrogate`.
+        cost_unit: Unit of `info["cost"]` and of `budget`.
+        objectives: Names of the rewarded metrics.
+        budget: What an episode may spend.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": [*MODES], "render_fps": FPS}  # noqa: RUF012
+
+    table: Table
+    cost_unit: str
+    objectives: tuple[str, ...]
+    budget: float
+
+    def __init__(self) -> None:
+        self._stream: int | None = None
+        self._episode = 0
+        self._live = False
+
+    def _new_key(self, seed: int | None) -> int:
+        """Starts an episode; returns its key."""
+        if seed is not None:
+            self._stream, self._episode = draws.mix(seed, 0), 0
+        elif self._stream is None:
+            self._stream = int(self.np_random.integers(2**63))
+        self._episode += 1
+        self._live = True
+        return draws.mix(self._stream, self._episode)
+
+    def _not_live(self) -> ResetNeeded:
+        return ResetNeeded("step() must follow reset(): no episode is running. Call env.reset() first.")
+
+
+class HPOVectorEnv(VectorEnv[Any, Any, Any], abc.ABC):
+    """Base of the batched environments: seeding, autoreset and the info convention.
+
+    Families write `_start`, `_advance` and `_observe` on arrays; this class never loops over environments.
+    `reset(seed=s)` gives environment i the episodes of a scalar environment reset with `s + i`.
+
+    Args:
+        num_envs: Number of episodes that run side by side, >= 1.
+        single_observation_space: Space of one observation.
+        single_action_space: Space of one action.
+        autoreset_mode: `NEXT_STEP` (default), `SAME_STEP` or `DISABLED`.
+        copy: Whether `step` returns arrays that later calls leave alone. With False the observation array is
+            reused by the next call.
+    """
+
+    table: Table
+    cost_unit: str
+    objectives: tuple[str, ...]
+    budget: float
+
+    def __init__(
+        self,
+        num_envs: int,
+        single_observation_space: gym.Space[Any],
+        single_action_space: gym.Space[Any],
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        copy: bool = True,
+    ) -> None:
+        if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
+            raise ValueError(f"num_envs must be an int >= 1, got {num_envs!r}")
+        self.num_envs = int(num_envs)
+        self.copy = bool(copy)
+        try:
+            self.autoreset_mode = AutoresetMode(autoreset_mode)
+        except ValueError:
+            modes = ", ".join(m.value for m in AutoresetMode)
+            raise ValueError(f"autoreset_mode must be one of {modes}, got {autoreset_mode!r}") from None
+        self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
+        self.single_observation_space = single_observation_space
+        self.single_action_space = single_action_space
+        self.observation_space = batch_space(single_observation_space, self.num_envs)
+        self.action_space = batch_space(single_action_space, self.num_envs)
+        self._index = np.arange(self.num_envs)
+        self._streams: draws.Keys | None = None
+        self._episodes = np.zeros(self.num_envs, np.uint64)
+        self._ended = np.zeros(self.num_envs, bool)
+        self._any_ended = False
+
+    # -- what a family writes ------------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
+        """Starts fresh episodes at `index` (k,) with `keys` (k,); returns their info as (k,) arrays."""
+
+    @abc.abstractmethod
+    def _advance(self, actions: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], Info]:
+        """Performs one evaluation in every episode.
+
+        Must tolerate episodes that have ended: what they return is overwritten.
+
+        Returns:
+            Rewards (n,) or (n, m), terminated (n,), info as (n, ...) arrays without `_key` masks.
+        """
+
+    @abc.abstractmethod
+    def _observe(self) -> Any:
+        """Returns the observations; a fresh array if `self.copy`."""
+
+    @abc.abstractmethod
+    def _check_actions(self, actions: Any) -> Any:
+        """Validates a batch of actions.
+
+        Raises:
+            ValueError: Wrong shape or type, or an action outside the space.
+        """
+
+    # -- Gymnasium's interface -----------------------------------------------------------------------------------
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, Info]:
+        """Starts a fresh episode in every environment (or those in `options["reset_mask"]`, (n,) bool)."""
+        index = self._index
+        if options is not None and "reset_mask" in options:
+            options = dict(options)
+            mask = options.pop("reset_mask")
+            if not (isinstance(mask, np.ndarray) and mask.shape == (self.num_envs,) and mask.dtype == bool):
+                raise ValueError(f"reset_mask must be a bool array of shape ({self.num_envs},), got {mask!r}")
+            if not mask.any():
+                raise ValueError("reset_mask must have at least one True, got none")
+            index = np.flatnonzero(mask)
+        self._seed(seed, index)
+        info = self._begin(index, options)
+        self._ended[index] = False
+        self._any_ended = bool(self._ended.any())
+        return self._observe(), info
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
+        """Performs one evaluation in every environment.
+
+        Returns:
+            Observations, rewards (n,) or (n, m), terminated (n,), truncated (n,) (always False: limits on steps are
+            Gymnasium's), info: every key holds an (n, ...) array and has a `_key` mask of who reported it.
+
+        Raises:
+            ValueError: An action outside the space.
+            ResetNeeded: `reset` was never called, or (autoreset disabled) an episode has ended.
+        """
+        if self._streams is None:
+            raise ResetNeeded("step() must follow reset(). Call envs.reset() first.")
+        actions = self._check_actions(actions)
+        resets = self._any_ended and self.autoreset_mode is AutoresetMode.NEXT_STEP
+        if self._any_ended and self.autoreset_mode is AutoresetMode.DISABLED:
+            raise ResetNeeded(
+                f"environments {np.flatnonzero(self._ended).tolist()} have ended and autoreset is disabled: call "
+                "envs.reset(options={'reset_mask': ended}) first."
+            )
+        if resets and self._ended.all():
+            return self._restart_all()
+        rewards, terminated, info = self._advance(actions)
+        reported = np.ones(self.num_envs, bool)
+        if resets:
+            index = np.flatnonzero(self._ended)
+            rewards[index] = 0.0
+            terminated[index] = False
+            reported[index] = False
+            for value in info.values():
+                blank(value, index)
+        for key in tuple(info):
+            info["_" + key] = reported
+        if resets:
+            merge(info, self._begin(index, None), index)
+        any_ended = bool(terminated.any())
+        if any_ended and self.autoreset_mode is AutoresetMode.SAME_STEP:
+            self._restart_now(terminated, info)
+        self._ended, self._any_ended = terminated, any_ended and self.autoreset_mode is not AutoresetMode.SAME_STEP
+        done = terminated.copy() if any_ended else terminated
+        return self._observe(), rewards, done, np.zeros(self.num_envs, bool), info
+
+    # -- shared machinery ----------------------------------------------------------------------------------------
+
+    def _seed(self, seed: int | Sequence[int | None] | None, index: npt.NDArray[np.intp]) -> None:
+        if isinstance(seed, (int, np.integer)):
+            first = _check_seed(seed)
+            self._np_random_seed = first
+            self._np_random = np.random.default_rng(first)
+            seeds: Sequence[int | None] = range(first, first + self.num_envs)
+        elif seed is None:
+            seeds = ()
+        elif isinstance(seed, (Sequence, np.ndarray)) and not isinstance(seed, (str, bytes)):
+            seeds = [None if s is None else _check_seed(s) for s in seed]
+            if len(seeds) != self.num_envs:
+                raise ValueError(f"seed must be an int or have length num_envs={self.num_envs}, got {len(seeds)}")
+        else:
+            raise ValueError(f"seed must be None, an int >= 0 or {self.num_envs} of them, got {seed!r}")
+        if self._streams is None:
+            self._streams = self.np_random.integers(2**63, size=self.num_envs).astype(np.uint64)
+        if len(seeds):
+            given = (
+                np.array([s is not None for s in seeds]) if not isinstance(seeds, range) else np.ones(len(seeds), bool)
+            )
+            # The scalar form, too, keeps the lowest 64 bits.
+            keys = np.array([0 if s is None else s & (2**64 - 1) for s in seeds], dtype=np.uint64)
+            chosen = index[given[index]]
+            self._streams[chosen] = draws.mix_many(keys[chosen], 0)
+            self._episodes[chosen] = 0
+
+    def _begin(self, index: npt.NDArray[np.intp], options: dict[str, Any] | None) -> Info:
+        """Starts episodes and returns their info with masks, as (num_envs, ...) arrays."""
+        assert self._streams is not None
+        self._episodes[index] += np.uint64(1)
+        keys = draws.mix_many(self._streams[index], self._episodes[index])
+        info: Info = {}
+        merge(info, {k: scatter(v, index, self.num_envs) for k, v in self._start(index, keys, options).items()}, index)
+        return info
+
+    def _restart_all(self) -> tuple[Any, Any, Any, Any, Info]:
+        """NEXT_STEP when every episode has ended, as in studies with one budget: nothing to advance."""
+        info = self._begin(self._index, None)
+        no = np.zeros(self.num_envs, bool)
+        self._ended, self._any_ended = no, False
+        reward_space = getattr(self, "reward_space", None)
+        rewards = np.zeros((self.num_envs, *(reward_space.shape if reward_space is not None else ())))
+        return self._observe(), rewards, no.copy(), no.copy(), info
+
+    def _restart_now(self, terminated: npt.NDArray[np.bool_], info: Info) -> None:
+        """SAME_STEP: keeps the last observation and info of ended episodes and starts the next ones."""
+        index = np.flatnonzero(terminated)
+        last = self._observe()
+        final = np.full(self.num_envs, None, dtype=object)
+        for i in index:
+            final[i] = last[i].copy()
+        keys = tuple(k for k in info if not k.startswith("_"))
+        info["final_info"] = {k: copy_info(info[k]) for k in keys} | {"_" + k: terminated.copy() for k in keys}
+        info["final_obs"] = final
+        info["_final_info"] = info["_final_obs"] = terminated.copy()
+        reported = ~terminated
+        for k in keys:
+            blank(info[k], index)
+            info["_" + k] = reported
+        merge(info, self._begin(index, None), index)

@@ -1,0 +1,255 @@
+"""The pictures of rendering, drawn with matplotlib: the run on the left, what the family is about on the right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.core.recorder import NoDisplay, Watch, is_bandit
+
+SIZE = (6.4, 4.8)
+DPI = 100
+
+RUN, BEST, FRONT, FAINT = "#0072B2", "#D55E00", "#009E73", "#999999"
+"""Colours that the colour-blind tell apart (Okabe and Ito)."""
+
+SHOWN = 14
+"""Features in a picture of a configuration."""
+
+
+def _matplotlib() -> Any:
+    try:
+        import matplotlib
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            'pictures need matplotlib: pip install "hpo_envs[plots]"', name="matplotlib"
+        ) from None
+    return matplotlib
+
+
+def pixels(watch: Watch) -> npt.NDArray[np.uint8]:
+    """(480, 640, 3) uint8: the episode so far."""
+    _matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=SIZE, dpi=DPI)
+    canvas = FigureCanvasAgg(figure)
+    paint(watch, figure)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+
+
+def window(watch: Watch, figure: Any) -> Any:
+    """Draws the episode in a window, a new one if there is none; returns it.
+
+    Raises:
+        NoDisplay: matplotlib has no window here.
+    """
+    matplotlib = _matplotlib()
+    from matplotlib import pyplot
+
+    if matplotlib.get_backend().lower() in ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template"):
+        raise NoDisplay("matplotlib has no window here")
+    if figure is None:
+        figure = pyplot.figure(figsize=SIZE, dpi=DPI)
+        figure.show()
+    paint(watch, figure)
+    figure.canvas.draw_idle()
+    figure.canvas.flush_events()
+    return figure
+
+
+def shut(figure: Any) -> None:
+    """Closes a window."""
+    from matplotlib import pyplot
+
+    pyplot.close(figure)
+
+
+def paint(watch: Watch, figure: Any) -> None:
+    """Draws the episode on a matplotlib figure, from scratch."""
+    env = watch.env
+    figure.clear()
+    left, right = figure.subplots(1, 2, width_ratios=(1.1, 1.0))
+    _run(watch, left)
+    if hasattr(env, "mutate"):
+        _cell(watch, right)
+    elif is_bandit(env):
+        _arms(watch, right)
+    elif len(env.objectives) == 2:
+        _front(watch, right)
+    elif getattr(env, "levels", None) is not None and len(env.levels) > 1:
+        _curves(watch, right)
+    else:
+        _configuration(watch, right)
+    kind = env.table.provenance.kind
+    figure.suptitle(f"{env.table.name} ({kind}): {watch.spent:g} of {env.budget:g} {env.cost_unit}", fontsize=9)
+    figure.tight_layout()
+
+
+def _style(axes: Any, title: str, x: str, y: str) -> None:
+    axes.set_title(title, fontsize=9)
+    axes.set_xlabel(x, fontsize=8)
+    axes.set_ylabel(y, fontsize=8)
+    axes.tick_params(labelsize=7)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+
+
+def _run(watch: Watch, axes: Any) -> None:
+    """Each evaluation at what was spent by then, and the best so far; of two objectives the first."""
+    env = watch.env
+    _style(axes, "run so far", env.cost_unit, env.objectives[0])
+    axes.set_xlim(0.0, max(min(env.budget, 1.25 * watch.spent + 1e-9 + env.budget / 50.0), watch.spent))
+    if not watch.entries:
+        return
+    spent = np.array([e["spent"] for e in watch.entries])
+    rewards, values = np.array([(e["rewards"][0], e["values"][0]) for e in watch.entries]).T
+    ok = np.array([e["info"]["status"] in ("ok", "truncated") for e in watch.entries])
+    # A failed or diverged run lies at the metric's bound, which would squeeze all others together.
+    axes.plot(spent[ok], values[ok], "o", ms=3, color=RUN, alpha=0.7)
+    if ok.any():
+        best = np.maximum.accumulate(np.where(ok, rewards, -np.inf))
+        # Where the best so far was found.
+        at = np.maximum.accumulate(np.where(ok & (rewards >= best), np.arange(len(best)), 0))
+        known = np.isfinite(best)
+        axes.step(spent[known], values[at[known]], where="post", color=BEST, lw=1.5)
+    for x in spent[~ok]:
+        axes.axvline(x, color=FAINT, lw=0.5, ls=":")
+
+
+def _front(watch: Watch, axes: Any) -> None:
+    """Two objectives against each other, and the Pareto front found so far."""
+    env = watch.env
+    _style(axes, "Pareto front so far", *env.objectives)
+    if not watch.entries:
+        return
+    points = np.array([e["rewards"] for e in watch.entries])
+    no_worse: Any = (points[None] >= points[:, None]).all(axis=2)
+    better = (points[None] > points[:, None]).any(axis=2)
+    dominated = (no_worse & better).any(axis=1)
+    native = np.array([e["values"] for e in watch.entries])
+    axes.plot(*native[dominated].T, "o", ms=3, color=FAINT)
+    front = native[~dominated]
+    front = front[np.argsort(front[:, 0])]
+    # Between two points of the front, what both of them dominate begins at the corner of their worse values.
+    higher = points[:, 0].max() == native[:, 0].max()
+    axes.step(*front.T, where="pre" if higher else "post", color=FRONT, lw=1.2)
+    axes.plot(*front.T, "o", ms=4, color=FRONT)
+    axes.plot(*native[-1], "o", ms=8, mfc="none", color=BEST)
+
+
+def _curves(watch: Watch, axes: Any) -> None:
+    """Learning curves of the rows trained so far; the one with the best value stands out."""
+    env = watch.env
+    _style(axes, "learning curves so far", env.table.level_unit, "")
+    rows: dict[int, list[tuple[float, float]]] = {}
+    for e in watch.entries:
+        row = int(np.ravel(e["action"])[0])
+        at = int(e["info"].get("reached", np.ravel(e["action"])[1]))
+        rows.setdefault(row, []).append((float(env.levels[at]), float(e["values"][0])))
+    best = None
+    if watch.entries:
+        best = int(np.ravel(max(watch.entries, key=lambda e: float(e["rewards"][0]))["action"])[0])
+    for row, points in rows.items():
+        x, y = np.array(sorted(points)).T
+        bold = row == best
+        axes.plot(x, y, "o-", ms=3, lw=1.6 if bold else 0.7, color=BEST if bold else FAINT, zorder=2 + bold)
+
+
+def _arms(watch: Watch, axes: Any) -> None:
+    """Posterior of each arm's mean under the usual vague prior: Student's t, from two pulls on; a dot before."""
+    from scipy import stats
+
+    env = watch.env
+    _style(axes, "posterior of each model's mean", env.objectives[0], "")
+    order = sorted(watch.pulls, key=lambda arm: -float(np.mean(watch.pulls[arm])))[:SHOWN]
+    for place, arm in enumerate(reversed(order)):
+        scores = np.array(watch.pulls[arm])
+        colour = BEST if place == len(order) - 1 else RUN
+        axes.plot([scores.mean()], [place], "o", ms=3, color=colour)
+        scale = scores.std(ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else 0.0
+        if scale > 0.0:
+            t = stats.t(len(scores) - 1, scores.mean(), scale)
+            low, high = t.interval(0.95)
+            x = np.linspace(low, high, 60)
+            density = t.pdf(x)
+            axes.fill_between(x, place, place + 0.8 * density / density.max(), color=colour, alpha=0.4, lw=0)
+    axes.set_yticks(range(len(order)), [f"{env.table.keys[a][:16]} ({len(watch.pulls[a])})" for a in reversed(order)])
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """What is drawn of a cell that is not complete, and therefore no `Cell` yet: nothing is a new hidden state."""
+
+    nodes: tuple[tuple[int, tuple[int, ...]], ...]
+    hidden: int = 3
+    outputs: tuple[int, ...] = ()
+
+    @property
+    def first(self) -> int:
+        """Number of the first node's vector."""
+        return 1 + self.hidden
+
+
+def _cell(watch: Watch, axes: Any) -> None:
+    """The cell under construction; when none is, the last complete one."""
+    from hpo_envs.tables.cells.draw import draw
+    from hpo_envs.tables.cells.grammar import cell_of, node_of
+    from hpo_envs.tables.cells.recipe import InvalidRecipe
+
+    axes.set_axis_off()
+    try:
+        if watch.moves:
+            nodes = [node_of(move, i) for i, move in enumerate(watch.moves)]
+            cell: Any = Sketch(tuple((op, tuple(k - 1 for k in inputs)) for op, inputs in nodes))
+            axes.set_title("cell under construction", fontsize=9)
+        elif watch.entries:
+            last = watch.entries[-1]
+            cell = cell_of(np.array([*last["moves"], last["action"].tolist()]))
+            axes.set_title("last complete cell", fontsize=9)
+        else:
+            axes.set_title("empty cell", fontsize=9)
+            return
+    except InvalidRecipe as error:
+        axes.set_title(f"invalid cell: {error.rule}", fontsize=9)
+        return
+    draw(cell, axes)
+
+
+def _configuration(watch: Watch, axes: Any) -> None:
+    """Features of the best configuration so far as bars, of the last one as ticks, each between 0 and 1."""
+    _style(axes, "best configuration (tick: last)", "feature, scaled", "")
+    axes.set_xlim(0.0, 1.0)
+    if not watch.entries:
+        return
+    best = max(watch.entries, key=lambda e: float(e["rewards"][0]))
+    names, values = _features(watch.env, best)
+    _, last = _features(watch.env, watch.entries[-1])
+    # Choices that neither has say nothing.
+    kept = [i for i, n in enumerate(names) if "=" not in n or values[i] or last[i]][:SHOWN]
+    places = np.arange(len(kept))[::-1]
+    axes.barh(places, values[kept], color=BEST, height=0.6)
+    axes.plot(last[kept], places, "|", ms=10, mew=2, color="#000000")
+    axes.set_yticks(places, [names[i][:18] for i in kept])
+
+
+def _features(env: Any, entry: dict[str, Any]) -> tuple[list[str], npt.NDArray[np.float64]]:
+    """Names and values in [0, 1] of what an action sets."""
+    import gymnasium as gym
+
+    action, space = entry["action"], env.action_space
+    if isinstance(space, gym.spaces.Discrete):
+        return list(env.table.feature_names), env.table.features[int(action)]
+    if isinstance(space, gym.spaces.Box):
+        names = [*entry["info"].get("config", {})]
+        flat = np.ravel((action - space.low) / (space.high - space.low))
+        return (names if len(names) == len(flat) else [f"x{i}" for i in range(len(flat))]), flat
+    sizes = np.maximum(np.ravel(space.nvec) - 1, 1)
+    names = [h.name for h in env.table.space]
+    flat = np.ravel(action) / sizes
+    return (names if len(names) == len(flat) else [f"x{i}" for i in range(len(flat))]), flat

@@ -1,0 +1,191 @@
+"""Rendering: what an episode has done so far, as text, as a picture or in a window.
+
+An environment made with `render_mode=` is watched by a `Watch`, which puts itself before `step` and `reset`; one made
+without is untouched, so rendering costs nothing where nobody looks.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+MODES = ("human", "rgb_array", "ansi")
+FPS = 4
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+WIDTH = 60
+"""Evaluations in the line of blocks."""
+
+
+class Rendered(type):
+    """Metaclass that gives every environment the argument `render_mode`."""
+
+    def __call__(cls, *args: Any, render_mode: str | None = None, **kwargs: Any) -> Any:
+        """Makes an environment; watches it if it is to be rendered."""
+        if render_mode is not None and render_mode not in MODES:
+            raise ValueError(f"render_mode must be None or one of {', '.join(MODES)}, got {render_mode!r}")
+        env = super().__call__(*args, **kwargs)
+        env.render_mode = render_mode
+        if render_mode is not None:
+            watch = Watch(env)
+            env.step, env.reset, env.render, env.close = watch.step, watch.reset, watch.render, watch.close
+        return env
+
+
+class Watch:
+    """Notes what an environment does, and shows it.
+
+    Attributes:
+        env: The environment.
+        entries: One dict an evaluation of this episode: `action`, `rewards` (m,), `values` (m,) in native
+            units, `spent` (cost so far), `info`, `moves` that led to it.
+        moves: Actions since the last evaluation (nodes of a cell, submissions to workers).
+        spent: Cost so far.
+        pulls: Arm -> its scores, where actions are arms.
+    """
+
+    def __init__(self, env: Any) -> None:
+        self.env = env
+        self._step, self._reset, self._close = type(env).step, type(env).reset, type(env).close
+        self._window: Any = None
+        self._forget()
+
+    def _forget(self) -> None:
+        self.entries: list[dict[str, Any]] = []
+        self.moves: list[Any] = []
+        self.pulls: dict[int, list[float]] = {}
+        self.spent = 0.0
+
+    def reset(self, **kwargs: Any) -> Any:
+        """Resets the environment and forgets the last episode."""
+        self._forget()
+        out = self._reset(self.env, **kwargs)
+        if self.env.render_mode == "human":
+            self._show()
+        return out
+
+    def step(self, action: Any) -> Any:
+        """Steps the environment and notes what came of it."""
+        out = self._step(self.env, action)
+        self._note(action, out[1], out[4])
+        if self.env.render_mode == "human":
+            self._show()
+        return out
+
+    def render(self) -> Any:
+        """The episode so far: text (`ansi`), a (480, 640, 3) uint8 picture (`rgb_array`), or None (`human`).
+
+        Raises:
+            ModuleNotFoundError: A picture is asked for, and matplotlib is not installed.
+        """
+        if self.env.render_mode == "ansi":
+            return text(self)
+        if self.env.render_mode == "rgb_array":
+            from hpo_envs.core import figures
+
+            return figures.pixels(self)
+        return None
+
+    def close(self) -> None:
+        """Closes the window, if there is one, and the environment."""
+        if self._window is not None:
+            from hpo_envs.core import figures
+
+            figures.shut(self._window)
+            self._window = None
+        self._close(self.env)
+
+    def _note(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        action = info.get("action", action)
+        if not info.get("finished", True):
+            self.moves.append(np.array(action).tolist())
+            return
+        self.spent += float(info["cost"])
+        rewards = np.atleast_1d(np.asarray(reward, dtype=np.float64)).copy()
+        # Native values where the metrics have them: a loss is shown as a loss, not as its negative.
+        said = info["metrics"]
+        values = [float(said.get(name, r)) for name, r in zip(self.env.objectives, rewards, strict=True)]
+        entry = {"action": np.array(action), "rewards": rewards, "values": np.array(values), "spent": self.spent}
+        self.entries.append(entry | {"info": dict(info), "moves": self.moves})
+        self.moves = []
+        if is_bandit(self.env):
+            scores = np.atleast_1d(info.get("scores", reward)).tolist()
+            for arm, score in zip(np.atleast_1d(action).tolist(), scores, strict=True):
+                self.pulls.setdefault(int(arm), []).append(float(score))
+
+    def _show(self) -> None:
+        """A window where there is a display, else the text on the terminal."""
+        try:
+            from hpo_envs.core import figures
+
+            self._window = figures.window(self, self._window)
+        except (ModuleNotFoundError, NoDisplay):
+            sys.stdout.write("\033[2J\033[H" * sys.stdout.isatty() + text(self) + "\n")
+            sys.stdout.flush()
+
+
+class NoDisplay(RuntimeError):
+    """There is no window to draw in."""
+
+
+def is_bandit(env: Any) -> bool:
+    """Whether actions are arms that answer anew at each pull."""
+    discrete = isinstance(env.action_space, (gym.spaces.Discrete, gym.spaces.MultiDiscrete))
+    return discrete and not env.table.feature_names and not hasattr(env, "mutate")
+
+
+def name_of(env: Any, action: Any) -> str:
+    """An action as a reader would name it: the key of its row, or its numbers."""
+    flat = np.ravel(action)
+    keys = env.table.keys
+    space = getattr(env, "action_space", None)
+    rows = isinstance(space, gym.spaces.Discrete) or getattr(env, "levels", None) is not None
+    if rows and len(flat) <= 2:
+        row, rest = int(flat[0]), flat[1:]
+        return f"{row} ({keys[row]})" + "".join(f" to checkpoint {int(r)}" for r in rest)
+    return "[" + ", ".join(f"{v:.3g}" for v in flat.tolist()) + "]"
+
+
+def text(watch: Watch) -> str:
+    """The episode in a few lines: spent, a block for each evaluation, the best and the last."""
+    env, entries = watch.env, watch.entries
+    spec = getattr(env, "spec", None)
+    title = spec.id if spec is not None else type(env).__name__
+    lines = [f"{title}: {len(entries)} evaluations, {watch.spent:g} of {env.budget:g} {env.cost_unit}"]
+    if entries:
+        for j, objective in enumerate(env.objectives):
+            rewards = np.array([e["rewards"][j] for e in entries])
+            at = int(rewards.argmax())
+            lines.append(f"{objective:>16}  {_blocks(rewards[-WIDTH:])}")
+            lines.append(
+                f"{'best':>16}  {entries[at]['values'][j]:.6g} at evaluation {at + 1}: {_said(env, entries[at])}"
+            )
+        last = entries[-1]
+        lines.append(
+            f"{'last':>16}  {_said(env, last)}, status {last['info']['status']}, cost {last['info']['cost']:g}"
+        )
+    for arm, scores in sorted(watch.pulls.items(), key=lambda item: -float(np.mean(item[1]))):
+        deviation = f" ± {np.std(scores, ddof=1):.4g}" if len(scores) > 1 else ""
+        lines.append(f"{env.table.keys[arm][:24]:>24}  {len(scores):5} pulls  {np.mean(scores):.4g}{deviation}")
+    if watch.moves:
+        lines.append(f"{'under way':>16}  {'; '.join(str(m) for m in watch.moves)}")
+    return "\n".join(lines)
+
+
+def _said(env: Any, entry: dict[str, Any]) -> str:
+    config = entry["info"].get("config")
+    if config:
+        return ", ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in config.items())
+    if entry["info"].get("key"):
+        return str(entry["info"]["key"])[:80]
+    return name_of(env, entry["action"])
+
+
+def _blocks(values: Any) -> str:
+    low, high = float(values.min()), float(values.max())
+    share = (values - low) / (high - low) if high > low else np.zeros(len(values))
+    return "".join(BLOCKS[round(float(s) * (len(BLOCKS) - 1))] for s in share)

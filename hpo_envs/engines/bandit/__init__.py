@@ -1,0 +1,1 @@
+"""One action pulls an arm: a model whose score is random."""

@@ -1,0 +1,132 @@
+"""CharHPO: hyperparameter optimisation of character transduction models (Wiemerslage et al. 2024), sweep by sweep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hpo_envs.engines.lookup.scalar import LookupEnv, LookupVectorEnv, Objective
+from hpo_envs.tables.datasets.charhpo import build as charhpo
+from hpo_envs.tables.table import nearest
+
+
+def table_name(task: str, lang: str, architecture: str) -> str:
+    """The table of a sweep.
+
+    Raises:
+        ValueError: No such task, language of the task, or architecture.
+    """
+    choices = {
+        "task": (task, list(charhpo.TASKS)),
+        "lang": (lang, list(charhpo.LANGUAGES.get(task, ()))),
+        "architecture": (architecture, list(charhpo.ARCHITECTURES)),
+    }
+    for argument, (value, known) in choices.items():
+        if value not in known:
+            of = f" for {task}" if argument == "lang" else ""
+            raise ValueError(f"{argument} must be one of {', '.join(known)}{of}, got {value!r}{nearest(value, known)}")
+    return f"charhpo/{task}-{lang}-{architecture}"
+
+
+class CharHPOEnv(LookupEnv):
+    """Hyperparameter optimisation of LSTMs and transformers for character transduction, one random search.
+
+    ## Description
+    Wiemerslage, Gorman and von der Wense (2024) trained 200 LSTMs and 200 transformers, configurations drawn at
+    random, for each of eight languages of morphological inflection (from a lemma and tags to a word form) and four of
+    grapheme-to-phoneme conversion (from spelling to pronunciation). One step looks up one of these runs. One episode
+    is one optimisation run.
+
+    Ids: `CharHPO-{task}-{lang}-{architecture}-v0` with task and language one of `inflection-alb` (Albanian),
+    `inflection-ara` (Arabic), `inflection-cat` (Catalan), `inflection-dut` (Dutch), `inflection-gle` (Irish),
+    `inflection-hai` (Haida), `inflection-hun` (Hungarian), `inflection-rom` (Romanian), `g2p-arm_e` (Eastern Armenian),
+    `g2p-dut` (Dutch), `g2p-geo` (Georgian), `g2p-hun` (Hungarian), and architecture `lstm` or `transformer`: 24 ids.
+
+    ## Action Space
+    `Discrete(200)`: the run to evaluate, in the sweep's order. Its sixteen hyperparameters (Table 2): `batch_size`
+    (16 to 2048 in steps of 16), `learning_rate` (1e-6 to 0.01, logarithmic), `beta1`, `beta2`, `label_smoothing`,
+    `scheduler` (none, reduceonplateau, warmupinvsqrt), `warmup_samples` (warmupinvsqrt only), `factor`, `min_lr`,
+    `patience` (reduceonplateau only), `embedding_size`, `hidden_size`, `encoder_layers`, `decoder_layers`,
+    `attention_heads`, `dropout`. Inactive ones are 0; the LSTM's decoder layers and attention heads are 1.
+
+    ## Observation Space
+    `Box`, float32. With m objectives:
+
+    | index | content | range |
+    |---|---|---|
+    | 0 to 17 | features of the last run, in the order above; the scheduler as three of 0 or 1 | 0 to 1 |
+    | 18 to 17 + m | its reward(s) | bounds of the metric, negative if lower is better |
+    | 18 + m | its cost | 0 to 1 evaluation, or 0 to 1e6 seconds |
+    | 19 + m to 18 + 2m | best reward(s) so far, each objective on its own | as the reward |
+    | 19 + 2m | budget left, as a share | 0 to 1 |
+
+    ## Rewards
+    The metric `objective` of this run, negative if lower is better. Default: development accuracy, the percentage of
+    words that are exactly right, 0 to 100. A run that never learned has accuracy 0 and is an ordinary run.
+
+    ## Starting State
+    Nothing evaluated: features 0, reward(s) at the lower bound, full budget. The table is deterministic, so the
+    seed changes nothing.
+
+    ## Episode End
+    Terminated when the budget is spent (the evaluation that exceeds it still counts), or after 200 steps. Never
+    truncated by itself.
+
+    ## Information
+    At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table, `action_mask`.
+    At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float: `accuracy` in per cent,
+    `runtime` in seconds), `config` (dict of natural hyperparameter values), `status` (`ok`), `action_mask` ((200,)
+    int8, 1 = not yet evaluated). Evaluating a row again is allowed, costs again and says the same.
+
+    ## Arguments
+    - `task`: inflection or g2p.
+    - `lang`: alb, ara, cat, dut, gle, hai, hun, rom; for g2p arm_e, dut, geo, hun.
+    - `architecture`: lstm or transformer.
+    - `table="auto"`: `"measured"`, `"surrogate"` or a `Table`; `"auto"` takes the measured one where installed.
+    - `objective="accuracy"`: or `"runtime"`, or both as a tuple for a vector reward.
+    - `cost="evaluations"`: or `"runtime"`, the seconds that the run took.
+    - `budget=200`: in units of `cost`; None = every run once.
+
+    ## Table
+    Measured: 200 runs each, the first 200 rows of upstream's file, as in the paper; upstream states no licence.
+    Embedded: 200 other configurations, drawn from the same distributions and answered by the surrogate of
+    `CharHPO-v0`; its held-out error is in the table's `provenance.notes`.
+
+    ## References
+    Adam Wiemerslage, Kyle Gorman and Katharina von der Wense. Quantifying the Hyperparameter Sensitivity of Neural
+    Networks for Character-level Sequence-to-Sequence Tasks. EACL 2024.
+
+    ## Version History
+    - v0: initial version.
+    """
+
+    def __init__(
+        self,
+        task: str = "inflection",
+        lang: str = "hun",
+        architecture: str = "lstm",
+        *,
+        table: Any = "auto",
+        objective: Objective = "accuracy",
+        cost: str = "evaluations",
+        budget: float | None = 200,
+    ) -> None:
+        names = (table_name(task, lang, architecture),)
+        super().__init__(names, table=table, objective=objective, cost=cost, budget=budget)
+
+
+class CharHPOVectorEnv(LookupVectorEnv):
+    """`CharHPOEnv` for many episodes side by side."""
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        task: str = "inflection",
+        lang: str = "hun",
+        architecture: str = "lstm",
+        *,
+        objective: Objective = "accuracy",
+        budget: float | None = 200,
+        **kwargs: Any,
+    ) -> None:
+        names = (table_name(task, lang, architecture),)
+        super().__init__(num_envs, names, objective=objective, budget=budget, **kwargs)

@@ -1,0 +1,84 @@
+"""NASBenchNLP-ptb-final: final losses of recurrent cells on the Penn Treebank (Klyuchnikov et al. 2020)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hpo_envs.engines.lookup.scalar import LookupEnv, LookupVectorEnv, Objective
+
+TABLE = "nasbenchnlp/ptb-final"
+
+
+class NASBenchNLPFinalEnv(LookupEnv):
+    """Search among recurrent cells by the final loss of their language models on the Penn Treebank.
+
+    ## Description
+    4,114 architectures of NAS-Bench-NLP were trained with three seeds each for 50 epochs. Their learning curves are
+    large and fetched on their own (`NASBenchNLP-ptb-v0`); their final losses come from a smaller release (Serianni
+    and Kalita 2023). One step trains one architecture with a seed drawn anew; agents know ten released features of
+    each. One episode is one search. Id: `NASBenchNLP-ptb-final-v0`.
+
+    ## Action Space
+    `Discrete(4114)`: the architecture, in the order of the released ids.
+
+    ## Observation Space
+    `Box`, float32. With m objectives:
+
+    | index | content | range |
+    |---|---|---|
+    | 0 to 9 | released graph2vec features of the last architecture, scaled by their range | 0 to 1 |
+    | 10 to 9 + m | its reward(s) | bounds of the metric, negative if lower is better |
+    | 10 + m | its cost | 0 to 1 evaluation |
+    | 11 + m to 10 + 2m | best reward(s) so far, each objective on its own | as the reward |
+    | 11 + 2m | budget left, as a share | 0 to 1 |
+
+    ## Rewards
+    The negated log perplexity on the test set after the last epoch (`objective`): the release has no validation loss,
+    so there is nothing to hold out, and results are optimistic. A run that diverged gets the worst value, -50.
+
+    ## Starting State
+    Nothing evaluated: features 0, reward(s) at the lower bound, full budget. The seed decides which of the measured
+    training seeds each evaluation sees.
+
+    ## Episode End
+    Terminated when the budget is spent, or after as many steps as there are rows and seeds. Never truncated by
+    itself.
+
+    ## Information
+    At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table, `action_mask`.
+    At each step: `cost` (float, 1), `metrics` (dict of float: `test_loss` in nats, `parameters`), `status` (`ok`,
+    `diverged`), `action_mask` ((rows,) int8, 1 = not yet evaluated).
+
+    ## Arguments
+    - `table="auto"`: `"measured"`, `"surrogate"` or a `Table`; `"auto"` takes the measured one where installed.
+    - `objective="test_loss"`: or `parameters`, or both as a tuple for a vector reward.
+    - `cost="evaluations"`: or `parameters`.
+    - `budget=100`: in units of `cost`; None = every row once per seed.
+
+    ## Table
+    Measured: 12,341 runs of 4,244 architectures, 10,032 of them finite; the 4,114 architectures with features are the
+    rows, seeds are repeats. RNN, LSTM and GRU are not among them. Data licence CC-BY-4.0, features Apache-2.0.
+    Embedded: as many draws of the features with predicted losses. Held out, divergence is predicted with an area
+    under the curve of .97, the loss of the others with an R2 of .09, which is what the features say of it (the
+    paper reports .98 and .01); `hpo_envs/tables/datasets/nasbenchnlp/data/cells_ptb_report.json`.
+
+    ## References
+    Nikita Klyuchnikov, Ilya Trofimov, Ekaterina Artemova, Mikhail Salnikov, Maxim Fedorov and Evgeny Burnaev.
+    NAS-Bench-NLP: Neural Architecture Search Benchmark for Natural Language Processing. arXiv:2006.07116, 2020.
+    Aaron Serianni and Jugal Kalita. Training-free Neural Architecture Search for RNNs and Transformers. ACL 2023.
+
+    ## Version History
+    - v0: initial version.
+    """
+
+    def __init__(self, *, objective: Objective = "test_loss", budget: float | None = 100, **kwargs: Any) -> None:
+        super().__init__((TABLE,), objective=objective, budget=budget, **kwargs)
+
+
+class NASBenchNLPFinalVectorEnv(LookupVectorEnv):
+    """`NASBenchNLPFinalEnv` for many episodes side by side."""
+
+    def __init__(
+        self, num_envs: int = 1, *, objective: Objective = "test_loss", budget: float | None = 100, **kwargs: Any
+    ) -> None:
+        super().__init__(num_envs, (TABLE,), objective=objective, budget=budget, **kwargs)

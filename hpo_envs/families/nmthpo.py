@@ -1,0 +1,186 @@
+"""NMTHPO: hyperparameter optimisation of transformers for machine translation (Zhang and Duh 2020)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hpo_envs.engines.lookup.params import Objective
+from hpo_envs.engines.lookup.scalar import LookupEnv, LookupVectorEnv
+from hpo_envs.tables.table import nearest
+
+
+class NMTHPOEnv(LookupEnv):
+    """Hyperparameter optimisation of transformers for machine translation, one language pair.
+
+    ## Description
+    Zhang and Duh (2020) trained 1,983 transformers with Sockeye until they converged, over a grid of six
+    hyperparameters, on six language pairs. One step looks up one of them: it costs what training it would have
+    cost, and rewards its translation quality. One episode is one optimisation run.
+
+    Ids: `NMTHPO-zhen-v0` (118 rows), `NMTHPO-ruen-v0` (176), `NMTHPO-jaen-v0` (150), `NMTHPO-enja-v0` (168),
+    `NMTHPO-swen-v0` (767), `NMTHPO-soen-v0` (604), and `NMTHPO-{pair}-mo-v0` with two objectives.
+
+    ## Action Space
+    `Discrete(rows)`: the row to evaluate, in grid order (the last hyperparameter varies fastest). Hyperparameters:
+    `bpe` (number of BPE symbols), `layers`, `embed`, `hidden`, `heads`, `init_lr` (Table 1 of the paper).
+
+    ## Observation Space
+    `Box`, float32. With m objectives:
+
+    | index | content | range |
+    |---|---|---|
+    | 0 to 5 | features of the last row: bpe, layers, embed, hidden, heads, init_lr | 0 to 1 |
+    | 6 to 5 + m | its reward(s) | bounds of the metric, negative if lower is better |
+    | 6 + m | its cost | 0 to 1 evaluation, or 0 to the bound of the cost metric |
+    | 7 + m to 6 + 2m | best reward(s) so far, each objective on its own | as the reward |
+    | 7 + 2m | budget left, as a share | 0 to 1 |
+
+    Values beyond a metric's bound are observed at the bound; `info` has them as they are.
+
+    ## Rewards
+    The metric `objective` of this evaluation, negative if lower is better. Default: BLEU, 0 to 100. The `-mo-` ids
+    return `[BLEU, -decoding seconds]`, float64 of shape (2,), following MO-Gymnasium (`reward_space`, `reward_dim`).
+
+    ## Starting State
+    Nothing evaluated: features 0, reward(s) at the lower bound, full budget. The table is deterministic, so the
+    seed changes nothing.
+
+    ## Episode End
+    Terminated when the budget is spent (the evaluation that exceeds it still counts), or after as many steps as
+    there are rows. Never truncated by itself.
+
+    ## Information
+    At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table, `action_mask`.
+    At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float: `bleu`, `perplexity`,
+    `decoding_seconds` in s, `updates`, `gpu_memory` in MiB with 0 = not recorded, `parameters`), `config` (dict of
+    natural hyperparameter values), `status` (`ok`), `action_mask` ((rows,) int8, 1 = not yet evaluated). Evaluating
+    a row again is allowed, costs again and says the same.
+
+    ## Arguments
+    - `pair`: zhen, ruen, jaen, enja, swen or soen.
+    - `table="auto"`: `"measured"`, `"surrogate"` or a `Table`; `"auto"` takes the measured one where installed.
+    - `objective="bleu"`: any metric, or a tuple of metrics for a vector reward.
+    - `cost="evaluations"`: or a metric to be kept low, such as `updates` or `decoding_seconds`.
+    - `budget=20`: in units of `cost` (the paper's; `-mo-` ids 50, on swen and soen 200); None = every row once.
+
+    ## Table
+    Measured: one run per configuration, MIT licence. Embedded: out-of-fold predictions of a regression fitted to
+    the measured table with residual noise; same rows, same order. Their held-out errors are in the README.
+
+    ## References
+    Xuan Zhang and Kevin Duh. Reproducible and Efficient Benchmarks for Hyperparameter Optimization of Neural
+    Machine Translation Systems. Transactions of the ACL 8:393-408, 2020.
+
+    ## Version History
+    - v0: initial version.
+    """
+
+    def __init__(
+        self,
+        pair: str = "swen",
+        *,
+        table: Any = "auto",
+        objective: Objective = "bleu",
+        cost: str = "evaluations",
+        budget: float | None = 20,
+    ) -> None:
+        super().__init__((f"nmthpo/{pair}",), table=table, objective=objective, cost=cost, budget=budget)
+
+
+class NMTHPOVectorEnv(LookupVectorEnv):
+    """`NMTHPOEnv` for many episodes side by side."""
+
+    def __init__(self, num_envs: int = 1, pair: str = "swen", **kwargs: Any) -> None:
+        super().__init__(num_envs, (f"nmthpo/{pair}",), **kwargs)
+
+
+_GRID_PAIRS = ("zhen", "ruen", "jaen", "enja")
+
+
+def _grids(pairs: Sequence[str]) -> tuple[str, ...]:
+    """Tables of the pairs to draw from.
+
+    Raises:
+        ValueError: Not distinct pairs of this grid, or none.
+    """
+    chosen = tuple(pairs) if not isinstance(pairs, str) else (pairs,)
+    for pair in chosen:
+        if pair not in _GRID_PAIRS:
+            raise ValueError(
+                f"pairs must be of {', '.join(_GRID_PAIRS)}, got {pair!r}{nearest(str(pair), [*_GRID_PAIRS])}"
+            )
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise ValueError(f"pairs must be distinct and at least one, got {pairs!r}")
+    return tuple(f"nmthpo/{pair}-grid" for pair in chosen)
+
+
+class NMTHPOGridEnv(LookupEnv):
+    """Hyperparameter optimisation of transformers, a language pair drawn at each reset.
+
+    ## Description
+    A distribution of tasks for learned optimisers: Chinese-English, Russian-English, Japanese-English and
+    English-Japanese were trained on the same grid (Zhang and Duh 2020, Table 1), so one action space serves all.
+    Id: `NMTHPO-v0`.
+
+    ## Action Space
+    `MultiDiscrete([3, 2, 3, 2, 2, 3])`: index of the value of `bpe` (10000, 30000, 50000), `layers` (2, 4), `embed`
+    (256, 512, 1024), `hidden` (1024, 2048), `heads` (8, 16) and `init_lr` (3e-4, 6e-4, 1e-3).
+
+    ## Observation Space
+    `Box`, float32. With m objectives:
+
+    | index | content | range |
+    |---|---|---|
+    | 0 to 5 | features of the last configuration: bpe, layers, embed, hidden, heads, init_lr | 0 to 1 |
+    | 6 to 5 + m | its reward(s) | bounds of the metric, negative if lower is better |
+    | 6 + m | its cost | 0 to 1 evaluation, or 0 to the bound of the cost metric |
+    | 7 + m to 6 + 2m | best reward(s) so far, each objective on its own | as the reward |
+    | 7 + 2m | budget left, as a share | 0 to 1 |
+
+    The language pair is not observed: it has to be learned from the rewards.
+
+    ## Rewards
+    The metric `objective` of this evaluation, negative if lower is better. Default: BLEU, 0 to 100.
+
+    ## Starting State
+    A pair drawn uniformly from `pairs` (or `reset(options={"table": "jaen"})`), nothing evaluated, full budget.
+
+    ## Episode End
+    Terminated when the budget is spent (the evaluation that exceeds it still counts), or after as many steps as
+    there are cells. Never truncated by itself.
+
+    ## Information
+    At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the drawn table.
+    At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float), `config` (dict of natural
+    values) and `status`: `ok`, or `failed` for a cell that the authors left out because training failed or did not
+    learn (footnote 7). On the measured tables a failed cell has BLEU 0 and the other metrics at the worst value
+    measured on that pair; the embedded tables predict such cells like all others (`ok`).
+
+    ## Arguments
+    - `pairs=("zhen", "ruen", "jaen", "enja")`: the pairs to draw from; `hpo_envs.tasks` has splits.
+    - `table="auto"`: `"measured"`, `"surrogate"` or a tuple of complete-grid `Table`s.
+    - `objective="bleu"`: any metric, or a tuple of metrics for a vector reward.
+    - `cost="evaluations"`: or a metric to be kept low, such as `updates` or `decoding_seconds`.
+    - `budget=20`: in units of `cost`; None = every cell once.
+
+    ## Table
+    216 cells for each pair, of which 118 (zh-en), 176 (ru-en), 150 (ja-en) and 168 (en-ja) were measured. MIT licence.
+
+    ## References
+    Xuan Zhang and Kevin Duh. Reproducible and Efficient Benchmarks for Hyperparameter Optimization of Neural
+    Machine Translation Systems. Transactions of the ACL 8:393-408, 2020.
+
+    ## Version History
+    - v0: initial version.
+    """
+
+    def __init__(self, *, pairs: Sequence[str] = _GRID_PAIRS, **kwargs: Any) -> None:
+        super().__init__(_grids(pairs), grid=True, **kwargs)
+
+
+class NMTHPOGridVectorEnv(LookupVectorEnv):
+    """`NMTHPOGridEnv` for many episodes side by side."""
+
+    def __init__(self, num_envs: int = 1, *, pairs: Sequence[str] = _GRID_PAIRS, **kwargs: Any) -> None:
+        super().__init__(num_envs, _grids(pairs), grid=True, **kwargs)

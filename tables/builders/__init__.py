@@ -1,1 +1,0 @@
-"""Builders: one module per upstream release, from verified bytes to a Table."""

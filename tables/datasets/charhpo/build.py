@@ -1,0 +1,253 @@
+"""Wiemerslage, Gorman and von der Wense 2024: 24 random searches of 200 runs on character transduction.
+
+Two tasks (morphological inflection in eight languages, grapheme-to-phoneme conversion in four), each with an LSTM and
+a transformer. `charhpo/{task}-{lang}-{architecture}` has the runs of one sweep, language codes as in Table 6.
+
+Rules for the upstream files, which have 205 to 291 rows each: the sweep is the first 200 rows in file order, which is
+what the published numbers were computed from (the Irish LSTM's best row lies beyond). No configuration occurs twice
+among them. No accuracy is missing; a run that never learned has accuracy 0 and is an ordinary run. Upstream's
+scheduler "None" is `none` here. Conditional hyperparameters are 0 where their scheduler was not chosen (appendix A),
+although upstream recorded what was drawn; `sampled` returns the values as drawn.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.tables import catalogue
+from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table, feature_matrix, nearest
+
+Floats = npt.NDArray[np.float64]
+
+TASKS = {"inflection": "sig-2017-inflection", "g2p": "sig-2021-g2p"}
+"""Name in ids -> name in upstream's files."""
+
+LANGUAGES = {
+    "inflection": {
+        "alb": "albanian",
+        "ara": "arabic",
+        "cat": "catalan",
+        "dut": "dutch",
+        "gle": "irish",
+        "hai": "haida",
+        "hun": "hungarian",
+        "rom": "romanian",
+    },
+    "g2p": {"arm_e": "arm_e", "dut": "dut", "geo": "geo", "hun": "hun"},
+}
+"""Languages of each task: code in Table 6 -> name in upstream's files."""
+
+ARCHITECTURES = {"lstm": "attentive_lstm", "transformer": "transformer"}
+"""Name in ids -> name in upstream's files."""
+
+NAMES = tuple(f"charhpo/{t}-{lang}-{a}" for t, langs in LANGUAGES.items() for lang in langs for a in ARCHITECTURES)
+
+RUNS = 200
+"""Runs of a sweep (section 4.1)."""
+
+METRICS = (
+    Metric("accuracy", "%", "max", 0.0, 100.0, "Exact match accuracy on the development set, best epoch."),
+    Metric("runtime", "s", "min", 0.0, 1e6, "Wall clock time of the run on one GPU."),
+)
+"""What an environment tells of a run. The cap of the runtime is an observation bound: the longest run took 9.5e4 s."""
+
+SCHEDULERS = ("none", "reduceonplateau", "warmupinvsqrt")
+"""In the fixed order of appendix A."""
+
+UPSTREAM = {"warmup_samples": "num_warmup_samples", "patience": "reduce_lr_patience"}
+"""Hyperparameter -> upstream's column, where the names differ."""
+
+WARMUP_STEP = 100
+"""Step between the values of `warmup_samples` (Table 2)."""
+
+_PLATEAU = ("scheduler", ("reduceonplateau",))
+_WARMUP = ("scheduler", ("warmupinvsqrt",))
+
+
+def space(architecture: str) -> tuple[Hyperparameter, ...]:
+    """The search space of an architecture, in the order of Table 2.
+
+    All are drawn uniformly, the learning rate log-uniformly. Attention heads and decoder layers of the LSTM are
+    fixed at 1 (section 4.1), so that both architectures have the same sixteen names.
+    """
+    if architecture not in ARCHITECTURES:
+        raise ValueError(
+            f"architecture must be one of {', '.join(ARCHITECTURES)}, got {architecture!r}"
+            f"{nearest(architecture, [*ARCHITECTURES])}"
+        )
+    transformer = architecture == "transformer"
+    encoder, decoder, heads = ((2, 4, 6, 8), (2, 4, 6, 8), (2, 4, 8)) if transformer else ((1, 2), (1,), (1,))
+
+    def number(name: str, low: float, high: float, text: str, condition: Any = None, log: bool = False) -> Any:
+        return Hyperparameter(name, "float", low, high, log, (), condition, text)
+
+    def grid(name: str, values: tuple[int, ...], text: str, condition: Any = None) -> Hyperparameter:
+        return Hyperparameter(name, "int", values[0], values[-1], False, values, condition, text)
+
+    return (
+        grid("batch_size", tuple(range(16, 2049, 16)), "Examples a batch."),
+        number("learning_rate", 1e-6, 0.01, "Initial learning rate of Adam.", log=True),
+        number("beta1", 0.8, 0.999, "Adam's decay of the first moment."),
+        number("beta2", 0.98, 0.999, "Adam's decay of the second moment."),
+        number("label_smoothing", 0.0, 0.2, "Label smoothing."),
+        Hyperparameter("scheduler", "categorical", 0, 2, False, SCHEDULERS, None, "Learning rate scheduler."),
+        Hyperparameter(
+            "warmup_samples", "int", 100, 5_000_000, False, (), _WARMUP, "Warmup in samples, in steps of 100."
+        ),
+        number("factor", 0.1, 0.9, "Factor by which a plateau reduces the learning rate.", _PLATEAU),
+        number("min_lr", 1e-7, 1e-3, "Learning rate below which a plateau does not reduce.", _PLATEAU),
+        grid("patience", (1, 2, 3, 4, 5), "Evaluations without progress that make a plateau.", _PLATEAU),
+        grid("embedding_size", tuple(range(16, 513, 16)), "Size of the embeddings."),
+        grid("hidden_size", tuple(range(64, 2049, 64)), "Size of the hidden layers."),
+        grid("encoder_layers", encoder, "Encoder layers."),
+        grid("decoder_layers", decoder, "Decoder layers; fixed at 1 for the LSTM."),
+        grid("attention_heads", heads, "Attention heads; fixed at 1 for the LSTM."),
+        number("dropout", 0.0, 0.5, "Dropout."),
+    )
+
+
+def parts(name: str) -> tuple[str, str, str]:
+    """Task, language and architecture of a table."""
+    task, lang, architecture = name.partition("/")[2].split("-")
+    return task, lang, architecture
+
+
+def files(name: str) -> tuple[str, ...]:
+    """Upstream files of a table."""
+    task, lang, architecture = parts(name)
+    return (f"charhpo/results/{LANGUAGES[task][lang]}-{ARCHITECTURES[architecture]}-{TASKS[task]}.tsv",)
+
+
+def build(name: str, read: Callable[[str], bytes]) -> Table:
+    """Builds a measured table.
+
+    Args:
+        name: One of `NAMES`.
+        read: Returns the verified bytes of an upstream file.
+
+    Raises:
+        ValueError: The file does not have the promised form; the message names file, row and value.
+    """
+    records = _records(name, read)
+    values = np.column_stack([accuracies(name, read), [float(r["_runtime"]) for r in records]])
+    configs = deactivate(space(parts(name)[2]), sampled(name, read))
+    keys = tuple(r["name"] for r in records)
+    return assemble(name, keys, configs, values, "measured", ())
+
+
+def sampled(name: str, read: Callable[[str], bytes], runs: int | None = RUNS) -> Floats:
+    """(runs, 16) the values that the sweep drew, conditional hyperparameters included where inactive.
+
+    Args:
+        name: One of `NAMES`.
+        read: Returns the verified bytes of an upstream file.
+        runs: How many of the file's rows; None for all.
+
+    Raises:
+        ValueError: A value outside its range in Table 2.
+    """
+    hyperparameters = space(parts(name)[2])
+    drawn = np.array([[_value(h, r) for h in hyperparameters] for r in _records(name, read, runs)])
+    for j, h in enumerate(hyperparameters):
+        outside = ~np.isin(drawn[:, j], h.values) if h.kind == "int" and h.values else ~_between(h, drawn[:, j])
+        if outside.any():
+            row = int(outside.argmax())
+            raise ValueError(f"{files(name)[0]}, row {row}: {h.name} must follow Table 2, got {drawn[row, j]}")
+    return drawn
+
+
+def accuracies(name: str, read: Callable[[str], bytes], runs: int | None = RUNS) -> Floats:
+    """(runs,) development accuracy in per cent; arguments as for `sampled`."""
+    return np.array([100.0 * float(r["max_val_accuracy"]) for r in _records(name, read, runs)])
+
+
+def embedded(name: str) -> Table:
+    """Seeded draws from the sweep's distributions, answered by the surrogate of `model`."""
+    # The surrogate builds on this module, and its parameters are read only where they are used.
+    from hpo_envs.tables.datasets.charhpo import model
+
+    configs = model.draws(name)
+    values = model.load().evaluate(NAMES.index(name), configs)
+    notes = (
+        f"{RUNS} seeded draws from the distributions of Table 2, answered by a surrogate fitted to the sweeps.",
+        model.held_out_error(name),
+    )
+    return assemble(name, tuple(f"draw-{i:03d}" for i in range(RUNS)), configs, values, "surrogate", notes)
+
+
+def deactivate(hyperparameters: tuple[Hyperparameter, ...], configs: Floats) -> Floats:
+    """A copy of (n, d) raw configurations with inactive hyperparameters at 0 (appendix A)."""
+    configs = np.array(configs, dtype=np.float64)
+    names = [h.name for h in hyperparameters]
+    for j, h in enumerate(hyperparameters):
+        if h.condition is not None:
+            parent = names.index(h.condition[0])
+            codes = [hyperparameters[parent].values.index(choice) for choice in h.condition[1]]
+            configs[~np.isin(configs[:, parent], codes), j] = 0.0
+    return configs
+
+
+def assemble(
+    name: str,
+    keys: tuple[str, ...],
+    configs: Floats,
+    values: Floats,
+    kind: Literal["measured", "surrogate"],
+    notes: tuple[str, ...],
+) -> Table:
+    """Puts (rows, 16) configurations and (rows, 2) metrics into a Table whose cost is the runtime."""
+    hyperparameters = space(parts(name)[2])
+    feature_names, features = feature_matrix(hyperparameters, configs)
+    first = catalogue.files_of("charhpo")[0]
+    return Table(
+        name=name,
+        keys=keys,
+        space=hyperparameters,
+        configs=configs,
+        feature_names=feature_names,
+        features=features,
+        metrics=METRICS,
+        values=values[:, None, None, :],
+        cost=values[:, None, None, 1],
+        cost_unit="s",
+        provenance=Provenance(
+            kind,
+            first.repository,
+            first.commit,
+            first.licence,
+            catalogue.DATASETS["charhpo"].citation,
+            notes=notes,
+        ),
+    )
+
+
+def _records(name: str, read: Callable[[str], bytes], runs: int | None = RUNS) -> list[dict[str, str]]:
+    file = files(name)[0]
+    try:
+        records = list(csv.DictReader(io.StringIO(read(file).decode("utf-8")), delimiter="\t"))[:runs]
+    except csv.Error as error:
+        raise ValueError(f"{file} must be tab-separated text, got {error}") from None
+    if len(records) < RUNS:
+        raise ValueError(f"{file} must have at least {RUNS} rows, got {len(records)}")
+    for row, record in enumerate(records):
+        for column in ("max_val_accuracy", "_runtime", "name"):
+            if not record.get(column):
+                raise ValueError(f"{file}, row {row}: must have {column}, got {record.get(column)!r}")
+    return records
+
+
+def _value(h: Hyperparameter, record: dict[str, str]) -> float:
+    text = record[UPSTREAM.get(h.name, h.name)]
+    if h.kind != "categorical":
+        return float(text)
+    return float(h.values.index(text.lower())) if text.lower() in h.values else float("nan")
+
+
+def _between(h: Hyperparameter, values: Floats) -> npt.NDArray[np.bool_]:
+    return (values >= h.low) & (values <= h.high)

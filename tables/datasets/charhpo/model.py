@@ -1,0 +1,281 @@
+"""The surrogate of the character transduction sweeps: answers any configuration of any of the 24 tasks.
+
+Accuracy is modelled by rank: boosted trees (one forest an architecture, trained on its twelve tasks together) predict
+the normal score of a run's accuracy within its sweep, seeded noise of the size of the held-out residuals is added, and
+the task's own quantile function turns the score into an accuracy. So the share of failed runs, the crowd near the top
+and the spread of a task stay as measured. A second forest predicts the logarithm of the runtime from the
+configuration, the task and the accuracy's score: a failed run is a short one.
+
+Inputs, splits and leaves are integers (`hpo_envs.tables.fitting.forests`): one configuration alone and the same one in
+a batch of a million get the same answer. `hpo_envs.tables.datasets.charhpo.fit` fits the parameters.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.tables.datasets.charhpo import build
+from hpo_envs.tables.fitting.forests import Forest, compile_forest
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+DATA = Path(__file__).with_name("charhpo.npz")
+
+UNIT = 4095
+"""Numbers are scaled to [0, 1] and rounded to multiples of 1/UNIT; configurations that agree then are one."""
+
+LEAF = 1e-5
+"""Leaves are multiples of this."""
+
+SCORES = (-3.0, 3.0)
+"""Range of normal scores; those of 200 runs lie within +-2.81."""
+
+SIZES = (1,) * 15 + (3, 12)
+"""Inputs of the accuracy's forest: 15 numbers, the scheduler, the task. The runtime's also has the score."""
+
+
+@dataclass(frozen=True)
+class Surrogate:
+    """Fitted parameters.
+
+    Axis 0 is the architecture in the order of `charhpo.ARCHITECTURES` for forests, the task in the order of
+    `charhpo.NAMES` for all that is per task; axis 1 of forests is accuracy, runtime.
+
+    Attributes:
+        features: (2, 2, trees, 31) uint8, feature of each split, see `forest.compile_forest`.
+        thresholds: (2, 2, trees, 31) uint16.
+        leaves: (2, 2, trees, 32) int16, in units of `LEAF`.
+        base: (2, 2) prediction before the first tree.
+        slope: (2,) by which predicted scores are stretched, because forests shrink towards the mean.
+        noise_at: (knots,) stretched scores at which the noise of the accuracy is known.
+        noise: (2, knots) its standard deviation there.
+        runtime_noise: (24,) standard deviation of the residual logarithm of the runtime.
+        quantile_at: (quantiles,) normal scores.
+        quantiles: (24, quantiles) accuracy in per cent at these scores.
+    """
+
+    features: npt.NDArray[np.uint8]
+    thresholds: npt.NDArray[np.uint16]
+    leaves: npt.NDArray[np.int16]
+    base: Floats
+    slope: Floats
+    noise_at: Floats
+    noise: Floats
+    runtime_noise: Floats
+    quantile_at: Floats
+    quantiles: Floats
+
+    def evaluate(self, tasks: npt.ArrayLike, configs: Floats, noise: bool = True) -> Floats:
+        """Answers configurations.
+
+        Args:
+            tasks: (n,) ints, or one int for all: index into `charhpo.NAMES`.
+            configs: (n, 16) raw values in the order of `charhpo.space`; inactive hyperparameters are ignored.
+            noise: Whether to add noise, a function of the task and the configuration: the same question always gets
+                the same answer.
+
+        Returns:
+            (n, 2) float64: accuracy in per cent, a multiple of what one development word is worth, and runtime in
+            seconds, to a tenth.
+        """
+        task = np.broadcast_to(np.asarray(tasks, dtype=np.int64), (len(configs),))
+        out = np.empty((len(configs), 2))
+        for arch in range(2):
+            index = np.flatnonzero(task % 2 == arch)
+            if len(index) == len(task):
+                return self._of_architecture(arch, task, configs, noise)
+            if len(index):
+                out[index] = self._of_architecture(arch, task[index], configs[index], noise)
+        return out
+
+    def _of_architecture(self, arch: int, task: Ints, configs: Floats, noise: bool) -> Floats:
+        x = inputs(arch, task, configs)
+        score = self.slope[arch] * self.forest(arch, 0, x)
+        e1, e2 = normals(task, x) if noise else (np.zeros(len(x)), np.zeros(len(x)))
+        score = np.clip(score + e1 * np.interp(score, self.noise_at, self.noise[arch]), *SCORES)
+        log_runtime = self.forest(arch, 1, with_score(x, score)) + e2 * self.runtime_noise[task]
+        accuracy = np.empty(len(x))
+        for t in np.unique(task):
+            here = task == t
+            accuracy[here] = np.interp(score[here], self.quantile_at, self.quantiles[t])
+        word = WORDS[task]
+        return np.column_stack([np.round(accuracy / word) * word, np.round(np.exp(log_runtime), 1)])
+
+    def forest(self, arch: int, metric: int, x: Ints) -> Floats:
+        """(n,) predictions of an architecture's accuracy score (0) or log runtime (1) for (n, 17 or 18) inputs."""
+        return np.asarray(self.base[arch, metric] + LEAF * self._compiled[arch][metric](x))
+
+    @functools.cached_property
+    def _compiled(self) -> list[list[Forest]]:
+        def one(arch: int, metric: int) -> Forest:
+            f, t, v = self.features[arch, metric], self.thresholds[arch, metric], self.leaves[arch, metric]
+            return compile_forest(f, t, v, SIZES + (1,) * metric, UNIT + 1)
+
+        return [[one(arch, metric) for metric in range(2)] for arch in range(2)]
+
+
+@functools.cache
+def _scaling(arch: int) -> tuple[npt.NDArray[np.intp], Floats, Floats, Floats, Ints]:
+    """Columns of the 15 numbers; their bounds and spans, logarithmic ones as logarithms; the scheduler each needs."""
+    space = build.space([*build.ARCHITECTURES][arch])
+    numbers = [h for h in space if h.kind != "categorical"]
+    columns = np.array([space.index(h) for h in numbers])
+    bounds = np.array([(np.log(h.low), np.log(h.high)) if h.log else (h.low, h.high) for h in numbers])
+    needs = np.array([-1 if h.condition is None else build.SCHEDULERS.index(h.condition[1][0]) for h in numbers])
+    span = bounds[:, 1] - bounds[:, 0]
+    return columns, bounds[:, 0], bounds[:, 1], np.where(span > 0, span, np.inf), needs
+
+
+def inputs(arch: int, task: Ints, configs: Floats) -> Ints:
+    """(n, 17) integer inputs: 15 numbers in 0..UNIT (0 if inactive), the scheduler, which of the 12 tasks."""
+    columns, low, high, span, needs = _scaling(arch)
+    values = configs[:, columns]
+    values[:, _RATE] = np.log(values[:, _RATE])
+    active = (needs == -1) | (needs == configs[:, _SCHEDULER, None])
+    scaled = np.where(active, (np.clip(values, low, high) - low) / span, 0.0)
+    return np.column_stack([np.rint(scaled * UNIT), configs[:, _SCHEDULER], task // 2]).astype(np.int64)
+
+
+def with_score(x: Ints, score: Floats) -> Ints:
+    """(n, 18) inputs of the runtime's forest: those of the accuracy's and the accuracy's normal score."""
+    low, high = SCORES
+    return np.column_stack([x, np.rint((np.clip(score, low, high) - low) / (high - low) * UNIT).astype(np.int64)])
+
+
+def word_worth(task: int) -> float:
+    """What one word of a development set is worth in per cent (Table 7: 1,000 words, Haida 100)."""
+    return 1.0 if build.parts(build.NAMES[task])[1] == "hai" else 0.1
+
+
+WORDS = np.array([word_worth(task) for task in range(len(build.NAMES))])
+_RATE, _SCHEDULER, _WARMUP = 1, 5, 6
+_ONLY_WARMUP, _ONLY_PLATEAU = [6], [7, 8, 9]
+
+
+def draws(name: str) -> Floats:
+    """(200, 16) configurations drawn from the distributions of Table 2, inactive hyperparameters at 0.
+
+    Each number is a hash of the table's name, row and column.
+    """
+    space = build.space(build.parts(name)[2])
+    rows = np.arange(build.RUNS, dtype=np.uint64)
+    seed = _mix(np.array([build.NAMES.index(name)], np.uint64), 0)
+    columns = []
+    for j, h in enumerate(space):
+        u = _uniform(_mix(_mix(seed, rows), j))
+        columns.append(natural(h, u))
+    return build.deactivate(space, np.column_stack(columns))
+
+
+def natural(h: build.Hyperparameter, u: npt.ArrayLike) -> Floats:
+    """Maps [0, 1], any shape, to raw values of a hyperparameter, uniformly on its own scale."""
+    u = np.asarray(u, dtype=np.float64)
+    if h.kind == "categorical" or h.values:
+        choice = np.minimum((u * len(h.values)).astype(np.int64), len(h.values) - 1)
+        return choice.astype(np.float64) if h.kind == "categorical" else np.asarray(h.values, np.float64)[choice]
+    if h.kind == "int":
+        count = (int(h.high) - int(h.low)) // build.WARMUP_STEP + 1
+        return h.low + build.WARMUP_STEP * np.minimum(np.floor(u * count), count - 1.0)
+    if h.log:
+        return np.clip(np.exp(np.log(h.low) + u * (np.log(h.high) - np.log(h.low))), h.low, h.high)
+    return np.clip(h.low + u * (h.high - h.low), h.low, h.high)
+
+
+WARMUPS = 50_000
+"""Values of `warmup_samples` (Table 2)."""
+
+
+@functools.cache
+def _grids(arch: int) -> tuple[npt.NDArray[np.intp], Ints, Floats, npt.NDArray[np.intp], Floats, Floats]:
+    """Columns with a list of values, their counts, the values padded to (columns, 128); columns of ranges, bounds."""
+    space = build.space([*build.ARCHITECTURES][arch])
+    listed = np.array([j for j, h in enumerate(space) if h.values])
+    values = np.zeros((len(listed), max(len(space[j].values) for j in listed)))
+    for row, j in enumerate(listed):
+        h = space[j]
+        values[row, : len(h.values)] = range(len(h.values)) if h.kind == "categorical" else h.values
+    counts = np.array([len(space[j].values) for j in listed])
+    ranges = np.array([j for j, h in enumerate(space) if not h.values and h.kind == "float"])
+    bounds = np.array([np.log([space[j].low, space[j].high]) if space[j].log else (space[j].low, space[j].high)
+                       for j in ranges])  # fmt: skip
+    return listed, counts, values, ranges, bounds[:, 0], bounds[:, 1]
+
+
+def configurations(arch: Ints, u: Floats) -> Floats:
+    """Raw configurations from points of the unit cube, inactive hyperparameters at 0; rows equal those of `natural`.
+
+    Args:
+        arch: (n,) architecture of each row, in the order of `charhpo.ARCHITECTURES`.
+        u: (n, 16) in [0, 1].
+    """
+    out = np.empty(u.shape)
+    for a in range(2):
+        rows = arch == a
+        if not rows.any():
+            continue
+        listed, counts, values, ranges, low, high = _grids(a)
+        x, part = u[rows], np.empty((int(rows.sum()), u.shape[1]))
+        choice = np.minimum((x[:, listed] * counts).astype(np.int64), counts - 1)
+        part[:, listed] = values[np.arange(len(listed)), choice]
+        part[:, _WARMUP] = build.WARMUP_STEP * (1.0 + np.minimum(np.floor(x[:, _WARMUP] * WARMUPS), WARMUPS - 1.0))
+        part[:, ranges] = np.minimum(low + x[:, ranges] * (high - low), high)
+        part[:, _RATE] = np.clip(np.exp(part[:, _RATE]), 1e-6, 0.01)
+        scheduler = part[:, _SCHEDULER, None]
+        part[:, _ONLY_WARMUP] *= scheduler == 2
+        part[:, _ONLY_PLATEAU] *= scheduler == 1
+        out[rows] = part
+    return out
+
+
+@functools.cache
+def load() -> Surrogate:
+    """The surrogate that ships with the package."""
+    with np.load(DATA) as data:
+        return Surrogate(**{name: data[name] for name in Surrogate.__dataclass_fields__})
+
+
+def held_out_error(name: str) -> str:
+    """One sentence on the held-out error of a task, from the fit's record."""
+    with open(DATA.with_name("charhpo_fit.csv"), newline="", encoding="utf-8") as stream:
+        e = next(r for r in csv.DictReader(stream) if r["task"] == name.partition("/")[2])
+    return (
+        f"Held-out error: accuracy mean absolute error {e['accuracy_mae']} points, R2 {e['accuracy_r2']}, rank "
+        f"correlation {e['accuracy_rho']} (with noise {e['accuracy_mae_noisy']}, {e['accuracy_r2_noisy']}, "
+        f"{e['accuracy_rho_noisy']}); runtime off by a factor of {e['runtime_factor']}."
+    )
+
+
+def normals(task: Ints, x: Ints) -> tuple[Floats, Floats]:
+    """Two independent standard normal draws a row, from a hash of the task and the (n, 17) inputs."""
+    key = _mix((x[:, :17].astype(np.uint64) * _ODD).sum(axis=1, dtype=np.uint64), task)
+    # Box and Muller (1958).
+    radius = np.sqrt(-2.0 * np.log(_uniform(_mix(key, 0))))
+    angle = 2.0 * np.pi * _uniform(_mix(key, 1))
+    return radius * np.cos(angle), radius * np.sin(angle)
+
+
+def _mix(key: npt.NDArray[np.uint64], counter: npt.NDArray[Any] | int) -> npt.NDArray[np.uint64]:
+    """SplitMix64's finaliser (Steele, Lea and Flood 2014), twice, on (key, counter)."""
+    z = key ^ ((np.atleast_1d(np.asarray(counter, np.uint64)) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15))
+    for _ in range(2):
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z = z ^ (z >> np.uint64(31))
+    return z
+
+
+def _uniform(bits: npt.NDArray[np.uint64]) -> Floats:
+    """Floats in the open interval (0, 1)."""
+    return ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+
+_ODD = _mix(np.arange(17, dtype=np.uint64), 0) | np.uint64(1)
+"""Weights of the inputs in the hash."""

@@ -1,0 +1,1 @@
+"""Han et al. 2021: translations with human scores."""

@@ -1,0 +1,243 @@
+"""Han et al. 2021: translations with human MQM scores, as the statistics that hLEPOR depends on.
+
+One row per translated segment; a row has no hyperparameters to choose, it says which system, document and segment it
+is. Its metrics are the human score and the sufficient statistics of hLEPOR (`hpo_envs.tables.hlepor`), so that any
+parameter vector can be scored without the text. The environments of `hpo_envs.families.cushlepor` do that.
+
+Upstream (google/wmt-mqm-human-evaluation) has two files a test set: error spans with the text, and averaged segment
+scores. Read without quoting; spans are marked with <v> and </v> in the text. Segment scores are minus the MQM points (0
+best, -25 worst); the human score is 1 + score / 25, in [0, 1]. Every system but the references is scored against the
+reference. References are called ref, ref.A, ref-A, refB, Human-A.0 and the like, and not the same in the two files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hpo_envs.tables import catalogue, hlepor
+from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
+from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table
+
+NAMES = ("cushlepor/ted-ende",)
+
+VERSION = 1
+"""Of the kept table, see `hpo_envs.tables.files.cache`: to be raised with any change of its numbers. A kept table also
+outlives an update of NLTK, so that an installation goes on giving the same numbers."""
+
+HELD_OUT: Mapping[str, tuple[str, ...]] = {"cushlepor/ted-ende": ("talk.5", "talk.6")}
+"""Documents that no reward sees: 229 of 529 segments of each system."""
+
+SPLITS = ("train", "held-out")
+
+Segment = cushlepor_text.Segment
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Sizes of the shipped segments: documents and systems of TED en-de."""
+
+    systems: int = 13
+    documents: tuple[tuple[str, int], ...] = (
+        ("talk.1", 140),
+        ("talk.3", 31),
+        ("talk.4", 129),
+        ("talk.5", 70),
+        ("talk.6", 159),
+    )
+
+
+def metrics(max_n: int = hlepor.MAX_N) -> tuple[Metric, ...]:
+    """Columns of `Table.values`; bounds of counts are caps, not measurements."""
+    found = [
+        Metric("human", "", "max", 0.0, 1.0, "Human score of the segment, 1 = no error."),
+        Metric("hypothesis_length", "tokens", "max", 0.0, 1e6, "Length of the translation."),
+        Metric("reference_length", "tokens", "max", 0.0, 1e6, "Length of the reference."),
+        Metric("matches", "tokens", "max", 0.0, 1e6, "Tokens that both sides share, with multiplicity."),
+    ]
+    for variant in hlepor.VARIANTS:
+        unit, high = ("tokens", 1e6) if variant == "paper" else ("", 1.0)
+        for n in range(max_n + 1):
+            text = f"Mean position difference of matched words, {variant} variant, context of {n} words."
+            found.append(Metric(f"npd_{variant}_{n}", unit, "min", 0.0, high, text))
+    return tuple(found)
+
+
+def files(name: str) -> tuple[str, ...]:
+    """Upstream files of a table: spans with text, and averaged scores."""
+    return ("wmt-mqm/ted/ende/mqm_ted_ende.tsv", "wmt-mqm/ted/ende/mqm_ted_ende.avg_seg_scores.tsv")
+
+
+def build(name: str, read: Callable[[str], bytes]) -> Table:
+    """Builds a measured table.
+
+    Args:
+        name: One of `NAMES`.
+        read: Returns the verified bytes of an upstream file.
+
+    Raises:
+        ValueError: The files do not have the promised form; the message names file, line and value.
+    """
+    spans, scores = files(name)
+    segments = cushlepor_text.parse(read(spans), read(scores), spans, scores)
+    first = catalogue.files_of("cushlepor")[0]
+    provenance = _provenance("measured", first.commit, ("Segments scored against the reference `ref`.",))
+    return from_segments(segments, name, HELD_OUT[name], provenance)
+
+
+def from_folder(folder: str | Path, name: str | None = None, *, reference: str | None = None) -> Table:
+    """Builds a table from a downloaded folder of the upstream repository, such as `ted/zhen` or `newstest2020/ende`.
+
+    The folder must hold one `mqm*.tsv` with spans and text. Averaged scores are read from `mqm*.avg_seg_scores.tsv`, or
+    computed from the spans where there is no such file.
+
+    Args:
+        folder: Where the two files lie.
+        name: Name of the table, by default `cushlepor/<test set>-<pair>` from the folder's last two parts.
+        reference: Which reference to score against, a letter (`ref` and `ref.A` are A); by default the first.
+
+    Raises:
+        ValueError: Not those files, or no such reference.
+    """
+    where = Path(folder).resolve()
+    scores = sorted(where.glob("mqm*.avg_seg_scores.tsv"))
+    spans = [p for p in sorted(where.glob("mqm*.tsv")) if p.name.count(".") == 1]
+    if len(spans) != 1 or len(scores) > 1:
+        raise ValueError(
+            f"folder must hold one mqm*.tsv and at most one mqm*.avg_seg_scores.tsv, got {len(spans)} and "
+            f"{len(scores)} in {where}"
+        )
+    segments = cushlepor_text.parse(
+        spans[0].read_bytes(),
+        scores[0].read_bytes() if scores else None,
+        spans[0].name,
+        scores[0].name if scores else spans[0].name,
+        reference=reference,
+    )
+    table = name or f"cushlepor/{where.parent.name}-{where.name}"
+    used = " and ".join(p.name for p in (*spans, *scores))
+    notes = (f"Built from {used} of the user; their bytes are not verified.",)
+    return from_segments(segments, table, None, _provenance("measured", "", notes))
+
+
+def from_tsv(path: str | Path, name: str | None = None, *, score_range: tuple[float, float] | None = None) -> Table:
+    """Builds a table from a user's TSV: columns hypothesis, reference, score; optionally system, document.
+
+    Args:
+        path: A UTF-8 file with a header line, tab-separated, no quoting. Higher scores are better.
+        name: Name of the table, by default `cushlepor/<file name>`.
+        score_range: (worst, best) of the score column, mapped to [0, 1]; by default (0, 1) if all scores lie in it,
+            else the column's own smallest and largest value.
+
+    Raises:
+        ValueError: A missing column, a score that is no finite number or outside `score_range`; names the line.
+    """
+    where = Path(path)
+    segments, note = cushlepor_text.parse_tsv(where.read_bytes(), str(where), score_range)
+    return from_segments(segments, name or f"cushlepor/{where.stem}", None, _provenance("measured", "", (note,)))
+
+
+def from_segments(
+    segments: Sequence[Segment], name: str, held_out: tuple[str, ...] | None, provenance: Provenance
+) -> Table:
+    """Builds a table from text.
+
+    Args:
+        segments: In the order of the rows.
+        name: Name of the table.
+        held_out: Documents of the held-out split; None for the last ones, see `hold_out`.
+        provenance: Where the text and the scores come from.
+    """
+    # Each reference is compared with many translations: tokenise every text once.
+    texts = dict.fromkeys(text for s in segments for text in (s.hypothesis, s.reference))
+    tokens = {text: hlepor.tokenize(text) for text in texts}
+    npd = hlepor.collect_variants([tokens[s.hypothesis] for s in segments], [tokens[s.reference] for s in segments])
+    first = npd["paper"]
+    human = np.array([segment.human for segment in segments])
+    values = np.column_stack(
+        [human, first.hypothesis_length, first.reference_length, first.matches, *(npd[v].npd for v in hlepor.VARIANTS)]
+    )
+    systems, documents, ids = zip(*((s.system, s.document, s.segment) for s in segments), strict=True)
+    return assemble(name, systems, documents, ids, values, held_out, provenance)
+
+
+def hold_out(documents: Sequence[str]) -> tuple[str, ...]:
+    """The held-out documents of data without a fixed split: the last ones, about 40 % of the rows, never all.
+
+    With a single document nothing is held out.
+    """
+    names = list(dict.fromkeys(documents))
+    counts = {name: sum(d == name for d in documents) for name in names}
+    chosen: list[str] = []
+    held = 0
+    for name in reversed(names[1:]):
+        if chosen and held + counts[name] / 2 > 0.4 * len(documents):
+            break
+        chosen.append(name)
+        held += counts[name]
+    return tuple(reversed(chosen))
+
+
+def assemble(
+    name: str,
+    systems: Sequence[str],
+    documents: Sequence[str],
+    ids: Sequence[int],
+    values: np.ndarray,
+    held_out: tuple[str, ...] | None,
+    provenance: Provenance,
+) -> Table:
+    """Puts the rows into a Table: (rows,) labels and (rows, metrics) values."""
+    held = set(hold_out(documents) if held_out is None else held_out)
+    axes = [tuple(dict.fromkeys(column)) for column in (systems, documents)]
+    space = (
+        Hyperparameter("system", "categorical", 0, len(axes[0]) - 1, values=axes[0], description="Who translated."),
+        Hyperparameter("document", "categorical", 0, len(axes[1]) - 1, values=axes[1], description="Of what."),
+        Hyperparameter("segment", "int", 0, float(max(ids)), description="Number of the segment in the test set."),
+        Hyperparameter("split", "categorical", 0, 1, values=SPLITS, description="Whether rewards may see it."),
+    )
+    codes = [{v: i for i, v in enumerate(axis)} for axis in axes]
+    configs = np.array(
+        [(codes[0][s], codes[1][d], i, float(d in held)) for s, d, i in zip(systems, documents, ids, strict=True)]
+    )
+    return Table(
+        name=name,
+        keys=tuple(f"{s}/{d}/{i}" for s, d, i in zip(systems, documents, ids, strict=True)),
+        space=space,
+        configs=configs,
+        metrics=metrics((values.shape[1] - 4) // len(hlepor.VARIANTS) - 1),
+        values=values[:, None, None, :],
+        cost=np.ones((len(values), 1, 1)),
+        level_unit="annotation",
+        provenance=provenance,
+    )
+
+
+def embedded(name: str) -> Table:
+    """Planted-parameter segments, made by `fit`: as many rows as the measured table."""
+    from hpo_envs.tables.datasets.cushlepor import fit
+
+    return fit.load(name)
+
+
+def statistics(table: Table, variant: str = "released") -> hlepor.Statistics:
+    """The hLEPOR statistics of a table's rows."""
+    hlepor.align.check_variant(variant)
+    values = table.values[:, 0, 0, :]
+    columns = [i for i, metric in enumerate(table.metric_names) if metric.startswith(f"npd_{variant}_")]
+    return hlepor.Statistics(values[:, 1], values[:, 2], values[:, 3], values[:, columns], variant)
+
+
+def _provenance(kind: str, commit: str, notes: tuple[str, ...]) -> Provenance:
+    first = catalogue.files_of("cushlepor")[0]
+    return Provenance(
+        kind,  # type: ignore[arg-type]
+        first.repository if commit else "user's file",
+        commit,
+        first.licence if commit else "the user's",
+        catalogue.DATASETS["cushlepor"].citation,
+        notes=notes,
+    )

@@ -1,0 +1,202 @@
+"""Makes the embedded stand-in of the CushLEPOR tables: segments of an invented language, scored by planted parameters.
+
+    python -m hpo_envs.tables.datasets.cushlepor.fit          # writes tables/datasets/cushlepor/cushlepor.npz
+
+No upstream text or score is in it. References are words drawn by Zipf's law; a draft translation keeps, replaces,
+drops, adds and moves words; each system revises the draft. The segments go through the same alignment as real text.
+The human score is hLEPOR (variant `released`) under `PLANTED`, plus the severity of a rater who marks a document of
+one system, plus noise, put on the MQM scale: most segments have no error, the others whole points. The constants below
+were chosen so that a few moments agree with the measured table (lengths, share of matched words, position differences,
+share of segments without error, correlation of the default setting with the human score); `summary` prints them.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.tables import catalogue, hlepor
+from hpo_envs.tables.datasets.cushlepor import build
+from hpo_envs.tables.table import Provenance, Table
+
+PLANTED = hlepor.Parameters(alpha=2.0, beta=8.0, n=3, weight_elp=7.0, weight_pos=3.0, weight_pr=5.0)
+"""What a perfect tuner without noise would find, up to the metric's own symmetries (scale of the weights)."""
+
+SEED = 20211
+SIGNAL = 0.2
+"""Share of the standard deviation of the latent human score that is the planted metric."""
+
+RATER = 0.35
+"""Standard deviation of the severity of a rater, latent units."""
+
+WITHOUT_ERROR = 0.59
+"""Share of segments without error in the measured table."""
+
+POINTS = 3.3
+"""Mean of the exponential that gives a segment with errors its points above one."""
+
+FILE = Path(__file__).with_name("cushlepor.npz")
+WORDS = 4000
+
+
+def make(seed: int = SEED) -> dict[str, npt.NDArray[Any]]:
+    """The integers that the stand-in consists of.
+
+    Returns:
+        `lengths` (3, rows) hypothesis, reference, matches; `points` (rows,) MQM; `paper`, `relative`, `released`
+        (rows, n): NPD times the hypothesis length, for the last two also times both lengths, which are integers.
+    """
+    rng = np.random.default_rng(seed)
+    layout = build.Layout()
+    count = sum(n for _, n in layout.documents)
+    zipf = 1.0 / np.arange(1, WORDS + 1, dtype=np.float64) ** np.float64(1.05)
+    zipf = np.cumsum(zipf / zipf.sum())
+    references = [_draw(rng, n, zipf) for n in _lengths(rng, count)]
+    drafts = [_revise(rng, r, rng.beta(2.6, 4.0), 0.012, zipf) for r in references]
+    pairs = [
+        (_revise(rng, draft, 0.10, 0.004, zipf), reference)
+        for _ in range(layout.systems)
+        for draft, reference in zip(drafts, references, strict=True)
+    ]
+    hypotheses, targets = ([[str(w) for w in p[side]] for p in pairs] for side in (0, 1))
+    collected = hlepor.collect_variants(hypotheses, targets)
+    s = collected["released"]
+    planted = hlepor.segment_scores(s, PLANTED)
+    result: dict[str, npt.NDArray[Any]] = {
+        "lengths": np.stack([s.hypothesis_length, s.reference_length, s.matches]).astype(np.int16)
+    }
+    result["points"] = _points(rng, planted, layout).astype(np.uint8)
+    for variant, statistics in collected.items():
+        result[variant] = np.rint(statistics.npd * _scale(variant, s.hypothesis_length, s.reference_length)).astype(
+            np.int32
+        )
+    return result
+
+
+def load(name: str) -> Table:
+    """The embedded table."""
+    layout = build.Layout()
+    with np.load(FILE) as data:
+        h, r, a = data["lengths"].astype(np.float64)
+        columns = [1.0 - data["points"] / 25.0, h, r, a]
+        columns += [data[variant].T / _scale(variant, h, r)[:, 0] for variant in hlepor.VARIANTS]
+    documents = [d for d, n in layout.documents for _ in range(n)] * layout.systems
+    count = len(documents) // layout.systems
+    systems = [f"system.{i + 1:02d}" for i in range(layout.systems) for _ in range(count)]
+    first = catalogue.files_of("cushlepor")[0]
+    notes = (
+        "Segments of an invented language; the human score is hLEPOR under planted parameters plus rater noise "
+        f"({', '.join(f'{k} {v:g}' for k, v in zip(hlepor.NAMES, PLANTED.vector(), strict=True))}).",
+    )
+    citation = catalogue.DATASETS["cushlepor"].citation
+    return build.assemble(
+        name,
+        systems,
+        documents,
+        list(range(1, count + 1)) * layout.systems,
+        np.vstack(columns).T,
+        build.HELD_OUT[name],
+        Provenance("surrogate", first.repository, first.commit, first.licence, citation, notes=notes),
+    )
+
+
+def _scale(variant: str, h: npt.NDArray[np.float64], r: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """(rows, 1) what turns NPD into an integer: the mean's denominator, and that of relative positions."""
+    return (h if variant == "paper" else h * h * r)[:, None]
+
+
+def _lengths(rng: np.random.Generator, count: int) -> npt.NDArray[np.int64]:
+    """Lengths of references, tokens: log-normal as in the measured table (log mean 2.69, deviation 0.64)."""
+    return np.clip(np.rint(np.exp(rng.normal(2.69, 0.64, count))), 2, 80).astype(np.int64)
+
+
+def _draw(rng: np.random.Generator, count: int, cumulative: npt.NDArray[np.float64]) -> list[int]:
+    """Words by their cumulative probabilities."""
+    return np.minimum(np.searchsorted(cumulative, rng.random(count)), WORDS - 1).tolist()
+
+
+def _revise(
+    rng: np.random.Generator, words: list[int], rate: float, moves: float, zipf: npt.NDArray[np.float64]
+) -> list[int]:
+    """Replaces, drops and adds words at `rate`, then moves a phrase `moves` times a word on average."""
+    result: list[int] = []
+    fresh = iter(_draw(rng, 2 * len(words) + 2, zipf))
+    # Some translations are wordier than others: how edits split into replacing, adding and dropping varies.
+    replaced, dropped = rng.uniform(0.45, 1.0), rng.uniform(0.0, 0.3)
+    for word, u in zip(words, rng.random(len(words)), strict=True):
+        if u < replaced * rate:
+            result.append(next(fresh))
+        elif u < rate:
+            result += [word, next(fresh)]
+        elif u > (1.0 + dropped) * rate:
+            result.append(word)
+    if not result:
+        result = [next(fresh)]
+    for _ in range(rng.poisson(moves * len(result))):
+        start, size = int(rng.integers(len(result))), int(rng.integers(1, 5))
+        phrase = result[start : start + size]
+        del result[start : start + size]
+        at = max(start + int(rng.integers(-6, 7)), 0)
+        result[at:at] = phrase
+    return result
+
+
+def _points(
+    rng: np.random.Generator, planted: npt.NDArray[np.float64], layout: build.Layout
+) -> npt.NDArray[np.float64]:
+    """MQM points: 0 for the best segments, the worse the more; the ranks are those of the latent score."""
+    count = len(planted) // layout.systems
+    document = np.repeat(np.arange(len(layout.documents)), [n for _, n in layout.documents])
+    severity = rng.normal(0.0, RATER, (layout.systems, len(layout.documents)))[:, document].reshape(-1)
+    latent = SIGNAL * (planted - planted.mean()) / planted.std() + severity
+    latent += np.sqrt(1.0 - SIGNAL**2) * rng.normal(size=count * layout.systems)
+    order = np.argsort(-latent, kind="stable")
+    points = np.zeros(len(latent))
+    erring = order[int(WITHOUT_ERROR * len(latent)) :]
+    points[erring] = np.minimum(1 + np.floor(np.sort(rng.exponential(POINTS, len(erring)))), 25)
+    return points
+
+
+def summary(table: Table) -> dict[str, float]:
+    """Moments to compare a stand-in with the measured table."""
+    values = table.values[:, 0, 0, :]
+    s = build.statistics(table)
+    human, train = values[:, 0], table.configs[:, 3] == 0
+    default = hlepor.segment_scores(s)
+    planted = hlepor.segment_scores(s, PLANTED)
+    return {
+        "reference_length": float(s.reference_length.mean()),
+        "log_length_ratio": float(np.log(s.hypothesis_length / s.reference_length).mean()),
+        "log_length_ratio_sd": float(np.log(s.hypothesis_length / s.reference_length).std()),
+        "precision": float((s.matches / s.hypothesis_length).mean()),
+        "precision_sd": float((s.matches / s.hypothesis_length).std()),
+        "npd": float(s.npd[:, 2].mean()),
+        "npd_sd": float(s.npd[:, 2].std()),
+        "human": float(human.mean()),
+        "human_sd": float(human.std()),
+        "pearson_default_train": float(np.corrcoef(default[train], human[train])[0, 1]),
+        "pearson_default_held_out": float(np.corrcoef(default[~train], human[~train])[0, 1]),
+        "pearson_planted_train": float(np.corrcoef(planted[train], human[train])[0, 1]),
+        "pearson_planted_held_out": float(np.corrcoef(planted[~train], human[~train])[0, 1]),
+    }
+
+
+def main() -> None:
+    """Writes the file and prints the summary."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=FILE, help="where to write (default: %(default)s)")
+    args = parser.parse_args()
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    arrays: dict[str, Any] = make()
+    np.savez_compressed(args.out, **arrays)
+    for key, value in summary(load("cushlepor/ted-ende")).items():
+        print(f"{key:28} {value:.4f}")
+    print(f"{args.out}: {args.out.stat().st_size / 1024:.0f} KiB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Moss et al. 2019: repeated evaluations of models."""

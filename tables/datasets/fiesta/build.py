@@ -1,0 +1,230 @@
+"""Moss et al. 2019: repeated evaluations of twelve sentiment models and two named entity recognisers.
+
+`fiesta/tdsa12` has 12 target-dependent sentiment models (four methods with GloVe vectors of 300, 50 and 200
+dimensions) x 500 random splits and seeds, macro F1 (section 5); `fiesta/tdsa8` the first eight of them (without 200
+dimensions, section 5.2). `fiesta/ner` has two LSTM taggers that differ in their character encoder x 150 random splits
+x 5 seeds (section 2); repeat `split * 5 + seed`. `fiesta/gaussian` has the five Gaussian arms of section 4.2: no
+upstream file, each row says mean and deviation.
+
+Quirks of the files: scores in one column of the sentiment file correlate across models (about .6), so a column is a
+split that all models share. Four runs of the `cnn` tagger have a test F1 below .9: they did not converge, and are
+served as they are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.tables import catalogue
+from hpo_envs.tables.table import Metric, Provenance, Table
+
+Floats = npt.NDArray[np.float64]
+
+METHODS = ("atae", "ian", "lstm", "tdlstm")
+"""Re-implementations of Wang et al. 2016, Ma et al. 2017 and Tang et al. 2016 (two of its models), section 5."""
+
+TDSA = tuple(method + size for size in ("", "_50", "_200") for method in METHODS)
+"""Rows of `fiesta/tdsa12`, under upstream's names; the first eight are `fiesta/tdsa8`."""
+
+TDSA_EVALUATIONS = 500
+NER = ("cnn", "lstm")
+"""Character encoders: a CNN (Ma and Hovy 2016) and an LSTM (Lample et al. 2016), section 2."""
+
+NER_SPLITS, NER_SEEDS = 150, 5
+GAUSSIAN_MEANS = (0.65, 0.69, 0.69, 0.70, 0.71)
+GAUSSIAN_DEVIATION = 0.01
+"""Five synthetic models "to mimic accuracy measurements" (section 4.2)."""
+
+NAMES = ("fiesta/tdsa8", "fiesta/tdsa12", "fiesta/ner", "fiesta/gaussian")
+
+F1 = (Metric("f1", "", "max", 0.0, 1.0, "Macro F1 on the test part of a random split."),)
+NER_METRICS = (
+    Metric("test_f1", "", "max", 0.0, 1.0, "F1 on the test part of a random split."),
+    Metric("validation_f1", "", "max", 0.0, 1.0, "F1 on the validation part of the same split."),
+)
+
+_TDSA_FILE = "fiesta/results/TDSA/test_f1.json"
+_NER_FILE = "fiesta-ner/ner_dataset_and_random_seeds.json"
+
+
+def files(name: str) -> tuple[str, ...]:
+    """Upstream files of a table; none for the synthetic arms."""
+    return {"gaussian": (), "ner": (_NER_FILE,)}.get(_short(name), (_TDSA_FILE,))
+
+
+def build(name: str, read: Callable[[str], bytes]) -> Table:
+    """Builds a measured table.
+
+    Raises:
+        ValueError: The file does not have the promised form.
+    """
+    short = _short(name)
+    if short == "ner":
+        return _ner(name, ner_values(read(_NER_FILE)), _provenance("measured", name))
+    return _tdsa(name, tdsa_values(read(_TDSA_FILE)), _provenance("measured", name))
+
+
+def embedded(name: str) -> Table:
+    """The stand-in: 500 (NER: 150 x 5) seeded Gaussian draws that have the measured moments.
+
+    Means, deviations and correlations are those fitted by `fit`; the draws are scaled to have
+    them exactly. Where the measured scores share splits, so do the draws.
+    """
+    short = _short(name)
+    if short == "gaussian":
+        return gaussian()
+    moments = json.loads((Path(__file__).with_name("fiesta.json")).read_text(encoding="utf-8"))
+    note = "Gaussian arms with the means, deviations and correlations of the measured scores; seeded draws."
+    provenance = _provenance("surrogate", name, (note,))
+    if short == "ner":
+        m = {key: np.array(value) for key, value in moments["ner"].items()}
+        return _ner(name, _ner_draws(m["mean"], m["between"], m["within"]), provenance)
+    m = {key: np.array(moments["tdsa"][key]) for key in ("mean", "sd", "correlation")}
+    factor = np.linalg.cholesky(m["correlation"]).T
+    draws = m["mean"] + (_white(TDSA_EVALUATIONS, len(TDSA), 1) @ factor) * m["sd"]
+    return _tdsa(name, np.clip(draws.T.round(5), 0.0, 1.0), provenance)
+
+
+def gaussian(
+    means: tuple[float, ...] = GAUSSIAN_MEANS,
+    deviations: tuple[float, ...] | float = GAUSSIAN_DEVIATION,
+    bounds: tuple[float, float] = (0.0, 1.0),
+) -> Table:
+    """A table of Gaussian arms: metrics `score` (its mean) and `deviation`.
+
+    Args:
+        means: At least two.
+        deviations: One for all arms, or one each; >= 0.
+        bounds: Lowest and highest score; every mean must lie 8.5 deviations inside, so that no draw is outside.
+
+    Raises:
+        ValueError: An argument out of its range.
+    """
+    mu = np.asarray(means, dtype=np.float64)
+    if mu.ndim != 1 or len(mu) < 2 or not np.isfinite(mu).all():
+        raise ValueError(f"means must be at least two finite numbers, got {means!r}")
+    sd = np.asarray(deviations, dtype=np.float64)
+    if sd.shape not in ((), mu.shape) or not (np.isfinite(sd).all() and (sd >= 0.0).all()):
+        raise ValueError(f"deviations must be a number >= 0 or {len(mu)} of them, got {deviations!r}")
+    sd = np.broadcast_to(sd, mu.shape)
+    low, high = (float(b) for b in bounds)
+    if not ((mu - 8.5 * sd >= low) & (mu + 8.5 * sd <= high)).all():
+        raise ValueError(
+            f"bounds must be 8.5 deviations away from every mean, got bounds {bounds!r}, means {means!r}, "
+            f"deviations {deviations!r}"
+        )
+    metrics = (
+        Metric("score", "", "max", low, high, "Mean of the arm's Gaussian scores."),
+        Metric("deviation", "", "min", 0.0, high - low, "Standard deviation of the arm's scores."),
+    )
+    values = np.stack([mu, sd], axis=1)[:, None, None, :]
+    provenance = _provenance("surrogate", "fiesta/gaussian", ("Synthetic arms of section 4.2; nothing was measured.",))
+    keys = tuple(f"arm_{i}" for i in range(len(mu)))
+    return Table("fiesta/gaussian", keys, metrics, values, np.ones(values.shape[:3]), provenance)
+
+
+def tdsa_values(content: bytes) -> Floats:
+    """(12, 500) macro F1 of the models in the order of `TDSA`.
+
+    Raises:
+        ValueError: The file is not 12 lists of 500 scores between 0 and 1.
+    """
+    scores = _json(content, _TDSA_FILE)
+    if not isinstance(scores, dict) or set(scores) != set(TDSA):
+        raise ValueError(f"{_TDSA_FILE} must have the models {', '.join(TDSA)}, got {str(scores)[:80]}")
+    return _scores([scores[name] for name in TDSA], (len(TDSA), TDSA_EVALUATIONS), _TDSA_FILE)
+
+
+def ner_values(content: bytes) -> Floats:
+    """(2, 750, 2) test and validation F1 of the encoders in the order of `NER`, repeat `split * 5 + seed`.
+
+    Raises:
+        ValueError: The file is not 150 splits of 5 runs of either encoder.
+    """
+    splits = _json(content, _NER_FILE)
+    order = [name for name in NER for _ in range(NER_SEEDS)]
+    if not isinstance(splits, list) or not all(_is_split(split, order) for split in splits):
+        raise ValueError(f"{_NER_FILE} must list 5 cnn and 5 lstm runs for each split")
+    shape = (NER_SPLITS, len(NER), NER_SEEDS, 2)
+    # Upstream has validation before test.
+    runs = _scores([[r[1::-1] for r in split] for split in splits], (NER_SPLITS, len(order), 2), _NER_FILE)
+    return runs.reshape(shape).swapaxes(0, 1).reshape(len(NER), NER_SPLITS * NER_SEEDS, 2)
+
+
+def _is_split(split: Any, order: list[str]) -> bool:
+    """Whether a split is a list of [validation F1, test F1, encoder] with the encoders in order."""
+    return (
+        isinstance(split, list)
+        and all(isinstance(r, list) and len(r) == 3 for r in split)
+        and [r[2] for r in split] == order
+    )
+
+
+def _tdsa(name: str, scores: Floats, provenance: Provenance) -> Table:
+    rows = 8 if _short(name) == "tdsa8" else len(TDSA)
+    values = scores[:rows, :, None, None]
+    return Table(name, TDSA[:rows], F1, values, np.ones(values.shape[:3]), provenance)
+
+
+def _ner(name: str, values: Floats, provenance: Provenance) -> Table:
+    values = values[:, :, None, :]
+    return Table(name, NER, NER_METRICS, values, np.ones(values.shape[:3]), provenance)
+
+
+def _ner_draws(mean: Floats, between: Floats, within: Floats) -> Floats:
+    """(2, 750, 2) draws: a split's effect on both encoders and metrics, plus a seed's effect on one encoder.
+
+    Args:
+        mean: (2, 2) encoder x metric.
+        between: (4, 4) covariance over splits of (encoder, metric).
+        within: (2, 2, 2) covariance over seeds of each encoder's metrics.
+    """
+    split = (_white(NER_SPLITS, 4, 2) @ np.linalg.cholesky(between).T).reshape(NER_SPLITS, 1, 2, 2)
+    seed = np.empty((NER_SPLITS, NER_SEEDS, 2, 2))
+    for i in range(2):
+        seed[:, :, i] = (_white(NER_SPLITS * NER_SEEDS, 2, 3 + i) @ np.linalg.cholesky(within[i]).T).reshape(
+            NER_SPLITS, NER_SEEDS, 2
+        )
+    draws = np.clip((mean + split + seed).round(5), 0.0, 1.0)
+    return draws.transpose(2, 0, 1, 3).reshape(2, NER_SPLITS * NER_SEEDS, 2)
+
+
+def _white(rows: int, columns: int, seed: int) -> Floats:
+    """(rows, columns) seeded normal draws with sample mean 0 and sample covariance (ddof 0) the identity."""
+    z = np.random.Generator(np.random.PCG64(seed)).standard_normal((rows, columns))
+    z -= z.mean(axis=0)
+    return np.linalg.solve(np.linalg.cholesky(z.T @ z / rows), z.T).T
+
+
+def _json(content: bytes, file: str) -> Any:
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{file} must be JSON, got {error}") from None
+
+
+def _scores(values: Any, shape: tuple[int, ...], file: str) -> Floats:
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{file} must have numbers of shape {shape}") from None
+    if array.shape != shape or not ((array >= 0.0) & (array <= 1.0)).all():
+        raise ValueError(f"{file} must have scores between 0 and 1 of shape {shape}, got shape {array.shape}")
+    return array
+
+
+def _short(name: str) -> str:
+    return name.partition("/")[2]
+
+
+def _provenance(kind: Any, name: str, notes: tuple[str, ...] = ()) -> Provenance:
+    record = catalogue.files()[_NER_FILE if _short(name) == "ner" else _TDSA_FILE]
+    return Provenance(
+        kind, record.repository, record.commit, record.licence, catalogue.DATASETS["fiesta"].citation, notes=notes
+    )

@@ -1,0 +1,237 @@
+"""Fits what the package ships of NAS-Bench-NLP: the feature basis, the surrogate of a cell, the embedded tables.
+
+    python -m hpo_envs.tables.datasets.nasbenchnlp.fit
+
+reads the installed upstream files and writes `data/cells_*.npz` and `data/cells_report.json` (held-out
+errors). Takes about a minute.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.tables import store
+from hpo_envs.tables.cells import features
+from hpo_envs.tables.cells.canonical import key
+from hpo_envs.tables.cells.generate import generate
+from hpo_envs.tables.cells.recipe import EXAMPLES, Cell
+from hpo_envs.tables.datasets.nasbenchnlp import model
+from hpo_envs.tables.datasets.nasbenchnlp.logs import EPOCHS, Log, read_archive
+
+Floats = npt.NDArray[np.float64]
+
+DATA = Path(__file__).parent / "data"
+
+TREES: dict[str, Any] = {
+    "n_estimators": 120,
+    "learning_rate": 0.06,
+    "max_depth": model.DEPTH,
+    "subsample": 0.6,
+    "max_features": 0.3,
+}
+"""Gradient boosting (Friedman 2002) behind the surrogate."""
+
+BASIS_CELLS = 3000
+"""Generated cells that the feature basis is fitted to."""
+
+ROWS = 291
+"""Rows of `nasbenchnlp/wikitext2`."""
+
+REPEATS = (242, 286)
+"""Rows below the first number have one repeat, below the second two, the others three (as measured: 242, 44, 5)."""
+
+
+def distinct(count: int, seed: int, first: tuple[Cell, ...] = ()) -> list[Cell]:
+    """`count` cells with different keys: `first`, then draws of the generator."""
+    rng = np.random.default_rng(seed)
+    found = {key(c): c for c in first}
+    while len(found) < count:
+        cell = generate(rng)
+        found.setdefault(key(cell), cell)
+    return list(found.values())
+
+
+def main() -> None:
+    """Fits everything and writes the files."""
+    DATA.mkdir(exist_ok=True)
+    _write(features.BASIS, features.fit_basis(distinct(BASIS_CELLS, 0)))
+    file = "nasbenchnlp/train_logs_wikitext-2/logs.zip"
+    parameters, report = fit_model(read_archive(store.read(file), file))
+    _write("cells_model.npz", parameters)
+    model._parameters.cache_clear()
+    features._basis.cache_clear()
+    _write("cells_wikitext2.npz", embedded_rows())
+    released, r2 = fit_released(read_archive(store.read(file), file))
+    _write("cells_released.npz", {"weights": released})
+    report["released_features_from_own"] = {"r2": r2}
+    (DATA / "cells_report.json").write_text(json.dumps(report, indent=1) + "\n")
+    print(json.dumps(report, indent=1))
+
+
+def _write(name: str | Path, arrays: Mapping[str, Any]) -> None:
+    np.savez_compressed(DATA / name, **arrays)
+
+
+def embedded_rows() -> dict[str, npt.NDArray[Any]]:
+    """Cells and simulated targets of the embedded WikiText-2 table."""
+    cells = distinct(ROWS, 2, tuple(EXAMPLES.values()))
+    keys = [key(c) for c in cells]
+    # RNN, LSTM and GRU first, the others in an order that says nothing.
+    order = [0, 1, 2, *(3 + int(i) for i in np.argsort([model.uniform("repeats", k) for k in keys[3:]]))]
+    cells, keys = [cells[i] for i in order], [keys[i] for i in order]
+    p = model._parameters()
+    targets = []
+    for cell, name in zip(cells, keys, strict=True):
+        base = model.predict(cell) + model.noise(name)
+        draws = [[model.normal("repeat", name, r, j) for j in range(len(base))] for r in range(3)]
+        targets.append(base + p["repeat"] * np.array(draws))
+    return {
+        "keys": np.array(keys),
+        "targets": np.array(targets, dtype=np.float32),
+        "probability": np.array([model.divergence_probability(c) for c in cells], dtype=np.float32),
+    }
+
+
+def fit_model(logs: list[Log]) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+    """Fits the surrogate; returns its parameters and its held-out errors."""
+    complete = [log for log in logs if not log.diverged and len(log.seconds) == EPOCHS]
+    names = [key(log.cell) for log in complete]
+    curves = model.log_curves(np.stack([log.losses for log in complete]))
+    mean = curves.mean(axis=0)
+    components = np.linalg.svd(curves - mean, full_matrices=False)[2][: model.COMPONENTS]
+    runs = np.column_stack([(curves - mean) @ components.T, [np.log(log.seconds).mean() for log in complete]])
+    groups = sorted(set(names))
+    cells = [Cell.from_text(name) for name in groups]
+    index = np.array([groups.index(name) for name in names])
+    targets = np.stack([runs[index == g].mean(axis=0) for g in range(len(groups))])
+    x = np.stack([model.inputs(cell) for cell in cells])
+    folds = np.array([model.fold(name) for name in groups])
+    trees, predicted = _fit_folds(x, targets, folds)
+    residuals = targets - predicted
+    repeats = [runs[index == g] - targets[g] for g in range(len(groups)) if (index == g).sum() > 1]
+    freedom = sum(len(r) - 1 for r in repeats)
+    # Median-based, because a few pairs of repeats that differ by a lot would set a root mean square.
+    spread = np.median(np.abs(np.concatenate(repeats)), axis=0) / 0.6745 * np.sqrt(sum(map(len, repeats)) / freedom)
+    parameters = {
+        **trees,
+        "mean": mean.astype(np.float32),
+        "components": components.astype(np.float32),
+        "quantiles": np.quantile(residuals, np.linspace(0, 1, 41), axis=0).T.astype(np.float32),
+        "root": _root(residuals).astype(np.float32),
+        "repeat": spread.astype(np.float32),
+        "divergence": _fit_divergence(logs).astype(np.float32),
+    }
+    noise = np.stack([model.noise(name, parameters) for name in groups])
+    return parameters, _report(targets, predicted, predicted + noise, mean, components, len(complete))
+
+
+def fit_released(logs: list[Log]) -> tuple[npt.NDArray[np.float32], float]:
+    """Weights (1 + SIZE, RELEASED) that predict the released features from our own, and their held-out R2."""
+    from sklearn.linear_model import RidgeCV
+    from sklearn.model_selection import KFold, cross_val_predict
+
+    from hpo_envs.tables.datasets.nasbenchnlp import build
+
+    file = build.RELEASED_FEATURES
+    released = build.read_released(store.read(file), file)
+    cells = {g: log.cell for log in logs if (g := build.group(log.architecture)) in released}
+    x, y = features.embed(list(cells.values())), np.stack([released[g] for g in cells])
+    ridge = RidgeCV(np.logspace(-3, 3, 13))
+    predicted = cross_val_predict(ridge, x, y, cv=KFold(10, shuffle=True, random_state=0))
+    r2 = 1.0 - ((y - predicted) ** 2).sum() / ((y - y.mean(axis=0)) ** 2).sum()
+    ridge.fit(x, y)
+    return np.vstack([ridge.intercept_, ridge.coef_.T]).astype(np.float32), round(float(r2), 3)
+
+
+def _fit_folds(x: Floats, targets: Floats, folds: npt.NDArray[np.intp]) -> tuple[dict[str, Any], Floats]:
+    from sklearn.ensemble import GradientBoostingRegressor
+
+    inner, leaves = 2**model.DEPTH - 1, 2**model.DEPTH
+    shape = (model.FOLDS, targets.shape[1], TREES["n_estimators"])
+    trees: dict[str, Any] = {
+        "features": np.zeros((*shape, inner), np.uint8),
+        "thresholds": np.zeros((*shape, inner), np.float32),
+        "leaves": np.zeros((*shape, leaves), np.float32),
+        "start": np.zeros(shape[:2], np.float32),
+    }
+    predicted = np.zeros_like(targets)
+    for f in range(model.FOLDS):
+        for t in range(targets.shape[1]):
+            fitted = GradientBoostingRegressor(random_state=0, **TREES).fit(x[folds != f], targets[folds != f, t])
+            trees["start"][f, t] = fitted.init_.constant_.ravel()[0]
+            for i, stage in enumerate(fitted.estimators_[:, 0]):
+                _complete(stage.tree_, fitted.learning_rate, trees, (f, t, i))
+        for row in np.flatnonzero(folds == f):
+            args = (trees["features"][f].astype(np.intp), trees["thresholds"][f].astype(float), trees["leaves"][f])
+            predicted[row] = trees["start"][f] + model.evaluate_trees(x[row], *args)
+    return trees, predicted
+
+
+def _complete(tree: Any, rate: float, out: dict[str, Any], where: tuple[int, int, int]) -> None:
+    """Writes a scikit-learn tree as a complete binary tree; early leaves are repeated below."""
+
+    def walk(node: int, place: int) -> None:
+        if place >= 2**model.DEPTH - 1:
+            out["leaves"][(*where, place - 2**model.DEPTH + 1)] = round(rate * float(tree.value[node].ravel()[0]), 5)
+            return
+        leaf = tree.children_left[node] < 0
+        out["features"][(*where, place)] = 0 if leaf else tree.feature[node]
+        out["thresholds"][(*where, place)] = 0.0 if leaf else tree.threshold[node]
+        walk(node if leaf else tree.children_left[node], 2 * place + 1)
+        walk(node if leaf else tree.children_right[node], 2 * place + 2)
+
+    walk(0, 0)
+
+
+def _root(residuals: Floats) -> Floats:
+    """Cholesky factor of the correlation of the residuals' normal scores."""
+    from hpo_envs.tables.fitting.out_of_fold import residual_correlation
+
+    return np.asarray(np.linalg.cholesky(residual_correlation(residuals) + 1e-9 * np.eye(residuals.shape[1])))
+
+
+def _fit_divergence(logs: list[Log]) -> Floats:
+    from sklearn.linear_model import LogisticRegression
+
+    x = np.stack([model.divergence_inputs(log.cell) for log in logs])
+    fitted = LogisticRegression(C=0.3).fit(x, [log.diverged for log in logs])
+    return np.concatenate([fitted.intercept_, fitted.coef_[0]])
+
+
+def _report(
+    targets: Floats, predicted: Floats, with_noise: Floats, mean: Floats, components: Floats, runs: int
+) -> dict[str, Any]:
+    """Held-out errors on the native scales, of predictions and of predictions with noise."""
+    measured, plain, noisy = (model.curves(mean + t[:, :-1] @ components) for t in (targets, predicted, with_noise))
+    report: dict[str, Any] = {
+        "command": "python -m hpo_envs.tables.datasets.nasbenchnlp.fit",
+        "runs": runs,
+        "cells": len(targets),
+    }
+    for place, name in enumerate(("validation_loss", "test_loss", "train_loss")):
+        for epoch in (10, EPOCHS):
+            true = measured[:, epoch - 1, place]
+            report[f"{name}@{epoch}"] = _both(true, plain[:, epoch - 1, place], noisy[:, epoch - 1, place])
+    report["seconds_per_epoch"] = _both(*(np.exp(t[:, -1]) for t in (targets, predicted, with_noise)))
+    return report
+
+
+def _both(true: Floats, plain: Floats, noisy: Floats) -> dict[str, Any]:
+    """Held-out error of the predictions and of the predictions with noise."""
+    from hpo_envs.tables.fitting.out_of_fold import error
+
+    report = {}
+    for name, values in (("predicted", plain), ("served", noisy)):
+        e = error(true, values)
+        report[name] = {"r2": round(e.r2, 3), "tau": round(e.tau, 3), "rmse": round(e.rmse, 3)}
+    return report
+
+
+if __name__ == "__main__":
+    main()

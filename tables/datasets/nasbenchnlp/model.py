@@ -1,0 +1,199 @@
+"""The surrogate of a cell's training on WikiText-2: log perplexity curves, seconds, probability of divergence.
+
+Fitted to the measured cells by `python -m hpo_envs.tables.datasets.nasbenchnlp.fit`, which also reports its held-out
+error. Five models are kept, each trained without one fifth of the cells; the fold of a cell is a hash of its key, and
+its prediction comes from the model that did not see that fifth. So no prediction was trained on the cell it is for, and
+the held-out error is the error of what is served. Residual noise, drawn once per cell, makes the landscape as rugged as
+the measured one; a smaller noise per repeat stands for the training seed.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.tables.cells.canonical import canonical, key
+from hpo_envs.tables.cells.probe import probe
+from hpo_envs.tables.cells.recipe import EXAMPLES, MAX_LINEAR, OPERATIONS, Cell
+from hpo_envs.tables.datasets.nasbenchnlp.logs import EPOCHS
+
+Floats = npt.NDArray[np.float64]
+
+FOLDS = 5
+"""Models, each trained without the cells of one fold."""
+
+COMPONENTS = 6
+"""Principal components of the log curves that are modelled; the last target is the logarithm of seconds an epoch."""
+
+DEPTH = 3
+"""Depth of the trees, stored as complete binary trees."""
+
+JITTER = 0.003
+"""Relative standard deviation of the seconds of one epoch around the run's mean (median absolute change .002)."""
+
+CAP = 50.0
+"""Highest log perplexity that is served, also the value of a run without a usable loss."""
+
+FLOORS = (4.18, 4.18, 3.0)
+"""Log perplexity below which no simulated curve can go: validation, test and training.
+
+The first two are the test perplexity of a fully trained AWD-LSTM, 65.8 (Merity et al. 2017, Table 2); curves are
+modelled as log(loss - floor).
+"""
+
+CONVENTIONAL = frozenset(canonical(cell) for cell in EXAMPLES.values())
+"""Cells that are known to train and never diverge here."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One simulated training.
+
+    Attributes:
+        losses: (epochs, 3) validation, test and training log perplexity; the last row is NaN if it diverged.
+        seconds: (epochs,) wall time of each epoch.
+        diverged: Whether the loss became NaN in the last epoch.
+        divergence_probability: What the model gives for it.
+    """
+
+    losses: Floats
+    seconds: Floats
+    diverged: bool
+    divergence_probability: float
+
+
+def inputs(cell: Cell) -> Floats:
+    """(d,) what the model knows of a cell: the probe, operation counts, hidden states, nodes, linear inputs."""
+    cell = canonical(cell)
+    counts = np.bincount([op for op, _ in cell.nodes], minlength=len(OPERATIONS))
+    reads = sum(len(sources) for op, sources in cell.nodes if op == 0)
+    return np.concatenate([probe(cell), counts, [cell.hidden, len(cell.nodes), reads / MAX_LINEAR]])
+
+
+def fold(name: str) -> int:
+    """Fold of a canonical key."""
+    return int.from_bytes(hashlib.blake2b(f"fold|{name}".encode(), digest_size=8).digest(), "little") % FOLDS
+
+
+def uniform(*parts: object) -> float:
+    """A draw in the open interval (0, 1) that is a hash of its arguments."""
+    digest = hashlib.blake2b("|".join(map(str, parts)).encode(), digest_size=8).digest()
+    return ((int.from_bytes(digest, "little") >> 11) + 0.5) * 2.0**-53
+
+
+def normal(*parts: object) -> float:
+    """A standard normal draw that is a hash of its arguments."""
+    return NormalDist().inv_cdf(uniform(*parts))
+
+
+@functools.cache
+def _parameters() -> dict[str, npt.NDArray[np.float64]]:
+    with np.load(Path(__file__).parent / "data" / "cells_model.npz", allow_pickle=False) as data:
+        return {name: data[name].astype(np.float64) for name in data.files}
+
+
+def evaluate_trees(x: Floats, features: npt.NDArray[np.intp], thresholds: Floats, leaves: Floats) -> Floats:
+    """Sums complete binary trees.
+
+    Args:
+        x: (d,) inputs.
+        features: (..., trees, 2**DEPTH - 1) input that each inner node looks at.
+        thresholds: Same shape; an input at most the threshold goes left.
+        leaves: (..., trees, 2**DEPTH).
+
+    Returns:
+        (...,) sums over trees.
+    """
+    node = np.zeros(features.shape[:-1], dtype=np.intp)
+    for _ in range(DEPTH):
+        at = node[..., None]
+        right = x[np.take_along_axis(features, at, -1)[..., 0]] > np.take_along_axis(thresholds, at, -1)[..., 0]
+        node = 2 * node + 1 + right
+    return np.take_along_axis(leaves, (node - features.shape[-1])[..., None], -1)[..., 0].sum(axis=-1)
+
+
+def predict(cell: Cell) -> Floats:
+    """(COMPONENTS + 1,) predicted targets of a cell, by the model that did not see it; no noise."""
+    return _predict(canonical(cell)).copy()
+
+
+@functools.lru_cache(maxsize=65_536)
+def _predict(cell: Cell) -> Floats:
+    p = _parameters()
+    f = fold(cell.text())
+    x = inputs(cell)
+    trees = evaluate_trees(x, p["features"][f].astype(np.intp), p["thresholds"][f], p["leaves"][f])
+    return np.asarray(p["start"][f] + trees)
+
+
+def divergence_probability(cell: Cell) -> float:
+    """Probability that a training diverges (logistic regression on two facts of the cell)."""
+    if canonical(cell) in CONVENTIONAL:
+        return 0.0
+    p = _parameters()
+    z = p["divergence"][0] + float(divergence_inputs(cell) @ p["divergence"][1:])
+    return round(1.0 / (1.0 + float(np.exp(-z))), 6)
+
+
+def divergence_inputs(cell: Cell) -> Floats:
+    """(2,) logarithm of the largest state of the untrained network, and the number of products."""
+    cell = canonical(cell)
+    largest = float(np.clip(probe(cell)[3], -1.0, 3.0))
+    return np.array([largest, sum(OPERATIONS[op] == "elementwise_prod" for op, _ in cell.nodes)])
+
+
+def noise(name: str, parameters: Mapping[str, Floats] | None = None) -> Floats:
+    """(COMPONENTS + 1,) residual noise of a canonical key: quantiles of held-out residuals, correlated normals."""
+    p = parameters or _parameters()
+    draws = np.array([normal("cell", name, j) for j in range(COMPONENTS + 1)])
+    levels = [NormalDist().cdf(z) for z in p["root"] @ draws]
+    grid = np.linspace(0.0, 1.0, p["quantiles"].shape[1])
+    return np.array([np.interp(u, grid, q) for u, q in zip(levels, p["quantiles"], strict=True)])
+
+
+def simulate(cell: Cell, repeat: int = 0) -> Outcome:
+    """Trains a cell as the surrogate sees it.
+
+    Args:
+        cell: The cell.
+        repeat: Number of the repeat; each has a training seed of its own.
+    """
+    name = key(cell)
+    p = _parameters()
+    targets = predict(cell) + noise(name)
+    targets += p["repeat"] * np.array([normal("repeat", name, repeat, j) for j in range(COMPONENTS + 1)])
+    probability = divergence_probability(cell)
+    diverged = uniform("diverges", name) < probability
+    return outcome(targets, name, repeat, diverged, probability)
+
+
+def curves(logs: Floats) -> Floats:
+    """(..., EPOCHS, 3) losses from (..., 3 * EPOCHS) values of log(loss - floor)."""
+    return np.swapaxes(np.exp(logs).reshape(*logs.shape[:-1], len(FLOORS), EPOCHS), -1, -2) + FLOORS
+
+
+def log_curves(losses: Floats) -> Floats:
+    """The inverse of `curves`."""
+    return np.log(np.swapaxes(losses - FLOORS, -1, -2)).reshape(*losses.shape[:-2], len(FLOORS) * losses.shape[-2])
+
+
+def outcome(targets: Floats, name: str, repeat: int, diverged: bool, probability: float) -> Outcome:
+    """Curves from targets (COMPONENTS + 1,); the jitter of seconds is a hash of the name and the repeat."""
+    p = _parameters()
+    losses = np.asarray(np.round(np.minimum(curves(p["mean"] + targets[:-1] @ p["components"]), CAP), 4))
+    jitter = np.array([normal("seconds", name, repeat, e) for e in range(EPOCHS)])
+    seconds = np.round(np.exp(targets[-1] + JITTER * jitter), 2)
+    if diverged:
+        # Half of the measured runs that diverged did so in the first epoch, the others anywhere (release: 4 runs).
+        u = uniform("epoch", name, repeat)
+        end = 1 if u < 0.5 else 2 + int((u - 0.5) * 2 * (EPOCHS - 2))
+        losses, seconds = losses[:end].copy(), seconds[:end]
+        losses[-1] = np.nan
+    return Outcome(np.asarray(losses, np.float64), np.asarray(seconds, np.float64), diverged, probability)

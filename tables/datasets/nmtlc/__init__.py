@@ -1,0 +1,1 @@
+"""Learning curves of machine translation systems."""

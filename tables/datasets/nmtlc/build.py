@@ -1,0 +1,285 @@
+"""Learning curves of machine translation systems, from the data repository of Zhang and Duh (2020).
+
+One row is one training run, one level is one checkpoint: every checkpoint of the file is a level, so nothing is lost
+by thinning; runs that ended earlier have trailing NaN. Six corpora were trained from scratch (a checkpoint every 2,000
+updates; cost in updates), two are fine-tuned language models (cost in checkpoints: updates and seconds were not
+recorded).
+
+Quirks of the file, which is a pickled list of 2,483 dicts:
+
+- Attention heads are not recorded, so most configurations from scratch occur twice (8 and 16 heads in the paper's
+  grid) and share their features; zh-en has `bpe` 30 in every record although its systems had three vocabularies, so
+  `bpe` is left out there. Rows are in grid order (the last hyperparameter varying fastest), runs of one configuration
+  in file order.
+- A run from scratch stops 16 checkpoints after its best one; a fine-tuning run 11 after. Runs that ended without
+  that are `truncated`.
+- Perplexities reach 7e14; they stay as they are. The natural logarithm is a metric of its own.
+- German-English, announced by the file's page, is not in it; three xglm runs of zh-en are missing.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import pickle
+import pickletools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from hpo_envs.tables import catalogue
+from hpo_envs.tables.table import STATUSES, Floats, Hyperparameter, Metric, Provenance, Table, feature_matrix
+
+CORPORA: dict[str, tuple[str, str, str]] = {
+    "zhen": ("scratch", "zh", "en"),
+    "ruen": ("scratch", "ru", "en"),
+    "jaen": ("scratch", "ja", "en"),
+    "enja": ("scratch", "en", "ja"),
+    "swen": ("scratch", "sw", "en"),
+    "soen": ("scratch", "so", "en"),
+    "ft-fren": ("finetune", "fr", "en"),
+    "ft-zhen": ("finetune", "zh", "en"),
+}
+"""Name in ids -> task, source and target language in the file."""
+
+NAMES = tuple(f"nmtlc/{corpus}" for corpus in CORPORA)
+
+FILE = "nmthpo/lc_datasets/nmtlc.pkl"
+
+UPDATES_PER_CHECKPOINT = 2000
+"""From scratch; runs that are also in the six tables of the paper have 2,000 updates for each point of the curve."""
+
+PATIENCE = {"scratch": 16, "finetune": 11}
+"""Checkpoints without improvement after which a run was stopped, read off the curves."""
+
+MAX_LOG_PERPLEXITY = 40.0
+"""Bound of observations and the value of a run without a usable model; the largest in the file is 34.2."""
+
+METRICS = (
+    Metric("log_perplexity", "nat", "min", 0.0, MAX_LOG_PERPLEXITY, "Natural logarithm of the validation perplexity."),
+    Metric("perplexity", "", "min", 1.0, math.exp(MAX_LOG_PERPLEXITY), "Perplexity on the validation set."),
+)
+BLEU = Metric("bleu", "BLEU", "max", 0.0, 100.0, "BLEU on the validation set; fine-tuned runs only.")
+
+
+def space(corpus: str) -> tuple[Hyperparameter, ...]:
+    """The hyperparameters that the file records and that vary on a corpus."""
+    if corpus.startswith("ft-"):
+        return (
+            Hyperparameter("base", "categorical", 0, 1, False, ("bloomz", "xglm"), None, "Language model."),
+            Hyperparameter("layers", "int", 24, 48, False, (24, 30, 48), None, "Layers of the language model."),
+            Hyperparameter("embed", "int", 1024, 2560, True, (1024, 2048, 2560), None, "Embedding size."),
+            Hyperparameter("batch_size", "int", 16, 64, True, (16, 32, 64), None, "Sentence pairs of a batch."),
+            Hyperparameter("init_lr", "float", 2e-5, 2e-4, True, (2e-5, 1e-4, 2e-4), None, "Initial learning rate."),
+            Hyperparameter("rank", "int", 2, 64, True, (2, 16, 64), None, "Rank of the low-rank adapters."),
+        )
+    small = corpus in ("swen", "soen")
+    symbols = (1000, 2000, 4000, 8000, 16000, 32000) if small else (10000, 30000, 50000)
+    layers = {"swen": (1, 2, 4, 6), "soen": (1, 2, 4)}.get(corpus, (2, 4))
+    found = (
+        Hyperparameter("bpe", "int", symbols[0], symbols[-1], small, symbols, None, "Number of BPE symbols."),
+        Hyperparameter("layers", "int", layers[0], layers[-1], False, layers, None, "Encoder and decoder layers."),
+        Hyperparameter("embed", "int", 256, 1024, True, (256, 512, 1024), None, "Embedding size."),
+        Hyperparameter("hidden", "int", 1024, 2048, False, (1024, 2048), None, "Hidden units of a layer."),
+        Hyperparameter("init_lr", "float", 3e-4, 1e-3, False, (3e-4, 6e-4, 1e-3), None, "Initial learning rate."),
+    )
+    return found[1:] if corpus == "zhen" else found
+
+
+_FIELDS = {"layers": "num_layers", "embed": "model_size", "hidden": "ff_num_hidden", "init_lr": "initial_lr"}
+_FIELDS |= {"batch_size": "batch_size", "rank": "r"}
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Reads lists, dicts, text and numbers; admits no class, function or persistent object."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        raise pickle.UnpicklingError(f"must hold plain data only, got the global {module}.{name}")
+
+    def persistent_load(self, pid: Any) -> Any:
+        raise pickle.UnpicklingError(f"must hold plain data only, got the persistent id {pid!r}")
+
+
+def _check_memo(content: bytes) -> None:
+    """Refuses places in the memo beyond what a file of this size can fill: the unpickler makes room for all below."""
+    for opcode, place, _ in pickletools.genops(content):
+        if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT") and (place or 0) > len(content):
+            raise pickle.UnpicklingError(f"memo places must be below {len(content)}, got {place}")
+
+
+def read_records(content: bytes, file: str = FILE) -> list[Mapping[str, Any]]:
+    """Reads the pickled list of dicts.
+
+    Raises:
+        ValueError: Damaged, with anything but plain data, or not of the promised form; the message says where.
+    """
+    try:
+        _check_memo(content)
+        records = _PlainUnpickler(io.BytesIO(content)).load()
+    except Exception as error:
+        raise ValueError(f"{file}: cannot be read: {type(error).__name__}: {error}") from None
+    if not isinstance(records, list) or not records:
+        raise ValueError(f"{file}: must hold a list of records, got {type(records).__name__}")
+    for number, record in enumerate(records):
+        _check(record, f"{file}, record {number}")
+    return records
+
+
+def _brief(value: Any) -> str:
+    """A value for a message; of containers the type only, for a small one can be endless in print."""
+    return f"{value!r:.80}" if value is None or isinstance(value, (str, int, float)) else f"a {type(value).__name__}"
+
+
+def _check(record: Any, where: str) -> None:
+    if not isinstance(record, dict):
+        raise ValueError(f"{where}: must be a dict, got {type(record).__name__}")
+    for key in ("task", "src", "trg", "basemodel"):
+        if not isinstance(record.get(key), str):
+            raise ValueError(f"{where}: {key} must be text, got {_brief(record.get(key))}")
+    if not isinstance(record.get("hyperparams"), dict):
+        raise ValueError(f"{where}: hyperparams must be a dict, got {_brief(record.get('hyperparams'))}")
+    curves = [key for key in ("perplexity_curve", "bleu_curve") if key in record]
+    if "perplexity_curve" not in curves:
+        raise ValueError(f"{where}: must have a perplexity_curve")
+    for key in curves:
+        curve = record[key]
+        if not isinstance(curve, list) or not curve or not all(isinstance(v, float) for v in curve):
+            raise ValueError(f"{where}: {key} must be a list of at least one float")
+        if len(curve) != len(record["perplexity_curve"]):
+            raise ValueError(f"{where}: {key} must have {len(record['perplexity_curve'])} points, got {len(curve)}")
+        low = 1.0 if key == "perplexity_curve" else 0.0
+        bad = [v for v in curve if not low <= v < math.inf]
+        if bad:
+            raise ValueError(f"{where}: {key} must be finite and >= {low:g}, got {bad[0]}")
+
+
+def files(name: str) -> tuple[str, ...]:
+    """Upstream files of a table."""
+    return (FILE,)
+
+
+def build(name: str, read: Callable[[str], bytes]) -> Table:
+    """Builds a measured table.
+
+    Args:
+        name: One of `NAMES`.
+        read: Returns the verified bytes of an upstream file.
+
+    Raises:
+        ValueError: The file does not have the promised form; the message names record and value.
+    """
+    corpus = name.partition("/")[2]
+    task, source, target = CORPORA[corpus]
+    hyperparameters = space(corpus)
+    rows = []
+    for number, record in enumerate(read_records(read(FILE))):
+        if (record["task"], record["src"], record["trg"]) == (task, source, target):
+            rows.append((_config(record, hyperparameters, f"{FILE}, record {number}"), number, record))
+    rows.sort(key=lambda row: row[:2])
+    curves = [_curve(record) for _, _, record in rows]
+    ended = [len(c) - 1 - int(np.argmin(c[:, 0])) >= PATIENCE[task] for c in curves]
+    configs = np.array([config for config, _, _ in rows])
+    return assemble(name, configs, curves, np.array(ended), "measured", ())
+
+
+def embedded(name: str) -> Table:
+    """The surrogate of a table, fitted by `fit`; same rows and levels as the measured table."""
+    from hpo_envs.tables.datasets.nmtlc import model
+
+    corpus = name.partition("/")[2]
+    with np.load(Path(__file__).with_name("nmtlc.npz")) as data:
+        configs, parameters = data[f"{corpus}_configs"], data[f"{corpus}_parameters"].astype(np.float64)
+        count, roughness = int(data[f"{corpus}_levels"]), data[f"{corpus}_roughness"]
+    drawn, ended = model.expand(parameters, roughness, count, PATIENCE[CORPORA[corpus][0]], name)
+    notes = ("Out-of-fold predictions of a regression fitted to the measured curves, with residual noise.",)
+    return assemble(name, configs, drawn, ended, "surrogate", notes, count)
+
+
+def assemble(
+    name: str,
+    configs: Floats,
+    curves: list[Floats],
+    ended: np.ndarray,
+    kind: Literal["measured", "surrogate"],
+    notes: tuple[str, ...],
+    count: int = 0,
+) -> Table:
+    """Puts curves into a Table.
+
+    Args:
+        name: One of `NAMES`.
+        configs: (rows, hyperparameters) raw values.
+        curves: For each row (checkpoints, metrics): log perplexity, perplexity, and BLEU where fine-tuned.
+        ended: (rows,) bool, whether the run ended by the stopping rule.
+        kind: Of the provenance.
+        notes: Of the provenance.
+        count: Number of levels; by default that of the longest curve.
+    """
+    corpus = name.partition("/")[2]
+    scratch = not corpus.startswith("ft-")
+    metrics = METRICS if scratch else (*METRICS, BLEU)
+    levels = np.arange(1, max(count, *map(len, curves)) + 1, dtype=np.float64)
+    levels *= UPDATES_PER_CHECKPOINT if scratch else 1
+    values = np.full((len(curves), 1, len(levels), len(metrics)), np.nan)
+    cost = np.full((len(curves), 1, len(levels)), np.nan)
+    for row, curve in enumerate(curves):
+        values[row, 0, : len(curve)] = curve
+        cost[row, 0, : len(curve)] = levels[: len(curve)]
+    status = np.where(ended, STATUSES.index("ok"), STATUSES.index("truncated")).astype(np.uint8)
+    hyperparameters = space(corpus)
+    feature_names, features = feature_matrix(hyperparameters, configs)
+    first = catalogue.files_of("nmtlc")[0]
+    return Table(
+        name=name,
+        keys=_keys(configs),
+        space=hyperparameters,
+        configs=configs,
+        feature_names=feature_names,
+        features=features,
+        metrics=metrics,
+        values=values,
+        cost=cost,
+        cost_unit="updates" if scratch else "checkpoints",
+        levels=levels,
+        level_unit="updates" if scratch else "checkpoints",
+        status=status[:, None],
+        provenance=Provenance(
+            kind, first.repository, first.commit, first.licence, catalogue.DATASETS["nmtlc"].citation, notes=notes
+        ),
+    )
+
+
+def _keys(configs: Floats) -> tuple[str, ...]:
+    """One key per row: the configuration, and `#k` for its k-th run."""
+    seen: dict[str, int] = {}
+    keys = []
+    for config in configs:
+        key = "-".join(f"{v:g}" for v in config)
+        seen[key] = seen.get(key, 0) + 1
+        keys.append(f"{key}#{seen[key]}")
+    return tuple(keys)
+
+
+def _config(record: Mapping[str, Any], hyperparameters: tuple[Hyperparameter, ...], where: str) -> tuple[float, ...]:
+    """The raw values of a record, in the order of the space."""
+    config = []
+    for h in hyperparameters:
+        if h.name == "base":
+            value: Any = record["basemodel"]
+        else:
+            value = record["hyperparams"].get(_FIELDS.get(h.name, h.name))
+            value = value * 1000 if h.name == "bpe" and isinstance(value, int) else value
+        if value not in h.values:
+            raise ValueError(f"{where}: {h.name} must be one of {h.values}, got {value!r}")
+        config.append(float(h.values.index(value) if h.kind == "categorical" else value))
+    return tuple(config)
+
+
+def _curve(record: Mapping[str, Any]) -> Floats:
+    perplexity = np.array(record["perplexity_curve"])
+    columns = [np.log(perplexity), perplexity]
+    if "bleu_curve" in record:
+        columns.append(np.array(record["bleu_curve"]))
+    return np.column_stack(columns)

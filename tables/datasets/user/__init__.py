@@ -1,0 +1,1 @@
+"""Tables that users saved themselves."""

@@ -1,0 +1,1 @@
+"""Upstream files on the disk: downloading, verifying, unpacking, caching."""

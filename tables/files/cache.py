@@ -1,0 +1,166 @@
+"""Keeps built tables, so that the next process need not parse the upstream files again.
+
+A builder takes part by having a `VERSION` (int), to be raised whenever it builds another table from the same bytes.
+A kept table is found by the catalogue's checksums of its upstream files, by the size and modification time of the
+installed ones, and by that version. It is believed only if its content has the hash written with it and obeys every
+law of a Table; anything else is dropped and the table is built again. A folder that cannot be written is no error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import io
+import json
+import math
+import os
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.tables import catalogue
+from hpo_envs.tables.files import atomic
+from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table
+
+FORMAT = 3
+"""Version of the files written here."""
+
+_DIGEST = hashlib.sha256().digest_size
+
+_ARRAYS = ("values", "cost", "configs", "features", "levels", "status")
+_RAGGED = ("values", "cost")
+
+
+def folder() -> Path:
+    """Where built tables are kept: `built` in the user's cache folder, or `$HPO_ENVS_CACHE`."""
+    given = os.environ.get("HPO_ENVS_CACHE")
+    if given:
+        return Path(given).expanduser()
+    import platformdirs  # imported here to keep `import hpo_envs` light
+
+    return Path(platformdirs.user_cache_dir("hpo_envs", appauthor=False)) / "built"
+
+
+def load(name: str, version: int, files: Sequence[str], root: Path, build: Callable[[], Table]) -> Table:
+    """Returns the kept table, or builds and keeps it.
+
+    Args:
+        name: Name of the table.
+        version: The builder's `VERSION`.
+        files: Upstream files it is built from.
+        root: Folder in which they are installed.
+        build: Builds the table from verified bytes.
+    """
+    path = folder() / f"{name.replace('/', '-')}-{_fingerprint(name, version, files, root)[:24]}.npz"
+    try:
+        table = unpack(path.read_bytes())
+        if table.name == name and table.provenance.kind == "measured":
+            return table
+    except (OSError, ValueError):
+        pass  # Absent, or not what it says it is: build it again.
+    table = build()
+    _keep(path, table)
+    return table
+
+
+def pack(table: Table) -> bytes:
+    """A table as the SHA-256 of an `.npz` file without pickled objects, 32 bytes, and that file."""
+    head = {
+        "format": FORMAT,
+        "fields": {f: getattr(table, f) for f in ("name", "keys", "feature_names", "cost_unit", "level_unit")},
+        "metrics": [dataclasses.asdict(m) for m in table.metrics],
+        "space": [dataclasses.asdict(h) for h in table.space],
+        "provenance": dataclasses.asdict(table.provenance),
+    }
+    arrays = {a: getattr(table, a) for a in _ARRAYS}
+    arrays["head"] = np.frombuffer(json.dumps(head).encode(), dtype=np.uint8)
+    for name in _RAGGED:
+        # Many runs are shorter, or have fewer repeats, than the array has room for.
+        known = ~np.isnan(arrays[name])
+        arrays |= {
+            name: arrays[name][known],
+            f"{name}_known": np.packbits(known),
+            f"{name}_shape": np.array(known.shape),
+        }
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)
+    content = stream.getvalue()
+    return hashlib.sha256(content).digest() + content
+
+
+def unpack(content: bytes) -> Table:
+    """Reads what `pack` wrote.
+
+    Raises:
+        ValueError: Another format, a hash that does not fit the content, or a broken law.
+    """
+    if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
+        raise ValueError("a kept table must have the bytes that were written")
+    try:
+        return _unpack(content[_DIGEST:])
+    except (
+        TypeError,
+        KeyError,
+        AttributeError,
+        IndexError,
+        OverflowError,
+        RecursionError,
+        zipfile.BadZipFile,
+    ) as error:
+        raise ValueError(f"a kept table must have the form of `pack`, got {type(error).__name__}: {error}") from None
+
+
+def _unpack(content: bytes) -> Table:
+    with np.load(io.BytesIO(content), allow_pickle=False) as data:
+        head = json.loads(data["head"].tobytes())
+        arrays = {a: data[a] for a in _ARRAYS}
+        for name in _RAGGED:
+            shape, bits = data[f"{name}_shape"].tolist(), data[f"{name}_known"]
+            # Before anything of that size is made: a bit for each entry is there.
+            if min(shape, default=0) < 0 or math.prod(shape) > 8 * len(bits):
+                raise ValueError(f"{name} must have a bit for each entry of shape {shape}, got {8 * len(bits)}")
+            atomic = np.full(tuple(shape), np.nan)
+            known = np.unpackbits(bits, count=atomic.size).view(bool)
+            atomic.ravel()[known] = arrays[name]
+            arrays[name] = atomic
+    if head["format"] != FORMAT:
+        raise ValueError(f"format must be {FORMAT}, got {head['format']}")
+    if len(head["provenance"]["sha256"]) != 64:
+        raise ValueError("a kept table must carry the hash of its content")
+    fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in head["fields"].items()}
+    return Table(
+        metrics=tuple(Metric(**m) for m in head["metrics"]),
+        space=tuple(_hyperparameter(h) for h in head["space"]),
+        provenance=Provenance(**{**head["provenance"], "notes": tuple(head["provenance"]["notes"])}),
+        **fields,
+        **arrays,
+    )
+
+
+def _hyperparameter(data: dict[str, Any]) -> Hyperparameter:
+    condition = data["condition"]
+    return Hyperparameter(
+        **{
+            **data,
+            "values": tuple(data["values"]),
+            "condition": None if condition is None else (condition[0], tuple(condition[1])),
+        }
+    )
+
+
+def _fingerprint(name: str, version: int, files: Sequence[str], root: Path) -> str:
+    parts: list[Any] = [FORMAT, name, version, str(root)]
+    for file in files:
+        stat = (root / file).stat()
+        parts.append([file, catalogue.files()[file].sha256, stat.st_size, stat.st_mtime_ns])
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _keep(path: Path, table: Table) -> None:
+    with contextlib.suppress(OSError):  # read-only or full: the next process builds again
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic.write(path, pack(table))

@@ -1,0 +1,1 @@
+"""Tools of the fitting scripts: out-of-fold predictions, regressions, forests."""

@@ -1,0 +1,156 @@
+"""Graph-based search: closed forms of label propagation and expected influence against brute force."""
+
+from __future__ import annotations
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from hpo_envs import agents
+from hpo_envs.agents import Problem
+from hpo_envs.agents.models.kernels import gram
+from hpo_envs.agents.models.similarity_graph import Harmonic, SimilarityGraph, nearest_neighbours
+from hpo_envs.agents.search.graph_search import VARIANTS, GraphInfluence, GraphSearch
+
+RNG = np.random.default_rng
+
+
+def propagate(weights: np.ndarray, nodes: list[int], labels: np.ndarray) -> np.ndarray:
+    """Equation 7 by a solve; components without a label get the mean label."""
+    n = len(weights)
+    laplacian = np.diag(weights.sum(axis=1)) - weights
+    f = np.full(n, labels.mean())
+    f[nodes] = labels
+    reached, frontier = set(nodes), set(nodes)
+    while frontier:
+        frontier = {j for i in frontier for j in np.flatnonzero(weights[i])} - reached
+        reached |= frontier
+    unlabelled = sorted(reached - set(nodes))
+    if unlabelled:
+        block = laplacian[np.ix_(unlabelled, unlabelled)]
+        f[unlabelled] = np.linalg.solve(block, -laplacian[np.ix_(unlabelled, nodes)] @ labels)
+    return f
+
+
+def graphs() -> dict[str, SimilarityGraph]:
+    x = RNG(0).random((40, 3))
+    clusters = np.concatenate([0.2 * x[:15], 0.8 + 0.2 * x[15:30], x[30:] + np.array([0.0, 5.0, 0.0])])
+    return {
+        "full": SimilarityGraph.of_features(x, "rbf", 0.5, None),
+        "knn": SimilarityGraph.of_features(x, "matern52", 1.0, 6),
+        "disconnected": SimilarityGraph.of_features(clusters, "rbf", 1.0, 3),
+        "isolated": SimilarityGraph.of_weights(np.diag(np.ones(39), 1)[:40, :40] * 0.0),
+        "pairs": SimilarityGraph.of_weights(np.kron(np.eye(20), np.ones((2, 2)))),
+        "far": SimilarityGraph.of_features(np.concatenate([x, x + 40.0])[10:50], "rbf", 0.3, None),
+    }
+
+
+GRAPHS = graphs()
+
+
+@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS.keys())
+def test_propagation_is_a_solve(graph: SimilarityGraph) -> None:
+    rng = RNG(1)
+    harmonic = Harmonic(graph)
+    for t, k in enumerate(rng.permutation(40).tolist()):
+        harmonic.label(k)
+        labels = rng.normal(size=t + 1)
+        np.testing.assert_allclose(
+            harmonic.predict(labels), propagate(graph.weights, harmonic.nodes, labels), atol=1e-8
+        )
+
+
+@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS.keys())
+def test_leverage_is_the_change_of_all_predictions(graph: SimilarityGraph) -> None:
+    rng = RNG(2)
+    harmonic = Harmonic(graph)
+    for t, k in enumerate(rng.permutation(40)[:30].tolist()):
+        harmonic.label(k)
+        if t % 6:
+            continue
+        labels = (rng.random(t + 1) < 0.5).astype(float)
+        f, leverage = harmonic.predict(labels), harmonic.leverage()
+        for free in sorted(set(range(40)) - set(harmonic.nodes)):
+            anchored = {int(graph.component[j]) for j in harmonic.nodes}
+            after = propagate(graph.weights, [*harmonic.nodes, free], np.append(labels, f[free] + 1.0))
+            if int(graph.component[free]) not in anchored:
+                # The mean label of untouched components moves too; what the candidate itself moves is its component.
+                assert leverage[free] == np.sum(graph.component == graph.component[free])
+            else:
+                touched = np.isin(graph.component, list(anchored))
+                assert leverage[free] == pytest.approx((after - f)[touched].sum(), abs=1e-8)
+
+
+def influence_by_force(
+    weights: np.ndarray, nodes: list[int], labels: np.ndarray, p: np.ndarray, over_all: bool
+) -> np.ndarray:
+    """Equation 8 with one propagation per candidate and label."""
+    n = len(weights)
+    scores = np.full(n, -np.inf)
+    for k in sorted(set(range(n)) - set(nodes)):
+        bad, good = (propagate(weights, [*nodes, k], np.append(labels, x)) for x in (0.0, 1.0))
+        summed = np.ones(n, dtype=bool)
+        if not over_all:
+            summed[[*nodes, k]] = False
+        scores[k] = (1.0 - p[k]) * (1.0 - bad[summed]).sum() + p[k] * good[summed].sum()
+    return scores
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("kernel", ["rbf", "matern52"])
+def test_influence_is_the_brute_force(variant: str, kernel: str) -> None:
+    rng = RNG(3)
+    x = rng.random((35, 3))
+    agent = GraphInfluence(
+        Problem(gym.spaces.Discrete(35), features=x), 0, kernel=kernel, variant=variant, neighbours=7
+    )
+    assert agent.graph.component.max() == 0
+    y = np.sin(5 * x[:, 0]) + x[:, 1]
+    for _ in range(25):
+        row = agent.ask()
+        agent.tell(row, float(y[row]), {"cost": 1.0})
+        observed = agent._observed()
+        labels = agent._labels(observed)
+        f = agent._harmonic.predict(labels)
+        p = agent._probability(f, observed)
+        over_all = agent.over_all
+        scores = agent.influence(f, p, over_all=over_all)
+        brute = influence_by_force(agent.graph.weights, agent._harmonic.nodes, labels, p, over_all)
+        free = np.isfinite(brute)
+        np.testing.assert_allclose(scores[free], brute[free], atol=1e-8)
+
+
+def test_edges_join_near_neighbours_both_ways() -> None:
+    x = np.linspace(0.0, 1.0, 12)[:, None] ** 2
+    weights = gram("rbf", x, 1.0)
+    near = nearest_neighbours(weights, 3)
+    assert (near == near.T).all()
+    assert not near.diagonal().any()
+    distances = np.abs(x - x.T) + 10 * np.eye(12)
+    for i in range(12):
+        chosen = set(np.argsort(distances[i], kind="stable")[:3].tolist())
+        assert chosen <= set(np.flatnonzero(near[i]).tolist())
+
+
+def test_finite_set_posterior_is_harmonic_without_the_ridge() -> None:
+    """Section 5.3: as sigma^2 grows and the noise vanishes, the Gaussian process predicts what equation 7 does."""
+    rng = RNG(4)
+    x = rng.random((30, 2))
+    problem = Problem(gym.spaces.Discrete(30), features=x)
+    agent = GraphSearch(problem, 0, sigma2=1e7, noise=1e-9, neighbours=6)
+    nodes, labels = rng.permutation(30)[:8].tolist(), rng.normal(size=8)
+    for k, y in zip(nodes, labels, strict=True):
+        agent.tell(k, float(y), {"cost": 1.0})
+    graph = SimilarityGraph.of_features(x, "matern52", 1.0, 6)
+    np.testing.assert_allclose(agent.predict()[0], propagate(graph.weights, nodes, labels), atol=1e-4)
+
+
+def test_agents_on_the_same_candidates_share_one_graph() -> None:
+    x = RNG(5).random((20, 2))
+    one, two = (GraphInfluence(Problem(gym.spaces.Discrete(20), features=x.copy()), s) for s in (0, 1))
+    assert one.graph is two.graph
+
+
+def test_influence_needs_one_objective() -> None:
+    with pytest.raises(ValueError, match="objectives must be 1 for expected influence, got 2"):
+        agents.make("GB_EIF_R", Problem(gym.spaces.Discrete(4), features=np.eye(4), objectives=2), 0)

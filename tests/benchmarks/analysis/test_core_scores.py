@@ -1,0 +1,387 @@
+"""Scores, statistics and regret by hand and against definitions, and every word of their errors.
+
+`tests/robustness/mutation.py` shows that these tests notice nearly every change of an operator, a number, a name or
+a text.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hpo_envs.benchmarks.analysis import compare, regret, targets
+from hpo_envs.benchmarks.analysis import statistics as s
+from hpo_envs.benchmarks.analysis.regret import Scale
+from hpo_envs.benchmarks.runs import Run
+from hpo_envs.tables import store
+from hpo_envs.tables.table import Metric, Provenance, Table
+
+NAN, INF = float("nan"), float("inf")
+
+
+def raises(message: str, error: type[Exception] = ValueError) -> Any:
+    """Expects an error with exactly this message."""
+    return pytest.raises(error, match=f"^{re.escape(message)}$")
+
+
+# -- statistics --------------------------------------------------------------------------------------------------------
+
+
+def test_interquartile_mean_by_hand() -> None:
+    assert float(s.iqm([100, 1, 2, 3, -100, 6, 7, 8])) == 4.5  # without the two lowest and the two highest
+    assert float(s.iqm([5, 1, 3])) == 3.0  # a quarter of three is none
+    assert float(s.iqm([9, 1, 3, 100])) == 6.0
+    both = s.iqm([["1", "2", "3", "50"], ["4", "0", "0", "9"]])
+    assert both.tolist() == [2.5, 2.0]
+
+
+def resampled(strata: list[np.ndarray], draws: int, seed: int) -> np.ndarray:
+    """(draws, ...) means over environments of bootstrap means, drawn as the module says: multinomial shares."""
+    rng = np.random.default_rng(seed)
+    out = []
+    for x in strata:
+        counts = rng.multinomial(len(x), [1 / len(x)] * len(x), size=draws)
+        out.append(np.array([sum(c * v for c, v in zip(row, x, strict=True)) / len(x) for row in counts]))
+    return sum(out) / len(out)
+
+
+def test_a_band_is_the_percentiles_of_stratified_resamples() -> None:
+    a, b = np.array([1.0, 2.0, 4.0]), np.array([10.0, 30.0])
+    for kwargs, confidence, draws, seed in (
+        ({}, 0.95, 2000, 0),
+        ({"confidence": 0.8, "draws": 77, "seed": 3}, 0.8, 77, 3),
+    ):
+        mean, low, high = s.band([a, b], **kwargs)
+        draw = resampled([a, b], draws, seed)
+        assert float(mean) == pytest.approx((7 / 3 + 20) / 2)
+        ends = np.quantile(draw, [0.5 - confidence / 2, 0.5 + confidence / 2])
+        assert [float(low), float(high)] == pytest.approx(ends.tolist())
+    curves = np.array([[1.0, 5.0], [2.0, 7.0]])
+    mean, low, high = s.band([curves, curves[:1]])
+    assert mean.tolist() == [1.25, 5.5]
+    assert low.tolist() == [1.0, 5.0]
+    assert high.tolist() == [1.5, 6.0]
+    for strata in ([], [a, a[:0]]):
+        with raises("strata must be at least one environment with at least one run each"):
+            s.band(strata)
+    for bad in (NAN, INF):
+        with raises("scores must be finite; a target never met has no score, count how many runs met it instead"):
+            s.band([a, np.array([1.0, bad])])
+
+
+def test_aggregates_by_hand() -> None:
+    a, b = np.array([1.0, 2.0, 3.0, 10.0]), np.array([20.0, 30.0])
+    for kwargs, confidence, draws, seed in (
+        ({}, 0.95, 2000, 0),
+        ({"confidence": 0.5, "draws": 55, "seed": 4}, 0.5, 55, 4),
+    ):
+        rng = np.random.default_rng(seed)
+        first = a[rng.integers(4, size=(draws, 4))]
+        both = np.concatenate([first, b[rng.integers(2, size=(draws, 2))]], axis=1)
+        found = s.aggregates([a, b], **kwargs)
+        assert list(found) == ["mean", "median", "iqm"]
+        for name, at, of in (
+            ("mean", 11.0, both.mean(axis=1)),
+            ("median", 6.5, np.median(both, axis=1)),
+            ("iqm", 8.75, np.sort(both, axis=1)[:, 1:5].mean(axis=1)),
+        ):
+            ends = np.quantile(of, [0.5 - confidence / 2, 0.5 + confidence / 2])
+            assert found[name] == pytest.approx((at, *ends))
+            assert all(type(x) is float for x in found[name])
+
+
+def test_signed_ranks_and_holm_by_hand() -> None:
+    # Of the 8 signs of three ranks, 2 are as far out as +++.
+    assert s.wilcoxon([1.0, 2.0, 3.0]) == pytest.approx(2 / 8)
+    assert s.wilcoxon(["1", "2", "3"]) == pytest.approx(2 / 8)
+    assert s.wilcoxon([1.0, 2.0, 3.0, 1e-12]) == pytest.approx(2 / 8)
+    assert s.wilcoxon([1.0, 2.0, 3.0, 2e-12]) == pytest.approx(2 / 16)
+    assert s.wilcoxon([-1.0, 2.0, 3.0]) == pytest.approx(4 / 8)
+    assert s.wilcoxon([0.0]) == 1.0
+    assert s.holm(["0.01", "0.04", "0.03", "0.04"]).tolist() == pytest.approx([0.04, 0.09, 0.09, 0.09])
+    assert s.holm([0.5, 0.001]).tolist() == pytest.approx([0.5, 0.002])
+    assert s.holm([0.9, 0.9]).tolist() == [1.0, 1.0]
+    # Equal p-values share the larger of their two adjustments, whatever sorts first.
+    assert s.holm([0.01, 0.01]).tolist() == pytest.approx([0.02, 0.02])
+
+
+def test_improvement_by_counting_pairs() -> None:
+    a, b = np.array([1.0, 2.0, 2.0]), np.array([2.0, 0.0])
+    wins = [(x < y) + 0.5 * (x == y) for x, y in itertools.product(a, b)]
+    assert s.probability_of_improvement([a], [b]) == pytest.approx(np.mean(wins))
+    assert s.probability_of_improvement([a, b], [b, b]) == pytest.approx((np.mean(wins) + 0.5) / 2)
+    assert type(s.probability_of_improvement([a], [b])) is float
+    with pytest.raises(ValueError, match="zip"):
+        s.probability_of_improvement([a], [b, b])
+
+
+def test_pairs_by_hand() -> None:
+    rng = np.random.default_rng(0)
+    by_agent = {
+        "a": np.array([[1.0, 2.0, 3.0, NAN], [4.0, 5.0, 6.5, 7.0]]),
+        "b": np.array([[1.5, 2.25, 4.0, 5.0], [4.5, NAN, 7.0, 8.0]]),
+        "c": rng.normal(size=(2, 4)),
+    }
+    found = s.pairs(by_agent, alpha=0.1, draws=300)
+    assert [(p.a, p.b) for p in found] == [("a", "b"), ("a", "c"), ("b", "c")]
+    strata = [np.array([-0.5, -0.25, -1.0]), np.array([-0.5, -0.5, -1.0])]
+    mean, low, high = (float(x) for x in s.band(strata, 0.9, 300))
+    p = found[0]
+    assert (p.difference, p.low, p.high) == pytest.approx((mean, low, high))
+    assert p.p == pytest.approx(s.wilcoxon(np.concatenate(strata)))
+    assert p.improvement == pytest.approx(
+        s.probability_of_improvement(
+            [np.array([1.0, 2, 3]), by_agent["a"][1]], [by_agent["b"][0], np.array([4.5, 7, 8])]
+        )
+    )
+    adjusted = s.holm([q.p for q in found])
+    assert [q.p_holm for q in found] == pytest.approx(adjusted.tolist())
+    assert all(type(q.p_holm) is float and type(q.p) is float for q in found)
+    assert p.verdict == ("better" if adjusted[0] < 0.1 else "tie")
+    narrow = s.pairs(by_agent)[0]
+    low, high = (float(x) for x in s.band(strata)[1:])
+    assert (narrow.low, narrow.high) == pytest.approx((low, high)), "95 % and 2000 draws unless told otherwise"
+    with raises("agents must share a seed on every environment, got none for 'x' and 'y'"):
+        s.pairs({"x": np.array([[1.0, NAN]]), "y": np.array([[NAN, 1.0]])})
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "p", "verdict"),
+    [
+        (-2.0, -1.0, 0.01, "better"), (1.0, 2.0, 0.01, "worse"), (-2.0, -1.0, 0.05, "tie"), (-2.0, -1.0, 0.2, "tie"),
+        (-1.0, 1.0, 0.01, "tie"), (0.0, 1.0, 0.01, "tie"), (-1.0, 0.0, 0.01, "tie"), (-1.0, -0.5, 0.0499, "better"),
+    ],
+)  # fmt: skip
+def test_a_verdict_needs_test_and_interval(low: float, high: float, p: float, verdict: str) -> None:
+    assert s._verdict(low, high, p, 0.05) == verdict
+
+
+def test_running_times_and_shares_by_hand() -> None:
+    assert s.expected_runtime([3, 4, 5], [True, False, True]) == 6.0
+    assert type(s.expected_runtime([3], [True])) is float
+    assert s.expected_runtime([3, 4], [0, 0]) == INF
+    assert s.ecdf([[3.0, 1.0], [INF, 1.0]], ["1", "2.9", "3", "inf"]).tolist() == [0.5, 0.5, 0.75, 1.0]
+    assert s.ecdf(["1", "10", "9"], [9.5]).tolist() == pytest.approx([2 / 3])
+
+
+def test_numbers_may_be_read_from_text() -> None:
+    assert targets.ftc(["25", "25.6", "9"], 26.0) == 2.0
+    assert targets.fb(["25", "9"], 26.0) == 1.0
+    text, numbers = [["1", "2"], ["3", "4"]], np.array([[3.0, 4.0]])
+    assert targets.fto(text, numbers) == targets.fto(np.array(text, float), numbers.astype(str)) == 2.0
+    assert targets.fta(text, numbers) == targets.fbp(text, numbers, 2) + 1 == 2.0
+
+
+# -- regret ------------------------------------------------------------------------------------------------------------
+
+SOURCE = Provenance("surrogate", "nobody/nothing", "0" * 40, "none", "none")
+METRICS = (
+    Metric("score", "", "max", -10.0, 10.0),
+    Metric("loss", "", "min", -10.0, 10.0),
+    Metric("size", "", "min", 0.0, 99.0),
+)
+FINALS = np.array([[1.0, 5.0, 1.0], [4.0, 2.0, 2.0], [2.0, 1.0, 3.0], [-1.0, 0.0, 9.0], [NAN, NAN, NAN]])
+
+
+def table(levels: int = 1, **changes: Any) -> Table:
+    """Four measured rows and one that never was; where there are two levels, the first is 3 better in every row."""
+    values = np.repeat(FINALS[:, None, None, :], levels, axis=2)
+    if levels > 1:
+        values[:, 0, 0, 0] += 3.0
+        values[:, 0, 0, 1] -= 3.0
+    given: dict[str, Any] = {
+        "name": "toy/scores", "keys": tuple("abcde"), "metrics": METRICS, "values": values,
+        "cost": np.where(np.isnan(values[..., 0]), NAN, np.cumsum(np.ones((5, 1, levels)), axis=2)),
+        "levels": np.arange(1.0, levels + 1), "provenance": SOURCE,
+    }  # fmt: skip
+    return Table(**{**given, **changes})
+
+
+def run(rewards: Any, *, costs: Any = None, actions: Any = None, **header: Any) -> Run:
+    r = np.asarray(rewards, dtype=float)
+    head: dict[str, Any] = {
+        "env": "Toy-v0", "env_kwargs": {}, "table": "toy/scores", "kind": "surrogate", "sha256": "x",
+        "objectives": ["score"], "budget": 10.0, "cost_unit": "evaluations", **header,
+    }  # fmt: skip
+    spent = np.ones(len(r)) if costs is None else np.asarray(costs, dtype=float)
+    return Run(0, np.zeros(len(r), int) if actions is None else np.asarray(actions), r, spent, 0, head)
+
+
+def test_scales_of_tables_by_hand() -> None:
+    one = regret.of_table(table(), ["score"])
+    assert (one.best.tolist(), one.origin.tolist(), one.source, one.volume, one.means) == ([4], [1.5], "table", 0, None)
+    assert regret.of_table(table(2), ["score"]).best.tolist() == [7.0], "the best may be at any level"
+    low = regret.of_table(table(), ["loss"])
+    assert (low.best.tolist(), low.origin.tolist()) == ([0.0], [-1.5])
+    assert regret.of_table(table(2), ["loss"]).best.tolist() == [3.0]
+    # With repeats, one lucky run at the only level is no target: the mean counts.
+    lucky = np.concatenate([table().values, table().values], axis=1)
+    lucky[0, :, 0, 0] = [9.0, -9.0]
+    cost = np.where(np.isnan(lucky[..., 0]), NAN, 1.0)
+    assert regret.of_table(table(values=lucky, cost=cost), ["score"]).best.tolist() == [4.0]
+    bandit = regret.of_table(table(), ["loss"], bandit=True)
+    assert (bandit.best.tolist(), bandit.origin.tolist(), bandit.source) == ([0.0], [-1.5], "table")
+    assert bandit.means is not None
+    assert bandit.means.tolist() == [-5.0, -2.0, -1.0, -0.0]
+
+
+def test_scales_of_two_objectives_by_hand() -> None:
+    two = regret.of_table(table(), ["score", "loss"])
+    # Front, higher is better: (4, -2), (2, -1), (-1, 0); its worst corner and a tenth of its width more.
+    assert two.best.tolist() == [4.0, 0.0]
+    assert two.origin == pytest.approx([-1.5, -2.2])
+    a, b, c = 5.5 * 0.2, 3.5 * 1.0, 0.5 * 1.0
+    assert two.volume == pytest.approx(a + b + c)
+    assert (two.source, two.means) == ("table", None)
+    # One point is a front of no width: a tenth of its size counts, or of 1.
+    alone = regret._several(np.array([[20.0, 0.5]]), "seen")
+    assert alone.origin == pytest.approx([18.0, 0.4])
+    assert alone.volume == pytest.approx(0.2)
+    assert alone.source == "seen"
+    negative = regret._several(np.array([[-20.0, 0.5], [-21.0, 0.5]]), "seen")
+    assert negative.origin == pytest.approx([-22.0, 0.4])
+    with raises("objectives must be one or two for hypervolume, got 3"):
+        regret.of_table(table(), ["score", "loss", "size"])
+
+
+def test_regret_of_one_objective_by_hand() -> None:
+    scale = Scale(np.array([4.0]), np.array([2.0]), "table")
+    r = run([1.0, 3.0, 2.5, 4.0, 9.0])
+    assert regret.after(r, scale).tolist() == [1.0, 0.5, 0.5, 0.0, 0.0]
+    assert regret.final(r, scale) == 0.0
+    assert regret.final(run([3.5]), scale) == 0.25
+    assert type(regret.final(r, scale)) is float
+    for flat in (2.0, 1.0):
+        assert regret.after(r, Scale(np.array([flat]), np.array([2.0]), "table")).tolist() == [0.0] * 5
+    wide = Scale(np.array([2.5]), np.array([2.0]), "table")
+    assert regret.after(run([2.25]), wide).tolist() == [0.5]
+
+
+def test_regret_of_bandits_by_hand() -> None:
+    scale = Scale(np.array([4.0]), np.array([2.0]), "table", means=np.array([4.0, 3.0, 2.0]))
+    # Means so far: arm 1 alone; arm 2 leads by one lucky pull; after its second pull arm 1 leads again; then arm 0.
+    r = run([-1.0, 5.0, -9.0, 0.0, 1.0], actions=[1, 2, 2, 0, 1])
+    assert regret.after(r, scale).tolist() == [0.5, 1.0, 0.5, 0.0, 0.0]
+    tie = run([1.0, 1.0], actions=[2, 0])
+    assert regret.after(tie, scale).tolist() == [1.0, 0.0], "the first of equal arms"
+    assert regret.final(dataclasses.replace(r, recommended=2), scale) == 1.0
+    assert regret.final(dataclasses.replace(r, recommended=np.array([1, 1])), scale) == 0.5
+    late = run([0.5, 3.0, 3.0], actions=[0, 1, 1])
+    assert regret.after(late, scale).tolist() == [0.0, 0.5, 0.5]
+
+
+def area(points: np.ndarray, corner: np.ndarray) -> float:
+    """Hypervolume above a corner by slices: as wide as each step of the first reward, as high as the best second."""
+    good = points[(points > corner).all(axis=1)]
+    xs = np.unique(np.append(good[:, 0], corner[0]))
+    return sum((b - a) * (good[good[:, 0] >= b, 1].max() - corner[1]) for a, b in itertools.pairwise(xs))
+
+
+def test_regret_of_two_objectives_is_lost_area() -> None:
+    rng = np.random.default_rng(3)
+    points = rng.random((25, 2)) * 2 - 0.5
+    points[7], points[11] = points[3], [0.9, -1.0]  # seen before, and outside the corner
+    scale = Scale(np.ones(2), np.zeros(2), "table", volume=3.0)
+    r = run(points, objectives=["score", "loss"])
+    expected = [min(max(1 - area(points[: i + 1], scale.origin) / 3.0, 0.0), 1.0) for i in range(25)]
+    assert regret.after(r, scale).tolist() == pytest.approx(expected)
+    assert regret.final(r, scale) == pytest.approx(expected[-1])
+    small = dataclasses.replace(scale, volume=0.01)
+    assert regret.after(r, small)[-1] == 0.0
+    edge = run([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]], objectives=["score", "loss"])
+    assert regret.after(edge, scale) == pytest.approx([1.0, 1.0, 1 - 0.25 / 3])
+
+
+def test_regret_over_a_budget_by_hand() -> None:
+    r = np.array([0.8, 0.5, 0.1])
+    assert regret.at_evaluations(r, 5).tolist() == [0.8, 0.5, 0.1, 0.1, 0.1]
+    assert regret.at_evaluations(r, 2).tolist() == [0.8, 0.5]
+    costs = np.array([2.0, 3.0, 100.0])
+    shares = [0.1, 0.2, 0.49, 0.5, 0.99, 1.0]
+    assert regret.at_costs(r, costs, 10.0, shares).tolist() == [1.0, 0.8, 0.8, 0.5, 0.5, 0.1]
+    assert len(regret.at_costs(r, costs, 10.0)) == 100
+    assert regret.at_costs(r, costs, 10.0)[[18, 19, 48, 49, 98, 99]].tolist() == [1.0, 0.8, 0.8, 0.5, 0.5, 0.1]
+    # Three tenths added up are a hair more than 0.3, and count as finished there.
+    assert regret.at_costs(np.array([0.9, 0.8, 0.7]), np.full(3, 0.1), 1.0, [0.3]).tolist() == [0.7]
+    evaluations = run([0, 0, 0], budget=5.0)
+    assert regret.anytime(evaluations, r) == pytest.approx((0.8 + 0.5 + 0.1 * 3) / 5)
+    assert regret.anytime(run([0], budget=0.4), r[:1]) == pytest.approx(0.8)
+    assert regret.anytime(run([0, 0, 0], budget=1.6), r) == pytest.approx(0.65)
+    assert type(regret.anytime(evaluations, r)) is float
+    timed = run([0, 0, 0], costs=costs, budget="10", cost_unit="s")
+    assert regret.anytime(timed, r) == pytest.approx(regret.at_costs(r, costs, 10.0).mean())
+    assert type(regret.anytime(timed, r)) is float
+
+
+def test_runtimes_by_hand() -> None:
+    r = run([0, 0, 0], costs=[2.0, 3.0, 4.0])
+    seen = np.array([0.5, 0.7, 0.1])
+    assert regret.runtimes(r, seen, [0.6, 0.5, 0.4, 0.1, 0.0999]).tolist() == [2.0, 2.0, 9.0, 9.0, INF]
+    assert regret.runtimes(r, seen, ["0.1"]).tolist() == [9.0]
+    assert regret.runtimes(r, seen, [0.1 - 5e-10]).tolist() == [9.0], "a hair of slack"
+    assert regret.runtimes(r, seen).shape == (21,)
+    assert regret.TARGETS[0] == pytest.approx(10**-0.1)
+    assert regret.TARGETS[-2:] == pytest.approx([0.01, 0.0])
+    assert (regret.SHARES[0], regret.SHARES[-1], len(regret.SHARES)) == (0.01, 1.0, 100)
+
+
+def test_problems_are_told_apart() -> None:
+    r = run([0.0])
+    assert regret.key(r) == '["Toy-v0", {}, "toy/scores", "surrogate", "x", ["score"]]'
+    for change in ("env", "env_kwargs", "table", "kind", "sha256", "objectives"):
+        assert regret.key(run([0.0], **{change: "other"})) != regret.key(r)
+    assert regret.key(run([0.0], budget=3.0)) == regret.key(r)
+    assert regret.key(run([0.0], env_kwargs={"b": 1, "a": {2}})).startswith('["Toy-v0", {"a": "{2}", "b": 1}')
+
+
+def test_scales_of_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = table(), table(2, name="toy/curves")
+    tables = {t.name: t for t in (one, two)}
+    monkeypatch.setattr(store, "exists", tables.__contains__)
+    monkeypatch.setattr(store, "load", lambda name, kind: tables[name] if kind == "surrogate" else None)
+    known = {"env": "NMTHPO-swen-v0", "sha256": one.provenance.sha256}
+    found = regret.scales([run([1.0], **known), run([99.0], **known), run([1.0], **known, budget=3.0)])
+    (scale,) = found.values()
+    assert (scale.best.tolist(), scale.source) == ([4.0], "table"), "luck of a run does not move the table's best"
+    assert list(found) == [regret.key(run([1.0], **known))]
+    arms = regret.scales([run([1.0], env="FIESTA-tdsa8-v0", sha256=one.provenance.sha256)])
+    (scale,) = arms.values()
+    assert scale.means is not None
+    curves = {"env": "NMTLC-swen-v0", "table": "toy/curves", "sha256": two.provenance.sha256}
+    (scale,) = regret.scales([run([1.0], **curves)]).values()
+    assert (scale.best.tolist(), scale.means) == ([7.0], None)
+    with raises(
+        f"runs must be scored against the table they were made on: toy/scores (surrogate) has sha256 "
+        f"{one.provenance.sha256}, the runs say x"
+    ):
+        regret.scales([run([1.0], env="NMTHPO-swen-v0")])
+    # Environments that nobody registered may answer more than their table has.
+    more = [run([1.0, 6.0], sha256=one.provenance.sha256), run([5.0], sha256=one.provenance.sha256)]
+    (scale,) = regret.scales(more).values()
+    assert (scale.best.tolist(), scale.origin.tolist(), scale.source) == ([6.0], [1.5], "seen")
+    (scale,) = regret.scales([run([2.0], sha256=one.provenance.sha256)]).values()
+    assert (scale.best.tolist(), scale.source) == ([4.0], "seen")
+    pair = {"objectives": ["score", "loss"], "sha256": one.provenance.sha256}
+    (scale,) = regret.scales([run([[9.0, 9.0]], **pair)]).values()
+    assert (scale.best.tolist(), scale.source) == ([4.0, 0.0], "table")
+    # No table at all: the best of what was seen, and the middle of the first results.
+    gone = [run([1.0, 6.0], table="gone"), run([3.0, 2.0], table="gone"), run([2.5], table="gone")]
+    (scale,) = regret.scales(gone).values()
+    assert (scale.best.tolist(), scale.origin.tolist(), scale.source) == ([6.0], [2.5], "seen")
+    (scale,) = regret.scales([run([[1.0, 2.0], [2.0, 1.0]], table="gone")]).values()
+    assert (scale.best.tolist(), scale.source) == ([2.0, 2.0], "seen")
+    monkeypatch.setattr(compare, "reference", lambda r: compare.Reference(np.array([7.0]), np.array([[7.0]])))
+    long = {"env": "CushLEPOR-ted-ende-v0"}
+    family = regret.registry.find(long["env"])
+    assert family is not None, "the id is registered"
+    (scale,) = regret.scales([run([1.0, 2.0], **long), run([3.0, 5.0], **long)]).values()
+    assert (scale.best.tolist(), scale.origin.tolist(), scale.source) == ([7.0], [2.0], "searched")
+    (scale,) = regret.scales([run([1.0, 8.0], **long)]).values()
+    assert scale.best.tolist() == [8.0]
+    assert math.isfinite(scale.volume)

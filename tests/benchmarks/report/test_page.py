@@ -1,0 +1,283 @@
+"""The report: what it says, that nothing in it can break out, and how it behaves in a real browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hpo_envs.benchmarks import report
+from hpo_envs.benchmarks.analysis import summary
+from hpo_envs.benchmarks.report import charts, sentences
+from hpo_envs.benchmarks.runs import run
+from hpo_envs.benchmarks.study import store
+from hpo_envs.commands.main import main
+
+HOSTILE = "</script><script>document.title='broken'</script>\"><img src=x onerror=\"document.title='broken'\">"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of runs: two environments with one objective, one with two."""
+    path = tmp_path_factory.mktemp("report") / "runs"
+    plan = {
+        "NMTHPO-zhen-v0": ("random", "graph-ei-rbf", "bo-ei-rbf"),
+        "NMTHPO-jaen-v0": ("random", "graph-ei-rbf", "bo-ei-rbf"),
+        "NMTHPO-zhen-mo-v0": ("random", "bo-ehvi-rbf"),
+    }
+    for env, agents in plan.items():
+        for agent in agents:
+            store.write(run(agent, env, range(8), env_kwargs={"table": "surrogate"}), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def found(folder: Path) -> dict[str, Any]:
+    return summary.load(folder)
+
+
+def test_command_writes_page_and_summary(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page, scores = tmp_path / "p" / "page.html", tmp_path / "scores.json"
+    assert main(["report", str(folder), "--out", str(page), "--summary", str(scores), "--title", "Mine"]) == 0
+    out = capsys.readouterr().out
+    assert "NMTHPO: " in out
+    assert str(page) in out
+    text = page.read_text(encoding="utf-8")
+    assert "<title>Mine</title>" in text
+    assert main(["report", str(scores), "--out", str(tmp_path / "again.html")]) == 0
+    assert (tmp_path / "again.html").read_text(encoding="utf-8") == text
+    assert main(["report", str(folder)]) == 0
+    assert (folder / "report.html").exists()
+
+
+def test_what_is_no_comparison_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "x.json").write_text('{"title": 1}')
+    (tmp_path / "y.json").write_text("[")
+    for path, message in {
+        "empty": "runs must be at least one",
+        "x.json": "must be a summary with",
+        "y.json": "must be a folder of runs or a summary",
+        "none": "No such file",
+    }.items():
+        assert main(["report", str(tmp_path / path)]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_page_says_what_was_compared(found: dict[str, Any]) -> None:
+    text = report.render(found, citations=["A paper & its authors"])
+    for e in found["environments"]:
+        assert e["label"] in text
+        assert all(t["sha256"][:16] in text and t["kind"] in text for t in e["tables"])
+    assert "embedded surrogate tables" in text
+    assert "A paper &amp; its authors" in text
+    assert found["command"] in text
+    for t in found["tracks"]:
+        for sentence in sentences.verdict(t):
+            assert sentence in text
+    # Nothing is loaded: no address but the namespace of SVG, and a policy that forbids it.
+    assert set(re.findall(r"https?://[^\"'\s<]+", text)) <= {"http://www.w3.org/2000/svg"}
+    assert "default-src 'none'" in text
+    assert not re.search(r"<(link|img|iframe)\b|<script[^>]+src=", text)
+
+
+def made(verdicts: dict[str, str], means: list[float]) -> dict[str, Any]:
+    names = ["a", *verdicts]
+    ranking = [
+        {"agent": n, "mean": [m, m - 0.01, m + 0.01], "n": [20], "constant": False}
+        for n, m in zip(names, means, strict=True)
+    ]
+    pairs = [
+        {"a": "a", "b": n, "difference": means[0] - m, "low": means[0] - m - 0.01, "high": means[0] - m + 0.01,
+         "p_holm": 0.0001, "improvement": 0.9, "verdict": v}
+        for (n, v), m in zip(verdicts.items(), means[1:], strict=True)
+    ]  # fmt: skip
+    return {"name": "t", "score": "anytime", "environments": ["e"], "ranking": ranking, "pairs": pairs}
+
+
+def test_sentences_say_who_won_by_how_much_and_how_sure() -> None:
+    clear = made({"b": "better", "random": "better"}, [0.1, 0.2, 0.4])
+    assert sentences.verdict(clear) == [
+        "a wins.",
+        "Regret averaged over the budget: 0.1 [0.09, 0.11], the lowest.",
+        "It is better than all others, than b by 0.1 [0.09, 0.11], p < 0.001.",
+        "Its regret is 75% below that of random search.",
+    ]
+    tied = made({"random": "tie", "c": "better"}, [0.1, 0.12, 0.3])
+    assert sentences.verdict(tied)[0] == "No single winner, a leads."
+    assert "These runs do not tell it apart from random." in sentences.verdict(tied)
+    assert sentences.verdict(tied)[-1] == "No agent here is shown to beat random search."
+    equal = made({"b": "tie", "c": "better"}, [0.1, 0.1, 0.3])
+    assert sentences.verdict(equal)[0] == "No single winner, a and b share the lead."
+    assert not any("apart" in s for s in sentences.verdict(equal))
+    assert sentences.verdict(made({}, [0.1]))[0] == "Only a ran."
+    clear["ranking"][0]["constant"] = True
+    assert any("scores the same on every seed" in s for s in sentences.verdict(clear))
+    turned = sentences.against(clear, "b", "a")
+    assert turned is not None
+    assert (turned["verdict"], round(turned["difference"], 3), round(turned["low"], 3)) == ("worse", 0.1, 0.09)
+    assert sentences.against(clear, "a", "a") is None
+    assert [sentences.number(v) for v in (None, -0.0, 0.12345)] == ["never", "0", "0.123"]
+
+
+def test_colours_run_from_light_to_dark() -> None:
+    assert charts.colour(0.0) == charts.CIVIDIS[0]
+    assert charts.colour(1.0) == charts.CIVIDIS[-1]
+    light = [sum(int(charts.colour(i / 20)[k : k + 2], 16) for k in (1, 3, 5)) for i in range(21)]
+    assert light == sorted(light, reverse=True)
+
+
+def hostile(found: dict[str, Any]) -> dict[str, Any]:
+    """The summary with a name that tries to break out wherever a user's text goes."""
+    text = json.dumps(found).replace("graph-ei-rbf", json.dumps(HOSTILE)[1:-1])
+    return {**json.loads(text), "title": HOSTILE, "command": HOSTILE}
+
+
+def test_names_cannot_break_out(found: dict[str, Any]) -> None:
+    text = report.render(hostile(found), citations=[HOSTILE])
+    assert "<img" not in text
+    assert text.count("<script") == text.count("</script>") == 2
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium without a window, which logs its console and every request."""
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed (extra test)")
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("chromium and chromedriver are not installed (Debian: apt-get install chromium chromium-driver)")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    started = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    yield started
+    started.quit()
+
+
+@pytest.fixture
+def page(browser: Any, found: dict[str, Any], tmp_path: Path) -> Any:
+    file = tmp_path / "page.html"
+    file.write_text(report.render(hostile(found), citations=["A paper"]), encoding="utf-8")
+    browser.get_log("browser"), browser.get_log("performance")
+    browser.set_window_size(1200, 900)
+    browser.get(file.as_uri())
+    return browser
+
+
+def column(page: Any, table: str, index: int) -> list[str]:
+    rows = page.find_elements("css selector", f"#{table} tbody tr:not([hidden])")
+    return [r.find_elements("css selector", "td,th")[index].text for r in rows]
+
+
+def scroll_to(page: Any, figure: str) -> Any:
+    found = page.find_element("css selector", f"figure[data-chart={figure}]")
+    page.execute_script("arguments[0].scrollIntoView()", found)
+    for _ in range(50):
+        drawn = found.find_elements("css selector", ":scope > svg")
+        if drawn:
+            return drawn[0]
+        page.execute_async_script("setTimeout(arguments[0], 100)")
+    raise AssertionError(f"no chart in {figure}")
+
+
+@pytest.mark.browser
+def test_in_a_browser_it_shows_sorts_filters_and_asks_for_nothing(page: Any) -> None:
+    assert page.title == HOSTILE
+    assert page.find_element("tag name", "h1").text == HOSTILE
+    assert "Who won, by how much, how sure" in page.find_element("tag name", "main").text
+    # Sort: a click sorts upwards, the next one downwards; numbers as numbers.
+    head = page.find_elements("css selector", "#all th button")[3]
+    for direction in ("ascending", "descending"):
+        head.click()
+        values = [float(text.split()[0]) for text in column(page, "all", 3)]
+        assert values == sorted(values, reverse=direction == "descending")
+        assert page.find_elements("css selector", "#all thead th")[3].get_attribute("aria-sort") == direction
+    assert len(values) == 8
+    page.find_element("id", "filter").send_keys("jaen random")
+    assert column(page, "all", 0) == ["NMTHPO-jaen-v0"]
+    assert page.find_element("id", "count").text == "1 of 8 rows"
+    # Every chart is drawn, with a line for every agent.
+    figures = [f.get_attribute("data-chart") for f in page.find_elements("css selector", "figure")]
+    assert len(figures) == 4 * 2 + 2
+    for figure in figures:
+        chart = scroll_to(page, figure)
+        assert len(chart.find_elements("css selector", "path[fill=none]")) in (2, 3)
+        assert all("NaN" not in p.get_attribute("d") for p in chart.find_elements("css selector", "path"))
+    asked = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
+    urls = [m["params"]["request"]["url"] for m in asked if m["method"] == "Network.requestWillBeSent"]
+    assert urls == [page.current_url]
+    assert page.get_log("browser") == []
+
+
+@pytest.mark.browser
+def test_in_a_browser_charts_answer_keyboard_and_pointer(page: Any) -> None:
+    from selenium.webdriver import ActionChains
+
+    chart = scroll_to(page, "track-0-regret")
+    figure = chart.find_element("xpath", "..")
+    readout = figure.find_element("css selector", ".readout")
+    chart.send_keys("\ue014")  # right arrow
+    first = readout.text
+    assert first.startswith("share of the budget 0.02\n")
+    assert "random: 1 [" in first
+    chart.send_keys("\ue014")
+    assert readout.text.startswith("share of the budget 0.04\n")
+
+    def labels() -> list[str]:
+        return [t.text for t in chart.find_elements("css selector", "text")]
+
+    whole = labels()
+    chart.send_keys("+")
+    assert labels() != whole
+    chart.send_keys("0")
+    assert labels() == whole
+    ActionChains(page).move_to_element(chart).perform()
+    assert readout.text.startswith("share of the budget 0.")
+    ActionChains(page).click_and_hold(chart).move_by_offset(120, 0).release().perform()
+    assert labels() != whole
+    # An agent can be taken out, by keyboard too.
+    button = figure.find_element("css selector", ".legend button")
+    button.send_keys("\n")
+    assert button.get_attribute("aria-pressed") == "false"
+    assert len(chart.find_elements("css selector", "path[fill=none]")) == 2
+    # Another environment, in the chart that has a choice.
+    explorer = scroll_to(page, "environments").find_element("xpath", "..")
+    option = explorer.find_elements("css selector", "option")[1]
+    assert option.text == "NMTHPO-zhen-mo-v0, by evaluations"
+    option.click()
+    assert "NMTHPO-zhen-mo-v0" in explorer.find_element("css selector", ":scope > svg").get_attribute("aria-label")
+    assert page.get_log("browser") == []
+
+
+@pytest.mark.browser
+def test_in_a_browser_it_fits_a_phone_and_saves_its_data(page: Any) -> None:
+    devtools = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", devtools)
+    try:
+        scroll_to(page, "track-0-regret")
+        assert page.execute_script("return document.scrollingElement.scrollWidth") <= 360
+    finally:
+        page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    # What a click would download, caught before it is saved.
+    page.execute_script("window.saved = []; save = (name, type, text) => window.saved.push([name, text])")
+    scroll_to(page, "track-0-regret")
+    for b in page.find_elements("css selector", "figure[data-chart=track-0-regret] .tools button"):
+        if b.text.startswith("Data"):
+            b.click()
+    for b in page.find_elements("css selector", "#everything, button[data-table=all]"):
+        page.execute_script("arguments[0].click()", b)
+    (name, chart), (_, table), (_, everything) = page.execute_script("return window.saved")
+    assert name == "Regret over the budget, NMTHPO.csv"
+    assert chart.splitlines()[0] == "series,share of the budget,normalised regret,low,high"
+    assert len(chart.splitlines()) == 1 + 3 * 50
+    assert table.splitlines()[0].startswith("environment,agent,runs,anytime regret")
+    assert len(table.splitlines()) == 9
+    assert json.loads(everything)["title"] == HOSTILE
+    assert page.get_log("browser") == []

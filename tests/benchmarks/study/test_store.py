@@ -1,0 +1,282 @@
+"""The store of runs: what is written comes back to the bit, whole or not at all, once, and never mixed."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from hpo_envs.benchmarks.runs import Run, run
+from hpo_envs.benchmarks.study import store
+from tests.helpers import ROOT
+
+HEADER = {
+    "env": "NMTHPO-zhen-v0",
+    "env_kwargs": {},
+    "budget": 20.0,
+    "agent": "random",
+    "hyperparameters": {},
+    "versions": {"numpy": "2.0.0"},
+    "table": "nmthpo/zhen",
+    "kind": "surrogate",
+    "sha256": "a" * 64,
+}
+
+
+def make(seed: int, k: int = 5, **header: Any) -> Run:
+    """A run of k evaluations whose numbers depend on its seed."""
+    values = np.arange(k) + seed / 7
+    return Run(seed, np.arange(k) + seed, values, np.ones(k), np.int64(seed), {**HEADER, "seed": seed, **header})
+
+
+def equal(a: Run, b: Run) -> bool:
+    pairs = [(getattr(a, n), getattr(b, n)) for n in ("actions", "rewards", "costs", "recommended")]
+    return (a.seed, a.header) == (b.seed, b.header) and all(
+        np.asarray(x).dtype == np.asarray(y).dtype and np.array_equal(x, y, equal_nan=True) for x, y in pairs
+    )
+
+
+KINDS = {
+    "rows": ("NMTHPO-zhen-v0", {}),
+    "two objectives": ("NMTHPO-zhen-mo-v0", {}),
+    "values of a grid": ("NMTHPO-v0", {}),
+    "rows and levels": ("NMTLC-zhen-v0", {"cost": "evaluations"}),
+    "arms": ("FIESTA-tdsa8-v0", {}),
+    "box": ("CushLEPOR-ted-ende-v0", {}),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_runs_of_every_kind_of_action_come_back(tmp_path: Path, kind: str) -> None:
+    env, kwargs = KINDS[kind]
+    runs = run("random", env, [2, 1], budget=3, env_kwargs={"table": "surrogate", **kwargs})
+    assert store.write(runs, tmp_path) == 2
+    again = store.read(tmp_path)
+    assert [r.seed for r in again] == [1, 2]
+    assert all(equal(a, b) for a, b in zip(sorted(runs, key=store.key_of), again, strict=True))
+    assert store.digest(runs) == store.digest(again)
+    assert store.read(tmp_path, agent="tpe") == store.read(tmp_path, env="NMTHPO-swen-v0") == []
+
+
+def arrays(shape: tuple[int, ...], *dtypes: Any) -> st.SearchStrategy[Any]:
+    return st.sampled_from(dtypes).flatmap(
+        lambda d: hnp.arrays(
+            d, shape, elements=st.integers(-5, 2**31 - 1) if np.dtype(d).kind == "i" else hnp.from_dtype(np.dtype(d))
+        )
+    )
+
+
+@st.composite
+def any_run(draw: st.DrawFn, seed: int) -> Run:
+    k = draw(st.integers(0, 4))
+    entry = draw(st.sampled_from([(), (1,), (3,), (2, 2), (0,)]))
+    rewards = draw(arrays((k, *draw(st.sampled_from([(), (1,), (2,)]))), np.float64))
+    return dataclasses.replace(
+        make(seed),
+        actions=draw(arrays((k, *entry), np.int64, np.int32, np.float32, np.float64)),
+        rewards=rewards,
+        costs=draw(arrays((k,), np.float64)),
+        recommended=draw(arrays(entry, np.int64, np.float32))[()],
+    )
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.data())
+def test_any_arrays_come_back(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    folder = tmp_path_factory.mktemp("runs")
+    runs = [data.draw(any_run(seed)) for seed in range(3)]
+    store.write(runs, folder)
+    assert all(equal(a, b) for a, b in zip(runs, store.read(folder), strict=True))
+
+
+def test_numbers_that_a_float_cannot_hold_are_refused(tmp_path: Path) -> None:
+    for bad in (np.array([2**53 + 1] * 5), np.array(["a"] * 5)):
+        with pytest.raises(ValueError, match="actions must be numbers that a float64 holds exactly"):
+            store.write([dataclasses.replace(make(0), actions=bad)], tmp_path)
+    assert not [p for p in tmp_path.rglob("*") if p.is_file()]
+
+
+def test_writing_again_adds_only_what_is_new(tmp_path: Path) -> None:
+    assert store.write([make(1), make(3)], tmp_path) == 2
+    first = {p.name: p.read_bytes() for p in (tmp_path / "NMTHPO-zhen-v0").iterdir()}
+    assert store.write([make(s) for s in range(5)], tmp_path) == 3
+    assert store.write([make(s) for s in range(5)], tmp_path) == 0
+    assert store.write([make(1, agent="other")], tmp_path) == 1
+    assert [store.key_of(r)[1:] for r in store.read(tmp_path)] == [("other", 1), *(("random", s) for s in range(5))]
+    now = {p.name: p.read_bytes() for p in (tmp_path / "NMTHPO-zhen-v0").iterdir()}
+    assert first.items() <= now.items()
+    assert sorted(now) == ["other-1-1.parquet", "random-0-4.parquet", "random-1-3.parquet"]
+    with pytest.raises(ValueError, match="distinct seeds, got 7 of random twice"):
+        store.write([make(7), make(7)], tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"sha256": "b" * 64}, "sha256 of table nmthpo/zhen 'aaa"),
+        ({"kind": "measured"}, "kind 'surrogate', random would add 'measured'"),
+        ({"budget": 30.0}, "budget 20.0, random would add 30.0"),
+        ({"versions": {"numpy": "2.1.0"}}, "versions numpy '2.0.0', random would add '2.1.0'"),
+        ({"env_kwargs": {"objective": "ter"}}, "env_kwargs objective None, random would add 'ter'"),
+        ({"hyperparameters": {"x": 1}}, "hyperparameters x None, random would add 1"),
+        ({"budget": 30.0, "agent": "other"}, "budget 20.0, other would add 30.0"),
+    ],
+)
+def test_what_differs_is_not_mixed(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    store.write([make(0)], tmp_path)
+    before = store.read(tmp_path)
+    with pytest.raises(ValueError, match=message):
+        store.write([make(1, **change)], tmp_path)
+    with pytest.raises(ValueError, match=message):
+        store.write([make(1), make(2, **change)], tmp_path / "fresh" if "agent" in change else tmp_path)
+    assert all(equal(a, b) for a, b in zip(before, store.read(tmp_path), strict=True))
+
+
+def test_another_agent_or_id_is_no_mixture(tmp_path: Path) -> None:
+    store.write([make(0)], tmp_path)
+    store.write([make(0, agent="bo", hyperparameters={"x": 1})], tmp_path)
+    store.write([make(0, env="NMTHPO-swen-v0", table="nmthpo/swen", sha256="c" * 64, budget=3.0)], tmp_path)
+    assert len(store.read(tmp_path)) == 3
+
+
+def test_names_that_are_no_file_names(tmp_path: Path) -> None:
+    agents = ["../up", "a/b", "a", "a-1", "f.<locals>.Agent", "a-1-2"]
+    for agent in agents:
+        store.write([make(1, agent=agent), make(2, agent=agent)], tmp_path / "runs")
+        assert [r.header["agent"] for r in store.read(tmp_path / "runs", agent=agent)] == [agent] * 2
+    assert [p.name for p in tmp_path.iterdir()] == ["runs"]
+    assert len(store.read(tmp_path / "runs")) == 2 * len(agents)
+
+
+def test_pandas_and_duckdb_read_it_without_us(tmp_path: Path) -> None:
+    pandas, duckdb = pytest.importorskip("pandas"), pytest.importorskip("duckdb")
+    one = run("random", "NMTHPO-zhen-v0", range(3), env_kwargs={"table": "surrogate"})
+    two = run("random", "NMTHPO-zhen-mo-v0", range(2), env_kwargs={"table": "surrogate"})
+    curves = run("random", "NMTLC-zhen-v0", [0], budget=4, env_kwargs={"table": "surrogate", "cost": "evaluations"})
+    store.write([*one, *two, *curves], tmp_path)
+    frame = pandas.read_parquet(tmp_path)
+    assert frame.groupby("env").size().to_dict() == {"NMTHPO-zhen-v0": 3, "NMTHPO-zhen-mo-v0": 2, "NMTLC-zhen-v0": 1}
+    best = frame[frame.env == "NMTHPO-zhen-v0"].set_index("seed").rewards.map(lambda r: r[0].max())
+    assert best.to_dict() == {r.seed: r.rewards.max() for r in one}
+    query = (
+        f"SELECT seed, list_max(rewards[2]), header->>'budget' FROM '{tmp_path}/*/*.parquet' WHERE env = ? ORDER BY 1"
+    )
+    rows = duckdb.execute(query, ["NMTHPO-zhen-mo-v0"]).fetchall()
+    assert rows == [(r.seed, r.rewards[:, 1].max(), "50.0") for r in two]
+
+
+def test_files_of_others_are_refused_or_ignored(tmp_path: Path) -> None:
+    store.write([make(0)], tmp_path)
+    folder = tmp_path / "NMTHPO-zhen-v0"
+    (folder / "notes.txt").write_text("mine")
+    assert len(store.read(tmp_path)) == 1
+    part = folder / "random-0-0.parquet"
+    (folder / "random-1-1.parquet").write_bytes(part.read_bytes())
+    with pytest.raises(ValueError, match="a run must be stored once"):
+        store.read(tmp_path)
+    (folder / "random-1-1.parquet").write_bytes(part.read_bytes()[:-9])
+    with pytest.raises(ValueError, match="random-1-1.parquet must be a file of runs"):
+        store.read(tmp_path)
+    with pytest.raises(FileNotFoundError, match="runs must be in a folder"):
+        store.read(tmp_path / "nowhere")
+
+
+def write_in_steps(folder: Path, ready: Any, order: list[int]) -> None:
+    """A process that stores seeds one by one."""
+    ready.wait()
+    for seed in order:
+        store.write([make(seed, k=200), make(seed + 1, k=200)], folder)
+
+
+def test_two_writers_store_each_run_once(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    ready = context.Barrier(2)
+    orders = [list(range(0, 40)), list(range(39, -1, -1))]
+    crew = [context.Process(target=write_in_steps, args=(tmp_path, ready, order)) for order in orders]
+    for p in crew:
+        p.start()
+    for p in crew:
+        p.join()
+        assert p.exitcode == 0
+    again = store.read(tmp_path)
+    assert [r.seed for r in again] == list(range(41))
+    assert all(equal(r, make(r.seed, k=200)) for r in again)
+
+
+SCRIPT = """
+import sys, copy
+sys.path[:0] = {path!r}
+from tests.benchmarks.study.test_store import make
+from hpo_envs.benchmarks.study import store
+first = max([r.seed for r in store.read({folder!r})], default=-1) + 1
+for seed in range(first, 100000):
+    store.write([make(seed, k=3000)], {folder!r})
+    print(seed, flush=True)
+"""
+
+
+def test_killed_writers_lose_nothing_that_they_reported(tmp_path: Path) -> None:
+    """Each writer reports a seed once it is stored, and dies at a random moment."""
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    script = SCRIPT.format(path=[str(ROOT), *sys.path], folder=str(folder))
+    reported: set[int] = set()
+    rng = np.random.default_rng(0)
+    for _ in range(2):
+        process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        reported.add(int(process.stdout.readline()))
+        time.sleep(float(rng.uniform(0.0, 0.05)))
+        process.send_signal(signal.SIGKILL)
+        reported |= {int(line) for line in process.stdout.read().split()}
+        process.wait()
+        again = store.read(folder)
+        assert reported <= {r.seed for r in again}
+        assert all(equal(r, make(r.seed, k=3000)) for r in again)
+    store.write([make(10**6)], folder)
+    assert all(p.suffix == ".parquet" for p in (folder / "NMTHPO-zhen-v0").iterdir())
+
+
+FULL = """
+import resource, sys
+sys.path[:0] = {path!r}
+from tests.benchmarks.study.test_store import make
+from hpo_envs.benchmarks.study import store
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+try:
+    store.write([make(1, k=100000)], {folder!r})
+except OSError as error:
+    print("refused", error.errno)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of processes")
+def test_a_write_that_fails_half_way_leaves_nothing(tmp_path: Path) -> None:
+    store.write([make(0)], tmp_path)
+    before = {p.name: p.read_bytes() for p in (tmp_path / "NMTHPO-zhen-v0").iterdir()}
+    script = FULL.format(path=[str(ROOT), *sys.path], folder=str(tmp_path))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("refused")
+    assert {p.name: p.read_bytes() for p in (tmp_path / "NMTHPO-zhen-v0").iterdir()} == before
+
+
+def test_digest_sees_every_bit() -> None:
+    a = [make(0), make(1)]
+    assert store.digest(a) == store.digest(a[::-1]) == store.digest(copy.deepcopy(a))
+    changed = a[1].rewards.copy()
+    changed[3] = np.nextafter(changed[3], np.inf)
+    assert store.digest([a[0], dataclasses.replace(a[1], rewards=changed)]) != store.digest(a)
+    assert store.digest([a[0], make(1, budget=21.0)]) != store.digest(a)

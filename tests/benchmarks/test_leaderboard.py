@@ -1,0 +1,123 @@
+"""The leaderboard: who fits where, how it is made, and that the committed one is scores and what the README says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import gymnasium as gym
+import pytest
+
+from hpo_envs import agents
+from hpo_envs.agents import AGENTS
+from hpo_envs.benchmarks import leaderboard
+from hpo_envs.benchmarks.runs import problem_of
+from hpo_envs.benchmarks.study import store
+from hpo_envs.registry import OWN, SPECS
+from hpo_envs.tables import store as tables
+from tests.helpers import ROOT
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs on an id that has only a synthetic table."""
+    path = tmp_path_factory.mktemp("leaderboard") / "runs"
+    assert leaderboard.main(["run", "--runs", str(path), "--seeds", "2", "--only", "FIESTA-gaussian"]) == 0
+    return path
+
+
+def test_run_continues_with_what_is_missing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(folder.rglob("*.parquet"))
+    assert leaderboard.main(["run", "--runs", str(folder), "--seeds", "3", "--only", "FIESTA-gaussian"]) == 0
+    assert set(before) < set(folder.rglob("*.parquet"))
+    runs = store.read(folder)
+    arms = {n for n, e in AGENTS.items() if "arms" in e.supports and e.alias_of is None}
+    assert {(r.header["agent"], r.seed) for r in runs} == {(a, s) for a in arms for s in range(3)}
+    assert len(runs) == 3 * len(arms)
+
+
+def test_external_agents_run_on_fewer_seeds() -> None:
+    everyone, ours = leaderboard.studies(5, 2, ["gaussian"])
+    names = {c.name for c in everyone.agents}
+    assert names == {n for n, e in AGENTS.items() if e.alias_of is None} - {leaderboard.TRAINED}
+    assert names - {c.name for c in ours.agents} == set(leaderboard.EXTERNAL)
+    assert {AGENTS[n].extra for n in leaderboard.EXTERNAL} == {"optuna"}
+    assert (len(everyone.seeds), len(ours.seeds)) == (2, 5)
+    assert ours.environments[0].kwargs == {"table": "auto"}
+
+
+def test_the_trained_agent_has_not_seen_the_tables_it_runs_on() -> None:
+    fits, folds = 0, set()
+    for env_id, spec in SPECS.items():
+        if spec.family in OWN:
+            continue
+        arguments = leaderboard.unseen(env_id)
+        envs = gym.make_vec(env_id, num_envs=1, table="surrogate")
+        problem = problem_of(envs)
+        drawn = len(spec.tables) > 1
+        fit = agents.fits(leaderboard.TRAINED, problem) and not drawn and spec.family != "NMTLC"
+        assert (arguments is not None) == fit, env_id
+        if arguments is None:
+            continue
+        fits += 1
+        agents.make(leaderboard.TRAINED, problem, 0, **arguments)
+        left_out = arguments.get("without", "")
+        folds.add(left_out)
+        assert (bool(left_out) and left_out in env_id) == (spec.family in ("NMTHPO", "CharHPO"))
+        envs.close()
+    assert (fits, len(folds)) == (33, 16)
+
+
+def test_publish_writes_scores_page_picture_and_readme(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(leaderboard, "SUMMARY", tmp_path / "leaderboard.json")
+    (tmp_path / "README.md").write_text("Before.\nAfter.\n")
+    with pytest.raises(ValueError, match=r"README.md must have the lines"):
+        leaderboard.publish(folder, tmp_path)
+    (tmp_path / "README.md").write_text(f"Before.\n{leaderboard.BEGIN}\nold\n{leaderboard.END}\nAfter.\n")
+    leaderboard.publish(folder, tmp_path)
+    found = json.loads((tmp_path / "leaderboard.json").read_text())
+    text = (tmp_path / "README.md").read_text()
+    assert text == f"Before.\n{leaderboard.BEGIN}\n{leaderboard.markdown(found)}\n{leaderboard.END}\nAfter.\n"
+    assert "| FIESTA (1 environment, 3 seeds each, regret at the end) | `" in text
+    for name in ("leaderboard.png", "leaderboard.svg", "leaderboard.html"):
+        assert (tmp_path / "docs" / name).stat().st_size > 1000
+    # Scores and curves of means, no run and no reward.
+    rewards = store.read(folder)[0].rewards
+    assert not {f"{r:.4g}" for r in rewards[:20]} & set((tmp_path / "leaderboard.json").read_text().split(","))
+
+
+COMMITTED = leaderboard.SUMMARY.exists()
+
+
+@pytest.mark.skipif(not COMMITTED, reason="no leaderboard is committed")
+def test_committed_leaderboard_is_on_measured_tables_and_complete() -> None:
+    found = json.loads(leaderboard.SUMMARY.read_text(encoding="utf-8"))
+    assert found["fronts"] == {}
+    for e in found["environments"]:
+        spec = SPECS[e["id"]]
+        measured = not spec.surrogate_only and all(tables.measurable(t) for t in spec.tables)
+        assert {t["kind"] for t in e["tables"]} == {"measured" if measured else "surrogate"}
+    there = {e["id"] for e in found["environments"]}
+    # Its full logs are not among the files that everybody can fetch in minutes.
+    assert {s.id for s in SPECS.values() if s.family not in OWN} - there == {"NASBenchNLP-ptb-v0"}
+    for t in found["tracks"]:
+        for r in t["ranking"]:
+            assert min(r["n"]) >= 5
+
+
+@pytest.mark.skipif(not COMMITTED, reason="no leaderboard is committed")
+@pytest.mark.measured
+def test_committed_leaderboard_is_of_the_tables_that_are_here() -> None:
+    found = json.loads(leaderboard.SUMMARY.read_text(encoding="utf-8"))
+    for name, kind, sha256 in {(t["name"], t["kind"], t["sha256"]) for e in found["environments"] for t in e["tables"]}:
+        assert tables.load(name, kind).provenance.sha256 == sha256, name
+
+
+@pytest.mark.skipif(not COMMITTED or not (ROOT / "README.md").exists(), reason="no leaderboard or no README here")
+def test_readme_shows_the_committed_leaderboard() -> None:
+    found = json.loads(leaderboard.SUMMARY.read_text(encoding="utf-8"))
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert leaderboard.markdown(found) in text

@@ -1,0 +1,133 @@
+"""Scores by hand, the run loop's bookkeeping, saved runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hpo_envs.benchmarks.analysis import compare, targets
+from hpo_envs.benchmarks.report import plots
+from hpo_envs.benchmarks.runs import Run, run
+
+SURROGATE = {"table": "surrogate"}
+
+
+def test_scores_by_hand() -> None:
+    rewards = [1.0, 3.0, 2.6, 3.4, 5.0, 4.0]
+    assert targets.ftb(rewards, 5.0) == 5
+    assert targets.ftc(rewards, 5.0, 1.6) == 4
+    assert targets.ftc(rewards, 26.09, 0.5) == float("inf")
+    assert targets.fb(rewards, 5.0, 3) == 2.0
+    assert targets.ftb(rewards, 6.0) == float("inf")
+    points = np.array([[1.0, 1.0], [3.0, 0.0], [0.0, 3.0], [2.0, 2.0]])
+    front = points[targets.pareto_front(points)]
+    assert front.tolist() == [[3.0, 0.0], [0.0, 3.0], [2.0, 2.0]]
+    assert targets.fto(points, front) == 2
+    assert targets.fta(points, front) == 4
+    assert targets.fbp(points, front, 3) == 2
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=30))
+def test_pareto_front_equals_the_definition(points: list[tuple[int, int]]) -> None:
+    r = np.array(points, dtype=float)
+    naive = [not any((q >= p).all() and (q > p).any() for q in r) for p in r]
+    assert targets.pareto_front(r).tolist() == naive
+    three = np.c_[r, np.zeros(len(r))]
+    assert targets.pareto_front(three).tolist() == naive
+
+
+def test_pareto_front_refuses_nan() -> None:
+    with pytest.raises(ValueError, match="without NaN"):
+        targets.pareto_front([[0.0, float("nan")]])
+
+
+def test_bootstrap_interval_covers_and_is_deterministic() -> None:
+    rng = np.random.default_rng(0)
+    covered = 0
+    for k in range(200):
+        low, high = targets.bootstrap_interval(rng.normal(size=40), seed=k, draws=400)
+        covered += low <= 0.0 <= high
+    assert 0.88 <= covered / 200 <= 0.99
+    assert targets.bootstrap_interval([1.0, 2.0, 4.0]) == targets.bootstrap_interval([1.0, 2.0, 4.0])
+    with pytest.raises(ValueError, match="values must be finite"):
+        targets.bootstrap_interval([1.0, float("inf")])
+
+
+@pytest.mark.parametrize("pair", ["zhen", "swen"])
+def test_random_search_has_its_exact_expectations(pair: str) -> None:
+    """Order statistics without replacement: a target row is found after (n + 1) / 2 evaluations on average."""
+    runs = run("random", f"NMTHPO-{pair}-v0", range(200), env_kwargs={**SURROGATE, "budget": None})
+    n = len(runs[0])
+    for r in runs[:3]:
+        assert sorted(r.actions.tolist()) == list(range(n))
+    position = np.array([targets.first_reaching(r.actions == 11) for r in runs])
+    error = position.std() / np.sqrt(len(position))
+    assert abs(position.mean() - (n + 1) / 2) <= 4 * error
+
+
+def test_target_stops_a_run_where_it_is_met() -> None:
+    free = run("random", "NMTHPO-zhen-v0", range(5), env_kwargs=SURROGATE)
+    threshold = float(np.median([r.rewards.max() for r in free]))
+    stopped = run("random", "NMTHPO-zhen-v0", range(5), env_kwargs=SURROGATE, target=lambda a, r: r >= threshold)
+    for a, b in zip(free, stopped, strict=True):
+        k = targets.first_reaching(a.rewards >= threshold)
+        assert len(b) == min(k, len(a))
+        assert np.array_equal(a.actions[: len(b)], b.actions)
+
+
+def test_headers_say_what_was_run() -> None:
+    (r,) = run("random", "NMTHPO-v0", [3], budget=5, env_kwargs=SURROGATE)
+    assert len(r) == 5
+    assert r.header["env"] == "NMTHPO-v0"
+    assert r.header["kind"] == "surrogate"
+    assert r.header["table"].startswith("nmthpo/")
+    assert len(r.header["sha256"]) == 64
+    assert r.header["seed"] == r.seed == 3
+    assert r.header["objectives"] == ["bleu"]
+    assert {"hpo_envs", "python", "numpy", "gymnasium"} <= r.header["versions"].keys()
+
+
+def test_summary_and_its_refusals() -> None:
+    runs = run("random", "NMTHPO-zhen-v0", range(10), env_kwargs=SURROGATE)
+    records = compare.summarise({"random": runs})
+    fb = next(r for r in records if r["score"] == "fb")
+    expected = [compare.reference(r).best[0] - r.rewards.max() for r in runs]
+    assert fb["mean"] == pytest.approx(np.mean(expected))
+    assert fb["std"] == pytest.approx(np.std(expected))
+    assert fb["low"] <= fb["mean"] <= fb["high"]
+    text = compare.format_table(records)
+    assert text.splitlines()[0].split() == ["agent", "best", "fb", "ftb", "ftc"]
+    other = Run(0, runs[0].actions, runs[0].rewards, runs[0].costs, 0, {**runs[0].header, "kind": "measured"})
+    with pytest.raises(ValueError, match="runs must share id and kind of table"):
+        compare.summarise({"a": runs, "b": [other]})
+    stale = Run(0, runs[0].actions, runs[0].rewards, runs[0].costs, 0, {**runs[0].header, "sha256": "0" * 64})
+    with pytest.raises(ValueError, match="runs must be scored against the table they were made on"):
+        compare.score(stale)
+
+
+def test_plot_is_written(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    runs = run("random", "NMTHPO-zhen-v0", range(4), env_kwargs=SURROGATE)
+    png, svg = plots.best({"random": runs}, tmp_path / "p" / "best", "best bleu so far")
+    assert png.read_bytes().startswith(b"\x89PNG")
+    assert b"<svg" in svg.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("seeds", "message"),
+    [([], "at least one"), ([1, 1], "distinct"), ([-1], "ints >= 0, got -1"), ([1.5], "ints >= 0, got 1.5")],
+)
+def test_seeds_are_validated(seeds: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        run("random", "NMTHPO-zhen-v0", seeds, env_kwargs=SURROGATE)
+
+
+def test_unknown_ids_suggest_the_nearest() -> None:
+    with pytest.raises(ValueError, match="got 'NMTHPO-swenn-v0', did you mean 'NMTHPO-swen-v0'"):
+        run("random", "NMTHPO-swenn-v0", [0])

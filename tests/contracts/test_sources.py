@@ -1,0 +1,229 @@
+"""What the project's own text may not contain: imports across layers, sockets, unsafe loading, global randomness."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import hpo_envs
+from tests.helpers import ROOT
+
+PACKAGE = Path(hpo_envs.__file__).parent
+LAYERS = ("tables", "agents", "benchmarks")
+NETWORK = {"socket", "ssl", "requests", "urllib", "urllib3", "http", "pooch", "ftplib", "httpx", "aiohttp"}
+HARMLESS = {"urllib.parse"}
+UNSAFE = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
+# What a layer may import of ours; the command line and the benchmarks see everything.
+ALLOWED = {
+    "tables": {"hpo_envs.tables"},
+    "agents": {"hpo_envs.agents"},
+    "hpo_envs": {"hpo_envs", "hpo_envs.tables"},
+}
+
+
+def modules() -> dict[str, Path]:
+    """Source files by their path in the package, each once though folders are linked."""
+    found = {p.name: p for p in PACKAGE.glob("*.py")}
+    for folder in (p for p in PACKAGE.iterdir() if p.is_dir()):
+        base = folder.resolve()  # rglob does not follow links, so it starts behind them
+        found.update({f"{folder.name}/{p.relative_to(base)}": p for p in base.rglob("*.py")})
+    return dict(sorted(found.items()))
+
+
+MODULES = modules()
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+
+
+def layer_of(name: str) -> str:
+    """The layer of a module: a folder, `hpo_envs` for the environments, or `command line`."""
+    top = name.split("/")[0]
+    if top in LAYERS:
+        return top
+    return "command line" if top in ("__main__.py", "commands", "integrations") else "hpo_envs"
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """Dotted names of everything that a module imports, wherever in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and _name(node.func).endswith(("import_module", "__import__")):
+            if node.args and isinstance(node.args[0], ast.Constant):
+                yield str(node.args[0].value)
+
+
+def _name(node: ast.AST) -> str:
+    """`a.b.c` of an attribute or a name, or the empty string."""
+    if isinstance(node, ast.Attribute):
+        return f"{_name(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def breaches(layer: str, tree: ast.AST) -> list[str]:
+    """What a module of a layer imports that it must not."""
+    bad = []
+    for name in imports(tree):
+        top = name.split(".")[0]
+        if name.startswith(".") or top in LAYERS:
+            bad.append(f"{name}: import it as hpo_envs.{name.lstrip('.')}")
+        elif top == "hpo_envs" and layer in ALLOWED:
+            part = ".".join(name.split(".")[:2])
+            home = part if part.removeprefix("hpo_envs.") in LAYERS else "hpo_envs"
+            commands = name.startswith(("hpo_envs.commands.main", "hpo_envs.commands"))
+            if home not in ALLOWED[layer] or commands:
+                bad.append(f"{name}: {layer} may import {', '.join(sorted(ALLOWED[layer]))} of ours")
+    return bad
+
+
+def dangers(name: str, tree: ast.AST) -> list[str]:
+    """What no module may do, besides `tables/files/download.py` opening sockets."""
+    bad = []
+    for found in imports(tree):
+        top = found.split(".")[0]
+        if top in NETWORK and name != "tables/files/download.py" and not found.startswith(tuple(HARMLESS)):
+            bad.append(f"{found}: only tables/files/download.py may use the network")
+        if (top in UNSAFE and not (found == "pickle" and _reads_plain_data_only(tree))) or top == "random":
+            bad.append(found)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            call = _name(node.func)
+            if call in ("eval", "exec", "compile"):
+                bad.append(f"line {node.lineno}: {call}(")
+            if re.fullmatch(r"(np|numpy)\.random\.\w+", call) and call.split(".")[-1] not in GENERATORS:
+                bad.append(f"line {node.lineno}: {call}(")
+            for keyword in node.keywords:
+                allowed = isinstance(keyword.value, ast.Constant) and keyword.value.value is False
+                if keyword.arg == "allow_pickle" and not allowed:
+                    bad.append(f"line {node.lineno}: allow_pickle")
+    return bad
+
+
+def _reads_plain_data_only(tree: ast.AST) -> bool:
+    """Whether a module uses of pickle only an Unpickler that refuses every class and function."""
+    uses = {_name(n) for n in ast.walk(tree) if isinstance(n, ast.Attribute) and _name(n).startswith("pickle.")}
+    readers = [n for n in ast.walk(tree) if isinstance(n, ast.ClassDef) and "pickle.Unpickler" in map(_name, n.bases)]
+    calls = {_name(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
+    return (
+        uses <= {"pickle.Unpickler", "pickle.UnpicklingError"}
+        and "pickle.Unpickler" not in calls
+        and all(
+            any(
+                isinstance(f, ast.FunctionDef) and f.name == "find_class" and isinstance(f.body[0], ast.Raise)
+                for f in r.body
+            )
+            for r in readers
+        )
+    )
+
+
+GENERATORS = {"default_rng", "Generator", "SeedSequence", "PCG64", "Philox", "SFC64"}
+
+
+def test_all_of_the_package_is_read() -> None:
+    assert {layer_of(name) for name in MODULES} == {*LAYERS, "hpo_envs", "command line"}
+    assert len(MODULES) == len({p.resolve() for p in MODULES.values()})
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_layers(name: str) -> None:
+    assert breaches(layer_of(name), TREES[name]) == []
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_no_dangerous_code(name: str) -> None:
+    assert dangers(name, TREES[name]) == []
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests").rglob("*.py")), ids=lambda p: p.name)
+def test_tests_use_the_nested_names(path: Path) -> None:
+    tops = {n.split(".")[0] for n in imports(ast.parse(path.read_text(encoding="utf-8")))}
+    assert not tops & set(LAYERS)
+
+
+@pytest.mark.parametrize(
+    "layer, code",
+    [
+        ("hpo_envs", "import tables"),
+        ("hpo_envs", "from agents import base"),
+        ("tables", "from . import table"),
+        ("tables", "def f():\n    from hpo_envs.core import env"),
+        ("tables", "from hpo_envs.registry import SPECS"),
+        ("tables", "import importlib\nimportlib.import_module('hpo_envs.agents.base')"),
+        ("agents", "from hpo_envs.tables import store"),
+        ("agents", "import hpo_envs.engines.lookup.scalar"),
+        ("hpo_envs", "from hpo_envs import benchmarks"),
+        ("hpo_envs", "from hpo_envs.agents.base import Agent"),
+        ("hpo_envs", "from hpo_envs.commands import main as cli"),
+    ],
+)
+def test_layer_check_has_teeth(layer: str, code: str) -> None:
+    assert breaches(layer, ast.parse(code))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import socket",
+        "from urllib import request",
+        "import urllib.request",
+        "import requests.sessions",
+        "import pickle\npickle.load(f)",
+        "import pickle\npickle.Unpickler(f).load()",
+        "import pickle\nclass R(pickle.Unpickler):\n    pass",
+        "import pickle\nclass R(pickle.Unpickler):\n    def find_class(self, m, n):\n        return object",
+        "from pickle import loads",
+        "import random",
+        "eval('1')",
+        "np.load(f, allow_pickle=True)",
+        "np.load(f, allow_pickle=unsafe)",
+        "np.random.rand(3)",
+        "numpy.random.seed(0)",
+    ],
+)
+def test_danger_check_has_teeth(code: str) -> None:
+    assert dangers("tables/store.py", ast.parse(code))
+
+
+def test_checks_let_good_code_pass() -> None:
+    good = "import numpy as np\nfrom hpo_envs.tables import store\nfrom urllib.parse import quote\n"
+    good += "rng = np.random.default_rng(0)\nrng.random()\nnp.load(f, allow_pickle=False)"
+    assert breaches("hpo_envs", ast.parse(good)) == dangers("tables/store.py", ast.parse(good)) == []
+    assert dangers("tables/files/download.py", ast.parse("import requests")) == []
+    plain = "import pickle\nclass R(pickle.Unpickler):\n    def find_class(self, m, n):\n        raise ValueError"
+    assert dangers("tables/datasets/x/build.py", ast.parse(plain)) == []
+
+
+IMPORT = """
+import json, os, sys
+opened = []
+sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event in ("open", "os.listdir") else None)
+import gymnasium, numpy
+before = set(sys.modules)
+opened.clear()
+import hpo_envs
+new = sorted({m.split(".")[0] for m in set(sys.modules) - before})
+print(json.dumps({"modules": sorted({m.split(".")[0] for m in sys.modules}), "new": new, "opened": opened}))
+"""
+
+
+def test_importing_is_light_and_reads_no_data(tmp_path: Path) -> None:
+    env = {**os.environ, "HPO_ENVS_DATA": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", IMPORT], env=env, capture_output=True, text=True, check=True)
+    seen = json.loads(done.stdout)
+    heavy = {"scipy", "sklearn", "pandas", "networkx", "matplotlib", "pooch", "requests", "tqdm", "platformdirs"}
+    assert not heavy & set(seen["modules"])
+    assert set(seen["new"]) - set(sys.stdlib_module_names) == {"hpo_envs"}
+    source = re.compile(r"\.(py|so|pth|pyc(\.\d+)?)$")
+    assert [f for f in seen["opened"] if not source.search(f) and not Path(f).is_dir()] == []
+    assert not [f for f in seen["opened"] if f.startswith(str(tmp_path))]
+    assert list(tmp_path.iterdir()) == []

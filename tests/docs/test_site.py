@@ -1,0 +1,314 @@
+"""The documentation: every block of code runs, and the pages made of the code have what they promise."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hpo_envs.agents import AGENTS
+from hpo_envs.benchmarks.study import study
+from hpo_envs.commands import main
+from hpo_envs.registry import SPECS
+from tests.helpers import ROOT
+from tests.tables.datasets.cushlepor.test_build import write_test_set
+
+DOCS = ROOT / "docs"
+sys.path.insert(0, str(DOCS))
+
+from _site import agents, docstrings, environments, links, markdown, results  # noqa: E402
+
+ABOVE = [ROOT / name for name in ("README.md", "CONTRIBUTING.md") if (ROOT / name).is_file()]
+PAGES = [*ABOVE, *sorted(DOCS.rglob("*.md"))]
+TABLES = (
+    "sweep.csv",
+    "lr,layers,optimiser,accuracy,seconds\n"
+    + "\n".join(
+        f"{lr},{layers},{o},{0.5 + 0.1 * i / 6:.3f},{10 + i}"
+        for i, (lr, layers, o) in enumerate((a, b, c) for a in (1e-3, 1e-2) for b in (1, 2) for c in ("adam", "sgd"))
+    ),
+)
+
+TOO_LONG = ("fetch", "reproduce", "verify")
+"""Commands that are only parsed: they need a network or minutes, and have tests of their own."""
+
+SHELL = re.compile(r"(?:\S*/)?hpo-envs$")
+
+
+def blocks(page: Path) -> list[tuple[str, str, int, str | None]]:
+    """(language, text, line, needed module) of every block of a page."""
+    text = page.read_text(encoding="utf-8")
+    found = re.finditer(r"(?:<!-- needs: (\S+) -->\n)?^```(\w*)\n(.*?)^```", text, re.M | re.S)
+    return [(m[2], m[3], text[: m.start(3)].count("\n"), m[1]) for m in found]
+
+
+def prepare(folder: Path) -> dict[str, Any]:
+    """What the pages speak of and leave to the reader: files, a frame, a training function."""
+    import pandas
+
+    (folder / TABLES[0]).write_text(TABLES[1] + "\n", encoding="utf-8")
+    (folder / "scores.csv").write_text("bert,lstm,svm\n.812,.790,.744\n.805,.797,.751\n.809,.801,.740\n", "utf-8")
+    rows = [
+        ("the cat sat", "the cat sat down", 0.8),
+        ("a red boat", "a red ship", 0.5),
+        ("it rained", "it snowed", 0.2),
+    ]
+    lines = ["hypothesis\treference\tscore", *("\t".join(map(str, r)) for r in rows * 3)]
+    (folder / "my.tsv").write_text("\n".join(lines) + "\n", "utf-8")
+    write_test_set(folder / "wmt-mqm-human-evaluation/ted/zhen")
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame({"batch_size": rng.integers(16, 128, 160), "accuracy": rng.random(160) * 100})
+    frame["scheduler"] = rng.choice(["none", "reduceonplateau", "warmupinvsqrt"], 160)
+    quality = rng.random(3)
+    return {
+        "__name__": "page",
+        "frame": frame,
+        "train_and_score": lambda model: float(quality[model] + 0.01 * rng.standard_normal()),
+    }
+
+
+def run_shell(text: str) -> None:
+    """Runs or parses each `hpo-envs` of a block; checks that modules, extras and files of other commands are there."""
+    for line in text.replace("\\\n", " ").splitlines():
+        for command in re.split(r"\s(?:&&|\|)\s", line):
+            words = shlex.split(command, comments=True)
+            if words and SHELL.match(words[0]):
+                run_command(words[1:])
+            if "-m" in words[1:2] and "python" in words[0] and words[2].startswith("hpo_envs"):
+                assert importlib.util.find_spec(words[2]), words
+            for word in words:
+                for extra in re.findall(r"\[([\w,]+)\]", word if "pip" in command else ""):
+                    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+                    assert set(extra.split(",")) <= set(project["optional-dependencies"]), command
+
+
+def run_command(words: list[str]) -> None:
+    parser, _ = main.parser_of(words[0])
+    args = parser.parse_args(words)
+    if words[0] in TOO_LONG or getattr(args, "scheduler", None) or getattr(args, "storage", None):
+        return
+    if getattr(args, "table", None) == "measured":
+        return
+    if words[0] == "compare":
+        if args.study and not Path(args.study).exists():
+            return  # another page has it
+        shorter = {"--seeds": "2", "--jobs": "1", "--budget": "6"}
+        for option, value in shorter.items():
+            if option in words:
+                words[words.index(option) + 1] = value
+        words += ["--seeds", "2"] * (not args.study and "--seeds" not in words)
+    if words[0] == "lepor" and words[1] == "tune":
+        words += ["--budget", "15"]
+    assert main.main(words) == 0, words
+
+
+def check_toml(text: str) -> None:
+    """Plans the study, and leaves a short one for the commands that follow."""
+    data = tomllib.loads(text)
+    Path("my_agents.py").write_text("from hpo_envs.agents.random import RandomSearch as Greedy\n", encoding="utf-8")
+    Path("study.toml").write_text(text, encoding="utf-8")
+    planned = study.from_file(Path("study.toml"))
+    assert len(planned.agents) == len(data["agents"])
+    short = re.sub(r"(seeds|budget) = \d+", r"\1 = 2", text).replace("NMTHPO-*-v0", "NMTHPO-zhen-v0")
+    Path("study.toml").write_text(short, encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = blocks(page)
+    if not found:
+        pytest.skip("no block of code")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setenv("HPO_ENVS_DATA", str(tmp_path / "data"))  # the embedded tables answer, as for a newcomer
+    monkeypatch.setenv("HPO_ENVS_TABLES", str(tmp_path / "tables"))
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    namespace = prepare(tmp_path)
+    if page.name != "README.md" and "from hpo_envs.agents import Problem" not in page.read_text("utf-8"):
+        namespace["gym"] = importlib.import_module("gymnasium")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for language, text, line, needed in found:
+            if needed and importlib.util.find_spec(needed) is None:
+                continue
+            if language == "python":
+                # Blank lines first, so that a traceback points at the line of the page.
+                exec(compile("\n" * line + text.replace("range(100)", "range(3)"), str(page), "exec"), namespace)
+            elif language == "sh":
+                run_shell(text)
+            elif language == "toml":
+                check_toml(text)
+    monkeypatch.undo()
+    sys.modules.pop("my_agents", None)
+    assert {b[0] for b in found} <= {"python", "sh", "toml", "text", "bibtex", ""}
+
+
+@pytest.mark.parametrize("target", agents.classes())
+def test_every_agent_says_formula_paper_and_complexity(target: str) -> None:
+    doc = docstrings.doc_of(agents.load(target))
+    for heading in agents.NEEDED:
+        assert doc.sections.get(heading, "").strip(), f"{target} has no {heading}"
+    assert re.search(r"\b(19|20)\d\d\b", doc.sections["Paper"]), "a paper has a year"
+    assert "O(" in doc.sections["Complexity"] or target.endswith("FeatureTPE")
+    for name, _, _, meaning in agents.hyperparameters(agents.load(target)):
+        assert meaning, f"{target}: {name} is not explained"
+
+
+def test_agents_pages_show_every_name_and_setting() -> None:
+    found = results.load()
+    for target, names in agents.classes().items():
+        page = agents.page(target, names, found)
+        assert all(f"`{n}`" in page for n in names)
+        assert page.startswith("# ")
+    page = agents.page(*next((t, n) for t, n in agents.classes().items() if t.endswith(":BayesianOptimisation")), found)
+    assert "| `refit` | `float` | `0.1` | Relative growth" in page
+    assert "| `margin` | `float` | `1.0` | The reference point" in page, "settings of the bases are listed"
+    assert "| `initial` |" in page
+
+
+@pytest.mark.parametrize("spec_id", ["NMTHPO-swen-mo-v0", "FIESTA-ner-v0", "CharHPO-v0", "TableHPO-v0"])
+def test_pages_of_environments(spec_id: str) -> None:
+    spec, found = SPECS[spec_id], results.load()
+    page = environments.page(spec, found, "")
+    for heading in ("Description", "Action Space", "Version History", "Reference agents", "Provenance", "Citation"):
+        assert f"\n## {heading}\n" in page
+    assert f'gymnasium.make("{spec_id}"' in page
+    cells = results.cells_of(spec_id, found)
+    for cell in cells:
+        assert results.agent_link(cell["agent"]) in page
+    # The order is that of the score, and the numbers are the leaderboard's.
+    if cells:
+        key = results.track_of(spec_id, found)["score"]  # type: ignore[index]
+        assert [c[key][0] for c in cells] == sorted(c[key][0] for c in cells)
+        assert results.sentences.interval(cells[0]["final"]) in page
+    assert "sha256" in page
+
+
+def test_references_are_those_of_the_catalogue() -> None:
+    from hpo_envs.tables import catalogue
+
+    entries = environments.bibtex()
+    assert set(environments.CITED) == set(catalogue.DATASETS)
+    for name, keys in environments.CITED.items():
+        said = re.sub(r"\W+", " ", catalogue.DATASETS[name].citation)
+        for key in keys:
+            title = re.search(r"title\s*= \{(.*?)\},\n", entries[key], re.S)
+            assert title is not None
+            assert re.sub(r"\W+", " ", title[1]) in said, key
+    assert set(entries) == {k for keys in environments.CITED.values() for k in keys}
+
+
+def test_picture_is_the_run() -> None:
+    pytest.importorskip("matplotlib")
+    frame, agent, steps = (environments.pictures.frame)("FIESTA-ner-v0")
+    again, _, _ = environments.pictures.frame("FIESTA-ner-v0")
+    assert (agent, frame.shape) == ("bts", (480, 640, 3))
+    assert steps > 5
+    assert np.array_equal(frame, again)
+    assert len(np.unique(frame.reshape(-1, 3), axis=0)) > 10
+
+
+def test_placeholders_are_filled() -> None:
+    names = [m for p in PAGES for m in re.findall(r"<!-- results: ([\w-]+) -->", p.read_text("utf-8"))]
+    assert set(names) == set(results.PLACEHOLDERS)
+    found = results.load()
+    for t in found["tracks"]:
+        assert t["name"] in results.fill("<!-- results: gains -->")
+    with pytest.raises(KeyError, match="nothing"):
+        results.fill("<!-- results: nothing -->")
+
+
+def test_links_of_the_repository_become_links_of_the_site() -> None:
+    pages = {"README.md", "CONTRIBUTING.md", "docs/studies.md", "docs/guides/first.md"}
+    extra = {"leaderboard.html"}
+    text = "[a](docs/studies.md#x) ![p](docs/b.png) [h](docs/leaderboard.html) [w](https://a.org/) [c](CONTRIBUTING.md)"
+    assert markdown.relink(text, "README.md", pages, extra) == (
+        '[a](studies.md#x) ![p](b.png) <a href="leaderboard.html">h</a> [w](https://a.org/) [c](contributing.md)'
+    )
+    assert markdown.relink("[a](../studies.md) [r](../../README.md)", "docs/guides/first.md", pages, extra) == (
+        "[a](../studies.md) [r](../index.md)"
+    )
+    outside = markdown.relink("[t](../tables/catalogue.csv)", "docs/studies.md", pages, extra)
+    assert outside == "t (`tables/catalogue.csv`)"
+    block = "```python\nx[0](docs/studies.md)\n```"
+    assert markdown.relink(block, "README.md", pages, extra) == block
+
+
+def test_the_link_check_finds_what_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "b.html").write_text('<h1 id="there">b</h1>', "utf-8")
+    good = '<a href="b.html#there">x</a><a href="https://example.org/a">x</a><a href="#top">x</a><p id="top">'
+    (tmp_path / "a.html").write_text(good, "utf-8")
+    assert links.check(tmp_path) == []
+    bad = {
+        '<a href="c.html">x</a>': "does not exist",
+        '<a href="b.html#gone">x</a>': "has no such anchor",
+        '<a href="https://nowhere">x</a>': "is no address",
+        '<script src="https://cdn.example.org/x.js"></script>': "is loaded from outside",
+        '<link rel="stylesheet" href="//fonts.example.org/f.css">': "is loaded from outside",
+        '<img src="p.png">': "does not exist",
+    }
+    for html, why in bad.items():
+        (tmp_path / "a.html").write_text(html, "utf-8")
+        assert [why in p for p in links.check(tmp_path)] == [True], html
+    (tmp_path / "a.html").unlink()
+    (tmp_path / "s.css").write_text("@font-face { src: url(https://fonts.example.org/f.woff) }", "utf-8")
+    assert "loaded from outside" in links.check(tmp_path)[0]
+
+
+def test_docstrings_are_taken_apart() -> None:
+    doc = docstrings.parse(
+        """First line.
+
+        More, with `code`.
+
+        Formula:
+            a = b
+
+            c = d
+
+        Paper: Somebody. A title.
+        Venue 2020.
+
+        Args:
+            x: The first,
+                over two lines.
+            **rest: Others.
+
+        Last words.
+        """
+    )
+    assert doc.text == "First line.\n\nMore, with `code`.\n\nLast words."
+    assert doc.sections["Formula"] == "a = b\n\nc = d"
+    assert doc.sections["Paper"] == "Somebody. A title.\nVenue 2020."
+    assert doc.items("Args") == {"x": "The first, over two lines.", "**rest": "Others."}
+
+
+def test_every_agent_name_has_a_page() -> None:
+    assert {n for names in agents.classes().values() for n in names} == set(AGENTS)
+
+
+def test_versions_agree_and_the_package_is_typed() -> None:
+    import hpo_envs
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["version"] == hpo_envs.__version__
+    assert (Path(hpo_envs.__file__).parent / "py.typed").is_file()
+    citation = ROOT / "CITATION.cff"
+    if not citation.is_file():
+        pytest.skip("not in a checkout")
+    assert f"version: {hpo_envs.__version__}" in citation.read_text("utf-8")
+    assert f"## {hpo_envs.__version__}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+def test_python_m_hpo_envs() -> None:
+    done = subprocess.run([sys.executable, "-m", "hpo_envs", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("hpo-envs ")

@@ -1,0 +1,65 @@
+"""What tests share: every id on every kind of table that is at hand, and how nested values are compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hpo_envs  # noqa: F401
+from hpo_envs.registry import SPECS, Spec
+from hpo_envs.tables import store
+
+ROOT = Path(__file__).resolve().parents[1]
+"""The checkout, or the folder with `tests`, `docs` and README that an installed package is tested from."""
+
+
+def installed(table: str) -> bool:
+    """Whether a measured table's files are at hand."""
+    return store.measurable(table) and not store.missing(table)
+
+
+def kinds_of(spec: Spec) -> list[str]:
+    """The kinds of table that an id can be tested on here."""
+    measured = not spec.surrogate_only and all(installed(t) for t in spec.tables)
+    return ["surrogate", "measured"] if measured else ["surrogate"]
+
+
+ID_KINDS = [(s.id, kind) for s in SPECS.values() for kind in kinds_of(s)]
+
+# By family: arguments that make an episode a few steps long, so that tests meet its end several times.
+SHORT: dict[str, dict[str, Any]] = {
+    "NMTLC": {"cost": "evaluations", "budget": 4},
+    "NASBenchNLP": {"budget": 9e4},
+}
+
+# By family: relative tolerance between the scalar and the batched form, where a step computes instead of gathering.
+TOLERANCE: dict[str, float] = {}
+
+
+def short(spec_id: str) -> dict[str, Any]:
+    """Arguments that make an episode of an id a few steps long."""
+    return SHORT.get(SPECS[spec_id].family, {"budget": 4})
+
+
+def tolerance(spec_id: str) -> float:
+    """Relative tolerance of an id's family."""
+    return TOLERANCE.get(SPECS[spec_id].family, 0.0)
+
+
+def same(a: Any, b: Any, rtol: float = 0.0) -> bool:
+    """Whether two nested values are equal, floats to a relative tolerance."""
+    if isinstance(a, dict):
+        return isinstance(b, dict) and a.keys() == b.keys() and all(same(a[k], b[k], rtol) for k in a)
+    if isinstance(a, (float, np.floating)) or (isinstance(a, np.ndarray) and a.dtype.kind == "f"):
+        return bool(np.allclose(np.asarray(a, float), np.asarray(b, float), rtol=rtol, atol=rtol))
+    return bool(np.array_equal(np.asarray(a), np.asarray(b)))
+
+
+def finite(value: Any) -> bool:
+    """Whether a nested value holds no NaN and no infinity."""
+    if isinstance(value, dict):
+        return all(finite(v) for v in value.values())
+    array = np.asarray(value)
+    return bool(np.isfinite(array).all()) if array.dtype.kind == "f" else True

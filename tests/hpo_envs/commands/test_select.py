@@ -1,0 +1,114 @@
+"""`hpo-envs select`: the answer for a user's own scores, and what it says of bad ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hpo_envs.agents.bandits.best_arm import best_probability, moments, posterior
+from hpo_envs.commands.main import main
+from hpo_envs.commands.select import advise, read_scores
+
+WIDE = "bert,lstm,svm\n.812,.790,.744\n.805,.797,.751\n.809,.801,\n,.795,.748\n"
+SCORES = {"bert": [0.812, 0.805, 0.809], "lstm": [0.790, 0.797, 0.801, 0.795], "svm": [0.744, 0.751, 0.748]}
+LONG = "run,Model,score\n" + "".join(f"1,{name},{s}\n" for name, values in SCORES.items() for s in values)
+
+
+@pytest.mark.parametrize("text", [WIDE, LONG, "\ufeff" + WIDE, WIDE.replace("\n", "\r\n") + "\n\n"])
+def test_both_layouts_are_read(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text(text, encoding="utf-8")
+    assert read_scores(path) == SCORES
+
+
+def test_answer_is_the_belief(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text(WIDE)
+    assert main(["select", str(path), "--confidence", "0.9", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    pi = best_probability(posterior(*moments(list(SCORES.values()))))
+    assert [m["probability"] for m in result["models"].values()] == pytest.approx(pi, abs=1e-9)
+    assert result["best"] == "bert"
+    assert result["decided"] is bool(pi.max() > 0.9)
+    assert result["models"]["lstm"]["deviation"] == pytest.approx(np.std(SCORES["lstm"], ddof=1))
+
+
+def test_undecided_proposes_what_to_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("a,b,c\n.5,.5,.1\n.6,.62,.11\n.55,.54,.12\n")
+    assert main(["select", str(path), "--batch", "5"]) == 0
+    text = capsys.readouterr().out
+    assert "undecided: b leads with confidence 0." in text
+    proposed = text.rpartition("evaluate next: ")[2].strip().split(", ")
+    assert len(proposed) == 5
+    assert set(proposed) <= {"a", "b", "c"}
+    assert main(["select", str(path), "--batch", "5"]) == 0
+    assert capsys.readouterr().out == text
+
+
+def test_decided_proposes_nothing() -> None:
+    result = advise({"a": [0.5, 0.51, 0.49, 0.5], "b": [0.8, 0.81, 0.8, 0.79]}, confidence=0.9)
+    assert (result["best"], result["decided"], result["next"]) == ("b", True, [])
+
+
+def test_lower_is_better_and_logit() -> None:
+    up = {"a": [0.70, 0.72, 0.74], "b": [0.71, 0.75, 0.73]}
+    down = {name: [1.0 - s for s in values] for name, values in up.items()}
+    first, mirrored = advise(up), advise(down, lower_is_better=True)
+    assert first["best"] == mirrored["best"] == "b"
+    assert first["confidence"] == pytest.approx(mirrored["confidence"], abs=1e-9)
+    logit = advise(up, transform="logit")
+    percent = advise({k: [100 * s for s in v] for k, v in up.items()}, transform="logit", bounds=(0, 100))
+    losses = advise(down, transform="logit", lower_is_better=True)
+    assert logit["confidence"] == pytest.approx(percent["confidence"], abs=1e-9)
+    assert logit["confidence"] == pytest.approx(losses["confidence"], abs=1e-9)
+    assert logit["confidence"] != pytest.approx(first["confidence"], abs=1e-6)
+
+
+def test_ties_are_said() -> None:
+    result = advise({"a": [0.5, 0.6, 0.55], "b": [0.6, 0.5, 0.55], "c": [0.1, 0.1, 0.1]})
+    assert {result["best"], *result["tied"]} == {"a", "b"}  # rounding decides which is which
+    assert result["confidence"] == pytest.approx(0.5, abs=1e-3)
+    same = advise({"a": [0.5] * 3, "b": [0.5] * 3})
+    assert same["confidence"] == pytest.approx(0.5)
+    assert same["tied"] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "message"),
+    [
+        ("a,b\n.1,.2\n.1,.2\n", [], "at least 3 evaluations, got too few: a has 2, b has 2"),
+        ("a\n.1\n.2\n.3\n", [], "at least two models, got 1"),
+        ("a,b\n.1,nan\n.2,.3\n.3,.4\n", [], "line 2, column b: a score must be a finite number, got 'nan'"),
+        ("a,b\n.1,x\n", [], "line 2, column b: a score must be a finite number, got 'x'"),
+        ("a,a\n.1,.2\n", [], "names of models must be there and unique"),
+        ("a,b\n.1,.2,.3\n", [], "line 2: must have 2 cells, got 3"),
+        ("model,score\n,.3\n", [], "line 2: a model must have a name"),
+        ("", [], "empty file"),
+        (WIDE, ["--confidence", "1"], "confidence must be None or lie strictly between 0 and 1"),
+        (WIDE, ["--batch", "0"], "batch must be an int >= 1, got 0"),
+        (WIDE, ["--transform", "log"], "transform must be one of none, logit"),
+        (WIDE, ["--transform", "logit", "--bounds", "0", ".8"], "scores of bert must lie strictly between the bounds"),
+        (WIDE, ["--bounds", "1", "0"], "bounds must be two finite numbers"),
+        (WIDE, ["--agent", "tts"], "did you mean 'ttts'"),
+        (WIDE, ["--agent", "sh"], "agent must be one of ttts"),
+    ],
+)
+def test_bad_input_is_one_clear_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, arguments: list[str], message: str
+) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text(text)
+    assert main(["select", str(path), *arguments]) == 2
+    said: Any = capsys.readouterr().err.strip()
+    assert message in said
+    assert "\n" not in said
+
+
+def test_missing_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["select", "nowhere.csv"]) == 2
+    assert "nowhere.csv" in capsys.readouterr().err

@@ -1,0 +1,259 @@
+"""CharHPO-v0: what its actions mean, what it answers, its two dresses (dicts, ConfigSpace); and the 24 sweeps."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from hpo_envs.benchmarks.analysis import sensitivity
+from hpo_envs.commands import main
+from hpo_envs.families.charhpo_space import action_of
+from hpo_envs.integrations.config_space import DictActions, to_configspace
+from hpo_envs.registry import SPECS
+from hpo_envs.tables import store
+from hpo_envs.tables.datasets.charhpo import build as charhpo
+from hpo_envs.tables.datasets.charhpo import model
+
+
+def make(**kwargs: Any) -> Any:
+    return gym.make("CharHPO-v0", **kwargs)
+
+
+def test_there_are_24_sweeps_and_the_space() -> None:
+    ids = [s for s in SPECS.values() if s.family == "CharHPO"]
+    assert len(ids) == 25
+    assert {s.tables for s in ids[:24]} == {(name,) for name in charhpo.NAMES}
+    env = gym.make("CharHPO-g2p-arm_e-transformer-v0", table="surrogate")
+    assert env.action_space.n == 200
+    assert env.unwrapped.budget == 200
+    with pytest.raises(ValueError, match="lang must be one of arm_e, dut, geo, hun for g2p, got 'alb'"):
+        gym.make("CharHPO-g2p-dut-lstm-v0", lang="alb", table="surrogate")
+
+
+@pytest.mark.measured
+def test_runtime_can_be_cost_or_objective() -> None:
+    env = gym.make("CharHPO-inflection-rom-lstm-v0", table="measured", cost="runtime", budget=20_000)
+    env.reset(seed=0)
+    spent, steps, terminated = 0.0, 0, False
+    while not terminated:
+        _, _, terminated, _, info = env.step(steps)
+        assert info["cost"] == info["metrics"]["runtime"]
+        spent, steps = spent + info["cost"], steps + 1
+    assert env.unwrapped.cost_unit == "s"
+    assert spent >= 20_000 > spent - info["cost"]
+    both = gym.make("CharHPO-inflection-rom-lstm-v0", table="measured", objective=("accuracy", "runtime")).unwrapped
+    both.reset(seed=0)
+    _, reward, *_, info = both.step(3)
+    assert reward.tolist() == [info["metrics"]["accuracy"], -info["metrics"]["runtime"]]
+
+
+def test_actions_map_onto_table_2() -> None:
+    u = np.random.default_rng(0).uniform(size=(500, 16))
+    u[0], u[1] = 0.0, 1.0
+    for arch, architecture in enumerate(charhpo.ARCHITECTURES):
+        space = charhpo.space(architecture)
+        got = model.configurations(np.full(500, arch), u)
+        expected = np.column_stack([model.natural(h, u[:, j]) for j, h in enumerate(space)])
+        assert np.allclose(got, charhpo.deactivate(space, expected), rtol=1e-12, atol=0)
+        for j, h in enumerate(space):
+            active = got[:, j] if h.condition is None else got[got[:, j] != 0, j]
+            assert active.min() >= h.low
+            assert active.max() <= h.high
+
+
+def test_it_says_what_the_embedded_sweeps_say() -> None:
+    for name in charhpo.NAMES[::5]:
+        task, lang, architecture = charhpo.parts(name)
+        t = store.load(name, "surrogate")
+        envs = gym.make_vec("CharHPO-v0", num_envs=200, task=task, lang=lang, architecture=architecture)
+        envs.reset(seed=0)
+        actions = np.array([action_of(t.space, t.config(row)) for row in range(200)])
+        _, rewards, *_, info = envs.step(actions)
+        for h in t.space:
+            expected = [t.config(row)[h.name] for row in range(200)]
+            if h.kind == "float":
+                assert np.allclose(info["config"][h.name], expected, rtol=2e-6, atol=1e-7)
+            else:
+                assert info["config"][h.name].tolist() == expected
+        # Actions are float32: now and then one rounds to the neighbouring multiple of 1/4095, with noise of its own.
+        same = (rewards == t.final("accuracy")) & (info["metrics"]["runtime"] == t.final("runtime"))
+        assert same.sum() >= 197
+
+
+def test_reset_draws_or_takes_the_task() -> None:
+    env = make()
+    seen = set()
+    for seed in range(60):
+        observation, info = env.reset(seed=seed)
+        seen.add(info["table"])
+        assert observation[-3] == (info["architecture"] == "transformer")
+        assert observation[-2] == (info["task"] == "g2p")
+        assert env.unwrapped.table.name == info["table"]
+        assert len(env.unwrapped.table.space[12].values) == (4 if info["architecture"] == "transformer" else 2)
+    assert len(seen) > 18
+    assert env.reset(options={"table": "g2p-geo-lstm"})[1]["lang"] == "geo"
+    wanted = {"task": "inflection", "lang": "hun", "architecture": "transformer"}
+    assert env.reset(options=wanted)[1]["table"] == "charhpo/inflection-hun-transformer"
+    assert {env.reset(seed=s, options={"lang": "gle"})[1]["lang"] for s in range(9)} == {"gle"}
+    only = make(task="g2p", architecture="lstm")
+    assert {only.reset(seed=s)[1]["table"] for s in range(40)} == {
+        n for n in charhpo.NAMES if "g2p" in n and "lstm" in n
+    }
+    envs = gym.make_vec("CharHPO-v0", num_envs=5, architecture="lstm")
+    _, info = envs.reset(seed=0, options={"lang": "dut"})
+    assert set(info["lang"]) == {"dut"}
+    assert set(info["architecture"]) == {"lstm"}
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "options", "message"),
+    [
+        ({"task": "g2q"}, None, "task must be one of inflection, g2p, got 'g2q', did you mean 'g2p'"),
+        ({"task": "g2p", "lang": "alb"}, None, "must go together as in Table 6"),
+        ({"architecture": "gru"}, None, "architecture must be one of lstm, transformer, got 'gru'"),
+        ({"objective": "acuracy"}, None, "objective must be one of accuracy, runtime, got 'acuracy', did you mean"),
+        ({"objective": ()}, None, "objective must be one of"),
+        ({"cost": "hours"}, None, "cost must be one of evaluations, runtime, got 'hours'"),
+        ({}, {"lang": "deu"}, r"options\['lang'\] must be one of .*, got 'deu'"),
+        ({}, {"table": "g2p-geo"}, r"options\['table'\] must be one of .*, did you mean"),
+        ({"architecture": "lstm"}, {"architecture": "transformer"}, "must name one of this environment's 12 tasks"),
+    ],
+)
+def test_errors(kwargs: Any, options: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make(**kwargs).reset(options=options)
+
+
+def test_the_whole_space_has_no_measured_table() -> None:
+    with pytest.raises(FileNotFoundError, match="nobody trained every configuration"):
+        make(table="measured")
+
+
+def test_noise_is_a_function_of_the_configuration() -> None:
+    noisy, smooth = make(lang="hun", task="g2p"), make(lang="hun", task="g2p", noise=False)
+    differ = 0
+    for env in (noisy, smooth):
+        env.reset(seed=3)
+    for k in range(20):
+        action = np.full(16, -0.9 + 0.09 * k, np.float32)
+        first, again = noisy.step(action), noisy.step(action)
+        assert first[1] == again[1]
+        assert first[4]["metrics"] == again[4]["metrics"]
+        differ += first[1] != smooth.step(action)[1]
+    assert differ > 10
+
+
+def test_action_of_refuses_what_is_outside() -> None:
+    env = make(architecture="lstm").unwrapped
+    env.reset(seed=0)
+    for config, message in (
+        ({"batch": 16}, "got 'batch', did you mean 'batch_size'"),
+        ({"batch_size": 17}, r"config\['batch_size'\] must be one of .*, got 17"),
+        ({"learning_rate": 0.1}, r"must be a number in \[1e-06, 0.01\], got 0.1"),
+        ({"encoder_layers": 4}, r"must be one of \(1, 2\), got 4"),
+        ({"dropout": "much"}, "must be a number"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            env.action_of(config)
+    assert env.action_of({"scheduler": "none", "factor": 7.0}).shape == (16,), "inactive values do not matter"
+
+
+@pytest.mark.parametrize("architecture", ["lstm", "transformer"])
+def test_dict_actions_take_natural_values(architecture: str) -> None:
+    env = DictActions(make(architecture=architecture))
+    check_env(env.unwrapped, skip_render_check=True)
+    env.action_space.seed(0)
+    env.reset(seed=0)
+    for _ in range(60):
+        action = env.action_space.sample()
+        natural = env.natural(action)
+        config = env.step(action)[4]["config"]
+        for h in env.hyperparameters:
+            active = h.condition is None or natural[h.condition[0]] in h.condition[1]
+            if h.kind == "float":
+                assert config[h.name] == pytest.approx(natural[h.name] if active else 0, rel=1e-5, abs=1e-7)
+            else:
+                assert config[h.name] == (natural[h.name] if active else 0)
+        back = env.index(config)
+        assert back in env.action_space
+        again = env.step(back)[4]["config"]
+        assert again["batch_size"] == config["batch_size"]
+        assert again["warmup_samples"] == config["warmup_samples"]
+    with pytest.raises(ValueError, match="action must be in Dict"):
+        env.step({"batch_size": 0})
+
+
+def test_dict_actions_need_one_space() -> None:
+    with pytest.raises(ValueError, match="make it with architecture='lstm' or 'transformer'"):
+        DictActions(make())
+    with pytest.raises(ValueError, match="must take the values of hyperparameters"):
+        DictActions(gym.make("CharHPO-g2p-dut-lstm-v0", table="surrogate"))
+
+
+def test_configspace_export() -> None:
+    pytest.importorskip("ConfigSpace")
+    env = make(architecture="transformer").unwrapped
+    env.reset(seed=0)
+    exported = to_configspace(env.table.space, seed=1)
+    assert list(exported) != []
+    assert len(exported) == 16
+    assert exported["learning_rate"].log
+    assert len(exported.conditions) == 4
+    for configuration in exported.sample_configuration(40):
+        config = dict(configuration)
+        assert ("factor" in config) == (config["scheduler"] == "reduceonplateau")
+        assert ("warmup_samples" in config) == (config["scheduler"] == "warmupinvsqrt")
+        got = env.step(env.action_of(config))[4]["config"]
+        assert got["hidden_size"] == config["hidden_size"]
+        assert got["attention_heads"] == config["attention_heads"]
+        assert got["warmup_samples"] // 100 == config.get("warmup_samples", 0) // 100
+    lstm = to_configspace(charhpo.space("lstm"))
+    assert lstm["attention_heads"].value == 1
+
+
+def test_random_search_finds_what_the_sweeps_found() -> None:
+    """Uniform actions draw from the sweeps' distributions, so their accuracies are those of an embedded sweep."""
+    envs = gym.make_vec("CharHPO-v0", num_envs=400, task="inflection", lang="dut", architecture="transformer", budget=1)
+    envs.action_space.seed(0)
+    envs.reset(seed=0)
+    rewards = envs.step(envs.action_space.sample())[1]
+    sweep = store.load("charhpo/inflection-dut-transformer", "surrogate").final("accuracy")
+    from scipy.stats import ks_2samp
+
+    assert ks_2samp(rewards, sweep).pvalue > 0.01
+
+
+def test_sensitivity_of_random_actions(capsys: pytest.CaptureFixture[str]) -> None:
+    """An environment without rows is searched at random, on one task, and repeats with its seed."""
+    words = "sensitivity --env CharHPO-v0 --runs 230 --json --arguments task=g2p lang=geo architecture=lstm".split()
+    assert main.main(words) == 0
+    first = capsys.readouterr().out
+    assert main.main(words) == 0
+    assert capsys.readouterr().out == first
+    got = json.loads(first)
+    assert (got["table"], got["kind"], got["runs"]) == ("charhpo/g2p-geo-lstm", "surrogate", 230)
+    sweep = sensitivity.analyse(store.load("charhpo/g2p-geo-lstm", "surrogate"))
+    assert got["metrics"]["best"] == pytest.approx(sweep["best"], abs=8)
+    assert got["metrics"]["equivalent"] == pytest.approx(sweep["equivalent"], abs=14)
+    assert main.main(["sensitivity", "--env", "CharHPO-v0", "--arguments", "task"]) == 2
+    assert "--arguments must be NAME=VALUE, got 'task'" in capsys.readouterr().err
+
+
+def test_sensitivity_of_a_table_is_that_of_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["sensitivity", "--env", "CharHPO-g2p-hun-transformer-v0", "--table", "surrogate", "--json"]
+    assert main.main(words) == 0
+    table = store.load("charhpo/g2p-hun-transformer", "surrogate")
+    assert json.loads(capsys.readouterr().out)["metrics"] == pytest.approx(sensitivity.analyse(table))
+    assert main.main([*words, "--hyperparameters", "batch_size", "--variant", "published"]) == 0
+    alone = sensitivity.analyse(table.configs[:, :1], table.final("accuracy"), variant="published")
+    assert json.loads(capsys.readouterr().out)["metrics"] == pytest.approx(alone)
+
+
+def test_describe_shortens_long_grids(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["describe", "CharHPO-g2p-hun-lstm-v0", "--table", "surrogate"]) == 0
+    assert "16, 32, ..., 2048" in capsys.readouterr().out

@@ -1,0 +1,237 @@
+"""Other people's formats: Minari datasets of runs, blackboxes of Syne Tune. Skipped where their package is absent."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pandas as pd
+import pytest
+
+from hpo_envs.benchmarks import run
+from hpo_envs.tables import store, user
+
+SURROGATE = {"table": "surrogate"}
+
+
+@pytest.fixture
+def minari(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    return pytest.importorskip("minari", reason="extra minari is not installed")
+
+
+@pytest.mark.parametrize(
+    ("agent", "env_id", "kwargs"),
+    [
+        ("bo-ei-rbf", "NMTHPO-zhen-v0", {}),
+        ("random", "NMTHPO-v0", {}),
+        ("random", "CushLEPOR-ted-ende-v0", {}),
+        ("ttts", "FIESTA-tdsa8-v0", {"budget": 40}),
+        ("asha", "NMTLC-ft-zhen-v0", {"budget": 60}),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:`(author|author_email|code_permalink|eval_env)` is set to None:UserWarning")
+def test_runs_are_episodes_of_minari(minari: Any, agent: str, env_id: str, kwargs: dict[str, Any]) -> None:
+    from hpo_envs.integrations.minari import to_minari
+
+    runs = run(agent, env_id, range(3), env_kwargs={**SURROGATE, "budget": 5, **kwargs})
+    to_minari(runs, "hpo/some-v0", author="somebody")
+    found = minari.load_dataset("hpo/some-v0")
+    assert found.total_episodes == 3
+    assert found.total_steps == sum(len(r) for r in runs)
+    live = gym.make(env_id, **SURROGATE, **({"budget": 5} | kwargs))
+    for episode, r in zip(found.iterate_episodes(), runs, strict=True):
+        assert np.array_equal(episode.actions, r.actions)
+        assert np.allclose(episode.rewards, r.rewards, rtol=1e-9, atol=0)
+        assert np.array_equal(episode.infos["cost"][:, 0], [0.0, *r.costs])
+        assert episode.terminations.tolist() == [False] * (len(r) - 1) + [True]
+        assert not episode.truncations.any()
+        # What was stored is what a live episode shows.
+        observation, _ = live.reset(seed=r.seed)
+        for stored, action in zip(episode.observations, episode.actions, strict=False):
+            assert np.array_equal(stored, observation)
+            observation, *_ = live.step(action)
+        assert np.array_equal(episode.observations[-1], observation)
+    again = found.recover_environment()
+    assert again.spec.id == env_id
+    assert again.action_space == live.action_space
+    assert again.unwrapped.budget == live.unwrapped.budget
+    assert again.reset(seed=0)[1]["sha256"] == runs[0].header["sha256"] == live.reset(seed=0)[1]["sha256"]
+
+
+@pytest.mark.filterwarnings("ignore:`(author|author_email|code_permalink|eval_env)` is set to None:UserWarning")
+def test_early_stops_truncate_and_tables_of_ones_own(minari: Any) -> None:
+    from hpo_envs.integrations.minari import to_minari
+
+    runs = run("random", "CharHPO-v0", [4], budget=4, env_kwargs=SURROGATE, target=lambda action, reward: True)
+    to_minari(runs, "hpo/char/random-v0")
+    (episode,) = minari.load_dataset("hpo/char/random-v0").iterate_episodes()
+    assert np.array_equal(episode.actions, runs[0].actions)
+    assert (episode.terminations.tolist(), episode.truncations.tolist()) == ([False], [True])
+    sheet = pd.DataFrame({"a": [1, 2, 3], "y": [0.5, 0.7, 0.1]})
+    own = {"table": user.from_frame(sheet, "y", "max")}
+    runs = run("random", "TableHPO-v0", [0], budget=2, env_kwargs=own)
+    to_minari(runs, "hpo/own/random-v0", env_kwargs=own)
+    (episode,) = minari.load_dataset("hpo/own/random-v0").iterate_episodes()
+    assert np.array_equal(episode.rewards, runs[0].rewards)
+
+
+def test_what_is_no_dataset(minari: Any) -> None:
+    from hpo_envs.integrations.minari import to_minari
+
+    runs = run("random", "NMTHPO-zhen-v0", [0, 1], budget=3, env_kwargs=SURROGATE)
+    with pytest.raises(ValueError, match="seed 0 must give reward"):
+        to_minari([dataclasses.replace(runs[0], rewards=runs[0].rewards + 1.0)], "hpo/wrong-v0")
+    with pytest.raises(ValueError, match="runs must be at least one"):
+        to_minari([], "hpo/none-v0")
+    with pytest.raises(ValueError, match="the table must be 0000 as in the runs"):
+        to_minari([dataclasses.replace(runs[0], header={**runs[0].header, "sha256": "0000"})], "hpo/wrong-v0")
+    other = run("random", "NMTHPO-ruen-v0", [0], budget=3, env_kwargs=SURROGATE)
+    with pytest.raises(ValueError, match="runs must share their env, got 'NMTHPO-zhen-v0' and 'NMTHPO-ruen-v0'"):
+        to_minari([*runs, *other], "hpo/wrong-v0")
+    several = run("random", "NMTHPO-zhen-mo-v0", [0], budget=2, env_kwargs=SURROGATE)
+    with pytest.raises(ValueError, match="runs must have one objective, got bleu, decoding_seconds"):
+        to_minari(several, "hpo/wrong-v0")
+    cells = run("random", "NASBenchNLP-cell-v0", [0], budget=2, env_kwargs=SURROGATE)
+    with pytest.raises(ValueError, match="runs must have one entry a step, got NASBenchNLP-cell-v0"):
+        to_minari(cells, "hpo/wrong-v0")
+    batches = run("bts", "FIESTA-tdsa8-v0", [0], budget=64, env_kwargs={**SURROGATE, "batch_size": 8})
+    with pytest.raises(ValueError, match="runs must have one entry a step, got seed 0"):
+        to_minari(batches, "hpo/wrong-v0")
+    assert "hpo/wrong-v0" not in minari.list_local_datasets()
+
+
+@pytest.fixture
+def synetune(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYNETUNE_FOLDER", str(tmp_path))
+    pytest.importorskip("syne_tune.blackbox_repository", reason="Syne Tune is not installed")
+
+
+def reports(backend: Any, scheduler: Any, trials: int) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """(configuration, report) of everything that Syne Tune's simulator reports of some trials on three workers."""
+    from syne_tune import StoppingCriterion, Tuner
+    from syne_tune.backend.simulator_backend.simulator_callback import SimulatorCallback
+
+    seen = []
+
+    class Listener(SimulatorCallback):
+        def on_trial_result(self, trial: Any, status: str, result: dict[str, Any], decision: str) -> None:
+            super().on_trial_result(trial, status, result, decision)
+            seen.append((trial.config, dict(result)))
+
+    Tuner(
+        trial_backend=backend, scheduler=scheduler, stop_criterion=StoppingCriterion(max_num_trials_started=trials),
+        n_workers=3, sleep_time=0, callbacks=[Listener()], save_tuner=False, print_update_interval=10**6,
+    ).run()  # fmt: skip
+    return seen
+
+
+def row_of(table: Any, config: dict[str, Any]) -> int:
+    (row,) = [i for i in range(len(table)) if all(config[k] == v for k, v in table.config(i).items())]
+    return row
+
+
+def test_syne_tune_reports_what_the_table_says(synetune: None) -> None:
+    """Its ASHA, stopping trials early, on learning curves: every report is the table's entry."""
+    from syne_tune.optimizer.baselines import ASHA
+
+    from hpo_envs.integrations.syne_tune import LEVEL, SECONDS, to_backend
+
+    table = store.load("nmtlc/ft-zhen", "surrogate")
+    top, given = table.values.shape[2], range(0, 150, 5)  # more than are started
+    backend = to_backend(table, seed=0, max_resource_attr="most")
+    scheduler = ASHA(
+        {**backend.blackbox.configuration_space, "most": top}, metric="bleu", do_minimize=False, time_attr=LEVEL,
+        max_t=top, random_seed=0, points_to_evaluate=[{**table.config(i), "most": top} for i in given],
+    )  # fmt: skip
+    seen = reports(backend, scheduler, trials=15)
+    rows = {row_of(table, config) for config, _ in seen}
+    assert len(rows) >= 12
+    assert rows <= set(given)
+    assert len(rows) < len(seen) < len(rows) * top  # some were stopped
+    for config, result in seen:
+        row, level = row_of(table, config), int(result[LEVEL])
+        last = min(level, int(np.isfinite(table.cost[row, 0]).sum()))
+        for m in table.metrics:
+            assert result[m.name] == table.values[row, 0, last - 1, table.metric(m.name)]
+        # The simulator lets at least 0.01 pass between two reports.
+        assert result[SECONDS] == pytest.approx(table.cost[row, 0, last - 1] + 0.01 * (level - last))
+
+
+def test_syne_tune_searches_a_complete_grid(synetune: None) -> None:
+    from syne_tune.optimizer.baselines import RandomSearch
+
+    from hpo_envs.integrations.syne_tune import SECONDS, to_backend
+
+    table = store.load("nmthpo/zhen-grid", "surrogate")
+    backend = to_backend(table, seed=0)
+    scheduler = RandomSearch(backend.blackbox.configuration_space, ["bleu"], do_minimize=False, random_seed=0)
+    seen = reports(backend, scheduler, trials=20)
+    assert len(seen) >= 15
+    for config, result in seen:
+        row = row_of(table, config)
+        assert [result[m.name] for m in table.metrics] == table.values[row, 0, 0].tolist()
+        assert result[SECONDS] == table.cost[row, 0, 0]
+
+
+def test_syne_tune_on_tables_that_are_no_grid(synetune: None) -> None:
+    """With the nearest row as its surrogate, any combination of values is answered by some row."""
+    from sklearn.neighbors import KNeighborsRegressor
+    from syne_tune.blackbox_repository import add_surrogate
+    from syne_tune.optimizer.baselines import RandomSearch
+
+    from hpo_envs.integrations.syne_tune import to_backend, to_blackbox
+
+    table = store.load("charhpo/g2p-dut-lstm", "surrogate")
+    backend = to_backend(table, add_surrogate(to_blackbox(table), KNeighborsRegressor(1)))
+    scheduler = RandomSearch(backend.blackbox.configuration_space, ["accuracy"], do_minimize=False, random_seed=0)
+    seen = reports(backend, scheduler, trials=5)
+    measured = table.values[:, 0, 0, table.metric("accuracy")]
+    assert all(np.isclose(result["accuracy"], measured, rtol=1e-12).any() for _, result in seen)
+    assert len({result["accuracy"] for _, result in seen}) > 1
+
+
+def test_repeats_are_seeds_and_gaps_are_filled(synetune: None) -> None:
+    from hpo_envs.integrations.syne_tune import LEVEL, SECONDS, to_blackbox
+
+    sheet = pd.DataFrame(
+        [(1, "x", 0, 1, 0.1, 2.0), (1, "x", 0, 2, 0.4, 3.0), (1, "x", 1, 1, 0.2, 1.0), (2, "y", 0, 1, 0.7, 5.0)],
+        columns=["a", "b", "run", "epoch", "y", "s"],
+    )
+    blackbox = to_blackbox(user.from_frame(sheet, "y", "max", cost="s", level="epoch", repeat="run"))
+    said = [
+        [[blackbox({"a": a, "b": b}, {LEVEL: e}, seed=s) for e in (1, 2)] for s in (0, 1)]
+        for a, b in ((1, "x"), (2, "y"))
+    ]
+    y = [[[r["y"] for r in levels] for levels in seeds] for seeds in said]
+    assert y == [[[0.1, 0.4], [0.2, 0.2]], [[0.7, 0.7], [0.7, 0.7]]]
+    assert [[r[SECONDS] for r in levels] for levels in said[0]] == [[2.0, 3.0], [1.0, 1.0]]
+
+
+def test_tables_that_are_no_blackbox(synetune: None) -> None:
+    from hpo_envs.integrations.syne_tune import to_blackbox
+
+    with pytest.raises(ValueError, match="table must have hyperparameters"):
+        to_blackbox(store.load("fiesta/tdsa8", "surrogate"))
+
+
+@pytest.mark.parametrize("name", ["charhpo/inflection-alb-transformer", "nmthpo/soen", "nmtlc/ruen", "user/example"])
+def test_every_kind_of_table_is_a_blackbox(synetune: None, name: str) -> None:
+    from hpo_envs.integrations.syne_tune import LEVEL, to_blackbox
+
+    table = store.load(name, "surrogate")
+    blackbox = to_blackbox(table)
+    alike: dict[tuple[Any, ...], int] = {}
+    for row in range(len(table)):
+        # Rows with the same hyperparameters (corpora differ in what was written down) are seeds.
+        key = tuple(table.config(row).values())
+        seed = alike[key] = alike.get(key, -1) + 1
+        if row in (0, 1, len(table) // 2, len(table) - 1):
+            said = blackbox(table.config(row), fidelity={LEVEL: 1}, seed=seed)
+            values = {m.name: table.values[row, 0, 0, j] for j, m in enumerate(table.metrics)}
+            assert said == {**values, "elapsed_time": table.cost[row, 0, 0]}
+    assert blackbox.num_seeds == max(alike.values()) + 1
+    assert np.isfinite(blackbox.objectives_evaluations).all()

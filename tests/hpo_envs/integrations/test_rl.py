@@ -1,0 +1,286 @@
+"""Other people's tools on our ids: stable-baselines3, loops of one's own, MO-Gymnasium (extra `rl`)."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+from hpo_envs.registry import SPECS
+from tests.helpers import ROOT
+
+pytest.importorskip("stable_baselines3", reason="extra rl is not installed")
+pytest.importorskip("mo_gymnasium", reason="extra rl is not installed")
+
+EXAMPLE = ROOT / "docs" / "examples" / "ppo_sb3.py"
+
+
+@pytest.mark.parametrize("spec_id", list(SPECS))
+def test_stable_baselines3_checker_has_no_complaint(spec_id: str) -> None:
+    from mo_gymnasium.wrappers import LinearReward
+    from stable_baselines3.common.env_checker import check_env
+
+    env = gym.make(spec_id, table="surrogate")
+    if hasattr(env.unwrapped, "reward_space"):
+        env = LinearReward(env.unwrapped, weight=np.full(env.unwrapped.reward_dim, 0.5))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(env)
+
+
+def short(env_id: str, **kwargs: Any) -> gym.Env[Any, Any]:
+    return gym.make(env_id, table="surrogate", **kwargs)
+
+
+@pytest.mark.parametrize("name", ["PPO", "DQN", "MaskablePPO", "RecurrentPPO"])
+def test_algorithms_learn_on_scalar_ids(name: str) -> None:
+    """They run on an id as it is, their weights move, and they can be asked for an action afterwards."""
+    import sb3_contrib
+    import stable_baselines3
+    import torch
+
+    torch.set_num_threads(1)
+    env = short("NMTHPO-zhen-v0", budget=8)
+    small = {"policy_kwargs": {"net_arch": [16]}, "seed": 0, "device": "cpu"}
+    if name == "DQN":
+        model = stable_baselines3.DQN("MlpPolicy", env, learning_starts=16, batch_size=16, **small)
+    elif name == "RecurrentPPO":
+        small["policy_kwargs"] = {"net_arch": [16], "lstm_hidden_size": 8}
+        model = sb3_contrib.RecurrentPPO("MlpLstmPolicy", env, n_steps=32, batch_size=32, n_epochs=1, **small)
+    else:
+        package = sb3_contrib if name == "MaskablePPO" else stable_baselines3
+        model = getattr(package, name)("MlpPolicy", env, n_steps=32, batch_size=32, n_epochs=1, **small)
+    before = [p.detach().clone() for p in model.policy.parameters()]
+    model.learn(64)
+    assert model.num_timesteps >= 64
+    assert any(not torch.equal(a, b) for a, b in zip(before, model.policy.parameters(), strict=True))
+    observation, _ = env.reset(seed=0)
+    action, _ = model.predict(observation)
+    assert int(action) in env.action_space
+
+
+def test_a_masked_policy_never_evaluates_a_row_twice() -> None:
+    from sb3_contrib import MaskablePPO
+    from sb3_contrib.common.maskable.utils import get_action_masks
+
+    from hpo_envs.integrations.sb3 import SB3VecEnv
+
+    envs = SB3VecEnv(
+        gym.make_vec("NMTHPO-zhen-v0", num_envs=4, autoreset_mode=AutoresetMode.SAME_STEP, table="surrogate", budget=30)
+    )
+    model = MaskablePPO("MlpPolicy", envs, n_steps=30, batch_size=60, n_epochs=1, seed=0, device="cpu")
+    model.learn(120)
+    observations, rows = envs.reset(), []
+    for _ in range(29):
+        actions, _ = model.predict(observations, action_masks=get_action_masks(envs), deterministic=False)
+        rows.append(actions)
+        observations, _, _, _ = envs.step(actions)
+    for own in np.array(rows).T:
+        assert len(set(own.tolist())) == 29
+
+
+def test_a_loop_in_the_style_of_cleanrl() -> None:
+    """One file, no library: a policy gradient on `make_vec` learns to prefer the better of 118 rows."""
+    import torch
+
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    envs = gym.wrappers.vector.RecordEpisodeStatistics(
+        gym.make_vec("NMTHPO-zhen-v0", num_envs=64, table="surrogate", budget=5)
+    )
+    policy = torch.nn.Linear(envs.single_observation_space.shape[0], int(envs.single_action_space.n))
+    torch.nn.init.zeros_(policy.weight)
+    optimiser = torch.optim.Adam(policy.parameters(), lr=0.05)
+    observations, _ = envs.reset(seed=0)
+    episodes, means = 0, []
+    for _ in range(40):
+        logs, rewards, valid = [], [], []
+        done = np.zeros(64, bool)
+        for _ in range(6):
+            distribution = torch.distributions.Categorical(logits=policy(torch.as_tensor(observations)))
+            actions = distribution.sample()
+            observations, reward, terminated, truncated, info = envs.step(actions.numpy())
+            logs.append(distribution.log_prob(actions))
+            rewards.append(torch.as_tensor(reward, dtype=torch.float32))
+            valid.append(torch.as_tensor(~done))  # NEXT_STEP: the step after an end only resets
+            done = terminated | truncated
+            episodes += int(info.get("_episode", np.zeros(1)).sum())
+        mask, reward = torch.stack(valid), torch.stack(rewards)
+        means.append(float(reward[mask].mean()))
+        loss = -(torch.stack(logs) * (reward - means[-1]))[mask].mean()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    assert episodes == 40 * 64
+    assert np.mean(means[-5:]) > np.mean(means[:5]) + 0.5
+
+
+def test_linear_reward_is_the_weighted_sum() -> None:
+    from mo_gymnasium.wrappers import LinearReward
+
+    env = LinearReward(short("NMTHPO-zhen-mo-v0").unwrapped, weight=np.array([1.0, 0.1]))
+    env.reset(seed=0)
+    _, reward, _, _, info = env.step(7)
+    assert reward == pytest.approx(info["metrics"]["bleu"] - 0.1 * info["metrics"]["decoding_seconds"])
+
+
+def test_vector_wrapper_of_mo_gymnasium_on_a_batch() -> None:
+    from mo_gymnasium.wrappers.vector import MORecordEpisodeStatistics
+
+    envs = gym.make_vec("NMTHPO-zhen-mo-v0", num_envs=3, table="surrogate", budget=4)
+    envs = MORecordEpisodeStatistics(envs)
+    envs.reset(seed=0)
+    total = np.zeros((3, 2))
+    for row in range(4):
+        _, rewards, terminated, _, info = envs.step(np.full(3, row))
+        total += rewards
+    assert terminated.all()
+    assert np.allclose(info["episode"]["r"], total, rtol=1e-5)
+    assert info["episode"]["l"].tolist() == [4, 4, 4]
+
+
+def test_vector_environment_of_mo_gymnasium_agrees_with_ours() -> None:
+    from mo_gymnasium.wrappers.vector import MOSyncVectorEnv
+
+    theirs = MOSyncVectorEnv([lambda: short("NMTHPO-zhen-mo-v0", budget=4).unwrapped for _ in range(2)])
+    ours = gym.make_vec("NMTHPO-zhen-mo-v0", num_envs=2, table="surrogate", budget=4)
+    assert np.array_equal(theirs.reset(seed=0)[0], ours.reset(seed=0)[0])
+    for actions in ([1, 2], [3, 3], [9, 0]):
+        a, b = theirs.step(np.array(actions)), ours.step(np.array(actions))
+        assert np.allclose(a[0], b[0])
+        assert np.allclose(a[1], b[1])
+        assert a[1].shape == (2, 2)
+
+
+@pytest.mark.skipif(not EXAMPLE.exists(), reason="examples are not part of the installed wheel")
+def test_the_example_runs() -> None:
+    spec = importlib.util.spec_from_file_location("ppo_sb3", EXAMPLE)
+    assert spec is not None
+    assert spec.loader is not None
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    learned, chance = example.main(["--steps", "640", "--envs", "32", "--table", "surrogate"])
+    assert 10.0 < chance < 15.0
+    assert 0.0 < learned < 15.0
+    assert len(EXAMPLE.read_text(encoding="utf-8").splitlines()) <= 60
+
+
+def test_share_of_training_time() -> None:
+    from hpo_envs.benchmarks.performance.training_speed import measure
+
+    share = measure("NMTHPO-zhen-v0", 64, 2560, table="surrogate")
+    assert share.steps == 2560
+    assert 0.0 < share.environment < share.environment + share.adapter < share.total
+    assert "environment" in share.line()
+
+
+def test_a_multi_objective_agent_trades_as_it_is_told() -> None:
+    """One policy for all preferences, conditioned on the weights of the objectives.
+
+    MO-Gymnasium has wrappers and no agents; this is the smallest of the kind that is built on its vector rewards.
+    """
+    import torch
+
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    mode = AutoresetMode.SAME_STEP
+    envs = gym.make_vec("NMTHPO-zhen-mo-v0", num_envs=64, table="surrogate", budget=1, autoreset_mode=mode)
+    assert envs.unwrapped.reward_space.shape == (2,)
+    preferences = torch.eye(2).repeat(32, 1)  # half of the episodes want BLEU, half want speed
+    policy = torch.nn.Linear(2, int(envs.single_action_space.n), bias=False)
+    torch.nn.init.zeros_(policy.weight)
+    optimiser = torch.optim.Adam(policy.parameters(), lr=0.1)
+    envs.reset(seed=0)
+    found = []
+    for _ in range(60):
+        distribution = torch.distributions.Categorical(logits=policy(preferences))
+        actions = distribution.sample()
+        _, rewards, *_ = envs.step(actions.numpy())
+        found.append(rewards.reshape(32, 2, 2).mean(axis=0))  # (preference, objective)
+        z = (rewards - rewards.mean(axis=0)) / rewards.std(axis=0)
+        scalar = torch.as_tensor(z, dtype=torch.float32).mul(preferences).sum(dim=1)
+        loss = -(distribution.log_prob(actions) * scalar).mean()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    before, after = np.mean(found[:5], axis=0), np.mean(found[-10:], axis=0)
+    assert after[0, 0] > before[0, 0] + 0.3, "who wants BLEU gets more of it"
+    assert after[1, 1] > before[1, 1] + 1.0, "who wants speed gets more of it"
+    assert after[0, 0] > after[1, 0]
+    assert after[1, 1] > after[0, 1]
+
+
+def batch(env_id: str, wrap: Any, num_envs: int = 4, budget: int = 8) -> Any:
+    """A wrapped batched environment as stable-baselines3 takes it."""
+    from hpo_envs.integrations.sb3 import SB3VecEnv
+
+    mode = AutoresetMode.SAME_STEP
+    envs = gym.make_vec(env_id, num_envs=num_envs, autoreset_mode=mode, table="surrogate", budget=budget)
+    return SB3VecEnv(wrap(envs))
+
+
+def test_an_attention_policy_on_the_history() -> None:
+    import torch
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+
+    from hpo_envs.wrappers.vector import HistoryObservation
+
+    torch.set_num_threads(1)
+
+    class Attention(BaseFeaturesExtractor):
+        def __init__(self, space: Any) -> None:
+            super().__init__(space, 8)
+            self.project = torch.nn.Linear(space.shape[1], 8)
+            self.attend = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+
+        def forward(self, history: Any) -> Any:
+            x = self.project(history)
+            return self.attend(x[:, -1:], x, x)[0][:, 0]  # the newest evaluation looks at all of them
+
+    envs = batch("NMTHPO-v0", lambda e: HistoryObservation(e, 5))
+    assert envs.observation_space.shape[0] == 5
+    policy = {"features_extractor_class": Attention, "net_arch": [8]}
+    model = PPO("MlpPolicy", envs, n_steps=8, batch_size=16, n_epochs=1, policy_kwargs=policy, seed=0, device="cpu")
+    before = [p.detach().clone() for p in model.policy.features_extractor.parameters()]
+    model.learn(64)
+    after = model.policy.features_extractor.parameters()
+    assert all(not torch.equal(a, b) for a, b in zip(before, after, strict=True) if a.dim() > 1)
+
+
+def test_a_recurrent_policy_on_a_wrapped_batch() -> None:
+    from sb3_contrib import RecurrentPPO
+
+    from hpo_envs.wrappers.vector import ImprovementReward
+
+    envs = batch("NMTHPO-v0", lambda e: ImprovementReward(e, baseline=0.0))
+    small = {"net_arch": [8], "lstm_hidden_size": 8}
+    model = RecurrentPPO("MlpLstmPolicy", envs, n_steps=8, batch_size=16, n_epochs=1, policy_kwargs=small, device="cpu")
+    model.learn(64)
+    actions, state = model.predict(envs.reset())
+    assert actions.shape == (4, 6)
+    assert state is not None
+
+
+def test_a_masked_policy_that_sees_every_candidate() -> None:
+    from sb3_contrib import MaskablePPO
+    from sb3_contrib.common.maskable.utils import get_action_masks
+
+    from hpo_envs.wrappers.vector import CandidateObservation
+
+    envs = batch("NMTHPO-zhen-v0", CandidateObservation)
+    small = {"net_arch": [8]}
+    model = MaskablePPO("MlpPolicy", envs, n_steps=8, batch_size=16, n_epochs=1, policy_kwargs=small, device="cpu")
+    model.learn(64)
+    observations = envs.reset()
+    for step in range(7):
+        masks = get_action_masks(envs)
+        # The column that says what was evaluated is the mask's complement.
+        assert (observations[:, :, -4].astype(bool) == ~masks.astype(bool)).all()
+        assert (observations[:, :, -4].sum(axis=1) == step).all()
+        observations, _, _, _ = envs.step(model.predict(observations, action_masks=masks, deterministic=False)[0])

@@ -1,0 +1,399 @@
+"""Breaks a piece of work at every step that touches the disk, one process a step; what is left is judged each time.
+
+    python tests/robustness/disk_faults.py WORK FOLDER [URL]
+
+For k = 1, 2, ... a child process does the work on a fresh copy of the old state. At its k-th step (opening a file to
+write, writing, half of a write, flushing, renaming, deleting, making a folder) it kills itself, or is told that the
+disk is full; until a child comes to the end. Prints what was seen as JSON. tests/robustness/test_faults.py runs it: the
+children are forked from a process without threads.
+"""
+
+from __future__ import annotations
+
+import builtins
+import errno
+import io
+import json
+import math
+import os
+import shutil
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+REFUSED = 17
+"""Exit status of a child whose work raised OSError."""
+
+
+class Steps:
+    """Counts the steps of this process and breaks one.
+
+    Args:
+        at: Number of the step to break, from 1.
+        kill: Whether to die there; else the disk is full from there on.
+        tell: Where the kind of the broken step is written.
+    """
+
+    def __init__(self, at: int, kill: bool, tell: int) -> None:
+        self.at, self.kill, self.tell, self.count = at, kill, tell, 0
+
+    def step(self, kind: str, grows: bool = True) -> None:
+        """One step is about to be taken; `grows` says whether it needs room on the disk."""
+        self.count += 1
+        if self.count == self.at:
+            os.write(self.tell, kind.encode() + b"\n")
+            if self.kill:
+                os.kill(os.getpid(), signal.SIGKILL)
+        if not self.kill and grows and self.count >= self.at:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def install(self) -> None:
+        """Puts itself between Python and the disk."""
+        opened = io.open
+
+        def open_(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
+            if not set(mode) & set("wax+"):
+                return opened(file, mode, *args, **kwargs)
+            self.step("before open")
+            return _Watched(opened(file, mode, *args, **kwargs), self)
+
+        builtins.open = io.open = open_  # type: ignore[assignment]
+        for name, grows in (("replace", False), ("rename", False), ("unlink", False), ("mkdir", True), ("fsync", True)):
+            setattr(os, name, self._around(name, getattr(os, name), grows))
+        os.sendfile = self._part_by_part(os.sendfile)  # what shutil copies with
+
+    def _around(self, name: str, real: Callable[..., Any], grows: bool) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            self.step(f"before {name}", grows)
+            value = real(*args, **kwargs)
+            self.step(f"after {name}", False)
+            return value
+
+        return call
+
+    def _part_by_part(self, real: Callable[..., int]) -> Callable[..., int]:
+        def sendfile(out: int, source: int, offset: int, count: int) -> int:
+            self.step("before sendfile")
+            return real(out, source, offset, min(count, 40_000))
+
+        return sendfile
+
+
+class _Watched:
+    """A file whose writes are steps."""
+
+    def __init__(self, file: Any, steps: Steps) -> None:
+        self._file, self._steps = file, steps
+
+    def write(self, data: Any) -> int:
+        self._steps.step("before write")
+        half = len(data) // 2
+        self._file.write(data[:half])
+        self._file.flush()
+        self._steps.step("half of a write")
+        return half + int(self._file.write(data[half:]))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def __enter__(self) -> _Watched:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._file.close()
+
+    def __iter__(self) -> Any:
+        return iter(self._file)
+
+
+@dataclass(frozen=True)
+class Work:
+    """Something that is written.
+
+    Attributes:
+        prepare: Makes the old state in a folder.
+        act: Writes the new one.
+        judge: "old", "new" or "between"; raises AssertionError if what is there is neither. "Between" is for works of
+            several files, each of which is old or new.
+        last: Whether doing it again leaves nothing but the new state: no unfinished files.
+    """
+
+    prepare: Callable[[Path], None]
+    act: Callable[[Path], object]
+    judge: Callable[[Path], str]
+    last: bool = True
+    silent: bool = False  # whether the work is optional: it says nothing when it fails
+
+
+def child(work: Work, folder: Path, at: int, kill: bool, tell: int) -> None:
+    """Does the work with one step broken, and never returns."""
+    status = 1
+    try:
+        Steps(at, kill, tell).install()
+        work.act(folder)
+        status = 0
+    except OSError as error:
+        status = REFUSED if str(error) else 1
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def break_everywhere(work: Work, scratch: Path, kill: bool) -> dict[str, Any]:
+    """Breaks each step once.
+
+    Returns:
+        `broken` (how often), `states` after it (by name), `steps` (kind -> how often), `left` (unfinished files that
+        stayed, at most).
+    """
+    old = scratch / "old"
+    old.mkdir(parents=True)
+    work.prepare(old)
+    assert work.judge(old) == "old"
+    states: Counter[str] = Counter()
+    steps: Counter[str] = Counter()
+    left = at = 0
+    while True:
+        at += 1
+        assert at < 2000, "the work must come to an end"
+        folder = scratch / "now"
+        shutil.copytree(old, folder)
+        read, tell = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            child(work, folder, at, kill, tell)
+        os.close(tell)
+        _, status = os.waitpid(pid, 0)
+        with os.fdopen(read, "rb") as pipe:
+            kind = pipe.read().decode().strip()
+        code = os.waitstatus_to_exitcode(status)
+        assert code in (0, -signal.SIGKILL if kill else REFUSED), f"exit status {code} at step {at} ({kind})"
+        state = work.judge(folder)
+        assert code or work.silent or state == "new", f"step {at} ({kind}) failed, and nothing was said"
+        states[state] += 1
+        left = max(left, _unfinished(folder))
+        if kind:
+            steps[kind] += 1
+            work.act(folder)
+        assert work.judge(folder) == "new", f"doing it again must give the new state, after step {at} ({kind})"
+        if not work.last:
+            from hpo_envs.tables.files import atomic
+
+            for below in (folder, *(p for p in folder.rglob("*") if p.is_dir())):
+                atomic.sweep(below, age=-math.inf)
+        assert not _unfinished(folder), sorted(folder.rglob("*.part"))
+        shutil.rmtree(folder)
+        if not kind:
+            assert code == 0
+            return {"broken": at - 1, "states": dict(states), "steps": dict(steps), "left": left}
+
+
+def _unfinished(folder: Path) -> int:
+    return sum(1 for _ in folder.rglob("*.part"))
+
+
+# -- what is written ---------------------------------------------------------------------------------------------------
+
+
+def fetching(url: str, source: Path | None) -> Work:
+    """Upstream's files, over the network or from a folder; one is there with wrong bytes."""
+    from hpo_envs.tables import catalogue
+    from hpo_envs.tables.files import download
+    from tests.tables.files import test_download as test_fetch
+
+    records = test_fetch._records()
+    catalogue.files = lambda: records
+    os.environ["NO_PROXY"] = "*"
+    download._CHUNK = 1 << 15  # fewer steps, of the same kinds
+    wrong = b"old" * 20
+
+    def prepare(folder: Path) -> None:
+        (folder / "toy").mkdir()
+        (folder / "toy/a.txt").write_bytes(wrong)
+
+    def act(folder: Path) -> None:
+        os.environ["HPO_ENVS_DATA"] = str(folder)
+        options: dict[str, Any] = {"mirror": url} if source is None else {"source_dir": source}
+        download.fetch("toy", progress=False, backoff=0.0, timeout=60, **options)
+
+    def judge(folder: Path) -> str:
+        news = []
+        for file, content in test_fetch.CONTENT.items():
+            path = folder / file
+            now = path.read_bytes() if path.exists() else None
+            assert now in (content, wrong if file == "toy/a.txt" else None), file
+            news.append(now == content)
+            part = path.with_name(path.name + ".part")
+            if part.exists():  # it will be continued
+                assert content.startswith(part.read_bytes()), part
+        return "new" if all(news) else "between" if any(news) else "old"
+
+    return Work(prepare, act, judge)
+
+
+def tables() -> Work:
+    """A table that is kept once it was built."""
+    from hpo_envs.tables import store
+    from hpo_envs.tables.files import cache
+
+    first, second = store.load("nmthpo/zhen", "surrogate"), store.load("nmthpo/enja", "surrogate")
+    contents = {"old": cache.pack(first), "new": cache.pack(second)}
+
+    def judge(folder: Path) -> str:
+        now = (folder / "kept.npz").read_bytes()
+        cache.unpack(now)
+        return next(k for k, v in contents.items() if v == now)
+
+    return Work(
+        lambda folder: _void((folder / "kept.npz").write_bytes(contents["old"])),
+        lambda folder: cache._keep(folder / "kept.npz", second),
+        judge,
+        last=False,
+        silent=True,
+    )
+
+
+def _void(_: object) -> None:
+    return None
+
+
+def own_table() -> Work:
+    """A user's table that replaces another under its name."""
+    import dataclasses
+
+    from hpo_envs.tables import store
+    from hpo_envs.tables.user import saved
+
+    shas = {}
+    made = {}
+    for state, name in (("old", "nmthpo/zhen"), ("new", "nmthpo/enja")):
+        table = store.load(name, "surrogate")
+        fresh = dataclasses.replace(table.provenance, sha256="")
+        made[state] = dataclasses.replace(table, name="user/mine", provenance=fresh)
+        shas[made[state].provenance.sha256] = state
+
+    def act(folder: Path) -> None:
+        saved.save(made["new"], folder / "mine.npz", replace=True)
+
+    return Work(
+        lambda folder: _void(saved.save(made["old"], folder / "mine.npz")),
+        act,
+        lambda folder: shas[saved.load(str(folder / "mine.npz")).provenance.sha256],
+        last=False,
+    )
+
+
+def runs() -> Work:
+    """Runs of two environments that join those of a store."""
+    from hpo_envs.benchmarks.study import store
+    from tests.benchmarks.study import test_store
+
+    before = [test_store.make(s) for s in range(3)]
+    after = [test_store.make(s) for s in range(6)] + [test_store.make(0, env="NMTHPO-swen-v0", table="nmthpo/swen")]
+
+    def judge(folder: Path) -> str:
+        found = store.read(folder)
+        atomic = {store.key_of(r): r for r in after}
+        assert all(test_store.equal(r, atomic[store.key_of(r)]) for r in found)
+        keys = {store.key_of(r) for r in found}
+        assert keys >= {store.key_of(r) for r in before}
+        env = {e: sum(k[0] == e for k in keys) for e in ("NMTHPO-zhen-v0", "NMTHPO-swen-v0")}
+        assert env["NMTHPO-zhen-v0"] in (3, 6), "a part is whole"
+        return "old" if len(keys) == 3 else "new" if len(keys) == 7 else "between"
+
+    return Work(lambda folder: _void(store.write(before, folder)), lambda folder: store.write(after, folder), judge)
+
+
+def pages() -> Work:
+    """The files of a leaderboard, or any other set of files."""
+    from hpo_envs.tables.files import atomic
+
+    names = ("README.md", "docs/leaderboard.html", "benchmarks/leaderboard.json")
+    contents = {state: {n: f"{state} {n} " * 500 for n in names} for state in ("old", "new")}
+
+    def judge(folder: Path) -> str:
+        states = {s for n in names for s in contents if (folder / n).read_text("utf-8") == contents[s][n]}
+        assert all((folder / n).read_text("utf-8") in (contents["old"][n], contents["new"][n]) for n in names)
+        return states.pop() if len(states) == 1 else "between"
+
+    def put(state: str, folder: Path) -> None:
+        atomic.write_all({folder / n: text for n, text in contents[state].items()})
+
+    return Work(lambda folder: put("old", folder), lambda folder: put("new", folder), judge, last=False)
+
+
+# -- two at once -------------------------------------------------------------------------------------------------------
+
+
+def together(scratch: Path, writers: int = 2, times: int = 60) -> dict[str, Any]:
+    """Processes write one file over and over while this one reads it; every third look is by a clock set back."""
+    from hpo_envs.tables.files import atomic
+
+    path = scratch / "file"
+    contents = [bytes([65 + i]) * 100_000 for i in range(writers)]
+    atomic.write(path, contents[0])
+    children = []
+    for content in contents:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                for i in range(times):
+                    if i % 3 == 0:
+                        time.time = lambda: -1e9  # type: ignore[assignment]
+                    atomic.write(path, content)
+                os._exit(0)
+            finally:
+                os._exit(1)
+        children.append(pid)
+    seen: Counter[str] = Counter()
+    running = set(children)
+    while running:
+        now = path.read_bytes()
+        assert now in contents, len(now)
+        seen[chr(now[0])] += 1
+        for pid in list(running):
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if done:
+                assert status == 0
+                running.remove(pid)
+    return {"reads": sum(seen.values()), "left": _unfinished(scratch)}
+
+
+def main() -> int:
+    """Runs one of the works."""
+    name, scratch, *rest = sys.argv[1:]
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+    folder = Path(scratch)
+    if name == "together":
+        print(json.dumps(together(folder)))
+        return 0
+    if name == "fetch-from":
+        from tests.tables.files import test_download as test_fetch
+
+        for file, content in test_fetch.CONTENT.items():
+            (folder / "usb" / file).parent.mkdir(parents=True, exist_ok=True)
+            (folder / "usb" / file).write_bytes(content)
+    makers: dict[str, Callable[[], Work]] = {
+        "fetch": lambda: fetching(rest[0], None),
+        "fetch-from": lambda: fetching("", folder / "usb"),
+        "tables": tables,
+        "own-table": own_table,
+        "runs": runs,
+        "pages": pages,
+    }
+    work = makers[name]()
+    print(json.dumps({kind: break_everywhere(work, folder / kind, kind == "kill") for kind in ("kill", "full")}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,542 @@
+"""Faults injected: whatever breaks, what is on the disk is the old state or the new one, and the next try succeeds.
+
+Interrupted, resumed and wrong downloads in general are in test_fetch.py, writers killed at random moments in
+test_store.py and test_study.py; here the break comes at every step and at every kind of byte.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import functools
+import hashlib
+import io
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hpo_envs
+from hpo_envs.benchmarks.study import store as runs
+from hpo_envs.benchmarks.study import study, task
+from hpo_envs.benchmarks.study.scheduler import conduct
+from hpo_envs.commands import main
+from hpo_envs.tables import catalogue, store
+from hpo_envs.tables.files import atomic, cache, download, folder
+from hpo_envs.tables.files.folder import FetchError
+from hpo_envs.tables.user import saved
+from tests.tables.files import test_download as test_fetch
+
+server = test_fetch.server  # fixtures
+HERE = Path(__file__).parent
+
+
+# -- killed, and out of space, at every step ---------------------------------------------------------------------------
+
+EVERY = {"before open", "before fsync", "after fsync", "before replace", "after replace"}
+WORKS = {
+    "fetch": (30, {"before write", "half of a write"}),
+    "fetch-from": (30, {"before sendfile"}),
+    "tables": (8, {"before write", "half of a write"}),
+    "own-table": (8, {"before write", "half of a write"}),
+    "runs": (16, {"before write", "half of a write"}),
+    "pages": (24, {"before write", "half of a write"}),
+}
+
+
+def process(arguments: list[str]) -> Any:
+    """What tests/robustness/disk_faults.py prints."""
+    path = os.pathsep.join([str(Path(hpo_envs.__file__).parents[1]), str(HERE)])
+    env = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, str(HERE / "disk_faults.py"), *arguments], env=env, capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork") or not hasattr(os, "sendfile"), reason="children are forked")
+@pytest.mark.parametrize("name", WORKS)
+def test_broken_at_every_step(name: str, tmp_path: Path, server: test_fetch.Upstream) -> None:
+    found = process([name, str(tmp_path), server.url])
+    least, kinds = WORKS[name]
+    for mode in ("kill", "full"):
+        seen = found[mode]
+        assert seen["broken"] >= least, seen
+        assert seen["broken"] == sum(seen["steps"].values())
+        assert kinds | EVERY <= set(seen["steps"]), seen
+        assert {"old", "new"} <= set(seen["states"]) <= {"old", "new", "between"}
+        assert seen["left"] <= 1  # one unfinished file, which nobody reads
+    # A process that lives clears up; of a download it keeps the beginning, for the next.
+    assert found["full"]["left"] == 0 or name == "fetch"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
+def test_two_writers_of_one_file(tmp_path: Path) -> None:
+    found = process(["together", str(tmp_path)])
+    assert found["reads"] > 0
+    assert found["left"] == 0
+
+
+def test_what_killed_writers_left_is_cleared_up_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.time()
+    parts = {age: tmp_path / f".{age:032x}.part" for age in (0, 100, 4000)}
+    mine = [tmp_path / "x.part", tmp_path / ".x.part"]
+    for path in mine:
+        path.touch()
+        os.utime(path, (0, 0))
+    for age, path in parts.items():
+        path.touch()
+        os.utime(path, (now - age, now - age))
+    monkeypatch.setattr(time, "time", lambda: now - 1e6)  # set back: too young, all of them
+    atomic.write(tmp_path / "file", "x")
+    assert all(p.exists() for p in parts.values())
+    monkeypatch.setattr(time, "time", lambda: now)
+    atomic.write(tmp_path / "file", "y")
+    assert [age for age, p in parts.items() if p.exists()] == [0, 100]
+    assert all(p.exists() for p in mine)  # nobody else's
+
+
+def test_what_is_written_whole(tmp_path: Path) -> None:
+    target = tmp_path / "there"
+    target.write_text("old")
+    os.chmod(target, 0o644)
+    link = tmp_path / "link"
+    link.symlink_to(target)
+    atomic.write(link, "näu")
+    assert link.is_symlink()
+    assert target.read_bytes() == "näu".encode()
+    mask = os.umask(0)
+    os.umask(mask)
+    assert target.stat().st_mode & 0o777 == 0o666 & ~mask  # readable by whom the user lets read
+    atomic.write(os.devnull, "x")
+    assert not os.path.isfile(os.devnull)
+    with pytest.raises(OSError, match="nowhere"):
+        atomic.write(tmp_path / "nowhere" / "file", "x")
+    with pytest.raises(IsADirectoryError):
+        atomic.write(tmp_path, "x")
+    with pytest.raises(UnicodeEncodeError):
+        atomic.write(target, "\ud800")
+    assert target.read_bytes() == "näu".encode()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["link", "there"]
+
+
+# -- the network -------------------------------------------------------------------------------------------------------
+
+BODY = bytes(range(256)) * 80  # 20,480 bytes: two full reads of the downloader and a half
+URL_PATH = "/toy/a.txt"
+
+
+class Wire:
+    """A server that sends given bytes, and ends the connection as told; what is not scripted is answered rightly."""
+
+    def __init__(self) -> None:
+        self.script: list[tuple[list[bytes], str]] = []
+        self.asked: list[str] = []
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            with contextlib.suppress(OSError), connection:
+                self._answer(connection)
+
+    def _answer(self, connection: socket.socket) -> None:
+        connection.settimeout(60)
+        request = b""
+        while b"\r\n\r\n" not in request:
+            piece = connection.recv(4096)
+            if not piece:
+                return
+            request += piece
+        text = request.decode()
+        start = int(text.split("Range: bytes=")[1].split("-")[0]) if "Range: bytes=" in text else 0
+        self.asked.append(f"{start}")
+        pieces, end = self.script.pop(0) if self.script else ([answer(start)], "fin")
+        for piece in pieces:
+            connection.sendall(piece)
+        if end == "reset":
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        else:
+            connection.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def answer(start: int = 0, body: bytes = BODY) -> bytes:
+    """The whole answer to a request for the bytes from `start`."""
+    lines = ["HTTP/1.1 206 Partial Content" if start else "HTTP/1.1 200 OK", f"Content-Length: {len(body) - start}"]
+    if start:
+        lines.append(f"Content-Range: bytes {start}-{len(body) - 1}/{len(body)}")
+    return "\r\n".join([*lines, "Connection: close", "", ""]).encode() + body[start:]
+
+
+def chunked(body: bytes = BODY, size: int = 5000) -> bytes:
+    """The answer in chunks, with an extension and a trailer."""
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+    pieces = [body[i : i + size] for i in range(0, len(body), size)]
+    return head + b"".join(b"%x;x=1\r\n%s\r\n" % (len(p), p) for p in pieces) + b"0\r\nX-Sum: 1\r\n\r\n"
+
+
+@pytest.fixture
+def wire() -> Iterator[Wire]:
+    made = Wire()
+    yield made
+    made.close()
+
+
+@pytest.fixture(params=["known size", "known by its blob id"])
+def get(
+    request: pytest.FixtureRequest, tmp_path: Path, wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., dict[str, str]]:
+    """`fetch` of one file from the wire."""
+    known = (len(BODY), hashlib.sha256(BODY).hexdigest()) if "size" in request.param else (0, test_fetch._blob(BODY))
+    record = catalogue.File("toy", "toy/a.txt", "owner/repository", "c" * 40, "a.txt", "MIT", *known)
+    monkeypatch.setattr(catalogue, "files", lambda: {record.file: record})
+    monkeypatch.setattr(download, "UPSTREAM", wire.url + URL_PATH)
+    monkeypatch.setenv("HPO_ENVS_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("NO_PROXY", "*")
+    for name in (download.MIRROR_VARIABLE, download.SOURCE_VARIABLE):
+        monkeypatch.delenv(name, raising=False)
+    return functools.partial(download.fetch, "toy", backoff=0.0, timeout=60, progress=False)
+
+
+def cuts_of(payload: bytes) -> dict[str, int]:
+    """After how many bytes a connection may break, one for every kind of place."""
+    head = payload.index(b"\r\n\r\n")
+    line = payload.index(b"\r\n")
+    length = payload.find(b"Length: ")
+    found = {
+        "before anything": 0,
+        "inside the protocol": 4,
+        "inside the status": 10,
+        "after the reason": line,
+        "between CR and LF of the status line": line + 1,
+        "after the status line": line + 2,
+        "inside a header's name": line + 5,
+        "after a header's colon": payload.index(b":", line) + 1,
+        "between the headers": payload.index(b"\r\n", line + 2) + 2,
+        "before the empty line": head + 2,
+        "inside the empty line": head + 3,
+        "after the head": head + 4,
+        "after a byte of the body": head + 5,
+        "before a read's end": head + 4 + 8191,
+        "at a read's end": head + 4 + 8192,
+        "after a read's end": head + 4 + 8193,
+        "in the middle": head + 4 + (len(payload) - head - 4) // 2,
+        "before the last byte": len(payload) - 1,
+    }
+    if length > 0:
+        found["inside the length"] = length + 10
+    if b"chunked" in payload:
+        second = payload.index(b"\r\n1388;x=1\r\n", head + 30)  # 5,000 in hexadecimal
+        last = payload.rindex(b"\r\n0\r\n")
+        found |= {
+            "inside a chunk's size": head + 4 + 2,
+            "after a chunk's size": payload.index(b"\r\n", head + 4) + 2,
+            "after a chunk": second,
+            "between CR and LF of a chunk": second + 1,
+            "between chunks": second + 2,
+            "before the last chunk": last + 2,
+            "inside the last chunk's line": last + 3,
+            "after the last chunk": last + 5,
+            "inside the trailer": last + 9,
+        }
+    return found
+
+
+ANSWERS = {"sized": answer(), "chunked": chunked(), "resumed": answer(9000)}
+PLACES = [(form, place) for form, payload in ANSWERS.items() for place in cuts_of(payload)]
+
+
+@pytest.mark.parametrize("end", ["fin", "reset"])
+@pytest.mark.parametrize("form, place", PLACES)
+def test_a_connection_that_breaks(get: Any, wire: Wire, tmp_path: Path, form: str, place: str, end: str) -> None:
+    """One attempt: an error or the right file, and of the file only its beginning. The next has it all."""
+    payload = ANSWERS[form]
+    target, part = tmp_path / "data/toy/a.txt", tmp_path / "data/toy/a.txt.part"
+    if form == "resumed":
+        part.parent.mkdir(parents=True)
+        part.write_bytes(BODY[:9000])
+    wire.script.append(([payload[: cuts_of(payload)[place]]], end))
+    said = ""
+    try:
+        get(retries=1)
+    except FetchError as error:
+        said = str(error)
+    assert target.exists() == (not said)
+    assert target.read_bytes() == BODY if not said else "toy/a.txt must be delivered by one of its sources" in said
+    assert not part.exists() or BODY.startswith(part.read_bytes())
+    wire.script.clear()
+    get(retries=1)
+    assert test_fetch.tree(tmp_path / "data") == {"toy/a.txt": BODY}
+
+
+@pytest.mark.parametrize("get", ["known size"], indirect=True)
+def test_a_head_that_breaks_after_any_byte_is_tried_again(get: Any, wire: Wire, tmp_path: Path) -> None:
+    """Every byte of a head: the second attempt of the same call has the file, whatever came of the first."""
+    head = answer().index(b"\r\n\r\n") + 4
+    number = answer().index(b"Length: ") + len(b"Length: ")
+    for cut in range(0, head + 2):
+        if number < cut < number + len(str(len(BODY))):
+            continue  # the length of another file: refused at once, see above
+        wire.script.append(([answer()[:cut]], "fin"))
+        get(retries=2)
+        assert test_fetch.tree(tmp_path / "data") == {"toy/a.txt": BODY}, cut
+        assert not wire.script
+        (tmp_path / "data/toy/a.txt").unlink()
+
+
+@pytest.mark.parametrize("form", ["sized", "chunked"])
+def test_a_server_that_sends_byte_by_byte(get: Any, wire: Wire, tmp_path: Path, form: str) -> None:
+    payload = ANSWERS[form]
+    head = payload.index(b"\r\n\r\n") + 4
+    single = [payload[i : i + 1] for i in range(head + 50)]
+    wire.script.append(
+        ([*single, payload[head + 50 : -50], *[payload[i : i + 1] for i in range(-50, -1)], payload[-1:]], "fin")
+    )
+    get(retries=1)
+    assert test_fetch.tree(tmp_path / "data") == {"toy/a.txt": BODY}
+
+
+@pytest.mark.parametrize(
+    "location", ["file:///etc/passwd", "ftp://127.0.0.1/x", "http://127.0.0.1:1/x", "http://[", "data:,x"]
+)
+def test_redirects_that_lead_nowhere(get: Any, wire: Wire, tmp_path: Path, location: str) -> None:
+    head = f"HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    wire.script += [([head.encode()], "fin")] * 2
+    with pytest.raises(FetchError, match=r"toy/a.txt must be delivered by one of its sources, got http://127"):
+        get(retries=2)
+    assert test_fetch.tree(tmp_path / "data") == {}
+    wire.script.clear()
+    get(retries=1)
+    assert test_fetch.tree(tmp_path / "data") == {"toy/a.txt": BODY}
+
+
+def test_a_redirect_that_breaks(get: Any, wire: Wire, tmp_path: Path) -> None:
+    head = (
+        f"HTTP/1.1 302 Found\r\nLocation: {wire.url}/moved\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode()
+    )
+    for cut in (15, head.index(b"moved"), len(head) - 1, len(head)):
+        wire.script.append(([head[:cut]], "fin"))
+        with contextlib.suppress(FetchError):
+            get(retries=1)
+        wire.script.clear()
+        get(retries=1)
+        assert test_fetch.tree(tmp_path / "data") == {"toy/a.txt": BODY}
+        (tmp_path / "data/toy/a.txt").unlink()
+
+
+@pytest.mark.parametrize("compressed", [b"gzip", b"br", b"nonsense"])
+def test_a_body_that_is_not_what_its_head_says(get: Any, wire: Wire, tmp_path: Path, compressed: bytes) -> None:
+    """We ask for bytes as they are. Whoever compresses them nevertheless, and badly, is refused or tried again."""
+    wire.script += [([answer().replace(b"Connection", b"Content-Encoding: " + compressed + b"\r\nConnection")], "fin")]
+    with contextlib.suppress(FetchError):
+        get(retries=1)
+    wire.script.clear()
+    get(retries=1)
+    assert test_fetch.tree(tmp_path / "data") == {"toy/a.txt": BODY}
+
+
+def test_a_compressed_bomb_is_cut_off(get: Any, wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import gzip
+
+    monkeypatch.setattr(catalogue, "LARGEST", 1 << 20)
+    bomb = gzip.compress(bytes(64 << 20), 1)
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(bomb)
+    wire.script.append(([head + bomb], "fin"))
+    with pytest.raises(FetchError, match=r"toy/a.txt must be delivered .* must have .*, got more than \d+ bytes"):
+        get(retries=1)
+    assert test_fetch.tree(tmp_path / "data") == {}
+
+
+# -- during and after verification -------------------------------------------------------------------------------------
+
+
+def test_a_disk_that_cannot_be_read_back(get: Any, wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = folder.fingerprint
+
+    def broken(record: catalogue.File, path: Path) -> tuple[int, str]:
+        if path.suffix == ".part":
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        return real(record, path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(folder, "fingerprint", broken)
+        with pytest.raises(FetchError, match="data folder .* must be writable, got Input/output error"):
+            get(retries=1)
+    assert not (tmp_path / "data/toy/a.txt").exists()
+    get(retries=1)
+    assert test_fetch.tree(tmp_path / "data") == {"toy/a.txt": BODY}
+
+
+def test_bytes_that_change_on_the_disk(get: Any, wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What arrived was right, what lies there is not: it is read again from the disk, so it does not get its name."""
+    real = folder.accept
+
+    def rot(record: catalogue.File, part: Path, target: Path, source: str) -> None:
+        data = bytearray(part.read_bytes())
+        data[7] ^= 1
+        part.write_bytes(bytes(data))
+        real(record, part, target, source)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(folder, "accept", rot)
+        with pytest.raises(FetchError, match=r"toy/a.txt must have .*, got 20480 bytes with"):
+            get(retries=1)
+    assert test_fetch.tree(tmp_path / "data") == {}
+    get(retries=1)
+    assert test_fetch.tree(tmp_path / "data") == {"toy/a.txt": BODY}
+
+
+# -- a home that cannot be written, and clocks -------------------------------------------------------------------------
+
+HOMELESS = """
+import io, contextlib, os, sys, warnings
+warnings.simplefilter("ignore")
+import gymnasium as gym, numpy as np
+import hpo_envs
+from hpo_envs.commands import main as cli
+from hpo_envs.tables import store, user
+from hpo_envs.tables.files import cache as built
+env = gym.make("NMTHPO-swen-v0", table="surrogate")
+env.reset(seed=0)
+env.step(3)
+built._keep(built.folder() / "x.npz", env.unwrapped.table)  # optional: says nothing
+print("kept", built.folder().exists())
+out = sys.argv[1]
+commands = {
+    "list": ["list"], "describe": ["describe", "NMTHPO-swen-v0"], "verify": ["verify", "nmthpo"],
+    "compare": "compare --env NMTHPO-zhen-v0 --table surrogate --seeds 2 --budget 3 --out".split() + [out],
+    "fetch": ["fetch", "nmthpo", "--from", out],
+    "table": ["table", "from-csv", out + "/own.csv", "--score", "score", "--goal", "max"],
+}
+for name, words in commands.items():
+    o, e = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(o), contextlib.redirect_stderr(e):
+        status = cli.main(words)
+    print(name, status, e.getvalue().count("\\n"), e.getvalue().replace("\\n", " ")[:300])
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a home below a device")
+def test_read_only_home(tmp_path: Path) -> None:
+    """Nothing can be made in the home folder (it lies below a file, so that not even root can)."""
+    (tmp_path / "own.csv").write_text("lr,score\n0.1,1\n0.2,2\n")
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("HPO_ENVS", "XDG_", "MPL"))}
+    env |= {"HOME": "/dev/null/home", "NO_PROXY": "*", "OMP_NUM_THREADS": "1"}
+    env["PYTHONPATH"] = str(Path(hpo_envs.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", HOMELESS, str(tmp_path)], env=env, capture_output=True, text=True, timeout=600, cwd="/"
+    )
+    assert done.returncode == 0, done.stderr
+    lines = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert lines["kept"] == "kept False"
+    for name in ("list", "describe", "verify", "compare"):
+        assert lines[name].startswith(f"{name} 0 "), lines[name]
+    for name, advice in (("fetch", "HPO_ENVS_DATA"), ("table", "")):
+        assert lines[name].split()[1:3] == ["2", "1"], lines[name]
+        assert "hpo-envs: error: " in lines[name]
+        assert "/dev/null" in lines[name]
+        assert advice in lines[name]
+    assert len(runs.read(tmp_path)) == 2
+
+
+class Clock:
+    """Goes back at every look."""
+
+    def __init__(self, start: float, by: float) -> None:
+        self.now, self.by = start, by
+
+    def __call__(self) -> float:
+        self.now -= self.by
+        return self.now
+
+
+def test_a_wall_clock_that_goes_back_while_fetching(get: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", Clock(time.time(), 3600.0))
+    get(retries=1)
+    assert (tmp_path / "data/toy/a.txt").read_bytes() == BODY
+    os.utime(tmp_path / "data/toy/a.txt", (2**31, 2**31))  # installed in the future
+    assert set(get(retries=1).values()) == {"present"}
+
+
+def test_a_wall_clock_that_goes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = study.from_data(
+        {"environments": ["NMTHPO-zhen-v0"], "agents": ["random"], "seeds": 3, "budget": 4, "table": "surrogate"}
+    )
+    conduct(plan, tmp_path / "straight")
+    monkeypatch.setattr(time, "time", Clock(time.time(), 3600.0))
+    conduct(plan, tmp_path / "back")
+    digests = {runs.digest(runs.read(tmp_path / name)) for name in ("straight", "back")}
+    assert len(digests) == 1
+    table = store.load("nmthpo/zhen", "surrogate")
+    monkeypatch.setenv("HPO_ENVS_CACHE", str(tmp_path / "kept"))
+    cache._keep(tmp_path / "kept/x.npz", table)
+    assert cache.unpack((tmp_path / "kept/x.npz").read_bytes()).provenance.sha256 == table.provenance.sha256
+    words = ["compare", "--env", "NMTHPO-zhen-v0", "--table", "surrogate", "--seeds", "3", "--budget", "4", "--out"]
+    assert main.main([*words, str(tmp_path / "back")]) == 0
+    assert "0 runs made" in capsys.readouterr().out
+
+
+def test_a_clock_that_stands_still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A coarse clock says that no time has passed: batches grow, nothing is divided by it."""
+    monkeypatch.setattr(task.time, "perf_counter", lambda: 7.0)
+    plan = study.from_data(
+        {"environments": ["NMTHPO-zhen-v0"], "agents": ["random"], "seeds": 30, "budget": 4, "table": "surrogate"}
+    )
+    for name, seconds in (("a", None), ("b", 0.0)):
+        assert conduct(plan, tmp_path / name, seconds=seconds).made == 30
+    assert runs.digest(runs.read(tmp_path / "a")) == runs.digest(runs.read(tmp_path / "b"))
+
+
+# -- what is on the disk lies ------------------------------------------------------------------------------------------
+
+
+def test_a_kept_table_that_rots_is_built_again(tmp_path: Path) -> None:
+    content = cache.pack(store.load("nmthpo/zhen", "surrogate"))
+    rng = np.random.default_rng(0)
+    for at in rng.integers(0, len(content), 40).tolist():
+        rotten = bytearray(content)
+        rotten[at] ^= 1 << int(rng.integers(8))
+        with pytest.raises(ValueError, match="a kept table must have the bytes that were written"):
+            cache.unpack(bytes(rotten))
+    for end in (0, 1, 31, 32, 33, 1000, len(content) - 1):
+        with pytest.raises(ValueError, match="a kept table must"):
+            cache.unpack(content[:end])
+
+
+def test_a_full_disk_while_own_tables_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = saved.renamed(store.load("nmthpo/zhen", "surrogate"), "full")
+
+    class Full(io.FileIO):
+        def write(self, data: Any) -> int:
+            if len(data) > 1000:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return super().write(data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(atomic, "open", Full, raising=False)
+        with pytest.raises(OSError, match="No space left on device"):
+            saved.save(table, tmp_path / "t.npz")
+    assert not list(tmp_path.iterdir())
+    saved.save(table, tmp_path / "t.npz")
+    assert saved.load(str(tmp_path / "t.npz")).provenance.sha256 == table.provenance.sha256

@@ -1,0 +1,720 @@
+"""Every entry that takes data, fed with what it should refuse: see hostile.py for what counts as failure.
+
+HPO_ENVS_FUZZ sets the number of inputs of each entry.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import io
+import json
+import os
+import pickle
+import string
+import tomllib
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from hpo_envs import benchmarks
+from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.study import parquet, store, study
+from hpo_envs.commands import lepor, main, select
+from hpo_envs.registry import SPECS
+from hpo_envs.tables import hlepor
+from hpo_envs.tables import store as tables
+from hpo_envs.tables.cells import recipe
+from hpo_envs.tables.datasets.charhpo import build as charhpo
+from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
+from hpo_envs.tables.datasets.fiesta import build as fiesta
+from hpo_envs.tables.datasets.nasbenchnlp import build as nasbenchnlp
+from hpo_envs.tables.datasets.nasbenchnlp import build_ptb as nasbenchnlp_ptb
+from hpo_envs.tables.datasets.nasbenchnlp import logs
+from hpo_envs.tables.datasets.nmthpo import build as nmthpo
+from hpo_envs.tables.datasets.nmtlc import build as nmtlc
+from hpo_envs.tables.files import cache, zips
+from hpo_envs.tables.user import csv_reader
+from tests.robustness import hostile
+
+EXAMPLES = int(os.environ.get("HPO_ENVS_FUZZ", "60"))
+many = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    database=None,
+    derandomize="HPO_ENVS_FUZZ" not in os.environ,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+FEW = settings(many, max_examples=max(EXAMPLES // 6, 5))
+
+
+@pytest.fixture(autouse=True)
+def memory(request: pytest.FixtureRequest) -> Iterator[None]:
+    if "spec_id" in request.fixturenames:  # tables are loaded once and kept
+        gym.make(request.getfixturevalue("spec_id"), table="surrogate", disable_env_checker=True)
+    with hostile.bounded():
+        yield
+
+
+# -- what is fed -------------------------------------------------------------------------------------------------------
+
+numbers = st.one_of(
+    st.integers(), st.floats(), st.sampled_from([10**400, -(10**30), 1e308, -0.0, float("nan"), 2**63, True])
+)
+words = st.one_of(
+    st.text(max_size=20), st.sampled_from(["", "\x00", "\ud800", "nan", "-inf", "1e999", "x" * 3000, "²"])
+)
+anything = st.recursive(
+    st.one_of(st.none(), st.booleans(), numbers, words),
+    lambda inner: st.one_of(st.lists(inner, max_size=5), st.dictionaries(words, inner, max_size=5)),
+    max_leaves=12,
+)
+DEEP = b"[" * 200_000
+
+
+@st.composite
+def damaged(draw: st.DrawFn, good: bytes) -> bytes:
+    """A good file with pieces cut, doubled, overwritten or exchanged for text that tends to hurt."""
+    data = bytearray(good)
+    for _ in range(draw(st.integers(1, 4))):
+        a = draw(st.integers(0, max(len(data) - 1, 0)))
+        b = min(len(data), a + draw(st.integers(0, 40)))
+        hurt = [
+            b"",
+            b"\x00",
+            b'"',
+            b"\t",
+            b"\n",
+            b"\r",
+            b"nan",
+            b"1e999",
+            b"-1",
+            b"\xff\xfe",
+            b"9" * 5000,
+            b",,,",
+            b"{",
+            b"null",
+        ]
+        piece = draw(st.one_of(st.sampled_from(hurt), st.binary(max_size=8), st.just(bytes(data[a:b]) * 2)))
+        data[a:b] = piece
+    return bytes(data)
+
+
+def bytes_like(good: bytes) -> st.SearchStrategy[bytes]:
+    """Mostly nearly right files, some that are nothing at all."""
+    return st.one_of(damaged(good), damaged(good), damaged(good), st.binary(max_size=200), st.just(good))
+
+
+def table_text(separator: str, header: list[str], row: list[str]) -> bytes:
+    return "\n".join(separator.join(line) for line in [header, row, row]).encode()
+
+
+# -- upstream's formats ------------------------------------------------------------------------------------------------
+
+HYPS = b"10000.0\t2.0\t256.0\t1024.0\t8.0\t0.0003\n30000.0\t2.0\t256.0\t1024.0\t8.0\t0.0003\n"
+EVALS = b"14.66\t9.0\t500.0\t4.9\t80.1\t1000000.0\n14.7\t9.5\t510.0\t4.8\t80.2\t1000000.0\n"
+RELEASED = table_text(
+    ",", ["recepie_id", *(f"v{i:02d}" for i in range(nasbenchnlp.RELEASED))], ["7", *["0.5"] * nasbenchnlp.RELEASED]
+)
+FINAL = b"log_stats_model_7_1.json,4.9,x,x,5.1,1000000\nlog_stats_model_8_1.json,4.9,x,x,nan,1000000\n"
+SPANS = (
+    table_text(
+        "\t",
+        ["system", "doc", "doc_id", "seg_id", "rater", "source", "target", "category", "severity"],
+        ["ref", "d", "1", "1", "r", "s", "a <v>b</v> c", "Accuracy", "Major"],
+    )
+    + b"\nsys\td\t1\t1\tr\ts\ta b\tAccuracy\tMajor"
+)
+SCORES = b"system\tmqm_avg_score\tseg_id\nsys\t-1.5\t1\nref\tNone\t1\n"
+PAIRS = b"hypothesis\treference\tscore\tdocument\na b c\ta b d\t0.5\td1\nx y\tx y\t0.9\td2\n"
+CELL = {
+    "i": {"op": "linear", "input": ["x", "h_prev_0"]},
+    "h_new_0": {"op": "activation_tanh", "input": ["i"]},
+}
+LOG = json.dumps(
+    {
+        "recepie": json.dumps(CELL), "recepie_id": 1, "experiment_id": 2, "init_time": "now", "num_params": 10,
+        "wall_times": [1.0, 2.0], **{name: [5.0, 4.0] for name in logs.CURVES},
+    }
+).encode()  # fmt: skip
+RECORD = {
+    "task": "MT", "src": "zh", "trg": "en", "basemodel": "transformer", "hyperparams": {"num_layers": 2},
+    "perplexity_curve": [9.0, 5.0], "bleu_curve": [1.0, 2.0],
+}  # fmt: skip
+TDSA = json.dumps({name: [0.5] * fiesta.TDSA_EVALUATIONS for name in fiesta.TDSA}).encode()
+NER = json.dumps([[[0.5, 0.6, n] for n in fiesta.NER for _ in range(fiesta.NER_SEEDS)]] * 2).encode()
+SWEEP = table_text("\t", ["name", "max_val_accuracy", "_runtime"], ["sweep-1", "0.5", "100"])
+
+READERS: dict[str, tuple[bytes, Callable[[bytes], object]]] = {
+    "TSV nmthpo configurations": (HYPS, lambda d: nmthpo.build("nmthpo/zhen", lambda f: d if "hyps" in f else EVALS)),
+    "TSV nmthpo evaluations": (EVALS, lambda d: nmthpo.build("nmthpo/zhen", lambda f: HYPS if "hyps" in f else d)),
+    "TSV charhpo sweep": (SWEEP, lambda d: charhpo.build(charhpo.NAMES[0], lambda f: d)),
+    "CSV nasbenchnlp features": (RELEASED, lambda d: nasbenchnlp.read_released(d, "file")),
+    "CSV nasbenchnlp losses": (FINAL, lambda d: nasbenchnlp_ptb.read_final(d, "file")),
+    "JSON fiesta tdsa": (TDSA, fiesta.tdsa_values),
+    "JSON fiesta ner": (NER, fiesta.ner_values),
+    "JSON cell log": (LOG, lambda d: logs.read_log(d, "file")),
+    "TSV error spans": (SPANS, lambda d: cushlepor_text.parse(d, None, "spans", "scores")),
+    "TSV error spans with scores": (SCORES, lambda d: cushlepor_text.parse(SPANS, d, "spans", "scores")),
+    "TSV own segments": (PAIRS, lambda d: cushlepor_text.parse_tsv(d, "file")),
+    "TSV own pairs": (PAIRS, lambda d: cushlepor_text.parse_pairs(d, "file")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("entry", READERS)
+@many
+@given(data=st.data())
+def test_files(entry: str, data: st.DataObject) -> None:
+    good, reader = READERS[entry]
+    content = data.draw(bytes_like(good))
+    with hostile.guarded(entry):
+        reader(content)
+
+
+@pytest.mark.parametrize("entry", [e for e in READERS if e.startswith(("JSON", "TSV own", "TSV error spans"))])
+def test_good_files_are_read(entry: str) -> None:
+    """What is damaged above was good before, where so small a file can be."""
+    good, reader = READERS[entry]
+    if entry == "JSON fiesta ner":
+        good = json.dumps(json.loads(good) * (fiesta.NER_SPLITS // 2)).encode()
+    assert reader(good) is not None
+
+
+@pytest.mark.parametrize("entry", [e for e in READERS if e.startswith("JSON")])
+@many
+@given(value=anything)
+@example(value=None)
+def test_json_of_any_shape(entry: str, value: Any) -> None:
+    text = json.dumps(value).encode() if value is not None else DEEP
+    with hostile.guarded(entry):
+        READERS[entry][1](text)
+
+
+@many
+@given(
+    value=st.one_of(
+        anything,
+        st.dictionaries(
+            st.sampled_from([*CELL, "x", "h_new_1"]), st.one_of(anything, st.sampled_from([*CELL.values()]))
+        ),
+    )
+)
+@example(value=DEEP.decode())
+@example(value={"i": CELL["i"], "h_new_00": CELL["h_new_0"]})
+@example(value={f"n{i}": {"op": "linear", "input": [f"n{i + 1}"] * 50} for i in range(24)})
+def test_recipes(value: Any) -> None:
+    for given_ in (value, json.dumps(value)):
+        with hostile.guarded("JSON recipe of a cell"):
+            recipe.parse(given_)
+
+
+@many
+@given(value=anything, field=st.sampled_from(sorted(json.loads(LOG))))
+def test_logs_with_one_wrong_field(value: Any, field: str) -> None:
+    with hostile.guarded("JSON cell log"):
+        logs.read_log(json.dumps({**json.loads(LOG), field: value}).encode(), "file")
+
+
+# -- zip ---------------------------------------------------------------------------------------------------------------
+
+
+def zipped(members: list[tuple[str, bytes]], level: int = 9) -> bytes:
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as out:
+        for name, content in members:
+            out.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+    return sink.getvalue()
+
+
+GOOD_ZIP = zipped([("a/1.json", LOG), ("a/2.json", LOG), ("notes.txt", b"x")])
+
+
+@many
+@given(content=bytes_like(GOOD_ZIP))
+def test_damaged_zips(content: bytes) -> None:
+    with hostile.guarded("zip of logs"):
+        logs.read_archive(content, "file")
+
+
+@many
+@given(
+    names=st.lists(
+        st.one_of(
+            words, st.sampled_from(["../a.json", "/a.json", "C:\\a.json", "a/../b.json", "a//.json", ".json", "a.json"])
+        ),
+        max_size=4,
+    ),
+    size=st.sampled_from([0, 10, 5 << 20]),
+)
+def test_zips_with_any_names(names: list[str], size: int) -> None:
+    usable = [n.replace("\ud800", "") or "a" for n in names]
+    try:
+        content = zipped([(n, bytes(size)) for n in usable], 1)
+    except (ValueError, UserWarning):
+        return
+    with hostile.guarded("zip of logs"):
+        for name, data in zips.members(content, "file", ".json"):
+            assert len(data) <= zips.MAX_MEMBER_BYTES
+            assert ".." not in name.split("/")
+
+
+# -- pickle ------------------------------------------------------------------------------------------------------------
+
+
+def bomb(levels: int) -> Any:
+    """A list that is small in memory and 10**levels long in print."""
+    value: Any = "x"
+    for _ in range(levels):
+        value = [value] * 10
+    return value
+
+
+OPCODES = [bytes([c]) for c in (*b"()0123BCFGIJKLMNPQRSTUVXabcdeghijlopqrstu}]", *range(0x80, 0x99))]
+
+
+@many
+@given(
+    content=st.one_of(
+        damaged(pickle.dumps([RECORD] * 2)),
+        damaged(pickle.dumps([RECORD] * 2, 0)),
+        st.lists(st.one_of(st.sampled_from(OPCODES), st.binary(max_size=3)), max_size=30).map(b"".join),
+        anything.map(lambda v: pickle.dumps([{**RECORD, "task": v}])),
+        st.tuples(st.sampled_from(sorted(RECORD)), anything).map(lambda p: pickle.dumps([{**RECORD, p[0]: p[1]}])),
+    )
+)
+@example(content=pickle.dumps([{**RECORD, "task": bomb(9)}]))
+@example(content=pickle.dumps([{**RECORD, "hyperparams": bomb(9)}]))
+@example(content=pickle.dumps([{**RECORD, "perplexity_curve": bomb(9)}]))
+@example(content=b"cos\nsystem\n(S'true'\ntR.")
+@example(content=b"\x80\x04\x96" + b"\xff" * 7 + b"\x7f.")
+@example(content=b"\x80\x04\x95" + b"\xff" * 7 + b"\x7f.")
+@example(content=b"\x80\x02]r\xff\xff\xff\x7f.")
+@example(content=b"\x80\x02]r\xff\xff\xff\x02.")
+def test_pickles(content: bytes) -> None:
+    with hostile.guarded("restricted unpickler"):
+        nmtlc.read_records(content)
+
+
+# -- what we wrote ourselves -------------------------------------------------------------------------------------------
+
+KEPT = cache.pack(tables.load("nmthpo/zhen", "surrogate"))
+HEADER = {"env": "E", "agent": "a", "table": "t", "kind": "surrogate", "sha256": "0"}
+RUNS = parquet.encode(
+    [Run(s, np.arange(4), np.arange(4.0), np.ones(4), np.int64(1), {**HEADER, "seed": s}) for s in (0, 1)]
+)
+
+
+@many
+@given(content=bytes_like(KEPT))
+def test_kept_tables(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    """A damaged file is no table; `load` builds again, whatever is there."""
+    with hostile.guarded("kept table (npz)"):
+        cache.unpack(content)
+
+
+@many
+@given(head=anything, shape=st.lists(st.sampled_from([0, 1, 118, -1, 2**40, 2**62]), max_size=5))
+def test_kept_tables_that_lie(head: Any, shape: list[int]) -> None:
+    with np.load(io.BytesIO(KEPT[32:])) as data:
+        arrays = {k: data[k] for k in data.files}
+    old = json.loads(arrays["head"].tobytes())
+    lies: list[dict[str, Any]] = [{"values_shape": np.array(shape, np.int64)}, {"status": np.zeros(3)}]
+    for lie in (head, {**old, "fields": head}, {**old, "metrics": head}):
+        lies.append({"head": np.frombuffer(json.dumps(lie).encode(), np.uint8)})
+    for lie in lies:
+        sink = io.BytesIO()
+        np.savez(sink, **{**arrays, **lie})
+        with hostile.guarded("kept table (npz)"):
+            cache.unpack(hashlib.sha256(sink.getvalue()).digest() + sink.getvalue())
+
+
+@many
+@given(content=bytes_like(RUNS))
+def test_stored_runs(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    folder = tmp_path_factory.getbasetemp() / "fuzz" / "E"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "a-0-1.parquet").write_bytes(content)
+    with hostile.guarded("Parquet store", folder):
+        store.read(folder.parent)
+
+
+@many
+@given(header=anything, layout=anything)
+def test_stored_runs_that_lie(tmp_path_factory: pytest.TempPathFactory, header: Any, layout: Any) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder = tmp_path_factory.getbasetemp() / "fuzz2" / "E"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "a-0-1.parquet"
+    table = pq.read_table(io.BytesIO(RUNS))
+    lies: list[tuple[str, Any]] = [("header", json.dumps(header)), ("layout", json.dumps(layout)), ("header", "{")]
+    lies += [("seed", "x"), ("costs", [[1.0], []]), ("actions", [[], []])]
+    for column, value in lies:
+        new = pa.array(value if isinstance(value, list) else [value] * 2)
+        pq.write_table(table.set_column(table.schema.get_field_index(column), column, new), path)
+        with hostile.guarded("Parquet store", folder):
+            store.read(folder.parent)
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Run], dict[str, Any]]:
+    """Runs, and their summary as `hpo-envs report --summary` writes it."""
+    made = [
+        r
+        for agent in ("random", "bo-spread")
+        for r in benchmarks.run(agent, "NMTHPO-zhen-v0", [0, 1], budget=3, env_kwargs={"table": "surrogate"})
+    ]
+    folder = tmp_path_factory.mktemp("compared")
+    store.write(made, folder)
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert main.main(["report", str(folder), "--summary", str(folder / "scores.json")]) == 0
+    return made, json.loads((folder / "scores.json").read_text("utf-8"))
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where something stands in nested data; of long lists only the beginning."""
+    if path:
+        yield path
+    inner = value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
+    for key, v in inner:
+        yield from places(v, (*path, key))
+
+
+def exchanged(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    """A copy with another value at a place; without the place if the new value is Ellipsis."""
+    value = json.loads(json.dumps(value))
+    last = value
+    for key in path[:-1]:
+        last = last[key]
+    if new is ...:
+        del last[path[-1]]
+    else:
+        last[path[-1]] = new
+    return value
+
+
+def report_of(path: Any, folder: Any, entry: str) -> None:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        with hostile.guarded(entry, folder, allowed=()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            status = main.main(["report", str(path), "--out", str(folder / "page.html")])
+    assert status in (0, 2), err.getvalue()
+    if status == 2:
+        hostile.REFUSED[entry] += 1
+        assert err.getvalue().startswith("hpo-envs: error: ")
+        assert err.getvalue().count("\n") == 1
+
+
+@many
+@given(data=st.data())
+def test_summaries(tmp_path_factory: pytest.TempPathFactory, compared: Any, data: st.DataObject) -> None:
+    """Files of scores with one wrong value, one missing, or damaged bytes."""
+    good = compared[1]
+    whole = json.dumps(good).encode()
+    new = data.draw(st.one_of(anything, st.just(...)))
+    content = data.draw(
+        st.one_of(
+            damaged(whole),
+            anything.map(lambda v: json.dumps(v).encode()),
+            st.sampled_from(sorted(places(good), key=str)).map(lambda p: json.dumps(exchanged(good, p, new)).encode()),
+            st.just(DEEP),
+        )
+    )
+    folder = tmp_path_factory.getbasetemp() / "summaries"
+    folder.mkdir(exist_ok=True)
+    (folder / "scores.json").write_bytes(content)
+    report_of(folder / "scores.json", folder, "JSON summary of report")
+
+
+@many
+@given(data=st.data())
+def test_reports_of_runs_that_lie(tmp_path_factory: pytest.TempPathFactory, compared: Any, data: st.DataObject) -> None:
+    """Parquet files whose headers say something else, or lack something."""
+    folder = tmp_path_factory.getbasetemp() / "lies"
+    (folder / "E").mkdir(parents=True, exist_ok=True)
+    made = compared[0]
+    path = data.draw(st.sampled_from(sorted(places(made[0].header), key=str)))
+    new = data.draw(st.one_of(anything, st.just(...)))
+    runs = [dataclasses.replace(r, header=exchanged(r.header, path, new)) for r in made]
+    with contextlib.suppress(Exception):  # what cannot even be written
+        (folder / "E" / "a-0-1.parquet").write_bytes(parquet.encode(runs))
+    report_of(folder, folder, "Parquet runs of report")
+    with hostile.guarded("Parquet store, headers", folder):
+        store.Store(folder).groups()
+
+
+@FEW
+@given(content=st.data())
+def test_data_bases_of_optuna(tmp_path_factory: pytest.TempPathFactory, content: st.DataObject) -> None:
+    optuna = pytest.importorskip("optuna")
+    folder = tmp_path_factory.getbasetemp() / "optuna"
+    folder.mkdir(exist_ok=True)
+    file, good = folder / "study.db", folder / "good.db"
+    if not good.exists():
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        study = optuna.create_study(study_name="s", storage=f"sqlite:///{good}")
+        study.optimize(lambda t: t.suggest_float("x", 0, 1) + t.suggest_int("n", 1, 3), n_trials=4)
+    whole = good.read_bytes()
+    file.write_bytes(content.draw(st.one_of(damaged(whole), damaged(whole), st.binary(max_size=200), st.just(whole))))
+    out, err = io.StringIO(), io.StringIO()
+    words = ["table", "from-optuna", "s", "--storage", f"sqlite:///{file}", "--dry-run", "--name", "fuzz"]
+    entry = "SQLite study of Optuna"
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        with hostile.guarded(entry, folder, allowed=()):
+            status = main.main(words)
+    assert status in (0, 2), err.getvalue()
+    hostile.REFUSED[entry] += status == 2
+
+
+def test_a_data_base_that_is_not_there_is_not_made(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("optuna")
+    words = ["table", "from-optuna", "s", "--storage", f"sqlite:///{tmp_path}/typo.db"]
+    assert main.main(words) == 2
+    assert "there is no file" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+# -- a user's files ----------------------------------------------------------------------------------------------------
+
+SELECT = b"bert,lstm,svm\n.812,.790,.744\n.805,.797,.751\n.809,.801,.74\n.81,.795,.748\n"
+
+
+@many
+@given(content=bytes_like(SELECT), name=st.sampled_from(["ttts", "lucb"]))
+@example(content=b"a,b\n1e308,1\n-1e308,2\n1e308,3\n", name="ttts")
+@example(content=b"a,b\n1,1\n1,1\n1,1\n", name="ttts")
+@example(content=b'a,"b\n' + b"x" * 200_000, name="ttts")
+def test_scores_of_select(tmp_path_factory: pytest.TempPathFactory, content: bytes, name: str) -> None:
+    path = tmp_path_factory.getbasetemp() / "scores.csv"
+    path.write_bytes(content)
+    with hostile.guarded("CSV of select"):
+        result = select.advise(select.read_scores(path), agent=name)
+        assert all(0.0 <= m["probability"] <= 1.0 for m in result["models"].values())
+        select.format_advice(result)
+
+
+@many
+@given(
+    content=st.one_of(
+        anything.map(lambda v: json.dumps(v).encode()),
+        anything.map(lambda v: json.dumps({"parameters": v, "variant": v}).encode()),
+        st.binary(max_size=50),
+    )
+)
+@example(content=DEEP)
+@example(content=json.dumps({"parameters": dict.fromkeys(hlepor.NAMES, "x")}).encode())
+@example(content=json.dumps({"parameters": dict.fromkeys(hlepor.NAMES, 1e300)}).encode())
+def test_settings_of_lepor(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "setting.json"
+    path.write_bytes(content)
+    with hostile.guarded("JSON setting of lepor"):
+        parameters, variant = lepor._setting(str(path))
+        hlepor.score(["a b"], ["a c"], parameters, variant=variant)
+
+
+@many
+@given(hypotheses=st.lists(words, max_size=3), references=st.lists(words, max_size=3))
+def test_texts_of_lepor(hypotheses: list[str], references: list[str]) -> None:
+    with hostile.guarded("texts of hLEPOR"):
+        scores = hlepor.score(hypotheses, references)
+        assert np.isfinite(scores).all()
+        assert ((scores >= 0) & (scores <= 1)).all()
+
+
+# -- the command line --------------------------------------------------------------------------------------------------
+
+VOCABULARY = [
+    *main.COMMANDS, "--help", "--version", "--debug", "--json", "--env", "--agents", "--seeds", "--budget", "--table",
+    "--out", "--list", "--all", "--from", "--mirror", "--batch", "--confidence", "--transform", "--bounds", "--agent",
+    "score", "tune", "presets", "--setting", "--variant", "-1", "0", "nan", "1e999", "all", "NMTHPO-zhen-v0", "nmthpo",
+    "random", "surrogate", "measured", "..", "/", "/dev/null", "logit", "ftp://x", "https://", "--held-out", "-", "--",
+]  # fmt: skip
+
+
+@many
+@given(words=st.lists(st.one_of(st.sampled_from(VOCABULARY), st.text(string.printable, max_size=6)), max_size=7))
+@example(words=["select", "/dev/null"])
+@example(words=["lepor", "score", "/"])
+@example(words=["lepor", "tune", "/dev/null"])
+@example(words=["fetch", "nmthpo", "--from", "/"])
+def test_command_line(tmp_path_factory: pytest.TempPathFactory, words: list[str]) -> None:
+    """Words in any order: help, an error in one line, or the command's own work, which here is kept from starting."""
+    folder = tmp_path_factory.getbasetemp() / "line"
+    folder.mkdir(exist_ok=True)
+    for command in ("compare", "reproduce", "sensitivity", "report"):
+        if command in words:
+            words = [*words, "--no-such-option"]
+    out, err = io.StringIO(), io.StringIO()
+    where = {"HPO_ENVS_DATA": str(folder / "data"), "HPO_ENVS_SOURCE": str(folder), "HPO_ENVS_MIRROR": ""}
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        for key, value in where.items():
+            patch.setenv(key, value)
+        patch.chdir(folder)
+        patch.setattr("requests.Session.get", _no_network)
+        patch.setattr("time.sleep", lambda s: None)
+        if "--debug" in words:  # asks for the traceback
+            words = [w for w in words if w != "--debug"]
+        with hostile.guarded("command line", folder, allowed=()):
+            status = main.main(words)
+    assert status in (0, 1, 2), err.getvalue()
+    if status == 2:
+        assert err.getvalue().startswith("hpo-envs: error: "), err.getvalue()
+
+
+def _no_network(*_: Any, **__: Any) -> Any:
+    import requests
+
+    raise requests.ConnectionError("no network in tests")
+
+
+# -- environments ------------------------------------------------------------------------------------------------------
+
+ACTIONS = st.one_of(
+    st.none(), st.booleans(), numbers, words, st.binary(max_size=4),
+    st.lists(numbers, max_size=7), st.tuples(numbers, numbers), st.dictionaries(words, numbers, max_size=2),
+    st.lists(st.lists(numbers, max_size=3), max_size=3),
+    st.lists(numbers, max_size=7).map(lambda v: np.array(v, dtype=object)),
+    st.lists(st.floats(), max_size=7).map(lambda v: np.array(v, dtype=np.float32)),
+    st.lists(st.integers(-3, 9), max_size=7).map(lambda v: np.array(v, dtype=np.int64)),
+    st.sampled_from([np.array(3), np.array([3]), np.int8(2), np.uint64(2**63), np.float64(1.0), np.array("1"), 1j]),
+)  # fmt: skip
+
+
+def equip(spec_id: str, form: str) -> Any:
+    if form == "scalar":
+        return gym.make(spec_id, table="surrogate", disable_env_checker=True).unwrapped
+    return gym.make_vec(spec_id, num_envs=2, table="surrogate")
+
+
+@pytest.mark.parametrize("form", ["scalar", "batched"])
+@pytest.mark.parametrize("spec_id", list(SPECS))
+def test_actions(spec_id: str, form: str) -> None:
+    env = equip(spec_id, form)
+    env.reset(seed=0)
+
+    @FEW
+    @given(action=ACTIONS)
+    @example(action=10**400)
+    def step(action: Any) -> None:
+        with hostile.guarded(f"actions, {form}", allowed=(ValueError, gym.error.ResetNeeded)):
+            observation, reward, terminated, _, _ = env.step(action)
+            assert np.isfinite(observation).all()
+            assert np.isfinite(reward).all()
+            if form == "scalar" and terminated:
+                env.reset()
+
+    step()
+
+
+OPTIONS = st.one_of(
+    st.none(),
+    st.dictionaries(
+        st.one_of(words, st.sampled_from(["table", "tables", "task", "reset_mask"])),
+        st.one_of(anything, st.sampled_from(["zhen", np.array([True, False]), np.array([1, 0])])),
+        max_size=3,
+    ),
+)
+
+
+@pytest.mark.parametrize("form", ["scalar", "batched"])
+@pytest.mark.parametrize("spec_id", list(SPECS))
+def test_seeds_and_options(spec_id: str, form: str) -> None:
+    env = equip(spec_id, form)
+
+    @FEW
+    @given(seed=st.one_of(st.none(), numbers, words, st.lists(numbers, max_size=3)), options=OPTIONS)
+    def reset(seed: Any, options: Any) -> None:
+        with hostile.guarded(f"seeds and options, {form}", allowed=(ValueError, gym.error.Error)):
+            observation, _ = env.reset(seed=seed, options=options)
+            assert np.isfinite(observation).all()
+
+    reset()
+
+
+FAMILIES = {spec.family: spec.id for spec in SPECS.values()}
+
+
+@pytest.mark.parametrize("spec_id", FAMILIES.values())
+def test_arguments(spec_id: str) -> None:
+    value = st.one_of(anything, st.sampled_from(["bleu", (), ("bleu",), "evaluations", 1, 20.5, np.float32(3), "auto"]))
+
+    @FEW
+    @given(kwargs=st.dictionaries(st.sampled_from(["table", "objective", "cost", "budget"]), value, min_size=1))
+    def make(kwargs: Any) -> None:
+        kwargs = {"table": "surrogate", **kwargs}
+        if kwargs["table"] in ("auto", "measured"):
+            return
+        with hostile.guarded("arguments of environments"):
+            gym.make(spec_id, disable_env_checker=True, **kwargs).unwrapped.reset(seed=0)
+        with hostile.guarded("arguments of environments"):
+            gym.make_vec(spec_id, num_envs=2, **kwargs).reset(seed=0)
+
+    make()
+
+
+# -- a user's tables and studies ---------------------------------------------------------------------------------------
+
+OWN = b"lr,layers,opt,score,seconds\n0.1,2,adam,0.5,10\n0.01,2,sgd,0.6,12\n0.1,4,adam,0.7,11\n0.1,4,adam,0.71,11\n"
+
+
+@many
+@given(
+    content=bytes_like(OWN),
+    bounds=st.sampled_from([None, (0.0, 1.0), (1.0, 0.0), (float("nan"), 1.0)]),
+    cost=st.sampled_from([None, "seconds"]),
+)
+@example(content=b"x" * 200_000 + b",score\n1,2\n", bounds=None, cost=None)
+@example(content=b"a,score\n" + b"1e308,1e308\n-1e308,-1e308\n", bounds=None, cost=None)
+@example(content=b"a,a,score\n1,2,3\n2,3,4\n", bounds=None, cost=None)
+def test_csv_of_a_table(tmp_path_factory: pytest.TempPathFactory, content: bytes, bounds: Any, cost: Any) -> None:
+    path = tmp_path_factory.getbasetemp() / "own.csv"
+    path.write_bytes(content)
+    with hostile.guarded("CSV of a table of one's own"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        options: dict[str, Any] = {} if bounds is None else {"bounds": {"score": bounds}}
+        table = csv_reader.from_csv(path, "score", "max", cost=cost, **options)
+        assert len(table) >= 1
+
+
+STUDY = b"""environments = ["NMTHPO-zhen-v0", {id = "NMTHPO-v0", budget = 5}]
+agents = ["random", {name = "gp", algorithm = "bo", hyperparameters = {}}]
+seeds = "0-9"
+table = "surrogate"
+"""
+
+
+@many
+@given(content=bytes_like(STUDY))
+@example(content=STUDY.replace(b'"0-9"', b"999999999999"))
+@example(content=STUDY.replace(b'"0-9"', b'"0-999999999999"'))
+@example(content=STUDY.replace(b'"0-9"', b'["0-999999", "1000000-1999999", 7, 7]'))
+@example(content=b"a = " + DEEP)
+def test_study_files(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "study.toml"
+    path.write_bytes(content)
+    with hostile.guarded("TOML study"):
+        study.from_file(path)
+
+
+@many
+@given(
+    value=st.dictionaries(st.sampled_from(["environments", "agents", "seeds", "table", "budget", "x"]), anything),
+    key=st.sampled_from(["environments", "agents", "seeds", "table", "budget"]),
+    wrong=anything,
+)
+def test_study_data(value: Any, key: str, wrong: Any) -> None:
+    for data in (value, {**tomllib.loads(STUDY.decode()), key: wrong}):
+        with hostile.guarded("TOML study"):
+            study.from_data(data)

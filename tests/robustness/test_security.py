@@ -1,0 +1,327 @@
+"""No pickle, no eval, no shell, no network but for fetching; pinned hashes; archives and pages that nothing escapes."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import os
+import re
+import struct
+import warnings
+import zipfile
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hpo_envs
+from hpo_envs.benchmarks import report, runs
+from hpo_envs.benchmarks.analysis import summary
+from hpo_envs.tables import catalogue, user
+from hpo_envs.tables.files import zips
+from tests.robustness import audit
+
+PACKAGE = Path(hpo_envs.__file__).parent
+
+# -- the code ----------------------------------------------------------------------------------------------------------
+
+CALLS = {"eval", "exec", "compile", "__import__", "input", "breakpoint"}
+"""Functions that nobody calls."""
+
+METHODS = {
+    "os": {"system", "popen", "execv", "execve", "execvp", "execl", "spawnv", "spawnl", "startfile", "chmod", "chown"},
+    "tempfile": {"mktemp"},
+    "pickle": {"load", "loads", "Unpickler"},
+    "joblib": {"load"},
+    "pandas": {"read_pickle", "eval"},
+    "pd": {"read_pickle", "eval"},
+    "torch": {"load"},
+    "np": {"loads"},
+    "shutil": {"unpack_archive"},
+    "subprocess": {"getoutput", "getstatusoutput"},
+}
+"""Attributes of modules that nobody uses."""
+
+EXTRACTS = {"extractall", "extract"}
+
+MODULES = {
+    "marshal",
+    "shelve",
+    "dill",
+    "cloudpickle",
+    "telnetlib",
+    "ftplib",
+    "smtplib",
+    "xmlrpc",
+    "yaml",
+    "tarfile",
+    "code",
+}
+"""What nobody imports."""
+
+NETWORK = {"socket", "requests", "urllib.request", "urllib3", "http", "http.client", "http.server", "aiohttp", "httpx"}
+
+ALLOWED = {
+    # A list of dicts that its authors pickled: an unpickler that can name no class.
+    ("tables/datasets/nmtlc/build.py", "pickle"),
+    ("tables/datasets/nmtlc/build.py", "pickle.Unpickler"),
+    ("tables/files/download.py", "requests"),
+    # Measurements that start this Python again, with arguments of their own.
+    ("benchmarks/performance/crash.py", "subprocess"),
+    ("benchmarks/performance/speed.py", "subprocess"),
+}
+
+
+def findings(source: str, file: str) -> Iterator[str]:
+    """What a file must not do."""
+    for node in ast.walk(ast.parse(source)):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [a.name for a in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [node.module or "", *(f"{node.module}.{a.name}" for a in node.names)]
+        for name in names:
+            top = name.partition(".")[0]
+            if top in MODULES or name in NETWORK or top in {"pickle", "subprocess", "requests", "socket"}:
+                yield name
+            elif top in METHODS and name.partition(".")[2] in METHODS[top]:
+                yield name
+        if isinstance(node, ast.Name) and node.id in CALLS:
+            yield node.id
+        if isinstance(node, ast.Attribute):
+            if isinstance(node.value, ast.Name) and node.attr in METHODS.get(node.value.id, ()):
+                yield f"{node.value.id}.{node.attr}"
+            if node.attr in EXTRACTS and not (isinstance(node.value, ast.Attribute) and node.value.attr == "str"):
+                yield node.attr
+        if isinstance(node, ast.Call):
+            for keyword in node.keywords:
+                value = getattr(keyword.value, "value", None)
+                if keyword.arg in ("shell", "allow_pickle") and value is not False:
+                    yield f"{keyword.arg}={value}"
+                if keyword.arg == "verify" and value is False:
+                    yield "verify=False"
+
+
+def shipped(suffix: str) -> list[Path]:
+    """Files of the package; in a checkout, parts of it are links to folders."""
+    found = (Path(folder, f) for folder, _, names in os.walk(PACKAGE, followlinks=True) for f in names)
+    return sorted(p for p in found if p.suffix == suffix)
+
+
+def test_no_pickle_no_eval_no_shell() -> None:
+    seen = set()
+    files = shipped(".py")
+    assert len(files) > 150
+    for path in files:
+        file = path.relative_to(PACKAGE).as_posix()
+        for what in findings(path.read_text(encoding="utf-8"), file):
+            seen.add((file, what))
+    assert seen == ALLOWED
+
+
+@pytest.mark.parametrize(
+    "code, what",
+    [
+        ("eval('1')", "eval"),
+        ("f = exec", "exec"),
+        ("import pickle", "pickle"),
+        ("from pickle import loads", "pickle.loads"),
+        ("import numpy as np\nnp.load('x', allow_pickle=True)", "allow_pickle=True"),
+        ("np.load(x, allow_pickle=flag)", "allow_pickle=None"),
+        ("subprocess.run(x, shell=True)", "shell=True"),
+        ("import subprocess", "subprocess"),
+        ("import os\nos.system('x')", "os.system"),
+        ("from os import system", "os.system"),
+        ("import yaml", "yaml"),
+        ("archive.extractall()", "extractall"),
+        ("import urllib.request", "urllib.request"),
+        ("from urllib import request", "urllib.request"),
+        ("def f():\n    import socket", "socket"),
+        ("session.get(u, verify=False)", "verify=False"),
+    ],
+)
+def test_teeth_each_is_found(code: str, what: str) -> None:
+    assert what in set(findings(code, "x.py"))
+
+
+def test_numpy_files_hold_no_objects() -> None:
+    """What is shipped needs no pickle to be read."""
+    import numpy as np
+
+    files = shipped(".npz")
+    assert files
+    for path in files:
+        with np.load(path, allow_pickle=False) as data:
+            assert all(data[name].dtype.kind != "O" for name in data.files), path
+
+
+def test_every_upstream_file_is_pinned() -> None:
+    rows = catalogue.files()
+    assert rows
+    for name, record in rows.items():
+        assert re.fullmatch(r"[0-9a-f]{40}", record.commit), name
+        assert re.fullmatch(r"[0-9a-f]{64}|gitblob:[0-9a-f]{40}", record.sha256), name
+
+
+def test_verdicts_of_the_audit() -> None:
+    def found(*fixes: list[str]) -> dict[str, Any]:
+        vulns = [{"id": f"V-{i}", "fix_versions": f} for i, f in enumerate(fixes)]
+        return {"dependencies": [{"name": "p", "version": "1", "vulns": vulns}]}
+
+    assert audit.verdict(found(), "") == (0, "1 packages asked about")
+    assert audit.verdict(found([]), "") == (0, "1 packages asked about\np 1: V-0, not mended yet")
+    assert audit.verdict(found([], ["2", "3"]), "")[0] == 1
+    assert "V-1, mended in 2, 3" in audit.verdict(found([], ["2", "3"]), "")[1]
+    assert audit.verdict(None, "no network") == (
+        0, "skipped: no service that knows vulnerabilities answers here (no network)"
+    )  # fmt: skip
+    status, text = audit.verdict({"dependencies": [{"name": "p", "skip_reason": "not found"}]}, "")
+    assert status == 0
+    assert "skipped: the service knows none of the packages (not found)" in text
+
+
+# -- archives ----------------------------------------------------------------------------------------------------------
+
+
+def zipped(*members: tuple[str, bytes]) -> bytes:
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as out, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of names that are there twice
+        for name, content in members:
+            out.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../a.json", "a/../../b.json", "/etc/a.json", "\\a.json", "..\\a.json", "C:a.json", "C:\\a.json", "a\\..\\b.json"],
+)
+def test_archives_cannot_escape(name: str) -> None:
+    with pytest.raises(ValueError, match="member names must stay inside the archive"):
+        list(zips.members(zipped(("good.json", b"1"), (name, b"2")), "file.zip", ".json"))
+
+
+def test_archives_cannot_explode() -> None:
+    zeros = bytes(zips.MAX_MEMBER_BYTES)
+    with pytest.raises(ValueError, match="compression ratio"):
+        list(zips.members(zipped(("a.json", zeros)), "file.zip", ".json"))
+    with pytest.raises(ValueError, match="compression ratio"):  # a member that nobody would read counts, too
+        list(zips.members(zipped(("a.txt", zeros), ("b.json", b"1")), "file.zip", ".json"))
+    with pytest.raises(ValueError, match="unique"):
+        list(zips.members(zipped(("a.json", b"1"), ("a.json", b"2")), "file.zip", ".json"))
+    inner = zipped(("a.json", zeros))
+    nested = list(zips.members(zipped(("inner.zip", inner), ("b.json", b"1")), "file.zip", ".json"))
+    assert nested == [("b.json", b"1")]  # archives inside are never opened
+
+
+def test_a_header_that_lies_about_its_size() -> None:
+    content = bytearray(zipped(("a.json", bytes(100_000))))
+    for offset, at in ((content.index(b"PK\x01\x02"), 24), (content.index(b"PK\x03\x04"), 22)):
+        assert struct.unpack_from("<I", content, offset + at)[0] == 100_000
+        struct.pack_into("<I", content, offset + at, 10)
+    with pytest.raises(ValueError, match=r"a.json.* (must have 10 bytes, got|is damaged or truncated)"):
+        list(zips.members(bytes(content), "file.zip", ".json"))
+
+
+def test_members_that_overlap() -> None:
+    """Two entries of the directory that share their bytes, as the densest bombs do, are one name or are refused."""
+    content = zipped(("a.json", b"[1, 2]"))
+    start = content.index(b"PK\x01\x02")
+    end = content.index(b"PK\x05\x06")
+    entry = bytearray(content[start:end])
+    entry[46:52] = b"b.json"
+    tail = bytearray(content[end:])
+    struct.pack_into("<HHI", tail, 8, 2, 2, 2 * (end - start))
+    twice = content[:start] + content[start:end] + bytes(entry) + bytes(tail)
+    with pytest.raises(ValueError, match="damaged"):
+        list(zips.members(twice, "file.zip", ".json"))
+
+
+# -- the page ----------------------------------------------------------------------------------------------------------
+
+HOSTILE = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(1)>&lt;{x}${x}<!--"
+
+
+class Tags(HTMLParser):
+    """Collects elements with their attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=False)
+        self.tags: list[tuple[str, tuple[str, ...]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, tuple(k for k, _ in attrs)))
+
+    def handle_comment(self, data: str) -> None:
+        self.tags.append(("comment", ()))
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    made = [
+        r
+        for env in ("NMTHPO-zhen-v0", "NMTHPO-enja-v0")
+        for agent in ("random", "bo-spread")
+        for r in runs.run(agent, env, range(3), budget=4, env_kwargs={"table": "surrogate"})
+    ]
+    return summary.of_runs(made, title="the title", command="the command")
+
+
+def poisoned(value: Any, names: dict[str, str]) -> Any:
+    """The same data with every string that a user or a table can choose replaced, keys included."""
+    if isinstance(value, dict):
+        return {names.get(k, k): poisoned(v, names) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [poisoned(v, names) for v in value]
+    return names.get(value, value) if isinstance(value, str) else value
+
+
+def test_nothing_in_a_page_is_markup_but_the_page(found: dict[str, Any]) -> None:
+    env = found["environments"]
+    chosen = {found["title"], found["command"], *found["versions"], *found["versions"].values()}
+    chosen |= {e[k] for e in env for k in ("label", "id", "family", "cost_unit")}
+    chosen |= {t[k] for e in env for t in e["tables"] for k in ("name", "sha256")} | {
+        o for e in env for o in e["objectives"]
+    }
+    chosen |= {a[k] for a in found["agents"] for k in ("label", "name", "summary")} | {
+        t["name"] for t in found["tracks"]
+    }
+    names = {text: f"{HOSTILE}{i}" for i, text in enumerate(sorted(chosen - {"hpo_envs"})) if text}
+    bad = poisoned(found, names)
+    plain = report.render(found, citations=["cite"])
+    text = report.render(bad, citations=[HOSTILE])
+    assert sum(text.count(f"{i}") > 0 for i in range(len(names))) == len(names)
+    assert Tags(text).tags == Tags(plain).tags
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
+    assert data is not None
+    assert HOSTILE in json.dumps(json.loads(data[1])["title"], ensure_ascii=False).replace('\\"', '"')
+    assert "<" not in data[1]
+    assert "default-src 'none'" in text
+
+
+def test_teeth_markup_that_gets_through_is_seen(found: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    from hpo_envs.benchmarks.report import page
+
+    monkeypatch.setattr(page, "escape", lambda text: text)
+    text = report.render({**found, "title": HOSTILE})
+    assert Tags(text).tags != Tags(report.render({**found, "title": "title"})).tags
+
+
+def test_a_table_named_like_markup(tmp_path: Path) -> None:
+    """Columns, metrics and units of a user's file are whatever the file says; names of tables are not."""
+    file = tmp_path / "own.csv"
+    head = ["<script>rate", "<b>score", "<i>seconds"]
+    file.write_text(",".join(head) + "\n0.1,1,5\n0.2,2,6\n0.3,4,7\n")
+    with pytest.raises(ValueError, match="name must be letters, digits"):
+        user.from_csv(file, head[1], "max", cost=head[2], name="<script>")
+    table = user.from_csv(file, head[1], "max", cost=head[2], name="markup")
+    made = runs.run("random", "TableHPO-v0", range(2), budget=10, env_kwargs={"table": table, "cost": head[2]})
+    found = summary.of_runs(made, title="own")
+    text = report.render(found)
+    for word in head:
+        assert word not in text
+    assert "&lt;b&gt;score" in text

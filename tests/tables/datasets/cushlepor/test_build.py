@@ -1,0 +1,247 @@
+"""CushLEPOR tables: reading upstream's files and users' TSVs, the stand-in, and the numbers of the measured table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hpo_envs.benchmarks.papers.cushlepor import package_check
+from hpo_envs.tables import hlepor, store
+from hpo_envs.tables.datasets.cushlepor import build as cushlepor
+from hpo_envs.tables.datasets.cushlepor import fit as fit_cushlepor
+from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
+
+NAME = "cushlepor/ted-ende"
+
+
+def write_test_set(folder: Path, references=("ref", "refB"), score_names=("ref-A", "ref-B"), suffix="") -> Path:
+    """A tiny test set in upstream's format; the header has no comment column, as in ted/zhen."""
+    folder.mkdir(parents=True)
+    lines = ["system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity"]
+    scores = ["system mqm_avg_score seg_id"]
+    text = {1: 'the "old mill"', 2: "a red boat", 4: "it rained , it rained"}
+    documents = {1: "talk.1", 2: "talk.1", 4: "talk.2"}
+    for s, name in enumerate(["Borderline", "Mi-SS", *references]):
+        for seg, words in text.items():
+            marked = words.replace("a", "<v>a</v>", 1) if s == 0 else words + (" again" if s == 3 else "")
+            lines += [
+                f"{name}\t{documents[seg]}\t1\t{seg}\trater{k}\tquelle\t{marked}\tNo-error\tNo-error" for k in (1, 2)
+            ]
+    for s, name in enumerate([f"Borderline{suffix}", f"Mi-SS{suffix}", *score_names]):
+        scores += [f"{name}\t{-1.5 * s - seg / 2:.6f} {seg}" for seg in (4, 1, 2)]
+        scores.append(f"{name}\tNone 3")
+    (folder / "mqm_x_zhen.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "mqm_x_zhen.avg_seg_scores.tsv").write_text("\n".join(scores) + "\n", encoding="utf-8")
+    (folder / "mqm_x_zhen.source-errors.tsv").write_text("another file of that folder\n", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("references", "score_names", "suffix"),
+    [
+        (("ref", "refB"), ("ref-A", "ref-B"), ""),
+        (("ref.A", "ref.B"), ("refA", "refB"), ""),
+        (("Human-A", "Human-B"), ("Human-A.0", "Human-B.0"), ".381"),
+    ],
+)
+def test_any_test_set_of_the_repository(tmp_path, references, score_names, suffix):
+    folder = write_test_set(tmp_path / "ted" / "zhen", references, score_names, suffix)
+    t = cushlepor.from_folder(folder)
+    assert t.name == "cushlepor/ted-zhen"
+    assert t.keys == tuple(f"{s}/{d}" for s in ("Borderline", "Mi-SS") for d in ("talk.1/1", "talk.1/2", "talk.2/4"))
+    assert t.values[:, 0, 0, 0] == pytest.approx(1 - np.array([0.5, 1, 2, 2, 2.5, 3.5]) / 25)
+    assert hlepor.segment_scores(cushlepor.statistics(t)) == pytest.approx(1.0)  # spans are no text
+    assert t.configs[:, 3].tolist() == [0, 0, 1, 0, 0, 1]
+    other = cushlepor.from_folder(folder, "cushlepor/mine", reference="B")
+    assert other.name == "cushlepor/mine"
+    assert (other.values[:, 0, 0, 2] == t.values[:, 0, 0, 2] + 1).all()
+    with pytest.raises(ValueError, match="reference must be one of A, B in .*, got C"):
+        cushlepor.from_folder(folder, reference="C")
+    assert t.provenance.kind == "measured"
+    assert "not verified" in t.provenance.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "letter"),
+    [
+        ("ref", "A"),
+        ("ref.A", "A"),
+        ("ref-B", "B"),
+        ("refC", "C"),
+        ("Human-P.0", "P"),
+        ("Online-A", None),
+        ("Nemo", None),
+    ],
+)
+def test_reference_letters(name, letter):
+    assert cushlepor_text.reference_letter(name) == letter
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("mqm_x_zhen.tsv", "seg_id", "segment", "line 1: must name the columns"),
+        ("mqm_x_zhen.tsv", "\t4\trater1", "\tvier\trater1", "line 6: must have 9 fields and a numeric seg_id"),
+        ("mqm_x_zhen.tsv", "talk.1\t1\t2\trater2", "talk.9\t1\t2\trater2", "line 5: segment 2 must be of talk.1"),
+        ("mqm_x_zhen.avg_seg_scores.tsv", "mqm_avg", "avg", "line 1: must name the columns"),
+        ("mqm_x_zhen.avg_seg_scores.tsv", "-1.000000", "bad", "line 4: must be a system, a score and a segment"),
+        ("mqm_x_zhen.avg_seg_scores.tsv", "-1.000000 2", "-1.000000 1", "must not rate Borderline, segment 1 twice"),
+        ("mqm_x_zhen.avg_seg_scores.tsv", "-1.000000", "-26", r"must lie in \[-25, 0\], got -26"),
+        ("mqm_x_zhen.avg_seg_scores.tsv", "Borderline\tNone", "Borderline\t-1", "must have the text of system Borderl"),
+    ],
+)
+def test_malformed_files_are_refused(tmp_path, file, old, new, message):
+    folder = write_test_set(tmp_path / "a" / "b")
+    text = (folder / file).read_text(encoding="utf-8")
+    assert old in text
+    (folder / file).write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
+        cushlepor.from_folder(folder)
+
+
+def test_a_folder_without_the_files(tmp_path):
+    with pytest.raises(ValueError, match="must hold one mqm.*got 0 and 0"):
+        cushlepor.from_folder(tmp_path)
+
+
+def test_users_tsv(tmp_path):
+    path = tmp_path / "my.tsv"
+    rows = ["Score\thypothesis\treference\tdocument", '70\tthe "mill"\tthe mill\td1', "10\ta\tb\td1", "40\t\tc\td2"]
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    t = cushlepor.from_tsv(path)
+    assert t.name == "cushlepor/my"
+    assert t.values[:, 0, 0, 0] == pytest.approx([1.0, 0.0, 0.5])
+    assert t.values[:, 0, 0, 1].tolist() == [4, 1, 0]
+    assert t.configs[:, 3].tolist() == [0, 0, 1]
+    assert cushlepor.from_tsv(path, score_range=(0, 100)).values[:, 0, 0, 0] == pytest.approx([0.7, 0.1, 0.4])
+    with pytest.raises(ValueError, match=r"score_range must be .* 10.0 to 70.0, got \(20, 100\)"):
+        cushlepor.from_tsv(path, score_range=(20, 100))
+    for bad, message in [
+        ("score\thypothesis\n1\ta\n", "must name the columns hypothesis, reference, score"),
+        ("score\thypothesis\treference\nx\ta\tb\n", "line 2: score must be a finite number, got 'x'"),
+        ("score\thypothesis\treference\nnan\ta\tb\n", "line 2: score must be a finite number, got 'nan'"),
+        ("score\thypothesis\treference\n1\ta\n", "line 2: must have 3 fields, got 2"),
+        ("score\thypothesis\treference\n", "at least one row"),
+    ]:
+        path.write_text(bad, encoding="utf-8")
+        with pytest.raises(ValueError, match=message):
+            cushlepor.from_tsv(path)
+
+
+def test_hold_out_takes_whole_documents():
+    assert cushlepor.hold_out(["a"] * 5) == ()
+    assert cushlepor.hold_out(["a"] * 6 + ["b"] * 2 + ["c"] * 2) == ("b", "c")
+    assert cushlepor.hold_out(["a"] * 1 + ["b"] * 9) == ("b",)
+
+
+def test_stand_in_has_the_shape_of_the_measured_table():
+    t = store.load(NAME, "surrogate")
+    assert t.provenance.kind == "surrogate"
+    assert t.values.shape == (13 * 529, 1, 1, len(cushlepor.metrics()))
+    assert int(t.configs[:, 3].sum()) == 13 * 229
+    s = cushlepor.statistics(t)
+    assert (s.matches <= np.minimum(s.hypothesis_length, s.reference_length)).all()
+    assert ((s.npd >= 0) & (s.npd <= 1)).all()
+    points = (1 - t.values[:, 0, 0, 0]) * 25
+    assert np.abs(points - np.rint(points)).max() < 1e-9
+    assert (points == 0).mean() == pytest.approx(fit_cushlepor.WITHOUT_ERROR, abs=0.001)
+
+
+def test_planted_parameters_beat_every_preset_on_the_stand_in():
+    t = store.load(NAME, "surrogate")
+    human, basis = t.values[:, 0, 0, 0], hlepor.Basis(cushlepor.statistics(t))
+
+    def r(p):
+        return np.corrcoef(basis.scores(p.vector()), human)[0, 1]
+
+    planted = r(fit_cushlepor.PLANTED)
+    assert 0.15 < planted < 0.3
+    assert all(r(p) < planted for p in hlepor.PRESETS.values())
+
+
+@pytest.mark.measured
+def test_measured_table():
+    """Section 8 of the data's description: 13 systems, 529 segments, five talks; correlations of the presets."""
+    t = store.load(NAME, "measured")
+    assert t.values.shape[0] == 6877
+    assert (t.space[0].values or ())[0] == "Facebook-AI"
+    assert t.space[1].values == ("talk.1", "talk.3", "talk.4", "talk.5", "talk.6")
+    human, train = t.values[:, 0, 0, 0], t.configs[:, 3] == 0
+    assert (human == 1).sum() == 4041
+    assert (train.sum(), (~train).sum()) == (3900, 2977)
+    basis = hlepor.Basis(cushlepor.statistics(t))
+    for name, want in {
+        "default": (0.181, 0.155),
+        "hlepor-en-de": (0.124, 0.077),
+        "cushlepor-lm-en-de": (0.150, 0.110),
+        "cushlepor-psqm-en-de": (0.133, 0.088),
+    }.items():
+        scores = basis.scores(hlepor.preset(name).vector())
+        got = [np.corrcoef(scores[m], human[m])[0, 1] for m in (train, ~train)]
+        assert got == pytest.approx(want, abs=0.0006), name
+    relative = hlepor.Basis(cushlepor.statistics(t, "relative"))
+    changed = np.abs(
+        relative.scores(hlepor.preset("default").vector()) - basis.scores(hlepor.preset("default").vector())
+    )
+    assert (changed > 1e-12).sum() == 1075
+
+
+@pytest.mark.measured
+def test_released_variant_equals_the_package_on_every_segment():
+    """Mean scores of the package for 20 vectors (its scores of single segments were compared when these were made)."""
+    summary = json.loads(package_check.SUMMARY.read_text(encoding="utf-8"))
+    assert summary["segments"] == 6877
+    assert summary["largest_difference"] < 1e-9
+    scores = hlepor.Basis(cushlepor.statistics(store.load(NAME, "measured"))).scores(package_check.vectors())
+    assert np.abs(scores.mean(axis=1) - summary["mean_scores"]).max() < 1e-9
+
+
+@pytest.mark.measured
+def test_averaged_scores_are_the_weighted_spans():
+    """Weights of Freitag et al. 2021: major 5, minor 1, minor punctuation 0.1."""
+    spans, _ = cushlepor.files(NAME)
+    points = cushlepor_text.span_scores(store.read(spans), spans)
+    t = store.load(NAME, "measured")
+    keys = [(key.split("/")[0], int(key.split("/")[2])) for key in t.keys]
+    assert t.values[:, 0, 0, 0] == pytest.approx([1 + (points[key] or 0.0) / 25 for key in keys], abs=1e-6)
+
+
+def test_scores_from_spans(tmp_path):
+    header = "system\tdoc\tseg_id\trater\ttarget\tcategory\tseverity"
+    spans = [
+        ("A", 1, "r1", "Accuracy/Mistranslation", "Major"),
+        ("A", 1, "r1", "Fluency/Punctuation", "Minor"),
+        ("A", 1, "r2", "Style/Awkward", "minor"),
+        ("B", 1, "r1", "Non-translation!", "Major"),
+        ("B", 1, "r1", "Accuracy/Mistranslation", "Major"),
+        ("C", 1, "r1", "No-error", "No-error"),
+        ("ref", 1, "r1", "Fluency/Punctuation", "Major"),
+    ]
+    lines = [
+        f"{system}\td\t{seg}\t{rater}\tsome text\t{category}\t{severity}"
+        for system, seg, rater, category, severity in spans
+    ]
+    (tmp_path / "mqm_x.tsv").write_text("\n".join([header, *lines]), encoding="utf-8")
+    t = cushlepor.from_folder(tmp_path, "cushlepor/x")
+    assert t.values[:, 0, 0, 0] == pytest.approx([1 - (5.1 + 1) / 2 / 25, 0.0, 1.0])
+
+
+def test_the_most_frequent_text_of_a_segment_counts(tmp_path):
+    rows = [("A", "one"), ("A", "two"), ("A", "<v>two</v>"), ("ref", "two"), ("ref", "one")]
+    lines = [f"{system}\td\t1\tr\t{text}\tNo-error\tNo-error" for system, text in rows]
+    (tmp_path / "mqm_x.tsv").write_text(
+        "\n".join(["system\tdoc\tseg_id\trater\ttarget\tcategory\tseverity", *lines]), encoding="utf-8"
+    )
+    t = cushlepor.from_folder(tmp_path, "cushlepor/x")
+    assert t.values[0, 0, 0, 3] == 1  # A: two, twice; ref: two, the first of equals
+
+
+def test_stand_in_is_what_its_program_makes():
+    made = fit_cushlepor.make()
+    with np.load(fit_cushlepor.FILE) as shipped:
+        assert sorted(shipped) == sorted(made)
+        for key, array in made.items():
+            assert np.array_equal(shipped[key], array), key

@@ -1,0 +1,538 @@
+"""Fetching upstream files: from a server that fails in every way, from a folder, twice at once, and what is left."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import functools
+import hashlib
+import http.server
+import io
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hpo_envs.tables import catalogue, store
+from hpo_envs.tables.files import download, folder
+from hpo_envs.tables.files.folder import FetchError
+from tests.helpers import ROOT
+
+CONTENT = {
+    "toy/a.txt": bytes(range(256)) * 400,  # 102,400 bytes: several reads of the downloader
+    "toy/deep/b c.tsv": b"row\tvalue\n" * 50,
+    "toy/blob.csv": b"known by its blob id only\n" * 3000,
+}
+
+
+def _blob(content: bytes) -> str:
+    return "gitblob:" + hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+def _records() -> dict[str, catalogue.File]:
+    out = {}
+    for name, content in CONTENT.items():
+        known = (0, _blob(content)) if "blob" in name else (len(content), hashlib.sha256(content).hexdigest())
+        path = name.removeprefix("toy/")
+        out[name] = catalogue.File("toy", name, "owner/repository", "c" * 40, path, "MIT", *known)
+    return out
+
+
+class Upstream(http.server.ThreadingHTTPServer):
+    """Serves CONTENT under any prefix; `faults[path]` lists what goes wrong with the next requests for a file."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.content = dict(CONTENT)
+        self.faults: dict[str, list[str]] = {}
+        self.requests: list[tuple[str, str]] = []  # (file, Range header)
+        self.sent = 0
+        self.pause = 0.0  # seconds before each 8 KiB
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that go away are part of the tests."""
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    server: Upstream
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        path = self.path.replace("%20", " ").lstrip("/").removeprefix("moved/")
+        file = path if path in self.server.content else "toy/" + path.partition("c" * 40 + "/")[2]
+        span = self.headers.get("Range", "")
+        self.server.requests.append((file, span))
+        faults = self.server.faults.get(file, [])
+        fault = faults.pop(0) if faults else ""
+        body = self.server.content.get(file)
+        if fault.isdigit() or body is None:
+            return self._answer(int(fault or 404), b"no")
+        if fault == "redirect":
+            return self._answer(302, b"", Location=f"{self.server.url}/moved/{file}")
+        if fault == "loop":
+            faults.append("loop")
+            return self._answer(302, b"", Location=f"{self.server.url}/{file}")
+        if fault == "reset":
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            self.close_connection = True
+            return None
+        if fault == "silent":
+            time.sleep(1.0)
+        if fault == "wrong":
+            body = bytes(b ^ 1 for b in body)
+        if fault == "short":
+            body = body[:-1]
+        if fault in ("long", "hangs up"):  # neither says how long the body is
+            return self._unsized(body * 3 if fault == "long" else body[:50_000])
+        if fault == "other-range":
+            return self._answer(206, body, **{"Content-Range": f"bytes 0-{len(body) - 1}/{len(body)}"})
+        start = int(span[len("bytes=") : -1]) if span and fault != "no-range" else 0
+        if start >= len(body):
+            return self._answer(416, b"", **{"Content-Range": f"bytes */{len(body)}"})
+        extra = {"Content-Range": f"bytes {start}-{len(body) - 1}/{len(body)}"} if start else {}
+        cut = int(fault.partition(":")[2]) if fault.startswith("cut:") else None
+        self._answer(206 if start else 200, body[start:], cut, **extra)
+
+    def _answer(self, status: int, body: bytes, cut: int | None = None, **headers: str) -> None:
+        self.send_response(status)
+        for key, value in {**headers, "Content-Length": str(len(body))}.items():
+            self.send_header(key, value)
+        self.end_headers()
+        for i in range(0, len(body[:cut]), 8192):
+            time.sleep(self.server.pause)
+            self.wfile.write(body[:cut][i : i + 8192])
+            self.server.sent += len(body[:cut][i : i + 8192])
+        if cut is not None:
+            self.wfile.flush()
+            self.close_connection = True
+
+    def _unsized(self, body: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(body)
+        self.close_connection = True
+
+
+@pytest.fixture
+def server() -> Iterator[Upstream]:
+    upstream = Upstream()
+    threading.Thread(target=upstream.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    yield upstream
+    upstream.shutdown()
+    upstream.server_close()
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty data folder, and a catalogue of the toy files."""
+    records = _records()
+    monkeypatch.setattr(catalogue, "files", lambda: records)
+    monkeypatch.setenv("HPO_ENVS_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("NO_PROXY", "*")
+    for name in (download.MIRROR_VARIABLE, download.SOURCE_VARIABLE):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def get(root: Path, server: Upstream, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, str]]:
+    """`fetch` with the toy server as upstream, impatient."""
+    monkeypatch.setattr(download, "UPSTREAM", server.url + "/{repository}/{commit}/{path}")
+    return functools.partial(download.fetch, backoff=0.01, timeout=10, progress=False)
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+
+
+def closed_port() -> str:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{s.getsockname()[1]}"
+
+
+def test_installs_everything_and_leaves_it_alone(get: Any, root: Path, server: Upstream) -> None:
+    assert get("toy") == dict.fromkeys(CONTENT, "installed")
+    assert tree(root) == CONTENT
+    asked = len(server.requests)
+    assert get() == dict.fromkeys(CONTENT, "present")
+    assert len(server.requests) == asked
+    assert [c.status for c in folder.verify()] == ["ok"] * 3
+
+
+def test_git_blob_ids_are_gits() -> None:
+    # `printf 'hello\n' | git hash-object --stdin`
+    record = catalogue.File("toy", "f", "o/r", "c", "f", "MIT", 0, "gitblob:ce013625030ba8dba906f756967f9e9ca394464a")
+    assert record.checksum(io.BytesIO(b"hello\n"), 6) == record.sha256
+
+
+def test_size_and_checksum_must_both_be_right(get: Any, root: Path) -> None:
+    get("toy")
+    record = catalogue.files()["toy/a.txt"]
+    assert folder.check(record, root).status == "ok"
+    for wrong in (dataclasses.replace(record, bytes=1), dataclasses.replace(record, sha256="0" * 64)):
+        assert folder.check(wrong, root).status == "corrupt"
+
+
+def test_store_reads_files_known_by_blob_id(get: Any, root: Path) -> None:
+    get("toy")
+    assert store.read("toy/blob.csv") == CONTENT["toy/blob.csv"]
+    (root / "toy/blob.csv").write_bytes(b"other")
+    with pytest.raises(
+        store.CorruptFile, match=r"toy/blob.csv must have gitblob:\w+, got 5 bytes .*hpo-envs fetch toy"
+    ):
+        store.read("toy/blob.csv")
+
+
+@pytest.mark.parametrize(
+    "fault", ["500", "503", "429", "reset", "cut:50000", "cut:0", "hangs up", "silent", "redirect"]
+)
+def test_passing_faults_are_retried(get: Any, root: Path, server: Upstream, fault: str) -> None:
+    server.faults["toy/a.txt"] = [fault]
+    get("toy", timeout=0.4 if fault == "silent" else 10)
+    assert tree(root) == CONTENT
+    assert len(server.requests) == len(CONTENT) + 1
+
+
+@pytest.mark.parametrize(
+    "fault, message",
+    [
+        ("404", "HTTP 404"),
+        ("403", "HTTP 403"),
+        ("500", "HTTP 500 .*3 of 3 attempts"),
+        ("reset", "3 of 3 attempts"),
+        ("silent", "no byte within 0.4 s .*3 of 3 attempts"),
+        ("cut:9000", "3 of 3 attempts"),
+        ("loop", "too many redirects"),
+        ("wrong", "must have 102400 bytes with sha256 [0-9a-f]{64}, got 102400 bytes with [0-9a-f]{64}"),
+        ("short", "must have 102400 bytes with sha256 [0-9a-f]{64}, got 102399 bytes"),
+        ("long", "must have 102400 bytes with sha256 [0-9a-f]{64}, got more than 102400 bytes"),
+    ],
+)
+def test_lasting_faults_are_named(get: Any, root: Path, server: Upstream, fault: str, message: str) -> None:
+    server.faults["toy/a.txt"] = [fault] * 30
+    with pytest.raises(FetchError, match=message) as error:
+        get("toy", timeout=0.4 if fault == "silent" else 10)
+    assert re.match("toy/a.txt must be delivered by .*, got http://127", str(error.value))
+    assert re.search("`hpo-envs fetch toy`.*--mirror.*--from", str(error.value))
+    left = tree(root)
+    assert set(left) <= {"toy/a.txt.part"}
+    if left:  # only ever the beginning of the right file
+        assert fault.startswith("cut")
+        assert CONTENT["toy/a.txt"].startswith(left["toy/a.txt.part"])
+    server.faults.clear()
+    get("toy", retries=1)
+    assert tree(root) == CONTENT
+
+
+def test_a_file_of_unknown_size_is_bounded(get: Any, root: Path, server: Upstream, monkeypatch: Any) -> None:
+    monkeypatch.setattr(catalogue, "LARGEST", 100_000)
+    server.faults["toy/blob.csv"] = ["long"]
+    with pytest.raises(FetchError, match=r"must have gitblob:[0-9a-f]{40}, got more than 100000 bytes"):
+        get("toy")
+    server.content["toy/blob.csv"] = b"x" * 100_001
+    with pytest.raises(FetchError, match=r"must have gitblob:[0-9a-f]{40}, got 100001 bytes"):
+        get("toy")
+    assert "toy/blob.csv" not in tree(root)
+    assert not list(root.rglob("*.part"))
+
+
+def test_resumes_with_the_rest_only(get: Any, root: Path, server: Upstream) -> None:
+    server.faults["toy/a.txt"] = ["cut:60000"]
+    with pytest.raises(FetchError):
+        get("toy", retries=1)
+    have = (root / "toy/a.txt.part").stat().st_size
+    assert 60000 - 8192 <= have <= 60000
+    server.sent, server.requests = 0, []
+    get("toy")
+    assert tree(root) == CONTENT
+    assert server.requests[0] == ("toy/a.txt", f"bytes={have}-")
+    assert server.sent == sum(map(len, CONTENT.values())) - have
+
+
+@pytest.mark.parametrize("file", ["toy/a.txt", "toy/blob.csv"])
+@pytest.mark.parametrize("fault", ["", "no-range", "other-range"])
+@pytest.mark.parametrize("kind", ["right", "wrong", "too long", "whole", "whole and wrong"])
+def test_any_part_ends_in_the_right_file(
+    get: Any, root: Path, server: Upstream, file: str, fault: str, kind: str
+) -> None:
+    right = CONTENT[file]
+    part = {
+        "right": right[:5000],
+        "wrong": b"x" * 5000,
+        "too long": right + b"x",
+        "whole": right,
+        "whole and wrong": b"x" * len(right),
+    }[kind]
+    (root / "toy").mkdir(parents=True)
+    (root / (file + ".part")).write_bytes(part)
+    server.faults[file] = [fault] if kind in ("right", "wrong") else []  # else there is no range to ask for
+    get("toy", retries=1)
+    assert tree(root) == CONTENT
+    if kind == "whole":
+        assert file not in [f for f, _ in server.requests]
+
+
+def test_wrong_installed_files_are_replaced(get: Any, root: Path, server: Upstream) -> None:
+    get("toy")
+    (root / "toy/a.txt").write_bytes(CONTENT["toy/a.txt"][:-1])
+    (root / "toy/blob.csv").unlink()
+    assert [(c.record.file, c.status) for c in folder.verify("toy")] == [
+        ("toy/a.txt", "corrupt"),
+        ("toy/deep/b c.tsv", "ok"),
+        ("toy/blob.csv", "missing"),
+    ]
+    server.faults["toy/a.txt"] = ["404"]
+    with pytest.raises(FetchError):
+        get("toy")
+    assert (root / "toy/a.txt").read_bytes() == CONTENT["toy/a.txt"][:-1]  # until the right one is here
+    assert list(get("toy").values()) == ["installed", "present", "installed"]
+    assert tree(root) == CONTENT
+
+
+def test_mirrors_are_asked_first_and_in_order(
+    get: Any, root: Path, server: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upstream = download.UPSTREAM
+    monkeypatch.setattr(download, "UPSTREAM", closed_port() + "/{repository}/{commit}/{path}")
+    get("toy", mirror=[closed_port(), server.url + "/"])
+    assert tree(root) == CONTENT
+    (root / "toy/a.txt").unlink()
+    monkeypatch.setenv(download.MIRROR_VARIABLE, f"{closed_port()} {server.url}")
+    get("toy")
+    assert tree(root) == CONTENT
+    (root / "toy/a.txt").unlink()
+    monkeypatch.setattr(download, "UPSTREAM", upstream)
+    server.faults["toy/a.txt"] = ["wrong"]  # the mirror's answer; GitHub's is right
+    get("toy", mirror=server.url)
+    assert tree(root) == CONTENT
+
+
+def test_no_network(get: Any, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download, "UPSTREAM", closed_port() + "/{repository}/{commit}/{path}")
+    with pytest.raises(FetchError, match=r"toy/a.txt .*Connection refused.*3 of 3 attempts.*--from"):
+        get("toy")
+    assert tree(root) == {}
+    with pytest.raises(FetchError, match=r"one of its sources, got http://name\.invalid.*Connection refused"):
+        get("toy", mirror="http://name.invalid")
+
+
+def test_from_a_folder(get: Any, root: Path, server: Upstream, tmp_path: Path, monkeypatch: Any) -> None:
+    usb = tmp_path / "usb"
+    for file, content in CONTENT.items():
+        (usb / file).parent.mkdir(parents=True, exist_ok=True)
+        (usb / file).write_bytes(content)
+    get("toy", source_dir=usb)
+    assert tree(root) == CONTENT
+    (usb / "toy/a.txt").write_bytes(b"x" * 102_400)
+    (root / "toy/a.txt").unlink()
+    monkeypatch.setenv(download.SOURCE_VARIABLE, str(usb))
+    with pytest.raises(FetchError, match=r"toy/a.txt must have 102400 bytes .* got 102400 bytes .*usb.*hpo-envs fetch"):
+        get("toy")
+    (usb / "toy/a.txt").write_bytes(b"x" * 102_401)
+    with pytest.raises(FetchError, match=r"toy/a.txt must have 102400 bytes .* got 102401 bytes from .*usb"):
+        get("toy")
+    (usb / "toy/a.txt").unlink()
+    with pytest.raises(FetchError, match=r"toy/a.txt must be in the source folder, got no file .*usb"):
+        get("toy")
+    assert set(tree(root)) == set(CONTENT) - {"toy/a.txt"}
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    "kwargs, message",
+    [
+        ({"names": "tou"}, r"name must be a data set .*\(toy\), got 'tou', did you mean 'toy'\?"),
+        ({"mirror": "ftp://x"}, r"mirror must be an http\(s\) address, got 'ftp://x'"),
+        ({"mirror": "/media/usb"}, "mirror must be .*, got '/media/usb'.*--from"),
+        ({"source_dir": "/no/such/folder"}, "source_dir must be a folder .*, got '/no/such/folder'"),
+        ({"source_dir": "/", "mirror": "http://x"}, "mirror and source_dir exclude each other"),
+        ({"retries": 0}, "retries must be an int >= 1, got 0"),
+    ],
+)
+def test_bad_arguments(get: Any, root: Path, kwargs: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        get(**{"names": "toy", **kwargs})
+    assert not root.exists()
+
+
+def _refuse(code: int, *forbidden: str) -> Callable[..., Any]:
+    """`open` that fails for the files that fetching would write."""
+
+    def opener(path: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
+        if str(path).endswith(".part") and any(m in mode for m in forbidden):
+            raise OSError(code, os.strerror(code), str(path))
+        return open(path, mode, *args, **kwargs)
+
+    return opener
+
+
+def test_read_only_cache(get: Any, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download, "open", _refuse(errno.EROFS, "w", "+"), raising=False)
+    with pytest.raises(
+        FetchError, match=r"data folder .* must be writable, got Read-only file system: .*HPO_ENVS_DATA"
+    ):
+        get("toy")
+    assert tree(root) == {}
+
+
+def test_folder_that_cannot_be_made(get: Any, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root.write_text("a file where the folder should be")
+    for where in (root, root / "below"):
+        monkeypatch.setenv("HPO_ENVS_DATA", str(where))
+        with pytest.raises(FetchError, match=r"data folder .* must be writable, got (File exists|Not a directory)"):
+            get("toy")
+    assert root.read_text().startswith("a file")
+
+
+def test_complete_read_only_cache_is_fine(get: Any, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    get("toy")
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    for name in ("mkdir", "unlink"):
+        monkeypatch.setattr(Path, name, refuse)
+    monkeypatch.setattr(os, "replace", refuse)
+    assert set(get("toy").values()) == {"present"}
+
+
+class _FullDisk(io.FileIO):
+    def write(self, data: Any) -> int:
+        if self.tell() + len(data) > 30_000:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return super().write(data)
+
+
+def test_full_disk(get: Any, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def opener(path: Any, mode: str) -> Any:
+        return _FullDisk(path, mode) if "w" in mode or "+" in mode else open(path, mode)
+
+    monkeypatch.setattr(download, "open", opener, raising=False)
+    with pytest.raises(FetchError, match=r"must be writable, got No space left on device: .*Free space.*HPO_ENVS_DATA"):
+        get("toy")
+    assert tree(root) == {}
+    monkeypatch.setattr(folder.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000}))
+    with pytest.raises(FetchError, match=r"must have 102900 bytes free, got 1000.*HPO_ENVS_DATA"):
+        get("toy")
+    assert tree(root) == {}
+
+
+def test_without_locks_parts_are_private_and_removed(get: Any, root: Path, server: Upstream, monkeypatch: Any) -> None:
+    import fcntl
+
+    def flock(*_: Any) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    server.faults["toy/a.txt"] = ["cut:20000"] * 3
+    with pytest.raises(FetchError):
+        get("toy")
+    assert tree(root) == {}
+    get("toy")
+    assert tree(root) == CONTENT
+
+
+# A process of its own that fetches the toy catalogue: sys.argv = tests folder, server.
+PROCESS = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from tests.tables.files import test_download
+from hpo_envs.commands import main as cli
+from hpo_envs.tables import catalogue
+records = test_download._records()
+catalogue.files = lambda: records
+print("ready", flush=True)
+sys.exit(cli.main(["fetch", "toy", "--mirror", sys.argv[2]]))
+"""
+
+
+def start(server: Upstream, root: Path, before: str = "") -> subprocess.Popen[str]:
+    env = {**os.environ, "HPO_ENVS_DATA": str(root), "NO_PROXY": "*"}
+    command = [sys.executable, "-c", before + PROCESS, str(ROOT), server.url]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, env=env, stdout=pipe, stderr=pipe, text=True)
+
+
+NO_LOCKS = """
+import fcntl
+def flock(*_): raise OSError(37, "No locks available")
+fcntl.flock = flock
+"""
+
+
+@pytest.mark.parametrize("locks", [True, False])
+def test_two_processes_at_once(root: Path, server: Upstream, locks: bool) -> None:
+    server.pause = 0.02
+    both = [start(server, root, "" if locks else NO_LOCKS) for _ in range(2)]
+    outputs = [p.communicate(timeout=120) for p in both]
+    assert [p.returncode for p in both] == [0, 0], outputs
+    assert tree(root) == CONTENT
+    if locks:  # the second waited, and downloaded nothing
+        assert len(server.requests) == len(CONTENT)
+        assert sum("waiting for another fetch" in err for _, err in outputs) == 1
+
+
+def test_ctrl_c_leaves_a_part_that_the_next_fetch_continues(get: Any, root: Path, server: Upstream) -> None:
+    server.pause = 0.1
+    process = start(server, root)
+    part = root / "toy/a.txt.part"
+    deadline = time.monotonic() + 60
+    while not (part.is_file() and part.stat().st_size > 8192) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, out, err) == (130, "ready\n", "")
+    left = tree(root)
+    assert set(left) == {"toy/a.txt.part"}
+    assert CONTENT["toy/a.txt"].startswith(left["toy/a.txt.part"])
+    server.pause, server.requests = 0.0, []
+    get("toy")
+    assert tree(root) == CONTENT
+    assert server.requests[0] == ("toy/a.txt", f"bytes={len(left['toy/a.txt.part'])}-")
+
+
+def test_a_killed_process_leaves_no_lock(get: Any, root: Path, server: Upstream) -> None:
+    server.pause = 0.1
+    process = start(server, root)
+    deadline = time.monotonic() + 60
+    while not list(root.rglob("*.part")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.kill()
+    process.communicate(timeout=120)
+    server.pause = 0.0
+    get("toy")
+    assert tree(root) == CONTENT
+
+
+def test_catalogue_rows_are_well_formed() -> None:
+    for name, record in catalogue.files().items():
+        assert name == record.file
+        assert not record.file.startswith("/")
+        assert ".." not in Path(record.file).parts
+        assert re.fullmatch(r"[0-9a-f]{40}", record.commit)
+        assert re.fullmatch(r"[\w.-]+/[\w.-]+", record.repository)
+        assert re.fullmatch(r"[0-9a-f]{64}|gitblob:[0-9a-f]{40}", record.sha256)
+        assert record.bytes >= (0 if record.sha256.startswith("gitblob:") else 1)
+        assert record.licence
+    # Users' own tables come from no upstream file.
+    assert set(catalogue.DATASETS) - {"user"} <= set(catalogue.datasets())
