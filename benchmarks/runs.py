@@ -120,8 +120,7 @@ def run(
         kwargs["budget"] = budget
     envs = gym.make_vec(env_id, num_envs=len(seeds), autoreset_mode=AutoresetMode.NEXT_STEP, **kwargs)
     make = (lambda *a, **k: agents.make(agent, *a, **k)) if isinstance(agent, str) else agent
-    # Small kernels are ten times slower with two BLAS threads than with one.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         problem = problem_of(envs)
         crew = [make(problem, seed, **hyperparameters) for seed in seeds]
         logs, info = _loop(envs, crew, seeds, target, progress)
@@ -134,6 +133,16 @@ def run(
             runs.append(log.run(seed, crew[i].recommend(), header))
     envs.close()
     return runs
+
+
+def one_blas_thread() -> threadpool_limits:
+    """A context in which BLAS uses one thread; small kernels are ten times slower with two.
+
+    Only libraries that are loaded already are limited, so SciPy's is loaded first.
+    """
+    import scipy.linalg  # noqa: F401
+
+    return threadpool_limits(limits=1, user_api="blas")
 
 
 @dataclass

@@ -23,6 +23,7 @@ from hpo_envs.agents.transfer import learned
 from hpo_envs.benchmarks.learned import evolution, tables
 from hpo_envs.benchmarks.learned.evolution import Settings, Trainer
 from hpo_envs.benchmarks.learned.tables import Task
+from hpo_envs.benchmarks.runs import one_blas_thread
 from hpo_envs.tables import store
 
 Floats = npt.NDArray[np.float64]
@@ -149,12 +150,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _train_file(file: str, args: argparse.Namespace, settings: Settings) -> None:
-    from threadpoolctl import threadpool_limits
-
     chosen = folds(file) if args.fold is None else [args.fold]
     if not set(chosen) <= set(folds(file)):
         raise SystemExit(f"--fold must be one of {', '.join(folds(file)[1:])} for {file}, got {args.fold!r}")
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         trained = train_file(file, chosen, args.kind, settings, args.seed)
     generic = file == learned.GENERIC
     names = () if generic else store.load(tables.FAMILIES[file.partition("-")[0]][1][0], "surrogate").feature_names

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -131,3 +135,35 @@ def test_seeds_are_validated(seeds: Any, message: str) -> None:
 def test_unknown_ids_suggest_the_nearest() -> None:
     with pytest.raises(ValueError, match="got 'NMTHPO-swenn-v0', did you mean 'NMTHPO-swen-v0'"):
         run("random", "NMTHPO-swenn-v0", [0])
+
+
+THREADS = """
+import json
+from hpo_envs import agents
+from hpo_envs.benchmarks import run
+from threadpoolctl import threadpool_info
+
+pools = []
+
+def watched(problem, seed):
+    agent = agents.make("bo", problem, seed)
+    ask = agent.ask
+    def noted():
+        action = ask()
+        pools.append([[p["filepath"], p["num_threads"]] for p in threadpool_info() if p["user_api"] == "blas"])
+        return action
+    agent.ask = noted
+    return agent
+
+run(watched, "NMTHPO-zhen-v0", [0], budget=6, env_kwargs={"table": "surrogate"})
+print(json.dumps(pools))
+"""
+
+
+def test_agents_have_one_blas_thread() -> None:
+    """In a process of its own: libraries that are loaded already, as here, are limited in any case."""
+    env = {**os.environ, "OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"}
+    done = subprocess.run([sys.executable, "-c", THREADS], env=env, capture_output=True, text=True, check=True)
+    pools = json.loads(done.stdout)
+    assert len(pools) == 6
+    assert {threads for asked in pools for _, threads in asked} == {1}
