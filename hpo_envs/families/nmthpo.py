@@ -7,6 +7,7 @@ from typing import Any
 
 from hpo_envs.engines.lookup.params import Objective
 from hpo_envs.engines.lookup.scalar import LookupEnv, LookupVectorEnv
+from hpo_envs.tables.datasets.nmthpo.names import SHARED_GRID
 from hpo_envs.tables.table import nearest
 
 
@@ -95,9 +96,6 @@ class NMTHPOVectorEnv(LookupVectorEnv):
         super().__init__(num_envs, (f"nmthpo/{pair}",), **kwargs)
 
 
-_GRID_PAIRS = ("zhen", "ruen", "jaen", "enja")
-
-
 def _grids(pairs: Sequence[str]) -> tuple[str, ...]:
     """Tables of the pairs to draw from.
 
@@ -106,9 +104,9 @@ def _grids(pairs: Sequence[str]) -> tuple[str, ...]:
     """
     chosen = tuple(pairs) if not isinstance(pairs, str) else (pairs,)
     for pair in chosen:
-        if pair not in _GRID_PAIRS:
+        if pair not in SHARED_GRID:
             raise ValueError(
-                f"pairs must be of {', '.join(_GRID_PAIRS)}, got {pair!r}{nearest(str(pair), [*_GRID_PAIRS])}"
+                f"pairs must be of {', '.join(SHARED_GRID)}, got {pair!r}{nearest(str(pair), [*SHARED_GRID])}"
             )
     if not chosen or len(set(chosen)) < len(chosen):
         raise ValueError(f"pairs must be distinct and at least one, got {pairs!r}")
@@ -175,12 +173,12 @@ class NMTHPOGridEnv(LookupEnv):
     - v0: initial version.
     """
 
-    def __init__(self, *, pairs: Sequence[str] = _GRID_PAIRS, **kwargs: Any) -> None:
+    def __init__(self, *, pairs: Sequence[str] = SHARED_GRID, **kwargs: Any) -> None:
         super().__init__(_grids(pairs), grid=True, **kwargs)
 
 
 class NMTHPOGridVectorEnv(LookupVectorEnv):
     """`NMTHPOGridEnv` for many episodes side by side."""
 
-    def __init__(self, num_envs: int = 1, *, pairs: Sequence[str] = _GRID_PAIRS, **kwargs: Any) -> None:
+    def __init__(self, num_envs: int = 1, *, pairs: Sequence[str] = SHARED_GRID, **kwargs: Any) -> None:
         super().__init__(num_envs, _grids(pairs), grid=True, **kwargs)

@@ -12,7 +12,7 @@ from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.papers.nmthpo import analysis, sweep
 from hpo_envs.benchmarks.papers.nmthpo.reproduce import scores_of
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets.nmthpo.build import PAIRS
+from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 from hpo_envs.tables.files import atomic
 
 OWN = ("bo", "bo-spread")

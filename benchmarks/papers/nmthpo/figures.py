@@ -16,7 +16,7 @@ from hpo_envs.benchmarks.analysis import importance, targets
 from hpo_envs.benchmarks.papers.nmthpo import sweep
 from hpo_envs.benchmarks.report.plots import COLOURS
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets.nmthpo.build import PAIRS
+from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 from hpo_envs.tables.table import Table
 
 Floats = npt.NDArray[np.float64]

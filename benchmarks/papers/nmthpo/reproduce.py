@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hpo_envs.benchmarks.papers.nmthpo import analysis, sweep
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets.nmthpo.build import PAIRS
+from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 
 PARTS = ("table3", "table4", "figures", "embedded", "ours")
 

@@ -11,7 +11,7 @@ import numpy as np
 from hpo_envs.benchmarks.analysis import targets
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets.nmthpo.build import PAIRS
+from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 from hpo_envs.tables.table import Table
 
 TRIALS = 100

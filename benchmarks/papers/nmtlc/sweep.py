@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-CORPORA = ("zhen", "ruen", "jaen", "enja", "swen", "soen", "ft-fren", "ft-zhen")
+from hpo_envs.tables.datasets.nmtlc import names
+
+CORPORA = tuple(names.CORPORA)
 
 AGENTS = ("random", "successive-halving", "hyperband", "asha")
 

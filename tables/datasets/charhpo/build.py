@@ -21,32 +21,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import catalogue
+from hpo_envs.tables.datasets.charhpo.names import ARCHITECTURES, LANGUAGES, SWEEPS, TASKS
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table, feature_matrix, nearest
 
 Floats = npt.NDArray[np.float64]
 
-TASKS = {"inflection": "sig-2017-inflection", "g2p": "sig-2021-g2p"}
-"""Name in ids -> name in upstream's files."""
-
-LANGUAGES = {
-    "inflection": {
-        "alb": "albanian",
-        "ara": "arabic",
-        "cat": "catalan",
-        "dut": "dutch",
-        "gle": "irish",
-        "hai": "haida",
-        "hun": "hungarian",
-        "rom": "romanian",
-    },
-    "g2p": {"arm_e": "arm_e", "dut": "dut", "geo": "geo", "hun": "hun"},
-}
-"""Languages of each task: code in Table 6 -> name in upstream's files."""
-
-ARCHITECTURES = {"lstm": "attentive_lstm", "transformer": "transformer"}
-"""Name in ids -> name in upstream's files."""
-
-NAMES = tuple(f"charhpo/{t}-{lang}-{a}" for t, langs in LANGUAGES.items() for lang in langs for a in ARCHITECTURES)
+NAMES = tuple(f"charhpo/{task}-{lang}-{architecture}" for task, lang, architecture in SWEEPS)
 
 RUNS = 200
 """Runs of a sweep (section 4.1)."""

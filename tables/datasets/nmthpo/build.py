@@ -21,13 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import catalogue
+from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 from hpo_envs.tables.table import STATUSES, Hyperparameter, Metric, Provenance, Table, feature_matrix
-
-PAIRS = {"zhen": "zh-en", "ruen": "ru-en", "jaen": "ja-en", "enja": "en-ja", "swen": "sw-en", "soen": "so-en"}
-"""Name in ids -> name in the paper and of the upstream files."""
-
-SHARED_GRID = ("zhen", "ruen", "jaen", "enja")
-"""Pairs that were trained on the same grid (Table 1, first row)."""
 
 NAMES = tuple(f"nmthpo/{pair}" for pair in PAIRS) + tuple(f"nmthpo/{pair}-grid" for pair in PAIRS)
 

@@ -30,19 +30,8 @@ from typing import Any, Literal
 import numpy as np
 
 from hpo_envs.tables import catalogue
+from hpo_envs.tables.datasets.nmtlc.names import CORPORA
 from hpo_envs.tables.table import STATUSES, Floats, Hyperparameter, Metric, Provenance, Table, feature_matrix
-
-CORPORA: dict[str, tuple[str, str, str]] = {
-    "zhen": ("scratch", "zh", "en"),
-    "ruen": ("scratch", "ru", "en"),
-    "jaen": ("scratch", "ja", "en"),
-    "enja": ("scratch", "en", "ja"),
-    "swen": ("scratch", "sw", "en"),
-    "soen": ("scratch", "so", "en"),
-    "ft-fren": ("finetune", "fr", "en"),
-    "ft-zhen": ("finetune", "zh", "en"),
-}
-"""Name in ids -> task, source and target language in the file."""
 
 NAMES = tuple(f"nmtlc/{corpus}" for corpus in CORPORA)
 

@@ -7,7 +7,7 @@ import pytest
 
 from hpo_envs.benchmarks.papers.nmthpo import analysis, figures, ours, sweep
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets.nmthpo.build import PAIRS
+from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 
 
 def test_every_cell_of_the_paper_is_there() -> None:

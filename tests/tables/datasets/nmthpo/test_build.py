@@ -12,8 +12,7 @@ from hpo_envs.benchmarks.analysis import compare, targets
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo import build as nmthpo
-
-PAIRS = tuple(nmthpo.PAIRS)
+from hpo_envs.tables.datasets.nmthpo.names import PAIRS, SHARED_GRID
 
 # Table 2 of Zhang and Duh 2020: number of models, best BLEU and its configuration.
 TABLE_2 = {
@@ -50,7 +49,7 @@ TABLE_4_RS = {
 
 
 def raw(pair: str, suffix: str) -> np.ndarray:
-    text = store.read(f"nmthpo/datasets/{nmthpo.PAIRS[pair]}.{suffix}").decode()
+    text = store.read(f"nmthpo/datasets/{PAIRS[pair]}.{suffix}").decode()
     return np.array([[float(x) for x in line.split()] for line in text.splitlines()])
 
 
@@ -182,7 +181,7 @@ def test_cells_never_measured_are_failures_and_say_so() -> None:
 def test_the_grid_id_draws_all_four_tables_and_sets_values() -> None:
     env = gym.make("NMTHPO-v0", table="surrogate")
     names = {env.reset(seed=s)[1]["table"] for s in range(40)}
-    assert names == {f"nmthpo/{p}-grid" for p in nmthpo.SHARED_GRID}
+    assert names == {f"nmthpo/{p}-grid" for p in SHARED_GRID}
     env.reset(seed=0, options={"table": "jaen"})
     _, _, _, _, info = env.step(np.array([2, 1, 0, 1, 0, 2]))
     assert info["config"] == {

@@ -1,0 +1,27 @@
+"""The sweeps."""
+
+from __future__ import annotations
+
+TASKS = {"inflection": "sig-2017-inflection", "g2p": "sig-2021-g2p"}
+"""Name in ids -> name in upstream's files."""
+
+LANGUAGES = {
+    "inflection": {
+        "alb": "albanian",
+        "ara": "arabic",
+        "cat": "catalan",
+        "dut": "dutch",
+        "gle": "irish",
+        "hai": "haida",
+        "hun": "hungarian",
+        "rom": "romanian",
+    },
+    "g2p": {"arm_e": "arm_e", "dut": "dut", "geo": "geo", "hun": "hun"},
+}
+"""Languages of each task: code in Table 6 -> name in upstream's files."""
+
+ARCHITECTURES = {"lstm": "attentive_lstm", "transformer": "transformer"}
+"""Name in ids -> name in upstream's files."""
+
+SWEEPS = tuple((task, lang, arch) for task, langs in LANGUAGES.items() for lang in langs for arch in ARCHITECTURES)
+"""Task, language and architecture of each sweep, in the order of the ids."""
