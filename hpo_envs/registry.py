@@ -39,7 +39,7 @@ _BIG = ("swen", "soen")
 
 
 def _nmthpo() -> list[Spec]:
-    env, vector = "hpo_envs.families.nmthpo:NMTHPOEnv", "hpo_envs.families.nmthpo:NMTHPOVectorEnv"
+    env, vector = "hpo_envs.families.nmthpo.page:NMTHPOEnv", "hpo_envs.families.nmthpo.page:NMTHPOVectorEnv"
     rows = []
     for pair in _PAIRS:
         tables = (f"nmthpo/{pair}",)
@@ -48,30 +48,36 @@ def _nmthpo() -> list[Spec]:
         two = {"pair": pair, "objective": ("bleu", "decoding_seconds"), "budget": 200 if pair in _BIG else 50}
         rows.append(Spec(f"NMTHPO-{pair}-mo-v0", "NMTHPO", env, vector, tables, two))
     grids = tuple(f"nmthpo/{pair}-grid" for pair in _PAIRS if pair not in _BIG)
-    grid, grid_vector = "hpo_envs.families.nmthpo:NMTHPOGridEnv", "hpo_envs.families.nmthpo:NMTHPOGridVectorEnv"
+    grid, grid_vector = (
+        "hpo_envs.families.nmthpo.page:NMTHPOGridEnv",
+        "hpo_envs.families.nmthpo.page:NMTHPOGridVectorEnv",
+    )
     rows.append(Spec("NMTHPO-v0", "NMTHPO", grid, grid_vector, grids))
     return rows
 
 
 def _cushlepor() -> list[Spec]:
-    env, vector = "hpo_envs.families.cushlepor:CushLEPOREnv", "hpo_envs.families.cushlepor:CushLEPORVectorEnv"
+    env, vector = "hpo_envs.families.cushlepor.page:CushLEPOREnv", "hpo_envs.families.cushlepor.page:CushLEPORVectorEnv"
     return [Spec("CushLEPOR-ted-ende-v0", "CushLEPOR", env, vector, ("cushlepor/ted-ende",), {"pair": "ted-ende"})]
 
 
 def _fiesta() -> list[Spec]:
-    env, vector = "hpo_envs.families.fiesta:FIESTAEnv", "hpo_envs.engines.bandit.batched:FIESTAVectorEnv"
+    env, vector = "hpo_envs.families.fiesta.page:FIESTAEnv", "hpo_envs.engines.bandit.batched:FIESTAVectorEnv"
     tasks = ("tdsa8", "tdsa12", "ner", "gaussian")
     return [Spec(f"FIESTA-{t}-v0", "FIESTA", env, vector, (f"fiesta/{t}",), {"task": t}) for t in tasks]
 
 
 def _nmtlc() -> list[Spec]:
-    env, vector = "hpo_envs.families.nmtlc:NMTLCEnv", "hpo_envs.families.nmtlc:NMTLCVectorEnv"
+    env, vector = "hpo_envs.families.nmtlc.page:NMTLCEnv", "hpo_envs.families.nmtlc.page:NMTLCVectorEnv"
     corpora = ("zhen", "ruen", "jaen", "enja", "swen", "soen", "ft-fren", "ft-zhen")
     return [Spec(f"NMTLC-{c}-v0", "NMTLC", env, vector, (f"nmtlc/{c}",), {"corpus": c}) for c in corpora]
 
 
 def _nasbenchnlp() -> list[Spec]:
-    env, vector = "hpo_envs.families.nasbenchnlp:NASBenchNLPEnv", "hpo_envs.families.nasbenchnlp:NASBenchNLPVectorEnv"
+    env, vector = (
+        "hpo_envs.families.nasbenchnlp.page:NASBenchNLPEnv",
+        "hpo_envs.families.nasbenchnlp.page:NASBenchNLPVectorEnv",
+    )
     datasets = ("wikitext2", "ptb")
     return [
         Spec(f"NASBenchNLP-{d}-v0", "NASBenchNLP", env, vector, (f"nasbenchnlp/{d}",), {"dataset": d}) for d in datasets
@@ -80,12 +86,12 @@ def _nasbenchnlp() -> list[Spec]:
 
 def _cells() -> list[Spec]:
     env, vector = (
-        "hpo_envs.families.nasbenchnlp_cell:NASBenchNLPCellEnv",
-        "hpo_envs.families.nasbenchnlp_cell:NASBenchNLPCellVectorEnv",
+        "hpo_envs.families.nasbenchnlp.cell:NASBenchNLPCellEnv",
+        "hpo_envs.families.nasbenchnlp.cell:NASBenchNLPCellVectorEnv",
     )
     final, final_vector = (
-        "hpo_envs.families.nasbenchnlp_final:NASBenchNLPFinalEnv",
-        "hpo_envs.families.nasbenchnlp_final:NASBenchNLPFinalVectorEnv",
+        "hpo_envs.families.nasbenchnlp.final:NASBenchNLPFinalEnv",
+        "hpo_envs.families.nasbenchnlp.final:NASBenchNLPFinalVectorEnv",
     )
     return [
         Spec("NASBenchNLP-ptb-final-v0", "NASBenchNLP-ptb-final", final, final_vector, ("nasbenchnlp/ptb-final",)),
@@ -94,7 +100,7 @@ def _cells() -> list[Spec]:
 
 
 def _charhpo() -> list[Spec]:
-    env, vector = "hpo_envs.families.charhpo:CharHPOEnv", "hpo_envs.families.charhpo:CharHPOVectorEnv"
+    env, vector = "hpo_envs.families.charhpo.page:CharHPOEnv", "hpo_envs.families.charhpo.page:CharHPOVectorEnv"
     langs = {
         "inflection": ("alb", "ara", "cat", "dut", "gle", "hai", "hun", "rom"),
         "g2p": ("arm_e", "dut", "geo", "hun"),
@@ -105,13 +111,16 @@ def _charhpo() -> list[Spec]:
         kwargs = {"task": task, "lang": lang, "architecture": architecture}
         rows.append(Spec(f"CharHPO-{name}-v0", "CharHPO", env, vector, (f"charhpo/{name}",), kwargs))
     tables = tuple(table for row in rows for table in row.tables)
-    whole = "hpo_envs.families.charhpo_space:CharSpaceEnv", "hpo_envs.families.charhpo_space:CharSpaceVectorEnv"
+    whole = "hpo_envs.families.charhpo.space:CharSpaceEnv", "hpo_envs.families.charhpo.space:CharSpaceVectorEnv"
     return [*rows, Spec("CharHPO-v0", "CharHPO", *whole, tables, surrogate_only=True)]
 
 
 OWN = {
-    "TableHPO": ("hpo_envs.families.user_table:TableHPOEnv", "hpo_envs.families.user_table:TableHPOVectorEnv"),
-    "TableLC": ("hpo_envs.families.user_table:TableLCEnv", "hpo_envs.families.user_table:TableLCVectorEnv"),
+    "TableHPO": (
+        "hpo_envs.families.user_table.page:TableHPOEnv",
+        "hpo_envs.families.user_table.page:TableHPOVectorEnv",
+    ),
+    "TableLC": ("hpo_envs.families.user_table.page:TableLCEnv", "hpo_envs.families.user_table.page:TableLCVectorEnv"),
 }
 """Families on the user's own tables: `TableHPO-v0` takes a table as argument, `TableHPO-NAME-v0` is a saved one."""
 

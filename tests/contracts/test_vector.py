@@ -137,14 +137,14 @@ def test_actions_are_not_written_to(id_kind: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize("num_envs", [0, -1, 2.5, True])
 def test_num_envs_is_validated(num_envs: Any) -> None:
-    from hpo_envs.families.nmthpo import NMTHPOVectorEnv
+    from hpo_envs.families.nmthpo.page import NMTHPOVectorEnv
 
     with pytest.raises(ValueError, match="num_envs must be an int >= 1"):
         NMTHPOVectorEnv(num_envs, "zhen", table="surrogate")
 
 
 def test_autoreset_mode_is_validated() -> None:
-    from hpo_envs.families.nmthpo import NMTHPOVectorEnv
+    from hpo_envs.families.nmthpo.page import NMTHPOVectorEnv
 
     with pytest.raises(ValueError, match=r"autoreset_mode must be one of .*'never'"):
         NMTHPOVectorEnv(2, "zhen", table="surrogate", autoreset_mode="never")

@@ -40,7 +40,7 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
         ["tests/hpo_envs/engines/curves/test_core_curves.py"],
     ),
     "fiesta": (
-        ["engines/bandit/params.py", "families/fiesta.py", "engines/bandit/batched.py"],
+        ["engines/bandit/params.py", "families/fiesta/page.py", "engines/bandit/batched.py"],
         ["tests/hpo_envs/engines/bandit/test_core_fiesta.py"],
     ),
     "scores": (

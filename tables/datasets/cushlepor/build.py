@@ -2,7 +2,7 @@
 
 One row per translated segment; a row has no hyperparameters to choose, it says which system, document and segment it
 is. Its metrics are the human score and the sufficient statistics of hLEPOR (`hpo_envs.tables.hlepor`), so that any
-parameter vector can be scored without the text. The environments of `hpo_envs.families.cushlepor` do that.
+parameter vector can be scored without the text. The environments of `hpo_envs.families.cushlepor.page` do that.
 
 Upstream (google/wmt-mqm-human-evaluation) has two files a test set: error spans with the text, and averaged segment
 scores. Read without quoting; spans are marked with <v> and </v> in the text. Segment scores are minus the MQM points (0

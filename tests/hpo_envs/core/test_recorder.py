@@ -198,7 +198,7 @@ def test_pictures_without_matplotlib_name_the_extra(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_wrong_mode_is_named() -> None:
-    from hpo_envs.families.nmthpo import NMTHPOEnv
+    from hpo_envs.families.nmthpo.page import NMTHPOEnv
 
     with pytest.raises(ValueError, match="render_mode must be None or one of human, rgb_array, ansi, got 'video'"):
         NMTHPOEnv("zhen", table="surrogate", render_mode="video")

@@ -12,7 +12,7 @@ from gymnasium.utils.env_checker import check_env
 
 from hpo_envs.benchmarks.analysis import sensitivity
 from hpo_envs.commands import main
-from hpo_envs.families.charhpo_space import action_of
+from hpo_envs.families.charhpo.space import action_of
 from hpo_envs.integrations.config_space import DictActions, to_configspace
 from hpo_envs.registry import SPECS
 from hpo_envs.tables import store

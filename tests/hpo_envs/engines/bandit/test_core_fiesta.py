@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from hpo_envs.engines.bandit.batched import FIESTAVectorEnv
 from hpo_envs.engines.bandit.params import GaussianArms, MeasuredArms, Setting
-from hpo_envs.families.fiesta import FIESTAEnv
+from hpo_envs.families.fiesta.page import FIESTAEnv
 from hpo_envs.tables import draws
 from hpo_envs.tables.store import TableNotInstalled
 from hpo_envs.tables.table import Metric, Provenance, Table

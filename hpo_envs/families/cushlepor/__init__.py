@@ -1,0 +1,1 @@
+"""CushLEPOR: tuning the weights of a translation metric against human scores (Han et al. 2021)."""

@@ -1,0 +1,1 @@
+"""FIESTA: model selection as a bandit (Moss et al. 2019)."""

@@ -1,0 +1,1 @@
+"""NMTLC: learning curves of machine translation systems as multi-fidelity environments."""

@@ -1,0 +1,1 @@
+"""TableHPO and TableLC: environments on the user's own tables, made with `hpo_envs.tables.user`."""
