@@ -181,7 +181,7 @@ def _share(h: Hyperparameter, value: Any) -> float:
     if isinstance(value, (str, bool)) or not h.low <= value <= h.high:
         raise ValueError(f"config[{h.name!r}] must be a number in [{h.low:g}, {h.high:g}], got {value!r}")
     if h.kind == "int":
-        return float((value - h.low) // charhpo.WARMUP_STEP + 0.5) / charhpo_model.WARMUPS
+        return float((value - h.low) // charhpo_model.WARMUP_STEP + 0.5) / charhpo_model.WARMUPS
     low, high, x = (np.log(h.low), np.log(h.high), np.log(value)) if h.log else (h.low, h.high, value)
     return float((x - low) / (high - low))
 

@@ -21,15 +21,20 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import catalogue
-from hpo_envs.tables.datasets.charhpo.names import ARCHITECTURES, LANGUAGES, SWEEPS, TASKS
+from hpo_envs.tables.datasets.charhpo.names import (
+    ARCHITECTURES,
+    LANGUAGES,
+    RUNS,
+    SCHEDULERS,
+    TABLES,
+    TASKS,
+    parts,
+)
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table, feature_matrix, nearest
 
 Floats = npt.NDArray[np.float64]
 
-NAMES = tuple(f"charhpo/{task}-{lang}-{architecture}" for task, lang, architecture in SWEEPS)
-
-RUNS = 200
-"""Runs of a sweep (section 4.1)."""
+NAMES = TABLES
 
 METRICS = (
     Metric("accuracy", "%", "max", 0.0, 100.0, "Exact match accuracy on the development set, best epoch."),
@@ -37,14 +42,8 @@ METRICS = (
 )
 """What an environment tells of a run. The cap of the runtime is an observation bound: the longest run took 9.5e4 s."""
 
-SCHEDULERS = ("none", "reduceonplateau", "warmupinvsqrt")
-"""In the fixed order of appendix A."""
-
 UPSTREAM = {"warmup_samples": "num_warmup_samples", "patience": "reduce_lr_patience"}
 """Hyperparameter -> upstream's column, where the names differ."""
-
-WARMUP_STEP = 100
-"""Step between the values of `warmup_samples` (Table 2)."""
 
 _PLATEAU = ("scheduler", ("reduceonplateau",))
 _WARMUP = ("scheduler", ("warmupinvsqrt",))
@@ -90,12 +89,6 @@ def space(architecture: str) -> tuple[Hyperparameter, ...]:
         grid("attention_heads", heads, "Attention heads; fixed at 1 for the LSTM."),
         number("dropout", 0.0, 0.5, "Dropout."),
     )
-
-
-def parts(name: str) -> tuple[str, str, str]:
-    """Task, language and architecture of a table."""
-    task, lang, architecture = name.partition("/")[2].split("-")
-    return task, lang, architecture
 
 
 def files(name: str) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables.datasets.charhpo import build
+from hpo_envs.tables.datasets.charhpo.names import WARMUP_STEP
 from hpo_envs.tables.fitting.forests import Forest, compile_forest
 
 Floats = npt.NDArray[np.float64]
@@ -182,8 +183,8 @@ def natural(h: build.Hyperparameter, u: npt.ArrayLike) -> Floats:
         choice = np.minimum((u * len(h.values)).astype(np.int64), len(h.values) - 1)
         return choice.astype(np.float64) if h.kind == "categorical" else np.asarray(h.values, np.float64)[choice]
     if h.kind == "int":
-        count = (int(h.high) - int(h.low)) // build.WARMUP_STEP + 1
-        return h.low + build.WARMUP_STEP * np.minimum(np.floor(u * count), count - 1.0)
+        count = (int(h.high) - int(h.low)) // WARMUP_STEP + 1
+        return h.low + WARMUP_STEP * np.minimum(np.floor(u * count), count - 1.0)
     if h.log:
         return np.clip(np.exp(np.log(h.low) + u * (np.log(h.high) - np.log(h.low))), h.low, h.high)
     return np.clip(h.low + u * (h.high - h.low), h.low, h.high)
@@ -225,7 +226,7 @@ def configurations(arch: Ints, u: Floats) -> Floats:
         x, part = u[rows], np.empty((int(rows.sum()), u.shape[1]))
         choice = np.minimum((x[:, listed] * counts).astype(np.int64), counts - 1)
         part[:, listed] = values[np.arange(len(listed)), choice]
-        part[:, _WARMUP] = build.WARMUP_STEP * (1.0 + np.minimum(np.floor(x[:, _WARMUP] * WARMUPS), WARMUPS - 1.0))
+        part[:, _WARMUP] = WARMUP_STEP * (1.0 + np.minimum(np.floor(x[:, _WARMUP] * WARMUPS), WARMUPS - 1.0))
         part[:, ranges] = np.minimum(low + x[:, ranges] * (high - low), high)
         part[:, _RATE] = np.clip(np.exp(part[:, _RATE]), 1e-6, 0.01)
         scheduler = part[:, _SCHEDULER, None]

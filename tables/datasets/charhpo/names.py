@@ -1,4 +1,4 @@
-"""The sweeps."""
+"""Constants of the character transduction sweeps: tasks, languages, architectures, table names. Imports nothing."""
 
 from __future__ import annotations
 
@@ -25,3 +25,20 @@ ARCHITECTURES = {"lstm": "attentive_lstm", "transformer": "transformer"}
 
 SWEEPS = tuple((task, lang, arch) for task, langs in LANGUAGES.items() for lang in langs for arch in ARCHITECTURES)
 """Task, language and architecture of each sweep, in the order of the ids."""
+
+TABLES = tuple(f"charhpo/{task}-{lang}-{arch}" for task, lang, arch in SWEEPS)
+"""Names of the tables."""
+
+RUNS = 200
+"""Runs of a sweep (section 4.1)."""
+
+SCHEDULERS = ("none", "reduceonplateau", "warmupinvsqrt")
+"""In the fixed order of appendix A."""
+
+WARMUP_STEP = 100
+"""Step between the values of `warmup_samples` (Table 2)."""
+
+
+def parts(name: str) -> tuple[str, str, str]:
+    """Task, language and architecture of a table."""
+    return SWEEPS[TABLES.index(name)]

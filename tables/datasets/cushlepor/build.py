@@ -12,42 +12,23 @@ reference. References are called ref, ref.A, ref-A, refB, Human-A.0 and the like
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from hpo_envs.tables import catalogue, hlepor
 from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
+from hpo_envs.tables.datasets.cushlepor.names import HELD_OUT, SPLITS, TABLES
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table
 
-NAMES = ("cushlepor/ted-ende",)
+NAMES = TABLES
 
 VERSION = 1
 """Of the kept table, see `hpo_envs.tables.files.cache`: to be raised with any change of its numbers. A kept table also
 outlives an update of NLTK, so that an installation goes on giving the same numbers."""
 
-HELD_OUT: Mapping[str, tuple[str, ...]] = {"cushlepor/ted-ende": ("talk.5", "talk.6")}
-"""Documents that no reward sees: 229 of 529 segments of each system."""
-
-SPLITS = ("train", "held-out")
-
 Segment = cushlepor_text.Segment
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Sizes of the shipped segments: documents and systems of TED en-de."""
-
-    systems: int = 13
-    documents: tuple[tuple[str, int], ...] = (
-        ("talk.1", 140),
-        ("talk.3", 31),
-        ("talk.4", 129),
-        ("talk.5", 70),
-        ("talk.6", 159),
-    )
 
 
 def metrics(max_n: int = hlepor.MAX_N) -> tuple[Metric, ...]:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from hpo_envs.tables import catalogue, hlepor
 from hpo_envs.tables.datasets.cushlepor import build
+from hpo_envs.tables.datasets.cushlepor.names import DOCUMENTS, HELD_OUT, SYSTEMS
 from hpo_envs.tables.table import Provenance, Table
 
 PLANTED = hlepor.Parameters(alpha=2.0, beta=8.0, n=3, weight_elp=7.0, weight_pos=3.0, weight_pr=5.0)
@@ -51,15 +52,14 @@ def make(seed: int = SEED) -> dict[str, npt.NDArray[Any]]:
         (rows, n): NPD times the hypothesis length, for the last two also times both lengths, which are integers.
     """
     rng = np.random.default_rng(seed)
-    layout = build.Layout()
-    count = sum(n for _, n in layout.documents)
+    count = sum(DOCUMENTS.values())
     zipf = 1.0 / np.arange(1, WORDS + 1, dtype=np.float64) ** np.float64(1.05)
     zipf = np.cumsum(zipf / zipf.sum())
     references = [_draw(rng, n, zipf) for n in _lengths(rng, count)]
     drafts = [_revise(rng, r, rng.beta(2.6, 4.0), 0.012, zipf) for r in references]
     pairs = [
         (_revise(rng, draft, 0.10, 0.004, zipf), reference)
-        for _ in range(layout.systems)
+        for _ in range(SYSTEMS)
         for draft, reference in zip(drafts, references, strict=True)
     ]
     hypotheses, targets = ([[str(w) for w in p[side]] for p in pairs] for side in (0, 1))
@@ -69,7 +69,7 @@ def make(seed: int = SEED) -> dict[str, npt.NDArray[Any]]:
     result: dict[str, npt.NDArray[Any]] = {
         "lengths": np.stack([s.hypothesis_length, s.reference_length, s.matches]).astype(np.int16)
     }
-    result["points"] = _points(rng, planted, layout).astype(np.uint8)
+    result["points"] = _points(rng, planted).astype(np.uint8)
     for variant, statistics in collected.items():
         result[variant] = np.rint(statistics.npd * _scale(variant, s.hypothesis_length, s.reference_length)).astype(
             np.int32
@@ -79,14 +79,13 @@ def make(seed: int = SEED) -> dict[str, npt.NDArray[Any]]:
 
 def load(name: str) -> Table:
     """The embedded table."""
-    layout = build.Layout()
     with np.load(FILE) as data:
         h, r, a = data["lengths"].astype(np.float64)
         columns = [1.0 - data["points"] / 25.0, h, r, a]
         columns += [data[variant].T / _scale(variant, h, r)[:, 0] for variant in hlepor.VARIANTS]
-    documents = [d for d, n in layout.documents for _ in range(n)] * layout.systems
-    count = len(documents) // layout.systems
-    systems = [f"system.{i + 1:02d}" for i in range(layout.systems) for _ in range(count)]
+    documents = [d for d, n in DOCUMENTS.items() for _ in range(n)] * SYSTEMS
+    count = len(documents) // SYSTEMS
+    systems = [f"system.{i + 1:02d}" for i in range(SYSTEMS) for _ in range(count)]
     first = catalogue.files_of("cushlepor")[0]
     notes = (
         "Segments of an invented language; the human score is hLEPOR under planted parameters plus rater noise "
@@ -97,9 +96,9 @@ def load(name: str) -> Table:
         name,
         systems,
         documents,
-        list(range(1, count + 1)) * layout.systems,
+        list(range(1, count + 1)) * SYSTEMS,
         np.vstack(columns).T,
-        build.HELD_OUT[name],
+        HELD_OUT[name],
         Provenance("surrogate", first.repository, first.commit, first.licence, citation, notes=notes),
     )
 
@@ -145,15 +144,13 @@ def _revise(
     return result
 
 
-def _points(
-    rng: np.random.Generator, planted: npt.NDArray[np.float64], layout: build.Layout
-) -> npt.NDArray[np.float64]:
+def _points(rng: np.random.Generator, planted: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """MQM points: 0 for the best segments, the worse the more; the ranks are those of the latent score."""
-    count = len(planted) // layout.systems
-    document = np.repeat(np.arange(len(layout.documents)), [n for _, n in layout.documents])
-    severity = rng.normal(0.0, RATER, (layout.systems, len(layout.documents)))[:, document].reshape(-1)
+    count = len(planted) // SYSTEMS
+    document = np.repeat(np.arange(len(DOCUMENTS)), list(DOCUMENTS.values()))
+    severity = rng.normal(0.0, RATER, (SYSTEMS, len(DOCUMENTS)))[:, document].reshape(-1)
     latent = SIGNAL * (planted - planted.mean()) / planted.std() + severity
-    latent += np.sqrt(1.0 - SIGNAL**2) * rng.normal(size=count * layout.systems)
+    latent += np.sqrt(1.0 - SIGNAL**2) * rng.normal(size=count * SYSTEMS)
     order = np.argsort(-latent, kind="stable")
     points = np.zeros(len(latent))
     erring = order[int(WITHOUT_ERROR * len(latent)) :]

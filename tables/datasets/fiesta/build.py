@@ -22,26 +22,21 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import catalogue
+from hpo_envs.tables.datasets.fiesta.names import (
+    GAUSSIAN_DEVIATION,
+    GAUSSIAN_MEANS,
+    NER,
+    NER_SEEDS,
+    NER_SPLITS,
+    TABLES,
+    TDSA,
+    TDSA_EVALUATIONS,
+)
 from hpo_envs.tables.table import Metric, Provenance, Table
 
 Floats = npt.NDArray[np.float64]
 
-METHODS = ("atae", "ian", "lstm", "tdlstm")
-"""Re-implementations of Wang et al. 2016, Ma et al. 2017 and Tang et al. 2016 (two of its models), section 5."""
-
-TDSA = tuple(method + size for size in ("", "_50", "_200") for method in METHODS)
-"""Rows of `fiesta/tdsa12`, under upstream's names; the first eight are `fiesta/tdsa8`."""
-
-TDSA_EVALUATIONS = 500
-NER = ("cnn", "lstm")
-"""Character encoders: a CNN (Ma and Hovy 2016) and an LSTM (Lample et al. 2016), section 2."""
-
-NER_SPLITS, NER_SEEDS = 150, 5
-GAUSSIAN_MEANS = (0.65, 0.69, 0.69, 0.70, 0.71)
-GAUSSIAN_DEVIATION = 0.01
-"""Five synthetic models "to mimic accuracy measurements" (section 4.2)."""
-
-NAMES = ("fiesta/tdsa8", "fiesta/tdsa12", "fiesta/ner", "fiesta/gaussian")
+NAMES = TABLES
 
 F1 = (Metric("f1", "", "max", 0.0, 1.0, "Macro F1 on the test part of a random split."),)
 NER_METRICS = (

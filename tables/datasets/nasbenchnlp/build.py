@@ -32,36 +32,35 @@ from hpo_envs.tables.cells.canonical import key
 from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.cells.size import VOCABULARY, parameters
 from hpo_envs.tables.datasets.nasbenchnlp import model
-from hpo_envs.tables.datasets.nasbenchnlp.logs import EPOCHS, Log, read_archive
+from hpo_envs.tables.datasets.nasbenchnlp.logs import Log, read_archive
+from hpo_envs.tables.datasets.nasbenchnlp.names import (
+    CAP,
+    EPOCHS,
+    LOGS,
+    RELEASED,
+    RELEASED_FEATURES,
+    TABLES,
+    WIKITEXT2,
+    WIKITEXT2_REPEATS,
+)
 from hpo_envs.tables.table import STATUSES, Metric, Provenance, Table
 
 Floats = npt.NDArray[np.float64]
 
-WIKITEXT2 = "nasbenchnlp/wikitext2"
-
-NAMES = (WIKITEXT2, "nasbenchnlp/ptb", "nasbenchnlp/ptb-final")
-"""The last two are built by `nasbenchnlp_ptb`."""
+NAMES = TABLES
 
 VERSION = 1
 """Raised whenever the same files give another table, see `hpo_envs.tables.files.cache`."""
 
 METRICS = (
-    Metric(
-        "validation_loss", "nats", "min", 0.0, model.CAP, "Log perplexity on the validation set; upper bound = cap."
-    ),
-    Metric("test_loss", "nats", "min", 0.0, model.CAP, "Log perplexity on the test set; upper bound = cap."),
-    Metric("train_loss", "nats", "min", 0.0, model.CAP, "Log perplexity on the training set; upper bound = cap."),
+    Metric("validation_loss", "nats", "min", 0.0, CAP, "Log perplexity on the validation set; upper bound = cap."),
+    Metric("test_loss", "nats", "min", 0.0, CAP, "Log perplexity on the test set; upper bound = cap."),
+    Metric("train_loss", "nats", "min", 0.0, CAP, "Log perplexity on the training set; upper bound = cap."),
     Metric("parameters", "", "min", 0.0, 1e9, "Trainable parameters."),
 )
 """What the logs record (section 3, evaluation). A run that diverged has no losses in its last epoch."""
 
-RELEASED = 10
-"""Number of released graph2vec features."""
-
 FEATURE_NAMES = (*graph.NAMES, *(f"g2v_{i}" for i in range(RELEASED)), "g2v_known")
-
-LOGS = "nasbenchnlp/train_logs_wikitext-2/logs.zip"
-RELEASED_FEATURES = "nasbenchnlp/data/doc2vec_features_lowdim.csv"
 
 
 def files(name: str) -> tuple[str, ...]:
@@ -101,13 +100,11 @@ def embedded(name: str) -> Table:
         return _ptb().embedded_final() if name.endswith("-final") else _ptb().embedded_curves()
     with np.load(Path(__file__).parent / "data" / "cells_wikitext2.npz", allow_pickle=False) as data:
         keys, targets, probability = data["keys"].tolist(), data["targets"].astype(float), data["probability"]
-    from hpo_envs.tables.datasets.nasbenchnlp.fit import REPEATS
-
     cells = [Cell.from_text(k) for k in keys]
     runs: list[list[model.Outcome]] = []
     for row, name_of_cell in enumerate(keys):
         diverged = model.uniform("diverges", name_of_cell) < probability[row]
-        count = 1 + (row >= REPEATS[0]) + (row >= REPEATS[1])
+        count = 1 + (row >= WIKITEXT2_REPEATS[0]) + (row >= WIKITEXT2_REPEATS[1])
         runs.append(
             [
                 model.outcome(targets[row, r], name_of_cell, r, bool(diverged), float(probability[row]))

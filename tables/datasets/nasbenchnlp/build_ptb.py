@@ -30,37 +30,34 @@ from hpo_envs.tables.datasets.nasbenchnlp import model
 from hpo_envs.tables.datasets.nasbenchnlp.build import (
     FEATURE_NAMES,
     METRICS,
-    RELEASED,
-    RELEASED_FEATURES,
     group,
     read_released,
     released_stand_in,
 )
-from hpo_envs.tables.datasets.nasbenchnlp.logs import EPOCHS, Log, read_acceptable
+from hpo_envs.tables.datasets.nasbenchnlp.logs import Log, read_acceptable
+from hpo_envs.tables.datasets.nasbenchnlp.names import (
+    CAP,
+    EPOCHS,
+    MULTI,
+    PARAMETERS,
+    PTB,
+    PTB_FINAL,
+    PTB_MULTI_ROWS,
+    PTB_REPEATS,
+    PTB_ROWS,
+    RELEASED,
+    RELEASED_FEATURES,
+    SINGLE,
+)
 from hpo_envs.tables.table import STATUSES, Metric, Provenance, Table
 
 Floats = npt.NDArray[np.float64]
-
-CURVES, FINAL = "nasbenchnlp/ptb", "nasbenchnlp/ptb-final"
-
-SINGLE = "nasbenchnlp/train_logs_single_run/logs.zip"
-MULTI = "nasbenchnlp/train_logs_multi_runs/logs.zip"
-PARAMETERS = "nasbenchnlp-ptb/data/RNN_parameters.csv"
-
-ROWS = 14_322
-"""Architectures with released features (section 3, training process)."""
-
-REPEATS = 3
-"""Most runs of an architecture (section 3, training process)."""
-
-MULTI_ROWS = 4_322
-"""Rows that have ids of the multi runs, the first of the table; 4,114 of them were trained three times."""
 
 SHARED = 0.01
 """Largest share of logs that may be unacceptable before the archive is."""
 
 FINAL_METRICS = (
-    Metric("test_loss", "nats", "min", 0.0, model.CAP, "Log perplexity on the test set after the last epoch."),
+    Metric("test_loss", "nats", "min", 0.0, CAP, "Log perplexity on the test set after the last epoch."),
     METRICS[3],
 )
 
@@ -69,18 +66,18 @@ _OK, _FAILED, _DIVERGED, _TRUNCATED = (STATUSES.index(s) for s in ("ok", "failed
 
 def files(name: str) -> tuple[str, ...]:
     """Upstream files of a table."""
-    return (SINGLE, MULTI, RELEASED_FEATURES) if name == CURVES else (PARAMETERS, RELEASED_FEATURES)
+    return (SINGLE, MULTI, RELEASED_FEATURES) if name == PTB else (PARAMETERS, RELEASED_FEATURES)
 
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
     """Builds a measured table; see `nasbenchnlp.build`."""
     released = read_released(read(RELEASED_FEATURES), RELEASED_FEATURES)
-    if name == FINAL:
+    if name == PTB_FINAL:
         return _final(read_final(read(PARAMETERS), PARAMETERS), released)
     return build_curves({SINGLE: read(SINGLE), MULTI: read(MULTI)}, released)
 
 
-def build_curves(archives: dict[str, bytes], released: dict[int, Floats], rows: int = ROWS) -> Table:
+def build_curves(archives: dict[str, bytes], released: dict[int, Floats], rows: int = PTB_ROWS) -> Table:
     """The table of curves.
 
     Args:
@@ -105,7 +102,8 @@ def build_curves(archives: dict[str, bytes], released: dict[int, Floats], rows: 
             runs.setdefault(group(log.architecture), {}).setdefault(log.experiment, log)
     ids = sorted(released)
     per_row = [
-        sorted(runs.get(i, {}).values(), key=lambda r: (r.architecture, r.started, r.experiment))[:REPEATS] for i in ids
+        sorted(runs.get(i, {}).values(), key=lambda r: (r.architecture, r.started, r.experiment))[:PTB_REPEATS]
+        for i in ids
     ]
     cells = [r[0].cell if r else None for r in per_row]
     known = [c for c in cells if c is not None]
@@ -123,7 +121,7 @@ def build_curves(archives: dict[str, bytes], released: dict[int, Floats], rows: 
 
 
 def _arrays(per_row: Sequence[Sequence[Log]]) -> tuple[Floats, Floats, npt.NDArray[np.uint8]]:
-    values = np.full((len(per_row), REPEATS, EPOCHS, len(METRICS)), np.nan)
+    values = np.full((len(per_row), PTB_REPEATS, EPOCHS, len(METRICS)), np.nan)
     cost = np.full(values.shape[:3], np.nan)
     status = np.full(values.shape[:2], _OK, np.uint8)
     for row, runs in enumerate(per_row):
@@ -145,19 +143,19 @@ def embedded_curves() -> Table:
     with np.load(_data("cells_ptb.npz"), allow_pickle=False) as data:
         d = {k: data[k] for k in data.files}
     targets = d["targets"].astype(np.float64) * d["step"].astype(np.float64) + d["offset"].astype(np.float64)
-    noise = np.zeros((ROWS, REPEATS, targets.shape[1]))
-    noise[:MULTI_ROWS] = d["noise"].astype(np.float64) * d["noise_step"].astype(np.float64)
+    noise = np.zeros((PTB_ROWS, PTB_REPEATS, targets.shape[1]))
+    noise[:PTB_MULTI_ROWS] = d["noise"].astype(np.float64) * d["noise_step"].astype(np.float64)
     targets = targets[:, None] + noise
     p = model._parameters()
     logs = p["mean"] + np.einsum("nrk,kc->nrc", targets[..., :-1], p["components"])
     # The move of final losses between the data sets, applied to whole curves.
-    losses = np.exp(d["move"][0] + d["move"][1] * logs).reshape(ROWS, REPEATS, 3, EPOCHS)
-    losses = np.round(np.minimum(np.moveaxis(losses, 2, 3) + d["floors"], model.CAP), 4)
-    values = np.empty((ROWS, REPEATS, EPOCHS, len(METRICS)))
+    losses = np.exp(d["move"][0] + d["move"][1] * logs).reshape(PTB_ROWS, PTB_REPEATS, 3, EPOCHS)
+    losses = np.round(np.minimum(np.moveaxis(losses, 2, 3) + d["floors"], CAP), 4)
+    values = np.empty((PTB_ROWS, PTB_REPEATS, EPOCHS, len(METRICS)))
     values[..., :3] = losses
     values[..., 3] = d["parameters"][:, None, None]
     cost = np.round(np.exp(targets[..., -1]), 2)[..., None] * np.arange(1.0, EPOCHS + 1)
-    status = np.full((ROWS, REPEATS), _OK, np.uint8)
+    status = np.full((PTB_ROWS, PTB_REPEATS), _OK, np.uint8)
     later = np.arange(EPOCHS) >= d["ends"][:, None, None]
     diverged = d["ends"] < EPOCHS
     status[diverged] = _DIVERGED
@@ -165,26 +163,26 @@ def embedded_curves() -> Table:
     cost[np.broadcast_to(later, cost.shape)] = np.nan
     at = np.flatnonzero(diverged)
     values[at, :, d["ends"][at] - 1, :3] = np.nan
-    values[MULTI_ROWS:, 1:] = cost[MULTI_ROWS:, 1:] = np.nan
-    status[MULTI_ROWS:, 1:] = _OK
+    values[PTB_MULTI_ROWS:, 1:] = cost[PTB_MULTI_ROWS:, 1:] = np.nan
+    status[PTB_MULTI_ROWS:, 1:] = _OK
     own = np.round(d["features"] / 255.0, graph.DECIMALS)
-    features = np.hstack([own, released_stand_in(own), np.zeros((ROWS, 1))])
+    features = np.hstack([own, released_stand_in(own), np.zeros((PTB_ROWS, 1))])
     notes = (
         "Cells drawn by the generator of section 3. Curves of the WikiText-2 surrogate, moved by the regression of "
         "final PTB losses on final WikiText-2 losses over the architectures in both; seconds scaled by the ratio of "
         "tokens; "
         "see tables/datasets/nasbenchnlp/data/cells_ptb_report.json.",
     )
-    return _curves(tuple(f"cell-{i:05d}" for i in range(ROWS)), features, values, cost, status, "surrogate", notes)
+    return _curves(tuple(f"cell-{i:05d}" for i in range(PTB_ROWS)), features, values, cost, status, "surrogate", notes)
 
 
 def embedded_final() -> Table:
     """As many draws of released features from a Gaussian copula, with predicted losses; see `fit_cells_ptb`."""
     with np.load(_data("cells_ptb_final.npz"), allow_pickle=False) as data:
         d = {k: data[k] for k in data.files}
-    values = np.stack([d["losses"].astype(np.float64), np.repeat(d["parameters"][:, None], REPEATS, 1)], axis=-1)
+    values = np.stack([d["losses"].astype(np.float64), np.repeat(d["parameters"][:, None], PTB_REPEATS, 1)], axis=-1)
     count = d["repeats"]
-    absent = np.arange(REPEATS) >= count[:, None]
+    absent = np.arange(PTB_REPEATS) >= count[:, None]
     values[absent] = np.nan
     values = np.round(values, 4)
     status = np.where(np.isnan(values[..., 0]) & ~absent, _DIVERGED, _OK).astype(np.uint8)
@@ -229,8 +227,8 @@ def _final(losses: dict[int, tuple[float, float]], released: dict[int, Floats]) 
     for i in sorted(losses):
         groups.setdefault(group(i), []).append(losses[i])
     ids = [g for g in sorted(groups) if g in released]
-    values = np.full((len(ids), REPEATS, 2), np.nan)
-    status = np.full((len(ids), REPEATS), _OK, np.uint8)
+    values = np.full((len(ids), PTB_REPEATS, 2), np.nan)
+    status = np.full((len(ids), PTB_REPEATS), _OK, np.uint8)
     for row, g in enumerate(ids):
         runs = groups[g]
         values[row, : len(runs)] = runs
@@ -252,7 +250,7 @@ def _final_table(
     notes: tuple[str, ...],
 ) -> Table:
     return Table(
-        name=FINAL,
+        name=PTB_FINAL,
         keys=keys,
         feature_names=FEATURE_NAMES[graph.SIZE : graph.SIZE + RELEASED],
         features=features,
@@ -276,7 +274,7 @@ def _curves(
     notes: tuple[str, ...],
 ) -> Table:
     return Table(
-        name=CURVES,
+        name=PTB,
         keys=keys,
         feature_names=FEATURE_NAMES,
         features=features,

@@ -21,8 +21,9 @@ from hpo_envs.tables.cells import features
 from hpo_envs.tables.cells.canonical import key
 from hpo_envs.tables.cells.generate import generate
 from hpo_envs.tables.cells.recipe import EXAMPLES, Cell
-from hpo_envs.tables.datasets.nasbenchnlp import model
-from hpo_envs.tables.datasets.nasbenchnlp.logs import EPOCHS, Log, read_archive
+from hpo_envs.tables.datasets.nasbenchnlp import build, model
+from hpo_envs.tables.datasets.nasbenchnlp.logs import Log, read_archive
+from hpo_envs.tables.datasets.nasbenchnlp.names import EPOCHS, LOGS, RELEASED_FEATURES, WIKITEXT2_ROWS
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,12 +41,6 @@ TREES: dict[str, Any] = {
 BASIS_CELLS = 3000
 """Generated cells that the feature basis is fitted to."""
 
-ROWS = 291
-"""Rows of `nasbenchnlp/wikitext2`."""
-
-REPEATS = (242, 286)
-"""Rows below the first number have one repeat, below the second two, the others three (as measured: 242, 44, 5)."""
-
 
 def distinct(count: int, seed: int, first: tuple[Cell, ...] = ()) -> list[Cell]:
     """`count` cells with different keys: `first`, then draws of the generator."""
@@ -61,13 +56,12 @@ def main() -> None:
     """Fits everything and writes the files."""
     DATA.mkdir(exist_ok=True)
     _write(features.BASIS, features.fit_basis(distinct(BASIS_CELLS, 0)))
-    file = "nasbenchnlp/train_logs_wikitext-2/logs.zip"
-    parameters, report = fit_model(read_archive(store.read(file), file))
+    parameters, report = fit_model(read_archive(store.read(LOGS), LOGS))
     _write("cells_model.npz", parameters)
     model._parameters.cache_clear()
     features._basis.cache_clear()
     _write("cells_wikitext2.npz", embedded_rows())
-    released, r2 = fit_released(read_archive(store.read(file), file))
+    released, r2 = fit_released(read_archive(store.read(LOGS), LOGS))
     _write("cells_released.npz", {"weights": released})
     report["released_features_from_own"] = {"r2": r2}
     (DATA / "cells_report.json").write_text(json.dumps(report, indent=1) + "\n")
@@ -80,7 +74,7 @@ def _write(name: str | Path, arrays: Mapping[str, Any]) -> None:
 
 def embedded_rows() -> dict[str, npt.NDArray[Any]]:
     """Cells and simulated targets of the embedded WikiText-2 table."""
-    cells = distinct(ROWS, 2, tuple(EXAMPLES.values()))
+    cells = distinct(WIKITEXT2_ROWS, 2, tuple(EXAMPLES.values()))
     keys = [key(c) for c in cells]
     # RNN, LSTM and GRU first, the others in an order that says nothing.
     order = [0, 1, 2, *(3 + int(i) for i in np.argsort([model.uniform("repeats", k) for k in keys[3:]]))]
@@ -136,10 +130,7 @@ def fit_released(logs: list[Log]) -> tuple[npt.NDArray[np.float32], float]:
     from sklearn.linear_model import RidgeCV
     from sklearn.model_selection import KFold, cross_val_predict
 
-    from hpo_envs.tables.datasets.nasbenchnlp import build
-
-    file = build.RELEASED_FEATURES
-    released = build.read_released(store.read(file), file)
+    released = build.read_released(store.read(RELEASED_FEATURES), RELEASED_FEATURES)
     cells = {g: log.cell for log in logs if (g := build.group(log.architecture)) in released}
     x, y = features.embed(list(cells.values())), np.stack([released[g] for g in cells])
     ridge = RidgeCV(np.logspace(-3, 3, 13))

@@ -18,7 +18,8 @@ from hpo_envs.tables import store
 from hpo_envs.tables.cells import features
 from hpo_envs.tables.cells.canonical import key
 from hpo_envs.tables.cells.size import VOCABULARY, parameters
-from hpo_envs.tables.datasets.nasbenchnlp import build, build_ptb, fit, model
+from hpo_envs.tables.datasets.nasbenchnlp import build, fit, model
+from hpo_envs.tables.datasets.nasbenchnlp.names import EPOCHS, LOGS, PTB_FINAL, PTB_MULTI_ROWS, PTB_REPEATS, PTB_ROWS
 from hpo_envs.tables.table import Table
 
 Floats = npt.NDArray[np.float64]
@@ -36,7 +37,7 @@ TREES: dict[str, Any] = {"n_estimators": 150, "learning_rate": 0.08, "max_depth"
 
 def main() -> None:
     """Fits both tables and writes the files."""
-    final = store.load(build_ptb.FINAL, "measured")
+    final = store.load(PTB_FINAL, "measured")
     arrays, report = fit_final(final)
     fit._write("cells_ptb_final.npz", arrays)
     curves, more = fit_curves(final)
@@ -107,7 +108,7 @@ def fit_curves(final: Table) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any
     """Simulates `ROWS` generated cells on WikiText-2 and moves the results to PTB."""
     from tqdm import tqdm
 
-    cells = fit.distinct(build_ptb.ROWS, 5)
+    cells = fit.distinct(PTB_ROWS, 5)
     targets, risk = [], []
     for cell in tqdm(cells, desc="cells", unit="cell"):
         targets.append(model.predict(cell) + model.noise(key(cell)))
@@ -117,7 +118,7 @@ def fit_curves(final: Table) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any
     probability = _calibrated(np.stack(risk) @ model._parameters()["divergence"][1:], share)
     rng = np.random.default_rng(6)
     diverged = rng.random(len(cells)) < probability
-    ends = np.where(rng.random(len(cells)) < 0.5, 1, rng.integers(2, model.EPOCHS, len(cells)))
+    ends = np.where(rng.random(len(cells)) < 0.5, 1, rng.integers(2, EPOCHS, len(cells)))
     report |= {"diverged_share": round(float(diverged.mean()), 3), "measured_diverged_share": round(share, 3)}
     return pack_curves(np.stack(targets), features.embed(cells), cells, move, np.where(diverged, ends, 50)), report
 
@@ -126,12 +127,12 @@ def pack_curves(
     targets: Floats, embedded: Floats, cells: list[Any], move: Floats, ends: npt.NDArray[np.integer]
 ) -> dict[str, npt.NDArray[Any]]:
     """Quantises what `nasbenchnlp_ptb.embedded_curves` reads."""
-    rows = build_ptb.MULTI_ROWS
+    rows = PTB_MULTI_ROWS
     moved = targets.copy()
     moved[:, -1] += np.log(TOKENS)
     low, high = moved.min(axis=0), moved.max(axis=0)
     step = (high - low) / 60_000
-    noise = np.random.default_rng(7).standard_normal((rows, build_ptb.REPEATS, targets.shape[1]))
+    noise = np.random.default_rng(7).standard_normal((rows, PTB_REPEATS, targets.shape[1]))
     noise *= model._parameters()["repeat"]
     noise_step = np.abs(noise).max(axis=(0, 1)) / 127
     return {
@@ -166,7 +167,7 @@ def fit_move(final: Table) -> tuple[Floats, dict[str, Any]]:
 def paired_losses(final: Table) -> tuple[Floats, Floats]:
     """Final test losses (WikiText-2, PTB) of the recipes that were trained on both and diverged on neither."""
     logs: dict[str, list[Any]] = {}
-    for log in build.read_archive(store.read(build.LOGS), build.LOGS):
+    for log in build.read_archive(store.read(LOGS), LOGS):
         logs.setdefault(log.recipe, []).append(log)
     losses = dict(zip(map(int, final.keys), final.final("test_loss"), strict=True))
     x, y = [], []

@@ -12,10 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables.cells.recipe import Cell, InvalidRecipe, parse
+from hpo_envs.tables.datasets.nasbenchnlp.names import EPOCHS
 from hpo_envs.tables.files import zips
-
-EPOCHS = 50
-"""Epochs of a full training (section 3)."""
 
 CURVES = ("val_losses", "test_losses", "train_losses")
 """Names of the curves in a log, in the order of the tables' metrics."""

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from hpo_envs.tables.cells.canonical import canonical, key
 from hpo_envs.tables.cells.probe import probe
 from hpo_envs.tables.cells.recipe import EXAMPLES, MAX_LINEAR, OPERATIONS, Cell
-from hpo_envs.tables.datasets.nasbenchnlp.logs import EPOCHS
+from hpo_envs.tables.datasets.nasbenchnlp.names import CAP, EPOCHS
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,9 +37,6 @@ DEPTH = 3
 
 JITTER = 0.003
 """Relative standard deviation of the seconds of one epoch around the run's mean (median absolute change .002)."""
-
-CAP = 50.0
-"""Highest log perplexity that is served, also the value of a run without a usable loss."""
 
 FLOORS = (4.18, 4.18, 3.0)
 """Log perplexity below which no simulated curve can go: validation, test and training.

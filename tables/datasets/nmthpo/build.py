@@ -21,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import catalogue
-from hpo_envs.tables.datasets.nmthpo.names import PAIRS
+from hpo_envs.tables.datasets.nmthpo.names import PAIRS, TABLES
 from hpo_envs.tables.table import STATUSES, Hyperparameter, Metric, Provenance, Table, feature_matrix
 
-NAMES = tuple(f"nmthpo/{pair}" for pair in PAIRS) + tuple(f"nmthpo/{pair}-grid" for pair in PAIRS)
+NAMES = TABLES
 
 METRICS = (
     Metric("bleu", "BLEU", "max", 0.0, 100.0, "Translation accuracy on the validation set."),

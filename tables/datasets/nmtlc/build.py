@@ -30,21 +30,12 @@ from typing import Any, Literal
 import numpy as np
 
 from hpo_envs.tables import catalogue
-from hpo_envs.tables.datasets.nmtlc.names import CORPORA
+from hpo_envs.tables.datasets.nmtlc.names import CORPORA, MAX_LOG_PERPLEXITY, PATIENCE, TABLES, UPDATES_PER_CHECKPOINT
 from hpo_envs.tables.table import STATUSES, Floats, Hyperparameter, Metric, Provenance, Table, feature_matrix
 
-NAMES = tuple(f"nmtlc/{corpus}" for corpus in CORPORA)
+NAMES = TABLES
 
 FILE = "nmthpo/lc_datasets/nmtlc.pkl"
-
-UPDATES_PER_CHECKPOINT = 2000
-"""From scratch; runs that are also in the six tables of the paper have 2,000 updates for each point of the curve."""
-
-PATIENCE = {"scratch": 16, "finetune": 11}
-"""Checkpoints without improvement after which a run was stopped, read off the curves."""
-
-MAX_LOG_PERPLEXITY = 40.0
-"""Bound of observations and the value of a run without a usable model; the largest in the file is 34.2."""
 
 METRICS = (
     Metric("log_perplexity", "nat", "min", 0.0, MAX_LOG_PERPLEXITY, "Natural logarithm of the validation perplexity."),

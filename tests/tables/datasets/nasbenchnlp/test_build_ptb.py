@@ -17,7 +17,7 @@ from hpo_envs.tables.files import cache, zips
 from hpo_envs.tables.table import STATUSES
 from tests.tables.datasets.nasbenchnlp.test_build import log, zipped
 
-FINAL, CURVES = nasbenchnlp_ptb.FINAL, nasbenchnlp_ptb.CURVES
+FINAL, CURVES = nasbenchnlp_ptb.PTB_FINAL, nasbenchnlp_ptb.PTB
 
 
 # ------------------------------------------------------------------------------------------------ final losses
@@ -165,8 +165,8 @@ def test_embedded_curves_fill_every_row() -> None:
     table = store.load(CURVES, "surrogate")
     assert table.values.shape == (14_322, 3, 50, 4)
     counts = (~np.isnan(table.cost[:, :, 0])).sum(axis=1)
-    assert (counts[: nasbenchnlp_ptb.MULTI_ROWS] == 3).all()
-    assert (counts[nasbenchnlp_ptb.MULTI_ROWS :] == 1).all()
+    assert (counts[: nasbenchnlp_ptb.PTB_MULTI_ROWS] == 3).all()
+    assert (counts[nasbenchnlp_ptb.PTB_MULTI_ROWS :] == 1).all()
     assert table.feature_names == store.load("nasbenchnlp/wikitext2", "surrogate").feature_names
     diverged = table.status[:, 0] == STATUSES.index("diverged")
     assert 0.15 < diverged.mean() < 0.23
