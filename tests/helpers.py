@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import hpo_envs  # noqa: F401
 from hpo_envs.registry import SPECS, Spec
@@ -46,6 +48,11 @@ def short(spec_id: str) -> dict[str, Any]:
 def tolerance(spec_id: str) -> float:
     """Relative tolerance of an id's family."""
     return TOLERANCE.get(SPECS[spec_id].family, 0.0)
+
+
+def raises(message: str, error: type[Exception] = ValueError) -> Any:
+    """Expects an error with exactly this message."""
+    return pytest.raises(error, match=f"^{re.escape(message)}$")
 
 
 def same(a: Any, b: Any, rtol: float = 0.0) -> bool:

@@ -144,7 +144,7 @@ def test_no_dangerous_code(name: str) -> None:
     assert dangers(name, TREES[name]) == []
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "tests").rglob("*.py")), ids=lambda p: p.name)
+@pytest.mark.parametrize("path", sorted((ROOT / "tests").rglob("*.py")), ids=lambda p: p.relative_to(ROOT).as_posix())
 def test_tests_use_the_nested_names(path: Path) -> None:
     tops = {n.split(".")[0] for n in imports(ast.parse(path.read_text(encoding="utf-8")))}
     assert not tops & set(LAYERS)

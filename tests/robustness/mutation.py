@@ -54,7 +54,13 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
             "agents/models/kernels.py",
             "agents/models/acquisition.py",
         ],
-        ["tests/agents/test_core_agents.py"],
+        [
+            "tests/agents/models/test_finite_gp.py",
+            "tests/agents/search/test_bo.py",
+            "tests/agents/models/test_kernels.py",
+            "tests/agents/models/test_acquisition.py",
+            "tests/agents/models/test_kernel_fit.py",
+        ],
     ),
     "belief": (
         [
@@ -63,9 +69,14 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
             "agents/bandits/glr.py",
             "agents/bandits/base.py",
         ],
-        ["tests/agents/test_core_agents.py"],
+        [
+            "tests/agents/bandits/test_best_arm.py",
+            "tests/agents/bandits/test_quadrature.py",
+            "tests/agents/bandits/test_glr.py",
+            "tests/agents/bandits/test_base.py",
+        ],
     ),
-    "graph": (["agents/models/similarity_graph.py"], ["tests/agents/test_core_agents.py"]),
+    "graph": (["agents/models/similarity_graph.py"], ["tests/agents/models/test_similarity_graph.py"]),
 }
 """Group -> modules below the package, and the files of tests that are to notice."""
 
@@ -118,8 +129,9 @@ def copy(folder: Path, group: str) -> None:
     waste = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "hpo_envs", folder / "hpo_envs", ignore=waste, dirs_exist_ok=True)  # follows links
     (folder / "tests").mkdir(parents=True, exist_ok=True)
-    inits = {f"{p.as_posix()}/__init__.py" for t in tests for p in Path(t).parents[:-1]}
-    for name in ("tests/conftest.py", "tests/helpers.py", *sorted(inits), *tests, "pyproject.toml", "README.md"):
+    helpers = [p.relative_to(ROOT).as_posix() for p in (ROOT / "tests").rglob("helpers.py")]
+    inits = {f"{p.as_posix()}/__init__.py" for t in (*tests, *helpers) for p in Path(t).parents[:-1]}
+    for name in ("tests/conftest.py", *helpers, *sorted(inits), *tests, "pyproject.toml", "README.md"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     with open(folder / "pyproject.toml", "a", encoding="utf-8") as stream:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpo_envs.agents.bandits import best_arm as b
+from hpo_envs.agents.bandits import best_arm as beliefs
+from hpo_envs.agents.bandits.best_arm import Belief, best_probability_sampled
 from hpo_envs.agents.bandits.quadrature import RULES, Posterior, Quadrature, Rule
+from tests.helpers import raises
 
 
 def random_posterior(rng: np.random.Generator, arms: int) -> Posterior:
@@ -143,3 +147,134 @@ def test_old_nodes_are_refused_when_the_posteriors_left_them() -> None:
 def test_bad_input_names_rule_and_value(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+NAN = float("nan")
+
+
+def test_posteriors_by_hand() -> None:
+    p = beliefs.posterior([3, 6], [0.5, 0.75], [0.12, 0.54])
+    assert p.df.tolist() == [1.0, 4.0]
+    assert p.mean.tolist() == [0.5, 0.75]
+    assert p.scale == pytest.approx([0.2, 0.15], rel=1e-14)
+    # Arms without a deviation get a billionth of the widest distance of the problem: gap, scale or size.
+    assert beliefs.posterior([3, 3], [1.0, 5.0], [0, 0]).scale == pytest.approx([4e-9, 4e-9])
+    assert beliefs.posterior([3, 3], [1.0, 1.0], [0, 12.0]).scale == pytest.approx([2e-9, 2.0])
+    assert beliefs.posterior([3, 3], [-7.0, -7.0], [0, 0]).scale == pytest.approx([7e-15, 7e-15])
+    assert beliefs.posterior([3, 3], [7.0, 7.0], [0, 0]).scale == pytest.approx([7e-15, 7e-15])
+    assert beliefs.posterior([3, 3], [0.0, 0.0], [0, 0]).scale == pytest.approx([1e-9, 1e-9])
+    counts, means, squares = beliefs.moments([[1, 2, 6], [0.1] * 7])
+    assert counts.tolist() == [3.0, 7.0]
+    assert means.tolist() == [3.0, 0.1]
+    assert squares.tolist() == [14.0, 0.0]
+    assert len(beliefs.moments([[1], [2], [3]])) == 3
+    assert np.array(beliefs.moments([["1", "3"], ["7"]])).tolist() == [[2, 1], [2, 7], [2, 0]]
+
+
+def test_words_about_beliefs() -> None:
+    say = "counts, means and squares must be (n,) with n >= 2 models, got "
+    for t, m, s, shapes in (
+        ([3], [1], [1], "(1,), (1,), (1,)"),
+        ([3, 3], [1], [1, 1], "(2,), (1,), (2,)"),
+        ([3, 3], [1, 1], [1], "(2,), (2,), (1,)"),
+        ([[3, 3]] * 2, [[1, 1]] * 2, [[1, 1]] * 2, "(2, 2), (2, 2), (2, 2)"),
+    ):
+        with raises(say + shapes):
+            beliefs.posterior(t, m, s)
+    with raises("each model must have at least 3 evaluations, got [3, 2]"):
+        beliefs.posterior([3, 2.9], [1, 1], [1, 1])
+    for m, s in (([1.0, NAN], [1.0, 1.0]), ([1.0, 1.0], [NAN, 1.0]), ([1.0, 1.0], [-1.0, 1.0])):
+        with raises(f"means and squares must be finite and squares >= 0, got {m}, {s}"):
+            beliefs.posterior([3, 3], m, s)
+    for bad in ([], [1.0, NAN], [[1.0]], [math.inf]):
+        with raises(f"scores of model 1 must be a non-empty list of finite numbers, got {bad!r}"):
+            beliefs.moments([[1.0], bad])
+    for rule in ("slow", None):
+        with raises(f"rule must be one of exact, fast, got {rule!r}"):
+            beliefs.best_probability(beliefs.posterior([3, 3], [0, 1], [1, 1]), rule)
+        with raises(f"rule must be one of exact, fast, got {rule!r}"):
+            Belief(2, rule)
+    for arms in (1, True, 2.5, 0):
+        with raises(f"arms must be an int >= 2, got {arms!r}"):
+            Belief(arms)
+    for score in (NAN, math.inf):
+        with raises(f"score must be finite, got {score!r} for model 1"):
+            Belief(2).add(1, score)
+    p = beliefs.posterior([3, 3], [0, 1], [1, 1])
+    for draws in (0, True, 1.5, -1):
+        with raises(f"draws must be an int >= 1, got {draws!r}"):
+            beliefs.best_probability_sampled(p, draws, np.random.default_rng(0))
+    one = beliefs.best_probability_sampled(p, 1, np.random.default_rng(0))
+    assert sorted(one.tolist()) == [0.0, 1.0]
+    with raises("each model must have at least 3 evaluations, got [0, 0]"):
+        Belief(2).pi  # noqa: B018
+    with raises("each model must have at least 3 evaluations, got [0, 0]"):
+        Belief(2).posterior()
+
+
+def test_sampling_counts_wins() -> None:
+    p = beliefs.posterior([4, 5, 9], [0.5, 0.52, 0.49], [0.01, 0.02, 0.05])
+    for draws in (7, 100_000, 230_000):
+        rng = np.random.default_rng(1)
+        wins, left = np.zeros(3), draws
+        while left:
+            chunk = min(left, 100_000)
+            best = (rng.standard_t(p.df, (chunk, 3)) * p.scale + p.mean).argmax(axis=1)
+            wins += [(best == i).sum() for i in range(3)]
+            left -= chunk
+        assert beliefs.best_probability_sampled(p, draws, np.random.default_rng(1)) == pytest.approx(wins / draws)
+    never = Posterior(np.array([0.0, 9.0]), np.array([1e-9, 1e-9]), np.array([50.0, 50.0]))
+    assert beliefs.best_probability_sampled(never, 10, np.random.default_rng(0)).tolist() == [0.0, 1.0]
+
+
+def test_a_belief_keeps_the_moments_and_renews_pi() -> None:
+    rng = np.random.default_rng(6)
+    b = Belief(5, "exact")
+    log: list[list[float]] = [[] for _ in range(5)]
+    assert b.counts.tolist() == b.means.tolist() == b.squares.tolist() == [0.0] * 5
+    for i in range(60):
+        arm = i % 5 if i < 15 else int(rng.integers(5))
+        log[arm].append(float(rng.normal(0.1 * arm, 0.3)))
+        b.add(arm, log[arm][-1])
+        assert b.ready == all(len(x) >= 3 for x in log)
+        if not b.ready:
+            continue
+        counts, means, squares = beliefs.moments(log)
+        assert b.counts.tolist() == counts.tolist()
+        assert b.means == pytest.approx(means, rel=1e-12)
+        assert b.squares == pytest.approx(squares, rel=1e-10)
+        fresh = beliefs.best_probability(beliefs.posterior(counts, means, squares))
+        if i % 3:  # several scores may come between two looks
+            assert b.pi == pytest.approx(fresh, abs=2e-6)
+            assert b.pi is b.pi
+            assert b.pi.sum() == pytest.approx(1.0, abs=1e-12)
+    assert b.posterior().mean == pytest.approx(means)
+
+
+def test_an_update_costs_rows_not_nodes() -> None:
+    """One new score refills one row of the same nodes; nodes are laid anew when most rows changed or left them."""
+    b = Belief(4)
+    for arm in range(4):
+        for score in (0.1, 0.2, 0.3):
+            b.add(arm, score + 0.01 * arm)
+    b.pi  # noqa: B018
+    first = b._quadrature
+    b.add(2, 0.21)
+    b.add(1, 0.21)
+    b.pi  # noqa: B018
+    assert b._quadrature is first
+    for arm in (0, 1, 3):
+        b.add(arm, 0.2)
+    b.pi  # noqa: B018
+    assert b._quadrature is not first
+    second = b._quadrature
+    b.add(0, 50.0)
+    assert b.pi == pytest.approx(beliefs.best_probability(b.posterior()), abs=1e-4)
+    assert b._quadrature is not second
+
+
+def test_sampled_belief_needs_draws() -> None:
+    belief = Belief(2)
+    for arm, score in ((0, 0.1), (0, 0.2), (0, 0.3), (1, 0.4), (1, 0.5), (1, 0.9)):
+        belief.add(arm, score)
+    assert best_probability_sampled(belief.posterior(), 1000, np.random.default_rng(0)).sum() == pytest.approx(1.0)

@@ -1,4 +1,4 @@
-"""Agents that spend epochs: Hyperband's brackets, halving on an environment, ASHA on workers, evolution, trees, TPE."""
+"""Hyperband and successive halving: brackets, promotions, budgets."""
 
 from __future__ import annotations
 
@@ -16,49 +16,8 @@ from hpo_envs.agents import Problem
 from hpo_envs.agents.multifidelity.hyperband import bracket, brackets, halvings
 from hpo_envs.benchmarks import problem_of
 from hpo_envs.engines.curves.scalar import CurvesEnv
-from hpo_envs.tables.table import Metric, Provenance, Table
+from tests.agents.multifidelity.helpers import make, play, smooth
 from tests.hpo_envs.engines.curves.test_curves import KWARGS
-
-
-def smooth(rows: int = 100, levels: int = 81) -> Table:
-    """Curves that never cross: row 0 is the best at every epoch; every epoch costs one second."""
-    quality = np.arange(rows) / rows
-    values = (1.0 + quality[:, None] + 2.0 / np.arange(1, levels + 1))[:, None, :, None]
-    return Table(
-        name="tests/smooth",
-        keys=tuple(map(str, range(rows))),
-        metrics=(Metric("val_loss", "nat", "min", 0.0, 20.0),),
-        values=values,
-        cost=np.broadcast_to(np.arange(1.0, levels + 1), (rows, 1, levels)),
-        cost_unit="seconds",
-        levels=np.arange(1.0, levels + 1),
-        level_unit="epochs",
-        provenance=Provenance("surrogate", "nobody/nothing", "0" * 40, "none", "none", notes=("made up",)),
-        feature_names=("x", "y", "z"),
-        features=np.stack([quality, quality**2, np.abs(quality - 0.5)], axis=1),
-    )
-
-
-SMOOTH = smooth()
-
-
-def play(name: str, env: CurvesEnv, seed: int = 0, steps: int = 10**6, **hyper: Any) -> tuple[Any, list[Any]]:
-    """Runs an agent on one scalar environment; returns it and (action, reward, info) of each result."""
-    env.reset(seed=seed)
-    agent = agents.make(name, problem_of(env), seed, **hyper)
-    trail, terminated = [], False
-    while not (terminated or agent.done or len(trail) >= steps):
-        asked = agent.ask()
-        _, reward, terminated, _, info = env.step(asked)
-        action = info.get("action", asked)
-        agent.tell(action, reward, info)
-        if info.get("finished", True):
-            trail.append((np.asarray(action).tolist(), reward, info))
-    return agent, trail
-
-
-def make(t: Table = SMOOTH, **kwargs: Any) -> CurvesEnv:
-    return CurvesEnv("x", table=t, **{"objective": "val_loss", "budget": None, **kwargs})
 
 
 def test_golden_brackets_of_the_algorithm() -> None:
@@ -147,133 +106,6 @@ def test_last_and_best_score() -> None:
     best, last = (play("successive-halving", make(t, budget=1e9), steps=13, score=s)[1] for s in ("best", "last"))
     assert best[-1][0] == [0, 8]
     assert last[-1][0] != [0, 8]
-
-
-@pytest.mark.parametrize("workers", [1, 4, 9])
-def test_asha_promotes_only_the_top_third(workers: int) -> None:
-    env = make(smooth(rows=400), budget=500.0, workers=workers)
-    env.reset(seed=0)
-    agent = agents.make("asha", problem_of(env), 0)
-    rungs, results = agent.rungs, {level: {} for level in agent.rungs}
-    assert rungs == [0, 2, 8, 26, 80]
-    promotions, terminated = 0, False
-    while not terminated:
-        row, level = asked = agent.ask().tolist()
-        k = rungs.index(level)
-        if k:
-            below = results[rungs[k - 1]]
-            rank = sorted(below, key=below.__getitem__, reverse=True).index(row) + 1
-            assert rank <= len(below) / 3, "promoted without being in the top third of the results that are in"
-            promotions += 1
-        _, reward, terminated, _, info = env.step(asked)
-        if info.get("finished", True):
-            row, level = info.get("action", np.array(asked)).tolist()
-            results[level][row] = reward
-        agent.tell(info.get("action", np.array(asked)), reward, info)
-    assert promotions > 20
-    assert results[26]
-
-
-def test_asha_without_new_rows_promotes_the_rest_and_is_done() -> None:
-    agent, trail = play("asha", make(smooth(rows=7, levels=9), budget=1e9))
-    assert agent.done
-    assert len({tuple(action) for action, _, _ in trail}) == len(trail), "nothing was asked twice"
-    assert sorted(row for (row, level), _, _ in trail if level == 8) == list(range(7))
-
-
-def test_asha_with_more_workers_is_done_earlier() -> None:
-    clocks = []
-    for workers in (1, 4):
-        env = make(budget=800.0, workers=workers)
-        play("asha", env)
-        clocks.append(env.clock)
-    assert clocks[1] < 0.5 * clocks[0]
-
-
-@pytest.mark.parametrize("name", ["regularized-evolution", "bagged-trees", "smac-like", "tpe-features"])
-def test_models_beat_random_search_where_features_tell(name: str) -> None:
-    if name == "tpe-features":
-        optuna = pytest.importorskip("optuna")
-        if int(optuna.__version__.partition(".")[0]) < 5:
-            pytest.skip("the TPE of Optuna 4.0.0 does not beat random search here")
-    hyper: dict[str, Any] = {"initial": 10, "bag": 5, "trees": 10} if name == "bagged-trees" else {}
-    if name == "regularized-evolution":
-        hyper = {"population": 8, "sample": 4}
-    ours, random = [], []
-    for seed in range(12 if name == "tpe-features" else 5):
-        ours.append(np.min([row for (row, _), _, _ in play(name, make(), seed, 30, **hyper)[1]]))
-        random.append(np.min([row for (row, _), _, _ in play("random", make(), seed, 30)[1]]))
-    assert np.mean(ours) < np.mean(random)
-
-
-@pytest.mark.parametrize("name", ["regularized-evolution", "bagged-trees", "smac-like"])
-def test_no_row_is_evaluated_twice(name: str) -> None:
-    hyper: dict[str, Any] = {"bag": 3, "trees": 5} if name == "bagged-trees" else {}
-    rows = [row for (row, _), _, _ in play(name, make(), 1, 60, **hyper)[1]]
-    assert len(set(rows)) == 60
-
-
-def test_evolution_is_regularised() -> None:
-    """A member leaves after `population` children, however good it is."""
-    agent = agents.make("regularized-evolution", Problem(gym.spaces.Discrete(50)), 0, population=3, sample=3)
-    for k, (row, reward) in enumerate([(1, 9.0), (2, 0.0), (3, 0.0), (4, 0.0)]):
-        agent.tell(row, reward, {"status": "ok"})
-        assert (9.0 in [score for score, _ in agent._members]) == (k < 3)
-    assert agent.recommend() == 1
-
-
-def test_evolution_mutates_features_to_the_nearest_row_as_released() -> None:
-    problem = problem_of(make())
-    agent = agents.make("regularized-evolution", problem, 0, population=2, sample=2, fresh=False, evaluations=40)
-    trail = play("regularized-evolution", make(), 0, population=2, sample=2, fresh=False, evaluations=40)[1]
-    assert len(trail) == 40, "it is done after the given number of evaluations"
-    assert agent.metric == "euclidean"
-    rows = [row for (row, _), _, _ in trail]
-    assert len(set(rows)) < len(rows), "rows met before are met again"
-
-
-def test_evolution_follows_a_grammar() -> None:
-    """With `mutate` the agent needs neither rows nor features; None asks for a random member."""
-    calls = []
-
-    def mutate(parent: Any, rng: np.random.Generator) -> int:
-        calls.append(parent)
-        return int(rng.integers(1000)) if parent is None else parent + int(rng.integers(-5, 6))
-
-    problem = Problem(gym.spaces.Discrete(10**6), mutate=mutate)
-    agent = agents.make("regularized-evolution", problem, 0, population=5, sample=3)
-    for _ in range(60):
-        action = agent.ask()
-        agent.tell(action, float(-abs(action - 500)), {"cost": 1.0, "status": "ok"})
-    assert calls[:5] == [None] * 5
-    assert None not in calls[5:]
-
-
-def test_evolution_builds_a_member_action_by_action() -> None:
-    """Members of three actions: only the step that completes one is an evaluation."""
-
-    def mutate(parent: Any, rng: np.random.Generator) -> Any:
-        return rng.integers(10, size=3) if parent is None else np.minimum(parent + rng.integers(0, 2, 3), 9)
-
-    agent = agents.make(
-        "regularized-evolution", Problem(gym.spaces.Discrete(10), mutate=mutate), 0, population=4, sample=2
-    )
-    built: list[list[int]] = []
-    for _ in range(30):
-        member = []
-        for k in range(3):
-            member.append(int(agent.ask()))
-            agent.tell(member[-1], float(sum(member)) if k == 2 else 0.0, {"finished": k == 2, "cost": float(k == 2)})
-        built.append(member)
-        assert agent._members[-1][1].tolist() == member
-    assert agent.recommend().tolist() == max(built, key=sum)
-    assert max(map(sum, built[4:])) > max(map(sum, built[:4]))
-
-
-def test_resource_is_the_checkpoint_of_a_full_training() -> None:
-    for name in ("random", "regularized-evolution", "smac-like"):
-        trail = play(name, make(), 0, 5, resource=10)[1]
-        assert {level for (_, level), _, _ in trail} == {9}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,9 @@
-"""Gaussian-process search: closed forms against brute force, and numerical safety."""
+"""Bayesian optimisation against the textbook, by dense algebra."""
 
 from __future__ import annotations
+
+import math
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -9,185 +12,169 @@ import pytest
 from hpo_envs import agents
 from hpo_envs.agents import Problem
 from hpo_envs.agents.models import kernels
-from hpo_envs.agents.models.acquisition import expected_improvement
-from hpo_envs.agents.models.finite_gp import FiniteGP
-from hpo_envs.agents.models.kernel_fit import KernelFit, Prior, _Posterior
+from hpo_envs.agents.models.kernel_fit import Prior
+from hpo_envs.agents.search import bo
+from hpo_envs.agents.search.bo import BayesianOptimisation
+from tests.agents.helpers import grid, play, problem, solved
+from tests.helpers import raises
 
-RNG = np.random.default_rng
-
-
-def problem(features: np.ndarray, objectives: int = 1) -> Problem:
-    return Problem(gym.spaces.Discrete(len(features)), features=features, objectives=objectives)
+Floats = np.ndarray
 
 
-def grid(*shape: int) -> np.ndarray:
-    return np.indices(shape).reshape(len(shape), -1).T / np.maximum(np.array(shape) - 1.0, 1.0)
+def problem_of(n: int = 12, objectives: int = 1) -> Problem:
+    x = np.random.default_rng(11).random((n, 2))
+    return Problem(gym.spaces.Discrete(n), features=x, objectives=objectives)
 
 
-@pytest.mark.parametrize("kernel", kernels.KERNELS)
-def test_incremental_posterior_is_the_batch_posterior(kernel: str) -> None:
-    rng = RNG(0)
-    x = rng.random((60, 4))
-    gram = kernels.gram(kernel, x, 0.7)
-    gp = FiniteGP(gram.__getitem__, np.ones(60), 1e-4, 2)
-    rows = [*rng.permutation(60)[:40].tolist(), 3, 3]
-    values = rng.normal(size=(len(rows), 2))
-    for t, k in enumerate(rows):
-        gp.observe(k, values[t])
-        seen = rows[: t + 1]
-        inverse = np.linalg.inv(gram[np.ix_(seen, seen)] + 1e-4 * np.eye(t + 1))
-        cross = gram[seen]
-        mean = np.column_stack([np.ones(t + 1), values[: t + 1]]).T @ inverse @ cross
-        np.testing.assert_allclose(gp.means, mean, atol=1e-8)
-        np.testing.assert_allclose(gp.variances, 1.0 - np.einsum("ij,ij->j", cross, inverse @ cross), atol=1e-8)
+def told(agent: Any, rows: list[int], rewards: Floats) -> Any:
+    for k, y in zip(rows, rewards, strict=True):
+        agent.tell(k, y, {})
+    return agent
 
 
-def test_posterior_computed_at_once_goes_on_as_the_incremental_one() -> None:
-    rng = RNG(1)
-    gram = kernels.gram("matern52", rng.random((30, 3)), 1.0)
-    rows, values = rng.permutation(30)[:20], rng.normal(size=(20, 1))
-    one, two = (FiniteGP(gram.__getitem__, np.ones(30), 1e-3) for _ in range(2))
-    for k, y in zip(rows, values, strict=True):
-        one.observe(int(k), y)
-    first = rows[:15]
-    two.load(first, gram[first], np.linalg.cholesky(gram[np.ix_(first, first)] + 1e-3 * np.eye(15)), values[:15])
-    for k, y in zip(rows[15:], values[15:], strict=True):
-        two.observe(int(k), y)
-    np.testing.assert_allclose(one.means, two.means, atol=1e-10)
-    np.testing.assert_allclose(one.variances, two.variances, atol=1e-10)
+@pytest.mark.parametrize("standardise", [False, True])
+@pytest.mark.parametrize("amplitude", [1.0, 2.5])
+@pytest.mark.parametrize("objectives", [1, 2])
+def test_optimisation_with_a_fixed_kernel_is_the_textbooks(
+    standardise: bool, amplitude: float, objectives: int
+) -> None:
+    problem = problem_of(objectives=objectives)
+    kwargs: dict[str, Any] = {"kernel": "rbf", "length_scale": 0.7, "amplitude": amplitude, "noise": 0.02}
+    agent = BayesianOptimisation(problem, 0, standardise=standardise, **kwargs)
+    assert agent.predict().tolist() == np.zeros((objectives, 12)).tolist()
+    rows = [3, 8, 1, 3, 6]
+    y = 3.0 + np.random.default_rng(2).normal(size=(5, objectives))
+    told(agent, rows, y)
+    shift, scale = (y.mean(axis=0), y.std(axis=0)) if standardise else (np.zeros(objectives), np.ones(objectives))
+    prior = amplitude * kernels.gram("rbf", problem.features, 0.7)
+    means, variances = solved(prior, rows, (y - shift) / scale, 0.02)
+    got, deviations, observed = agent._posterior()
+    np.testing.assert_allclose(got, means[1:], atol=1e-9)
+    np.testing.assert_allclose(deviations, np.sqrt(np.tile(variances, (objectives, 1))), atol=1e-9)
+    np.testing.assert_allclose(observed, (y - shift) / scale, atol=1e-12)
+    np.testing.assert_allclose(agent.predict(), means[1:] * scale[:, None] + shift[:, None], atol=1e-9)
 
 
-def test_posterior_draws_have_the_posterior_moments() -> None:
-    rng = RNG(2)
-    gram = kernels.gram("matern52", rng.random((12, 2)), 0.5)
-    gp = FiniteGP(gram.__getitem__, np.ones(12), 1e-2)
-    rows, values = [1, 5, 7, 5], rng.normal(size=4)
-    for k, y in zip(rows, values, strict=True):
-        gp.observe(k, [y])
-    root = np.linalg.cholesky(gram + 1e-10 * np.eye(12))
-    draws = np.array([gp.sample(root @ rng.standard_normal(12), rows, values, rng) for _ in range(20_000)])
-    # Standard error of a mean is at most 1/sqrt(20000) = .007; five of them.
-    np.testing.assert_allclose(draws.mean(axis=0), gp.means[1], atol=0.035)
-    np.testing.assert_allclose(draws.var(axis=0), gp.variances, atol=0.05)
+def test_equal_rewards_have_no_scale() -> None:
+    agent = told(BayesianOptimisation(problem_of(), 0, standardise=True), [0, 1, 2], np.full((3, 1), 0.1 + 0.2))
+    shift, scale = agent._units()
+    assert (shift.tolist(), scale.tolist()) == ([pytest.approx(0.3)], [1.0])
+    spread = told(BayesianOptimisation(problem_of(), 0, standardise=True), [0, 1], np.array([[1.0], [1.0 + 1e-10]]))
+    assert spread._units()[1][0] == pytest.approx(0.5e-10, rel=1e-3)
+    large = told(BayesianOptimisation(problem_of(), 0, standardise=True), [0, 1], np.array([[1e3], [1e3 + 2e-10]]))
+    assert large._units()[1].tolist() == [1.0], "round-off of a thousand"
+    zeros = told(BayesianOptimisation(problem_of(), 0, standardise=True), [0, 1], np.zeros((2, 1)))
+    assert zeros._units()[1].tolist() == [1.0]
 
 
-def test_expected_improvement_is_the_integral() -> None:
-    rng = RNG(3)
-    mean, deviation = rng.normal(size=8), rng.uniform(0.1, 2.0, size=8)
-    grid_points = np.linspace(-12.0, 12.0, 200_001)
-    for m, s, score in zip(mean, deviation, expected_improvement(mean, deviation, 0.3), strict=True):
-        density = np.exp(-0.5 * ((grid_points - m) / s) ** 2) / (s * np.sqrt(2 * np.pi))
-        assert score == pytest.approx(np.trapezoid(np.maximum(grid_points - 0.3, 0.0) * density, grid_points), abs=1e-7)
-    certain = expected_improvement(np.array([1.0, -1.0]), np.zeros(2), 0.25)
-    assert certain.tolist() == [0.75, 0.0]
+def test_a_draw_of_the_posterior_is_matherons() -> None:
+    problem = problem_of()
+    agent = told(
+        BayesianOptimisation(problem, 0, acquisition="thompson", amplitude=2.0, noise=0.1, standardise=True),
+        [3, 8, 1],
+        np.array([[1.0], [2.0], [4.0]]),
+    )
+    state = agent.rng.bit_generator.state
+    drawn = agent._draw()
+    rng = np.random.default_rng(0)
+    rng.bit_generator.state = state
+    prior = 2.0 * kernels.gram("matern52", problem.features, 1.0)
+    draw = np.linalg.cholesky(prior + 2e-8 * np.eye(12)) @ rng.standard_normal(12)
+    y = np.array([1.0, 2.0, 4.0])
+    residual = (y - y.mean()) / y.std() - draw[[3, 8, 1]] - math.sqrt(0.1) * rng.standard_normal(3)
+    gain = np.linalg.solve(prior[np.ix_([3, 8, 1], [3, 8, 1])] + 0.1 * np.eye(3), residual)
+    np.testing.assert_allclose(drawn, draw + prior[:, [3, 8, 1]] @ gain, atol=1e-7)
+    assert agent._draw().tolist() != drawn.tolist()
 
 
-@pytest.mark.parametrize("kernel", kernels.KERNELS)
-def test_gradient_of_the_kernel_estimate(kernel: str) -> None:
-    rng = RNG(4)
-    x, y = rng.random((25, 3)), rng.normal(size=25)
-    squares = np.stack([kernels.square_distances(x[:, [i]], x[:, [i]]).ravel() for i in range(3)])
-    prior = Prior()
-    f = _Posterior(kernel, squares, y, prior, np.log([1.0, 1.0, 1.0, 0.01]))
-    at = np.log([0.4, 1.3, 0.8, 0.05])
-    numeric = [(f(at + 1e-5 * e)[0] - f(at - 1e-5 * e)[0]) / 2e-5 for e in np.eye(4)]
-    np.testing.assert_allclose(f(at)[1], numeric, rtol=1e-5, atol=1e-6)
+def test_an_estimated_kernel_is_used_and_estimated_again_as_data_grow() -> None:
+    problem = problem_of(objectives=2)
+    agent = BayesianOptimisation(problem, 0, fit=True, refit=0.5, length_scale=0.4, spread=0.3)
+    assert (agent.standardise, agent.fit, agent.refit) == (True, True, 0.5)
+    assert agent._prior == Prior(0.4, 0.3)
+    rng = np.random.default_rng(3)
+    rows, y = [], []
+    fitted = []
+    for t in range(7):
+        rows.append(int(rng.integers(12)))
+        y.append(rng.normal(size=2) * [1.0, 50.0] + [0.0, 7.0])
+        agent.tell(rows[-1], y[-1], {})
+        means, deviations, observed = agent._posterior()
+        if agent._fitted_at == t + 1:
+            fitted.append(t + 1)
+            at = np.array(y)
+        used = np.array(y)
+        shift, scale = agent._units()
+        for j in range(2):
+            fit = agent._fits[j]
+            prior = fit.covariance(problem.features, problem.features)
+            assert prior[0, 0] == pytest.approx(fit.amplitude)
+            expected, variances = solved(prior, rows, (used[:, j : j + 1] - shift[j]) / scale[j], fit.noise)
+            np.testing.assert_allclose(means[j], expected[1], atol=1e-7)
+            np.testing.assert_allclose(deviations[j], np.sqrt(np.maximum(variances, 0)), atol=1e-6)
+        assert len(at) == agent._fitted_at
+        np.testing.assert_allclose(observed, (used - shift) / scale)
+    # At least one more each time, half as many again later.
+    assert fitted == [1, 2, 3, 4, 6]
 
 
-def test_estimate_finds_the_feature_that_matters() -> None:
-    rng = RNG(5)
-    x = rng.random((60, 2))
-    y = np.sin(6.0 * x[:, 0])
-    fit = KernelFit.estimate("matern52", x, (y - y.mean()) / y.std(), Prior(), None)
-    assert fit.lengths[0] < 1.0 < fit.lengths[1]
-    assert fit.noise < 1e-3
+def test_a_draw_with_an_estimated_kernel_uses_the_estimate() -> None:
+    problem = problem_of()
+    agent = told(
+        BayesianOptimisation(problem, 0, fit=True, acquisition="thompson"), [3, 8, 1], np.array([[1.0], [2.0], [4.0]])
+    )
+    agent._posterior()
+    state = agent.rng.bit_generator.state
+    drawn = agent._draw()
+    rng = np.random.default_rng(0)
+    rng.bit_generator.state = state
+    fit = agent._fits[0]
+    prior = fit.covariance(problem.features, problem.features)
+    draw = np.linalg.cholesky(prior + 1e-8 * fit.amplitude * np.eye(12)) @ rng.standard_normal(12)
+    y = np.array([1.0, 2.0, 4.0])
+    residual = (y - y.mean()) / y.std() - draw[[3, 8, 1]] - math.sqrt(fit.noise) * rng.standard_normal(3)
+    gain = np.linalg.solve(prior[np.ix_([3, 8, 1], [3, 8, 1])] + fit.noise * np.eye(3), residual)
+    np.testing.assert_allclose(drawn, draw + prior[:, [3, 8, 1]] @ gain, atol=1e-6)
+    first = agent._roots[0]
+    told(agent, [5], np.array([[0.0]]))._draw()
+    assert agent._roots[0] is not first, "a new estimate has a new root"
 
 
-MINE = [
-    name
-    for name, e in agents.AGENTS.items()
-    if e.target.startswith(("hpo_envs.agents.search.bo:", "hpo_envs.agents.search.graph_search:"))
-    and e.alias_of is None
-]
-ONE = [name for name in MINE if "rows" in agents.AGENTS[name].supports]
-TWO = [name for name in MINE if "objectives" in agents.AGENTS[name].supports]
-SETS = {
-    "duplicates": np.repeat(grid(3, 2), 4, axis=0),
-    "all-equal": np.zeros((9, 2)),
-    "nearly-equal": 1e-9 * RNG(0).random((12, 3)),
-    "far-clusters": np.concatenate([1e-3 * RNG(1).random((6, 2)), 1.0 - 1e-3 * RNG(2).random((6, 2))]),
-    "one": np.zeros((1, 2)),
-    "two": grid(2),
-    "grid": grid(3, 3),
-}
+def test_large_candidate_sets_compute_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = problem_of()
+    rows, y = [3, 8, 1], np.array([[1.0], [2.0], [4.0]])
+    small = told(BayesianOptimisation(problem, 0, amplitude=2.0), rows, y)._posterior()
+    monkeypatch.setattr(kernels, "LARGEST_SHARED", 11)
+    agent = told(BayesianOptimisation(problem, 0, amplitude=2.0, acquisition="thompson"), rows, y)
+    for a, b in zip(small, agent._posterior(), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+    monkeypatch.setattr(bo, "DRAWN", 4)
+    rng = agent.rng
+    state = rng.bit_generator.state
+    drawn = agent._draw()
+    rng.bit_generator.state = state
+    some = np.union1d(rows, rng.choice(np.flatnonzero(agent.free), 4, replace=False))
+    assert np.flatnonzero(np.isfinite(drawn)).tolist() == some.tolist()
+    prior = 2.0 * kernels.gram("matern52", problem.features, 1.0)
+    draw = np.full(12, -np.inf)
+    draw[some] = np.linalg.cholesky(prior[np.ix_(some, some)] + 2e-8 * np.eye(7)) @ rng.standard_normal(7)
+    residual = y[:, 0] - draw[rows] - math.sqrt(1e-4) * rng.standard_normal(3)
+    gain = np.linalg.solve(prior[np.ix_(rows, rows)] + 1e-4 * np.eye(3), residual)
+    np.testing.assert_allclose(drawn[some], (draw + prior[:, rows] @ gain)[some], atol=1e-6)
+    assert agent.ask() not in rows
 
 
-def play(agent: agents.Agent, value: object, steps: int) -> list[int]:
-    asked = []
-    with np.errstate(all="raise", under="ignore"):
-        for _ in range(steps):
-            row = agent.ask()
-            asked.append(row)
-            agent.tell(row, value(row), {"cost": 1.0})  # type: ignore[operator]
-    return asked
-
-
-@pytest.mark.parametrize("features", SETS.values(), ids=SETS.keys())
-@pytest.mark.parametrize("name", ONE)
-def test_every_candidate_is_tried_once_then_again(name: str, features: np.ndarray) -> None:
-    n = len(features)
-    for value in (lambda row: 1.0, lambda row: float(np.sin(3 * row)), lambda row: 1e6 + row):
-        agent = agents.make(name, problem(features), 0)
-        asked = play(agent, value, n + 2)
-        assert sorted(asked[:n]) == list(range(n))
-        assert agent.recommend() in range(n)
-        assert np.isfinite(agent.predict()).all()  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("features", SETS.values(), ids=SETS.keys())
-@pytest.mark.parametrize("name", TWO)
-def test_two_objectives_every_candidate_is_tried_once(name: str, features: np.ndarray) -> None:
-    n = len(features)
-    for value in (lambda row: np.zeros(2), lambda row: np.array([np.sin(row), -1e4 * np.cos(row)])):
-        agent = agents.make(name, problem(features, 2), 1)
-        asked = play(agent, value, n + 1)
-        assert sorted(asked[:n]) == list(range(n))
-
-
-@pytest.mark.parametrize("name", [n for n in ONE if n != "bo-spread"])
-def test_starts_where_random_search_starts(name: str) -> None:
-    features = grid(5, 4)
-    one, other = agents.make(name, problem(features), 11), agents.make("random", problem(features), 11)
-    assert play(one, float, 3) == play(other, float, 3)
-
-
-@pytest.mark.parametrize("name", ONE)
-def test_finds_the_top_of_a_smooth_hill(name: str) -> None:
-    """On a hill over 100 candidates a model needs far fewer than the 50.5 evaluations of random search."""
-    features = grid(10, 10)
-    height = -np.square(features - [0.7, 0.3]).sum(axis=1)
-    found = []
-    for seed in range(8):
-        agent = agents.make(name, problem(features), seed)
-        found.append(play(agent, lambda row: 10.0 * float(height[row]), 60).index(int(height.argmax())) + 1)
-    assert np.mean(found) < 35
-
-
-@pytest.mark.parametrize(
-    ("name", "hyperparameters", "message"),
-    [
-        ("bo", {"kernel": "cubic"}, "kernel must be one of matern52, rbf, got 'cubic'"),
-        ("bo", {"noise": 0.0}, "noise must be a finite number > 0, got 0.0"),
-        ("bo", {"initial": 0}, "initial must be an int >= 1, got 0"),
-        ("bo", {"acquisition": "pi"}, "acquisition must be one of .*, got 'pi'"),
-        ("bo", {"acquisition": "ehvi"}, "objectives must be 2 for acquisition ehvi, got 1"),
-        ("graph-ei-rbf", {"neighbours": 0}, "neighbours must be an int >= 1, 'auto' or None, got 0"),
-        ("graph-eif-rbf", {"variant": "best"}, "variant must be one of .*, got 'best'"),
-    ],
-)
-def test_settings_are_checked(name: str, hyperparameters: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        agents.make(name, problem(grid(3, 3)), 0, **hyperparameters)
+def test_words_about_kernels_settings() -> None:
+    defaults = BayesianOptimisation(problem_of(), 0)
+    assert (defaults.kernel, defaults.length_scale, defaults.amplitude, defaults.noise) == ("matern52", 1.0, 1.0, 1e-4)
+    assert (defaults.standardise, defaults.fit, defaults.refit, defaults.initial) == (False, False, 0.1, 3)
+    assert BayesianOptimisation(problem_of(), 0, initial=2, fit=True, standardise=False).initial == 2
+    assert not BayesianOptimisation(problem_of(), 0, fit=True, standardise=False).standardise
+    for name in ("length_scale", "amplitude", "noise", "refit", "spread"):
+        with raises(f"{name} must be a finite number > 0, got 0.0"):
+            BayesianOptimisation(problem_of(), 0, **{name: 0.0})
+    with raises("kernel must be one of matern52, rbf, got 'linear'"):
+        BayesianOptimisation(problem_of(), 0, kernel="linear")
 
 
 def test_spread_starts_in_the_middle_and_moves_away() -> None:
@@ -196,34 +183,3 @@ def test_spread_starts_in_the_middle_and_moves_away() -> None:
     first, second = play(agent, lambda row: 0.0, 2)
     assert features[first].tolist() == [0.5, 0.5]
     assert np.abs(features[second] - features[first]).max() >= 0.25
-
-
-def test_large_sets_need_no_matrix() -> None:
-    features = RNG(0).random((4500, 3))
-    agent = agents.make("bo-ei-matern52", problem(features), 0)
-    play(agent, lambda row: float(features[row, 0]), 8)
-    expected = kernels.of_square_distances("matern52", kernels.square_distances(features[[7]], features))[0]
-    np.testing.assert_allclose(kernels.gram_row("matern52", features, 1.0, 7), expected, atol=1e-12)
-    play(agents.make("bo-spread", problem(features), 0), lambda row: float(features[row, 0]), 3)
-    with pytest.raises(ValueError, match="a graph must have at most 5000 candidates, got 5001"):
-        agents.make("graph-ei-rbf", problem(RNG(0).random((5001, 1))), 0)
-
-
-def test_candidates_need_features() -> None:
-    with pytest.raises(ValueError, match="problem must have features"):
-        agents.make("bo", Problem(gym.spaces.Discrete(4)), 0)
-
-
-def test_rewards_must_be_finite() -> None:
-    agent = agents.make("bo", problem(grid(3, 3)), 0)
-    with pytest.raises(ValueError, match=r"reward must be 1 finite number\(s\), got nan"):
-        agent.tell(0, float("nan"), {"cost": 1.0})
-
-
-def test_pairs_are_trained_to_the_last_level() -> None:
-    p = Problem(gym.spaces.MultiDiscrete([9, 4]), features=grid(3, 3), levels=np.arange(1.0, 5.0))
-    agent = agents.make("bo", p, 0)
-    for _ in range(5):
-        action = agent.ask()
-        assert action.tolist()[1] == 3
-        agent.tell(action, float(action[0]), {"cost": 1.0})

@@ -1,0 +1,30 @@
+"""What tests of bandits share: a problem of a few arms, and a loop that answers with Gaussian scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from hpo_envs.agents import Problem
+
+BOUNDS = np.array([[0.0, 1.0]])
+
+
+def problem(arms: int = 4, batch: int | None = None, budget: float | None = 60) -> Problem:
+    space = gym.spaces.Discrete(arms) if batch is None else gym.spaces.MultiDiscrete([arms] * batch)
+    return Problem(space, budget=budget, reward_bounds=BOUNDS)
+
+
+def play(agent: Any, means: list[float], deviation: float = 0.01, limit: int = 400, seed: int = 0) -> list[int]:
+    """Pulls Gaussian arms until the agent is done; returns the arms pulled."""
+    rng, pulled = np.random.default_rng(seed), []
+    while not agent.done and len(pulled) < limit:
+        action = agent.ask()
+        assert action in agent.problem.action_space
+        arms = np.atleast_1d(action)
+        scores = np.clip(rng.normal(np.array(means)[arms], deviation), 0.001, 0.999)
+        agent.tell(action, float(scores.mean()), {"scores": scores} if np.ndim(action) else {})
+        pulled.extend(arms.tolist())
+    return pulled

@@ -1,0 +1,54 @@
+"""What tests of agents share: problems of a few candidates and of a few arms."""
+
+from __future__ import annotations
+
+import gymnasium as gym
+import numpy as np
+
+from hpo_envs import agents
+from hpo_envs.agents import Problem
+from hpo_envs.agents.bandits import best_arm as beliefs
+from hpo_envs.agents.bandits.quadrature import Posterior
+
+Floats = np.ndarray
+
+
+def solved(prior: Floats, rows: list[int], values: Floats, noise: float) -> tuple[Floats, Floats]:
+    """Means and variances of equations 1 and 2 by one solve; the first mean is that of the constant 1."""
+    targets = np.column_stack([np.ones(len(rows)), values])
+    weights = np.linalg.solve(prior[np.ix_(rows, rows)] + noise * np.eye(len(rows)), prior[rows])
+    return targets.T @ weights, np.diag(prior) - np.einsum("ij,ij->j", prior[rows], weights)
+
+
+KNOWN = (
+    (3, 0.50, 0.010),
+    (8, 0.52, 0.030),
+    (500, 0.51, 0.020),
+    (5, 0.40, 0.200),
+)  # counts, means, deviations
+
+
+def known() -> Posterior:
+    counts, means, deviations = np.array(KNOWN).T
+    return beliefs.posterior(counts, means, counts * deviations**2)
+
+
+RNG = np.random.default_rng
+
+
+def problem(features: np.ndarray, objectives: int = 1) -> Problem:
+    return Problem(gym.spaces.Discrete(len(features)), features=features, objectives=objectives)
+
+
+def grid(*shape: int) -> np.ndarray:
+    return np.indices(shape).reshape(len(shape), -1).T / np.maximum(np.array(shape) - 1.0, 1.0)
+
+
+def play(agent: agents.Agent, value: object, steps: int) -> list[int]:
+    asked = []
+    with np.errstate(all="raise", under="ignore"):
+        for _ in range(steps):
+            row = agent.ask()
+            asked.append(row)
+            agent.tell(row, value(row), {"cost": 1.0})  # type: ignore[operator]
+    return asked

@@ -1,0 +1,148 @@
+"""Gaussian processes on a finite set: conditioning one by one, all at once, and by dense algebra."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from hpo_envs.agents.models import kernels
+from hpo_envs.agents.models.finite_gp import FiniteGP, cholesky
+from tests.agents.helpers import RNG, solved
+
+Floats = np.ndarray
+
+
+def prior_of(n: int, d: int = 2, seed: int = 3) -> Floats:
+    x = np.random.default_rng(seed).random((n, d))
+    return 1.7 * kernels.gram("matern52", x, 0.5)
+
+
+def test_conditioning_one_by_one_is_one_solve() -> None:
+    prior = prior_of(9)
+    variance = np.diag(prior).copy()
+    bo = FiniteGP(lambda k: prior[k], variance, 0.05, outputs=2)
+    assert (bo.count, bo.noise, bo.means.shape) == (0, 0.05, (3, 9))
+    assert np.array_equal(bo.means, np.zeros((3, 9)))
+    assert np.array_equal(bo.variances, variance)
+    rng = np.random.default_rng(0)
+    rows: list[int] = []
+    values = rng.normal(size=(40, 2))
+    for t in range(40):  # past the room for 16 and for 32, every candidate several times
+        rows.append(int(rng.integers(9)))
+        bo.observe(rows[-1], values[t] if t % 2 else values[t].tolist())
+        means, variances = solved(prior, rows, values[: t + 1], 0.05)
+        np.testing.assert_allclose(bo.means, means, atol=1e-10)
+        np.testing.assert_allclose(bo.variances, variances, atol=1e-10)
+        assert bo.count == t + 1
+    assert np.array_equal(variance, np.diag(prior)), "the caller's array stays as it was"
+    assert FiniteGP(lambda k: prior[k], variance, 1).means.shape == (2, 9)
+    assert FiniteGP(lambda k: prior[k], np.ones(2, int), 1).variances.dtype == np.float64
+
+
+def test_certain_candidates_stay_certain() -> None:
+    """With hardly any noise round-off must not make a variance negative, nor a pivot NaN."""
+    bo = FiniteGP(lambda k: np.ones(2), np.ones(2), 1e-18)
+    for _ in range(5):
+        bo.observe(0, [2.0])
+        assert (bo.variances >= 0.0).all()
+    assert bo.means[1] == pytest.approx([2.0, 2.0])
+    bo.variances[:] = -1e-9
+    bo.observe(1, [2.0])
+    assert np.isfinite(bo.means).all()
+
+
+@pytest.mark.parametrize("t", [3, 20])
+def test_loading_at_once_is_conditioning_one_by_one(t: int) -> None:
+    prior, noise = prior_of(30), 0.01
+    rng = np.random.default_rng(1)
+    rows = rng.permutation(30)[:t]
+    values = rng.normal(size=(t, 1))
+    bo = FiniteGP(lambda k: prior[k], np.diag(prior), noise)
+    bo.load(rows, prior[rows], cholesky(prior[np.ix_(rows, rows)] + noise * np.eye(t)), values)
+    said, known = rows.tolist(), values[:, 0].tolist()
+    for k in range(25):  # more come in one by one, past the room that was made
+        means, variances = solved(prior, said, np.array(known)[:, None], noise)
+        np.testing.assert_allclose(bo.means, means, atol=1e-9)
+        np.testing.assert_allclose(bo.variances, variances, atol=1e-9)
+        assert bo.count == t + k
+        said.append(k)
+        known.append(float(k % 5))
+        bo.observe(k, [known[-1]])
+
+
+def test_certain_candidates_stay_certain_when_loaded() -> None:
+    bo = FiniteGP(lambda k: np.ones(2), np.full(2, 1.0 - 1e-12), 1e-18)
+    bo.load(np.array([0]), np.ones((1, 2)), np.ones((1, 1)), np.ones((1, 1)))
+    assert bo.variances.tolist() == [0.0, 0.0]
+
+
+def test_a_draw_follows_matherons_rule() -> None:
+    prior, noise = prior_of(8), 0.3
+    bo = FiniteGP(lambda k: prior[k], np.diag(prior), noise)
+    draw = np.random.default_rng(5).normal(size=8)
+    assert np.array_equal(bo.sample(draw, [], np.empty(0), np.random.default_rng(0)), draw)
+    rows, values = [4, 1, 4, 6], np.array([1.0, -2.0, 0.5, 3.0])
+    for k, value in zip(rows, values, strict=True):
+        bo.observe(k, [value])
+    eps = np.random.default_rng(7).standard_normal(4)
+    residual = values - draw[rows] - math.sqrt(noise) * eps
+    expected = draw + prior[:, rows] @ np.linalg.solve(prior[np.ix_(rows, rows)] + noise * np.eye(4), residual)
+    np.testing.assert_allclose(bo.sample(draw, rows, values, np.random.default_rng(7)), expected, atol=1e-10)
+    factor = bo._factor(np.array(rows))
+    np.testing.assert_allclose(factor, np.linalg.cholesky(prior[np.ix_(rows, rows)] + noise * np.eye(4)), atol=1e-10)
+
+
+def test_factors() -> None:
+    assert cholesky(np.array([[4, 2], [2, 2]])).tolist() == [[2.0, 0.0], [1.0, 1.0]]
+    assert cholesky(np.eye(2, dtype=np.float32)).dtype == np.float64
+    with pytest.raises(np.linalg.LinAlgError):
+        cholesky(-np.eye(2))
+
+
+@pytest.mark.parametrize("kernel", kernels.KERNELS)
+def test_incremental_posterior_is_the_batch_posterior(kernel: str) -> None:
+    rng = RNG(0)
+    x = rng.random((60, 4))
+    gram = kernels.gram(kernel, x, 0.7)
+    gp = FiniteGP(gram.__getitem__, np.ones(60), 1e-4, 2)
+    rows = [*rng.permutation(60)[:40].tolist(), 3, 3]
+    values = rng.normal(size=(len(rows), 2))
+    for t, k in enumerate(rows):
+        gp.observe(k, values[t])
+        seen = rows[: t + 1]
+        inverse = np.linalg.inv(gram[np.ix_(seen, seen)] + 1e-4 * np.eye(t + 1))
+        cross = gram[seen]
+        mean = np.column_stack([np.ones(t + 1), values[: t + 1]]).T @ inverse @ cross
+        np.testing.assert_allclose(gp.means, mean, atol=1e-8)
+        np.testing.assert_allclose(gp.variances, 1.0 - np.einsum("ij,ij->j", cross, inverse @ cross), atol=1e-8)
+
+
+def test_posterior_computed_at_once_goes_on_as_the_incremental_one() -> None:
+    rng = RNG(1)
+    gram = kernels.gram("matern52", rng.random((30, 3)), 1.0)
+    rows, values = rng.permutation(30)[:20], rng.normal(size=(20, 1))
+    one, two = (FiniteGP(gram.__getitem__, np.ones(30), 1e-3) for _ in range(2))
+    for k, y in zip(rows, values, strict=True):
+        one.observe(int(k), y)
+    first = rows[:15]
+    two.load(first, gram[first], np.linalg.cholesky(gram[np.ix_(first, first)] + 1e-3 * np.eye(15)), values[:15])
+    for k, y in zip(rows[15:], values[15:], strict=True):
+        two.observe(int(k), y)
+    np.testing.assert_allclose(one.means, two.means, atol=1e-10)
+    np.testing.assert_allclose(one.variances, two.variances, atol=1e-10)
+
+
+def test_posterior_draws_have_the_posterior_moments() -> None:
+    rng = RNG(2)
+    gram = kernels.gram("matern52", rng.random((12, 2)), 0.5)
+    gp = FiniteGP(gram.__getitem__, np.ones(12), 1e-2)
+    rows, values = [1, 5, 7, 5], rng.normal(size=4)
+    for k, y in zip(rows, values, strict=True):
+        gp.observe(k, [y])
+    root = np.linalg.cholesky(gram + 1e-10 * np.eye(12))
+    draws = np.array([gp.sample(root @ rng.standard_normal(12), rows, values, rng) for _ in range(20_000)])
+    # Standard error of a mean is at most 1/sqrt(20000) = .007; five of them.
+    np.testing.assert_allclose(draws.mean(axis=0), gp.means[1], atol=0.035)
+    np.testing.assert_allclose(draws.var(axis=0), gp.variances, atol=0.05)

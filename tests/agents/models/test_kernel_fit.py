@@ -1,0 +1,71 @@
+"""Estimated kernels: gradient, relevance of features, the most probable one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from hpo_envs.agents.models import kernels
+from hpo_envs.agents.models.kernel_fit import KernelFit, Prior, _Posterior
+from tests.agents.helpers import RNG
+
+Floats = np.ndarray
+
+
+def test_an_estimate_is_the_most_probable_kernel() -> None:
+    """No kernel nearby is more probable, by SciPy's densities."""
+    rng = np.random.default_rng(4)
+    x = rng.random((15, 2))
+    y = np.sin(5 * x[:, 0]) + 0.1 * rng.normal(size=15)
+    y = (y - y.mean()) / y.std()
+    prior = Prior(1.0, 1.0, 1e-2, 2.0, 1.0)
+
+    def log_density(log_parameters: Floats, log_amplitude: float, kernel: str) -> float:
+        lengths, noise = np.exp(log_parameters[:-1]), math.exp(log_parameters[-1])
+        amplitude = math.exp(log_amplitude)
+        covariance = amplitude * (
+            kernels.of_square_distances(kernel, kernels.square_distances(x / lengths, x / lengths)) + noise * np.eye(15)
+        )
+        # The shape and scale of an inverse gamma in amplitude alone; -c log a - c / a.
+        extra = -prior.strength * (log_amplitude + 1.0 / amplitude)
+        center = np.log([prior.length, prior.length, prior.noise])
+        widths = np.array([prior.spread, prior.spread, prior.noise_spread])
+        return float(
+            stats.multivariate_normal(np.zeros(15), covariance).logpdf(y)
+            + stats.norm(center, widths).logpdf(log_parameters).sum()
+            + extra
+        )
+
+    for kernel in kernels.KERNELS:
+        fit = KernelFit.estimate(kernel, x, y, prior, None)
+        best = np.log(np.append(fit.lengths, fit.noise / fit.amplitude))
+        top = log_density(best, math.log(fit.amplitude), kernel)
+        for step in np.concatenate([0.03 * np.eye(4), -0.03 * np.eye(4)]):
+            assert log_density(best + step[:3], math.log(fit.amplitude) + step[3], kernel) < top
+        again = KernelFit.estimate(kernel, x, y, prior, fit)
+        assert again.lengths == pytest.approx(fit.lengths, rel=1e-2)
+        assert fit.kernel == kernel
+
+
+@pytest.mark.parametrize("kernel", kernels.KERNELS)
+def test_gradient_of_the_kernel_estimate(kernel: str) -> None:
+    rng = RNG(4)
+    x, y = rng.random((25, 3)), rng.normal(size=25)
+    squares = np.stack([kernels.square_distances(x[:, [i]], x[:, [i]]).ravel() for i in range(3)])
+    prior = Prior()
+    f = _Posterior(kernel, squares, y, prior, np.log([1.0, 1.0, 1.0, 0.01]))
+    at = np.log([0.4, 1.3, 0.8, 0.05])
+    numeric = [(f(at + 1e-5 * e)[0] - f(at - 1e-5 * e)[0]) / 2e-5 for e in np.eye(4)]
+    np.testing.assert_allclose(f(at)[1], numeric, rtol=1e-5, atol=1e-6)
+
+
+def test_estimate_finds_the_feature_that_matters() -> None:
+    rng = RNG(5)
+    x = rng.random((60, 2))
+    y = np.sin(6.0 * x[:, 0])
+    fit = KernelFit.estimate("matern52", x, (y - y.mean()) / y.std(), Prior(), None)
+    assert fit.lengths[0] < 1.0 < fit.lengths[1]
+    assert fit.noise < 1e-3

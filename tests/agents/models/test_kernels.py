@@ -1,0 +1,29 @@
+"""Kernels by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from hpo_envs.agents.models import kernels
+from tests.helpers import raises
+
+
+def test_kernels_by_hand() -> None:
+    x = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 0.0]])
+    assert kernels.square_distances(x, x[:2]).tolist() == [[0, 25], [25, 0], [0, 25]]
+    z = math.sqrt(5.0) * 2.5
+    matern = (1 + z + z * z / 3) * math.exp(-z)
+    assert kernels.gram("matern52", x, 2.0)[0].tolist() == pytest.approx([1.0, matern, 1.0], rel=1e-14)
+    assert kernels.gram("rbf", x, 2.0)[0].tolist() == pytest.approx([1.0, math.exp(-0.5 * 6.25), 1.0], rel=1e-14)
+    for kernel in kernels.KERNELS:
+        whole = kernels.gram(kernel, x, 2.0)
+        assert whole is kernels.gram(kernel, x.copy(), 2)
+        assert not whole.flags.writeable
+        for k in range(3):
+            assert kernels.gram_row(kernel, x, 2.0, k).tolist() == whole[k].tolist()
+        assert kernels.check_kernel(kernel) == kernel
+    with raises("kernel must be one of matern52, rbf, got 'linear'"):
+        kernels.check_kernel("linear")

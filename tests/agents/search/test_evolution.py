@@ -1,0 +1,70 @@
+"""Regularised evolution: ages, mutations of features, grammars, members built action by action."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from hpo_envs import agents
+from hpo_envs.agents import Problem
+from hpo_envs.benchmarks import problem_of
+from tests.agents.multifidelity.helpers import make, play
+
+
+def test_evolution_is_regularised() -> None:
+    """A member leaves after `population` children, however good it is."""
+    agent = agents.make("regularized-evolution", Problem(gym.spaces.Discrete(50)), 0, population=3, sample=3)
+    for k, (row, reward) in enumerate([(1, 9.0), (2, 0.0), (3, 0.0), (4, 0.0)]):
+        agent.tell(row, reward, {"status": "ok"})
+        assert (9.0 in [score for score, _ in agent._members]) == (k < 3)
+    assert agent.recommend() == 1
+
+
+def test_evolution_mutates_features_to_the_nearest_row_as_released() -> None:
+    problem = problem_of(make())
+    agent = agents.make("regularized-evolution", problem, 0, population=2, sample=2, fresh=False, evaluations=40)
+    trail = play("regularized-evolution", make(), 0, population=2, sample=2, fresh=False, evaluations=40)[1]
+    assert len(trail) == 40, "it is done after the given number of evaluations"
+    assert agent.metric == "euclidean"
+    rows = [row for (row, _), _, _ in trail]
+    assert len(set(rows)) < len(rows), "rows met before are met again"
+
+
+def test_evolution_follows_a_grammar() -> None:
+    """With `mutate` the agent needs neither rows nor features; None asks for a random member."""
+    calls = []
+
+    def mutate(parent: Any, rng: np.random.Generator) -> int:
+        calls.append(parent)
+        return int(rng.integers(1000)) if parent is None else parent + int(rng.integers(-5, 6))
+
+    problem = Problem(gym.spaces.Discrete(10**6), mutate=mutate)
+    agent = agents.make("regularized-evolution", problem, 0, population=5, sample=3)
+    for _ in range(60):
+        action = agent.ask()
+        agent.tell(action, float(-abs(action - 500)), {"cost": 1.0, "status": "ok"})
+    assert calls[:5] == [None] * 5
+    assert None not in calls[5:]
+
+
+def test_evolution_builds_a_member_action_by_action() -> None:
+    """Members of three actions: only the step that completes one is an evaluation."""
+
+    def mutate(parent: Any, rng: np.random.Generator) -> Any:
+        return rng.integers(10, size=3) if parent is None else np.minimum(parent + rng.integers(0, 2, 3), 9)
+
+    agent = agents.make(
+        "regularized-evolution", Problem(gym.spaces.Discrete(10), mutate=mutate), 0, population=4, sample=2
+    )
+    built: list[list[int]] = []
+    for _ in range(30):
+        member = []
+        for k in range(3):
+            member.append(int(agent.ask()))
+            agent.tell(member[-1], float(sum(member)) if k == 2 else 0.0, {"finished": k == 2, "cost": float(k == 2)})
+        built.append(member)
+        assert agent._members[-1][1].tolist() == member
+    assert agent.recommend().tolist() == max(built, key=sum)
+    assert max(map(sum, built[4:])) > max(map(sum, built[:4]))
