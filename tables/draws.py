@@ -33,12 +33,18 @@ def mix(key: int, counter: int) -> int:
 def mix_many(keys: Keys, counters: npt.ArrayLike) -> Keys:
     """`mix` for arrays that broadcast; equal to it bit for bit."""
     c = np.atleast_1d(np.asarray(counters)).astype(np.uint64)
-    z = keys ^ ((c + np.uint64(1)) * np.uint64(_GAMMA))
-    for _ in range(2):
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(_M1)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(_M2)
-        z = z ^ (z >> np.uint64(31))
-    return z
+    return _finalise(_finalise(keys ^ ((c + np.uint64(1)) * np.uint64(_GAMMA))))
+
+
+def sequence(seed: Keys, n: int) -> Keys:
+    """(n,) the first outputs of the generator SplitMix64 itself, started at a seed (of shape () or (1,))."""
+    return _finalise(seed + np.arange(1, n + 1, dtype=np.uint64) * np.uint64(_GAMMA))
+
+
+def _finalise(z: Keys) -> Keys:
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(_M1)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(_M2)
+    return z ^ (z >> np.uint64(31))
 
 
 def below(bits: int, n: int) -> int:

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import build, model
+from hpo_envs.tables.datasets.charhpo.forests import DEPTH
 from hpo_envs.tables.datasets.charhpo.model import DATA, LEAF, SCORES, SIZES, UNIT, Surrogate
 from hpo_envs.tables.files import atomic
-from hpo_envs.tables.fitting.forests import DEPTH
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -6,8 +6,8 @@ the task's own quantile function turns the score into an accuracy. So the share 
 and the spread of a task stay as measured. A second forest predicts the logarithm of the runtime from the
 configuration, the task and the accuracy's score: a failed run is a short one.
 
-Inputs, splits and leaves are integers (`hpo_envs.tables.fitting.forests`): one configuration alone and the same one in
-a batch of a million get the same answer. `hpo_envs.tables.datasets.charhpo.fit` fits the parameters.
+Inputs, splits and leaves are integers (`hpo_envs.tables.datasets.charhpo.forests`): one configuration alone and the
+same one in a batch of a million get the same answer. `hpo_envs.tables.datasets.charhpo.fit` fits the parameters.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import csv
 import functools
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables.datasets.charhpo import build
+from hpo_envs.tables.datasets.charhpo.forests import Forest, compile_forest
 from hpo_envs.tables.datasets.charhpo.names import WARMUP_STEP
-from hpo_envs.tables.fitting.forests import Forest, compile_forest
+from hpo_envs.tables.draws import mix_many, uniform_many
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -168,10 +168,10 @@ def draws(name: str) -> Floats:
     """
     space = build.space(build.parts(name)[2])
     rows = np.arange(build.RUNS, dtype=np.uint64)
-    seed = _mix(np.array([build.NAMES.index(name)], np.uint64), 0)
+    seed = mix_many(np.array([build.NAMES.index(name)], np.uint64), 0)
     columns = []
     for j, h in enumerate(space):
-        u = _uniform(_mix(_mix(seed, rows), j))
+        u = uniform_many(mix_many(mix_many(seed, rows), j))
         columns.append(natural(h, u))
     return build.deactivate(space, np.column_stack(columns))
 
@@ -256,27 +256,12 @@ def held_out_error(name: str) -> str:
 
 def normals(task: Ints, x: Ints) -> tuple[Floats, Floats]:
     """Two independent standard normal draws a row, from a hash of the task and the (n, 17) inputs."""
-    key = _mix((x[:, :17].astype(np.uint64) * _ODD).sum(axis=1, dtype=np.uint64), task)
+    key = mix_many((x[:, :17].astype(np.uint64) * _ODD).sum(axis=1, dtype=np.uint64), task)
     # Box and Muller (1958).
-    radius = np.sqrt(-2.0 * np.log(_uniform(_mix(key, 0))))
-    angle = 2.0 * np.pi * _uniform(_mix(key, 1))
+    radius = np.sqrt(-2.0 * np.log(uniform_many(mix_many(key, 0))))
+    angle = 2.0 * np.pi * uniform_many(mix_many(key, 1))
     return radius * np.cos(angle), radius * np.sin(angle)
 
 
-def _mix(key: npt.NDArray[np.uint64], counter: npt.NDArray[Any] | int) -> npt.NDArray[np.uint64]:
-    """SplitMix64's finaliser (Steele, Lea and Flood 2014), twice, on (key, counter)."""
-    z = key ^ ((np.atleast_1d(np.asarray(counter, np.uint64)) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15))
-    for _ in range(2):
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z = z ^ (z >> np.uint64(31))
-    return z
-
-
-def _uniform(bits: npt.NDArray[np.uint64]) -> Floats:
-    """Floats in the open interval (0, 1)."""
-    return ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
-
-
-_ODD = _mix(np.arange(17, dtype=np.uint64), 0) | np.uint64(1)
+_ODD = mix_many(np.arange(17, dtype=np.uint64), 0) | np.uint64(1)
 """Weights of the inputs in the hash."""

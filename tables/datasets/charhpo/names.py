@@ -41,4 +41,5 @@ WARMUP_STEP = 100
 
 def parts(name: str) -> tuple[str, str, str]:
     """Task, language and architecture of a table."""
-    return SWEEPS[TABLES.index(name)]
+    task, lang, architecture = name.partition("/")[2].split("-")
+    return task, lang, architecture

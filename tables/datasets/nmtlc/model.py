@@ -13,6 +13,7 @@ import hashlib
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.tables import draws
 from hpo_envs.tables.table import Floats
 
 DOWN = (0.0, 0.1, 0.25, 0.5, 0.75)
@@ -134,10 +135,7 @@ def _autoregressive(seed: str, length: int, deviation: float, correlation: float
 
 
 def _normals(seed: str, n: int) -> Floats:
-    """(n,) standard normal draws: SplitMix64 over the positions, then Box and Muller's transform."""
+    """(n,) standard normal draws: Box and Muller's transform of a sequence that starts at the seed's hash."""
     start = np.frombuffer(hashlib.blake2b(seed.encode(), digest_size=8).digest(), "<u8")
-    z = start + np.arange(1, 2 * n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    u = (((z ^ (z >> np.uint64(31))) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    u = draws.uniform_many(draws.sequence(start, 2 * n))
     return np.sqrt(-2.0 * np.log(u[:n])) * np.cos(2.0 * np.pi * u[n:])

@@ -11,7 +11,6 @@ import pytest
 
 from hpo_envs.tables import catalogue, store
 from hpo_envs.tables.datasets.nmtlc import build as nmtlc
-from hpo_envs.tables.datasets.nmtlc import model as curve_model
 from hpo_envs.tables.table import STATUSES
 
 ROWS = {"zhen": 148, "ruen": 193, "jaen": 177, "enja": 179, "swen": 819, "soen": 646, "ft-fren": 162, "ft-zhen": 159}
@@ -157,22 +156,6 @@ def test_embedded_rows_are_the_measured_rows(name: str) -> None:
     s, m = np.nanmin(surrogate.values[:, 0, :, 0], axis=1), np.nanmin(measured.values[:, 0, :, 0], axis=1)
     assert not np.isin(np.round(m, 5), np.round(s, 5)).mean() > 0.05, "no measurement travels in disguise"
     assert np.corrcoef(s, m)[0, 1] > 0.5
-
-
-def test_curve_parameters_round_trip() -> None:
-    loss = np.concatenate([np.linspace(5.0, 2.0, 21), np.linspace(2.1, 3.0, 16)])
-    p = curve_model.describe(loss[:, None])
-    (curve,), ended = curve_model.expand(p[None], np.zeros((1, 2)), 100, 16, "test")
-    assert ended.tolist() == [True]
-    assert len(curve) == len(loss)
-    assert np.argmin(curve[:, 0]) == 20
-    assert np.abs(curve[:, 0] - loss).max() < 0.35
-    assert np.allclose(np.exp(curve[:, 0]), curve[:, 1])
-    rough = curve_model.expand(p[None], np.array([[0.3, 0.5]]), 100, 16, "test")[0][0]
-    again = curve_model.expand(p[None], np.array([[0.3, 0.5]]), 100, 16, "test")[0][0]
-    assert np.array_equal(rough, again)
-    assert not np.allclose(rough, curve)
-    assert rough[:, 0].min() == rough[20, 0] == curve[20, 0]
 
 
 def test_the_file_is_in_the_catalogue() -> None:
