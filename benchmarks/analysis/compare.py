@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis import targets
+from hpo_envs.benchmarks.analysis import statistics, targets
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.registry import SPECS
 from hpo_envs.tables import store as tables
@@ -114,7 +114,7 @@ def summarise(by_agent: Mapping[str, Sequence[Run]], tolerance: float = 0.5) -> 
             met = np.isfinite(values)
             record = {"agent": agent, "score": name, "n": len(values), "reached": float(met.mean())}
             if met.all():
-                low, high = targets.bootstrap_interval(values)
+                low, high = statistics.bootstrap_interval(values)
                 record |= {"mean": float(values.mean()), "std": float(values.std()), "low": low, "high": high}
             records.append(record)
     return records

@@ -1,11 +1,10 @@
-"""Ranks of several methods over several problems: Friedman's test, Nemenyi's critical difference, signed ranks.
+"""Ranks of several methods over several problems: Friedman's test and Nemenyi's critical difference.
 
 Follows Demsar (2006), "Statistical Comparisons of Classifiers over Multiple Data Sets", JMLR 7:1-30.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-
-EXACT = 15
-"""Up to this many non-zero differences the signed-rank test enumerates all signs."""
 
 
 @dataclass(frozen=True)
@@ -59,29 +55,26 @@ class Ranking:
 
 def average_ranks(scores: npt.ArrayLike) -> Floats:
     """(problems, methods) ranks of (problems, methods) scores, 1 = highest, ties averaged."""
-    s = _matrix(scores)
-    better = (s[:, None, :] > s[:, :, None]).sum(axis=2)
-    equal = (s[:, None, :] == s[:, :, None]).sum(axis=2)
-    return np.asarray(better + (equal + 1) / 2.0)
+    from scipy.stats import rankdata
+
+    return np.asarray(rankdata(-_matrix(scores), axis=1))
 
 
 def friedman(scores: npt.ArrayLike) -> tuple[float, float]:
     """Friedman's chi-square and p-value (Demsar 2006, section 3.2.2), corrected for ties.
 
     Args:
-        scores: (problems, methods), higher is better; at least 2 problems and 2 methods.
+        scores: (problems, methods), higher is better; at least 2 problems and 3 methods.
     """
-    from scipy.special import gammaincc
+    from scipy.stats import friedmanchisquare
 
     s = _matrix(scores)
-    n, k = s.shape
-    ranks = average_ranks(s)
-    spread = float((ranks**2).sum() - n * k * (k + 1) ** 2 / 4.0)
-    if spread == 0.0:
+    if s.shape[1] < 3:
+        raise ValueError(f"scores must have 3 methods or more, got {s.shape[1]}")
+    if (np.ptp(s, axis=1) == 0.0).all():  # no problem tells methods apart, and SciPy divides by zero
         return 0.0, 1.0
-    between = float(((ranks.mean(axis=0) - (k + 1) / 2.0) ** 2).sum())
-    statistic = (k - 1) * n**2 * between / spread
-    return statistic, float(gammaincc((k - 1) / 2.0, statistic / 2.0))
+    result = friedmanchisquare(*s.T)
+    return max(float(result.statistic), 0.0), float(result.pvalue)
 
 
 def critical_difference(methods: int, problems: int, alpha: float = 0.05) -> float:
@@ -104,7 +97,7 @@ def rank(scores: Mapping[str, Sequence[float]], alpha: float = 0.05) -> Ranking:
         alpha: Level of the critical difference.
 
     Raises:
-        ValueError: Fewer than 2 methods or problems, unequal lengths, or NaN.
+        ValueError: Fewer than 3 methods or 2 problems, unequal lengths, or NaN.
     """
     names = list(scores)
     lengths = {len(v) for v in scores.values()}
@@ -127,42 +120,6 @@ def rank(scores: Mapping[str, Sequence[float]], alpha: float = 0.05) -> Ranking:
         tuple(sorted_names), tuple(map(float, sorted_ranks)), len(matrix), statistic, p, difference, alpha,
         tuple(cliques),
     )  # fmt: skip
-
-
-def signed_rank(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Two-sided p-value of Wilcoxon's signed-rank test on pairs; pairs without a difference are left out.
-
-    Exact, ties included, up to `EXACT` pairs; the normal approximation with tie correction beyond.
-    """
-    d = np.asarray(x, dtype=np.float64) - np.asarray(y, dtype=np.float64)
-    if d.ndim != 1 or not np.isfinite(d).all():
-        raise ValueError(f"x and y must be finite and of the same shape (n,), got differences {d}")
-    d = d[d != 0]
-    n = len(d)
-    if n == 0:
-        return 1.0
-    _, inverse, counts = np.unique(np.abs(d), return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2.0)[inverse]
-    plus, centre = float(ranks[d > 0].sum()), float(ranks.sum()) / 2.0
-    if n <= EXACT:
-        signs = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
-        return float(np.mean(np.abs(signs @ ranks - centre) >= abs(plus - centre) - 1e-9))
-    deviation = math.sqrt(float((ranks**2).sum()) / 4.0)
-    return math.erfc(abs(plus - centre) / deviation / math.sqrt(2.0))
-
-
-def pairs(scores: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
-    """Signed-rank tests of all pairs of methods, p-values adjusted by Holm (1979)."""
-    records: list[dict[str, Any]] = [
-        {"first": a, "second": b, "wins": int((np.array(scores[a]) > np.array(scores[b])).sum()),
-         "losses": int((np.array(scores[a]) < np.array(scores[b])).sum()), "p": signed_rank(scores[a], scores[b])}
-        for a, b in itertools.combinations(scores, 2)
-    ]  # fmt: skip
-    worst = 0.0
-    for i, record in enumerate(sorted(records, key=lambda r: r["p"])):
-        worst = max(worst, min(1.0, record["p"] * (len(records) - i)))
-        record["p_holm"] = worst
-    return records
 
 
 def _matrix(scores: npt.ArrayLike) -> Floats:

@@ -74,8 +74,8 @@ def check(runs: Sequence[Run]) -> None:
 
 
 @dataclasses.dataclass
-class Cell:
-    """The runs of one agent on one environment, scored; every array has one entry or row per run."""
+class ScoredRuns:
+    """The runs of one agent on one environment and their scores; every array has one entry or row per run."""
 
     seeds: list[int]
     anytime: Floats
@@ -94,16 +94,16 @@ class Cell:
         return self.anytime if name == "anytime" else self.final
 
 
-def score(runs: Sequence[Run], scales: Mapping[str, regret.Scale]) -> dict[str, dict[str, Cell]]:
+def score(runs: Sequence[Run], scales: Mapping[str, regret.Scale]) -> dict[str, dict[str, ScoredRuns]]:
     """Scores all runs, by environment and agent, each with the scale of its problem."""
     groups: dict[str, dict[str, list[Run]]] = {}
     for r in sorted(runs, key=lambda r: r.seed):
         groups.setdefault(environment_of(r), {}).setdefault(agent_of(r), []).append(r)
     lengths = {env: max(len(r) for rs in by.values() for r in rs) for env, by in groups.items()}
-    return {env: {agent: _cell(rs, scales, lengths[env]) for agent, rs in by.items()} for env, by in groups.items()}
+    return {env: {agent: _scored(rs, scales, lengths[env]) for agent, rs in by.items()} for env, by in groups.items()}
 
 
-def _cell(runs: Sequence[Run], scales: Mapping[str, regret.Scale], length: int) -> Cell:
+def _scored(runs: Sequence[Run], scales: Mapping[str, regret.Scale], length: int) -> ScoredRuns:
     rows = []
     for r in runs:
         scale, budget = scales[regret.key(r)], float(r.header["budget"])
@@ -118,4 +118,4 @@ def _cell(runs: Sequence[Run], scales: Mapping[str, regret.Scale], length: int) 
                 float(r.costs.sum()) / budget,
             )
         )
-    return Cell([r.seed for r in runs], *(np.array(column) for column in zip(*rows, strict=True)))
+    return ScoredRuns([r.seed for r in runs], *(np.array(column) for column in zip(*rows, strict=True)))

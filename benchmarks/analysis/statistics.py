@@ -8,19 +8,21 @@ precipice", section 4.1), because which environments are compared on is a choice
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis import ranking
-
 Floats = npt.NDArray[np.float64]
 Strata = Sequence[Floats]
 
 DRAWS = 2000
 """Bootstrap resamples."""
+
+EXACT = 15
+"""Up to this many non-zero differences the signed-rank test enumerates all signs."""
 
 
 def iqm(values: npt.ArrayLike) -> Floats:
@@ -78,17 +80,35 @@ def aggregates(
     Raises:
         ValueError: No runs, or scores that are not finite.
     """
+    _sizes(strata)
+    pooled, resampled = np.concatenate(list(strata)), _resampled(strata, draws, seed)
+    statistics = {"mean": _mean, "median": _median, "iqm": iqm}
+    return {name: (float(f(pooled)), *_ends(f(resampled), confidence)) for name, f in statistics.items()}
+
+
+def bootstrap_interval(
+    values: npt.ArrayLike, confidence: float = 0.95, draws: int = DRAWS, seed: int = 0
+) -> tuple[float, float]:
+    """Percentile bootstrap interval of the mean of (n,) values; that of `aggregates` for one environment.
+
+    Raises:
+        ValueError: No values, or values that are not finite.
+    """
+    v = np.asarray(values, dtype=float)
+    if not len(v) or not np.isfinite(v).all():
+        raise ValueError(f"values must be finite and at least one, got {v!r}")
+    return _ends(_mean(_resampled([v], draws, seed)), confidence)
+
+
+def _resampled(strata: Strata, draws: int, seed: int) -> Floats:
+    """(draws, runs) scores drawn with replacement, as many of each environment as it has."""
     rng = np.random.default_rng(seed)
-    pooled = np.concatenate(list(strata))
-    sizes = _sizes(strata)
-    resampled = np.concatenate(
-        [s[rng.integers(n, size=(draws, n))] for s, n in zip(strata, sizes, strict=True)], axis=1
-    )
-    result = {}
-    for name, function in (("mean", _mean), ("median", _median), ("iqm", iqm)):
-        low, high = np.quantile(function(resampled), [(1 - confidence) / 2, (1 + confidence) / 2])
-        result[name] = float(function(pooled)), float(low), float(high)
-    return result
+    return np.concatenate([s[rng.integers(len(s), size=(draws, len(s)))] for s in strata], axis=1)
+
+
+def _ends(resampled: Floats, confidence: float) -> tuple[float, float]:
+    low, high = np.quantile(resampled, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(low), float(high)
 
 
 def _mean(v: Floats) -> Floats:
@@ -99,12 +119,33 @@ def _median(v: Floats) -> Floats:
     return np.asarray(np.median(v, axis=-1))
 
 
-def wilcoxon(differences: npt.ArrayLike) -> float:
-    """Two-sided p-value of Wilcoxon's signed-rank test; 1 if all differences are zero, zeros are left out."""
+def wilcoxon(differences: npt.ArrayLike, alternative: str = "two-sided") -> float:
+    """P-value of Wilcoxon's signed-rank test; zeros are left out, and 1 if all differences are.
+
+    Exact, ties included, up to `EXACT` pairs; the normal approximation with tie correction beyond.
+
+    Args:
+        differences: (n,) finite differences of pairs.
+        alternative: `two-sided`, or `less`: that differences are negative.
+    """
     d = np.asarray(differences, dtype=float)
-    # What is equal but for rounding is equal.
-    d = np.where(np.abs(d) > 1e-12, d, 0.0)
-    return ranking.signed_rank(d, np.zeros(len(d)))
+    if d.ndim != 1 or not np.isfinite(d).all():
+        raise ValueError(f"differences must be finite and of shape (n,), got {d}")
+    d = d[np.abs(d) > 1e-12]  # what is equal but for rounding is equal
+    n = len(d)
+    if n == 0:
+        return 1.0
+    _, inverse, counts = np.unique(np.abs(d), return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2.0)[inverse]
+    apart = float(ranks[d > 0].sum()) - float(ranks.sum()) / 2.0
+    if n <= EXACT:
+        signs = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+        sums = signs @ ranks - float(ranks.sum()) / 2.0
+        if alternative == "less":
+            return float(np.mean(sums <= apart + 1e-9))
+        return float(np.mean(np.abs(sums) >= abs(apart) - 1e-9))
+    z = apart / math.sqrt(float((ranks**2).sum()) / 4.0)
+    return 0.5 * math.erfc(-z / math.sqrt(2.0)) if alternative == "less" else math.erfc(abs(z) / math.sqrt(2.0))
 
 
 def holm(p_values: npt.ArrayLike) -> Floats:

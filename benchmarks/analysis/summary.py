@@ -19,7 +19,7 @@ import numpy.typing as npt
 from hpo_envs import registry
 from hpo_envs.benchmarks.analysis import fronts, regret, statistics
 from hpo_envs.benchmarks.analysis.ranking import rank
-from hpo_envs.benchmarks.analysis.scored import GRID, Cell, agent_of, check, environment_of, score
+from hpo_envs.benchmarks.analysis.scored import GRID, ScoredRuns, agent_of, check, environment_of, score
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import store
 from hpo_envs.registry import SPECS
@@ -72,7 +72,7 @@ def of_runs(
     return plain
 
 
-def tracks_of(first: Mapping[str, Run], scored: Mapping[str, Mapping[str, Cell]]) -> list[tuple[str, list[str]]]:
+def tracks_of(first: Mapping[str, Run], scored: Mapping[str, Mapping[str, ScoredRuns]]) -> list[tuple[str, list[str]]]:
     """Environments of one family, one kind of reward and the same agents, under a name."""
     groups: dict[Any, list[str]] = {}
     for env, by in scored.items():
@@ -90,7 +90,7 @@ def tracks_of(first: Mapping[str, Run], scored: Mapping[str, Mapping[str, Cell]]
     return named
 
 
-def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, Cell]]) -> dict[str, Any]:
+def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, ScoredRuns]]) -> dict[str, Any]:
     """Ranks the agents of a track; see `statistics` for what each number is."""
     measure = "final" if SPECS.get(envs[0]) and SPECS[envs[0]].family in regret.BANDITS else "anytime"
     agents = list(scored[envs[0]])
@@ -124,7 +124,7 @@ def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, Cell
     }
 
 
-def _matrix(agent: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, Cell]], measure: str) -> Floats:
+def _matrix(agent: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, ScoredRuns]], measure: str) -> Floats:
     """(environments, seeds) scores, NaN where a seed was not run."""
     seeds = sorted({s for e in envs for c in scored[e].values() for s in c.seeds})
     matrix = np.full((len(envs), len(seeds)), np.nan)
@@ -135,7 +135,10 @@ def _matrix(agent: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, C
 
 
 def _track_curves(
-    agents: Sequence[str], envs: Sequence[str], scored: Mapping[str, Mapping[str, Cell]], strata: Mapping[str, Any]
+    agents: Sequence[str],
+    envs: Sequence[str],
+    scored: Mapping[str, Mapping[str, ScoredRuns]],
+    strata: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Regret by share of the budget, ECDF of running times, expected running time by target, score profile."""
     spent, thresholds = np.logspace(-2.5, 0, 51), np.linspace(0.0, 1.0, 51)
@@ -157,7 +160,7 @@ def _track_curves(
     return result
 
 
-def _curves(by: Mapping[str, Cell], first: Run) -> dict[str, Any]:
+def _curves(by: Mapping[str, ScoredRuns], first: Run) -> dict[str, Any]:
     """Regret of one environment against evaluations, and against cost where that is something else."""
     length = next(iter(by.values())).evaluations.shape[1]
     at = np.unique(np.round(np.geomspace(1, length, min(length, 40))).astype(int))
@@ -175,7 +178,7 @@ def _curves(by: Mapping[str, Cell], first: Run) -> dict[str, Any]:
     return result
 
 
-def _record(env: str, agent: str, cell: Cell) -> dict[str, Any]:
+def _record(env: str, agent: str, cell: ScoredRuns) -> dict[str, Any]:
     close = int(np.argmin(np.abs(regret.TARGETS - CLOSE)))
     times = cell.runtimes[:, close]
     return {

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.agents.models import hypervolume
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -54,26 +56,11 @@ def pareto_front(rewards: npt.ArrayLike) -> npt.NDArray[np.bool_]:
     if r.ndim != 2 or np.isnan(r).any():
         raise ValueError(f"rewards must be a (n, m) matrix without NaN, got shape {r.shape}")
     if r.shape[1] == 2:
-        return _front_of_two(r)
+        return np.asarray(_members(r, -hypervolume.front(-r)).any(axis=1))
     dominated = np.zeros(len(r), bool)
     for i, point in enumerate(r):
         dominated[i] = bool(((r >= point).all(axis=1) & (r > point).any(axis=1)).any())
     return ~dominated
-
-
-def _front_of_two(r: Floats) -> npt.NDArray[np.bool_]:
-    """A sweep in O(n log n): a point stays if its second reward beats all with a better or equal first one."""
-    order = np.lexsort((-r[:, 1], -r[:, 0]))
-    first, second = r[order, 0], r[order, 1]
-    running = np.maximum.accumulate(second)
-    # Best second reward among points whose first reward is strictly better, and among those with the same first one.
-    start = np.flatnonzero(np.r_[True, np.diff(first) != 0])
-    group = np.repeat(start, np.diff(np.r_[start, len(first)]))
-    before = np.where(group > 0, running[np.maximum(group - 1, 0)], -np.inf)
-    stays = (second > before) & (second == second[group])
-    front = np.zeros(len(r), bool)
-    front[order] = stays
-    return front
 
 
 def fto(rewards: npt.ArrayLike, front: npt.ArrayLike) -> float:
@@ -128,26 +115,3 @@ def attainment(sets: Sequence[npt.ArrayLike], grid: npt.ArrayLike, share: float 
         best[i] = running[count]
     needed = max(int(np.ceil(share * len(sets) - 1e-9)), 1)
     return np.asarray(-np.sort(-best, axis=0)[needed - 1])
-
-
-def bootstrap_interval(
-    values: npt.ArrayLike, confidence: float = 0.95, draws: int = 2000, seed: int = 0
-) -> tuple[float, float]:
-    """Percentile bootstrap interval of the mean.
-
-    Args:
-        values: (n,) finite values.
-        confidence: Between 0 and 1.
-        draws: Bootstrap resamples.
-        seed: Seed of the resampling.
-
-    Raises:
-        ValueError: No values, or values that are not finite.
-    """
-    v = np.asarray(values, dtype=float)
-    if not len(v) or not np.isfinite(v).all():
-        raise ValueError(f"values must be finite and at least one, got {v!r}")
-    rng = np.random.default_rng(seed)
-    means = v[rng.integers(len(v), size=(draws, len(v)))].mean(axis=1)
-    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(low), float(high)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpo_envs.benchmarks.analysis import compare, targets
+from hpo_envs.benchmarks.analysis import compare, statistics, targets
 from hpo_envs.benchmarks.report import plots
 from hpo_envs.benchmarks.runs import Run, run
 
@@ -55,12 +55,12 @@ def test_bootstrap_interval_covers_and_is_deterministic() -> None:
     rng = np.random.default_rng(0)
     covered = 0
     for k in range(200):
-        low, high = targets.bootstrap_interval(rng.normal(size=40), seed=k, draws=400)
+        low, high = statistics.bootstrap_interval(rng.normal(size=40), seed=k, draws=400)
         covered += low <= 0.0 <= high
     assert 0.88 <= covered / 200 <= 0.99
-    assert targets.bootstrap_interval([1.0, 2.0, 4.0]) == targets.bootstrap_interval([1.0, 2.0, 4.0])
+    assert statistics.bootstrap_interval([1.0, 2.0, 4.0]) == statistics.bootstrap_interval([1.0, 2.0, 4.0])
     with pytest.raises(ValueError, match="values must be finite"):
-        targets.bootstrap_interval([1.0, float("inf")])
+        statistics.bootstrap_interval([1.0, float("inf")])
 
 
 @pytest.mark.parametrize("pair", ["zhen", "swen"])

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.benchmarks.analysis.ranking import signed_rank
 from hpo_envs.benchmarks.analysis.sensitivity import Variant
+from hpo_envs.benchmarks.analysis.statistics import wilcoxon
 from hpo_envs.benchmarks.papers.charhpo.analysis import SENSITIVE, of_sweep
 from hpo_envs.benchmarks.papers.charhpo.sweep import Sweep
 
@@ -33,7 +33,7 @@ def compare(ours: Sequence[float], theirs: Sequence[float], sign: int) -> dict[s
         "second": round(float(y.mean()), 2),
         "more": int((excess > 0).sum()),
         "less": int((excess < 0).sum()),
-        "p": round(signed_rank(x, y), 4),
+        "p": round(wilcoxon(x - y), 4),
     }
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.benchmarks.analysis import statistics
+
 Floats = npt.NDArray[np.float64]
 
 PUBLISHED_TRIALS = 100
@@ -204,12 +206,7 @@ def kendall(a: Sequence[float], b: Sequence[float]) -> float:
 
 def wilcoxon_better(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> float:
     """One-sided p-value of the paired Wilcoxon test that `ours` is smaller; 1 where all pairs are equal."""
-    from scipy.stats import wilcoxon
-
-    difference = np.asarray(ours, dtype=np.float64) - np.asarray(theirs, dtype=np.float64)
-    if not difference.any():
-        return 1.0
-    return float(wilcoxon(difference, alternative="less").pvalue)
+    return statistics.wilcoxon(np.asarray(ours, dtype=np.float64) - np.asarray(theirs), "less")
 
 
 def format_cells(found: Sequence[Cell]) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.benchmarks.analysis import targets
 from hpo_envs.benchmarks.analysis.importance import decompose
 from hpo_envs.tables.datasets.nmthpo import build as nmthpo
 from hpo_envs.tables.datasets.nmthpo.fit import DATA
@@ -52,10 +53,7 @@ def top_percent(values: npt.ArrayLike, percent: float = 1.0) -> float:
 
 def pareto_size(up: npt.ArrayLike, down: npt.ArrayLike) -> int:
     """Number of points that no other point dominates (first objective high, second low)."""
-    points = np.column_stack([-np.asarray(up), np.asarray(down)])
-    weak = (points[:, None] <= points[None]).all(axis=2)
-    strict = (points[:, None] < points[None]).any(axis=2)
-    return int((~(weak & strict).any(axis=0)).sum())
+    return int(targets.pareto_front(np.column_stack([np.asarray(up), -np.asarray(down)])).sum())
 
 
 def landscape(table: Table) -> dict[str, float]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis.targets import bootstrap_interval
+from hpo_envs.benchmarks.analysis.statistics import bootstrap_interval
 from hpo_envs.benchmarks.runs import Run
 
 Floats = npt.NDArray[np.float64]

@@ -88,8 +88,8 @@ def test_errors(values: list[float], budgets: object, replacement: bool, message
 
 def test_the_study_is_consistent() -> None:
     tasks = ("charhpo/inflection-hun-lstm", "charhpo/g2p-hun-transformer", "charhpo/g2p-geo-lstm")
-    s = optimisers.study(("random", "regularized-evolution"), tasks, trials=3, budget=24, kind="surrogate")
-    assert s.best.shape == s.seconds.shape == (2, 3, 3, 24)
+    s = optimisers.study(("random", "regularized-evolution", "bo"), tasks, trials=3, budget=24, kind="surrogate")
+    assert s.best.shape == s.seconds.shape == (3, 3, 3, 24)
     assert (np.diff(s.best, axis=-1) >= 0).all()
     assert (np.diff(s.seconds, axis=-1) > 0).all()
     records = optimisers.against_evaluations(s, "surrogate")

@@ -12,6 +12,40 @@ from hpo_envs.benchmarks.analysis import power, targets
 from hpo_envs.benchmarks.analysis import statistics as s
 
 
+@given(st.lists(st.integers(-6, 6), min_size=1, max_size=9))
+def test_signed_ranks_are_exact(differences: list[int]) -> None:
+    d = np.array([x for x in differences if x], dtype=float)
+    p = s.wilcoxon(differences)
+    if not len(d):
+        assert p == 1.0
+        return
+    ranks = stats.rankdata(np.abs(d))
+    observed = abs(ranks[d > 0].sum() - ranks.sum() / 2)
+    extreme = 0
+    for code in range(2 ** len(d)):
+        plus = sum(r for i, r in enumerate(ranks) if code >> i & 1)
+        extreme += abs(plus - ranks.sum() / 2) >= observed - 1e-9
+    assert p == pytest.approx(extreme / 2 ** len(d))
+
+
+def test_signed_ranks_of_many_pairs_equal_scipys_approximation() -> None:
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(0.2, 1, 60).round(1), rng.normal(0, 1, 60).round(1)
+    expected = stats.wilcoxon(x, y, method="asymptotic", correction=False)
+    assert s.wilcoxon(x - y) == pytest.approx(expected.pvalue, rel=1e-6)
+    less = stats.wilcoxon(x, y, method="asymptotic", correction=False, alternative="less")
+    assert s.wilcoxon(x - y, "less") == pytest.approx(less.pvalue, rel=1e-6)
+
+
+def test_signed_ranks_on_one_side() -> None:
+    # Of the 8 signs of three ranks, one is as low as ---, and two as low as +-- with the plus on the least.
+    assert s.wilcoxon([-1.0, -2.0, -3.0], "less") == pytest.approx(1 / 8)
+    assert s.wilcoxon([1.0, -2.0, -3.0], "less") == pytest.approx(2 / 8)
+    assert s.wilcoxon([1.0, 2.0, 3.0], "less") == 1.0
+    with pytest.raises(ValueError, match="differences must be finite"):
+        s.wilcoxon([1.0, float("nan")])
+
+
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=40))
 def test_interquartile_mean_is_the_trimmed_mean(values: list[float]) -> None:

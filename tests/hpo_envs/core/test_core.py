@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-from hpo_envs.benchmarks.analysis import targets
+from hpo_envs.benchmarks.analysis import statistics, targets
 from hpo_envs.core import infos
 from hpo_envs.core.env import check_budget
 from hpo_envs.engines.lookup.params import ByHash, choices_of, grid_sizes, load_tables, prepare
@@ -907,16 +907,16 @@ def test_attainment_by_hand() -> None:
 def test_bootstrap_is_these_numbers() -> None:
     """Tables of results depend on them."""
     values = [1.0, 2.0, 4.0, 8.0]
-    low, high = targets.bootstrap_interval(values)
+    low, high = statistics.bootstrap_interval(values)
     assert (low, high) == (1.5, 6.5)
-    assert targets.bootstrap_interval(values, 0.5) == (2.75, 4.75)
-    assert targets.bootstrap_interval(values, seed=1, draws=50) == (1.6125000000000005, 6.887499999999999)
-    assert targets.bootstrap_interval([3]) == (3.0, 3.0)
-    assert targets.bootstrap_interval(["1", "1"]) == (1.0, 1.0)
+    assert statistics.bootstrap_interval(values, 0.5) == (2.75, 4.75)
+    assert statistics.bootstrap_interval(values, seed=1, draws=50) == (1.6125000000000005, 6.887499999999999)
+    assert statistics.bootstrap_interval([3]) == (3.0, 3.0)
+    assert statistics.bootstrap_interval(["1", "1"]) == (1.0, 1.0)
     irregular = np.sqrt(np.arange(2.0, 20.0))
-    assert targets.bootstrap_interval(irregular) == targets.bootstrap_interval(irregular, 0.95, 2000, 0)
-    assert targets.bootstrap_interval(irregular) != targets.bootstrap_interval(irregular, seed=1)
+    assert statistics.bootstrap_interval(irregular) == statistics.bootstrap_interval(irregular, 0.95, 2000, 0)
+    assert statistics.bootstrap_interval(irregular) != statistics.bootstrap_interval(irregular, seed=1)
     with raises("values must be finite and at least one, got array([], dtype=float64)"):
-        targets.bootstrap_interval([])
+        statistics.bootstrap_interval([])
     with raises("values must be finite and at least one, got array([ 1., nan])"):
-        targets.bootstrap_interval([1.0, NAN])
+        statistics.bootstrap_interval([1.0, NAN])
