@@ -3,57 +3,12 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
-import numpy.typing as npt
 
-
-@dataclass(frozen=True)
-class Problem:
-    """All that an agent may know before its first evaluation.
-
-    Attributes:
-        action_space: Gymnasium space of one action.
-        features: (rows, d) float64 in [0, 1], what is known of each candidate; None where actions are not rows.
-        feature_names: One per column of `features`.
-        levels: (levels,) resource of each checkpoint where actions are (row, level) pairs; else None.
-        objectives: Number of rewards per evaluation.
-        budget: What one episode may spend, in `unit`; None if the whole table may be read.
-        unit: Unit of the budget and of `info["cost"]`.
-        mutate: `mutate(action, rng) -> action`, where a space has a grammar of its own. Where a candidate takes
-            several actions, both are (steps, ...) arrays of all of them, and `mutate(None, rng)` draws a fresh one.
-        reward_bounds: (objectives, 2) float64, lowest and highest reward by the metrics' definition (never from
-            the table); None where no metric defines one.
-    """
-
-    action_space: gym.Space[Any]
-    features: npt.NDArray[np.float64] | None = None
-    feature_names: tuple[str, ...] = ()
-    levels: npt.NDArray[np.float64] | None = None
-    objectives: int = 1
-    budget: float | None = None
-    unit: str = "evaluations"
-    mutate: Callable[[Any, np.random.Generator], Any] | None = None
-    reward_bounds: npt.NDArray[np.float64] | None = None
-
-    @property
-    def rows(self) -> int:
-        """Number of candidates of a finite problem.
-
-        Raises:
-            ValueError: The candidates cannot be counted from the action space.
-        """
-        if self.features is not None:
-            return len(self.features)
-        if isinstance(self.action_space, gym.spaces.Discrete):
-            return int(self.action_space.n)
-        if self.levels is not None and isinstance(self.action_space, gym.spaces.MultiDiscrete):
-            return int(self.action_space.nvec[0])
-        raise ValueError(f"action_space must be finite for this agent, got {self.action_space}")
+from hpo_envs.agents.problem import Problem
 
 
 class Agent(abc.ABC):
@@ -68,9 +23,12 @@ class Agent(abc.ABC):
 
     Attributes:
         done: True once the agent is confident enough to stop its run; most agents never are.
+        parallel: Whether `ask` may be called again before the last action was told. Such agents are told outcomes in
+            any order. An agent that is one on some problems only corrects it when it is made.
     """
 
     done: bool = False
+    parallel: bool = False
 
     def __init__(self, problem: Problem, seed: int) -> None:
         self.problem = problem
@@ -78,7 +36,10 @@ class Agent(abc.ABC):
 
     @abc.abstractmethod
     def ask(self) -> Any:
-        """Returns the next action, an element of `problem.action_space`. Asking twice without telling is an error."""
+        """Returns the next action, an element of `problem.action_space`.
+
+        Only agents that are `parallel` may be asked again before they were told.
+        """
 
     @abc.abstractmethod
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:

@@ -10,8 +10,9 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.base import Agent, Problem
+from hpo_envs.agents.base import Agent
 from hpo_envs.agents.models.kernels import gram
+from hpo_envs.agents.problem import Problem
 
 Floats = npt.NDArray[np.float64]
 

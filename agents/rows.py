@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.base import Problem
+from hpo_envs.agents.problem import Problem
 
 Floats = npt.NDArray[np.float64]
 

@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from hpo_envs.agents.bandits.best_arm import Belief, best_probability_sampled
 from hpo_envs.agents.bandits.glr import likelihood_ratio
-from hpo_envs.agents.base import Agent, Problem
+from hpo_envs.agents.base import Agent
+from hpo_envs.agents.problem import Problem
 
 Floats = npt.NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hpo_envs.agents.bandits.base import ConfidentAgent
-from hpo_envs.agents.base import Problem
+from hpo_envs.agents.problem import Problem
 
 
 class BTS(ConfidentAgent):

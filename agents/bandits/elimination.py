@@ -7,7 +7,7 @@ from collections import deque
 from typing import Any
 
 from hpo_envs.agents.bandits.base import ArmsAgent, budget_of
-from hpo_envs.agents.base import Problem
+from hpo_envs.agents.problem import Problem
 
 
 def halving_schedule(arms: int, budget: int, rounds: str = "ceil") -> list[tuple[int, int]]:

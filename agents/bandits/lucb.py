@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents.bandits.base import ConfidentAgent, Floats
-from hpo_envs.agents.base import Problem
+from hpo_envs.agents.problem import Problem
 
 
 class LUCB(ConfidentAgent):

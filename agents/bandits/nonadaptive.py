@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hpo_envs.agents.bandits.base import ConfidentAgent, budget_of
-from hpo_envs.agents.base import Problem
+from hpo_envs.agents.problem import Problem
 
 
 class NonAdaptive(ConfidentAgent):

@@ -8,7 +8,7 @@ import numpy as np
 
 from hpo_envs.agents.bandits.base import ConfidentAgent
 from hpo_envs.agents.bandits.glr import transport
-from hpo_envs.agents.base import Problem
+from hpo_envs.agents.problem import Problem
 
 
 class TopTwo(ConfidentAgent):

@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs import agents
-from hpo_envs.agents.base import Agent, Planned, Problem
+from hpo_envs.agents.base import Agent, Planned
 from hpo_envs.agents.external.any_sampler import AnySampler
 from hpo_envs.agents.external.feature_tpe import FeatureTPE
 from hpo_envs.agents.external.optuna import OptunaAgent, _optuna
 from hpo_envs.agents.external.unit_cube import Cube
+from hpo_envs.agents.problem import Problem
 
 optuna = _optuna()
 

@@ -8,8 +8,9 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from hpo_envs.agents.base import Agent, Problem, require_result
+from hpo_envs.agents.base import Agent, require_result
 from hpo_envs.agents.external.optuna import OptunaTPE
+from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.rows import Rows, features_of
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from hpo_envs.agents.base import Agent, Problem
+from hpo_envs.agents.base import Agent
+from hpo_envs.agents.problem import Problem
 
 
 def _optuna() -> Any:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.agents.base import Agent, Problem
+from hpo_envs.agents.base import Agent
 from hpo_envs.agents.multifidelity.hyperband import halvings
+from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.rows import LOST, Rows
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.agents.base import Planned, Problem
+from hpo_envs.agents.base import Planned
+from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.rows import LOST, Rows
 
 Plan = Generator[Any, tuple[Any, Mapping[str, Any]], None]

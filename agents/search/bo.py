@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.base import Problem
 from hpo_envs.agents.candidates import positive
 from hpo_envs.agents.models import kernels
 from hpo_envs.agents.models.finite_gp import FiniteGP, cholesky
 from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
+from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.posterior_search import PosteriorSearch
 
 Floats = npt.NDArray[np.float64]

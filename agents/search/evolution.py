@@ -9,7 +9,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from hpo_envs.agents.base import Agent, Problem
+from hpo_envs.agents.base import Agent
+from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.rows import LOST, Rows, features_of, standardised
 
 SCALES = (0.5, 1.0, 2.0, 4.0, 8.0)

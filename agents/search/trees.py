@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.base import Agent, Problem
+from hpo_envs.agents.base import Agent
 from hpo_envs.agents.models.tree_ensembles import Splits, boosted
+from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.rows import LOST, Floats, Rows, features_of
 
 Rowids = npt.NDArray[np.intp]

@@ -13,7 +13,7 @@ import pytest
 from hpo_envs.agents.bandits import best_arm as beliefs
 from hpo_envs.agents.bandits.base import ArmsAgent, ConfidentAgent, Logit, budget_of
 from hpo_envs.agents.bandits.glr import likelihood_ratio
-from hpo_envs.agents.base import Problem
+from hpo_envs.agents.problem import Problem
 from tests.helpers import raises
 
 NAN = float("nan")

@@ -1,0 +1,172 @@
+"""What an agent may know before its first evaluation."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.encoding import TRUSTED, decode_function, decode_space, encode_function, encode_space
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Observations of another table, which agents may learn from where a track allows transfer.
+
+    Attributes:
+        name: Of the table.
+        features: (t, d) float64, with the columns of the problem's features.
+        rewards: (t, objectives) float64, higher is better.
+        costs: (t,) float64, in the problem's unit.
+
+    Raises:
+        ValueError: The arrays differ in length.
+    """
+
+    name: str
+    features: Floats
+    rewards: Floats
+    costs: Floats
+
+    def __post_init__(self) -> None:
+        for name in ("features", "rewards", "costs"):
+            object.__setattr__(self, name, _read_only(getattr(self, name)))
+        lengths = len(self.features), len(self.rewards), len(self.costs)
+        if len(set(lengths)) > 1:
+            raise ValueError(f"features, rewards and costs of a source must be equally long, got {lengths}")
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """All that an agent may know before its first evaluation. Arrays are read-only.
+
+    Attributes:
+        action_space: Gymnasium space of one action.
+        features: (rows, d) float64 in [0, 1], what is known of each candidate; None where actions are not rows.
+        feature_names: One per column of `features`.
+        levels: (levels,) resource of each checkpoint where actions are (row, level) pairs; else None.
+        objectives: Number of rewards per evaluation.
+        budget: What one episode may spend, in `unit`; None if the whole table may be read.
+        unit: Unit of the budget and of `info["cost"]`.
+        mutate: `mutate(action, rng) -> action`, where a space has a grammar of its own. Where a candidate takes
+            several actions, both are (steps, ...) arrays of all of them, and `mutate(None, rng)` draws a fresh one.
+        reward_bounds: (objectives, 2) float64, lowest and highest reward by the metrics' definition (never from
+            the table); None where no metric defines one.
+        base: (table rows, d) features that several problems share, such as those of a whole table: `features` is
+            `base[index]`, and what depends on features alone is computed once for the base. Default: `features`.
+        index: (rows,) which row of `base` each candidate is; None = all, in order.
+        pending: Actions whose evaluations are under way already; each will be told.
+        sources: Observations of other tables.
+        excluded: What a split leaves out (a language, ...): nothing learned from its tables may be used.
+
+    Raises:
+        ValueError: `features` is not `base[index]`.
+    """
+
+    action_space: gym.Space[Any]
+    features: Floats | None = None
+    feature_names: tuple[str, ...] = ()
+    levels: Floats | None = None
+    objectives: int = 1
+    budget: float | None = None
+    unit: str = "evaluations"
+    mutate: Callable[[Any, np.random.Generator], Any] | None = None
+    reward_bounds: Floats | None = None
+    base: Floats | None = None
+    index: npt.NDArray[np.intp] | None = None
+    pending: tuple[Any, ...] = ()
+    sources: tuple[Source, ...] = ()
+    excluded: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("features", "levels", "reward_bounds", "base"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _read_only(getattr(self, name)))
+        if self.index is not None:
+            object.__setattr__(self, "index", _read_only(self.index, np.intp))
+        base = self.features if self.base is None else self.base
+        if base is None:
+            return
+        chosen = base if self.index is None or self.base is None else _read_only(base[self.index])
+        if self.features is not None and self.features is not chosen and not np.array_equal(self.features, chosen):
+            raise ValueError(f"features must be base[index], got {self.features.shape} that differ from them")
+        object.__setattr__(self, "base", base)
+        object.__setattr__(self, "features", chosen)
+
+    @property
+    def rows(self) -> int:
+        """Number of candidates of a finite problem.
+
+        Raises:
+            ValueError: The candidates cannot be counted from the action space.
+        """
+        if self.features is not None:
+            return len(self.features)
+        if isinstance(self.action_space, gym.spaces.Discrete):
+            return int(self.action_space.n)
+        if self.levels is not None and isinstance(self.action_space, gym.spaces.MultiDiscrete):
+            return int(self.action_space.nvec[0])
+        raise ValueError(f"action_space must be finite for this agent, got {self.action_space}")
+
+    def to_bytes(self) -> bytes:
+        """The problem as an .npz file without pickled objects; `from_bytes` reads it in any process.
+
+        Raises:
+            ValueError: A space of another kind than Gymnasium's plain ones, or a grammar that is no module's function.
+        """
+        plain = {name: getattr(self, name) for name in _PLAIN}
+        plain["action_space"] = encode_space(self.action_space)
+        plain["mutate"] = None if self.mutate is None else encode_function(self.mutate)
+        plain["pending"] = self.action_space.to_jsonable(list(self.pending))
+        plain["sources"] = [source.name for source in self.sources]
+        arrays = {name: value for name in _ARRAYS if (value := getattr(self, name)) is not None}
+        for i, source in enumerate(self.sources):
+            arrays |= {f"{name}_{i}": getattr(source, name) for name in _COLUMNS}
+        file = io.BytesIO()
+        np.savez(file, problem=np.array(json.dumps(plain)), **arrays)
+        return file.getvalue()
+
+    @classmethod
+    def from_bytes(cls, data: bytes, trusted: tuple[str, ...] = TRUSTED) -> Problem:
+        """The problem that `to_bytes` wrote.
+
+        Args:
+            data: What `to_bytes` returned.
+            trusted: Packages that its grammar may be imported from.
+
+        Raises:
+            ValueError: The bytes are not a problem's, or its grammar is not of a trusted package.
+        """
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        plain = json.loads(str(arrays.pop("problem")))
+        space = plain["action_space"] = decode_space(plain["action_space"])
+        plain["mutate"] = None if plain["mutate"] is None else decode_function(plain["mutate"], trusted)
+        plain["pending"] = tuple(space.from_jsonable(plain["pending"]))
+        plain["feature_names"] = tuple(plain["feature_names"])
+        plain["sources"] = tuple(
+            Source(name, *(arrays[f"{column}_{i}"] for column in _COLUMNS)) for i, name in enumerate(plain["sources"])
+        )
+        return cls(**plain, **{name: arrays[name] for name in _ARRAYS if name in arrays})
+
+
+_PLAIN = ("feature_names", "objectives", "budget", "unit", "excluded")
+_ARRAYS = ("levels", "reward_bounds", "base", "index")
+_COLUMNS = ("features", "rewards", "costs")
+
+
+def _read_only(values: npt.ArrayLike, dtype: type = np.float64) -> npt.NDArray[Any]:
+    """A C-ordered array that nobody can write to: a copy, unless it is one already."""
+    array: npt.NDArray[Any] = np.asarray(values, dtype=dtype, order="C")
+    if array.flags.writeable:
+        array = array.copy()
+        array.setflags(write=False)
+    return array

@@ -1,0 +1,115 @@
+"""What an agent may know: read-only, the same on both ends of a pipe, nothing but plain data in between."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from hpo_envs import agents
+from hpo_envs.agents.encoding import encode_space
+from hpo_envs.agents.problem import Problem, Source
+from hpo_envs.benchmarks import problem_of
+from tests.helpers import ROOT
+
+FULL = Problem(
+    gym.spaces.MultiDiscrete([3, 4]),
+    feature_names=("a", "b"),
+    levels=np.array([1.0, 2.0, 4.0, 0.1 + 0.2]),
+    objectives=2,
+    budget=20.0,
+    unit="seconds",
+    reward_bounds=np.array([[-np.inf, 0.0], [0.0, 1.0]]),
+    base=np.random.default_rng(0).random((5, 2)),
+    index=np.array([4, 0, 2]),
+    pending=(np.array([1, 3]),),
+    sources=(Source("x", np.ones((4, 2)), np.zeros((4, 2)), np.arange(4.0)),),
+    excluded="ja",
+)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two problems say the same."""
+    for name in Problem.__dataclass_fields__:
+        one, two = getattr(a, name), getattr(b, name)
+        if name == "sources":
+            one, two = ([(s.name, s.features, s.rewards, s.costs) for s in x] for x in (one, two))
+            equal = all(all(map(np.array_equal, s, t)) for s, t in zip(one, two, strict=True))
+        elif isinstance(one, np.ndarray):
+            equal = one.dtype == two.dtype and np.array_equal(one, two)
+        else:
+            equal = str(one) == str(two) if name == "action_space" else np.array_equal(one, two)
+        if not equal:
+            return False
+    return a.action_space == b.action_space
+
+
+def test_a_problem_crosses_a_pipe() -> None:
+    back = Problem.from_bytes(FULL.to_bytes())
+    assert same(FULL, back)
+    assert back.features is not None
+    assert not back.features.flags.writeable
+
+
+@pytest.mark.parametrize("env_id", ["NMTHPO-zhen-mo-v0", "NMTLC-zhen-v0", "FIESTA-tdsa8-v0", "CushLEPOR-ted-ende-v0"])
+def test_every_kind_of_environment_crosses(env_id: str) -> None:
+    problem = problem_of(gym.make(env_id, table="surrogate"))
+    assert same(problem, Problem.from_bytes(problem.to_bytes()))
+
+
+def test_a_grammar_crosses_by_name_into_another_process() -> None:
+    problem = problem_of(gym.make("NASBenchNLP-cell-v0", table="surrogate"))
+    assert problem.mutate is not None
+    script = "import sys, numpy as np\nfrom hpo_envs.agents.problem import Problem\n"
+    script += "p = Problem.from_bytes(sys.stdin.buffer.read())\n"
+    script += "print(p.mutate(None, np.random.default_rng(3)).tolist())"
+    done = subprocess.run(
+        [sys.executable, "-c", script], input=problem.to_bytes(), capture_output=True, check=True, cwd=ROOT
+    )
+    assert done.stdout.decode().strip() == str(problem.mutate(None, np.random.default_rng(3)).tolist())
+
+
+def test_what_cannot_cross_says_so() -> None:
+    with pytest.raises(ValueError, match="mutate must be a function of a module to be encoded, got .*lambda"):
+        Problem(gym.spaces.Discrete(3), mutate=lambda action, rng: 0).to_bytes()
+    with pytest.raises(ValueError, match="packages other, got 'hpo_envs"):
+        Problem.from_bytes(
+            Problem(gym.spaces.Discrete(3), mutate=agents.make).to_bytes(),  # type: ignore[arg-type]
+            trusted=("other",),
+        )
+    with pytest.raises(ValueError, match="action_space must be a Discrete, .*, got Graph"):
+        encode_space(gym.spaces.Graph(gym.spaces.Discrete(2), None))
+
+
+def test_bytes_hold_no_pickle() -> None:
+    file = io.BytesIO()
+    np.savez(file, problem=np.array([{}], dtype=object))
+    with pytest.raises(ValueError, match="pickle"):
+        Problem.from_bytes(file.getvalue())
+
+
+def test_arrays_are_read_only_and_shared_where_they_can_be() -> None:
+    x = np.random.default_rng(1).random((6, 2))
+    p = Problem(gym.spaces.Discrete(6), x)
+    x[0] = 7.0
+    assert p.features is not None
+    assert p.features.max() < 1.0, "a problem is what it was when it was made"
+    assert p.base is p.features
+    assert Problem(gym.spaces.Discrete(6), p.features).features is p.features
+    with pytest.raises(ValueError, match="read-only"):
+        p.features[0] = 1.0
+
+
+def test_features_are_those_of_the_candidates() -> None:
+    assert FULL.base is not None
+    assert np.array_equal(FULL.features, FULL.base[[4, 0, 2]])  # type: ignore[arg-type]
+    assert FULL.rows == 3
+    with pytest.raises(ValueError, match=r"features must be base\[index\]"):
+        Problem(gym.spaces.Discrete(2), np.zeros((2, 2)), base=np.ones((5, 2)), index=np.array([0, 1]))
+    with pytest.raises(ValueError, match=r"must be equally long, got \(2, 3, 2\)"):
+        Source("x", np.zeros((2, 1)), np.zeros((3, 1)), np.zeros(2))
