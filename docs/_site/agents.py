@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
 from pathlib import Path
 from typing import Any
 
-from _site import docstrings, markdown, results
+from _site import markdown, results
 from hpo_envs.agents import AGENTS
+from hpo_envs.commands import docstrings
+from hpo_envs.commands.agents import WORKS_ON, forwarded, hyperparameters, load
 
 NEEDED = ("Formula", "Paper", "Complexity")
 """What every agent's docstring says."""
-
-WORKS_ON = {
-    "rows": "rows of a table",
-    "features": "candidates with features",
-    "levels": "(row, checkpoint) pairs",
-    "grid": "values of a grid",
-    "box": "continuous boxes",
-    "arms": "noisy arms",
-    "cells": "cells built node by node",
-    "objectives": "several objectives",
-}
 
 EXAMPLES = {
     "rows": "NMTHPO-swen-v0",
@@ -39,48 +28,6 @@ def classes() -> dict[str, list[str]]:
     for name, entry in sorted(AGENTS.items(), key=lambda kv: (kv[1].alias_of is not None, kv[0])):
         found.setdefault(entry.target, []).append(name)
     return found
-
-
-def load(target: str) -> Any:
-    """The class."""
-    module, _, name = target.partition(":")
-    return getattr(importlib.import_module(module), name)
-
-
-def hyperparameters(cls: Any) -> list[tuple[str, str, str, str]]:
-    """(name, type, default, meaning) of every setting; those of `**options` are looked up in the bases."""
-    rows: dict[str, tuple[str, str, str, str]] = {}
-    for base in cls.__mro__:
-        init = base.__dict__.get("__init__")
-        if init is None or base is object:
-            continue
-        parameters = inspect.signature(init).parameters
-        said = docstrings.doc_of(base).items("Args")
-        for name, p in parameters.items():
-            if name in ("self", "problem", "seed") or p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL):
-                continue
-            annotation = p.annotation if isinstance(p.annotation, str) else getattr(p.annotation, "__name__", "")
-            default = "" if p.default is p.empty else f"`{p.default!r}`"
-            if name not in rows:
-                rows[name] = (name, annotation, default, said.get(name, ""))
-            elif _refers(rows[name][3]):
-                rows[name] = (*rows[name][:3], said.get(name, rows[name][3]))
-        if not any(p.kind == p.VAR_KEYWORD for p in parameters.values()):
-            break
-    return list(rows.values())
-
-
-def _refers(text: str) -> bool:
-    """Whether a meaning is missing, or is said elsewhere."""
-    return not text or (text.startswith("See `") and text.count(" ") < 3)
-
-
-def forwarded(cls: Any) -> str:
-    """What a setting that is passed on to another library goes to."""
-    for name, text in docstrings.doc_of(cls).items("Args").items():
-        if name.startswith("**") and "Arguments of" in text:
-            return f"`{name}`: {text}"
-    return ""
 
 
 def page(target: str, names: list[str], found: results.Found) -> str:
@@ -124,7 +71,7 @@ def errors(doc: docstrings.Parsed) -> str:
 
 def settings(cls: Any) -> str:
     """The table of hyperparameters."""
-    rows = [(f"`{n}`", f"`{t}`" if t else "", d, m) for n, t, d, m in hyperparameters(cls)]
+    rows = [(f"`{n}`", f"`{t}`" if t else "", f"`{d}`" if d else "", m) for n, t, d, m in hyperparameters(cls)]
     parts = [markdown.table(("name", "type", "default", "meaning"), rows)] if rows else []
     return "\n\n".join([*parts, forwarded(cls)]).strip() or "None."
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from _site import docstrings, markdown
+from _site import markdown
+from hpo_envs.commands import docstrings
 from hpo_envs.registry import SPECS
 
 GROUPS: dict[str, tuple[str, ...]] = {

@@ -86,7 +86,7 @@ def _words(action: argparse.Action) -> Sequence[str] | None:
         return [str(c) for c in action.choices]
     kinds = {
         "env": lambda: [*SPECS, *(s.id for s in own())],
-        "id": lambda: [*SPECS, *(s.id for s in own())],
+        "subject": lambda: [*SPECS, *(s.id for s in own()), *agents.names()],
         "agents": agents.names,
         "agent": agents.names,
         "names": catalogue.datasets,

@@ -1,4 +1,7 @@
-"""Shows what there is to know of one id: spaces, tables with their provenance, citation, and the page of its class."""
+"""Shows what there is to know of one id or agent: the page of its class, with what is true of this one.
+
+Of an id: spaces, tables with their provenance, citation. Of an agent: settings and the ids that it works on.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from hpo_envs.agents import names
+from hpo_envs.commands import agents
 from hpo_envs.commands.list import page_of
 from hpo_envs.registry import SPECS, Spec, find
 from hpo_envs.tables import store
@@ -21,25 +26,32 @@ EPILOG = """\
 examples:
   hpo-envs describe NMTHPO-swen-v0                     with the table that would be used now
   hpo-envs describe NMTHPO-swen-v0 --table surrogate   with the embedded one
+  hpo-envs describe bo                                 an agent, see `hpo-envs list --agents`
   hpo-envs describe NMTHPO-swen-v0 --json              for programs"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
     parser.epilog = EPILOG
-    parser.add_argument("id", metavar="ID", help="environment id, see `hpo-envs list`")
-    parser.add_argument("--table", choices=store.KINDS, default="auto", help="which table (default: auto)")
+    parser.add_argument("subject", metavar="NAME", help="environment id or agent, see `hpo-envs list [--agents]`")
+    parser.add_argument("--table", choices=store.KINDS, default="auto", help="which table of an id (default: auto)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
     """Runs the command."""
-    name = args.id.removeprefix("hpo_envs:")
+    name = args.subject.removeprefix("hpo_envs:")
     spec = find(name)
-    if spec is None:
-        raise ValueError(f"id must be one of those that `hpo-envs list` shows, got {name!r}{nearest(name, [*SPECS])}")
-    facts = describe(spec, args.table)
-    print(json.dumps(facts, indent=2, allow_nan=False) if args.json else _page(facts))
+    if spec is not None:
+        facts, text = describe(spec, args.table), _page
+    elif name in names():
+        facts, text = agents.describe(name), agents.page
+    else:
+        raise ValueError(
+            "name must be an id that `hpo-envs list` shows or an agent that `hpo-envs list --agents` shows, "
+            f"got {name!r}{nearest(name, [*SPECS, *names()])}"
+        )
+    print(json.dumps(facts, indent=2, allow_nan=False) if args.json else text(facts))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Shows all environment ids by family, and which table each would use now.
+"""Shows all environment ids by family, and which table each would use now; with --agents, the agents.
 
 `measured`: built from upstream's files, which are installed; `surrogate`: the embedded stand-in; `synthetic`: there
 is nothing to measure.
@@ -13,25 +13,35 @@ import itertools
 import json
 from typing import Any
 
+from hpo_envs.commands import agents
 from hpo_envs.registry import SPECS, Spec, own
-from hpo_envs.tables import store
+from hpo_envs.tables import catalogue, store
 
 EPILOG = """\
 examples:
   hpo-envs list                   all ids
   hpo-envs list nmthpo            those with this text in their name
+  hpo-envs list --agents          all agents, and what they work on
+  hpo-envs list --agents levels   those for multi-fidelity problems
   hpo-envs list --json            for programs"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
     parser.epilog = EPILOG
-    parser.add_argument("text", nargs="?", default="", metavar="TEXT", help="part of an id or family, in any case")
+    parser.add_argument(
+        "text", nargs="?", default="", metavar="TEXT", help="part of an id, family or agent, in any case"
+    )
+    parser.add_argument("--agents", action="store_true", help="agents instead of environments")
     parser.add_argument("--json", action="store_true", help="print a JSON list of objects")
 
 
 def run(args: argparse.Namespace) -> int:
     """Runs the command."""
+    if args.agents:
+        found = agents.rows(args.text)
+        print(json.dumps(found, indent=2) if args.json else agents.listing(found))
+        return 0
     chosen = [s for s in (*SPECS.values(), *own()) if args.text.lower() in f"{s.family} {s.id}".lower()]
     if not chosen:
         families = ", ".join(dict.fromkeys(s.family for s in SPECS.values()))
@@ -46,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         for r in group:
             print(f"  {r['id']:<{width}}  {r['kind']:<9}  {_text(r['arguments'])}".rstrip())
     replaceable = [r for r in rows if r["kind"] == "surrogate" and not SPECS[r["id"]].surrogate_only]
-    stand_ins = dict.fromkeys(d for r in replaceable for d in r["datasets"])
+    stand_ins = dict.fromkeys(d for r in replaceable for d in r["datasets"] if d in catalogue.datasets())
     if stand_ins:
         print(
             f"\nEmbedded surrogates stand in where it says surrogate; `hpo-envs fetch {' '.join(stand_ins)}` installs"

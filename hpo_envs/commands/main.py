@@ -21,8 +21,11 @@ from hpo_envs import __version__
 from hpo_envs.tables.table import nearest
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "list": ("hpo_envs.commands.list", "show all environment ids, and which table each would use now"),
-    "describe": ("hpo_envs.commands.describe", "show spaces, table, provenance, citation and page of an id"),
+    "list": ("hpo_envs.commands.list", "show all environment ids, and which table each would use now; or the agents"),
+    "describe": (
+        "hpo_envs.commands.describe",
+        "show spaces, table, citation and page of an id, or the page of an agent",
+    ),
     "fetch": ("hpo_envs.commands.fetch", "install the measured tables' upstream files"),
     "compare": ("hpo_envs.commands.compare", "run agents against each other: table, plot, saved runs"),
     "report": ("hpo_envs.commands.report", "saved runs as one self-contained page: who won, by how much, how sure"),

@@ -25,7 +25,9 @@ from tests.tables.datasets.cushlepor.test_build import write_test_set
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(DOCS))
 
-from _site import agents, docstrings, environments, links, markdown, results  # noqa: E402
+from _site import agents, environments, links, markdown, results  # noqa: E402
+
+from hpo_envs.commands import docstrings  # noqa: E402
 
 ABOVE = [ROOT / name for name in ("README.md", "CONTRIBUTING.md") if (ROOT / name).is_file()]
 PAGES = [*ABOVE, *sorted(DOCS.rglob("*.md"))]
@@ -262,34 +264,6 @@ def test_the_link_check_finds_what_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "a.html").unlink()
     (tmp_path / "s.css").write_text("@font-face { src: url(https://fonts.example.org/f.woff) }", "utf-8")
     assert "loaded from outside" in links.check(tmp_path)[0]
-
-
-def test_docstrings_are_taken_apart() -> None:
-    doc = docstrings.parse(
-        """First line.
-
-        More, with `code`.
-
-        Formula:
-            a = b
-
-            c = d
-
-        Paper: Somebody. A title.
-        Venue 2020.
-
-        Args:
-            x: The first,
-                over two lines.
-            **rest: Others.
-
-        Last words.
-        """
-    )
-    assert doc.text == "First line.\n\nMore, with `code`.\n\nLast words."
-    assert doc.sections["Formula"] == "a = b\n\nc = d"
-    assert doc.sections["Paper"] == "Somebody. A title.\nVenue 2020."
-    assert doc.items("Args") == {"x": "The first, over two lines.", "**rest": "Others."}
 
 
 def test_every_agent_name_has_a_page() -> None:

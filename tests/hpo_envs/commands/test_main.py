@@ -81,8 +81,10 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["--wrong"], "unrecognized arguments: --wrong. `hpo-envs --help`"),
         (["list", "--wrong"], "unrecognized arguments: --wrong"),
         (["list", "nothing-like-it"], "text must be part of an id or of a family (NMTHPO"),
-        (["describe"], "required: ID. `hpo-envs describe --help`"),
+        (["describe"], "required: NAME. `hpo-envs describe --help`"),
         (["describe", "NMTHPO-swne-v0"], "got 'NMTHPO-swne-v0', did you mean 'NMTHPO-swen-v0'?"),
+        (["describe", "smac"], "got 'smac', did you mean 'smac-like'?"),
+        (["list", "nothing-like-it", "--agents"], "text must be part of an agent's name, summary or kind (rows"),
         (["describe", "NMTHPO-swen-v0", "--table", "measured"], "table nmthpo/swen is not installed"),
         (["describe", "NMTHPO-swen-v0", "--table", "measured"], "Run `hpo-envs fetch nmthpo`"),
         (["describe", "NMTHPO-swen-v0", "--table", "best"], "invalid choice: 'best'"),
@@ -145,7 +147,9 @@ def test_list_shows_every_id_and_its_table(empty: Path, capsys: pytest.CaptureFi
     assert {name for name, kind in rows.items() if kind == "synthetic"} <= {"FIESTA-gaussian-v0"}
     assert list(rows) == list(SPECS)
     assert set(rows.values()) - {"synthetic"} == {"surrogate"}
-    assert "`hpo-envs fetch nmthpo" in out
+    fetched = out.partition("`hpo-envs fetch ")[2].partition("`")[0].split()
+    assert "nmthpo" in fetched
+    assert set(fetched) <= set(catalogue.datasets())
     assert main.main(["list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert [r["id"] for r in listed] == list(SPECS)

@@ -1,0 +1,186 @@
+"""What there is to know of the registered agents: their lines in listings and their pages."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import textwrap
+import warnings
+from typing import Any
+
+import gymnasium as gym
+
+from hpo_envs import agents
+from hpo_envs.commands import docstrings
+from hpo_envs.registry import SPECS
+
+WORKS_ON = {
+    "rows": "rows of a table",
+    "features": "candidates with features",
+    "levels": "(row, checkpoint) pairs",
+    "grid": "values of a grid",
+    "box": "continuous boxes",
+    "arms": "noisy arms",
+    "cells": "cells built node by node",
+    "objectives": "several objectives",
+}
+"""What the words in `Entry.supports` mean."""
+
+
+def rows(text: str = "") -> list[dict[str, Any]]:
+    """One row for each agent whose name, summary or kinds of problems contain a text, as JSON values.
+
+    Raises:
+        ValueError: No agent does.
+    """
+    found = []
+    for name in sorted(agents.names(), key=lambda n: agents.entry(n).alias_of is not None):  # aliases last
+        e = agents.entry(name)
+        row = {
+            "name": name,
+            "works_on": list(e.supports),
+            "extra": e.extra,
+            "summary": e.summary,
+            "alias_of": e.alias_of,
+        }
+        if text.lower() in f"{name} {e.summary} {' '.join(e.supports)}".lower():
+            found.append(row)
+    if not found:
+        raise ValueError(f"text must be part of an agent's name, summary or kind ({', '.join(WORKS_ON)}), got {text!r}")
+    return found
+
+
+def listing(found: list[dict[str, Any]]) -> str:
+    """Rows as an aligned table, with what its words mean."""
+    cells = [("agent", "works on", "extra", "summary")]
+    for r in found:
+        alias = r["alias_of"] and r["summary"] == agents.entry(r["alias_of"]).summary
+        summary = f"alias of {r['alias_of']}" if alias else r["summary"]
+        cells.append((r["name"], ", ".join(r["works_on"]), r["extra"] or "", summary))
+    widths = [max(len(line[i]) for line in cells) for i in range(3)]
+    lines = ["  ".join([*(c.ljust(w) for c, w in zip(line, widths, strict=False)), line[3]]) for line in cells]
+    words = "; ".join(f"{k}: {v}" for k, v in WORKS_ON.items())
+    return "\n".join([*lines, "", textwrap.fill(words, 110)])
+
+
+def load(target: str) -> Any:
+    """The class of an entry's `module:Class`."""
+    module, _, name = target.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def describe(name: str) -> dict[str, Any]:
+    """What there is to know of an agent, as JSON values.
+
+    Raises:
+        ValueError: No such agent.
+    """
+    e = agents.entry(name)
+    cls = load(e.target)
+    doc = docstrings.doc_of(cls)
+    settings = {
+        setting: {"type": kind, "default": repr(e.kwargs[setting]) if setting in e.kwargs else default, "what": what}
+        for setting, kind, default, what in hyperparameters(cls)
+    }
+    return {
+        "agent": name,
+        "summary": e.summary,
+        "works_on": list(e.supports),
+        "extra": e.extra,
+        "alias_of": e.alias_of,
+        "aliases": [n for n in agents.names() if agents.entry(n).alias_of == name],
+        "class": e.target.replace(":", "."),
+        "hyperparameters": settings,
+        "passed_on": forwarded(cls),
+        "ids": fitting(name),
+        "page": doc.text,
+        **{heading.lower(): doc.sections.get(heading, "") for heading in ("Formula", "Paper", "Complexity")},
+    }
+
+
+def hyperparameters(cls: Any) -> list[tuple[str, str, str, str]]:
+    """(name, type, default, meaning) of every setting; those of `**options` are looked up in the bases."""
+    found: dict[str, tuple[str, str, str, str]] = {}
+    for base in cls.__mro__:
+        init = base.__dict__.get("__init__")
+        if init is None or base is object:
+            continue
+        parameters = inspect.signature(init).parameters
+        meanings = docstrings.doc_of(base).items("Args")
+        for name, p in parameters.items():
+            if name in ("self", "problem", "seed") or p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL):
+                continue
+            annotation = p.annotation if isinstance(p.annotation, str) else getattr(p.annotation, "__name__", "")
+            default = "" if p.default is p.empty else repr(p.default)
+            if name not in found:
+                found[name] = (name, annotation, default, meanings.get(name, ""))
+            elif _refers(found[name][3]):
+                found[name] = (*found[name][:3], meanings.get(name, found[name][3]))
+        if not any(p.kind == p.VAR_KEYWORD for p in parameters.values()):
+            break
+    return list(found.values())
+
+
+def _refers(text: str) -> bool:
+    """Whether a meaning is missing, or is said elsewhere."""
+    return not text or (text.startswith("See `") and text.count(" ") < 3)
+
+
+def forwarded(cls: Any) -> str:
+    """What a setting that is passed on to another library goes to."""
+    for name, text in docstrings.doc_of(cls).items("Args").items():
+        if name.startswith("**") and "Arguments of" in text:
+            return f"`{name}`: {text}"
+    return ""
+
+
+def fitting(name: str) -> list[str]:
+    """The ids that an agent works on."""
+    return [i for ids, problem in _problems() if agents.fits(name, problem) for i in ids]
+
+
+@functools.cache
+def _problems() -> list[tuple[list[str], agents.Problem]]:
+    """Ids with what agents see of them; those that differ only in the values of the same arguments are alike."""
+    from hpo_envs.benchmarks import problem_of
+
+    alike: dict[Any, list[str]] = {}
+    for spec in SPECS.values():
+        alike.setdefault((spec.entry_point, *sorted(spec.kwargs)), []).append(spec.id)
+    found = []
+    for ids in alike.values():
+        with warnings.catch_warnings():  # the spaces are the same on measured tables
+            warnings.simplefilter("ignore")
+            env = gym.make(ids[0], table="surrogate")
+        found.append((ids, problem_of(env)))
+        env.close()
+    return found
+
+
+def page(facts: dict[str, Any]) -> str:
+    """The facts for a reader."""
+    names = {"alias of": facts["alias_of"], "aliases": ", ".join(facts["aliases"]), "class": facts["class"]}
+    extra = f'pip install "hpo_envs[{facts["extra"]}]"' if facts["extra"] else ""
+    head = {"works on": ", ".join(WORKS_ON[s] for s in facts["works_on"]), "needs": extra, **names}
+    lines = [facts["agent"], "=" * len(facts["agent"]), facts["summary"], ""]
+    lines += [f"{k:<12}{v}" for k, v in head.items() if v]
+    lines += [_wrapped("fits        ", ", ".join(facts["ids"]) or "none of the registered ids", 12)]
+    lines += ["", "Hyperparameters"]
+    for name, setting in facts["hyperparameters"].items():
+        default = f" = {setting['default']}" if setting["default"] else ""
+        lines.append(_wrapped(f"  {name}{default}".ljust(28) + "  ", setting["what"], 30))
+    if facts["passed_on"]:
+        lines.append(_wrapped("  ", facts["passed_on"], 4))
+    if not facts["hyperparameters"] and not facts["passed_on"]:
+        lines.append("  none")
+    lines += ["", facts["page"]]
+    for heading in ("formula", "paper", "complexity"):
+        if facts[heading]:
+            lines += ["", f"{heading.capitalize()}:", textwrap.indent(facts[heading], "    ")]
+    return "\n".join(lines)
+
+
+def _wrapped(start: str, text: str, indent: int) -> str:
+    filled = textwrap.fill(text, 110, initial_indent=start, subsequent_indent=" " * indent, break_on_hyphens=False)
+    return (filled or start).rstrip()

@@ -1,0 +1,75 @@
+"""`hpo-envs list --agents` and `hpo-envs describe AGENT`."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import warnings
+
+import gymnasium as gym
+import pytest
+
+from hpo_envs import agents
+from hpo_envs.benchmarks import problem_of
+from hpo_envs.commands import agents as commands
+from hpo_envs.commands import main
+from hpo_envs.registry import SPECS
+
+
+def test_list_shows_every_agent(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["list", "--agents", "--json"]) == 0
+    rows = {r["name"]: r for r in json.loads(capsys.readouterr().out)}
+    assert sorted(rows) == agents.names()
+    for name, row in rows.items():
+        e = agents.entry(name)
+        assert (row["summary"], row["extra"], row["alias_of"]) == (e.summary, e.extra, e.alias_of)
+        assert tuple(row["works_on"]) == e.supports
+    assert main.main(["list", "--agents"]) == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
+    assert set(rows) < set(lines)
+    assert "alias of bo-ei-matern52" in lines["BO_EI_M"]
+    assert " optuna " in lines["tpe"]
+
+
+def test_list_filters_agents(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["list", "LEVELS", "--agents", "--json"]) == 0
+    found = [r["name"] for r in json.loads(capsys.readouterr().out)]
+    assert found
+    assert all("levels" in agents.entry(name).supports for name in found)
+
+
+@pytest.mark.parametrize("name", agents.names())
+def test_describe_every_agent(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["describe", name]) == 0
+    text = capsys.readouterr().out
+    cls = commands.load(agents.entry(name).target)
+    for heading in ("Hyperparameters", "\nFormula:", "\nPaper:", "\nComplexity:", "fits  "):
+        assert heading in text
+    assert inspect.getdoc(cls).partition("\n")[0] in text  # type: ignore[union-attr]
+    for parameter in inspect.signature(cls).parameters.values():
+        if parameter.name in ("problem", "seed") or parameter.kind is parameter.VAR_KEYWORD:
+            continue
+        value = agents.entry(name).kwargs.get(parameter.name, parameter.default)
+        assert f"  {parameter.name} = {value!r}" in text
+
+
+def test_describe_follows_options_into_the_bases(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["describe", "BO_EI_R", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["alias_of"] == "bo-ei-rbf"
+    assert facts["hyperparameters"]["kernel"]["default"] == "'rbf'"  # what the name fixes, not the class's default
+    assert facts["hyperparameters"]["acquisition"]["what"].startswith("`ei`")
+    assert all(h["what"] for h in facts["hyperparameters"].values())
+    assert commands.describe("bo-ei-rbf")["aliases"] == ["BO_EI_R"]
+
+
+def test_the_ids_shown_are_those_that_fit() -> None:
+    """Only one id of those that are alike is made; here all are."""
+    problems = {}
+    for name in SPECS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            problems[name] = problem_of(gym.make(name, table="surrogate"))
+    distinct = {agents.entry(name).supports: name for name in agents.names()}
+    for agent in distinct.values():
+        assert set(commands.fitting(agent)) == {name for name, p in problems.items() if agents.fits(agent, p)}, agent
