@@ -95,7 +95,7 @@ def run_all(folder: Path, planned: Sequence[Study], jobs: int) -> int:
     from tqdm import tqdm
 
     failed = 0
-    with executors.Processes(jobs) if jobs > 1 else executors.Serial() as engine:
+    with executors.of_jobs(jobs) as executor:
         for study in planned:
             with tqdm(unit=" runs") as bar:
 
@@ -103,7 +103,7 @@ def run_all(folder: Path, planned: Sequence[Study], jobs: int) -> int:
                     bar.total = total
                     bar.update(done - bar.n)
 
-                outcome = conduct(study, folder, engine, watch=watch)
+                outcome = conduct(study, folder, executor, watch=watch)
             for (env, name), error in outcome.errors.items():
                 print(f"{name} on {env}: {error.strip().splitlines()[-1]}")
             failed += len(outcome.errors)

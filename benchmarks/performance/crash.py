@@ -27,8 +27,8 @@ def work(folder: Path, kills: int, jobs: int, seconds: float) -> None:
         "environments": ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "FIESTA-tdsa8-v0"],
         "agents": ["random", "graph-ei-rbf", "bo-ei-rbf"],
     }
-    with executors.Processes(jobs) if jobs > 1 else executors.Serial() as engine:
-        scheduler.conduct(study.from_data(data), folder, engine, seconds=seconds)
+    with executors.of_jobs(jobs) as executor:
+        scheduler.conduct(study.from_data(data), folder, executor, seconds=seconds)
 
 
 @dataclass(frozen=True)

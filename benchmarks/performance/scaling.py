@@ -2,9 +2,9 @@
 
     python -m hpo_envs.benchmarks.performance.scaling --out scaling.json
 
-Measures (1) the run loop and the store against the environment alone, by evaluation; (2) what an engine and the
+Measures (1) the run loop and the store against the environment alone, by evaluation; (2) what an executor and the
 coordinator add to a task; (3) the same study on one process and on two; and computes (4) efficiency on up to 1,000
-workers: a task keeps a worker for its length and the engine's overhead, and the coordinator, which stores what comes
+workers: a task keeps a worker for its length and the executor's overhead, and the coordinator, which stores what comes
 back, for a part's time; whichever is slower sets the pace, and the last tasks leave workers idle.
 """
 
@@ -81,21 +81,21 @@ def harness(env_id: str, episodes: int, steps: int, rounds: int = 5) -> dict[str
     return {"env": each["env"], "run loop": each["loop"] - each["env"], "store": each["store"]}
 
 
-def engine_overheads(engine: executors.Engine, tasks: int) -> dict[str, float]:
-    """Seconds that a task takes beyond its own work: of the engine, and of the coordinator for storing one part."""
+def overheads(executor: executors.Executor, tasks: int) -> dict[str, float]:
+    """Seconds that a task takes beyond its own work: of the executor, and of the coordinator for storing one part."""
     environment, agent = (
         study.Environment("NMTHPO-zhen-v0", {**SURROGATE, "budget": 20}),
         study.Contestant("r", "random"),
     )
     todo = [work.Task(environment, agent, tuple(range(20 * i, 20 * i + 20)), 60.0) for i in range(tasks)]
-    for task in todo[: engine.workers * 4]:
-        engine.submit(task)
-    for _ in todo[: engine.workers * 4]:
-        engine.next()
+    for task in todo[: executor.workers * 4]:
+        executor.submit(work.perform, task)
+    for _ in todo[: executor.workers * 4]:
+        executor.next()
     start = time.perf_counter()
     for task in todo:
-        engine.submit(task)
-    done = [engine.next() for _ in todo]
+        executor.submit(work.perform, task)
+    done = [executor.next() for _ in todo]
     wall = time.perf_counter() - start
     inside = sum(d.seconds for d in done)
     with tempfile.TemporaryDirectory() as folder:
@@ -103,7 +103,7 @@ def engine_overheads(engine: executors.Engine, tasks: int) -> dict[str, float]:
         parts = [_seconds(lambda d=d: kept.write(d.runs)) for d in done]  # type: ignore[misc]
     return {
         "task": inside / tasks,
-        "engine": max(0.0, wall * engine.workers - inside) / tasks,
+        "executor": max(0.0, wall * executor.workers - inside) / tasks,
         "coordinator": statistics.median(parts),
     }
 
@@ -116,18 +116,18 @@ def two_processes(seeds: int) -> dict[str, Any]:
     digests = {}
     with tempfile.TemporaryDirectory() as folder:
         for jobs in (1, 2):
-            with executors.Processes(jobs) as engine:
+            with executors.Processes(jobs) as executor:
                 warm = study.from_data({**data, "seeds": 2 * jobs, "budget": 2})
-                scheduler.conduct(warm, Path(folder) / f"warm{jobs}", engine, seconds=0.0)
+                scheduler.conduct(warm, Path(folder) / f"warm{jobs}", executor, seconds=0.0)
                 out = Path(folder) / str(jobs)
-                seconds[jobs] = _seconds(lambda o=out, e=engine: scheduler.conduct(plan, o, e, seconds=1.0))  # type: ignore[misc]
+                seconds[jobs] = _seconds(lambda o=out, e=executor: scheduler.conduct(plan, o, e, seconds=1.0))  # type: ignore[misc]
             digests[jobs] = store.digest(store.read(out))
     machine = bare_speedup()
     return {"speedup": seconds[1] / seconds[2], "of bare loops": machine, "same": digests[1] == digests[2], **seconds}
 
 
 def bare_speedup(steps: int = 20_000_000) -> float:
-    """How much more two processes that share nothing do than one: what the machine gives, were engines free."""
+    """How much more two processes that share nothing do than one: what the machine gives, were executors free."""
     with concurrent.futures.ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
         list(pool.map(_burn, [1, 1]))
         one = _seconds(lambda: _burn(steps))
@@ -139,21 +139,21 @@ def _burn(steps: int) -> int:
     return sum(range(steps))
 
 
-def efficiency(workers: int, tasks: int, task: float, engine: float, coordinator: float) -> float:
+def efficiency(workers: int, tasks: int, task: float, executor: float, coordinator: float) -> float:
     """Share of the workers' time that is work, by going through the tasks one by one.
 
     Args:
         workers: Workers.
         tasks: Number of tasks, all there from the start.
         task: Seconds of work in a task; lengths vary between half and one and a half times that.
-        engine: Seconds that it keeps its worker beyond that.
+        executor: Seconds that it keeps its worker beyond that.
         coordinator: Seconds that the coordinator, one for all, needs for a finished task.
     """
     lengths = task * np.random.default_rng(0).uniform(0.5, 1.5, tasks)
     free = [0.0] * workers
     ends = []
     for length in lengths:
-        end = heapq.heappop(free) + length + engine
+        end = heapq.heappop(free) + length + executor
         heapq.heappush(free, end)
         ends.append(end)
     stored = 0.0
@@ -166,16 +166,16 @@ def report() -> dict[str, Any]:
     """Everything that the module's docstring names."""
     ids = ("NMTHPO-swen-v0", "NMTHPO-swen-mo-v0", "FIESTA-tdsa12-v0")
     result: dict[str, Any] = {"harness, microseconds": {f"{i}, 100 seeds": harness(i, 100, 20) for i in ids}}
-    result["engines, seconds"] = {}
-    makers: dict[str, Callable[[], executors.Engine]] = {"processes": lambda: executors.Processes(2)}
+    result["executors, seconds"] = {}
+    makers: dict[str, Callable[[], executors.Executor]] = {"processes": lambda: executors.Processes(2)}
     makers["dask"] = lambda: executors.Dask("local", 2)
     for name, make in makers.items():
-        with make() as engine:
-            result["engines, seconds"][name] = engine_overheads(engine, 100)
+        with make() as executor:
+            result["executors, seconds"][name] = overheads(executor, 100)
     result["two processes"] = two_processes(400)
-    dask = result["engines, seconds"]["dask"]
+    dask = result["executors, seconds"]["dask"]
     result["efficiency, 100 tasks a worker"] = {
-        n: efficiency(n, 100 * n, scheduler.task_seconds(n), dask["engine"], dask["coordinator"]) for n in WORKERS
+        n: efficiency(n, 100 * n, scheduler.task_seconds(n), dask["executor"], dask["coordinator"]) for n in WORKERS
     }
     return result
 

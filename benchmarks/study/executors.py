@@ -1,7 +1,8 @@
-"""Where tasks are carried out: in this process, in several on this machine, or on a Dask cluster.
+"""Where work is carried out: in this process, in several on this machine, or on a Dask cluster.
 
-An engine takes tasks (`submit`), gives back what came of them in any order (`next`) and is left as a context manager.
-Each survives the loss of a worker: its task is carried out again.
+An executor takes calls of functions (`submit`), gives back what they returned in any order (`next`) and is left as a
+context manager. Each survives the loss of a worker: its call is carried out again. Functions and arguments must be
+picklable, as for every process pool.
 """
 
 from __future__ import annotations
@@ -13,36 +14,42 @@ import multiprocessing
 import os
 import signal
 import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from types import TracebackType
 from typing import Any, Self
 
-from hpo_envs.benchmarks.study.task import Done, Task, perform
-
 LOSSES = 3
-"""How often in a row workers may die without any task being finished in between."""
+"""How often in a row workers may die without any call being finished in between."""
 
 
-class Engine(abc.ABC):
-    """Carries out tasks.
+class Executor(abc.ABC):
+    """Carries out calls.
 
     Attributes:
-        workers: How many tasks are carried out at once.
+        workers: How many calls are carried out at once.
     """
 
     workers: int = 1
 
     @abc.abstractmethod
-    def submit(self, task: Task) -> None:
-        """Takes a task."""
+    def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
+        """Takes the call `function(argument)`."""
 
     @abc.abstractmethod
-    def next(self) -> Done:
-        """Returns what came of one of the tasks submitted; waits for it.
+    def next(self) -> Any:
+        """Returns what one of the calls submitted returned, or raises what it raised; waits for it.
 
         Raises:
             ChildProcessError: Workers keep dying.
         """
+
+    def map(self, function: Callable[[Any], Any], arguments: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        """Carries out a call for each argument; yields (index, result) in the order in which calls are finished."""
+        for i, argument in enumerate(arguments):
+            self.submit(_numbered, (i, function, argument))
+        for _ in arguments:
+            yield self.next()
 
     def close(self) -> None:  # noqa: B027 (nothing to end is a good answer)
         """Drops what is not finished and ends what was started."""
@@ -56,22 +63,33 @@ class Engine(abc.ABC):
         self.close()
 
 
-class Serial(Engine):
-    """This process, one task after another."""
+def of_jobs(jobs: int) -> Executor:
+    """This process for one job, so many processes for more."""
+    return Processes(jobs) if jobs > 1 else Serial()
+
+
+def _numbered(call: tuple[int, Callable[[Any], Any], Any]) -> tuple[int, Any]:
+    i, function, argument = call
+    return i, function(argument)
+
+
+class Serial(Executor):
+    """This process, one call after another."""
 
     def __init__(self) -> None:
-        self._tasks: collections.deque[Task] = collections.deque()
+        self._calls: collections.deque[tuple[Callable[[Any], Any], Any]] = collections.deque()
 
-    def submit(self, task: Task) -> None:
-        """Takes a task."""
-        self._tasks.append(task)
+    def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
+        """Takes a call."""
+        self._calls.append((function, argument))
 
-    def next(self) -> Done:
-        """Carries out the oldest task."""
-        return perform(self._tasks.popleft())
+    def next(self) -> Any:
+        """Carries out the oldest call."""
+        function, argument = self._calls.popleft()
+        return function(argument)
 
 
-class Processes(Engine):
+class Processes(Executor):
     """Processes on this machine.
 
     Programs that use it must keep to `if __name__ == "__main__":`, as with every pool of fresh processes.
@@ -83,7 +101,7 @@ class Processes(Engine):
     def __init__(self, workers: int) -> None:
         self.workers = workers
         self._pool = self._start()
-        self._waiting: dict[concurrent.futures.Future[Done], Task] = {}
+        self._waiting: dict[concurrent.futures.Future[Any], tuple[Callable[[Any], Any], Any]] = {}
         self._losses = 0
 
     def _start(self) -> concurrent.futures.ProcessPoolExecutor:
@@ -91,12 +109,12 @@ class Processes(Engine):
         context = multiprocessing.get_context("spawn")
         return concurrent.futures.ProcessPoolExecutor(self.workers, context, initializer=_prepare)
 
-    def submit(self, task: Task) -> None:
-        """Takes a task."""
-        self._waiting[self._pool.submit(perform, task)] = task
+    def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
+        """Takes a call."""
+        self._waiting[self._pool.submit(function, argument)] = function, argument
 
-    def next(self) -> Done:
-        """Returns what came of the task that is finished first."""
+    def next(self) -> Any:
+        """Returns what the call that is finished first returned."""
         while True:
             finished, _ = concurrent.futures.wait(self._waiting, return_when=concurrent.futures.FIRST_COMPLETED)
             intact = [f for f in finished if not isinstance(f.exception(), BrokenProcessPool)]
@@ -107,23 +125,23 @@ class Processes(Engine):
             self._restart()
 
     def _restart(self) -> None:
-        """A worker died, and with it the pool: a new one takes all tasks that are not finished."""
+        """A worker died, and with it the pool: a new one takes all calls that are not finished."""
         self._losses += 1
         if self._losses > LOSSES:
-            tasks = sorted({f"{t.agent.name} on {t.environment.id}" for t in list(self._waiting.values())[:20]})
+            among = sorted({str(argument) for _, argument in list(self._waiting.values())[:20]})
             raise ChildProcessError(
                 f"workers died {self._losses} times in a row (out of memory?); among what they were to run: "
-                f"{', '.join(tasks)}"
+                f"{', '.join(among)}"
             )
         self._pool.shutdown(wait=False, cancel_futures=True)
-        tasks_again = list(self._waiting.values())
+        again = list(self._waiting.values())
         self._waiting.clear()
         self._pool = self._start()
-        for task in tasks_again:
-            self.submit(task)
+        for function, argument in again:
+            self.submit(function, argument)
 
     def close(self) -> None:
-        """Ends the processes at once; tasks not finished are dropped."""
+        """Ends the processes at once; calls not finished are dropped."""
         crew = list((self._pool._processes or {}).values())
         self._pool.shutdown(wait=False, cancel_futures=True)
         for process in crew:
@@ -145,7 +163,7 @@ def _follow(parent: Any) -> None:
     os._exit(1)
 
 
-class Dask(Engine):
+class Dask(Executor):
     """A Dask cluster.
 
     Its workers need this package in the same versions, and the same tables; what differs is not stored.
@@ -177,20 +195,20 @@ class Dask(Engine):
         """Threads of all workers that are connected now, at least 1."""
         return max(1, sum(self.client.nthreads().values()))
 
-    def submit(self, task: Task) -> None:
-        """Takes a task."""
+    def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
+        """Takes a call."""
         # Not pure: what was computed for another study must not answer.
-        future = self.client.submit(perform, task, pure=False, retries=LOSSES)
+        future = self.client.submit(function, argument, pure=False, retries=LOSSES)
         self._futures.add(future)
         self._results.add(future)
 
-    def next(self) -> Done:
-        """Returns what came of the task that is finished first."""
+    def next(self) -> Any:
+        """Returns what the call that is finished first returned."""
         from distributed import KilledWorker
 
         future = next(self._results)
         try:
-            done: Done = future.result()
+            done = future.result()
         except KilledWorker as error:
             raise ChildProcessError(f"workers died too often: {error}") from None
         self._futures.discard(future)

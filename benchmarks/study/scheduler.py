@@ -1,4 +1,4 @@
-"""Runs what is missing of a study, on any engine, and stores it as it comes."""
+"""Runs what is missing of a study, on any executor, and stores it as it comes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import gymnasium as gym
 
 from hpo_envs import agents as registry
 from hpo_envs.benchmarks.runs import Run, header_of, problem_of
-from hpo_envs.benchmarks.study.executors import Engine, Serial
+from hpo_envs.benchmarks.study.executors import Executor, Serial
 from hpo_envs.benchmarks.study.store import Store
 from hpo_envs.benchmarks.study.study import Contestant, Environment, Study
-from hpo_envs.benchmarks.study.task import Task, remainder
+from hpo_envs.benchmarks.study.task import Done, Task, perform, remainder
 
 TASK_SECONDS = 5.0
-"""How long a task takes, where its runs are shorter: what a crash may cost, and far above an engine's overhead."""
+"""How long a task takes, where its runs are shorter: what a crash may cost, and far above an executor's overhead."""
 
 PER_WORKER = 0.05
 """Seconds by worker that a task takes at least: storing a part keeps the coordinator for 5 to 20 ms
@@ -58,7 +58,7 @@ Watch = Callable[[int, int, float | None], object]
 def conduct(
     study: Study,
     folder: Path | str,
-    engine: Engine | None = None,
+    executor: Executor | None = None,
     *,
     watch: Watch | None = None,
     seconds: float | None = None,
@@ -71,9 +71,9 @@ def conduct(
     Args:
         study: What to run.
         folder: Of the store.
-        engine: Where to run; default: this process. It is not closed.
+        executor: Where to run; default: this process. It is not closed.
         watch: Told of progress.
-        seconds: How long a task should take; default: `task_seconds` of the engine's workers.
+        seconds: How long a task should take; default: `task_seconds` of the executor's workers.
 
     Returns:
         How the study stands.
@@ -82,18 +82,18 @@ def conduct(
         ValueError: The folder has runs that must not be mixed with the study's; or no agent fits any environment.
         OSError: The disk is full or refuses.
     """
-    engine = engine or Serial()
+    executor = executor or Serial()
     store, outcome = Store(folder), Outcome(Path(folder))
-    tasks = _missing(study, store, outcome, task_seconds(engine.workers) if seconds is None else seconds)
+    tasks = _missing(study, store, outcome, task_seconds(executor.workers) if seconds is None else seconds)
     clock = _Clock(tasks)
     pending = len(tasks)
     for task in tasks:
-        engine.submit(task)
+        executor.submit(perform, task)
     total = outcome.found + clock.left
     if watch is not None:
         watch(outcome.found, total, None)
     while pending:
-        done = engine.next()
+        done: Done = executor.next()
         pending -= 1
         outcome.made += store.write(done.runs)
         key = (done.task.environment.id, done.task.agent.name)
@@ -101,11 +101,11 @@ def conduct(
             outcome.errors.setdefault(key, done.error)
         rest = remainder(done) if key not in outcome.errors else []
         for task in rest:
-            engine.submit(task)
+            executor.submit(perform, task)
         pending += len(rest)
         clock.count(key, done.runs, done.seconds, len(done.task.seeds) - sum(len(t.seeds) for t in rest))
         if watch is not None:
-            watch(total - clock.left, total, clock.estimate(engine.workers))
+            watch(total - clock.left, total, clock.estimate(executor.workers))
     return outcome
 
 

@@ -1,4 +1,4 @@
-"""A task: some runs of one agent on one id, for about as long as it was given. What every engine carries out."""
+"""A task: some runs of one agent on one id, for about as long as it was given. What an executor carries out."""
 
 from __future__ import annotations
 
@@ -29,6 +29,9 @@ class Task:
     agent: Contestant
     seeds: tuple[int, ...]
     seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.agent.name} on {self.environment.id}"
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import sys
 import time
 from pathlib import Path
@@ -12,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hpo_envs.benchmarks.runs import Run
-    from hpo_envs.benchmarks.study.executors import Engine
+    from hpo_envs.benchmarks.study.executors import Executor
     from hpo_envs.benchmarks.study.scheduler import Outcome
     from hpo_envs.benchmarks.study.study import Study
 
@@ -68,8 +66,8 @@ def run(args: argparse.Namespace) -> int:
     study = _study(args)
     start = time.perf_counter()
     try:
-        with _engine(args) as engine, _Bar() as bar:
-            outcome = conduct(study, args.out, engine, watch=bar.show)
+        with _executor(args) as executor, _Bar() as bar:
+            outcome = conduct(study, args.out, executor, watch=bar.show)
     except KeyboardInterrupt:
         print(
             f"\nstopped; what is finished is in {args.out}/, and the same command goes on from there", file=sys.stderr
@@ -116,7 +114,7 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _engine(args: argparse.Namespace) -> Engine:
+def _executor(args: argparse.Namespace) -> Executor:
     from hpo_envs.benchmarks.study import executors
 
     if args.jobs < 1:
@@ -126,7 +124,7 @@ def _engine(args: argparse.Namespace) -> Engine:
             return executors.Dask(args.scheduler, args.jobs)
         except ModuleNotFoundError as error:
             raise ValueError(f"--scheduler: {error}") from None
-    return executors.Processes(args.jobs) if args.jobs > 1 else executors.Serial()
+    return executors.of_jobs(args.jobs)
 
 
 class _Bar:
@@ -172,11 +170,8 @@ def _show(env: str, runs: dict[str, list[Run]], folder: Path, tolerance: float) 
     except ValueError as error:
         print(f"no scores: {error}")
         return
-    stream = io.StringIO(newline="")
-    writer = csv.DictWriter(stream, ["agent", "score", "n", "reached", "mean", "std", "low", "high"])
-    writer.writeheader()
-    writer.writerows(records)
-    atomic.write(folder / "summary.csv", stream.getvalue())
+    columns = ("agent", "score", "n", "reached", "mean", "std", "low", "high")
+    atomic.write_csv(folder / "summary.csv", records, columns)
     seeds = max(map(len, runs.values()))
     print(f"{seeds} seeds, budget {header['budget']:g} {header['cost_unit']}")
     print("mean ± standard deviation over runs [95 % bootstrap interval of the mean]\n")

@@ -48,19 +48,20 @@ def write(path: Path | str, content: bytes | str) -> None:
     sync(target.parent)
 
 
-def write_csv(path: Path | str, records: Sequence[Mapping[str, Any]]) -> None:
-    """Writes a table of records with the columns of the first.
+def write_csv(path: Path | str, records: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> None:
+    """Writes a table of records.
 
     Args:
         path: The file; its folder must exist.
-        records: At least one; none may have a column that the first has not, what one lacks is left empty.
+        records: At least one, unless columns are given; what one lacks is left empty.
+        columns: Default: those of the first record.
 
     Raises:
         OSError: As `write`.
-        ValueError: A record has another column.
+        ValueError: A record has a column beyond these.
     """
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
+    writer = csv.DictWriter(text, list(columns or records[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(records)
     write(path, text.getvalue())
