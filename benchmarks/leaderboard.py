@@ -24,7 +24,7 @@ from hpo_envs.benchmarks.report import plots, sentences
 from hpo_envs.benchmarks.study import executors, store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import Contestant, Environment, Study
-from hpo_envs.registry import OWN, SPECS
+from hpo_envs.registry import FAMILIES, SPECS
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.files import atomic
 
@@ -37,9 +37,6 @@ TRAINED, UNSEEN = "learned", "learned-unseen"
 """The agent trained on tables of the suite, and its name where it runs with weights that have never seen the table's
 language: the only way it takes part."""
 
-BUDGETS = {"NASBenchNLP-cell-v0": {"budget": 50}}
-"""Where the id's own budget, a single cell, leaves nothing to search for."""
-
 BEGIN, END = "<!-- leaderboard: python -m hpo_envs.benchmarks.leaderboard publish -->", "<!-- end -->"
 
 
@@ -51,7 +48,8 @@ def environments(only: Sequence[str] = ()) -> list[Environment]:
     """
     found = []
     for spec in SPECS.values():
-        if spec.family in OWN:  # they answer from a user's table
+        family = FAMILIES[spec.family]
+        if family.user_levels:  # they answer from a user's table
             continue
         if only and not any(text.lower() in f"{spec.family} {spec.id}".lower() for text in only):
             continue
@@ -59,23 +57,9 @@ def environments(only: Sequence[str] = ()) -> list[Environment]:
         if measured and any(tables.missing(t) for t in spec.tables):
             warnings.warn(f"{spec.id} is left out: its measured table is not installed", stacklevel=2)
             continue
-        kwargs = {"table": "measured" if measured else "auto", **BUDGETS.get(spec.id, {})}
+        kwargs = {"table": "measured" if measured else "auto", **family.leaderboard}
         found.append(Environment(spec.id, kwargs))
     return found
-
-
-def unseen(env_id: str) -> dict[str, str] | None:
-    """Arguments of the trained agent that keep it from having seen an id's table.
-
-    None where it cannot run (no rows with features, several objectives, a table drawn anew at each reset), and on
-    NMTLC: its systems translate what the NMT tables' do, which all weights for such ids have seen.
-    """
-    family, *rest = env_id.removesuffix("-v0").split("-")
-    if family == "NMTHPO" and len(rest) == 1:
-        return {"without": {"jaen": "ja", "enja": "ja"}.get(rest[0], rest[0])}
-    if family == "CharHPO" and rest:
-        return {"without": rest[1]}
-    return {"family": "generic"} if family == "NASBenchNLP" and rest != ["cell"] else None
 
 
 def studies(seeds: int, external_seeds: int, only: Sequence[str] = ()) -> list[Study]:
@@ -84,8 +68,8 @@ def studies(seeds: int, external_seeds: int, only: Sequence[str] = ()) -> list[S
     plain = tuple(Contestant(n, n) for n, e in AGENTS.items() if e.alias_of is None and n != TRAINED)
     ours = tuple(c for c in plain if c.name not in EXTERNAL)
     planned = [Study(envs, plain, every[:external_seeds]), Study(envs, ours, every)]
-    for arguments in {str(a): a for e in envs if (a := unseen(e.id)) is not None}.values():
-        chosen = tuple(e for e in envs if unseen(e.id) == arguments)
+    for arguments in {str(a): a for e in envs if (a := SPECS[e.id].unseen) is not None}.values():
+        chosen = tuple(e for e in envs if SPECS[e.id].unseen == arguments)
         planned.append(Study(chosen, (Contestant(UNSEEN, TRAINED, arguments),), every))
     return planned
 

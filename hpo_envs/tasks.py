@@ -17,14 +17,11 @@ seen. Splits never change: another division is another version.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from hpo_envs.core.family import Distribution, Task
+from hpo_envs.registry import FAMILIES
 from hpo_envs.tables.table import nearest
-
-Task = tuple[str, dict[str, Any]]
-"""(id, arguments)."""
 
 PARTS = ("train", "validation", "test")
 
@@ -60,59 +57,12 @@ class Split:
             raise ValueError(f"part must be one of {', '.join(PARTS)}, got {part!r}{nearest(str(part), [*PARTS])}")
         argument = DISTRIBUTIONS[self.name].argument
         tasks: tuple[Task, ...] = getattr(self, part)
-        if not (tasks and argument in ("pairs", "sweeps")):
+        if not (tasks and argument):
             raise ValueError(f"{self.name} must draw its tasks and have some in {part!r}, got {len(tasks)} of its own")
         return tasks[0][0], {argument: tuple(label for _, kwargs in tasks for label in kwargs[argument])}
 
 
-@dataclass(frozen=True)
-class Distribution:
-    """Tasks that belong together.
-
-    Attributes:
-        ids: Pattern of the ids, `{}` standing for the label of a task.
-        argument: Argument that names tasks where one id draws among them, else empty.
-        languages: Label of each task -> its language besides English; fine-tuning and training from scratch on the
-            same language are one language.
-        validation: Languages of version 1's validation part.
-        test: Languages of version 1's test part.
-    """
-
-    ids: str
-    argument: str
-    languages: Mapping[str, str]
-    validation: tuple[str, ...]
-    test: tuple[str, ...]
-
-    def task(self, label: str) -> Task:
-        """The task of a label."""
-        return (self.ids.format(label), {}) if not self.argument else (self.ids, {self.argument: (label,)})
-
-    def part(self, languages: tuple[str, ...]) -> tuple[Task, ...]:
-        """The tasks of some languages, in order."""
-        return tuple(self.task(label) for label, language in self.languages.items() if language in languages)
-
-
-_NMT = {"zhen": "zh", "ruen": "ru", "jaen": "ja", "enja": "ja", "swen": "sw", "soen": "so"}
-_GRID = {pair: _NMT[pair] for pair in ("zhen", "ruen", "jaen", "enja")}
-_CURVES = {**_NMT, "ft-fren": "fr", "ft-zhen": "zh"}
-_CHAR = {
-    f"{task}-{lang}-{architecture}": lang
-    for task, langs in (
-        ("inflection", ("alb", "ara", "cat", "dut", "gle", "hai", "hun", "rom")),
-        ("g2p", ("arm_e", "dut", "geo", "hun")),
-    )
-    for lang in langs
-    for architecture in ("lstm", "transformer")
-}
-
-DISTRIBUTIONS: dict[str, Distribution] = {
-    "NMTHPO": Distribution("NMTHPO-{}-v0", "", _NMT, ("ru",), ("zh", "so")),
-    "NMTHPO-v0": Distribution("NMTHPO-v0", "pairs", _GRID, ("ru",), ("zh",)),
-    "NMTLC": Distribution("NMTLC-{}-v0", "", _CURVES, ("ru",), ("zh", "so")),
-    "CharHPO": Distribution("CharHPO-{}-v0", "", _CHAR, ("hai", "arm_e"), ("rom", "geo")),
-    "CharHPO-v0": Distribution("CharHPO-v0", "sweeps", _CHAR, ("hai", "arm_e"), ("rom", "geo")),
-}
+DISTRIBUTIONS: dict[str, Distribution] = {d.name: d for family in FAMILIES.values() for d in family.distributions}
 """Name -> tasks: the six NMT ids, the four pairs of `NMTHPO-v0`, the eight learning-curve corpora, the 24 sweeps, and
 the 24 tasks of `CharHPO-v0`."""
 

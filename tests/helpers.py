@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import hpo_envs  # noqa: F401
-from hpo_envs.registry import SPECS, Spec
+from hpo_envs.core.family import Spec
+from hpo_envs.registry import FAMILIES, SPECS
 from hpo_envs.tables import store
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,24 +31,15 @@ def kinds_of(spec: Spec) -> list[str]:
 
 ID_KINDS = [(s.id, kind) for s in SPECS.values() for kind in kinds_of(s)]
 
-# By family: arguments that make an episode a few steps long, so that tests meet its end several times.
-SHORT: dict[str, dict[str, Any]] = {
-    "NMTLC": {"cost": "evaluations", "budget": 4},
-    "NASBenchNLP": {"budget": 9e4},
-}
-
-# By family: relative tolerance between the scalar and the batched form, where a step computes instead of gathering.
-TOLERANCE: dict[str, float] = {}
-
 
 def short(spec_id: str) -> dict[str, Any]:
     """Arguments that make an episode of an id a few steps long."""
-    return SHORT.get(SPECS[spec_id].family, {"budget": 4})
+    return dict(FAMILIES[SPECS[spec_id].family].short)
 
 
 def tolerance(spec_id: str) -> float:
     """Relative tolerance of an id's family."""
-    return TOLERANCE.get(SPECS[spec_id].family, 0.0)
+    return FAMILIES[SPECS[spec_id].family].tolerance
 
 
 def raises(message: str, error: type[Exception] = ValueError) -> Any:

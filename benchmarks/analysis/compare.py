@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs import registry
 from hpo_envs.benchmarks.analysis import statistics, targets
 from hpo_envs.benchmarks.runs import Run
-from hpo_envs.registry import SPECS
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.table import Table
-
-OPTIMA = {"CushLEPOR": "hpo_envs.benchmarks.papers.cushlepor.optimum:of_run"}
-"""Families whose actions are not rows of a table -> `module:function`, from a run's header to the best reward known."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +55,13 @@ def _reference(name: str, kind: str, sha256: str, objectives: tuple[str, ...]) -
     return reference_of(table, objectives)
 
 
+def searched(env_id: str) -> Callable[[Mapping[str, Any]], float] | None:
+    """The function from a run's header to the best that a long search found, where a family names one."""
+    family = registry.family_of(env_id)
+    module, _, name = family.optimum.partition(":") if family else ("", "", "")
+    return getattr(importlib.import_module(module), name) if name else None
+
+
 def reference(run: Run) -> Reference:
     """The optimum that a saved run is scored against.
 
@@ -65,14 +69,12 @@ def reference(run: Run) -> Reference:
         ValueError: The table has changed since the run was made.
     """
     h = run.header
-    family = SPECS[h["env"]].family if h["env"] in SPECS else ""
-    if family in OPTIMA:
+    if function := searched(h["env"]):
         if len(h["objectives"]) != 1:
             raise ValueError(
                 f"objective must be one name on {h['env']}, whose front is not known, got {h['objectives']}"
             )
-        module, _, function = OPTIMA[family].partition(":")
-        best = np.array([getattr(importlib.import_module(module), function)(h)])
+        best = np.array([function(h)])
         return Reference(best, best[None])
     return _reference(h["table"], h["kind"], h["sha256"], tuple(h["objectives"]))
 

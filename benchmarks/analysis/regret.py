@@ -29,12 +29,6 @@ from hpo_envs.tables.table import Table
 
 Floats = npt.NDArray[np.float64]
 
-BANDITS = ("FIESTA",)
-"""Families whose actions are arms with noisy scores."""
-
-COMPUTED = ("NASBenchNLP-cell",)
-"""Families (and `surrogate_only` ids) that answer more than their table has rows."""
-
 TARGETS = np.concatenate([np.logspace(0, -2, 21)[1:], [0.0]])
 """Regrets that running times are measured to: 20 from 0.79 to 0.01, evenly spaced in the logarithm, and 0."""
 
@@ -83,13 +77,12 @@ def scales(runs: Sequence[Run]) -> dict[str, Scale]:
 
 def _scale(group: list[Run]) -> Scale:
     h = group[0].header
-    spec = registry.find(h["env"])
-    family = spec.family if spec else ""
+    spec, family = registry.find(h["env"]), registry.family_of(h["env"])
     first = np.median([np.atleast_1d(r.rewards[0]) for r in group], axis=0)
-    if family in compare.OPTIMA:
+    if compare.searched(h["env"]):
         best = np.maximum(compare.reference(group[0]).best, max(r.rewards.max() for r in group))
         return Scale(best, first, "searched")
-    answers_more = spec is None or spec.surrogate_only or family in COMPUTED
+    answers_more = spec is None or family is None or spec.surrogate_only or family.optimum == "seen"
     if not store.exists(h["table"]):
         seen = np.concatenate([r.rewards.reshape(len(r), -1) for r in group])
         return _several(seen, "seen") if seen.shape[1] > 1 else Scale(seen.max(axis=0), first, "seen")
@@ -99,7 +92,7 @@ def _scale(group: list[Run]) -> Scale:
             f"runs must be scored against the table they were made on: {h['table']} ({h['kind']}) has sha256 "
             f"{table.provenance.sha256}, the runs say {h['sha256']}"
         )
-    scale = of_table(table, h["objectives"], bandit=family in BANDITS)
+    scale = of_table(table, h["objectives"], bandit=family is not None and family.score == "final")
     if answers_more and len(h["objectives"]) == 1:
         best = np.maximum(scale.best, max(r.rewards.max() for r in group))
         return Scale(best, scale.origin, "seen")

@@ -22,7 +22,6 @@ from hpo_envs.benchmarks.analysis.ranking import rank
 from hpo_envs.benchmarks.analysis.scored import GRID, ScoredRuns, agent_of, check, environment_of, score
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import store
-from hpo_envs.registry import SPECS
 from hpo_envs.tables import store as tables
 
 Floats = npt.NDArray[np.float64]
@@ -92,7 +91,8 @@ def tracks_of(first: Mapping[str, Run], scored: Mapping[str, Mapping[str, Scored
 
 def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, ScoredRuns]]) -> dict[str, Any]:
     """Ranks the agents of a track; see `statistics` for what each number is."""
-    measure = "final" if SPECS.get(envs[0]) and SPECS[envs[0]].family in regret.BANDITS else "anytime"
+    family = registry.family_of(envs[0])
+    measure = family.score if family else "anytime"
     agents = list(scored[envs[0]])
     strata = {a: [scored[e][a].score(measure) for e in envs] for a in agents}
     ends = {a: [scored[e][a].final for e in envs] for a in agents}

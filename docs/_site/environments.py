@@ -9,7 +9,8 @@ from typing import Any
 
 from _site import markdown, pictures, results
 from hpo_envs.commands.describe import describe
-from hpo_envs.registry import SPECS, Spec
+from hpo_envs.core.family import Spec
+from hpo_envs.registry import FAMILIES, SPECS
 from hpo_envs.tables import catalogue, store
 
 FILES = 12
@@ -27,18 +28,6 @@ def bibtex() -> dict[str, str]:
     """Key -> entry of the references."""
     text = REFERENCES.read_text(encoding="utf-8")
     return {m[1]: m[0].strip() for m in re.finditer(r"@\w+\{(\w+),\n.*?\n\}", text, re.S)}
-
-
-CITED = {
-    "nmthpo": ("zhang2020reproducible",),
-    "nmtlc": ("zhang2020reproducible",),
-    "nasbenchnlp": ("klyuchnikov2020nasbenchnlp",),
-    "cushlepor": ("freitag2021experts", "han2021cushlepor"),
-    "charhpo": ("wiemerslage2024quantifying",),
-    "fiesta": ("moss2019fiesta",),
-    "user": (),
-}
-"""Data set -> keys of the references to cite."""
 
 
 def write(folder: Path, found: results.Found) -> None:
@@ -86,7 +75,7 @@ def spaces(spec: Spec, facts: dict[str, Any]) -> str:
     """What Gymnasium's pages start with."""
     budget = "the whole table" if facts["budget"] is None else f"{facts['budget']:g} {facts['cost_unit']}"
     create = f'gymnasium.make("{spec.id}")'
-    if spec.id == "TableHPO-v0":
+    if FAMILIES[spec.family].user_levels:
         create = f'gymnasium.make("{spec.id}", table=table)'
     module, _, name = spec.entry_point.partition(":")
     rows = [(f"{kind.capitalize()} space", f"`{text}`") for kind, text in facts["spaces"].items()]
@@ -137,7 +126,9 @@ def agents(spec: Spec, found: results.Found) -> str:
     """Results of the reference agents on this id."""
     cells = results.cells_of(spec.id, found)
     if not cells:
-        why = "it answers from your own table" if spec.id == "TableHPO-v0" else "its full logs are fetched apart"
+        why = (
+            "it answers from your own table" if FAMILIES[spec.family].user_levels else "no agent has been run on it yet"
+        )
         return f"Not on the [leaderboard](../results.md): {why}."
     kinds = sorted({t["kind"] for e in found["environments"] if e["label"] == spec.id for t in e["tables"]})
     track = results.track_of(spec.id, found)
@@ -176,15 +167,15 @@ def upstream_files(spec: Spec) -> str:
     """The files that the measured form is built from."""
     import importlib
 
+    builder = importlib.import_module(catalogue.dataset(FAMILIES[spec.family].dataset).builder)
     names: list[str] = []
     for table in spec.tables:
-        builder = importlib.import_module(catalogue.dataset(table.partition("/")[0]).builder)
         names += builder.files(table)
     files = [catalogue.files()[n] for n in dict.fromkeys(names)]
     if not files:
         return ""
     rows = [(f"`{f.path}`", f.bytes or "", f"`{f.sha256}`") for f in files[:FILES]]
-    dataset = spec.tables[0].partition("/")[0]
+    dataset = FAMILIES[spec.family].dataset
     more = f" {len(files) - FILES} more are in the catalogue." if len(files) > FILES else ""
     said = f"Upstream's files, which `hpo-envs fetch {dataset}` installs and checks.{more}"
     return said + "\n\n" + markdown.table(("file", "bytes", "sha256"), rows)
@@ -192,9 +183,11 @@ def upstream_files(spec: Spec) -> str:
 
 def citation(spec: Spec) -> str:
     """The references to cite, as BibTeX."""
-    keys = CITED[spec.tables[0].partition("/")[0]]
-    if not keys:
+    keys = FAMILIES[spec.family].references
+    if FAMILIES[spec.family].user_levels:
         return "Cite where your table comes from."
+    if not keys:
+        return catalogue.dataset(FAMILIES[spec.family].dataset).citation
     return markdown.code("\n\n".join(bibtex()[k] for k in keys), "bibtex")
 
 

@@ -18,7 +18,8 @@ import numpy as np
 from hpo_envs.agents import names
 from hpo_envs.commands import agents
 from hpo_envs.commands.list import page_of
-from hpo_envs.registry import SPECS, Spec, find
+from hpo_envs.core.family import Spec
+from hpo_envs.registry import SPECS, find
 from hpo_envs.tables import store
 from hpo_envs.tables.table import Table, nearest
 

@@ -14,7 +14,8 @@ import json
 from typing import Any
 
 from hpo_envs.commands import agents
-from hpo_envs.registry import SPECS, Spec, own
+from hpo_envs.core.family import Spec
+from hpo_envs.registry import SPECS, own
 from hpo_envs.tables import catalogue, store
 
 EPILOG = """\

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from hpo_envs import registry
 from hpo_envs.tables import user
 from hpo_envs.tables.table import Table
 
@@ -169,8 +170,7 @@ def _facts(table: Table) -> dict[str, Any]:
 
 
 def _ids(table: Table) -> list[str]:
-    name = table.name.removeprefix("user/")
-    return [f"TableHPO-{name}-v0"] + ([f"TableLC-{name}-v0"] if len(table.levels) > 1 else [])
+    return [spec.id for spec in registry.of_user(table.name.removeprefix("user/"), len(table.levels))]
 
 
 def _words(text: str) -> list[str]:

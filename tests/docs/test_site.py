@@ -18,7 +18,7 @@ import pytest
 from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks.study import study
 from hpo_envs.commands import main
-from hpo_envs.registry import SPECS
+from hpo_envs.registry import FAMILIES, SPECS
 from tests.helpers import ROOT
 from tests.tables.datasets.cushlepor.test_build import write_test_set
 
@@ -199,14 +199,13 @@ def test_references_are_those_of_the_catalogue() -> None:
     from hpo_envs.tables import catalogue
 
     entries = environments.bibtex()
-    assert set(environments.CITED) == set(catalogue.DATASETS)
-    for name, keys in environments.CITED.items():
-        said = re.sub(r"\W+", " ", catalogue.DATASETS[name].citation)
-        for key in keys:
+    for family in FAMILIES.values():
+        said = re.sub(r"\W+", " ", catalogue.dataset(family.dataset).citation)
+        for key in family.references:
             title = re.search(r"title\s*= \{(.*?)\},\n", entries[key], re.S)
             assert title is not None
             assert re.sub(r"\W+", " ", title[1]) in said, key
-    assert set(entries) == {k for keys in environments.CITED.values() for k in keys}
+    assert set(entries) == {key for family in FAMILIES.values() for key in family.references}
 
 
 def test_picture_is_the_run() -> None:

@@ -6,12 +6,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from hpo_envs import tasks
-from hpo_envs.registry import SPECS
-from hpo_envs.tables.datasets.charhpo import build as charhpo
-from hpo_envs.tables.datasets.nmtlc import build as nmtlc
+from hpo_envs import registry, tasks
 
-COUNTS = {"NMTHPO": 6, "NMTHPO-v0": 4, "NMTLC": 8, "CharHPO": 24, "CharHPO-v0": 24}
 PARTS = ("train", "validation", "test")
 
 
@@ -20,13 +16,10 @@ def labels(split: tasks.Split, part: str) -> list[str]:
 
 
 def language_of(name: str, task: tasks.Task) -> str:
-    """From the id and its arguments, without the module's own table."""
+    """From the label that is in the id or in its arguments."""
     env_id, kwargs = task
     label = next(iter(kwargs.values()))[0] if kwargs else env_id.removesuffix("-v0").partition("-")[2]
-    if name.startswith("CharHPO"):
-        return label.split("-")[1]
-    ends = label.removeprefix("ft-")
-    return ends.replace("en", "", 1) if not ends.startswith("en") else ends[2:]
+    return tasks.DISTRIBUTIONS[name].languages[label]
 
 
 @pytest.mark.parametrize("name", tasks.names())
@@ -35,19 +28,34 @@ def test_splits_are_disjoint_and_complete(name: str) -> None:
     parts = [labels(split, p) for p in PARTS]
     assert all(parts)
     together = [t for p in parts for t in p]
-    assert len(together) == len(set(together)) == COUNTS[name]
+    assert len(together) == len(set(together)) == len(tasks.DISTRIBUTIONS[name].languages)
     known = [[language_of(name, t) for t in getattr(split, p)] for p in PARTS]
     for i in range(3):
         for j in range(i):
             assert not set(known[i]) & set(known[j]), "a language is on two sides"
 
 
-def test_splits_cover_every_id_of_their_family() -> None:
-    ids = {t[0] for name in ("NMTHPO", "CharHPO", "NMTLC") for p in PARTS for t in getattr(tasks.split(name), p)}
-    expected = {i for i, s in SPECS.items() if s.family in ("NMTHPO", "CharHPO", "NMTLC") and "-mo-" not in i}
-    assert ids == expected - {"NMTHPO-v0", "CharHPO-v0"}
-    assert len(charhpo.NAMES) == COUNTS["CharHPO"]
-    assert len(nmtlc.NAMES) == COUNTS["NMTLC"]
+@pytest.mark.parametrize("name", [d.name for d in tasks.DISTRIBUTIONS.values() if not d.argument])
+def test_splits_cover_every_id_of_their_family_that_is_one_task_and_has_one_objective(name: str) -> None:
+    ids = {t[0] for p in PARTS for t in getattr(tasks.split(name), p)}
+    family = registry.family_of(next(iter(ids)))
+    assert family is not None
+    assert ids == {s.id for s in family.ids if len(s.tables) == 1 and not isinstance(s.kwargs.get("objective"), tuple)}
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "languages"),
+    [
+        ("NMTHPO", 6, "zh ru ja sw so"),
+        ("NMTHPO-v0", 4, "zh ru ja"),
+        ("NMTLC", 8, "zh ru ja sw so fr"),
+        ("CharHPO", 24, "alb ara cat dut gle hai hun rom arm_e geo"),
+        ("CharHPO-v0", 24, "alb ara cat dut gle hai hun rom arm_e geo"),
+    ],
+)
+def test_how_many_tasks_in_which_languages(name: str, count: int, languages: str) -> None:
+    assert len(tasks.DISTRIBUTIONS[name].languages) == count
+    assert tasks.languages(name) == languages.split()
 
 
 @pytest.mark.parametrize("name", tasks.names())
@@ -55,10 +63,10 @@ def test_leave_one_out(name: str) -> None:
     splits = tasks.leave_one_out(name)
     assert list(splits) == tasks.languages(name)
     tested = [t for s in splits.values() for t in labels(s, "test")]
-    assert len(tested) == len(set(tested)) == COUNTS[name]
+    assert len(tested) == len(set(tested)) == len(tasks.DISTRIBUTIONS[name].languages)
     for language, s in splits.items():
         assert not s.validation
-        assert len(s.train) + len(s.test) == COUNTS[name]
+        assert len(s.train) + len(s.test) == len(tasks.DISTRIBUTIONS[name].languages)
         assert {language_of(name, t) for t in s.test} == {language}
         assert language not in {language_of(name, t) for t in s.train}
 

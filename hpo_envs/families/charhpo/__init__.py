@@ -1,1 +1,31 @@
 """CharHPO: hyperparameter optimisation of character transduction models (Wiemerslage et al. 2024), sweep by sweep."""
+
+from __future__ import annotations
+
+from hpo_envs.core.family import Distribution, Family, Spec
+from hpo_envs.tables.datasets.charhpo.names import SWEEPS
+
+_LANGUAGES = {f"{task}-{lang}-{architecture}": lang for task, lang, architecture in SWEEPS}
+
+
+def _sweep(task: str, lang: str, architecture: str) -> Spec:
+    name, kwargs = f"{task}-{lang}-{architecture}", {"task": task, "lang": lang, "architecture": architecture}
+    return Spec(f"CharHPO-{name}-v0", (f"charhpo/{name}",), kwargs, unseen={"without": lang})
+
+
+def _space() -> Spec:
+    tables = tuple(f"charhpo/{name}" for name in _LANGUAGES)
+    return Spec("CharHPO-v0", tables, {}, f"{__name__}.space:CharSpaceEnv", surrogate_only=True)
+
+
+FAMILY = Family(
+    name="CharHPO",
+    dataset="charhpo",
+    entry_point=f"{__name__}.page:CharHPOEnv",
+    ids=(*(_sweep(*sweep) for sweep in SWEEPS), _space()),
+    distributions=(
+        Distribution("CharHPO", "CharHPO-{}-v0", _LANGUAGES, ("hai", "arm_e"), ("rom", "geo")),
+        Distribution("CharHPO-v0", "CharHPO-v0", _LANGUAGES, ("hai", "arm_e"), ("rom", "geo"), "sweeps"),
+    ),
+    references=("wiemerslage2024quantifying",),
+)

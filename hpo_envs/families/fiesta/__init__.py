@@ -1,1 +1,22 @@
 """FIESTA: model selection as a bandit (Moss et al. 2019)."""
+
+from __future__ import annotations
+
+from hpo_envs.core.family import Family, Spec
+
+FAMILY = Family(
+    name="FIESTA",
+    dataset="fiesta",
+    entry_point=f"{__name__}.page:FIESTAEnv",
+    ids=tuple(
+        Spec(
+            f"FIESTA-{task}-v0",
+            (f"fiesta/{task}",),
+            {"task": task},
+            vector_entry_point="hpo_envs.engines.bandit.batched:FIESTAVectorEnv",
+        )
+        for task in ("tdsa8", "tdsa12", "ner", "gaussian")
+    ),
+    score="final",
+    references=("moss2019fiesta",),
+)

@@ -1,1 +1,38 @@
 """NASBenchNLP: recurrent cells trained as language models, as multi-fidelity environments (Klyuchnikov et al. 2020)."""
+
+from __future__ import annotations
+
+from hpo_envs.core.family import Family, Spec
+
+_UNSEEN = {"family": "generic"}
+_REFERENCES = ("klyuchnikov2020nasbenchnlp",)
+
+CURVES = Family(
+    name="NASBenchNLP",
+    dataset="nasbenchnlp",
+    entry_point=f"{__name__}.page:NASBenchNLPEnv",
+    ids=tuple(
+        Spec(f"NASBenchNLP-{corpus}-v0", (f"nasbenchnlp/{corpus}",), {"dataset": corpus}, unseen=_UNSEEN)
+        for corpus in ("wikitext2", "ptb")
+    ),
+    short={"budget": 9e4},
+    references=_REFERENCES,
+)
+
+FINAL = Family(
+    name="NASBenchNLP-ptb-final",
+    dataset="nasbenchnlp",
+    entry_point=f"{__name__}.final:NASBenchNLPFinalEnv",
+    ids=(Spec("NASBenchNLP-ptb-final-v0", ("nasbenchnlp/ptb-final",), unseen=_UNSEEN),),
+    references=_REFERENCES,
+)
+
+CELL = Family(
+    name="NASBenchNLP-cell",
+    dataset="nasbenchnlp",
+    entry_point=f"{__name__}.cell:NASBenchNLPCellEnv",
+    ids=(Spec("NASBenchNLP-cell-v0", ("nasbenchnlp/wikitext2",)),),
+    optimum="seen",
+    leaderboard={"budget": 50},  # the id's own budget is a single cell
+    references=_REFERENCES,
+)

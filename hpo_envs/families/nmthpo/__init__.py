@@ -1,1 +1,36 @@
 """NMTHPO: hyperparameter optimisation of transformers for machine translation (Zhang and Duh 2020)."""
+
+from __future__ import annotations
+
+from hpo_envs.core.family import Distribution, Family, Spec
+from hpo_envs.tables.datasets.nmthpo.names import LANGUAGES, PAIRS, SHARED_GRID
+
+_CLUSTERS = {"enja": "ja", "jaen": "ja", "soen": "low-resource", "swen": "low-resource"}
+"""Rewards of the same configurations correlate .70 between the Japanese pairs, .51 between Somali and Swahili."""
+
+
+def _ids(pair: str) -> tuple[Spec, Spec]:
+    """One objective and two, with the budgets of Table 4 (B)."""
+    tables, cluster = (f"nmthpo/{pair}",), _CLUSTERS.get(pair, pair)
+    unseen = {"without": "ja" if LANGUAGES[pair] == "ja" else pair}
+    two = {"objective": ("bleu", "decoding_seconds"), "budget": 50 if pair in SHARED_GRID else 200}
+    return (
+        Spec(f"NMTHPO-{pair}-v0", tables, {"pair": pair}, cluster=cluster, unseen=unseen),
+        Spec(f"NMTHPO-{pair}-mo-v0", tables, {"pair": pair, **two}, cluster=cluster),
+    )
+
+
+FAMILY = Family(
+    name="NMTHPO",
+    dataset="nmthpo",
+    entry_point=f"{__name__}.page:NMTHPOEnv",
+    ids=(
+        *(spec for pair in PAIRS for spec in _ids(pair)),
+        Spec("NMTHPO-v0", tuple(f"nmthpo/{p}-grid" for p in SHARED_GRID), {}, f"{__name__}.page:NMTHPOGridEnv"),
+    ),
+    distributions=(
+        Distribution("NMTHPO", "NMTHPO-{}-v0", LANGUAGES, ("ru",), ("zh", "so")),
+        Distribution("NMTHPO-v0", "NMTHPO-v0", {p: LANGUAGES[p] for p in SHARED_GRID}, ("ru",), ("zh",), "pairs"),
+    ),
+    references=("zhang2020reproducible",),
+)

@@ -1,0 +1,119 @@
+"""What a family of environments is: one record beside its pages, from which everything else collects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+Task = tuple[str, dict[str, Any]]
+"""(id, arguments)."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One id.
+
+    Attributes:
+        id: What `gym.make` takes.
+        tables: Names of the tables that answer.
+        kwargs: Arguments that the id fixes; callers may override them.
+        entry_point: `module:Class` of the scalar form; empty in a family's record: the family's.
+        vector_entry_point: `module:Class` of the batched form; empty in a family's record: `XVectorEnv` beside `XEnv`.
+        surrogate_only: Whether no measured table can answer, because nobody measured the whole space.
+        cluster: Ids of a family with the same cluster are related (the same languages, say); empty: to no other.
+        unseen: Arguments of the agent trained on tables of the suite that keep it from having seen this id's table;
+            None where it cannot run, or where all of its weights have seen the table's systems.
+        family: Name of the family in listings, filled in by the family.
+    """
+
+    id: str
+    tables: tuple[str, ...]
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    entry_point: str = ""
+    vector_entry_point: str = ""
+    surrogate_only: bool = False
+    cluster: str = ""
+    unseen: Mapping[str, str] | None = None
+    family: str = ""
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Tasks that belong together.
+
+    Attributes:
+        name: What `hpo_envs.tasks` calls it.
+        ids: Pattern of the ids, `{}` standing for the label of a task.
+        languages: Label of each task -> its language besides English; fine-tuning and training from scratch on the
+            same language are one language.
+        validation: Languages of version 1's validation part.
+        test: Languages of version 1's test part.
+        argument: Argument that names tasks where one id draws among them, else empty.
+    """
+
+    name: str
+    ids: str
+    languages: Mapping[str, str]
+    validation: tuple[str, ...]
+    test: tuple[str, ...]
+    argument: str = ""
+
+    def task(self, label: str) -> Task:
+        """The task of a label."""
+        return (self.ids.format(label), {}) if not self.argument else (self.ids, {self.argument: (label,)})
+
+    def part(self, languages: tuple[str, ...]) -> tuple[Task, ...]:
+        """The tasks of some languages, in order."""
+        return tuple(self.task(label) for label, language in self.languages.items() if language in languages)
+
+
+@dataclass(frozen=True)
+class Family:
+    """The record of a family: importing it reads no file and imports no engine.
+
+    Attributes:
+        name: In listings and reports.
+        dataset: Name in `hpo_envs.tables.catalogue` of the data set that its tables belong to.
+        entry_point: `module:XEnv`, the class of ids that name none. The batched class is `XVectorEnv` beside it.
+        ids: What is registered with Gymnasium.
+        listed: Whether the ids are in `registry.SPECS`; not where one cannot be made without an argument.
+        user_levels: The fewest levels that a table of the user's needs for an id `NAME-{table}-v0` of this family;
+            0: users' tables have none.
+        score: What its agents are ranked by: `anytime`, the regret over the budget, or `final`, the regret of the
+            true mean of the row that is recommended at the end, where rows are arms with noisy scores.
+        optimum: Where the best reward is known from: `table`, its best row; `seen`, the best of table and compared
+            runs, because actions reach more than its rows; else `module:function`, from the header of a run to the
+            best that a long search found.
+        distributions: Distributions of tasks with their languages and splits.
+        short: Arguments that make an episode a few steps long, so that tests meet its end several times.
+        tolerance: Relative tolerance between the two forms in tests, where a step computes instead of gathering.
+        leaderboard: Arguments on the leaderboard, where the ids' own leave nothing to compare.
+        references: Keys in `docs/references.bib` of what users of the family should cite.
+    """
+
+    name: str
+    dataset: str
+    entry_point: str
+    ids: tuple[Spec, ...]
+    listed: bool = True
+    user_levels: int = 0
+    score: Literal["anytime", "final"] = "anytime"
+    optimum: str = "table"
+    distributions: tuple[Distribution, ...] = ()
+    short: Mapping[str, Any] = field(default_factory=lambda: {"budget": 4})
+    tolerance: float = 0.0
+    leaderboard: Mapping[str, Any] = field(default_factory=dict)
+    references: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", tuple(self._completed(spec) for spec in self.ids))
+
+    def of_user(self, table: str) -> Spec:
+        """The id of one of the user's own tables."""
+        return self._completed(Spec(f"{self.name}-{table}-v0", (f"user/{table}",), {"name": table}))
+
+    def _completed(self, spec: Spec) -> Spec:
+        scalar = spec.entry_point or self.entry_point
+        vector = spec.vector_entry_point or f"{scalar.removesuffix('Env')}VectorEnv"
+        return replace(spec, family=self.name, entry_point=scalar, vector_entry_point=vector)
