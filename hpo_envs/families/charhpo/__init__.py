@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hpo_envs.core.family import Distribution, Family, Spec
-from hpo_envs.tables.datasets.charhpo.names import SWEEPS
+from hpo_envs.tables.datasets.charhpo.names import SWEEPS, TABLES
 
 _LANGUAGES = {f"{task}-{lang}-{architecture}": lang for task, lang, architecture in SWEEPS}
 
@@ -13,16 +13,14 @@ def _sweep(task: str, lang: str, architecture: str) -> Spec:
     return Spec(f"CharHPO-{name}-v0", (f"charhpo/{name}",), kwargs, unseen={"without": lang})
 
 
-def _space() -> Spec:
-    tables = tuple(f"charhpo/{name}" for name in _LANGUAGES)
-    return Spec("CharHPO-v0", tables, {}, f"{__name__}.space:CharSpaceEnv", surrogate_only=True)
-
-
 FAMILY = Family(
     name="CharHPO",
     dataset="charhpo",
     entry_point=f"{__name__}.page:CharHPOEnv",
-    ids=(*(_sweep(*sweep) for sweep in SWEEPS), _space()),
+    ids=(
+        *(_sweep(*sweep) for sweep in SWEEPS),
+        Spec("CharHPO-v0", TABLES, {}, f"{__name__}.space:CharSpaceEnv", surrogate_only=True),
+    ),
     distributions=(
         Distribution("CharHPO", "CharHPO-{}-v0", _LANGUAGES, ("hai", "arm_e"), ("rom", "geo")),
         Distribution("CharHPO-v0", "CharHPO-v0", _LANGUAGES, ("hai", "arm_e"), ("rom", "geo"), "sweeps"),

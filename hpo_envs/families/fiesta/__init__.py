@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hpo_envs.core.family import Family, Spec
+from hpo_envs.tables.datasets.fiesta.names import TASKS
 
 FAMILY = Family(
     name="FIESTA",
@@ -15,7 +16,7 @@ FAMILY = Family(
             {"task": task},
             vector_entry_point="hpo_envs.engines.bandit.batched:FIESTAVectorEnv",
         )
-        for task in ("tdsa8", "tdsa12", "ner", "gaussian")
+        for task in TASKS
     ),
     score="final",
     references=("moss2019fiesta",),

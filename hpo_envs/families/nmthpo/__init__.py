@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from hpo_envs.core.family import Distribution, Family, Spec
-from hpo_envs.tables.datasets.nmthpo.names import LANGUAGES, PAIRS, SHARED_GRID
+from hpo_envs.tables.datasets.nmthpo.names import BUDGETS, LANGUAGES, PAIRS, SHARED_GRID
 
 _CLUSTERS = {"enja": "ja", "jaen": "ja", "soen": "low-resource", "swen": "low-resource"}
 """Rewards of the same configurations correlate .70 between the Japanese pairs, .51 between Somali and Swahili."""
 
 
 def _ids(pair: str) -> tuple[Spec, Spec]:
-    """One objective and two, with the budgets of Table 4 (B)."""
+    """The id with one objective and the one with two."""
     tables, cluster = (f"nmthpo/{pair}",), _CLUSTERS.get(pair, pair)
     unseen = {"without": "ja" if LANGUAGES[pair] == "ja" else pair}
-    two = {"objective": ("bleu", "decoding_seconds"), "budget": 50 if pair in SHARED_GRID else 200}
+    two = {"objective": ("bleu", "decoding_seconds"), "budget": BUDGETS[pair]}
     return (
         Spec(f"NMTHPO-{pair}-v0", tables, {"pair": pair}, cluster=cluster, unseen=unseen),
         Spec(f"NMTHPO-{pair}-mo-v0", tables, {"pair": pair, **two}, cluster=cluster),
