@@ -40,6 +40,9 @@ class Run:
         costs: (k,) float64 in `header["cost_unit"]`.
         recommended: The action that the agent recommends at the end.
         header: What was run: env id and arguments, table name, kind and sha256, agent and hyperparameters, versions.
+        evaluated: What is known of each evaluation besides, (k, ...) arrays by name: `row`, `level` and `repeat` of the
+            table, `status` (index in `STATUSES`) and `truth` (mean of the row's repeats, as the rewards).
+        recommended_truth: `truth` of the recommended action, where it is known.
     """
 
     seed: int
@@ -48,6 +51,8 @@ class Run:
     costs: npt.NDArray[np.float64]
     recommended: Any
     header: dict[str, Any]
+    evaluated: Mapping[str, npt.NDArray[Any]] = dataclasses.field(default_factory=dict)
+    recommended_truth: Any = None
 
     def __len__(self) -> int:
         return len(self.costs)

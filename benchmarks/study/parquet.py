@@ -1,12 +1,20 @@
-"""The format of a part: runs as the bytes of a Parquet file, and how such a file comes to be on the disk."""
+"""The format of a part: runs of one agent on one id as the bytes of a Parquet file, and back.
+
+One row a run. Columns: `seed`, `table`, `kind`, `sha256` (of the table), `evaluations` (their number); lists with one
+entry an evaluation: `action_0`, ... (one column a component), `reward_0`, ... (one an objective), `cost`, and whatever
+is known of the evaluations (`Run.evaluated`: `row`, `level`, `repeat`, `status`, `truth_0`, ...); then `recommended_0`,
+... and `recommended_truth_0`, .... What all runs share, the header above all, is in the file's metadata, once.
+"""
 
 from __future__ import annotations
 
-import functools
+import hashlib
 import itertools
 import json
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,89 +22,173 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.runs import Run
-from hpo_envs.tables.files import atomic
+
+FORMAT = 2
+"""Raised whenever files of before can no longer be read."""
+
+RUN_KEYS = ("seed", "table", "kind", "sha256")
+"""Keys of a header that are columns: they may differ from run to run."""
+
+META = b"hpo_envs"
+
+Array = npt.NDArray[Any]
+Layout = tuple[tuple[str, str, tuple[int, ...]], ...]
+"""Name, dtype and shape of one entry of each array of a run."""
 
 
-def publish(data: bytes, path: Path, alone: bool) -> None:
-    """Writes a file so that it is there as a whole, on the disk, or not at all."""
-    if alone:  # only holders of the lock write, so what lies here was left by one that was killed
-        atomic.sweep(path.parent, age=-math.inf)
-    atomic.write(path, data)
+@dataclass(frozen=True)
+class Block:
+    """The runs of a part, their evaluations one after the other: what summaries are computed from.
+
+    Attributes:
+        header: What all runs share.
+        headers: What is a run's alone, one record a run: `seed`, `table`, `kind`, `sha256` and what else differs.
+        starts: (runs + 1,) where each run's evaluations begin; the last is the number of all.
+        actions: (all, ...) as in `Run`.
+        rewards: (all,) or (all, objectives) float64.
+        costs: (all,) float64.
+        evaluated: (all, ...) arrays by name, see `Run.evaluated`.
+        recommended: (runs, ...).
+        recommended_truth: (runs, ...) float64, or None.
+    """
+
+    header: dict[str, Any]
+    headers: list[dict[str, Any]]
+    starts: npt.NDArray[np.int64]
+    actions: Array
+    rewards: npt.NDArray[np.float64]
+    costs: npt.NDArray[np.float64]
+    evaluated: dict[str, Array]
+    recommended: Array
+    recommended_truth: npt.NDArray[np.float64] | None
+
+    def __len__(self) -> int:
+        return len(self.headers)
+
+    def runs(self) -> list[Run]:
+        """The runs, each with arrays of its own."""
+        made = []
+        for i, (a, b) in enumerate(itertools.pairwise(self.starts.tolist())):
+            truth = None if self.recommended_truth is None else self.recommended_truth[i].copy()
+            made.append(
+                Run(
+                    self.headers[i]["seed"],
+                    self.actions[a:b].copy(),
+                    self.rewards[a:b].copy(),
+                    self.costs[a:b].copy(),
+                    self.recommended[i].copy(),
+                    {**self.header, **self.headers[i]},
+                    {name: array[a:b].copy() for name, array in self.evaluated.items()},
+                    truth,
+                )
+            )
+        return made
+
+
+def layout_of(run: Run) -> Layout:
+    """What runs of one part have in common.
+
+    Raises:
+        ValueError: An array that does not hold numbers.
+    """
+    arrays = {"action": run.actions, "reward": run.rewards, "cost": run.costs, **run.evaluated}
+    entries = [(name, str(a.dtype), a.shape[1:]) for name, a in arrays.items()]
+    last = {"recommended": run.recommended}
+    if run.recommended_truth is not None:
+        last["recommended_truth"] = run.recommended_truth
+    entries += [(name, str(np.asarray(a).dtype), np.asarray(a).shape) for name, a in last.items()]
+    for name, dtype, _ in entries:
+        if np.dtype(dtype).kind not in "biuf" or np.dtype(dtype).itemsize > 8:
+            raise ValueError(f"{name}s must be numbers of at most 64 bits, got an array of {dtype}")
+    return tuple(entries)
 
 
 def encode(runs: Sequence[Run]) -> bytes:
-    """The bytes of a part; the same runs give the same bytes."""
+    """The bytes of a part; the same runs give the same bytes.
+
+    Raises:
+        ValueError: Runs of different layouts, or arrays that do not hold numbers.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    layout = layout_of(runs[0])
+    if any(layout_of(r) != layout for r in runs[1:]):
+        raise ValueError("runs of one part must have arrays of the same types and shapes")
     headers = [r.header for r in runs]
+    shared = {k: v for k, v in headers[0].items() if k not in RUN_KEYS and all(h.get(k) == v for h in headers[1:])}
+    rest = [{k: v for k, v in h.items() if k not in shared and k not in RUN_KEYS} for h in headers]
     columns: dict[str, Any] = {
-        **{name: [h[name] for h in headers] for name in ("env", "agent")},
         "seed": pa.array([r.seed for r in runs], pa.int64()),
-        **{name: [h[name] for h in headers] for name in ("table", "kind", "sha256")},
+        **{name: pa.array([h[name] for h in headers]) for name in RUN_KEYS[1:]},
         "evaluations": pa.array([len(r) for r in runs], pa.int64()),
-        "actions": _nested([_components(r.actions, "actions") for r in runs]),
-        "rewards": _nested([_components(r.rewards, "rewards") for r in runs]),
-        "costs": _lists([r.costs for r in runs]),
-        "recommended": _lists([_components(np.asarray(r.recommended)[None], "recommended").ravel() for r in runs]),
-        "header": [json.dumps(h, sort_keys=True) for h in headers],
-        "layout": [_layout(r) for r in runs],
     }
+    if any(rest):
+        columns["header"] = pa.array([json.dumps(r, sort_keys=True) for r in rest])
+    ends = pa.array(np.cumsum([0, *map(len, runs)]).astype(np.int32))
+    for name, _, shape in layout:
+        if name.startswith("recommended"):
+            values = np.stack([np.asarray(getattr(r, name)) for r in runs])
+            columns |= {k: pa.array(v) for k, v in _components(name, values, shape)}
+        else:
+            values = np.concatenate([_array(r, name) for r in runs])
+            columns |= {k: pa.ListArray.from_arrays(ends, pa.array(v)) for k, v in _components(name, values, shape)}
+    meta = {"format": FORMAT, "header": shared, "layout": layout}
+    table = pa.table(columns).replace_schema_metadata({META: json.dumps(meta, sort_keys=True)})
     sink = pa.BufferOutputStream()
-    pq.write_table(pa.table(columns), sink, compression="zstd")
+    # Dictionaries only where values repeat: scores do not.
+    pq.write_table(table, sink, compression="zstd", use_dictionary=["table", "kind", "sha256"], write_statistics=False)
     return bytes(sink.getvalue().to_pybytes())
 
 
-def _layout(run: Run) -> str:
-    """Type of each array and shape of one entry of it, as JSON."""
-    last = np.asarray(run.recommended)
-    return _json(run.actions.dtype, run.actions.shape[1:], run.rewards.shape[1:], last.dtype, last.shape)
+def _array(run: Run, name: str) -> Array:
+    known = {"action": run.actions, "reward": run.rewards, "cost": run.costs}
+    return known[name] if name in known else run.evaluated[name]
 
 
-@functools.cache
-def _json(
-    actions: np.dtype[Any],
-    action: tuple[int, ...],
-    reward: tuple[int, ...],
-    recommended: np.dtype[Any],
-    last: tuple[int, ...],
-) -> str:
-    shapes = {
-        "actions": [str(actions), action],
-        "rewards": ["float64", reward],
-        "recommended": [str(recommended), last],
-    }
-    return json.dumps(shapes, sort_keys=True)
+def _components(name: str, values: Array, shape: tuple[int, ...]) -> list[tuple[str, Array]]:
+    """Columns of (n, *shape) values: one without a number if an entry is a scalar called otherwise than its column."""
+    if name in SCALARS and not shape:
+        return [(name, values)]
+    flat = values.reshape(len(values), math.prod(shape))
+    return [(f"{name}_{j}", np.ascontiguousarray(flat[:, j])) for j in range(flat.shape[1])]
 
 
-def _components(array: npt.NDArray[Any], name: str) -> npt.NDArray[np.float64]:
-    """(k, ...) numbers as (components, k) float64."""
-    kind, size = array.dtype.kind, array.dtype.itemsize
-    exact = kind == "b" or (kind == "f" and size <= 8) or (kind in "iu" and size <= 4)
-    if kind in "iu" and not exact:  # past 2**53 not every integer has a float64
-        exact = not array.size or -(2**53) <= int(array.min()) <= int(array.max()) <= 2**53
-    if not exact:
-        raise ValueError(f"{name} must be numbers that a float64 holds exactly, got an array of {array.dtype}")
-    wide = array.reshape(len(array), math.prod(array.shape[1:])).T
-    return wide.astype(np.float64, copy=False)
+SCALARS = ("cost", "row", "level", "repeat", "status")
+"""What an evaluation has one of: columns without a number."""
 
 
-def _lists(arrays: Sequence[npt.NDArray[np.float64]]) -> Any:
-    import pyarrow as pa
-
-    ends = np.cumsum([0, *map(len, arrays)]).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(ends), pa.array(np.concatenate([np.empty(0), *arrays])))
-
-
-def _nested(arrays: Sequence[npt.NDArray[np.float64]]) -> Any:
-    import pyarrow as pa
-
-    inner = _lists([row for array in arrays for row in array])
-    return pa.ListArray.from_arrays(pa.array(np.cumsum([0, *map(len, arrays)]).astype(np.int32)), inner)
+def name_of(prefix: str, runs: Sequence[Run], data: bytes) -> str:
+    """The file name of a part: first and last seed, and the sha256 of all its bytes."""
+    seeds = [r.seed for r in runs]
+    return f"{prefix}-{min(seeds)}-{max(seeds)}-{hashlib.sha256(data).hexdigest()}.parquet"
 
 
-def load(path: Path, columns: list[str]) -> Any:
-    """The columns of a part as one chunk each.
+NAME = re.compile(r"(.+)-(\d+)-(\d+)-([0-9a-f]{64})\.parquet")
+OLD = re.compile(r"(.+)-(\d+)-(\d+)\.parquet")
+
+
+def decode(path: Path) -> Block:
+    """Reads a part.
+
+    Raises:
+        ValueError: Not the bytes that were written, not such a part, or one of an earlier version.
+        OSError: The disk refuses.
+    """
+    match = NAME.fullmatch(path.name)
+    if match is None:
+        raise ValueError(
+            f"{path} was written by a version of hpo_envs whose files cannot be verified: delete its folder, or make "
+            "the runs again in another one"
+        )
+    data = path.read_bytes()
+    if hashlib.sha256(data).hexdigest() != match[4]:
+        raise ValueError(f"{path} must have the sha256 in its name: the file has been changed or damaged, delete it")
+    return parse(data, path)
+
+
+def parse(data: bytes, path: Path) -> Block:
+    """Reads the bytes of a part.
 
     Raises:
         ValueError: Not such a part.
@@ -104,58 +196,54 @@ def load(path: Path, columns: list[str]) -> Any:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with open(path, "rb") as stream:
-        try:
-            return pq.ParquetFile(stream, pre_buffer=False).read(columns=columns, use_threads=False).combine_chunks()
-        except (pa.ArrowException, KeyError, ValueError, OSError) as error:  # OSError: pyarrow's for damaged pages
-            raise ValueError(f"{path} must be a file of runs that hpo_envs wrote, got {error}") from None
-
-
-def decode(path: Path) -> list[Run]:
-    """The runs of a part.
-
-    Raises:
-        ValueError: Not such a part.
-    """
-    table = load(path, ["seed", "actions", "rewards", "costs", "recommended", "header", "layout"])
     try:
-        return _runs(table)
-    except KeyError as error:
-        raise ValueError(f"{path} must be a file of runs that hpo_envs wrote, got none of the column {error}") from None
-    except (ValueError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as error:
+        table = pq.read_table(pa.BufferReader(data), use_threads=False)
+        meta = json.loads(table.schema.metadata[META])
+        if meta["format"] != FORMAT:
+            raise ValueError(f"format {meta['format']!r}")
+        return _block(table.combine_chunks(), meta)
+    except (pa.ArrowException, ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+        raise ValueError(f"{path} must be a file of runs that hpo_envs wrote, got {error}") from None
+    except (OverflowError, RecursionError, OSError, MemoryError) as error:  # OSError: pyarrow's for damaged pages
         raise ValueError(f"{path} must be a file of runs that hpo_envs wrote, got {error}") from None
 
 
-def _runs(table: Any) -> list[Run]:
-    headers = [json.loads(h) for h in table["header"].to_pylist()]
-    layouts = [json.loads(h) for h in table["layout"].to_pylist()]
-    actions, rewards = _unnested(table["actions"]), _unnested(table["rewards"])
-    costs, recommended = _unlisted(table["costs"]), _unlisted(table["recommended"])
-    runs = []
-    for i, (seed, header, layout) in enumerate(zip(table["seed"].to_pylist(), headers, layouts, strict=True)):
-        if not isinstance(header, dict) or not all(isinstance(header.get(key), str) for key in ("env", "agent")):
-            raise ValueError(f"the header {header!r:.80} of seed {seed}")
-        dtype, shape = layout["recommended"]
-        last = recommended[i].astype(dtype).reshape(shape)[()]
-        k = len(costs[i])
-        arrays = [_entries(a[i], k, *layout[n]) for a, n in ((actions, "actions"), (rewards, "rewards"))]
-        runs.append(Run(seed, arrays[0], arrays[1], costs[i], last, header))
-    return runs
+def _block(table: Any, meta: Mapping[str, Any]) -> Block:
+    header = meta["header"]
+    if not isinstance(header, dict) or not all(isinstance(header.get(key), str) for key in ("env", "agent")):
+        raise ValueError(f"the header {header!r:.80}")
+    keys = [table[name].to_pylist() for name in RUN_KEYS]
+    headers = [dict(zip(RUN_KEYS, values, strict=True)) for values in zip(*keys, strict=True)]
+    if "header" in table.column_names:
+        for known, text in zip(headers, table["header"].to_pylist(), strict=True):
+            known.update(json.loads(text))
+    starts = np.concatenate([[0], np.cumsum(table["evaluations"].to_numpy())]).astype(np.int64)
+    if (np.diff(starts) < 0).any() or not headers:
+        raise ValueError("no runs, or some with fewer than no evaluations")
+    arrays: dict[str, Array] = {}
+    for name, dtype, shape in meta["layout"]:
+        entry = tuple(int(k) for k in shape)
+        once = name.startswith("recommended")
+        columns = [name] if name in SCALARS and not entry else [f"{name}_{j}" for j in range(math.prod(entry))]
+        count = len(headers) if once else int(starts[-1])
+        flat = [(_plain if once else _flat)(table[c], starts) for c in columns]
+        joined = np.stack(flat, axis=1) if flat else np.empty((count, 0))
+        if joined.shape != (count, math.prod(entry)):
+            raise ValueError(f"{name} of shape {joined.shape}")
+        arrays[name] = np.ascontiguousarray(joined).reshape(count, *entry).astype(np.dtype(dtype), copy=False)
+    actions, rewards, costs = (arrays.pop(name) for name in ("action", "reward", "cost"))
+    recommended, truth = arrays.pop("recommended"), arrays.pop("recommended_truth", None)
+    return Block(header, headers, starts, actions, rewards, costs, arrays, recommended, truth)
 
 
-def _entries(flat: npt.NDArray[np.float64], k: int, dtype: str, shape: list[int]) -> npt.NDArray[Any]:
-    """(components * k,) numbers as (k, *shape)."""
-    return np.ascontiguousarray(flat.reshape(-1, k).T if k else flat).reshape(k, *shape).astype(dtype)
+def _plain(column: Any, starts: npt.NDArray[np.int64]) -> Array:
+    return np.asarray(column.to_numpy())
 
 
-def _unlisted(column: Any) -> list[npt.NDArray[np.float64]]:
+def _flat(column: Any, starts: npt.NDArray[np.int64]) -> Array:
+    """All entries of a column of lists, which must be as long as the runs are."""
     lists = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     ends = lists.offsets.to_numpy()
-    return np.split(lists.values.to_numpy()[ends[0] : ends[-1]].copy(), (ends - ends[0])[1:-1])
-
-
-def _unnested(column: Any) -> list[npt.NDArray[np.float64]]:
-    outer = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-    ends = outer.values.offsets.to_numpy()[outer.offsets.to_numpy()]
-    values = outer.values.values.to_numpy()
-    return [values[a:b] for a, b in itertools.pairwise(ends)]
+    if not np.array_equal(ends - ends[0], starts):
+        raise ValueError("lists that are not as long as their runs")
+    return np.asarray(lists.values.to_numpy(zero_copy_only=False)[ends[0] : ends[-1]])

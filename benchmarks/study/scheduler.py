@@ -106,6 +106,7 @@ def conduct(
         clock.count(key, done.runs, done.seconds, len(done.task.seeds) - sum(len(t.seeds) for t in rest))
         if watch is not None:
             watch(total - clock.left, total, clock.estimate(executor.workers))
+    store.settle()
     return outcome
 
 

@@ -1,34 +1,38 @@
 """Keeps runs in a folder of Parquet files that any reader of Parquet understands.
 
-    runs/<env>/<agent>-<first seed>-<last seed>.parquet        one row a run
+    runs/<env>/<agent>-<first seed>-<last seed>-<sha256>.parquet        one row a run
 
-Parts are only ever added. Each is written elsewhere, synced and then renamed, under a lock on the folder, so that a
-reader sees whole parts, a killed or failed writer leaves none behind, and two writers store no run twice.
+Parts are only ever added, and their name carries the sha256 of all their bytes: what is read is what was written.
+Each is written beside its place, synced and then renamed, so that a reader sees whole parts and a killed or failed
+writer leaves none behind. Publishing a part reads and writes nothing else: no index, no lock. Two processes that make
+the same run store it twice; readers take it once, `Store.settle` tidies up, and runs that disagree are refused.
 
-Columns: `env`, `agent`, `seed`, `table`, `kind`, `sha256`, `evaluations` (their number), `actions[component][k]`,
-`rewards[objective][k]`, `costs[k]` (k counts evaluations), `recommended[component]`, `header` (JSON, all that
-describes the run) and `layout` (JSON, the arrays' types and shapes). Without this module:
+Columns are described in `hpo_envs.benchmarks.study.parquet`. Without this project:
 
-    duckdb -c "SELECT env, agent, avg(list_max(rewards[1])) FROM 'runs/*/*.parquet' GROUP BY ALL"
-    pandas.read_parquet("runs/").groupby(["env", "agent"]).evaluations.sum()
+    duckdb -c "SELECT filename, avg(list_max(reward_0)) FROM read_parquet('runs/*/*.parquet', filename=true) GROUP BY 1"
+    pandas.read_parquet("runs/NMTHPO-swen-v0/").evaluations.sum()
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import parquet
+from hpo_envs.benchmarks.study.parquet import Block
+from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.folder import locked
 
 RUN_KEYS = ("seed", "table", "sha256")
@@ -61,7 +65,10 @@ def digest(runs: Iterable[Run]) -> str:
     total = hashlib.sha256()
     for run in sorted(runs, key=key_of):
         total.update(json.dumps(run.header, sort_keys=True).encode())
-        for array in (run.actions, run.rewards, run.costs, np.asarray(run.recommended)):
+        arrays = [run.actions, run.rewards, run.costs, np.asarray(run.recommended)]
+        arrays += [run.evaluated[name] for name in sorted(run.evaluated)]
+        arrays += [] if run.recommended_truth is None else [np.asarray(run.recommended_truth)]
+        for array in arrays:
             total.update(f"{array.dtype} {array.shape}".encode())
             total.update(np.ascontiguousarray(array).tobytes())
     return total.hexdigest()
@@ -85,10 +92,37 @@ class Group:
     seeds: npt.NDArray[np.int64]
 
 
+class _Setting:
+    """What the runs of one id have to agree on, and the seeds of each agent."""
+
+    def __init__(self) -> None:
+        self.first: dict[str, Any] | None = None
+        self.agents: dict[str, dict[str, Any]] = {}
+        self.tables: dict[str, str] = {}
+        self.seeds: dict[str, set[int]] = {}
+
+    def check(self, h: dict[str, Any], folder: Path) -> None:
+        """Refuses a header that must not stand beside the others."""
+        if h["agent"] in self.agents:
+            if _setting(h) != _setting(self.agents[h["agent"]]):
+                _compare(h, self.agents[h["agent"]], RUN_KEYS, folder)
+        elif self.first is not None:
+            _compare(h, self.first, RUN_KEYS + AGENT_KEYS, folder)
+        if self.tables.get(h["table"], h["sha256"]) != h["sha256"]:
+            raise _mixed(h, f"sha256 of table {h['table']}", self.tables[h["table"]], h["sha256"], folder)
+
+    def add(self, h: dict[str, Any], seeds: Iterable[int] = ()) -> None:
+        """Takes in a header that agrees with the others."""
+        self.first = self.first or h
+        self.agents.setdefault(h["agent"], h)
+        self.tables.setdefault(h["table"], h["sha256"])
+        self.seeds.setdefault(h["agent"], set()).update(seeds)
+
+
 class Store:
     """A folder of runs.
 
-    Parts that were read once are not read again, so one object serves a whole study.
+    A part is read once; what other processes add later is seen after `refresh`.
 
     Args:
         folder: Made when the first run is stored.
@@ -97,6 +131,7 @@ class Store:
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
         self._groups: dict[Path, list[Group]] = {}
+        self._settings: dict[str, _Setting] = {}
 
     def write(self, runs: Sequence[Run]) -> int:
         """Stores runs, one part for each agent and id; runs already stored are left as they are.
@@ -111,102 +146,144 @@ class Store:
             ValueError: What is stored was made on another table, with other versions or other arguments.
             OSError: The disk is full or refuses.
         """
-        groups: dict[tuple[str, str], dict[int, Run]] = {}
+        groups: dict[tuple[Any, ...], dict[int, Run]] = {}
         for run in runs:
-            group = groups.setdefault(key_of(run)[:2], {})
+            group = groups.setdefault((*key_of(run)[:2], parquet.layout_of(run)), {})
             if run.seed in group:
                 raise ValueError(f"runs must have distinct seeds, got {run.seed} of {run.header['agent']} twice")
             group[run.seed] = run
-        if len(groups) > 1:
-            self.check([r.header for r in runs])
+        self.check([r.header for r in runs])
         written = 0
-        for (env, agent), group in sorted(groups.items()):
-            folder = self.folder / quote(env, safe="")
-            folder.mkdir(parents=True, exist_ok=True)
-            with locked(folder) as alone:
-                self.check([r.header for r in group.values()])
-                have = self.seeds(env, agent)
-                new = [group[seed] for seed in sorted(group.keys() - have)]
-                if new:
-                    name = f"{quote(agent, safe='')}-{new[0].seed}-{new[-1].seed}.parquet"
-                    parquet.publish(parquet.encode(new), folder / name, alone)
-                    self._groups[folder / name] = _grouped([r.header for r in new])
-                    written += len(new)
+        for (env, agent, _), group in sorted(groups.items(), key=lambda item: item[0][:2]):
+            setting = self._setting(env)
+            new = [group[seed] for seed in sorted(group.keys() - setting.seeds.get(agent, set()))]
+            if new:
+                self._publish(new, env, agent)
+                for r in new:
+                    setting.add(r.header, (r.seed,))
+                written += len(new)
         return written
 
     def read(self, env: str | None = None, agent: str | None = None) -> list[Run]:
         """Reads runs; see the function of this name."""
         if not self.folder.is_dir():
             raise FileNotFoundError(f"runs must be in a folder, got {self.folder}, which is none")
-        found: dict[Key, tuple[Run, Path]] = {}
-        for part in self._parts(env, agent):
-            for run in parquet.decode(part):
+        found: dict[Key, Run] = {}
+        for part, block in self.blocks(env, agent):
+            for run in block.runs():
                 key = key_of(run)
-                if key in found:
-                    raise ValueError(f"a run must be stored once, got {key} in {found[key][1]} and in {part}")
-                found[key] = run, part
-        return [found[key][0] for key in sorted(found)]
+                if key not in found:
+                    found[key] = run
+                elif digest([run]) != digest([found[key]]):
+                    raise _different(key, part)
+        return [found[key] for key in sorted(found)]
+
+    def blocks(self, env: str | None = None, agent: str | None = None) -> Iterator[tuple[Path, Block]]:
+        """The parts, verified, with what they hold: runs that two processes stored are in two of them."""
+        for part in self._parts(env, agent):
+            # Another process may have tidied up since the folder was listed; what it removed is in another part.
+            with contextlib.suppress(FileNotFoundError):
+                yield part, parquet.decode(part)
 
     def groups(self, env: str | None = None, agent: str | None = None) -> list[Group]:
-        """What is stored, by runs that differ only in their seed; evaluations are not read."""
+        """What is stored, by runs that differ only in their seed; parts read before are not read again."""
         listed = []
         for part in self._parts(env, agent):
             if part not in self._groups:
-                self._groups[part] = _groups_of(part)
-            listed.extend(self._groups[part])
+                with contextlib.suppress(FileNotFoundError):
+                    self._groups[part] = _grouped(parquet.decode(part))
+            listed.extend(self._groups.get(part, []))
         return listed
 
     def seeds(self, env: str, agent: str) -> set[int]:
         """Seeds that an agent has finished on an id."""
-        return {seed for group in self.groups(env, agent) for seed in group.seeds.tolist()}
+        return set(self._setting(env).seeds.get(agent, ()))
 
     def check(self, headers: Sequence[dict[str, Any]]) -> None:
-        """Refuses runs that must not stand beside those that are stored.
+        """Refuses runs that must not stand beside those that are stored, nor beside each other.
 
         Raises:
             ValueError: Another table, other versions, another budget or other arguments; the message says which.
         """
-        for env in sorted({h["env"] for h in headers}):
-            stored = [group.header for group in self.groups(env)]
-            new = [h for h in headers if h["env"] == env]
-            agents = {h["agent"]: h for h in stored}
-            tables = {h["table"]: h["sha256"] for h in stored}
-            for h in new:
-                if h["agent"] in agents:
-                    if _setting(h) != _setting(agents[h["agent"]]):
-                        _compare(h, agents[h["agent"]], RUN_KEYS, self.folder)
-                else:
-                    agents[h["agent"]] = h
-                    _compare(h, stored[0] if stored else new[0], RUN_KEYS + AGENT_KEYS, self.folder)
-                if tables.setdefault(h["table"], h["sha256"]) != h["sha256"]:
-                    raise _mixed(h, f"sha256 of table {h['table']}", tables[h["table"]], h["sha256"], self.folder)
+        new: dict[str, _Setting] = {}
+        for h in headers:
+            self._setting(h["env"]).check(h, self.folder)
+            new.setdefault(h["env"], _Setting()).check(h, self.folder)
+            new[h["env"]].add(h)
+
+    def refresh(self) -> None:
+        """Looks again at what other processes have stored."""
+        self._settings.clear()
+
+    def settle(self) -> None:
+        """Leaves each run in one part, where processes that worked side by side stored it twice.
+
+        Raises:
+            ValueError: Runs that must not be mixed, or a run that is there with two results.
+        """
+        self.refresh()
+        for folder in self._folders(None):
+            env = _env_of(folder)
+            count = sum(len(g.seeds) for g in self.groups(env))
+            if count > sum(map(len, self._setting(env).seeds.values())):
+                with locked(folder):
+                    self._tidy(env)
+        self.refresh()
+
+    def _tidy(self, env: str) -> None:
+        kept: dict[Key, str] = {}
+        for part, block in list(self.blocks(env)):
+            runs = block.runs()
+            rest = [r for r in runs if key_of(r) not in kept]
+            for r in runs:
+                if kept.setdefault(key_of(r), digest([r])) != digest([r]):
+                    raise _different(key_of(r), part)
+            if len(rest) < len(runs):
+                if rest:
+                    self._publish(rest, env, rest[0].header["agent"])
+                part.unlink(missing_ok=True)
+
+    def _publish(self, runs: Sequence[Run], env: str, agent: str) -> None:
+        folder = self.folder / quote(env, safe="")
+        folder.mkdir(parents=True, exist_ok=True)
+        data = parquet.encode(runs)
+        atomic.write(folder / parquet.name_of(quote(agent, safe=""), runs, data), data)
+
+    def _setting(self, env: str) -> _Setting:
+        """What the stored runs of an id agree on; its folder is listed once."""
+        if env not in self._settings:
+            setting = _Setting()
+            for group in self.groups(env):
+                setting.check(group.header, self.folder)
+                setting.add(group.header, group.seeds.tolist())
+            self._settings[env] = setting
+        return self._settings[env]
+
+    def _folders(self, env: str | None) -> list[Path]:
+        folders = self.folder.glob("*") if env is None else [self.folder / quote(env, safe="")]
+        return sorted(f for f in folders if f.is_dir())
 
     def _parts(self, env: str | None, agent: str | None) -> Iterator[Path]:
-        wanted = re.compile((".+" if agent is None else re.escape(quote(agent, safe=""))) + r"-\d+-\d+\.parquet")
-        folders = self.folder.glob("*") if env is None else [self.folder / quote(env, safe="")]
-        for folder in sorted(folders):
-            if folder.is_dir():
-                yield from sorted(p for p in folder.iterdir() if wanted.fullmatch(p.name))
+        prefix = ".+" if agent is None else re.escape(quote(agent, safe=""))
+        wanted = re.compile(rf"({prefix})-\d+-\d+(-[0-9a-f]{{64}})?\.parquet")
+        for folder in self._folders(env):
+            yield from sorted(folder / name for name in os.listdir(folder) if wanted.fullmatch(name))
 
 
-def _groups_of(part: Path) -> list[Group]:
-    try:
-        return _grouped([json.loads(h) for h in parquet.load(part, ["header"])["header"].to_pylist()])
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-        raise ValueError(f"{part} must be a file of runs that hpo_envs wrote, got {error}") from None
+def _different(key: Key, part: Path) -> ValueError:
+    return ValueError(f"a run must have one result, got {key} in {part} and, different, in another file beside it")
 
 
-def _grouped(headers: Sequence[dict[str, Any]]) -> list[Group]:
-    found: list[tuple[dict[str, Any], list[int]]] = []
-    for header in headers:
-        rest = {**header, "seed": None}
-        for known, seeds in found:
-            if known == rest:
-                seeds.append(header["seed"])
-                break
-        else:
-            found.append((rest, [header["seed"]]))
-    return [Group({**known, "seed": seeds[0]}, np.array(seeds, np.int64)) for known, seeds in found]
+def _env_of(folder: Path) -> str:
+    return unquote(folder.name)
+
+
+def _grouped(block: Block) -> list[Group]:
+    groups: dict[str, tuple[dict[str, Any], list[int]]] = {}
+    for own in block.headers:
+        rest = {**own, "seed": None}
+        groups.setdefault(json.dumps(rest, sort_keys=True), (rest, []))[1].append(own["seed"])
+    return [Group({**block.header, **rest, "seed": seeds[0]}, np.array(seeds)) for rest, seeds in groups.values()]
 
 
 def _setting(header: dict[str, Any]) -> dict[str, Any]:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import functools
+import hashlib
 import io
 import os
+import platform
+import re
 import time
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-STALE = 3600.0
-"""Seconds after which an unfinished file is nobody's; writing one takes less than one."""
+STALE = 86400.0
+"""Seconds after which an unfinished file of another machine is nobody's; writing one takes less than one."""
 
 
 def write(path: Path | str, content: bytes | str) -> None:
@@ -34,7 +38,7 @@ def write(path: Path | str, content: bytes | str) -> None:
         target.write_bytes(data)
         return
     sweep(target.parent)
-    part = target.with_name(f".{uuid.uuid4().hex}.part")
+    part = target.with_name(f".{uuid.uuid4().hex}-{os.getpid()}-{_machine()}.part")
     try:
         with open(part, "xb") as stream:
             stream.write(data)
@@ -84,17 +88,46 @@ def sync(folder: Path) -> None:
             os.close(handle)
 
 
-def sweep(folder: Path, age: float = STALE) -> None:
+PART = re.compile(r"\.[0-9a-f]{32}-(\d+)-([0-9a-f]{16})\.part")
+
+
+def sweep(folder: Path) -> None:
     """Removes what processes that were killed while writing left in a folder.
+
+    A file of this machine is left alone while the process that began it lives, whatever the clock says; one of
+    another machine that shares the disk, for a day.
 
     Args:
         folder: Where to look.
-        age: Seconds since the last change after which no live process can be writing it. A clock that was set back
-            makes files seem young: they stay until it has caught up.
     """
-    for part in folder.glob(".*.part"):
-        name = part.name[1:-5]
-        if len(name) == 32 and all(c in "0123456789abcdef" for c in name):  # ours: others have such endings, too
-            with contextlib.suppress(OSError):
-                if time.time() - part.stat().st_mtime >= age:
-                    part.unlink()
+    for entry in os.scandir(folder):
+        match = PART.fullmatch(entry.name)
+        if match is None:  # others have such endings, too
+            continue
+        with contextlib.suppress(OSError):
+            mine = match[2] == _machine()
+            if not _alive(int(match[1])) if mine else time.time() - entry.stat().st_mtime >= STALE:
+                os.unlink(entry.path)
+
+
+@functools.cache
+def _machine() -> str:
+    """Which machine this is, since when, and which of its numberings of processes this process is in."""
+    known = [platform.node()]
+    for path in ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid"):
+        with contextlib.suppress(OSError):
+            known.append(os.readlink(path) if path.endswith("pid") else Path(path).read_text(encoding="ascii"))
+    return hashlib.sha256("\n".join(known).encode()).hexdigest()[:16]
+
+
+def _alive(process: int) -> bool:
+    """Whether a process of this machine runs; where nobody can tell, it does."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True

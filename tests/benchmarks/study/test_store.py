@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import json
 import multiprocessing
 import os
 import signal
@@ -102,11 +103,14 @@ def test_any_arrays_come_back(tmp_path_factory: pytest.TempPathFactory, data: st
     assert all(equal(a, b) for a, b in zip(runs, store.read(folder), strict=True))
 
 
-def test_numbers_that_a_float_cannot_hold_are_refused(tmp_path: Path) -> None:
-    for bad in (np.array([2**53 + 1] * 5), np.array(["a"] * 5)):
-        with pytest.raises(ValueError, match="actions must be numbers that a float64 holds exactly"):
+def test_what_is_no_number_is_refused_and_large_integers_are_kept(tmp_path: Path) -> None:
+    for bad in (np.array([None] * 5), np.array(["a"] * 5)):
+        with pytest.raises(ValueError, match="actions must be numbers of at most 64 bits"):
             store.write([dataclasses.replace(make(0), actions=bad)], tmp_path)
     assert not [p for p in tmp_path.rglob("*") if p.is_file()]
+    large = np.array([2**53 + 1, 2**53, 2**63 - 1, -(2**63), 0])
+    store.write([dataclasses.replace(make(0), actions=large)], tmp_path)
+    assert np.array_equal(store.read(tmp_path)[0].actions, large)
 
 
 def test_writing_again_adds_only_what_is_new(tmp_path: Path) -> None:
@@ -118,7 +122,7 @@ def test_writing_again_adds_only_what_is_new(tmp_path: Path) -> None:
     assert [store.key_of(r)[1:] for r in store.read(tmp_path)] == [("other", 1), *(("random", s) for s in range(5))]
     now = {p.name: p.read_bytes() for p in (tmp_path / "NMTHPO-zhen-v0").iterdir()}
     assert first.items() <= now.items()
-    assert sorted(now) == ["other-1-1.parquet", "random-0-4.parquet", "random-1-3.parquet"]
+    assert [n.rpartition("-")[0] for n in sorted(now)] == ["other-1-1", "random-0-4", "random-1-3"]
     with pytest.raises(ValueError, match="distinct seeds, got 7 of random twice"):
         store.write([make(7), make(7)], tmp_path)
 
@@ -167,15 +171,13 @@ def test_pandas_and_duckdb_read_it_without_us(tmp_path: Path) -> None:
     two = run("random", "NMTHPO-zhen-mo-v0", range(2), env_kwargs={"table": "surrogate"})
     curves = run("random", "NMTLC-zhen-v0", [0], budget=4, env_kwargs={"table": "surrogate", "cost": "evaluations"})
     store.write([*one, *two, *curves], tmp_path)
-    frame = pandas.read_parquet(tmp_path)
-    assert frame.groupby("env").size().to_dict() == {"NMTHPO-zhen-v0": 3, "NMTHPO-zhen-mo-v0": 2, "NMTLC-zhen-v0": 1}
-    best = frame[frame.env == "NMTHPO-zhen-v0"].set_index("seed").rewards.map(lambda r: r[0].max())
+    frame = pandas.read_parquet(tmp_path / "NMTHPO-zhen-v0")
+    best = frame.set_index("seed").reward_0.map(max)
     assert best.to_dict() == {r.seed: r.rewards.max() for r in one}
-    query = (
-        f"SELECT seed, list_max(rewards[2]), header->>'budget' FROM '{tmp_path}/*/*.parquet' WHERE env = ? ORDER BY 1"
-    )
-    rows = duckdb.execute(query, ["NMTHPO-zhen-mo-v0"]).fetchall()
-    assert rows == [(r.seed, r.rewards[:, 1].max(), "50.0") for r in two]
+    rows = duckdb.execute(f"SELECT seed, list_max(reward_1) FROM '{tmp_path}/*-mo-v0/*.parquet' ORDER BY 1").fetchall()
+    assert rows == [(r.seed, r.rewards[:, 1].max()) for r in two]
+    (meta,) = duckdb.execute(f"SELECT value FROM parquet_kv_metadata('{tmp_path}/*-mo-v0/*.parquet')").fetchone()
+    assert json.loads(meta)["header"]["budget"] == 50.0
 
 
 def test_files_of_others_are_refused_or_ignored(tmp_path: Path) -> None:
@@ -183,12 +185,13 @@ def test_files_of_others_are_refused_or_ignored(tmp_path: Path) -> None:
     folder = tmp_path / "NMTHPO-zhen-v0"
     (folder / "notes.txt").write_text("mine")
     assert len(store.read(tmp_path)) == 1
-    part = folder / "random-0-0.parquet"
+    (part,) = folder.glob("*.parquet")
     (folder / "random-1-1.parquet").write_bytes(part.read_bytes())
-    with pytest.raises(ValueError, match="a run must be stored once"):
+    with pytest.raises(ValueError, match="random-1-1.parquet was written by a version of hpo_envs whose files cannot"):
         store.read(tmp_path)
-    (folder / "random-1-1.parquet").write_bytes(part.read_bytes()[:-9])
-    with pytest.raises(ValueError, match="random-1-1.parquet must be a file of runs"):
+    (folder / "random-1-1.parquet").unlink()
+    (folder / part.name.replace("random-0", "random-1")).write_bytes(part.read_bytes()[:-9])
+    with pytest.raises(ValueError, match="must have the sha256 in its name"):
         store.read(tmp_path)
     with pytest.raises(FileNotFoundError, match="runs must be in a folder"):
         store.read(tmp_path / "nowhere")
@@ -271,6 +274,81 @@ def test_a_write_that_fails_half_way_leaves_nothing(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("refused")
     assert {p.name: p.read_bytes() for p in (tmp_path / "NMTHPO-zhen-v0").iterdir()} == before
+
+
+def known(seed: int, k: int = 5) -> Run:
+    """A run of which everything is known."""
+    evaluated = {
+        "row": np.arange(k, dtype=np.int32),
+        "level": np.full(k, 2, np.int16),
+        "repeat": np.full(k, seed, np.int16),
+        "status": np.zeros(k, np.int8),
+        "truth": np.linspace(0, 1, k) + seed,
+    }
+    return dataclasses.replace(make(seed, k), evaluated=evaluated, recommended_truth=np.float64(seed / 3))
+
+
+def test_what_is_known_of_evaluations_comes_back(tmp_path: Path) -> None:
+    runs = [known(s, k) for s, k in ((0, 3), (1, 5))]
+    store.write(runs, tmp_path)
+    again = store.read(tmp_path)
+    assert store.digest(again) == store.digest(runs) != store.digest([make(0, 3), make(1, 5)])
+    assert again[1].evaluated.keys() == runs[1].evaluated.keys()
+    assert again[1].recommended_truth == 1 / 3
+    ((_, block),) = store.Store(tmp_path).blocks()
+    assert block.starts.tolist() == [0, 3, 8]
+    assert block.evaluated["level"].dtype == np.int16
+    assert np.array_equal(block.rewards, np.concatenate([r.rewards for r in runs]))
+
+
+def test_no_flipped_bit_and_no_cut_is_read(tmp_path: Path) -> None:
+    runs = [known(s) for s in range(4)]
+    store.write(runs, tmp_path)
+    (part,) = tmp_path.rglob("*.parquet")
+    data, rng = part.read_bytes(), np.random.default_rng(0)
+    for _ in range(500):
+        bad = bytearray(data)
+        bad[rng.integers(len(bad))] ^= 1 << int(rng.integers(8))
+        part.write_bytes(bad if rng.random() < 0.9 else data[: rng.integers(len(data))])
+        with pytest.raises(ValueError, match="must have the sha256 in its name"):
+            store.read(tmp_path)
+    part.write_bytes(data)
+    assert store.digest(store.read(tmp_path)) == store.digest(runs)
+
+
+def test_runs_that_two_processes_stored_are_read_once_and_settled(tmp_path: Path) -> None:
+    first, second = store.Store(tmp_path), store.Store(tmp_path)
+    assert first.seeds("NMTHPO-zhen-v0", "random") == second.seeds("NMTHPO-zhen-v0", "random") == set()
+    assert (first.write([make(s) for s in range(3)]), second.write([make(s) for s in range(1, 5)])) == (3, 4)
+    assert [r.seed for r in store.read(tmp_path)] == [0, 1, 2, 3, 4]
+    first.settle()
+    assert sum(len(b) for _, b in first.blocks()) == 5
+    assert first.seeds("NMTHPO-zhen-v0", "random") == set(range(5))
+    third = store.Store(tmp_path)
+    third.seeds("NMTHPO-zhen-v0", "random")
+    store.write([dataclasses.replace(make(9), costs=np.full(5, 2.0))], tmp_path)
+    third.write([make(9)])
+    for refused in (third.settle, lambda: store.read(tmp_path)):
+        with pytest.raises(ValueError, match="a run must have one result, got .*9.* different"):
+            refused()
+
+
+def test_publishing_reads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = store.Store(tmp_path)
+    kept.write([make(0)])
+    for name in ("listdir", "scandir"):
+        monkeypatch.setattr(store.os, name, lambda *a: pytest.fail("a listing"))
+    monkeypatch.setattr(store.parquet, "decode", lambda *a: pytest.fail("a part was read"))
+    monkeypatch.setattr(store.atomic, "write", lambda path, data: path.write_bytes(data))
+    assert kept.write([make(1), make(0)]) == 1
+
+
+def test_a_part_of_a_later_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store.parquet, "FORMAT", 3)
+    store.write([make(0)], tmp_path)
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="must be a file of runs that hpo_envs wrote, got format 3"):
+        store.read(tmp_path)
 
 
 def test_digest_sees_every_bit() -> None:

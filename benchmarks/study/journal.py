@@ -1,0 +1,79 @@
+"""A file to which evaluations are added one by one, for runs that are too dear to lose one: live tuning.
+
+Each line is a record as JSON, after the first 16 characters of a sha256 that covers this record and all before it. A
+line is on the disk before `append` returns. A last line that was cut off by a kill never happened; anything else that
+does not fit is damage, and refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+LENGTH = 16
+
+
+class Journal:
+    """Records of one run, in the order in which they came.
+
+    Args:
+        path: The file; made with the first record. Its folder must exist. One process writes, any may read.
+
+    Raises:
+        ValueError: The file is damaged, or no journal.
+        OSError: The disk refuses.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self._chain = hashlib.sha256()
+        self.records: list[dict[str, Any]] = []
+        """What was appended, before and now."""
+        self._size = 0
+        if self.path.exists():
+            self._read(self.path.read_bytes())
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Adds a record; when it returns, the record is on the disk.
+
+        Args:
+            record: Plain data; floats come back to the bit.
+
+        Raises:
+            TypeError: Not plain data.
+            OSError: The disk is full or refuses; the record was not added.
+        """
+        text = json.dumps(dict(record), sort_keys=True).encode()
+        chain = self._chain.copy()
+        chain.update(text)
+        line = chain.hexdigest()[:LENGTH].encode() + b" " + text + b"\n"
+        new = not self.path.exists()
+        with open(self.path, "ab") as stream:
+            try:
+                stream.truncate(self._size)  # what a kill or a full disk left of the last line
+                stream.write(line)
+                stream.flush()
+                os.fsync(stream.fileno())
+            except OSError:
+                stream.truncate(self._size)
+                raise
+        if new:
+            from hpo_envs.tables.files import atomic
+
+            atomic.sync(self.path.parent)
+        self._chain, self._size = chain, self._size + len(line)
+        self.records.append(json.loads(text))
+
+    def _read(self, data: bytes) -> None:
+        *lines, _ = data.split(b"\n")
+        for number, line in enumerate(lines, 1):
+            chain = self._chain.copy()
+            chain.update(line[LENGTH + 1 :])
+            if line[: LENGTH + 1] != chain.hexdigest()[:LENGTH].encode() + b" ":
+                raise ValueError(f"{self.path}, line {number}: must fit its checksum: the file was changed or damaged")
+            self.records.append(json.loads(line[LENGTH + 1 :]))
+            self._chain, self._size = chain, self._size + len(line) + 1

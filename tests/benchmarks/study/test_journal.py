@@ -1,0 +1,91 @@
+"""The journal of single evaluations: what was appended is there after any kill, and nothing else is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hpo_envs.benchmarks.study.journal import Journal
+from tests.helpers import ROOT
+
+RECORDS = [{"seed": 0, "reward": 0.1 + 0.2, "config": {"lr": 1e-3}}, {"seed": 1}, {"seed": 2, "text": "ä\n"}]
+
+
+def filled(path: Path) -> Journal:
+    journal = Journal(path)
+    for record in RECORDS:
+        journal.append(record)
+    return journal
+
+
+def test_records_come_back(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    assert filled(path).records == Journal(path).records == RECORDS
+    again = Journal(path)
+    again.append({"seed": 3})
+    assert Journal(path).records == [*RECORDS, {"seed": 3}]
+
+
+def test_a_line_that_was_cut_off_never_happened(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    filled(path)
+    data = path.read_bytes()
+    lines = data.splitlines(keepends=True)
+    for end in range(len(data)):
+        path.write_bytes(data[:end])
+        whole = sum(end >= sum(map(len, lines[: i + 1])) for i in range(len(lines)))
+        journal = Journal(path)
+        assert journal.records == RECORDS[:whole]
+        journal.append({"next": end})
+        assert Journal(path).records == [*RECORDS[:whole], {"next": end}]
+
+
+def test_flipped_bits_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    filled(path)
+    data, rng = path.read_bytes(), np.random.default_rng(0)
+    for _ in range(300):
+        bad = bytearray(data)
+        bad[rng.integers(len(bad) - 1)] ^= 1 << int(rng.integers(8))  # the last line break makes a cut of a flip
+        path.write_bytes(bad)
+        with pytest.raises(ValueError, match="line [123]: must fit its checksum"):
+            Journal(path)
+
+
+SCRIPT = """
+import sys
+sys.path[:0] = {path!r}
+from hpo_envs.benchmarks.study.journal import Journal
+journal = Journal({file!r})
+for i in range(len(journal.records), 100000):
+    journal.append({{"i": i}})
+    print(i, flush=True)
+"""
+
+
+def test_a_killed_process_loses_nothing_that_it_reported(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    for _ in range(3):
+        script = SCRIPT.format(path=[str(ROOT), *sys.path], file=str(path))
+        process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        for _ in range(5):
+            process.stdout.readline()
+        process.kill()
+        reported = [int(line) for line in process.stdout.read().split()]
+        process.wait()
+        records = Journal(path).records
+        assert [r["i"] for r in records] == list(range(len(records)))
+        assert not reported or reported[-1] < len(records)
+
+
+def test_what_is_no_plain_data_is_refused(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "run.jsonl")
+    with pytest.raises(TypeError):
+        journal.append({"x": object()})
+    assert journal.records == []
+    assert not journal.path.exists()
