@@ -14,7 +14,6 @@ import builtins
 import errno
 import io
 import json
-import math
 import os
 import shutil
 import signal
@@ -189,7 +188,7 @@ def break_everywhere(work: Work, scratch: Path, kill: bool) -> dict[str, Any]:
             from hpo_envs.tables.files import atomic
 
             for below in (folder, *(p for p in folder.rglob("*") if p.is_dir())):
-                atomic.sweep(below, age=-math.inf)
+                atomic.sweep(below)
         assert not _unfinished(folder), sorted(folder.rglob("*.part"))
         shutil.rmtree(folder)
         if not kind:

@@ -88,23 +88,23 @@ def test_two_writers_of_one_file(tmp_path: Path) -> None:
     assert found["left"] == 0
 
 
-def test_what_killed_writers_left_is_cleared_up_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = time.time()
-    parts = {age: tmp_path / f".{age:032x}.part" for age in (0, 100, 4000)}
-    mine = [tmp_path / "x.part", tmp_path / ".x.part"]
-    for path in mine:
+def test_what_killed_writers_left_is_cleared_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    here, far, now = atomic._machine(), "0" * 16, time.time()
+    owners = {"dead": (dead.pid, here), "alive": (os.getppid(), here), "far": (1, far), "far, old": (1, far)}
+    parts = {who: tmp_path / f".{i:032x}-{pid}-{host}.part" for i, (who, (pid, host)) in enumerate(owners.items())}
+    others = [tmp_path / "x.part", tmp_path / ".x.part", tmp_path / f".{0:032x}.part"]
+    for path in (*others, *parts.values()):
         path.touch()
-        os.utime(path, (0, 0))
-    for age, path in parts.items():
-        path.touch()
-        os.utime(path, (now - age, now - age))
-    monkeypatch.setattr(time, "time", lambda: now - 1e6)  # set back: too young, all of them
+        os.utime(path, (0, 0))  # however old: the process that writes it may have been stopped
+    os.utime(parts["far"], (now - 4000, now - 4000))
     atomic.write(tmp_path / "file", "x")
-    assert all(p.exists() for p in parts.values())
-    monkeypatch.setattr(time, "time", lambda: now)
+    assert [who for who, p in parts.items() if p.exists()] == ["alive", "far"]
+    monkeypatch.setattr(time, "time", lambda: now + 1e6)  # a clock that jumps harms no process of this machine
     atomic.write(tmp_path / "file", "y")
-    assert [age for age, p in parts.items() if p.exists()] == [0, 100]
-    assert all(p.exists() for p in mine)  # nobody else's
+    assert [who for who, p in parts.items() if p.exists()] == ["alive"]
+    assert all(p.exists() for p in others)  # nobody else's
 
 
 def test_what_is_written_whole(tmp_path: Path) -> None:

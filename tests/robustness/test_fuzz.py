@@ -17,6 +17,7 @@ import tomllib
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -314,6 +315,13 @@ RUNS = parquet.encode(
 )
 
 
+def put(folder: Path, content: bytes) -> None:
+    """Makes these bytes the only part of a folder, under a name that vouches for them."""
+    for old in folder.glob("*.parquet"):
+        old.unlink()
+    (folder / f"a-0-1-{hashlib.sha256(content).hexdigest()}.parquet").write_bytes(content)
+
+
 @many
 @given(content=bytes_like(KEPT))
 def test_kept_tables(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
@@ -343,7 +351,7 @@ def test_kept_tables_that_lie(head: Any, shape: list[int]) -> None:
 def test_stored_runs(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     folder = tmp_path_factory.getbasetemp() / "fuzz" / "E"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "a-0-1.parquet").write_bytes(content)
+    put(folder, content)
     with hostile.guarded("Parquet store", folder):
         store.read(folder.parent)
 
@@ -351,18 +359,22 @@ def test_stored_runs(tmp_path_factory: pytest.TempPathFactory, content: bytes) -
 @many
 @given(header=anything, layout=anything)
 def test_stored_runs_that_lie(tmp_path_factory: pytest.TempPathFactory, header: Any, layout: Any) -> None:
+    """Whole files of this format whose metadata or columns say something else."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     folder = tmp_path_factory.getbasetemp() / "fuzz2" / "E"
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "a-0-1.parquet"
     table = pq.read_table(io.BytesIO(RUNS))
-    lies: list[tuple[str, Any]] = [("header", json.dumps(header)), ("layout", json.dumps(layout)), ("header", "{")]
-    lies += [("seed", "x"), ("costs", [[1.0], []]), ("actions", [[], []])]
-    for column, value in lies:
-        new = pa.array(value if isinstance(value, list) else [value] * 2)
-        pq.write_table(table.set_column(table.schema.get_field_index(column), column, new), path)
+    meta = json.loads(table.schema.metadata[parquet.META])
+    lies = [{**meta, "header": header}, {**meta, "layout": layout}, {**meta, "format": header}, header]
+    tables = [table.replace_schema_metadata({parquet.META: json.dumps(lie)}) for lie in lies]
+    for column, value in (("seed", ["x"] * 2), ("cost", [[1.0], []]), ("action_0", [[], []]), ("evaluations", [-1, 9])):
+        tables.append(table.set_column(table.schema.get_field_index(column), column, pa.array(value)))
+    for lie in (*tables, table.replace_schema_metadata({}), table.drop_columns("reward_0"), table.slice(0, 0)):
+        sink = io.BytesIO()
+        pq.write_table(lie, sink)
+        put(folder, sink.getvalue())
         with hostile.guarded("Parquet store", folder):
             store.read(folder.parent)
 
@@ -449,7 +461,7 @@ def test_reports_of_runs_that_lie(tmp_path_factory: pytest.TempPathFactory, comp
     new = data.draw(st.one_of(anything, st.just(...)))
     runs = [dataclasses.replace(r, header=exchanged(r.header, path, new)) for r in made]
     with contextlib.suppress(Exception):  # what cannot even be written
-        (folder / "E" / "a-0-1.parquet").write_bytes(parquet.encode(runs))
+        put(folder / "E", parquet.encode(runs))
     report_of(folder, folder, "Parquet runs of report")
     with hostile.guarded("Parquet store, headers", folder):
         store.Store(folder).groups()
