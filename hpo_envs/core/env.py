@@ -6,9 +6,10 @@ Families subclass them in one module each; `tests/contracts/test_vector.py` prov
 from __future__ import annotations
 
 import abc
-import math
+import copy as copying
+import inspect
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import gymnasium as gym
 import numpy as np
@@ -18,6 +19,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from hpo_envs.core.infos import Info, blank, copy_info, merge, scatter
+from hpo_envs.core.loading import provenance_info  # noqa: F401
+from hpo_envs.core.params import Params, check_budget  # noqa: F401
 from hpo_envs.core.recorder import FPS, MODES, Rendered
 from hpo_envs.tables import draws
 from hpo_envs.tables.table import Table
@@ -25,32 +28,10 @@ from hpo_envs.tables.table import Table
 Floats = npt.NDArray[np.float64]
 
 
-def check_budget(budget: Any, whole: float, unit: str) -> float:
-    """Validates `budget`; None stands for `whole`.
-
-    Raises:
-        ValueError: Not None and not a positive finite number (for evaluations: not an int >= 1).
-    """
-    if budget is None:
-        return whole
-    if isinstance(budget, (bool, np.bool_)) or not isinstance(budget, (int, float, np.integer, np.floating)):
-        raise ValueError(f"budget must be None or a number > 0, got {budget!r}")
-    if not (math.isfinite(budget) and budget > 0):
-        raise ValueError(f"budget must be None or a finite number > 0 ({unit}), got {budget!r}")
-    if unit == "evaluations" and budget != int(budget):
-        raise ValueError(f"budget must be None or an int >= 1 (evaluations), got {budget!r}")
-    return float(budget)
-
-
 def _check_seed(seed: Any) -> int:
     if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise ValueError(f"seed must be an int >= 0, got {seed!r}")
     return int(seed)
-
-
-def provenance_info(table: Table) -> Info:
-    """What `reset` says of the table: `table`, `kind` and `sha256`."""
-    return {"table": table.name, "kind": table.provenance.kind, "sha256": table.provenance.sha256}
 
 
 class _Meta(Rendered, abc.ABCMeta):
@@ -65,24 +46,47 @@ class HPOEnv(gym.Env[Any, Any], metaclass=_Meta):
 
     Every family takes `render_mode=` (None, `human`, `rgb_array` or `ansi`), see `hpo_envs.core.recorder`.
 
+    Args:
+        params: What the environment is made of.
+
     Attributes:
-        table: The table that answers, `table.provenance.kind` is `measured` or `surrogate`.
-        cost_unit: Unit of `info["cost"]` and of `budget`.
-        objectives: Names of the rewarded metrics.
-        budget: What an episode may spend.
+        params: The same; its tables, objectives, budget, cost unit, reward bounds, ... are attributes here, too.
+        reward_space: Space of the reward, only where that is a vector.
     """
 
     metadata: dict[str, Any] = {"render_modes": [*MODES], "render_fps": FPS}  # noqa: RUF012
 
-    table: Table
+    params: Params
+    tables: tuple[Table, ...]
     cost_unit: str
     objectives: tuple[str, ...]
     budget: float
+    reward_bounds: Floats
+    reward_dim: int
+    _table_index = 0
 
-    def __init__(self) -> None:
+    def __init__(self, params: Params | None = None) -> None:
+        if params is not None:
+            params.equip(self)
+            self.action_space = copying.deepcopy(params.action_space)
+            self.observation_space = copying.deepcopy(params.observation_space)
         self._stream: int | None = None
-        self._episode = 0
+        self._episode = self._key = 0
         self._live = False
+
+    @property
+    def table(self) -> Table:
+        """The table of this episode; `table.provenance.kind` is `measured` or `surrogate`."""
+        return self.tables[self._table_index]
+
+    @table.setter
+    def table(self, table: Table) -> None:
+        self.tables = (table,)
+
+    @property
+    def rows(self) -> npt.NDArray[np.int64]:
+        """(k,) the table row of each of this episode's actions; the same in every episode unless a view says else."""
+        return self.params.view.rows(self._key, len(self.table))
 
     def _new_key(self, seed: int | None) -> int:
         """Starts an episode; returns its key."""
@@ -92,7 +96,8 @@ class HPOEnv(gym.Env[Any, Any], metaclass=_Meta):
             self._stream = int(self.np_random.integers(2**63))
         self._episode += 1
         self._live = True
-        return draws.mix(self._stream, self._episode)
+        self._key = draws.mix(self._stream, self._episode)
+        return self._key
 
     def _not_live(self) -> ResetNeeded:
         return ResetNeeded("step() must follow reset(): no episode is running. Call env.reset() first.")
@@ -106,26 +111,35 @@ class HPOVectorEnv(VectorEnv[Any, Any, Any], abc.ABC):
 
     Args:
         num_envs: Number of episodes that run side by side, >= 1.
-        single_observation_space: Space of one observation.
-        single_action_space: Space of one action.
+        params: What the environment is made of, the same as of the scalar form.
         autoreset_mode: `NEXT_STEP` (default), `SAME_STEP` or `DISABLED`.
         copy: Whether `step` returns arrays that later calls leave alone. With False the observation array is
             reused by the next call.
     """
 
-    table: Table
+    params: Params
+    tables: tuple[Table, ...]
     cost_unit: str
     objectives: tuple[str, ...]
     budget: float
+    reward_bounds: Floats
+    reward_dim: int
+    _table_index: Any = np.zeros(1, np.int64)
 
     def __init__(
         self,
         num_envs: int,
-        single_observation_space: gym.Space[Any],
-        single_action_space: gym.Space[Any],
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        copy: bool = True,
+        params: Any,
+        autoreset_mode: Any = AutoresetMode.NEXT_STEP,
+        copy: Any = True,
+        *legacy: Any,
     ) -> None:
+        if isinstance(params, Params):
+            params.equip(self)
+            spaces = copying.deepcopy((params.observation_space, params.action_space))
+        else:
+            spaces = params, autoreset_mode
+            autoreset_mode, copy = copy, legacy[0]
         if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
             raise ValueError(f"num_envs must be an int >= 1, got {num_envs!r}")
         self.num_envs = int(num_envs)
@@ -136,15 +150,49 @@ class HPOVectorEnv(VectorEnv[Any, Any, Any], abc.ABC):
             modes = ", ".join(m.value for m in AutoresetMode)
             raise ValueError(f"autoreset_mode must be one of {modes}, got {autoreset_mode!r}") from None
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
-        self.single_observation_space = single_observation_space
-        self.single_action_space = single_action_space
-        self.observation_space = batch_space(single_observation_space, self.num_envs)
-        self.action_space = batch_space(single_action_space, self.num_envs)
+        self.single_observation_space, self.single_action_space = spaces
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._index = np.arange(self.num_envs)
+        self._table_index = np.zeros(self.num_envs, np.int64)
         self._streams: draws.Keys | None = None
+        self._keys = np.zeros(self.num_envs, np.uint64)
         self._episodes = np.zeros(self.num_envs, np.uint64)
         self._ended = np.zeros(self.num_envs, bool)
         self._any_ended = False
+
+    @classmethod
+    def twin_of(cls, scalar: type[HPOEnv]) -> type[Self]:
+        """The batched form of a family: a class with the scalar form's arguments, made of the same `Params`.
+
+        Args:
+            scalar: The scalar form; its name ends in `Env`.
+        """
+        own = list(inspect.signature(scalar.__init__).parameters.values())[1:]
+        shell = inspect.signature(cls).parameters
+        first = shell["num_envs"].replace(default=1, kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        last = [shell[n].replace(kind=inspect.Parameter.KEYWORD_ONLY) for n in ("autoreset_mode", "copy")]
+        rest = [p for p in own if p.kind is inspect.Parameter.VAR_KEYWORD]
+
+        def init(
+            self: Any,
+            num_envs: int = 1,
+            *args: Any,
+            autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+            copy: bool = True,
+            **kwargs: Any,
+        ) -> None:
+            cls.__init__(self, num_envs, scalar(*args, **kwargs).params, autoreset_mode, copy)
+
+        signature = inspect.Signature([first, *(p for p in own if p not in rest), *last, *rest])
+        name = scalar.__name__.removesuffix("Env") + "VectorEnv"
+        members = {
+            "__init__": init,
+            "__signature__": signature,
+            "__module__": scalar.__module__,
+            "__doc__": f"`{scalar.__name__}` for `num_envs` episodes side by side, with the same arguments.",
+        }
+        return type(name, (cls,), members)
 
     # -- what a family writes ------------------------------------------------------------------------------------
 
@@ -237,6 +285,20 @@ class HPOVectorEnv(VectorEnv[Any, Any, Any], abc.ABC):
         done = terminated.copy() if any_ended else terminated
         return self._observe(), rewards, done, np.zeros(self.num_envs, bool), info
 
+    @property
+    def table(self) -> Table:
+        """The table; with several, that of the first environment's episode."""
+        return self.tables[int(self._table_index[0])]
+
+    @table.setter
+    def table(self, table: Table) -> None:
+        self.tables = (table,)
+
+    @property
+    def rows(self) -> npt.NDArray[np.int64]:
+        """(num_envs, k) the table row of each action in each episode."""
+        return self.params.view.rows_many(self._keys, len(self.table))
+
     # -- shared machinery ----------------------------------------------------------------------------------------
 
     def _seed(self, seed: int | Sequence[int | None] | None, index: npt.NDArray[np.intp]) -> None:
@@ -269,7 +331,7 @@ class HPOVectorEnv(VectorEnv[Any, Any, Any], abc.ABC):
         """Starts episodes and returns their info with masks, as (num_envs, ...) arrays."""
         assert self._streams is not None
         self._episodes[index] += np.uint64(1)
-        keys = draws.mix_many(self._streams[index], self._episodes[index])
+        keys = self._keys[index] = draws.mix_many(self._streams[index], self._episodes[index])
         info: Info = {}
         merge(info, {k: scatter(v, index, self.num_envs) for k, v in self._start(index, keys, options).items()}, index)
         return info
@@ -280,8 +342,8 @@ class HPOVectorEnv(VectorEnv[Any, Any, Any], abc.ABC):
         no = np.zeros(self.num_envs, bool)
         self._ended, self._any_ended = no, False
         reward_space = getattr(self, "reward_space", None)
-        rewards = np.zeros((self.num_envs, *(reward_space.shape if reward_space is not None else ())))
-        return self._observe(), rewards, no.copy(), no.copy(), info
+        shape = (self.num_envs, *(reward_space.shape if reward_space is not None else ()))
+        return self._observe(), np.zeros(shape), no.copy(), no.copy(), info
 
     def _restart_now(self, terminated: npt.NDArray[np.bool_], info: Info) -> None:
         """SAME_STEP: keeps the last observation and info of ended episodes and starts the next ones."""

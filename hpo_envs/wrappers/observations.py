@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
 
+from hpo_envs.core.params import kind_of
+
 Observations = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.intp]
 
@@ -71,7 +73,7 @@ class Candidates(Memory):
 
     def __init__(self, n: int, env: Any, observation: gym.Space[Any], action: gym.Space[Any]) -> None:
         base = env.unwrapped
-        if not (isinstance(action, Discrete) and hasattr(base, "tables") and len(base.objectives) == 1):
+        if not (isinstance(action, Discrete) and kind_of(env) == "rows" and len(base.objectives) == 1):
             raise ValueError(f"env must look one objective up, a row per action, for this wrapper, got {base}")
         assert isinstance(observation, Box)
         features = base.tables[0].features

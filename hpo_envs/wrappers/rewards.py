@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.core.params import kind_of
+
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 
@@ -134,7 +136,7 @@ def scales_of(env: Any) -> dict[str, tuple[float, float]]:
         ValueError: The environment has no finite tables of rewards, or a vector reward.
     """
     base = env.unwrapped
-    if not hasattr(base, "tables") or len(base.objectives) != 1:
+    if kind_of(env) not in ("rows", "grid") or len(base.objectives) != 1:
         raise ValueError(f"env must look one objective up in finite tables for this wrapper, got {base}")
     out = {}
     for table in base.tables:

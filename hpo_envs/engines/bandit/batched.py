@@ -39,7 +39,7 @@ class FIESTAVectorEnv(HPOVectorEnv):
         s = self._s = Setting(task, **kwargs)
         super().__init__(num_envs, s.observation_space, s.action_space, autoreset_mode, copy)
         self.table, self.cost_unit, self.budget = s.table, "evaluations", s.budget
-        self.objectives, self.reward_bounds = (s.names[s.objective],), ((s.low, s.high),)
+        self.objectives, self.reward_bounds = (s.names[s.objective],), np.array([[s.low, s.high]])
         self._batched = isinstance(s.action_space, MultiDiscrete)
         k, n = self.num_envs, s.arms.arms
         self._keys, self._left = np.zeros(k, np.uint64), np.full(k, s.budget)

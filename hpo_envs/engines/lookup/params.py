@@ -2,93 +2,105 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.spaces import Box
+from gymnasium.spaces import Box, Discrete, MultiDiscrete
 
-from hpo_envs.core.env import Floats
-from hpo_envs.tables import store
+from hpo_envs.core.loading import ByHash, load_tables
+from hpo_envs.core.params import Floats, Objective, Params, bounds_of, check_budget, check_objective, rewarded
+from hpo_envs.core.view import View
 from hpo_envs.tables.table import STATUSES, Hyperparameter, Table, nearest
-
-Objective = str | tuple[str, ...]
 
 STATUS_DTYPE = f"U{max(map(len, STATUSES))}"
 
 
-def load_tables(names: tuple[str, ...], table: Any) -> tuple[Table, ...]:
-    """The tables of an id.
-
-    Args:
-        names: Table names.
-        table: `"auto"`, `"measured"`, `"surrogate"`, or a `Table` (a tuple of them for several names).
-
-    Raises:
-        ValueError: Not one of those.
-    """
-    if isinstance(table, Table):
-        return (table,)
-    if isinstance(table, (tuple, list)) and table and all(isinstance(t, Table) for t in table):
-        return tuple(table)
-    if not isinstance(table, str):
-        raise ValueError(f"table must be one of {', '.join(store.KINDS)} or a Table, got {table!r}")
-    return tuple(store.load(name, table) for name in names)  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True)
-class Prepared:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LookupParams(Params):
     """Arrays that answer every step; cells = rows x repeats of all tables, in that order.
 
     Attributes:
-        tables: The tables, all with the same space and metrics.
         rows: Rows of one table.
         repeats: (tables * rows,) measured repeats of each row, at least 1.
         max_repeats: Cells per row.
-        objectives: Indices of the rewarded metrics.
         rewards: (cells, m) float64, oriented: higher is better.
         costs: (cells,) float64.
         metrics: (cells, metrics) float64 in native units, no NaN.
         configs: (tables * rows, H) float64, raw.
         status: (cells,) str, names of `STATUSES`.
         templates: (cells + 1, d) float32, observation after each cell; the last row is the initial observation.
-        low: (m,) lowest possible reward by definition.
-        high: (m,) highest possible reward by definition.
-        observation_space: Bounds of the observation.
-        cost_unit: Unit of `costs`.
+        sizes: (H,) number of values of each hyperparameter, where actions are values of a grid; else None.
     """
 
-    tables: tuple[Table, ...]
     rows: int
     repeats: npt.NDArray[np.int64]
     max_repeats: int
-    objectives: tuple[int, ...]
     rewards: Floats
     costs: Floats
     metrics: Floats
     configs: Floats
     status: npt.NDArray[np.str_]
     templates: npt.NDArray[np.float32]
-    low: Floats
-    high: Floats
-    observation_space: Box
-    cost_unit: str
+    sizes: npt.NDArray[np.int64] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        names: tuple[str, ...],
+        *,
+        table: Any = "auto",
+        objective: Objective = "bleu",
+        cost: str = "evaluations",
+        budget: float | None = 20,
+        grid: bool = False,
+        order: str = "table",
+        share: float = 1.0,
+    ) -> LookupParams:
+        """The environment of these arguments; its arrays are cached, because `make` is called often.
+
+        Args:
+            names: Names of the tables; one is drawn at each reset if there are several.
+            table: `"auto"`, `"measured"`, `"surrogate"` or a `Table`.
+            objective: Name of the rewarded metric, or a tuple of names for a vector reward.
+            cost: `"evaluations"`, the table's cost unit, or a metric to be kept low.
+            budget: What an episode may spend, in units of `cost`; None = every row once.
+            grid: Whether an action sets the values of the hyperparameters (MultiDiscrete), not a row (Discrete).
+            order: See `View`, like `share`.
+            share: Share of the rows that an episode has.
+
+        Raises:
+            ValueError: An argument that the tables cannot satisfy.
+        """
+        if not isinstance(cost, str):
+            raise ValueError(f"cost must be evaluations or the name of a metric, got {cost!r}")
+        view = View(order, share)
+        if grid and not view.whole:
+            raise ValueError(f"order and share must be left alone where actions are values of a grid, got {view}")
+        keyed = tuple(ByHash(t) for t in load_tables(tuple(names), table))
+        p = _prepare(keyed, check_objective(objective), cost)
+        sizes = grid_sizes(p.table) if grid else None
+        return dataclasses.replace(
+            p,
+            kind="grid" if grid else "rows",
+            sizes=sizes,
+            action_space=Discrete(view.size(p.rows)) if sizes is None else MultiDiscrete(sizes),
+            budget=check_budget(budget, p.budget, p.cost_unit),
+            view=view,
+        )
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the rewarded metrics."""
-        return tuple(self.tables[0].metric_names[j] for j in self.objectives)
+    def steps(self) -> int:
+        """Steps after which an episode ends whatever its budget."""
+        return self.actions * self.max_repeats
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Short names of the tables, for `options={"table": ...}`."""
         return tuple(t.name.partition("/")[2].removesuffix("-grid") for t in self.tables)
-
-    def whole(self) -> float:
-        """Cost of evaluating every run of the dearest table once."""
-        return float(self.costs.reshape(len(self.tables), -1).sum(axis=1).max())
 
     def choose(self, options: dict[str, Any] | None) -> int | None:
         """Index of the table that `reset` options ask for, or None.
@@ -106,75 +118,24 @@ class Prepared:
         return self.labels.index(name)
 
 
-def check_objective(objective: Any) -> Objective:
-    """A name or a tuple of names; lists become tuples.
-
-    Raises:
-        ValueError: Neither.
-    """
-    if isinstance(objective, str):
-        return objective
-    if not isinstance(objective, (tuple, list)) or not all(isinstance(name, str) for name in objective):
-        raise ValueError(f"objective must be the name of a metric or a tuple of names, got {objective!r}")
-    return tuple(objective)
-
-
-def prepare(tables: tuple[Table, ...], objective: Objective, cost: str) -> Prepared:
-    """Prepares tables for stepping; cached, because `make` is called often.
-
-    Raises:
-        ValueError: Unknown metric, or tables that do not fit together.
-    """
-    if not isinstance(cost, str):
-        raise ValueError(f"cost must be evaluations or the name of a metric, got {cost!r}")
-    return _prepare(tuple(ByHash(t) for t in tables), check_objective(objective), cost)
-
-
-class ByHash:
-    """A table that compares by its content's hash, to serve as a cache key."""
-
-    def __init__(self, table: Table) -> None:
-        self.table = table
-
-    def __hash__(self) -> int:
-        return hash(self.table.provenance.sha256)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ByHash) and (
-            (self.table.name, self.table.provenance) == (other.table.name, other.table.provenance)
-        )
-
-
 @functools.lru_cache(maxsize=64)
-def _prepare(keyed: tuple[ByHash, ...], objective: Objective, cost: str) -> Prepared:
+def _prepare(keyed: tuple[ByHash, ...], objective: Objective, cost: str) -> LookupParams:
+    """What does not depend on the budget; the budget is that of evaluating every run of the dearest table once."""
     tables = tuple(k.table for k in keyed)
     first = tables[0]
     for t in tables[1:]:
         if t.metrics != first.metrics or t.space != first.space or t.values.shape[:2] != first.values.shape[:2]:
             raise ValueError(f"tables must share space, rows and metrics, got {first.name} and {t.name}")
-    chosen = (objective,) if isinstance(objective, str) else objective
-    if not chosen:
-        raise ValueError(f"objective must name at least one metric of {', '.join(first.metric_names)}, got ()")
-    objectives = tuple(_metric(first, "objective", name) for name in chosen)
+    columns = rewarded(objective, first.metrics)
     metrics = np.concatenate([_filled(t) for t in tables])
-    bounds = np.array([[m.low, m.high] for m in first.metrics])
-    sign = np.array([first.metrics[j].sign for j in objectives])
-    rewards = metrics[:, objectives] * sign
-    ends = bounds[list(objectives)] * sign[:, None]
-    low, high = ends.min(axis=1), ends.max(axis=1)
-    if cost == "evaluations":
-        costs, cost_unit, cost_high = np.ones(len(metrics)), "evaluations", 1.0
-    elif cost == first.cost_unit and cost not in first.metric_names:
-        every = [np.nanmax(np.where(np.isnan(t.cost), 0.0, t.cost), axis=2).reshape(-1) for t in tables]
-        costs, cost_unit, cost_high = np.concatenate(every), first.cost_unit, 1e9
-    else:
-        j = _metric(first, "cost", cost)
-        if first.metrics[j].goal != "min":
-            raise ValueError(f"cost must be evaluations or a metric to be kept low, got {cost!r}")
-        costs, cost_unit, cost_high = metrics[:, j], first.metrics[j].unit or cost, first.metrics[j].high
+    chosen = tuple(first.metrics[j] for j in columns)
+    bounds = bounds_of(chosen)
+    low, high = bounds.T
+    rewards = metrics[:, columns] * np.array([m.sign for m in chosen])
+    costs, cost_unit, cost_high = _costs(tables, metrics, cost)
     features = np.concatenate([np.repeat(t.features, t.repeats, axis=0) for t in tables])
     # Layout: features | rewards | cost | best rewards | budget left. See the families' Observation Space.
-    d, m = features.shape[1], len(objectives)
+    d, m = features.shape[1], len(chosen)
     templates = np.zeros((len(metrics) + 1, d + 2 * m + 2), np.float32)
     templates[:-1, :d] = features
     templates[:-1, d : d + m] = np.clip(rewards, low, high)
@@ -190,22 +151,45 @@ def _prepare(keyed: tuple[ByHash, ...], objective: Objective, cost: str) -> Prep
     )
     status = np.array(STATUSES, dtype=STATUS_DTYPE)[np.concatenate([t.status.reshape(-1) for t in tables])]
     repeats = np.concatenate([_repeats(t) for t in tables])
-    for array in (metrics, rewards, costs, templates, status, repeats):
+    for array in (metrics, rewards, costs, templates, status, repeats, bounds):
         array.setflags(write=False)
-    return Prepared(
-        tables, len(first), repeats, first.repeats, objectives, rewards, costs, metrics,
-        np.concatenate([t.configs for t in tables]), status, templates, low, high, space, cost_unit,
-    )  # fmt: skip
+    return LookupParams(
+        kind="rows",
+        tables=tables,
+        objectives=tuple(metric.name for metric in chosen),
+        vector=not isinstance(objective, str),
+        reward_bounds=bounds,
+        action_space=Discrete(len(first)),
+        observation_space=space,
+        cost_unit=cost_unit,
+        budget=float(costs.reshape(len(tables), -1).sum(axis=1).max()),
+        rows=len(first),
+        repeats=repeats,
+        max_repeats=first.repeats,
+        rewards=rewards,
+        costs=costs,
+        metrics=metrics,
+        configs=np.concatenate([t.configs for t in tables]),
+        status=status,
+        templates=templates,
+    )
 
 
-def _metric(table: Table, argument: str, name: Any) -> int:
-    if name not in table.metric_names:
-        extra = "evaluations, " if argument == "cost" else ""
-        raise ValueError(
-            f"{argument} must be one of {extra}{', '.join(table.metric_names)}, got {name!r}"
-            f"{nearest(name, table.metric_names)}"
-        )
-    return table.metric(name)
+def _costs(tables: tuple[Table, ...], metrics: Floats, cost: str) -> tuple[Floats, str, float]:
+    """(cells,) cost of each evaluation, its unit, and the cap of the observed cost."""
+    first = tables[0]
+    if cost == "evaluations":
+        return np.ones(len(metrics)), "evaluations", 1.0
+    if cost == first.cost_unit and cost not in first.metric_names:
+        every = [np.nanmax(np.where(np.isnan(t.cost), 0.0, t.cost), axis=2).reshape(-1) for t in tables]
+        return np.concatenate(every), first.cost_unit, 1e9
+    if cost not in first.metric_names:
+        known = first.metric_names
+        raise ValueError(f"cost must be one of evaluations, {', '.join(known)}, got {cost!r}{nearest(cost, known)}")
+    j = first.metric(cost)
+    if first.metrics[j].goal != "min":
+        raise ValueError(f"cost must be evaluations or a metric to be kept low, got {cost!r}")
+    return metrics[:, j], first.metrics[j].unit or cost, first.metrics[j].high
 
 
 def _filled(t: Table) -> Floats:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from hpo_envs.engines.lookup.scalar import LookupEnv, LookupVectorEnv, Objective
+from hpo_envs.core.params import Objective
+from hpo_envs.engines.lookup.batched import LookupVectorEnv
+from hpo_envs.engines.lookup.params import LookupParams
+from hpo_envs.engines.lookup.scalar import LookupEnv
 from hpo_envs.tables.datasets.charhpo import build as charhpo
 from hpo_envs.tables.table import nearest
 
@@ -111,22 +114,7 @@ class CharHPOEnv(LookupEnv):
         budget: float | None = 200,
     ) -> None:
         names = (table_name(task, lang, architecture),)
-        super().__init__(names, table=table, objective=objective, cost=cost, budget=budget)
+        super().__init__(LookupParams.of(names, table=table, objective=objective, cost=cost, budget=budget))
 
 
-class CharHPOVectorEnv(LookupVectorEnv):
-    """`CharHPOEnv` for many episodes side by side."""
-
-    def __init__(
-        self,
-        num_envs: int = 1,
-        task: str = "inflection",
-        lang: str = "hun",
-        architecture: str = "lstm",
-        *,
-        objective: Objective = "accuracy",
-        budget: float | None = 200,
-        **kwargs: Any,
-    ) -> None:
-        names = (table_name(task, lang, architecture),)
-        super().__init__(num_envs, names, objective=objective, budget=budget, **kwargs)
+CharHPOVectorEnv = LookupVectorEnv.twin_of(CharHPOEnv)

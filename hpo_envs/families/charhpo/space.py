@@ -11,8 +11,8 @@ from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode
 
 from hpo_envs.core.env import Floats, HPOEnv, HPOVectorEnv, Info, check_budget, provenance_info
+from hpo_envs.core.params import Objective
 from hpo_envs.engines.lookup.params import check_objective
-from hpo_envs.engines.lookup.scalar import Objective
 from hpo_envs.tables import draws, store
 from hpo_envs.tables.datasets.charhpo import build as charhpo
 from hpo_envs.tables.datasets.charhpo import model as charhpo_model
@@ -290,7 +290,7 @@ class CharSpaceEnv(HPOEnv):
             self.reward_dim = len(s.objectives)
         self._task = s.tasks[:1]
 
-    @property
+    @property  # type: ignore[misc]
     def table(self) -> Table:  # type: ignore[override]
         """The embedded sweep of this episode's task."""
         return self._s.tables[int(self._task[0])]
@@ -382,7 +382,7 @@ class CharSpaceVectorEnv(HPOVectorEnv):
         self._best, self._left = np.tile(s.low, (n, 1)), np.full(n, self.budget)
         self._observations = np.zeros((n, *s.observation_space.shape), np.float32)
 
-    @property
+    @property  # type: ignore[misc]
     def table(self) -> Table:  # type: ignore[override]
         """The embedded sweep of the first environment's task."""
         return self._s.tables[int(self._task[0])]

@@ -98,7 +98,7 @@ class FIESTAEnv(HPOEnv):
         s = self._s = Setting(task, **kwargs)
         self.table, self.cost_unit, self.budget = s.table, "evaluations", s.budget
         self.action_space, self.observation_space = s.action_space, s.observation_space
-        self.objectives, self.reward_bounds = (s.names[s.objective],), ((s.low, s.high),)
+        self.objectives, self.reward_bounds = (s.names[s.objective],), np.array([[s.low, s.high]])
         self._batched = isinstance(s.action_space, MultiDiscrete)
         self._arms = s.arms.arms
 

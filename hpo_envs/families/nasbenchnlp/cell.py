@@ -11,8 +11,9 @@ from gymnasium.spaces import Box, MultiDiscrete
 from gymnasium.vector import AutoresetMode
 
 from hpo_envs.core.env import Floats, HPOEnv, HPOVectorEnv, Info, check_budget, provenance_info
+from hpo_envs.core.loading import load_tables
+from hpo_envs.core.params import Objective
 from hpo_envs.engines.lookup.params import check_objective
-from hpo_envs.engines.lookup.scalar import Objective, load_tables
 from hpo_envs.tables import draws
 from hpo_envs.tables.cells.canonical import key as key_of
 from hpo_envs.tables.cells.grammar import END, SIZES, SLOTS, SOURCES, actions_of, cell_of, finish, mutate, node_of

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from hpo_envs.engines.lookup.scalar import LookupEnv, LookupVectorEnv, Objective
+from hpo_envs.core.params import Objective
+from hpo_envs.engines.lookup.batched import LookupVectorEnv
+from hpo_envs.engines.lookup.params import LookupParams
+from hpo_envs.engines.lookup.scalar import LookupEnv
 
 TABLE = "nasbenchnlp/ptb-final"
 
@@ -71,14 +74,15 @@ class NASBenchNLPFinalEnv(LookupEnv):
     - v0: initial version.
     """
 
-    def __init__(self, *, objective: Objective = "test_loss", budget: float | None = 100, **kwargs: Any) -> None:
-        super().__init__((TABLE,), objective=objective, budget=budget, **kwargs)
-
-
-class NASBenchNLPFinalVectorEnv(LookupVectorEnv):
-    """`NASBenchNLPFinalEnv` for many episodes side by side."""
-
     def __init__(
-        self, num_envs: int = 1, *, objective: Objective = "test_loss", budget: float | None = 100, **kwargs: Any
+        self,
+        *,
+        table: Any = "auto",
+        objective: Objective = "test_loss",
+        cost: str = "evaluations",
+        budget: float | None = 100,
     ) -> None:
-        super().__init__(num_envs, (TABLE,), objective=objective, budget=budget, **kwargs)
+        super().__init__(LookupParams.of((TABLE,), table=table, objective=objective, cost=cost, budget=budget))
+
+
+NASBenchNLPFinalVectorEnv = LookupVectorEnv.twin_of(NASBenchNLPFinalEnv)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from hpo_envs.core.params import Objective
 from hpo_envs.engines.curves.batched import CurvesVectorEnv
 from hpo_envs.engines.curves.scalar import CurvesEnv
-from hpo_envs.engines.lookup.scalar import Objective
 
 HELD_OUT = ("test_loss",)
 

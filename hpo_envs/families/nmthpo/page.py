@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hpo_envs.engines.lookup.params import Objective
-from hpo_envs.engines.lookup.scalar import LookupEnv, LookupVectorEnv
+from hpo_envs.core.params import Objective
+from hpo_envs.engines.lookup.batched import LookupVectorEnv
+from hpo_envs.engines.lookup.params import LookupParams
+from hpo_envs.engines.lookup.scalar import LookupEnv
 from hpo_envs.tables.datasets.nmthpo.names import SHARED_GRID
 from hpo_envs.tables.table import nearest
 
@@ -86,14 +88,11 @@ class NMTHPOEnv(LookupEnv):
         cost: str = "evaluations",
         budget: float | None = 20,
     ) -> None:
-        super().__init__((f"nmthpo/{pair}",), table=table, objective=objective, cost=cost, budget=budget)
+        names = (f"nmthpo/{pair}",)
+        super().__init__(LookupParams.of(names, table=table, objective=objective, cost=cost, budget=budget))
 
 
-class NMTHPOVectorEnv(LookupVectorEnv):
-    """`NMTHPOEnv` for many episodes side by side."""
-
-    def __init__(self, num_envs: int = 1, pair: str = "swen", **kwargs: Any) -> None:
-        super().__init__(num_envs, (f"nmthpo/{pair}",), **kwargs)
+NMTHPOVectorEnv = LookupVectorEnv.twin_of(NMTHPOEnv)
 
 
 def _grids(pairs: Sequence[str]) -> tuple[str, ...]:
@@ -173,12 +172,17 @@ class NMTHPOGridEnv(LookupEnv):
     - v0: initial version.
     """
 
-    def __init__(self, *, pairs: Sequence[str] = SHARED_GRID, **kwargs: Any) -> None:
-        super().__init__(_grids(pairs), grid=True, **kwargs)
+    def __init__(
+        self,
+        *,
+        pairs: Sequence[str] = SHARED_GRID,
+        table: Any = "auto",
+        objective: Objective = "bleu",
+        cost: str = "evaluations",
+        budget: float | None = 20,
+    ) -> None:
+        names = _grids(pairs)
+        super().__init__(LookupParams.of(names, table=table, objective=objective, cost=cost, budget=budget, grid=True))
 
 
-class NMTHPOGridVectorEnv(LookupVectorEnv):
-    """`NMTHPOGridEnv` for many episodes side by side."""
-
-    def __init__(self, num_envs: int = 1, *, pairs: Sequence[str] = SHARED_GRID, **kwargs: Any) -> None:
-        super().__init__(num_envs, _grids(pairs), grid=True, **kwargs)
+NMTHPOGridVectorEnv = LookupVectorEnv.twin_of(NMTHPOGridEnv)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from hpo_envs.core.params import Objective
 from hpo_envs.engines.curves.batched import CurvesVectorEnv
 from hpo_envs.engines.curves.scalar import CurvesEnv
-from hpo_envs.engines.lookup.params import Objective
-from hpo_envs.engines.lookup.scalar import LookupEnv, LookupVectorEnv
+from hpo_envs.engines.lookup.batched import LookupVectorEnv
+from hpo_envs.engines.lookup.params import LookupParams
+from hpo_envs.engines.lookup.scalar import LookupEnv
 from hpo_envs.tables import store, user
 from hpo_envs.tables.table import Table, nearest
 
@@ -111,23 +113,11 @@ class TableHPOEnv(LookupEnv):
         budget: float | None = 20,
     ) -> None:
         t = own_table(name, table)
-        super().__init__((t.name,), table=t, objective=objective or t.metric_names[0], cost=cost, budget=budget)
+        first = t.metric_names[0]
+        super().__init__(LookupParams.of((t.name,), table=t, objective=objective or first, cost=cost, budget=budget))
 
 
-class TableHPOVectorEnv(LookupVectorEnv):
-    """`TableHPOEnv` for many episodes side by side."""
-
-    def __init__(
-        self,
-        num_envs: int = 1,
-        name: str = "example",
-        *,
-        table: Any = "auto",
-        objective: Objective | None = None,
-        **kwargs: Any,
-    ) -> None:
-        t = own_table(name, table)
-        super().__init__(num_envs, (t.name,), table=t, objective=objective or t.metric_names[0], **kwargs)
+TableHPOVectorEnv = LookupVectorEnv.twin_of(TableHPOEnv)
 
 
 class TableLCEnv(CurvesEnv):

@@ -18,14 +18,30 @@ from gymnasium.vector import AutoresetMode
 
 from hpo_envs.benchmarks.analysis import statistics, targets
 from hpo_envs.core import infos
-from hpo_envs.core.env import check_budget
-from hpo_envs.engines.lookup.params import ByHash, choices_of, grid_sizes, load_tables, prepare
-from hpo_envs.engines.lookup.scalar import LookupEnv, LookupVectorEnv
+from hpo_envs.core.loading import ByHash, load_tables
+from hpo_envs.core.params import check_budget
+from hpo_envs.engines.lookup.batched import LookupVectorEnv
+from hpo_envs.engines.lookup.params import LookupParams, choices_of, grid_sizes
+from hpo_envs.engines.lookup.scalar import LookupEnv
 from hpo_envs.tables import draws
 from hpo_envs.tables import table as tables
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table
 
 NAN = float("nan")
+
+
+def lookup(*args: Any, **kwargs: Any) -> LookupEnv:
+    return LookupEnv(LookupParams.of(*args, **kwargs))
+
+
+def lookups(n: int, *args: Any, autoreset_mode: Any = AutoresetMode.NEXT_STEP, copy: bool = True, **kwargs: Any) -> Any:
+    return LookupVectorEnv(n, LookupParams.of(*args, **kwargs), autoreset_mode, copy)
+
+
+def params_of(tables_: Any, objective: Any, cost: Any) -> LookupParams:
+    return LookupParams.of((), table=tables_, objective=objective, cost=cost, budget=None)
+
+
 SOURCE = Provenance("surrogate", "nobody/nothing", "0" * 40, "none", "none")
 METRICS = (Metric("score", "points", "max", 0.0, 10.0), Metric("seconds", "s", "min", 0.0, 100.0))
 SPACE = (
@@ -189,7 +205,7 @@ def act(row: int, grid: bool) -> Any:
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_scalar_form_is_the_model(setting: str) -> None:
-    env = LookupEnv((), **arguments(setting))
+    env = lookup((), **arguments(setting))
     model, rng = Model(*SETTINGS[setting]), np.random.default_rng(0)
     vector = not isinstance(model.objective, str)
     for seed, episode, options in [(3, 1, None), (None, 2, None), (None, 3, None), (8, 1, None), (8, 1, "last")]:
@@ -239,7 +255,7 @@ def test_scalar_form_is_the_model(setting: str) -> None:
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_batched_form_is_the_model(setting: str, mode: AutoresetMode, copy: bool) -> None:
     n = 3
-    envs = LookupVectorEnv(n, (), **arguments(setting), autoreset_mode=mode, copy=copy)
+    envs = lookups(n, (), **arguments(setting), autoreset_mode=mode, copy=copy)
     models, rng = [Model(*SETTINGS[setting]) for _ in range(n)], np.random.default_rng(1)
     vector = not isinstance(models[0].objective, str)
     seeds, episodes = [5, 6, 7], [1, 1, 1]
@@ -339,7 +355,7 @@ def check_start(info: dict[str, Any], models: list[Model], started: list[bool]) 
 
 
 def test_options_choose_the_table_of_every_episode() -> None:
-    envs = LookupVectorEnv(4, (), **arguments("two tables"))
+    envs = lookups(4, (), **arguments("two tables"))
     for i, name in enumerate(("one", "two")):
         _, info = envs.reset(seed=0, options={"table": name})
         assert info["table"].tolist() == [f"toy/{name}"] * 4
@@ -354,7 +370,7 @@ def test_seeds_of_a_batch() -> None:
         envs.reset(**kwargs)
         return [float(r) for _ in range(3) for r in envs.step(np.array([1, 1, 1]))[1]]
 
-    envs = LookupVectorEnv(3, (), **arguments("repeats"))
+    envs = lookups(3, (), **arguments("repeats"))
     base = first_rewards(seed=4)
     assert first_rewards(seed=[4, 5, 6]) == base
     assert first_rewards(seed=np.array([4, 5, 6])) == base
@@ -380,16 +396,16 @@ def test_seeds_of_a_batch() -> None:
 
 
 def test_unseeded_episodes_differ() -> None:
-    env = LookupEnv((), **arguments("repeats"))
+    env = lookup((), **arguments("repeats"))
     seen = set()
     for _ in range(12):
         env.reset()
         seen.add(tuple(env.step(1)[1] for _ in range(5)))
     assert len(seen) > 3
-    other = LookupEnv((), **arguments("repeats"))
+    other = lookup((), **arguments("repeats"))
     other.reset()
     assert other._stream != env._stream
-    envs = LookupVectorEnv(20, (), **arguments("repeats"))
+    envs = lookups(20, (), **arguments("repeats"))
     envs.reset()
     assert len({tuple(envs.step(np.ones(20, int))[1][i] for _ in range(1)) for i in range(20)}) > 1
     assert len(set(envs._streams.tolist())) == 20
@@ -411,18 +427,18 @@ ACTIONS = [
 
 @pytest.mark.parametrize(("setting", "action", "message"), ACTIONS)
 def test_words_about_actions(setting: str, action: Any, message: str) -> None:
-    env = LookupEnv((), **arguments(setting))
+    env = lookup((), **arguments(setting))
     env.reset(seed=0)
     with raises(message):
         env.step(action)
 
 
 def test_actions_of_any_integer_type() -> None:
-    env = LookupEnv((), **arguments("plain"))
+    env = lookup((), **arguments("plain"))
     for action in (2, np.int8(2), np.uint64(2), np.array(2), np.array(2, np.uint8)):
         env.reset(seed=0)
         assert env.step(action)[1] == SINGLE.values[2, 0, 1, 0]
-    envs = LookupVectorEnv(2, (), **arguments("plain"))
+    envs = lookups(2, (), **arguments("plain"))
     for actions in ([2, 5], (2, 5), np.array([2, 5], np.uint8), np.array([2, 5], np.int32), np.array([2, 5])):
         envs.reset(seed=0)
         assert envs.step(actions)[1].tolist() == [SINGLE.values[2, 0, 1, 0], 0.0]
@@ -442,7 +458,7 @@ def test_actions_of_any_integer_type() -> None:
     ],
 )
 def test_words_about_batches_of_actions(setting: str, actions: Any, message: str) -> None:
-    envs = LookupVectorEnv(2, (), **arguments(setting))
+    envs = lookups(2, (), **arguments(setting))
     with raises("step() must follow reset(). Call envs.reset() first.", gym.error.ResetNeeded):
         envs.step([0, 0])
     envs.reset(seed=0)
@@ -452,26 +468,26 @@ def test_words_about_batches_of_actions(setting: str, actions: Any, message: str
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_spaces_of_both_forms(setting: str) -> None:
-    one, many = LookupEnv((), **arguments(setting)), LookupVectorEnv(2, (), **arguments(setting))
+    one, many = lookup((), **arguments(setting)), lookups(2, (), **arguments(setting))
     tables_, objective, cost, _, grid = SETTINGS[setting]
     names = (objective,) if isinstance(objective, str) else objective
-    p = prepare(tuple(tables_), objective, cost)
+    p = params_of(tuple(tables_), objective, cost)
     action_space = gym.spaces.MultiDiscrete([2, 3]) if grid else gym.spaces.Discrete(6)
     for env, spaces in (
         (one, (one.action_space, one.observation_space)),
         (many, (many.single_action_space, many.single_observation_space)),
     ):
         assert spaces == (action_space, p.observation_space)
-        assert (env.cost_unit, env.objectives) == (p.cost_unit, names)
+        assert (env.cost_unit, env.objectives, env.reward_dim) == (p.cost_unit, names, len(names))
+        assert env.reward_bounds.tolist() == np.stack([p.low, p.high], axis=1).tolist()
         if not isinstance(objective, str):
-            assert env.reward_dim == len(objective)
             assert env.reward_space == gym.spaces.Box(p.low, p.high, dtype=np.float64)
             assert env.reward_space.dtype == np.float64
 
 
 def test_what_is_meant_unless_told_otherwise() -> None:
     names = ("nmthpo/swen",)
-    one, many = LookupEnv(names), LookupVectorEnv(1, names)
+    one, many = lookup(names), lookups(1, names)
     for env in (one, many):
         assert env.table.name == "nmthpo/swen"
         assert (env.objectives, env.cost_unit, env.budget) == (("bleu",), "evaluations", 20.0)
@@ -479,7 +495,7 @@ def test_what_is_meant_unless_told_otherwise() -> None:
     assert one.action_space == many.single_action_space == gym.spaces.Discrete(len(one.table))
     assert many.copy
     assert many.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
-    for make in (LookupEnv, lambda *a, **k: LookupVectorEnv(1, *a, **k)):
+    for make in (lookup, lambda *a, **k: lookups(1, *a, **k)):
         with raises("budget must be None or an int >= 1 (evaluations), got 1.5"):
             make((), table=ONE, objective="score", budget=1.5)
         with raises("budget must be None or a finite number > 0 (s), got -1"):
@@ -487,7 +503,7 @@ def test_what_is_meant_unless_told_otherwise() -> None:
 
 
 def test_a_grid_has_no_mask() -> None:
-    for env in (LookupEnv((), **arguments("grid")), LookupVectorEnv(2, (), **arguments("grid"))):
+    for env in (lookup((), **arguments("grid")), lookups(2, (), **arguments("grid"))):
         env.reset(seed=0)
         with raises("action_masks: there is no useful mask of hyperparameter values", AttributeError):
             env.action_masks()
@@ -497,11 +513,11 @@ def test_words_about_the_shell() -> None:
     plain = arguments("plain")
     for n in (0, -1, True, 1.5, "2"):
         with raises(f"num_envs must be an int >= 1, got {n!r}"):
-            LookupVectorEnv(n, (), **plain)
-    assert LookupVectorEnv(np.int64(1), (), **plain).num_envs == 1
+            lookups(n, (), **plain)
+    assert lookups(np.int64(1), (), **plain).num_envs == 1
     with raises("autoreset_mode must be one of NextStep, SameStep, Disabled, got 'never'"):
-        LookupVectorEnv(1, (), **plain, autoreset_mode="never")
-    envs = LookupVectorEnv(2, (), **plain)
+        lookups(1, (), **plain, autoreset_mode="never")
+    envs = lookups(2, (), **plain)
     assert envs.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
     assert envs.single_action_space == gym.spaces.Discrete(6)
     assert envs.action_space.shape == (2,)
@@ -519,7 +535,7 @@ def test_words_about_the_shell() -> None:
 
 def test_a_copy_is_the_callers() -> None:
     for copy in (True, False):
-        envs = LookupVectorEnv(2, (), **arguments("plain"), copy=copy)
+        envs = lookups(2, (), **arguments("plain"), copy=copy)
         first, _ = envs.reset(seed=0)
         second = envs.step([0, 1])[0]
         assert (first is second) != copy
@@ -565,50 +581,50 @@ def test_words_about_tables_and_metrics() -> None:
         (("score", 3), "objective must be the name of a metric or a tuple of names, got ('score', 3)"),
     ):
         with raises(message):
-            prepare((ONE,), objective, "evaluations")
+            params_of((ONE,), objective, "evaluations")
     for cost, message in (
         ("secnds", "cost must be one of evaluations, score, seconds, got 'secnds', did you mean 'seconds'?"),
         ("score", "cost must be evaluations or a metric to be kept low, got 'score'"),
         (None, "cost must be evaluations or the name of a metric, got None"),
     ):
         with raises(message):
-            prepare((ONE,), "score", cost)
+            params_of((ONE,), "score", cost)
     with raises("tables must share space, rows and metrics, got toy/one and toy/single"):
-        prepare((ONE, SINGLE), "score", "evaluations")
+        params_of((ONE, SINGLE), "score", "evaluations")
     for change in (
         {"metrics": (METRICS[0], dataclasses.replace(METRICS[1], high=99.0))},
         {"space": (SPACE[0], dataclasses.replace(SPACE[1], values=("adam", "sgd", "lion")))},
     ):
         with raises("tables must share space, rows and metrics, got toy/one and toy/two"):
-            prepare((ONE, tiny(name="toy/two", **change)), "score", "evaluations")
+            params_of((ONE, tiny(name="toy/two", **change)), "score", "evaluations")
 
 
 def test_prepared_arrays() -> None:
-    p = prepare((ONE, TWO), ["score"], "evaluations")
-    assert p is prepare((tiny(), TWO), ("score",), "evaluations")
-    assert p is not prepare((TWO, ONE), ("score",), "evaluations")
-    assert p.names == ("score",)
+    p = params_of((ONE, TWO), ["score"], "evaluations")
+    assert p.rewards is params_of((tiny(), TWO), ("score",), "evaluations").rewards
+    assert p.rewards is not params_of((TWO, ONE), ("score",), "evaluations").rewards
+    assert p.objectives == ("score",)
     assert p.labels == ("one", "two")
     assert p.repeats.tolist() == [2, 2, 2, 2, 2, 1] * 2
     assert p.repeats.dtype == np.int64
     assert (p.rows, p.max_repeats, p.cost_unit) == (6, 2, "evaluations")
-    assert p.whole() == 12.0
+    assert p.budget == 12.0
     assert p.low.tolist() == [0.0]
     assert p.high.tolist() == [10.0]
     assert p.metrics[11].tolist() == [0.0, 100.0]  # never measured: the worst
     assert p.status[[0, 7, 11]].tolist() == ["ok", "truncated", "failed"]
     for array in (p.metrics, p.rewards, p.costs, p.templates, p.status, p.repeats):
         assert not array.flags.writeable
-    seconds = prepare((ONE,), "score", "seconds")
+    seconds = params_of((ONE,), "score", "seconds")
     assert seconds.cost_unit == "s"
     assert seconds.observation_space.high[5] == 100.0
-    assert prepare((ONE,), "score", "s").observation_space.high[5] == np.float32(1e9)
-    space = prepare((ONE,), ("seconds", "score"), "evaluations").observation_space
+    assert params_of((ONE,), "score", "s").observation_space.high[5] == np.float32(1e9)
+    space = params_of((ONE,), ("seconds", "score"), "evaluations").observation_space
     assert space.low.tolist() == [0, 0, 0, 0, -100, 0, 0, -100, 0, 0]
     assert space.high.tolist() == [1, 1, 1, 1, 0, 10, 1, 0, 10, 1]
     assert space.dtype == np.float32
     unnamed = tiny(metrics=(METRICS[0], dataclasses.replace(METRICS[1], unit="")), cost_unit="evaluations")
-    assert prepare((unnamed,), "score", "seconds").cost_unit == "seconds"
+    assert params_of((unnamed,), "score", "seconds").cost_unit == "seconds"
     assert ByHash(ONE) == ByHash(tiny())
     assert ByHash(ONE) != ByHash(TWO)
     assert ByHash(ONE) != ONE

@@ -342,9 +342,8 @@ def test_observation_bounds_are_the_documented_ones() -> None:
     assert Setting("gaussian", table=PLANTED, budget=None).budget == 1500.0
     assert Setting("tdsa8", table=DRAWN, budget=3, batch_size=3).budget == 3.0
     for env in (FIESTAEnv(**arguments("loss")), FIESTAVectorEnv(2, **arguments("loss"))):
-        assert (env.cost_unit, env.budget, env.objectives, env.reward_bounds) == (
-            "evaluations", 7.0, ("loss",), ((-5.0, 1.0),)
-        )  # fmt: skip
+        assert (env.cost_unit, env.budget, env.objectives) == ("evaluations", 7.0, ("loss",))
+        assert env.reward_bounds.tolist() == [[-5.0, 1.0]]
         assert env.table is DRAWN
         assert env.reward_dim == 1
 

@@ -1,0 +1,48 @@
+"""The tables that answer an environment: loading them, telling them apart, and what `reset` says of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hpo_envs.core.infos import Info
+from hpo_envs.tables import store
+from hpo_envs.tables.table import Table
+
+
+def load_tables(names: tuple[str, ...], table: Any) -> tuple[Table, ...]:
+    """The tables of an id.
+
+    Args:
+        names: Table names.
+        table: `"auto"`, `"measured"`, `"surrogate"`, or a `Table` (a tuple of them for several names).
+
+    Raises:
+        ValueError: Not one of those.
+    """
+    if isinstance(table, Table):
+        return (table,)
+    if isinstance(table, (tuple, list)) and table and all(isinstance(t, Table) for t in table):
+        return tuple(table)
+    if not isinstance(table, str):
+        raise ValueError(f"table must be one of {', '.join(store.KINDS)} or a Table, got {table!r}")
+    return tuple(store.load(name, table) for name in names)  # type: ignore[arg-type]
+
+
+class ByHash:
+    """A table that compares by its content's hash, to serve as a cache key."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    def __hash__(self) -> int:
+        return hash(self.table.provenance.sha256)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ByHash) and (
+            (self.table.name, self.table.provenance) == (other.table.name, other.table.provenance)
+        )
+
+
+def provenance_info(table: Table) -> Info:
+    """What `reset` says of the table: `table`, `kind` and `sha256`."""
+    return {"table": table.name, "kind": table.provenance.kind, "sha256": table.provenance.sha256}

@@ -1,0 +1,188 @@
+"""What an environment is made of: one frozen record that the scalar and the batched form, agents and pictures read."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Box, Discrete
+
+from hpo_envs.core.view import WHOLE, View
+from hpo_envs.tables.table import Metric, Table, nearest
+
+Floats = npt.NDArray[np.float64]
+Kind = Literal["rows", "grid", "fidelity", "arms", "box", "graph"]
+Objective = str | tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Params:
+    """Everything about an environment that its episodes share; engines add the arrays that answer their steps.
+
+    Attributes:
+        kind: What an action is: a row (`rows`), a value of each hyperparameter of a complete grid (`grid`), a row and
+            a checkpoint (`fidelity`), an arm that answers anew at each pull (`arms`), numbers in a `box`, or a part of
+            a `graph` that several actions build.
+        tables: The tables that answer; an episode is about one of them.
+        objectives: Names of the rewarded metrics.
+        vector: Whether the reward is a vector, one number an objective.
+        reward_bounds: (m, 2) float64, lowest and highest reward by the metrics' definition, never from the table.
+        action_space: Space of one action.
+        observation_space: Space of one observation.
+        cost_unit: Unit of `info["cost"]` and of `budget`.
+        budget: What an episode may spend.
+        levels: (L,) resource of each checkpoint where actions are pairs of a row and a checkpoint; else None.
+        workers: Number of simulated parallel workers.
+        mutate: `mutate(action, rng) -> action`, where a space has a grammar.
+        view: Which rows of the table an episode has, and in which order.
+    """
+
+    kind: Kind
+    tables: tuple[Table, ...]
+    objectives: tuple[str, ...]
+    vector: bool
+    reward_bounds: Floats
+    action_space: gym.Space[Any]
+    observation_space: Box
+    cost_unit: str
+    budget: float
+    levels: Floats | None = None
+    workers: int = 1
+    mutate: Callable[[Any, np.random.Generator], Any] | None = None
+    view: View = field(default=WHOLE)
+
+    @property
+    def table(self) -> Table:
+        """The first table."""
+        return self.tables[0]
+
+    @property
+    def low(self) -> Floats:
+        """(m,) lowest possible rewards."""
+        return self.reward_bounds[:, 0]
+
+    @property
+    def high(self) -> Floats:
+        """(m,) highest possible rewards."""
+        return self.reward_bounds[:, 1]
+
+    @cached_property
+    def reward_space(self) -> Box | None:
+        """Space of a vector reward; None where the reward is a number."""
+        return Box(self.low, self.high, dtype=np.float64) if self.vector else None
+
+    @property
+    def reward_dim(self) -> int:
+        """Number of objectives."""
+        return len(self.objectives)
+
+    @property
+    def actions(self) -> int:
+        """Rows, or arms, that an episode has."""
+        return self.view.size(len(self.table))
+
+    def problem(self, rows: npt.NDArray[np.int64] | None = None) -> dict[str, Any]:
+        """What agents may know before the first evaluation, by the names of an agent's `Problem`.
+
+        Args:
+            rows: Table rows that the episode's actions stand for; None = all, in the table's order.
+        """
+        table = self.table
+        by_row = isinstance(self.action_space, Discrete) or self.kind == "fidelity"
+        features = table.features if by_row and table.feature_names else None
+        return {
+            "action_space": self.action_space,
+            "features": features if features is None or rows is None else features[rows],
+            "feature_names": () if features is None else table.feature_names,
+            "levels": self.levels,
+            "objectives": self.reward_dim,
+            "budget": self.budget,
+            "unit": self.cost_unit,
+            "mutate": self.mutate,
+            "reward_bounds": self.reward_bounds,
+        }
+
+    def equip(self, env: Any) -> None:
+        """Sets the attributes that every environment has, scalar or batched."""
+        env.params, env.tables = self, self.tables
+        env.cost_unit, env.budget, env.objectives = self.cost_unit, self.budget, self.objectives
+        env.levels, env.workers = self.levels, self.workers
+        env.reward_bounds, env.reward_dim = self.reward_bounds, self.reward_dim
+        if self.reward_space is not None:  # MO-Gymnasium's sign that a reward is a vector
+            env.reward_space = copy.deepcopy(self.reward_space)
+
+
+def check_budget(budget: Any, whole: float, unit: str) -> float:
+    """Validates `budget`; None stands for `whole`.
+
+    Raises:
+        ValueError: Not None and not a positive finite number (for evaluations: not an int >= 1).
+    """
+    if budget is None:
+        return whole
+    if isinstance(budget, (bool, np.bool_)) or not isinstance(budget, (int, float, np.integer, np.floating)):
+        raise ValueError(f"budget must be None or a number > 0, got {budget!r}")
+    if not (math.isfinite(budget) and budget > 0):
+        raise ValueError(f"budget must be None or a finite number > 0 ({unit}), got {budget!r}")
+    if unit == "evaluations" and budget != int(budget):
+        raise ValueError(f"budget must be None or an int >= 1 (evaluations), got {budget!r}")
+    return float(budget)
+
+
+def check_workers(workers: Any) -> int:
+    """Validates `workers`.
+
+    Raises:
+        ValueError: Not an int >= 1.
+    """
+    if isinstance(workers, (bool, np.bool_)) or not isinstance(workers, (int, np.integer)) or workers < 1:
+        raise ValueError(f"workers must be an int >= 1, got {workers!r}")
+    return int(workers)
+
+
+def check_objective(objective: Any) -> Objective:
+    """A name or a tuple of names; lists become tuples.
+
+    Raises:
+        ValueError: Neither.
+    """
+    if isinstance(objective, str):
+        return objective
+    if not isinstance(objective, (tuple, list)) or not all(isinstance(name, str) for name in objective):
+        raise ValueError(f"objective must be the name of a metric or a tuple of names, got {objective!r}")
+    return tuple(objective)
+
+
+def rewarded(objective: Objective, metrics: tuple[Metric, ...]) -> tuple[int, ...]:
+    """Indices of the rewarded metrics among those that agents may see.
+
+    Raises:
+        ValueError: An unknown metric, or none.
+    """
+    names = tuple(m.name for m in metrics)
+    wanted = (objective,) if isinstance(objective, str) else objective
+    if not wanted:
+        raise ValueError(f"objective must name at least one metric of {', '.join(names)}, got ()")
+    for name in wanted:
+        if name not in names:
+            raise ValueError(f"objective must be one of {', '.join(names)}, got {name!r}{nearest(name, names)}")
+    return tuple(names.index(name) for name in wanted)
+
+
+def bounds_of(metrics: tuple[Metric, ...]) -> Floats:
+    """(m, 2) lowest and highest reward of metrics: their bounds, negative where lower is better."""
+    ends = np.array([[m.sign * m.low, m.sign * m.high] for m in metrics])
+    return np.sort(ends, axis=1)
+
+
+def kind_of(env: Any) -> Kind | None:
+    """What an action of an environment is, scalar, batched or wrapped; None for environments of other packages."""
+    params: Params | None = getattr(env.unwrapped, "params", None)
+    return None if params is None else params.kind

@@ -1,0 +1,69 @@
+"""Which rows of a table an episode has, and in which order: drawn from the episode's key, so that both forms agree.
+
+With `order="episode"` the k-th action of one episode is not the k-th of the next; with `share < 1` an episode has only
+a part of the rows. Either way the index of an action carries no information from one episode to another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.tables import draws
+
+ORDERS = ("table", "episode")
+_STREAM = 1 << 40
+"""Counter of the view's draws: engines draw with counters below it."""
+
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class View:
+    """The rows of an episode.
+
+    Attributes:
+        order: `table`: the table's order; `episode`: an order drawn for each episode.
+        share: Share of the rows that an episode has, in (0, 1]; at least one row.
+
+    Raises:
+        ValueError: Another order, or a share outside (0, 1].
+    """
+
+    order: str = "table"
+    share: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.order not in ORDERS:
+            raise ValueError(f"order must be one of {', '.join(ORDERS)}, got {self.order!r}")
+        number = isinstance(self.share, (int, float, np.integer, np.floating)) and not isinstance(self.share, bool)
+        if not number or not 0.0 < self.share <= 1.0:
+            raise ValueError(f"share must be a number in (0, 1], got {self.share!r}")
+
+    @property
+    def whole(self) -> bool:
+        """Whether action k is row k in every episode, so that there is nothing to map."""
+        return self.order == "table" and self.share == 1.0
+
+    def size(self, rows: int) -> int:
+        """Rows that an episode has of a table of so many."""
+        return max(1, round(self.share * rows))
+
+    def rows(self, key: int, rows: int) -> Rows:
+        """(size,) the table row of each action in the episode with this key."""
+        return self.rows_many(np.array([key], np.uint64), rows)[0]
+
+    def rows_many(self, keys: draws.Keys, rows: int) -> Rows:
+        """(k, size) `rows` for k episodes."""
+        if self.whole:
+            return np.broadcast_to(np.arange(rows), (len(keys), rows))
+        hashes = draws.mix_many(draws.mix_many(keys, _STREAM)[:, None], np.arange(rows))
+        kept: Any = hashes.argsort(axis=1, kind="stable")[:, : self.size(rows)]
+        return np.sort(kept, axis=1) if self.order == "table" else kept
+
+
+WHOLE = View()
+"""Every row, in the table's order."""

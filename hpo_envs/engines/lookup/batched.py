@@ -1,0 +1,178 @@
+"""`LookupEnv` for many episodes side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode
+
+from hpo_envs.core.env import HPOVectorEnv
+from hpo_envs.core.infos import Info
+from hpo_envs.core.loading import provenance_info
+from hpo_envs.engines.lookup.params import STATUS_DTYPE, LookupParams, choices_of
+from hpo_envs.tables import draws
+
+
+class LookupVectorEnv(HPOVectorEnv):
+    """`LookupEnv` for `num_envs` episodes side by side, without a loop over them.
+
+    Args:
+        num_envs: Number of episodes.
+        params: See `LookupParams.of`.
+        autoreset_mode: `NEXT_STEP`, `SAME_STEP` or `DISABLED`.
+        copy: False reuses the observation array.
+    """
+
+    params: LookupParams
+
+    def __init__(
+        self,
+        num_envs: int,
+        params: LookupParams,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        copy: bool = True,
+    ) -> None:
+        super().__init__(num_envs, params, autoreset_mode, copy)
+        p = params
+        self._limit, self._sizes, self._vector = p.steps, p.sizes, p.vector
+        # With a budget of evaluations, not above the limit on steps, the budget alone ends an episode.
+        self._simple = p.cost_unit == "evaluations" and self.budget <= self._limit
+        n, m = self.num_envs, len(p.objectives)
+        # One gather answers rewards, cost, metrics and hyperparameters; columns of it are views.
+        configs = np.repeat(p.configs, p.max_repeats, axis=0)
+        self._wide = np.ascontiguousarray(np.concatenate([p.rewards, p.costs[:, None], p.metrics, configs], axis=1))
+        first = p.table
+        self._metric_columns = tuple((name, m + 1 + j) for j, name in enumerate(first.metric_names))
+        start = m + 1 + len(first.metrics)
+        self._config_columns = tuple((h.name, start + j, choices_of(h)) for j, h in enumerate(first.space))
+        self._all_ok = bool((p.status == "ok").all())
+        self._ok = np.full(n, "ok", dtype=STATUS_DTYPE)
+        said = [provenance_info(t) for t in p.tables]
+        self._names = {key: np.array([s[key] for s in said], dtype=object) for key in said[0]}
+        self._best = np.tile(p.low, (n, 1)) if self._vector else np.full(n, p.low[0])
+        self._left, self._count = np.full(n, self.budget), np.zeros(n, np.int64)
+        self._last = np.full(n, len(p.costs), np.int64)
+        self._pulls: npt.NDArray[Any] = np.zeros((n, p.actions), np.int16 if p.max_repeats > 1 else np.bool_)
+        # Actions taken since `_pulls` was brought up to date, which only masks and partial restarts need.
+        self._pending: list[npt.NDArray[np.int64]] = []
+        self._marked = False
+        self._action_starts = self._index * p.actions
+        self._view = None if p.view.whole else np.zeros((n, p.actions), np.int64)
+        self._observations = np.empty((n, *p.observation_space.shape), np.float32)
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """(num_envs, actions) bool: rows not evaluated in each episode."""
+        if self._sizes is not None:
+            raise AttributeError("action_masks: there is no useful mask of hyperparameter values")
+        self._catch_up()
+        return self._pulls == 0
+
+    def _catch_up(self) -> None:
+        """Marks the actions taken lately in `_pulls`."""
+        flat = self._pulls.reshape(-1)
+        self._marked = True
+        for actions in self._pending:
+            flat[self._action_starts + actions] = True
+        self._pending.clear()
+
+    def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
+        p = self.params
+        chosen = p.choose(options)
+        whole = len(index) == self.num_envs
+        if whole:
+            self._pending.clear()
+        else:
+            self._catch_up()
+        # A slice writes without an index array: most restarts are of the whole batch.
+        at: Any = slice(None) if whole else index
+        if len(p.tables) > 1:
+            drawn = draws.below_many(draws.mix_many(keys, 0), len(p.tables)) if chosen is None else chosen
+            self._table_index[at] = drawn
+        if self._view is not None:
+            self._view[at] = p.view.rows_many(keys, p.rows)
+        self._best[at] = p.low if self._vector else p.low[0]
+        self._left[at] = self.budget
+        self._count[at] = 0
+        self._last[at] = len(p.costs)
+        if not whole or self._marked:
+            self._pulls[at] = 0
+            self._marked = not whole
+        task = self._table_index[at]
+        return {key: values.take(task) for key, values in self._names.items()}
+
+    def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
+        p = self.params
+        rows = actions if self._view is None else self._view.take(self._action_starts + actions)
+        cells = rows if len(p.tables) == 1 else rows + self._table_index * p.rows
+        if p.max_repeats > 1:
+            cells = self._draw(actions, cells)
+        elif self._sizes is None:
+            self._pending.append(actions.copy())
+        wide = self._wide.take(cells, axis=0)
+        m = len(p.objectives)
+        rewards, costs = wide[:, :m] if self._vector else wide[:, 0], wide[:, m]
+        np.maximum(self._best, rewards, out=self._best)
+        if self._simple:
+            self._left -= 1.0
+            terminated = self._left <= 0.0
+        else:
+            self._left -= costs
+            self._count += 1
+            terminated = (self._left <= 0.0) | (self._count >= self._limit)
+        np.copyto(self._last, cells)  # not an alias: the actions are the caller's
+        info: Info = {
+            "cost": costs,
+            "metrics": {name: wide[:, j] for name, j in self._metric_columns},
+            "status": self._ok.copy() if self._all_ok else p.status.take(cells),
+        }
+        if self._config_columns:
+            info["config"] = {
+                name: wide[:, j] if choices is None else choices[wide[:, j].astype(np.intp)]
+                for name, j, choices in self._config_columns
+            }
+        if self._view is not None:
+            info["row"] = rows
+        return rewards, terminated, info
+
+    def _draw(self, actions: npt.NDArray[np.int64], at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The cells of the next repeat of each row; see `LookupEnv._draw`."""
+        p, flat, seen = self.params, self._pulls.reshape(-1), self._action_starts + actions
+        k = flat[seen]
+        flat[seen] = k + 1
+        self._marked = True
+        bits = draws.mix_many(draws.mix_many(self._keys, at + 1), k)
+        return at * p.max_repeats + draws.below_many(bits, p.repeats[at])
+
+    def _observe(self) -> npt.NDArray[np.float32]:
+        if self.copy:
+            out = self.params.templates.take(self._last, axis=0)
+        else:
+            out = self._observations
+            np.take(self.params.templates, self._last, axis=0, out=out, mode="clip")
+        if self._vector:
+            out[:, -1 - self._best.shape[1] : -1] = self._best
+        else:
+            out[:, -2] = self._best
+        out[:, -1] = (self._left if self._simple else np.maximum(self._left, 0.0)) / self.budget
+        return out
+
+    def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
+        if type(actions) is np.ndarray and actions.dtype == np.int64 and actions.shape == (self.num_envs,):
+            # The common case, checked in one pass: negative numbers are huge as unsigned ones.
+            if self._sizes is None and actions.view(np.uint64).max() < self.params.actions:
+                return actions
+        array = np.asarray(actions)
+        shape = (self.num_envs,) if self._sizes is None else (self.num_envs, len(self._sizes))
+        if array.shape != shape or array.dtype.kind not in "iu":
+            raise ValueError(f"actions must be ints of shape {shape}, got shape {array.shape} and dtype {array.dtype}")
+        array = array.astype(np.int64, copy=False)
+        limit = self.params.actions if self._sizes is None else self._sizes
+        outside = bool(((array < 0) | (array >= limit)).any())
+        if outside:
+            bad = array[((array < 0) | (array >= limit)).reshape(self.num_envs, -1).any(axis=1)][0]
+            raise ValueError(f"actions must be ints in [0, {limit}), got {bad}")
+        if self._sizes is None:
+            return array
+        return np.ravel_multi_index(tuple(array.T), tuple(self._sizes.tolist()))

@@ -1,0 +1,76 @@
+"""Params: one record that both forms, agents and pictures read."""
+
+from __future__ import annotations
+
+import inspect
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from hpo_envs.core.params import bounds_of, kind_of, rewarded
+from hpo_envs.tables.table import Metric
+
+METRICS = (Metric("loss", "nats", "min", 0.0, 20.0), Metric("bleu", "BLEU", "max", -1.0, 100.0))
+
+
+def test_bounds_of_rewards_are_those_of_the_metrics_turned_where_lower_is_better() -> None:
+    assert bounds_of(METRICS).tolist() == [[-20.0, 0.0], [-1.0, 100.0]]
+
+
+def test_rewarded_metrics_by_name() -> None:
+    assert rewarded("bleu", METRICS) == (1,)
+    assert rewarded(("bleu", "loss"), METRICS) == (1, 0)
+    with pytest.raises(ValueError, match=r"objective must name at least one metric of loss, bleu, got \(\)"):
+        rewarded((), METRICS)
+    with pytest.raises(ValueError, match="objective must be one of loss, bleu, got 'bleuu'.*bleu"):
+        rewarded("bleuu", METRICS)
+
+
+def test_both_forms_are_made_of_the_same_record() -> None:
+    env, envs = (
+        gym.make("NMTHPO-zhen-v0", table="surrogate"),
+        gym.make_vec("NMTHPO-zhen-v0", num_envs=2, table="surrogate"),
+    )
+    one, many = env.unwrapped, envs.unwrapped
+    assert kind_of(env) == kind_of(envs) == "rows"
+    assert one.params.rewards is many.params.rewards
+    for name in ("cost_unit", "budget", "objectives", "levels", "workers", "reward_dim"):
+        assert getattr(one, name) == getattr(many, name) == getattr(one.params, name)
+    assert one.reward_bounds.tolist() == many.reward_bounds.tolist() == [[0.0, 100.0]]
+    assert not hasattr(one, "reward_space")
+    assert kind_of(gym.make("CartPole-v1")) is None
+
+
+def test_spaces_of_two_environments_are_seeded_apart() -> None:
+    one, other = gym.make("NMTHPO-zhen-v0", table="surrogate"), gym.make("NMTHPO-zhen-v0", table="surrogate")
+    one.action_space.seed(1)
+    expected = [one.action_space.sample() for _ in range(5)]
+    one.action_space.seed(1)
+    other.action_space.seed(2)
+    assert [one.action_space.sample() for _ in range(5)] == expected
+
+
+def test_what_agents_may_know() -> None:
+    params = gym.make("NMTHPO-zhen-v0", table="surrogate").unwrapped.params
+    problem = params.problem()
+    assert problem["features"] is params.table.features
+    assert (problem["unit"], problem["budget"], problem["objectives"]) == ("evaluations", 20.0, 1)
+    rows = np.array([3, 1])
+    assert params.problem(rows)["features"].tolist() == params.table.features[[3, 1]].tolist()
+    grid = gym.make("NMTHPO-v0", table="surrogate").unwrapped.params.problem()
+    assert grid["features"] is None
+    assert grid["feature_names"] == ()
+
+
+def test_the_batched_form_takes_the_scalar_forms_arguments() -> None:
+    from hpo_envs.families.nmthpo.page import NMTHPOEnv, NMTHPOVectorEnv
+
+    assert NMTHPOVectorEnv.__name__ == "NMTHPOVectorEnv"
+    assert NMTHPOVectorEnv.__module__ == NMTHPOEnv.__module__
+    assert "NMTHPOEnv" in NMTHPOVectorEnv.__doc__
+    parameters = inspect.signature(NMTHPOVectorEnv).parameters
+    own = ["pair", "table", "objective", "cost", "budget"]
+    assert list(parameters) == ["num_envs", *own, "autoreset_mode", "copy"]
+    assert NMTHPOVectorEnv(3, "zhen", table="surrogate", budget=5).budget == 5.0
+    assert NMTHPOVectorEnv(table="surrogate").num_envs == 1

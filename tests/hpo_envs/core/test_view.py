@@ -1,0 +1,62 @@
+"""The rows that an episode has: the same in both forms, a permutation, a share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hpo_envs.core.view import WHOLE, View
+from hpo_envs.tables import draws
+
+KEYS = np.array([draws.mix(7, i) for i in range(50)], np.uint64)
+
+
+def test_by_default_action_k_is_row_k() -> None:
+    assert View() == WHOLE
+    assert WHOLE.whole
+    assert WHOLE.rows(3, 5).tolist() == [0, 1, 2, 3, 4]
+    assert WHOLE.rows_many(KEYS, 5).tolist() == [[0, 1, 2, 3, 4]] * 50
+
+
+@pytest.mark.parametrize("view", [View("episode"), View("table", 0.3), View("episode", 0.3)])
+def test_both_forms_draw_the_same_rows(view: View) -> None:
+    many = view.rows_many(KEYS, 20)
+    assert not view.whole
+    assert many.shape == (50, view.size(20))
+    for key, rows in zip(KEYS.tolist(), many.tolist(), strict=True):
+        assert view.rows(key, 20).tolist() == rows
+        assert len(set(rows)) == len(rows)
+        assert set(rows) <= set(range(20))
+    assert len({tuple(rows) for rows in many.tolist()}) > 40
+
+
+def test_a_share_is_the_same_rows_in_either_order() -> None:
+    in_order, drawn = View("table", 0.25).rows_many(KEYS, 16), View("episode", 0.25).rows_many(KEYS, 16)
+    assert in_order.shape == (50, 4)
+    assert (np.diff(in_order, axis=1) > 0).all()
+    assert np.sort(drawn, axis=1).tolist() == in_order.tolist()
+
+
+def test_every_row_comes_first_equally_often() -> None:
+    keys = np.array([draws.mix(11, i) for i in range(4000)], np.uint64)
+    first = View("episode").rows_many(keys, 8)[:, 0]
+    assert np.abs(np.bincount(first, minlength=8) - 500).max() < 100
+
+
+def test_at_least_one_row() -> None:
+    assert View(share=1e-9).size(10) == 1
+    assert View(share=0.5).size(10) == 5
+    assert View(share=1.0).size(10) == 10
+
+
+@pytest.mark.parametrize("share", [0.0, -0.1, 1.5, float("nan"), True, "half", None])
+def test_a_share_outside_the_interval_is_refused(share: Any) -> None:
+    with pytest.raises(ValueError, match=r"share must be a number in \(0, 1\], got"):
+        View(share=share)
+
+
+def test_another_order_is_refused() -> None:
+    with pytest.raises(ValueError, match="order must be one of table, episode, got 'random'"):
+        View("random")
