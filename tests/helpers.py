@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,29 @@ from typing import Any
 import numpy as np
 import pytest
 
-import hpo_envs  # noqa: F401
+import hpo_envs
 from hpo_envs.core.family import Spec
 from hpo_envs.registry import FAMILIES, SPECS
 from hpo_envs.tables import store
 
 ROOT = Path(__file__).resolve().parents[1]
 """The checkout, or the folder with `tests`, `docs` and README that an installed package is tested from."""
+
+
+def sources(suffix: str = ".py") -> dict[str, Path]:
+    """Files of the package by their path in it, each once: in a checkout, parts of it are links or lie elsewhere."""
+    linked = ("agents", "benchmarks", "tables")
+    folders = {"": Path(hpo_envs.__file__).parent}
+    for name in linked:
+        (where,) = importlib.util.find_spec(f"hpo_envs.{name}").submodule_search_locations  # type: ignore[union-attr, misc]
+        folders[f"{name}/"] = Path(where).resolve()
+    found = {}
+    for start, folder in folders.items():
+        for path in folder.rglob(f"*{suffix}"):
+            inside = path.relative_to(folder)
+            if start or inside.parts[0] not in linked:
+                found[f"{start}{inside.as_posix()}"] = path
+    return dict(sorted(found.items()))
 
 
 def installed(table: str) -> bool:

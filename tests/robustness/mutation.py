@@ -126,8 +126,12 @@ for name in sys.stdin.read().split():
 def copy(folder: Path, group: str) -> None:
     """The package without links, its tests and the settings of mutmut."""
     modules, tests = GROUPS[group]
+    linked = ("agents", "benchmarks", "tables")
     waste = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "hpo_envs", folder / "hpo_envs", ignore=waste, dirs_exist_ok=True)  # follows links
+    start = shutil.ignore_patterns("__pycache__", *linked)
+    shutil.copytree(ROOT / "hpo_envs", folder / "hpo_envs", ignore=start, dirs_exist_ok=True)
+    for name in linked:
+        shutil.copytree(ROOT / name, folder / "hpo_envs" / name, ignore=waste, dirs_exist_ok=True)
     (folder / "tests").mkdir(parents=True, exist_ok=True)
     helpers = [p.relative_to(ROOT).as_posix() for p in (ROOT / "tests").rglob("helpers.py")]
     inits = {f"{p.as_posix()}/__init__.py" for t in (*tests, *helpers) for p in Path(t).parents[:-1]}

@@ -1,4 +1,4 @@
-"""What the environment released with the paper does, written anew: the yardstick of `speed` and of golden tests.
+"""What the environment released with the paper does, written anew: yardstick of speed and of golden tests.
 
 Logs are plain lists; an architecture is a dict whose JSON text is the key of its log. Training up to index e sees
 e + 1 epochs and is charged the sum of the first e wall times, so the epoch trained last is free; training further

@@ -18,7 +18,6 @@ import gymnasium as gym
 import pytest
 
 from hpo_envs import agents, benchmarks
-from hpo_envs.benchmarks.performance import crash
 from hpo_envs.benchmarks.study import executors, store
 from hpo_envs.benchmarks.study import task as work
 from hpo_envs.benchmarks.study.scheduler import conduct, runs_of
@@ -297,12 +296,6 @@ def test_tasks_take_about_their_time_and_lose_no_seed(monkeypatch: pytest.Monkey
 
 
 # -- crashes -------------------------------------------------------------------------------------------------------
-
-
-def test_killed_at_random_moments_and_continued(tmp_path: Path) -> None:
-    result = crash.trial(tmp_path, kills=2, jobs=1, seed=0)
-    assert result.kills == 2
-    assert result.same
 
 
 def command(folder: Path, *more: str) -> list[str]:

@@ -170,15 +170,6 @@ def test_the_example_runs() -> None:
     assert len(EXAMPLE.read_text(encoding="utf-8").splitlines()) <= 60
 
 
-def test_share_of_training_time() -> None:
-    from hpo_envs.benchmarks.performance.training_speed import measure
-
-    share = measure("NMTHPO-zhen-v0", 64, 2560, table="surrogate")
-    assert share.steps == 2560
-    assert 0.0 < share.environment < share.environment + share.adapter < share.total
-    assert "environment" in share.line()
-
-
 def test_a_multi_objective_agent_trades_as_it_is_told() -> None:
     """One policy for all preferences, conditioned on the weights of the objectives.
 

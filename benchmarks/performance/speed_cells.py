@@ -1,6 +1,6 @@
 """One `step` against train and query in the released environment, on the same actions in one run.
 
-`python -m hpo_envs.benchmarks.papers.nasbenchnlp.speed [--json FILE]`. Needs the measured WikiText-2 logs.
+`python -m hpo_envs.benchmarks.performance.speed_cells [--json FILE]`. Needs the measured WikiText-2 logs.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def batched(num_envs: int, rounds: int = 5) -> float:
 
 def main(argv: list[str] | None = None) -> int:
     """Prints the figures, and writes them to a file if asked."""
-    parser = argparse.ArgumentParser(prog="python -m hpo_envs.benchmarks.papers.nasbenchnlp.speed", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m hpo_envs.benchmarks.performance.speed_cells", description=__doc__)
     parser.add_argument("--json", type=Path, help="file to write the figures to")
     args = parser.parse_args(argv)
     found = measure()
