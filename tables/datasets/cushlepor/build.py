@@ -18,8 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from hpo_envs.tables import catalogue, hlepor
+from hpo_envs.tables.datasets.cushlepor import model
 from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
-from hpo_envs.tables.datasets.cushlepor.names import HELD_OUT, SPLITS, TABLES
+from hpo_envs.tables.datasets.cushlepor.names import DOCUMENTS, HELD_OUT, SPLITS, SYSTEMS, TABLES
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table
 
 NAMES = TABLES
@@ -198,10 +199,17 @@ def assemble(
 
 
 def embedded(name: str) -> Table:
-    """Planted-parameter segments, made by `fit`: as many rows as the measured table."""
-    from hpo_envs.tables.datasets.cushlepor import fit
-
-    return fit.load(name)
+    """Planted-parameter segments, see `model`: as many rows as the measured table."""
+    documents = [d for d, n in DOCUMENTS.items() for _ in range(n)] * SYSTEMS
+    count = len(documents) // SYSTEMS
+    systems = [f"system.{i + 1:02d}" for i in range(SYSTEMS) for _ in range(count)]
+    ids = list(range(1, count + 1)) * SYSTEMS
+    notes = (
+        "Segments of an invented language; the human score is hLEPOR under planted parameters plus rater noise "
+        f"({', '.join(f'{k} {v:g}' for k, v in zip(hlepor.NAMES, model.PLANTED.vector(), strict=True))}).",
+    )
+    provenance = _provenance("surrogate", catalogue.files_of("cushlepor")[0].commit, notes)
+    return assemble(name, systems, documents, ids, model.load(), HELD_OUT[name], provenance)
 
 
 def statistics(table: Table, variant: str = "released") -> hlepor.Statistics:

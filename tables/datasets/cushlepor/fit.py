@@ -19,13 +19,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import catalogue, hlepor
+from hpo_envs.tables import hlepor, store
 from hpo_envs.tables.datasets.cushlepor import build
-from hpo_envs.tables.datasets.cushlepor.names import DOCUMENTS, HELD_OUT, SYSTEMS
-from hpo_envs.tables.table import Provenance, Table
-
-PLANTED = hlepor.Parameters(alpha=2.0, beta=8.0, n=3, weight_elp=7.0, weight_pos=3.0, weight_pr=5.0)
-"""What a perfect tuner without noise would find, up to the metric's own symmetries (scale of the weights)."""
+from hpo_envs.tables.datasets.cushlepor.model import FILE, PLANTED, scale
+from hpo_envs.tables.datasets.cushlepor.names import DOCUMENTS, SYSTEMS, TABLES
+from hpo_envs.tables.table import Table
 
 SEED = 20211
 SIGNAL = 0.2
@@ -40,7 +38,6 @@ WITHOUT_ERROR = 0.59
 POINTS = 3.3
 """Mean of the exponential that gives a segment with errors its points above one."""
 
-FILE = Path(__file__).with_name("cushlepor.npz")
 WORDS = 4000
 
 
@@ -71,41 +68,10 @@ def make(seed: int = SEED) -> dict[str, npt.NDArray[Any]]:
     }
     result["points"] = _points(rng, planted).astype(np.uint8)
     for variant, statistics in collected.items():
-        result[variant] = np.rint(statistics.npd * _scale(variant, s.hypothesis_length, s.reference_length)).astype(
+        result[variant] = np.rint(statistics.npd * scale(variant, s.hypothesis_length, s.reference_length)).astype(
             np.int32
         )
     return result
-
-
-def load(name: str) -> Table:
-    """The embedded table."""
-    with np.load(FILE) as data:
-        h, r, a = data["lengths"].astype(np.float64)
-        columns = [1.0 - data["points"] / 25.0, h, r, a]
-        columns += [data[variant].T / _scale(variant, h, r)[:, 0] for variant in hlepor.VARIANTS]
-    documents = [d for d, n in DOCUMENTS.items() for _ in range(n)] * SYSTEMS
-    count = len(documents) // SYSTEMS
-    systems = [f"system.{i + 1:02d}" for i in range(SYSTEMS) for _ in range(count)]
-    first = catalogue.files_of("cushlepor")[0]
-    notes = (
-        "Segments of an invented language; the human score is hLEPOR under planted parameters plus rater noise "
-        f"({', '.join(f'{k} {v:g}' for k, v in zip(hlepor.NAMES, PLANTED.vector(), strict=True))}).",
-    )
-    citation = catalogue.DATASETS["cushlepor"].citation
-    return build.assemble(
-        name,
-        systems,
-        documents,
-        list(range(1, count + 1)) * SYSTEMS,
-        np.vstack(columns).T,
-        HELD_OUT[name],
-        Provenance("surrogate", first.repository, first.commit, first.licence, citation, notes=notes),
-    )
-
-
-def _scale(variant: str, h: npt.NDArray[np.float64], r: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """(rows, 1) what turns NPD into an integer: the mean's denominator, and that of relative positions."""
-    return (h if variant == "paper" else h * h * r)[:, None]
 
 
 def _lengths(rng: np.random.Generator, count: int) -> npt.NDArray[np.int64]:
@@ -190,7 +156,7 @@ def main() -> None:
     args.out.parent.mkdir(parents=True, exist_ok=True)
     arrays: dict[str, Any] = make()
     np.savez_compressed(args.out, **arrays)
-    for key, value in summary(load("cushlepor/ted-ende")).items():
+    for key, value in summary(store.load(TABLES[0], "surrogate")).items():
         print(f"{key:28} {value:.4f}")
     print(f"{args.out}: {args.out.stat().st_size / 1024:.0f} KiB")
 

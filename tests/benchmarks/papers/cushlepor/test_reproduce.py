@@ -13,7 +13,7 @@ from hpo_envs.benchmarks.analysis import compare
 from hpo_envs.benchmarks.papers.cushlepor import analysis, optimum, package_check, reproduce, sweep
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.tables import hlepor, store
-from hpo_envs.tables.datasets.cushlepor import fit as fit_cushlepor
+from hpo_envs.tables.datasets.cushlepor import model
 from hpo_envs.tables.hlepor import agreement
 
 TABLE = "cushlepor/ted-ende"
@@ -49,7 +49,7 @@ def test_bootstrap_weights_are_resamples_of_segments(corpus):
 
 
 def test_differences_of_a_metric_to_itself_are_undecided_and_to_noise_are_not(corpus):
-    x = corpus.basis.scores(fit_cushlepor.PLANTED.vector())
+    x = corpus.basis.scores(model.PLANTED.vector())
     noise = np.random.default_rng(0).random(len(x))
     same, other = analysis.differences(
         x, {"same": x, "noise": noise}, corpus, range(5), analysis.resamples(corpus, 200)
@@ -94,7 +94,7 @@ def test_planted_weights_are_nearly_the_best_of_the_stand_in():
     """On its training talks the stand-in's optimum owes less than 3 % to noise."""
     table = store.load(TABLE, "surrogate")
     best = optimum.of_env({"objective": "pearson"}, table)[0]
-    planted = agreement.prepare(table, "released", None).evaluate(np.array([fit_cushlepor.PLANTED.vector()]))[0]
+    planted = agreement.prepare(table, "released", None).evaluate(np.array([model.PLANTED.vector()]))[0]
     assert 0.97 * best < planted["pearson"][0] <= best
 
 

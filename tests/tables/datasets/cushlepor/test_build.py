@@ -12,6 +12,7 @@ from hpo_envs.benchmarks.papers.cushlepor import package_check
 from hpo_envs.tables import hlepor, store
 from hpo_envs.tables.datasets.cushlepor import build as cushlepor
 from hpo_envs.tables.datasets.cushlepor import fit as fit_cushlepor
+from hpo_envs.tables.datasets.cushlepor import model
 from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
 
 NAME = "cushlepor/ted-ende"
@@ -157,7 +158,7 @@ def test_planted_parameters_beat_every_preset_on_the_stand_in():
     def r(p):
         return np.corrcoef(basis.scores(p.vector()), human)[0, 1]
 
-    planted = r(fit_cushlepor.PLANTED)
+    planted = r(model.PLANTED)
     assert 0.15 < planted < 0.3
     assert all(r(p) < planted for p in hlepor.PRESETS.values())
 
@@ -241,7 +242,7 @@ def test_the_most_frequent_text_of_a_segment_counts(tmp_path):
 
 def test_stand_in_is_what_its_program_makes():
     made = fit_cushlepor.make()
-    with np.load(fit_cushlepor.FILE) as shipped:
+    with np.load(model.FILE) as shipped:
         assert sorted(shipped) == sorted(made)
         for key, array in made.items():
             assert np.array_equal(shipped[key], array), key
