@@ -19,8 +19,8 @@ import hpo_envs  # noqa: F401
 from hpo_envs.benchmarks.papers.nasbenchnlp.released import ReleasedEnvironment, first_runs
 from hpo_envs.benchmarks.performance.speed import best_of
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets.nasbenchnlp.build import LOGS
 from hpo_envs.tables.datasets.nasbenchnlp.logs import read_archive
+from hpo_envs.tables.datasets.nasbenchnlp.names import LOGS
 
 ENV = "NASBenchNLP-wikitext2-v0"
 EPISODES = 10

@@ -37,9 +37,8 @@ from hpo_envs.tables.cells import recipe
 from hpo_envs.tables.datasets.charhpo import build as charhpo
 from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
 from hpo_envs.tables.datasets.fiesta import build as fiesta
-from hpo_envs.tables.datasets.nasbenchnlp import build as nasbenchnlp
-from hpo_envs.tables.datasets.nasbenchnlp import build_ptb as nasbenchnlp_ptb
-from hpo_envs.tables.datasets.nasbenchnlp import logs
+from hpo_envs.tables.datasets.nasbenchnlp import build_ptb_final, features, logs
+from hpo_envs.tables.datasets.nasbenchnlp.names import RELEASED
 from hpo_envs.tables.datasets.nmthpo import build as nmthpo
 from hpo_envs.tables.datasets.nmtlc import build as nmtlc
 from hpo_envs.tables.files import cache, zips
@@ -124,9 +123,7 @@ def table_text(separator: str, header: list[str], row: list[str]) -> bytes:
 
 HYPS = b"10000.0\t2.0\t256.0\t1024.0\t8.0\t0.0003\n30000.0\t2.0\t256.0\t1024.0\t8.0\t0.0003\n"
 EVALS = b"14.66\t9.0\t500.0\t4.9\t80.1\t1000000.0\n14.7\t9.5\t510.0\t4.8\t80.2\t1000000.0\n"
-RELEASED = table_text(
-    ",", ["recepie_id", *(f"v{i:02d}" for i in range(nasbenchnlp.RELEASED))], ["7", *["0.5"] * nasbenchnlp.RELEASED]
-)
+RELEASED = table_text(",", ["recepie_id", *(f"v{i:02d}" for i in range(RELEASED))], ["7", *["0.5"] * RELEASED])
 FINAL = b"log_stats_model_7_1.json,4.9,x,x,5.1,1000000\nlog_stats_model_8_1.json,4.9,x,x,nan,1000000\n"
 SPANS = (
     table_text(
@@ -160,8 +157,8 @@ READERS: dict[str, tuple[bytes, Callable[[bytes], object]]] = {
     "TSV nmthpo configurations": (HYPS, lambda d: nmthpo.build("nmthpo/zhen", lambda f: d if "hyps" in f else EVALS)),
     "TSV nmthpo evaluations": (EVALS, lambda d: nmthpo.build("nmthpo/zhen", lambda f: HYPS if "hyps" in f else d)),
     "TSV charhpo sweep": (SWEEP, lambda d: charhpo.build(charhpo.NAMES[0], lambda f: d)),
-    "CSV nasbenchnlp features": (RELEASED, lambda d: nasbenchnlp.read_released(d, "file")),
-    "CSV nasbenchnlp losses": (FINAL, lambda d: nasbenchnlp_ptb.read_final(d, "file")),
+    "CSV nasbenchnlp features": (RELEASED, lambda d: features.read_released(d, "file")),
+    "CSV nasbenchnlp losses": (FINAL, lambda d: build_ptb_final.read_final(d, "file")),
     "JSON fiesta tdsa": (TDSA, fiesta.tdsa_values),
     "JSON fiesta ner": (NER, fiesta.ner_values),
     "JSON cell log": (LOG, lambda d: logs.read_log(d, "file")),

@@ -20,7 +20,7 @@ from hpo_envs.benchmarks.papers.nasbenchnlp.cells_analysis import Record
 from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells import features
 from hpo_envs.tables.cells.recipe import Cell
-from hpo_envs.tables.datasets.nasbenchnlp.fit_ptb import paired_losses
+from hpo_envs.tables.datasets.nasbenchnlp.paired import paired_losses
 
 WIKITEXT2, FINAL = "nasbenchnlp/wikitext2", "nasbenchnlp/ptb-final"
 

@@ -30,9 +30,7 @@ from hpo_envs.tables.datasets.charhpo.names import (
     TASKS,
     parts,
 )
-from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table, feature_matrix, nearest
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.table import Floats, Hyperparameter, Metric, Provenance, Table, feature_matrix, nearest
 
 NAMES = TABLES
 

@@ -16,8 +16,8 @@ from hpo_envs.tables.datasets.charhpo import build, model
 from hpo_envs.tables.datasets.charhpo.forests import DEPTH
 from hpo_envs.tables.datasets.charhpo.model import DATA, LEAF, SCORES, SIZES, UNIT, Surrogate
 from hpo_envs.tables.files import atomic
+from hpo_envs.tables.table import Floats
 
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 FITTED_WITH = "1.9.1"

@@ -24,8 +24,8 @@ from hpo_envs.tables.datasets.charhpo import build
 from hpo_envs.tables.datasets.charhpo.forests import Forest, compile_forest
 from hpo_envs.tables.datasets.charhpo.names import WARMUP_STEP
 from hpo_envs.tables.draws import mix_many, uniform_many
+from hpo_envs.tables.table import Floats
 
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 DATA = Path(__file__).with_name("charhpo.npz")

@@ -8,11 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.tables import hlepor
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.table import Floats
 
 PLANTED = hlepor.Parameters(alpha=2.0, beta=8.0, n=3, weight_elp=7.0, weight_pos=3.0, weight_pr=5.0)
 """What a perfect tuner without noise would find, up to the metric's own symmetries (scale of the weights)."""

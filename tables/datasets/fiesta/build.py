@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.tables import catalogue
 from hpo_envs.tables.datasets.fiesta.names import (
@@ -32,9 +31,7 @@ from hpo_envs.tables.datasets.fiesta.names import (
     TDSA,
     TDSA_EVALUATIONS,
 )
-from hpo_envs.tables.table import Metric, Provenance, Table
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.table import Floats, Metric, Provenance, Table
 
 NAMES = TABLES
 

@@ -21,11 +21,11 @@ from hpo_envs.tables.cells import features
 from hpo_envs.tables.cells.canonical import key
 from hpo_envs.tables.cells.generate import generate
 from hpo_envs.tables.cells.recipe import EXAMPLES, Cell
-from hpo_envs.tables.datasets.nasbenchnlp import build, model
+from hpo_envs.tables.datasets.nasbenchnlp import model
+from hpo_envs.tables.datasets.nasbenchnlp.features import group, read_released
 from hpo_envs.tables.datasets.nasbenchnlp.logs import Log, read_archive
 from hpo_envs.tables.datasets.nasbenchnlp.names import EPOCHS, LOGS, RELEASED_FEATURES, WIKITEXT2_ROWS
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.table import Floats
 
 DATA = Path(__file__).parent / "data"
 
@@ -130,8 +130,8 @@ def fit_released(logs: list[Log]) -> tuple[npt.NDArray[np.float32], float]:
     from sklearn.linear_model import RidgeCV
     from sklearn.model_selection import KFold, cross_val_predict
 
-    released = build.read_released(store.read(RELEASED_FEATURES), RELEASED_FEATURES)
-    cells = {g: log.cell for log in logs if (g := build.group(log.architecture)) in released}
+    released = read_released(store.read(RELEASED_FEATURES), RELEASED_FEATURES)
+    cells = {g: log.cell for log in logs if (g := group(log.architecture)) in released}
     x, y = features.embed(list(cells.values())), np.stack([released[g] for g in cells])
     ridge = RidgeCV(np.logspace(-3, 3, 13))
     predicted = cross_val_predict(ridge, x, y, cv=KFold(10, shuffle=True, random_state=0))

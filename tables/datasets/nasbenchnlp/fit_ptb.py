@@ -2,7 +2,7 @@
 
     python -m hpo_envs.tables.datasets.nasbenchnlp.fit_ptb
 
-needs the installed upstream files and the results of `fit_cells`; writes `data/cells_ptb.npz`,
+needs the installed upstream files and the results of `fit`; writes `data/cells_ptb.npz`,
 `cells_ptb_final.npz` and `cells_ptb_report.json`. Takes a few minutes, most of them for drawing and probing cells.
 """
 
@@ -18,11 +18,10 @@ from hpo_envs.tables import store
 from hpo_envs.tables.cells import features
 from hpo_envs.tables.cells.canonical import key
 from hpo_envs.tables.cells.size import VOCABULARY, parameters
-from hpo_envs.tables.datasets.nasbenchnlp import build, fit, model
-from hpo_envs.tables.datasets.nasbenchnlp.names import EPOCHS, LOGS, PTB_FINAL, PTB_MULTI_ROWS, PTB_REPEATS, PTB_ROWS
-from hpo_envs.tables.table import Table
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.datasets.nasbenchnlp import fit, model
+from hpo_envs.tables.datasets.nasbenchnlp.names import EPOCHS, PTB_FINAL, PTB_MULTI_ROWS, PTB_REPEATS, PTB_ROWS
+from hpo_envs.tables.datasets.nasbenchnlp.paired import paired_losses
+from hpo_envs.tables.table import Floats, Table
 
 TOKENS = 1.086 / 2.552
 """Ratio of the tokens of PTB and WikiText-2 (Table 1), by which seconds are scaled."""
@@ -126,7 +125,7 @@ def fit_curves(final: Table) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any
 def pack_curves(
     targets: Floats, embedded: Floats, cells: list[Any], move: Floats, ends: npt.NDArray[np.integer]
 ) -> dict[str, npt.NDArray[Any]]:
-    """Quantises what `nasbenchnlp_ptb.embedded_curves` reads."""
+    """Quantises what `build_ptb.embedded` reads."""
     rows = PTB_MULTI_ROWS
     moved = targets.copy()
     moved[:, -1] += np.log(TOKENS)
@@ -162,22 +161,6 @@ def fit_move(final: Table) -> tuple[Floats, dict[str, Any]]:
         "move_r": round(float(np.corrcoef(x, y)[0, 1]), 3),
     }
     return np.round([intercept, slope], 6), report
-
-
-def paired_losses(final: Table) -> tuple[Floats, Floats]:
-    """Final test losses (WikiText-2, PTB) of the recipes that were trained on both and diverged on neither."""
-    logs: dict[str, list[Any]] = {}
-    for log in build.read_archive(store.read(LOGS), LOGS):
-        logs.setdefault(log.recipe, []).append(log)
-    losses = dict(zip(map(int, final.keys), final.final("test_loss"), strict=True))
-    x, y = [], []
-    for runs in logs.values():
-        ends = [run.losses[-1, 1] for run in runs if not run.diverged]
-        g = next((g for run in runs if (g := build.group(run.architecture)) in losses), None)
-        if ends and g is not None and not np.isnan(losses[g]):
-            x.append(np.mean(ends))
-            y.append(losses[g])
-    return np.array(x), np.array(y)
 
 
 def _calibrated(z: Floats, share: float) -> Floats:

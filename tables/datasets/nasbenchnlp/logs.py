@@ -12,11 +12,20 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables.cells.recipe import Cell, InvalidRecipe, parse
-from hpo_envs.tables.datasets.nasbenchnlp.names import EPOCHS
+from hpo_envs.tables.datasets.nasbenchnlp.names import CAP, EPOCHS
 from hpo_envs.tables.files import zips
+from hpo_envs.tables.table import Metric
 
 CURVES = ("val_losses", "test_losses", "train_losses")
 """Names of the curves in a log, in the order of the tables' metrics."""
+
+METRICS = (
+    Metric("validation_loss", "nats", "min", 0.0, CAP, "Log perplexity on the validation set; upper bound = cap."),
+    Metric("test_loss", "nats", "min", 0.0, CAP, "Log perplexity on the test set; upper bound = cap."),
+    Metric("train_loss", "nats", "min", 0.0, CAP, "Log perplexity on the training set; upper bound = cap."),
+    Metric("parameters", "", "min", 0.0, 1e9, "Trainable parameters."),
+)
+"""What the logs record (section 3, evaluation). A run that diverged has no losses in its last epoch."""
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ from hpo_envs.tables.cells.canonical import canonical, key
 from hpo_envs.tables.cells.probe import probe
 from hpo_envs.tables.cells.recipe import EXAMPLES, MAX_LINEAR, OPERATIONS, Cell
 from hpo_envs.tables.datasets.nasbenchnlp.names import CAP, EPOCHS
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.table import Floats
 
 FOLDS = 5
 """Models, each trained without the cells of one fold."""

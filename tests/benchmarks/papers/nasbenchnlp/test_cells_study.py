@@ -11,7 +11,7 @@ import pytest
 from hpo_envs.benchmarks.papers.nasbenchnlp import cells_analysis as analysis
 from hpo_envs.benchmarks.papers.nasbenchnlp import cells_study as study
 from hpo_envs.tables import cells, store
-from hpo_envs.tables.datasets.nasbenchnlp.fit_ptb import paired_losses
+from hpo_envs.tables.datasets.nasbenchnlp.paired import paired_losses
 
 
 def test_checks_find_a_signal_and_no_signal() -> None:

@@ -80,8 +80,8 @@ def test_rank_correlations_by_hand() -> None:
 @pytest.mark.measured
 def test_golden_released_variant_on_the_measured_logs() -> None:
     """The variant charges and answers what the released environment does, on 400 random trainings of real logs."""
-    from hpo_envs.tables.datasets.nasbenchnlp.build import LOGS
     from hpo_envs.tables.datasets.nasbenchnlp.logs import read_archive
+    from hpo_envs.tables.datasets.nasbenchnlp.names import LOGS
 
     records = first_runs(read_archive(store.read(LOGS), LOGS))
     assert len(records) == 291

@@ -1,4 +1,4 @@
-"""PTB tables: final losses, and the builder of curves on archives of the released form."""
+"""Curves on the Penn Treebank, built from archives of the released form."""
 
 from __future__ import annotations
 
@@ -11,82 +11,11 @@ import numpy as np
 import pytest
 
 from hpo_envs.tables import catalogue, cells, store
-from hpo_envs.tables.datasets.nasbenchnlp import build as nasbenchnlp
-from hpo_envs.tables.datasets.nasbenchnlp import build_ptb as nasbenchnlp_ptb
+from hpo_envs.tables.datasets.nasbenchnlp import build_ptb
+from hpo_envs.tables.datasets.nasbenchnlp.names import MULTI, PTB, PTB_MULTI_ROWS, SINGLE
 from hpo_envs.tables.files import cache, zips
 from hpo_envs.tables.table import STATUSES
-from tests.tables.datasets.nasbenchnlp.test_build import log, zipped
-
-FINAL, CURVES = nasbenchnlp_ptb.PTB_FINAL, nasbenchnlp_ptb.PTB
-
-
-# ------------------------------------------------------------------------------------------------ final losses
-
-
-@pytest.mark.measured
-def test_final_losses_are_those_of_the_file() -> None:
-    table = store.load(FINAL, "measured")
-    losses = nasbenchnlp_ptb.read_final(store.read(nasbenchnlp_ptb.PARAMETERS), "f")
-    assert len(losses) == 12_341
-    assert sum(not math.isnan(v) for v, _ in losses.values()) == 10_032
-    assert table.values.shape == (4114, 3, 1, 2)
-    # Another file of the release lists a part of them, all finite.
-    lines = store.read("nasbenchnlp-ptb/data/RNN_results.csv").decode("utf-8-sig").splitlines()[1:]
-    for line in lines:
-        name, loss = line.split(",")[:2]
-        assert losses[int(name.split("_")[3])][0] == float(loss)
-    assert len(lines) == 8_794
-    found: dict[int, list[float]] = {}
-    for i, (v, _) in sorted(losses.items()):
-        found.setdefault(nasbenchnlp.group(i), []).append(v)
-    assert len(found) == 4_244
-    for row, name in enumerate(table.keys):
-        of_row = table.values[row, : len(found[int(name)]), 0, 0]
-        assert np.array_equal(of_row, found[int(name)], equal_nan=True)
-        expected = ["diverged" if math.isnan(v) else "ok" for v in found[int(name)]]
-        assert [STATUSES[s] for s in table.status[row, : len(expected)]] == expected
-    assert np.nanmin(table.values[..., 0]) == pytest.approx(4.4287, abs=1e-4)
-
-
-GOOD = "log_stats_model_1000075_2020-04-14_18-43-13_999.json,4.98,146.0,7.19,9174800,9174800"
-
-
-def test_quirks_of_the_file_of_final_losses() -> None:
-    glued = GOOD.replace("1000075", "1000076") + "log name,loss,perplexity,trainable paramters,total paramters"
-    again = "log_stats_model_1000075_2020-04-14_18-43-13_999.json,nan,nan,nan,nan,nan"
-    text = "\n".join(["log name,loss", GOOD, glued, again, "nonsense,1,2,3,4,5", "log name,loss"])
-    assert nasbenchnlp_ptb.read_final(text.encode(), "f") == {1000075: (4.98, 9174800.0), 1000076: (4.98, 9174800.0)}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (GOOD + "\n" + GOOD.replace("4.98", "4.97"), "line 2: id 1000075 must have one loss, got 4.98 and 4.97"),
-        (GOOD.replace("4.98", "abc"), "line 1: must have numbers"),
-        (GOOD.replace("9174800", "nan"), "every id must have parameters"),
-        ("", "every id must have parameters, got 0 ids"),
-    ],
-)
-def test_bad_files_of_final_losses(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        nasbenchnlp_ptb.read_final(text.encode(), "f")
-
-
-@pytest.mark.measured
-def test_embedded_final_losses_resemble_the_measured_ones() -> None:
-    e, m = (store.load(FINAL, kind) for kind in ("surrogate", "measured"))
-    assert e.values.shape == m.values.shape
-    assert e.feature_names == m.feature_names
-    assert np.array_equal(np.bincount((~np.isnan(e.cost)).sum((1, 2))), np.bincount((~np.isnan(m.cost)).sum((1, 2))))
-    a, b = e.final("test_loss"), m.final("test_loss")
-    assert abs(np.isnan(a).mean() - np.isnan(b).mean()) < 0.05
-    for q in (5, 50, 95):
-        assert abs(np.nanpercentile(a, q) - np.nanpercentile(b, q)) < 0.2
-    rows = {r.tobytes() for r in m.values}
-    assert not any(r.tobytes() in rows for r in e.values if not np.isnan(r[..., 0]).any())
-
-
-# ------------------------------------------------------------------------------------------------ full logs
+from tests.tables.datasets.nasbenchnlp.archives import log, zipped
 
 
 def released(*groups: int) -> dict[int, Any]:
@@ -98,8 +27,8 @@ def run(architecture: int, experiment: int, **changes: Any) -> str:
 
 
 def build(single: dict[str, str], multi: dict[str, str], *groups: int) -> Any:
-    archives = {nasbenchnlp_ptb.SINGLE: zipped(**single), nasbenchnlp_ptb.MULTI: zipped(**multi)}
-    return nasbenchnlp_ptb.build_curves(archives, released(*groups), rows=len(groups))
+    archives = {SINGLE: zipped(**single), MULTI: zipped(**multi)}
+    return build_ptb.build_curves(archives, released(*groups), rows=len(groups))
 
 
 def test_curves_join_both_archives_by_group() -> None:
@@ -135,7 +64,7 @@ def test_too_many_bad_logs_are_an_error() -> None:
     with pytest.raises(ValueError, match=r"at most 1% of the logs may be unacceptable, got 1: .*b\.json"):
         build({"a.json": run(2000000, 1), "b.json": "{}"}, {"c.json": run(2000000, 2)}, 2000000)
     with pytest.raises(ValueError, match="must have 2 architectures, got 1"):
-        nasbenchnlp_ptb.build_curves({}, released(5), rows=2)
+        build_ptb.build_curves({}, released(5), rows=2)
 
 
 def test_a_cycle_in_a_log_is_named() -> None:
@@ -150,23 +79,15 @@ def test_the_large_files_are_a_data_set_of_their_own(monkeypatch: pytest.MonkeyP
     assert all(f.sha256.startswith("gitblob:") for f in records)
     monkeypatch.setenv("HPO_ENVS_DATA", str(tmp_path))
     with pytest.raises(store.TableNotInstalled, match="Run `hpo-envs fetch nasbenchnlp-ptb-logs nasbenchnlp`"):
-        store.load(CURVES, "measured")
-
-
-def test_files_known_by_git_blob_ids_are_verified(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A git blob id is the sha1 of "blob", the size, a zero byte and the content."""
-    (tmp_path / "nasbenchnlp/train_logs_multi_runs").mkdir(parents=True)
-    (tmp_path / nasbenchnlp_ptb.MULTI).write_bytes(b"not the archive")
-    with pytest.raises(store.CorruptFile, match="gitblob:7414e12600ecb30cf1f46431ca420f35484b4546"):
-        store.read(nasbenchnlp_ptb.MULTI, tmp_path)
+        store.load(PTB, "measured")
 
 
 def test_embedded_curves_fill_every_row() -> None:
-    table = store.load(CURVES, "surrogate")
+    table = store.load(PTB, "surrogate")
     assert table.values.shape == (14_322, 3, 50, 4)
     counts = (~np.isnan(table.cost[:, :, 0])).sum(axis=1)
-    assert (counts[: nasbenchnlp_ptb.PTB_MULTI_ROWS] == 3).all()
-    assert (counts[nasbenchnlp_ptb.PTB_MULTI_ROWS :] == 1).all()
+    assert (counts[:PTB_MULTI_ROWS] == 3).all()
+    assert (counts[PTB_MULTI_ROWS:] == 1).all()
     assert table.feature_names == store.load("nasbenchnlp/wikitext2", "surrogate").feature_names
     diverged = table.status[:, 0] == STATUSES.index("diverged")
     assert 0.15 < diverged.mean() < 0.23

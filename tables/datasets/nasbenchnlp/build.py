@@ -1,0 +1,39 @@
+"""Klyuchnikov et al. 2020: recurrent cells trained as language models, on WikiText-2 and on the Penn Treebank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hpo_envs.tables.datasets.nasbenchnlp import build_ptb, build_ptb_final, build_wikitext2
+from hpo_envs.tables.datasets.nasbenchnlp.names import PTB, PTB_FINAL, TABLES, WIKITEXT2
+from hpo_envs.tables.table import Table
+
+NAMES = TABLES
+
+VERSION = 1
+"""Raised whenever the same files give another table, see `hpo_envs.tables.files.cache`."""
+
+_BUILDERS = {WIKITEXT2: build_wikitext2, PTB: build_ptb, PTB_FINAL: build_ptb_final}
+
+
+def files(name: str) -> tuple[str, ...]:
+    """Upstream files of a table."""
+    return _BUILDERS[name].FILES
+
+
+def build(name: str, read: Callable[[str], bytes]) -> Table:
+    """Builds a measured table.
+
+    Args:
+        name: One of `NAMES`.
+        read: Returns the verified bytes of an upstream file.
+
+    Raises:
+        ValueError: The files do not have the promised form; the message names file, member and rule.
+    """
+    return _BUILDERS[name].build(read)
+
+
+def embedded(name: str) -> Table:
+    """The surrogate of a table, with as many rows."""
+    return _BUILDERS[name].embedded()

@@ -1,0 +1,94 @@
+"""Features of a row: those of its graph, the released ones, and whether they are known.
+
+50 of the graph (`wl_*`, see `hpo_envs.tables.cells.features`; the first 10 stand alone), the 10 released graph2vec
+features (`g2v_*`, scaled by the range over all 14,322 released ones) and `g2v_known`: 0 where none was released for the
+architecture and a linear function of the other features answers.
+
+Quirks of the file: seeds of one architecture have different ids, and only one id of each group has features (see
+`group`).
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from hpo_envs.tables.cells import features as graph
+from hpo_envs.tables.cells.recipe import Cell
+from hpo_envs.tables.datasets.nasbenchnlp.names import RELEASED
+from hpo_envs.tables.table import Floats
+
+FEATURE_NAMES = (*graph.NAMES, *(f"g2v_{i}" for i in range(RELEASED)), "g2v_known")
+
+
+def group(architecture: int) -> int:
+    """The first id of the ids that seeds of one architecture have.
+
+    1000003 to 1006002 and 1006003 to 1012002 are three seeds each in steps of 2000, the ids from 1012003 on in steps
+    of 735; other ids are on their own.
+    """
+    if 1_000_003 <= architecture <= 1_012_002:
+        block, place = divmod(architecture - 1_000_003, 6000)
+        return 1_000_003 + 6000 * block + place % 2000
+    if 1_012_003 <= architecture < 2_000_000:
+        return 1_012_003 + (architecture - 1_012_003) % 735
+    return architecture
+
+
+def read_released(content: bytes, file: str) -> dict[int, Floats]:
+    """The released features by group, each scaled to [0, 1] by its range over all architectures.
+
+    Raises:
+        ValueError: Not `recepie_id` and RELEASED finite numbers per line, or two ids of one group.
+    """
+    try:
+        lines = iter(list(csv.reader(io.StringIO(content.decode("utf-8")))))
+    except csv.Error as error:
+        raise ValueError(f"{file} must be comma-separated text, got {error}") from None
+    header = next(lines, [])
+    if header != ["recepie_id", *(f"v{i:02d}" for i in range(RELEASED))]:
+        raise ValueError(f"{file}: the header must be recepie_id, v00, ..., v{RELEASED - 1:02d}, got {header}")
+    groups: list[int] = []
+    rows: list[list[float]] = []
+    for number, line in enumerate(lines, start=2):
+        try:
+            groups.append(group(int(line[0])))
+            rows.append([float(v) for v in line[1:]])
+        except (ValueError, IndexError):
+            raise ValueError(f"{file}, line {number}: must be an id and numbers, got {','.join(line)!r:.80}") from None
+        if len(rows[-1]) != RELEASED or not np.isfinite(rows[-1]).all():
+            raise ValueError(f"{file}, line {number}: must have {RELEASED} finite numbers, got {','.join(line)!r:.80}")
+    if len(set(groups)) != len(groups):
+        raise ValueError(f"{file}: must have one id per group of seeds")
+    x = np.array(rows)
+    low, high = x.min(axis=0), x.max(axis=0)
+    scaled = np.round((x - low) / np.maximum(high - low, 1e-12), graph.DECIMALS)
+    return dict(zip(groups, scaled, strict=True))
+
+
+def row_features(cells: Sequence[Cell], known: Sequence[Floats | None]) -> Floats:
+    """(rows, len(FEATURE_NAMES)) features; `known` are the released ones, None where there are none."""
+    own = graph.embed(cells)
+    guess = predicted_released(own)
+    released = np.stack([g if k is None else k for g, k in zip(guess, known, strict=True)])
+    flags = np.array([[float(k is not None)] for k in known])
+    return np.hstack([own, released, flags])
+
+
+def predicted_released(own: Floats) -> Floats:
+    """(rows, RELEASED) linear predictions of the released features from our own."""
+    weights = _released_from_own()
+    guess = np.einsum("nd,df->nf", own, weights[1:]) + weights[0]
+    return np.round(np.clip(guess, 0.0, 1.0), graph.DECIMALS) + 0.0
+
+
+@functools.cache
+def _released_from_own() -> Floats:
+    """(1 + SIZE, RELEASED) intercept and weights of the linear model of the released features."""
+    with np.load(Path(__file__).parent / "data" / "cells_released.npz", allow_pickle=False) as data:
+        return np.asarray(data["weights"], dtype=np.float64)
