@@ -63,6 +63,8 @@ class HPOEnv(gym.Env[Any, Any], metaclass=_Meta):
     budget: float
     reward_bounds: Floats
     reward_dim: int
+    levels: Floats | None
+    workers: int
     _table_index = 0
 
     def __init__(self, params: Params | None = None) -> None:
@@ -124,6 +126,8 @@ class HPOVectorEnv(VectorEnv[Any, Any, Any], abc.ABC):
     budget: float
     reward_bounds: Floats
     reward_dim: int
+    levels: Floats | None
+    workers: int
     _table_index: Any = np.zeros(1, np.int64)
 
     def __init__(

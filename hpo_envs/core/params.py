@@ -22,7 +22,7 @@ Kind = Literal["rows", "grid", "fidelity", "arms", "box", "graph"]
 Objective = str | tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Params:
     """Everything about an environment that its episodes share; engines add the arrays that answer their steps.
 

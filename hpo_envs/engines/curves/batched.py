@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode
 
-from hpo_envs.core.env import Floats, HPOVectorEnv, Info, provenance_info
-from hpo_envs.engines.curves.params import COST_HIGH, prepare_curves
-from hpo_envs.engines.curves.scalar import settings
-from hpo_envs.engines.lookup.params import Objective, load_tables
+from hpo_envs.core.env import HPOVectorEnv
+from hpo_envs.core.infos import Info
+from hpo_envs.core.loading import provenance_info
+from hpo_envs.core.params import Floats
+from hpo_envs.engines.curves.params import COST_HIGH, CurveParams
+from hpo_envs.engines.workers import VectorWorkers
 from hpo_envs.tables import draws
 from hpo_envs.tables.table import STATUSES
 
@@ -22,114 +23,82 @@ class CurvesVectorEnv(HPOVectorEnv):
 
     Args:
         num_envs: Number of episodes.
-        name: As in `CurvesEnv`, like all other arguments.
-        table: See `CurvesEnv`.
-        objective: See `CurvesEnv`.
-        held_out: See `CurvesEnv`.
-        cost: See `CurvesEnv`.
-        budget: See `CurvesEnv`.
-        levels: See `CurvesEnv`.
-        workers: See `CurvesEnv`.
-        variant: See `CurvesEnv`.
+        params: See `CurveParams.of`.
         autoreset_mode: `NEXT_STEP`, `SAME_STEP` or `DISABLED`.
         copy: False reuses the observation array.
     """
 
+    params: CurveParams
+
     def __init__(
         self,
         num_envs: int,
-        name: str,
-        *,
-        table: Any = "auto",
-        objective: Objective,
-        held_out: tuple[str, ...] = (),
-        cost: str | None = None,
-        budget: float | str | None = "auto",
-        levels: int | None = None,
-        workers: int = 1,
-        variant: str = "paper",
+        params: CurveParams,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
     ) -> None:
-        self.table = load_tables((name,), table)[0]
-        p = self._p = prepare_curves(self.table, objective, tuple(held_out), cost, levels, variant)
-        self.cost_unit, self.objectives, self.levels = p.cost_unit, p.objectives, p.levels
-        self.budget, action_space = settings(p, budget, workers)
-        self.reward_bounds, self.workers = np.stack([p.low, p.high], axis=1), int(workers)
-        super().__init__(num_envs, p.observation_space, action_space, autoreset_mode, copy)
-        self._vector = not isinstance(objective, str)
-        if self._vector:
-            self.reward_space, self.reward_dim = Box(p.low, p.high, dtype=np.float64), len(p.low)
-        n, m, w = self.num_envs, len(p.low), self.workers
-        self._limit = p.rows * len(p.levels)
-        self._keys = np.zeros(n, np.uint64)
+        super().__init__(num_envs, params, autoreset_mode, copy)
+        p = params
+        self._vector = p.vector
+        n, m = self.num_envs, len(p.low)
+        self._limit = p.steps
+        self._view = None if p.view.whole else np.zeros((n, p.actions), np.int64)
         self._reached = np.full((n, p.rows), -1, np.int16)
         self._best, self._best_cell = np.zeros((n, m)), np.full(n, -1)
-        self._spent, self._committed, self._clock = np.zeros(n), np.zeros(n), np.zeros(n)
+        self._spent, self._committed = np.zeros(n), np.zeros(n)
         self._count, self._finished, self._open = np.zeros(n, np.int64), np.zeros(n, np.int64), np.ones(n, bool)
-        self._finish = np.full((n, w), np.inf)
-        self._job = np.zeros((n, w, 5), np.int64)  # number, row, first cell, level, checkpoint reached
-        self._job_cost = np.zeros((n, w))
+        self._workers = VectorWorkers(n, p.workers, 5)  # row, index of the action, first cell, level, level reached
         self._names = np.array(STATUSES, dtype=object)
         self._observations, self._handed_out = np.tile(p.initial, (n, 1)), False
 
     def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
-        p = self._p
-        self._keys[index] = keys
+        p = self.params
+        if self._view is not None:
+            self._view[index] = p.view.rows_many(keys, p.rows)
         self._reached[index] = -1
         self._best[index], self._best_cell[index] = p.low, -1
-        for array in (self._spent, self._committed, self._clock, self._count, self._finished, self._job):
+        for array in (self._spent, self._committed, self._count, self._finished):
             array[index] = 0
         self._open[index] = True
-        self._finish[index] = np.inf
+        self._workers.reset(index)
         self._own_observations()[index] = p.initial
         return {k: np.full(len(index), v, dtype=object) for k, v in provenance_info(self.table).items()}
 
     def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
         rows, levels = actions[:, 0], actions[:, 1]
+        if self._view is not None:
+            rows = self._view[self._index, rows]
         if self.workers > 1:
-            return self._advance_workers(rows, levels)
+            return self._advance_workers(actions, rows, levels)
         base, reached, cost = self._submit(self._index, rows, levels)
         self._count += 1
         rewards, info = self._complete(self._index, rows, base, levels, reached, cost)
         over = self._spent >= self.budget
-        over |= (self._count >= self._limit) | (self._finished == self._p.rows)
+        over |= (self._count >= self._limit) | (self._finished == self.params.actions)
         return rewards, over, info
 
-    def _advance_workers(self, rows: Any, levels: Any) -> tuple[Any, npt.NDArray[np.bool_], Info]:
-        n = self.num_envs
+    def _advance_workers(self, actions: Any, rows: Any, levels: Any) -> tuple[Any, npt.NDArray[np.bool_], Info]:
+        n, workers = self.num_envs, self._workers
         i = np.flatnonzero(self._open)
-        busy = np.isfinite(self._finish[i])
-        same = busy & (self._job[i, :, 1] == rows[i, None])
-        start = np.maximum(self._clock[i], np.where(same, self._finish[i], 0.0).max(axis=1))
+        start = workers.free(i, rows[i])
         base, reached, cost = self._submit(i, rows[i], levels[i])
-        slot = np.argmin(busy, axis=1)  # the first idle worker: between two steps there always is one
-        self._finish[i, slot] = start + cost
-        self._job[i, slot] = np.stack([self._count[i], rows[i], base, levels[i], reached], axis=1)
-        self._job_cost[i, slot] = cost
+        workers.submit(i, np.stack([rows[i], actions[i, 0], base, levels[i], reached], axis=1), start, cost)
         self._committed[i] += cost
         self._count[i] += 1
-        self._open = (self._committed < self.budget) & (self._count < self._limit) & (self._finished < self._p.rows)
-        running = np.isfinite(self._finish)
-        j = np.flatnonzero(running.any(axis=1) & (~self._open | running.all(axis=1)))
-        next_time = self._finish[j].min(axis=1)
-        # Jobs that finish together come back in the order of their submission.
-        slot = np.where(self._finish[j] == next_time[:, None], self._job[j, :, 0], np.iinfo(np.int64).max).argmin(
-            axis=1
-        )
-        job = self._job[j, slot]
-        self._clock[j], self._finish[j, slot] = next_time, np.inf
-        part, found = self._complete(j, job[:, 1], job[:, 2], job[:, 3], job[:, 4], self._job_cost[j, slot])
+        self._open = (self._committed < self.budget) & (self._count < self._limit)
+        self._open &= self._finished < self.params.actions
+        j, job, cost = workers.next(~self._open)
+        part, found = self._complete(j, job[:, 0], job[:, 2], job[:, 3], job[:, 4], cost)
         rewards = np.zeros((n, *part.shape[1:]))
         rewards[j] = part
-        action, finished = np.stack([rows, levels], axis=1), np.zeros(n, bool)
+        action, finished = actions.copy(), np.zeros(n, bool)
         action[j], finished[j] = job[:, [1, 3]], True
-        info = _spread(found, j, n) | {"finished": finished, "action": action, "clock": self._clock.copy()}
-        return rewards, ~self._open & ~np.isfinite(self._finish).any(axis=1), info
+        info = _spread(found, j, n) | {"finished": finished, "action": action, "clock": workers.clock.copy()}
+        return rewards, ~self._open & ~workers.busy, info
 
     def _submit(self, i: Any, rows: Any, levels: Any) -> tuple[Any, Any, Any]:
         """`CurvesEnv._submit` for the environments at `i`."""
-        p = self._p
+        p = self.params
         runs = rows * p.repeats
         if p.repeats > 1:
             runs = runs + draws.below_many(draws.mix_many(self._keys[i], rows), p.count[rows])
@@ -150,7 +119,7 @@ class CurvesVectorEnv(HPOVectorEnv):
 
     def _complete(self, i: Any, rows: Any, base: Any, levels: Any, reached: Any, cost: Floats) -> tuple[Any, Info]:
         """`CurvesEnv._complete` for the environments at `i`; fills their observations."""
-        p, t = self._p, self.table
+        p, t = self.params, self.params.table
         cells, tops = base + levels, base + reached
         peak = p.peaks.take(tops, axis=0)
         better = (peak[:, 0] > self._best[i, 0]) | (self._best_cell[i] < 0)
@@ -179,6 +148,8 @@ class CurvesVectorEnv(HPOVectorEnv):
         if t.space:
             raw = t.configs.take(rows, axis=0)
             info["config"] = {h.name: _natural(h, raw[:, j]) for j, h in enumerate(t.space)}
+        if self._view is not None:
+            info["row"] = rows
         if p.held_out:
             k = m + len(p.shown)
             info["held_out"] = {name: wide[:, k + j] for j, name in enumerate(p.held_out)}
@@ -202,7 +173,7 @@ class CurvesVectorEnv(HPOVectorEnv):
                 f"actions must be ints of shape {(self.num_envs, 2)}, got shape {array.shape} and dtype {array.dtype}"
             )
         array = array.astype(np.int64, copy=False)
-        limits = (self._p.rows, len(self._p.levels))
+        limits = (self.params.actions, len(self.params.levels))
         outside = (array < 0) | (array >= limits)
         if outside.any():
             bad = array[outside.any(axis=1)][0].tolist()
@@ -210,15 +181,15 @@ class CurvesVectorEnv(HPOVectorEnv):
         return array
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """(num_envs, rows + levels) bool, see `CurvesEnv.action_masks`."""
-        p, n = self._p, self.num_envs
-        rows = np.arange(p.rows)
-        runs = np.tile(rows * p.repeats, (n, 1))
+        """(num_envs, actions + levels) bool, see `CurvesEnv.action_masks`."""
+        p, n = self.params, self.num_envs
+        rows = np.tile(np.arange(p.rows), (n, 1)) if self._view is None else self._view
+        runs, reached = rows * p.repeats, self._reached[self._index[:, None], rows]
         if p.repeats > 1:
-            runs += draws.below_many(draws.mix_many(self._keys[:, None], rows), p.count)
-        done = self._reached == p.ends[runs]
+            runs += draws.below_many(draws.mix_many(self._keys[:, None], rows), p.count[rows])
+        done = reached == p.ends[runs]
         top = len(p.levels) - 1
-        floor = np.where(done, top, self._reached).min(axis=1)
+        floor = np.where(done, top, reached).min(axis=1)
         mask = np.concatenate([~done, np.arange(top + 1) > floor[:, None]], axis=1)
         return mask | done.all(axis=1)[:, None]
 
@@ -230,9 +201,9 @@ class CurvesVectorEnv(HPOVectorEnv):
     @property
     def best_held_out(self) -> dict[str, Floats]:
         """Held-out metrics of the best of each episode, (num_envs,) each; NaN before the first evaluation."""
-        found = self._p.peak_hidden[np.maximum(self._best_cell, 0)]
+        found = self.params.peak_hidden[np.maximum(self._best_cell, 0)]
         found = np.where(self._best_cell[:, None] < 0, np.nan, found)
-        return {name: found[:, j] for j, name in enumerate(self._p.held_out)}
+        return {name: found[:, j] for j, name in enumerate(self.params.held_out)}
 
 
 def _natural(h: Any, raw: Floats) -> npt.NDArray[Any]:

@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.spaces import Box
+from gymnasium.spaces import Box, MultiDiscrete
 
-from hpo_envs.core.env import Floats
-from hpo_envs.engines.lookup.params import ByHash, Objective, check_objective
+from hpo_envs.core.loading import ByHash, load_tables
+from hpo_envs.core.params import (
+    Floats,
+    Objective,
+    Params,
+    bounds_of,
+    check_budget,
+    check_objective,
+    check_workers,
+    rewarded,
+)
+from hpo_envs.core.view import View
 from hpo_envs.tables.table import STATUSES, Table, nearest
 
 VARIANTS = ("paper", "released")
 COST_HIGH = 1e9
 """Cap of the observed cost."""
+TRAININGS = 20
+"""The default budget is what this many full trainings cost on average."""
 
 
-@dataclass(frozen=True)
-class Curves:
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class CurveParams(Params):
     """Cells = rows x repeats x levels, in that order. Cells past a run's end repeat what the run ended with.
 
     Attributes:
-        table: The table.
         rows: Number of rows.
-        levels: (L,) resource of each checkpoint that can be asked for.
-        objectives: Names of the rewarded metrics.
         shown: Names of the metrics that agents see.
         held_out: Names of those they do not.
         count: (rows,) measured repeats of each row, at least 1.
@@ -38,6 +49,7 @@ class Curves:
             full training, for one gather per batched step.
         rewards: (cells, m) float64, oriented: higher is better.
         peaks: (cells, m) float64, best reward at any checkpoint of the table up to the cell.
+        first_peaks: (cells,) float64, `peaks` of the first objective.
         peak_levels: (cells,) int64, index in `table.levels` of the best of the first objective.
         seen: (cells, shown) float64, native units, no NaN.
         hidden: (cells, held out) float64.
@@ -45,17 +57,11 @@ class Curves:
         status: (cells,) uint8, index into `STATUSES`.
         templates: (rows, d) float32 observations with the features filled in.
         initial: (d,) float32, observation before the first step.
-        low: (m,) lowest possible reward by definition.
-        high: (m,) highest possible reward by definition.
-        observation_space: Bounds of the observation.
         cost_at: Index of the last cost in the observation; the best rewards follow.
-        cost_unit: Unit of `costs`.
     """
 
-    table: Table
-    rows: int
     levels: Floats
-    objectives: tuple[str, ...]
+    rows: int
     shown: tuple[str, ...]
     held_out: tuple[str, ...]
     count: npt.NDArray[np.int64]
@@ -65,6 +71,7 @@ class Curves:
     wide: Floats
     rewards: Floats
     peaks: Floats
+    first_peaks: Floats
     peak_levels: npt.NDArray[np.int64]
     seen: Floats
     hidden: Floats
@@ -72,11 +79,72 @@ class Curves:
     status: npt.NDArray[np.uint8]
     templates: npt.NDArray[np.float32]
     initial: npt.NDArray[np.float32]
-    low: Floats
-    high: Floats
-    observation_space: Box
     cost_at: int
-    cost_unit: str
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        *,
+        table: Any = "auto",
+        objective: Objective,
+        held_out: tuple[str, ...] = (),
+        cost: str | None = None,
+        budget: float | str | None = "auto",
+        levels: int | None = None,
+        workers: int = 1,
+        variant: str = "paper",
+        order: str = "table",
+        share: float = 1.0,
+    ) -> CurveParams:
+        """The environment of these arguments; its arrays are cached, because `make` is called often.
+
+        Args:
+            name: Name of the table.
+            table: `"auto"`, `"measured"`, `"surrogate"` or a `Table`; has curves.
+            objective: Name of the rewarded metric, or a tuple of names for a vector reward.
+            held_out: Names of metrics that agents must not see; they are in `info["held_out"]`.
+            cost: None = the table's own unit; or that unit, the unit of the levels, or `"evaluations"` (1 for each
+                step that trains something).
+            budget: What an episode may spend; `"auto"` = 20 full trainings, None = the whole table.
+            levels: None = every checkpoint; k = at most k of them, geometrically spaced, the last included.
+            workers: Number of simulated parallel workers.
+            variant: `"paper"`: training up to a checkpoint costs everything up to it. `"released"`: the environment
+                released by Klyuchnikov et al. charges the checkpoints before the last one trained, so the first is
+                free.
+            order: See `View`, like `share`.
+            share: Share of the rows that an episode has.
+
+        Raises:
+            ValueError: An argument that the table cannot satisfy.
+        """
+        if variant not in VARIANTS:
+            hint = nearest(variant, VARIANTS)
+            raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}{hint}")
+        if levels is not None and (isinstance(levels, bool) or not isinstance(levels, (int, np.integer)) or levels < 1):
+            raise ValueError(f"levels must be None or an int >= 1, got {levels!r}")
+        if cost is not None and not isinstance(cost, str):
+            raise ValueError(f"cost must be None or the name of a unit, got {cost!r}")
+        view = View(order, share)
+        keyed = ByHash(load_tables((name,), table)[0])
+        p = _prepare(keyed, check_objective(objective), tuple(held_out), cost, levels, variant)
+        workers = check_workers(workers)
+        if isinstance(budget, str):
+            if budget != "auto":
+                raise ValueError(f"budget must be 'auto', None or a number > 0, got {budget!r}")
+            budget = p.budget_of(TRAININGS)
+        return dataclasses.replace(
+            p,
+            action_space=MultiDiscrete([view.size(p.rows), len(p.levels)]),
+            budget=check_budget(budget, p.budget, p.cost_unit),
+            workers=workers,
+            view=view,
+        )
+
+    @property
+    def steps(self) -> int:
+        """Steps after which an episode ends whatever its budget."""
+        return self.actions * len(self.levels)
 
     def full(self) -> Floats:
         """(rows, repeats) cost of each full training; NaN where there is no such repeat."""
@@ -94,56 +162,19 @@ class Curves:
         return float(trainings * np.nanmean(self.full()))
 
 
-def prepare_curves(
-    table: Table,
-    objective: Objective,
-    held_out: tuple[str, ...] = (),
-    cost: str | None = None,
-    levels: int | None = None,
-    variant: str = "paper",
-) -> Curves:
-    """Prepares a table for stepping; cached, because `make` is called often.
-
-    Args:
-        table: Has curves.
-        objective: Name of the rewarded metric, or a tuple of names.
-        held_out: Names of metrics that agents must not see.
-        cost: None = the table's own unit; or that unit, the unit of the levels, or `"evaluations"` (1 for each step
-            that trains something).
-        levels: None = every checkpoint; k = at most k of them, geometrically spaced, the last included.
-        variant: `"paper"`: training up to a checkpoint costs everything up to it. `"released"`: the environment
-            released by Klyuchnikov et al. charges the checkpoints before the last one trained, so the first is free.
-
-    Raises:
-        ValueError: An argument that the table cannot satisfy.
-    """
-    if variant not in VARIANTS:
-        raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}{nearest(variant, VARIANTS)}")
-    if levels is not None and (isinstance(levels, bool) or not isinstance(levels, (int, np.integer)) or levels < 1):
-        raise ValueError(f"levels must be None or an int >= 1, got {levels!r}")
-    if cost is not None and not isinstance(cost, str):
-        raise ValueError(f"cost must be None or the name of a unit, got {cost!r}")
-    return _prepare(ByHash(table), check_objective(objective), held_out, cost, levels, variant)
-
-
 @functools.lru_cache(maxsize=32)
 def _prepare(
     keyed: ByHash, objective: Objective, held_out: tuple[str, ...], cost: str | None, levels: int | None, variant: str
-) -> Curves:
+) -> CurveParams:
     t = keyed.table
-    chosen = (objective,) if isinstance(objective, str) else objective
     shown = tuple(name for name in t.metric_names if name not in held_out)
-    for name in chosen:
-        if name not in shown:
-            raise ValueError(f"objective must be one of {', '.join(shown)}, got {name!r}{nearest(name, shown)}")
-    if not chosen:
-        raise ValueError(f"objective must name at least one metric of {', '.join(shown)}, got ()")
+    columns = rewarded(objective, tuple(t.metrics[t.metric(name)] for name in shown))
+    chosen = tuple(shown[j] for j in columns)
     hidden_at = [t.metric(name) for name in held_out]
     values, ends = _filled(t, t.metric(chosen[0]))
     costs, unit = _costs(t, ends, cost, variant)
-    rewarded = [t.metric(name) for name in chosen]
-    sign = np.array([t.metrics[j].sign for j in rewarded])
-    rewards = values[..., rewarded] * sign
+    metrics = tuple(t.metrics[t.metric(name)] for name in chosen)
+    rewards = values[..., [t.metric(name) for name in chosen]] * np.array([m.sign for m in metrics])
     peaks = np.maximum.accumulate(rewards, axis=2)
     new = np.concatenate([np.ones((*peaks.shape[:2], 1), bool), np.diff(peaks[..., 0], axis=2) > 0], axis=2)
     peak_levels = np.maximum.accumulate(np.where(new, np.arange(len(t.levels)), 0), axis=2)
@@ -161,18 +192,46 @@ def _prepare(
         a.setflags(write=False)
         return a
 
-    bounds = np.array([[t.metrics[j].low, t.metrics[j].high] for j in rewarded]) * sign[:, None]
-    low, high = bounds.min(axis=1), bounds.max(axis=1)
+    bounds = bounds_of(metrics)
+    bounds.setflags(write=False)
+    low, high = bounds.T
     space, templates, initial = _observations(t, low, high)
     seen = values[..., [t.metric(name) for name in shown]]
     count = np.maximum((~np.isnan(t.values).all(axis=(2, 3))).sum(axis=1), 1)
     wide = flat(np.concatenate([rewards, seen, hidden, shares[..., None]], axis=3))
     m, k = len(chosen), len(chosen) + len(shown)
-    return Curves(
-        t, len(t), t.levels[grid], chosen, shown, held_out, count, t.repeats, ends, flat(costs), wide, wide[:, :m],
-        flat(peaks), flat(peak_levels), wide[:, m:k], wide[:, k:-1], flat(peak_hidden), flat(status.astype(np.uint8)),
-        templates, initial, low, high, space, t.features.shape[1] + 1 + m, unit,
-    )  # fmt: skip
+    p = CurveParams(
+        kind="fidelity",
+        tables=(t,),
+        objectives=chosen,
+        vector=not isinstance(objective, str),
+        reward_bounds=bounds,
+        action_space=MultiDiscrete([len(t), len(grid)]),
+        observation_space=space,
+        cost_unit=unit,
+        budget=0.0,
+        levels=t.levels[grid],
+        rows=len(t),
+        shown=shown,
+        held_out=held_out,
+        count=count,
+        repeats=t.repeats,
+        ends=ends,
+        costs=flat(costs),
+        wide=wide,
+        rewards=wide[:, :m],
+        peaks=flat(peaks),
+        first_peaks=flat(peaks[..., 0]),
+        peak_levels=flat(peak_levels),
+        seen=wide[:, m:k],
+        hidden=wide[:, k:-1],
+        peak_hidden=flat(peak_hidden),
+        status=flat(status.astype(np.uint8)),
+        templates=templates,
+        initial=initial,
+        cost_at=t.features.shape[1] + 1 + m,
+    )
+    return dataclasses.replace(p, budget=p.whole())
 
 
 def _filled(t: Table, objective: int) -> tuple[Floats, npt.NDArray[np.int64]]:

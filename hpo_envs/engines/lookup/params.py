@@ -19,7 +19,7 @@ from hpo_envs.tables.table import STATUSES, Hyperparameter, Table, nearest
 STATUS_DTYPE = f"U{max(map(len, STATUSES))}"
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class LookupParams(Params):
     """Arrays that answer every step; cells = rows x repeats of all tables, in that order.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from hpo_envs.core.params import Objective
 from hpo_envs.engines.curves.batched import CurvesVectorEnv
+from hpo_envs.engines.curves.params import CurveParams
 from hpo_envs.engines.curves.scalar import CurvesEnv
 
 HELD_OUT = ("test_loss",)
@@ -100,21 +101,9 @@ class NASBenchNLPEnv(CurvesEnv):
         cost: str | None = "seconds",
         **kwargs: Any,
     ) -> None:
-        super().__init__(f"nasbenchnlp/{dataset}", objective=objective, held_out=HELD_OUT, cost=cost, **kwargs)
-
-
-class NASBenchNLPVectorEnv(CurvesVectorEnv):
-    """`NASBenchNLPEnv` for many episodes side by side."""
-
-    def __init__(
-        self,
-        num_envs: int = 1,
-        dataset: str = "wikitext2",
-        *,
-        objective: Objective = "validation_loss",
-        cost: str | None = "seconds",
-        **kwargs: Any,
-    ) -> None:
         super().__init__(
-            num_envs, f"nasbenchnlp/{dataset}", objective=objective, held_out=HELD_OUT, cost=cost, **kwargs
+            CurveParams.of(f"nasbenchnlp/{dataset}", objective=objective, held_out=HELD_OUT, cost=cost, **kwargs)
         )
+
+
+NASBenchNLPVectorEnv = CurvesVectorEnv.twin_of(NASBenchNLPEnv)

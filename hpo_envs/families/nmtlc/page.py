@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from hpo_envs.core.params import Objective
 from hpo_envs.engines.curves.batched import CurvesVectorEnv
+from hpo_envs.engines.curves.params import CurveParams
 from hpo_envs.engines.curves.scalar import CurvesEnv
-from hpo_envs.engines.lookup.params import Objective
 
 
 class NMTLCEnv(CurvesEnv):
@@ -93,13 +94,7 @@ class NMTLCEnv(CurvesEnv):
     """
 
     def __init__(self, corpus: str = "swen", *, objective: Objective = "log_perplexity", **kwargs: Any) -> None:
-        super().__init__(f"nmtlc/{corpus}", objective=objective, **kwargs)
+        super().__init__(CurveParams.of(f"nmtlc/{corpus}", objective=objective, **kwargs))
 
 
-class NMTLCVectorEnv(CurvesVectorEnv):
-    """`NMTLCEnv` for many episodes side by side."""
-
-    def __init__(
-        self, num_envs: int = 1, corpus: str = "swen", *, objective: Objective = "log_perplexity", **kwargs: Any
-    ) -> None:
-        super().__init__(num_envs, f"nmtlc/{corpus}", objective=objective, **kwargs)
+NMTLCVectorEnv = CurvesVectorEnv.twin_of(NMTLCEnv)

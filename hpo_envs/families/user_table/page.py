@@ -7,6 +7,7 @@ from typing import Any
 
 from hpo_envs.core.params import Objective
 from hpo_envs.engines.curves.batched import CurvesVectorEnv
+from hpo_envs.engines.curves.params import CurveParams
 from hpo_envs.engines.curves.scalar import CurvesEnv
 from hpo_envs.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.engines.lookup.params import LookupParams
@@ -181,20 +182,7 @@ class TableLCEnv(CurvesEnv):
         self, name: str = "example", *, table: Any = "auto", objective: Objective | None = None, **kwargs: Any
     ) -> None:
         t = own_table(name, table)
-        super().__init__(t.name, table=t, objective=objective or t.metric_names[0], **kwargs)
+        super().__init__(CurveParams.of(t.name, table=t, objective=objective or t.metric_names[0], **kwargs))
 
 
-class TableLCVectorEnv(CurvesVectorEnv):
-    """`TableLCEnv` for many episodes side by side."""
-
-    def __init__(
-        self,
-        num_envs: int = 1,
-        name: str = "example",
-        *,
-        table: Any = "auto",
-        objective: Objective | None = None,
-        **kwargs: Any,
-    ) -> None:
-        t = own_table(name, table)
-        super().__init__(num_envs, t.name, table=t, objective=objective or t.metric_names[0], **kwargs)
+TableLCVectorEnv = CurvesVectorEnv.twin_of(TableLCEnv)

@@ -8,8 +8,13 @@ import numpy as np
 
 from hpo_envs import agents
 from hpo_envs.benchmarks import problem_of
+from hpo_envs.engines.curves.params import CurveParams
 from hpo_envs.engines.curves.scalar import CurvesEnv
 from hpo_envs.tables.table import Metric, Provenance, Table
+
+
+def curves_env(*args: Any, **kwargs: Any) -> CurvesEnv:
+    return CurvesEnv(CurveParams.of(*args, **kwargs))
 
 
 def smooth(rows: int = 100, levels: int = 81) -> Table:
@@ -50,4 +55,4 @@ def play(name: str, env: CurvesEnv, seed: int = 0, steps: int = 10**6, **hyper: 
 
 
 def make(t: Table = SMOOTH, **kwargs: Any) -> CurvesEnv:
-    return CurvesEnv("x", table=t, **{"objective": "val_loss", "budget": None, **kwargs})
+    return curves_env("x", table=t, **{"objective": "val_loss", "budget": None, **kwargs})

@@ -15,9 +15,14 @@ from hpo_envs import agents
 from hpo_envs.agents import Problem
 from hpo_envs.agents.multifidelity.hyperband import bracket, brackets, halvings
 from hpo_envs.benchmarks import problem_of
+from hpo_envs.engines.curves.params import CurveParams
 from hpo_envs.engines.curves.scalar import CurvesEnv
 from tests.agents.multifidelity.helpers import make, play, smooth
 from tests.hpo_envs.engines.curves.test_curves import KWARGS
+
+
+def curves_env(*args: Any, **kwargs: Any) -> CurvesEnv:
+    return CurvesEnv(CurveParams.of(*args, **kwargs))
 
 
 def test_golden_brackets_of_the_algorithm() -> None:
@@ -138,7 +143,7 @@ def test_halving_needs_checkpoints(name: str) -> None:
 def test_an_episode_overshoots_its_budget_by_one_training_at_most(seed: int, budget: float) -> None:
     from tests.hpo_envs.engines.curves.test_curves import T3
 
-    env = CurvesEnv("x", table=T3, **{**KWARGS, "budget": budget})
+    env = curves_env("x", table=T3, **{**KWARGS, "budget": budget})
     _, trail = play("hyperband", env, seed)
     assert env.total_cost - trail[-1][2]["cost"] < budget
 

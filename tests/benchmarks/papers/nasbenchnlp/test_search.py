@@ -17,10 +17,15 @@ from hpo_envs.benchmarks.papers.nasbenchnlp import search_analysis as analysis
 from hpo_envs.benchmarks.papers.nasbenchnlp.released import ReleasedEnvironment, first_runs
 from hpo_envs.benchmarks.papers.nmtlc import analysis as nmtlc_analysis
 from hpo_envs.benchmarks.papers.nmtlc import reproduce as nmtlc
+from hpo_envs.engines.curves.params import CurveParams
 from hpo_envs.engines.curves.scalar import CurvesEnv
 from hpo_envs.tables import store
 from hpo_envs.tables.table import Metric
 from tests.hpo_envs.engines.curves.test_curves import KWARGS, T1
+
+
+def curves_env(*args: Any, **kwargs: Any) -> CurvesEnv:
+    return CurvesEnv(CurveParams.of(*args, **kwargs))
 
 
 def run_of(actions: list[list[int]], workers: int = 1) -> Any:
@@ -32,7 +37,7 @@ def run_of(actions: list[list[int]], workers: int = 1) -> Any:
 
 
 def test_trace_is_the_test_loss_of_the_best_by_validation() -> None:
-    env = CurvesEnv("x", table=T1, budget=None, **KWARGS)
+    env = curves_env("x", table=T1, budget=None, **KWARGS)
     found = analysis.trace(run_of([[0, 4], [0, 9], [5, 2]]), env)
     hours = np.cumsum([T1.cost[0, 0, 4], T1.cost[0, 0, 9] - T1.cost[0, 0, 4], T1.cost[5, 0, 2]]) / 3600
     assert np.allclose(found.hours, hours)

@@ -15,10 +15,23 @@ import numpy as np
 import pytest
 
 from hpo_envs.engines.curves.batched import CurvesVectorEnv
-from hpo_envs.engines.curves.params import prepare_curves
+from hpo_envs.engines.curves.params import CurveParams
 from hpo_envs.engines.curves.scalar import CurvesEnv
 from hpo_envs.tables import draws
 from hpo_envs.tables.table import STATUSES, Hyperparameter, Metric, Provenance, Table, feature_matrix
+
+
+def curves_env(*args: Any, **kwargs: Any) -> CurvesEnv:
+    return CurvesEnv(CurveParams.of(*args, **kwargs))
+
+
+def curves_envs(n: int, *args: Any, autoreset_mode: Any = "NextStep", copy: bool = True, **kwargs: Any) -> Any:
+    return CurvesVectorEnv(n, CurveParams.of(*args, **kwargs), autoreset_mode, copy)
+
+
+def params_of(table: Table, objective: Any, held_out: Any = (), **kwargs: Any) -> CurveParams:
+    return CurveParams.of("toy", table=table, objective=objective, held_out=held_out, **kwargs)
+
 
 SOURCE = Provenance("surrogate", "nobody/nothing", "0" * 40, "none", "none")
 ROWS, LEVELS = 5, 7
@@ -287,7 +300,7 @@ def close(got: Any, expected: Any) -> None:
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_scalar_form_is_the_model(setting: str) -> None:
-    env, model, rng = CurvesEnv(**arguments(setting)), SETTINGS[setting], np.random.default_rng(0)
+    env, model, rng = curves_env(**arguments(setting)), SETTINGS[setting], np.random.default_rng(0)
     assert env.action_space == gym.spaces.MultiDiscrete([ROWS, len(env.levels)])
     for seed, episode in ((3, 1), (None, 2)):
         model.begin(seed or 3, episode)
@@ -347,7 +360,7 @@ def test_scalar_form_is_the_model(setting: str) -> None:
 )
 def test_batched_form_is_the_model(setting: str, copy: bool) -> None:
     n = 3
-    envs, rng = CurvesVectorEnv(n, **arguments(setting), copy=copy), np.random.default_rng(1)
+    envs, rng = curves_envs(n, **arguments(setting), copy=copy), np.random.default_rng(1)
     models = [dataclasses.replace(SETTINGS[setting]) for _ in range(n)]
     for i, model in enumerate(models):
         model.begin(5 + i, 1)
@@ -403,8 +416,8 @@ def test_batched_form_is_the_model(setting: str, copy: bool) -> None:
 
 
 def test_what_is_prepared() -> None:
-    p = prepare_curves(THREE, ("accuracy", "loss"), ("test",), levels=3)
-    assert p is prepare_curves(curves(), ["accuracy", "loss"], ("test",), levels=3)
+    p = params_of(THREE, ("accuracy", "loss"), ("test",), levels=3)
+    assert p.wide is params_of(curves(), ["accuracy", "loss"], ("test",), levels=3).wide
     assert p.levels.tolist() == [1.0, 3.0, 20.0]
     assert (p.rows, p.repeats, p.objectives, p.shown, p.held_out) == (
         ROWS, 3, ("accuracy", "loss"), ("loss", "accuracy"), ("test",)
@@ -425,18 +438,18 @@ def test_what_is_prepared() -> None:
     assert full[0].tolist() == THREE.cost[0, :, -1].tolist()
     assert p.whole() == pytest.approx(np.nanmax(full, axis=1).sum())
     assert p.budget_of(7) == pytest.approx(7 * np.nanmean(full))
-    per_step = prepare_curves(THREE, "loss", cost="evaluations", levels=3)
+    per_step = params_of(THREE, "loss", cost="evaluations", levels=3)
     assert (per_step.whole(), per_step.budget_of(7), per_step.cost_unit) == (15.0, 7.0, "evaluations")
-    assert prepare_curves(THREE, "loss", cost="epochs").cost_unit == "epochs"
-    assert prepare_curves(THREE, "loss", cost="seconds").cost_unit == "s"
-    assert prepare_curves(THREE, "loss").shown == ("loss", "test", "accuracy")
-    env = CurvesEnv("toy", table=THREE, objective="loss", held_out=["test"])
+    assert params_of(THREE, "loss", cost="epochs").cost_unit == "epochs"
+    assert params_of(THREE, "loss", cost="seconds").cost_unit == "s"
+    assert params_of(THREE, "loss").shown == ("loss", "test", "accuracy")
+    env = curves_env("toy", table=THREE, objective="loss", held_out=["test"])
     assert env.reward_bounds.tolist() == [[-20.0, 0.0]]
     assert (env.objectives, env.cost_unit, env.workers, env.budget) == (
-        ("loss",), "s", 1, pytest.approx(20 * np.nanmean(prepare_curves(THREE, "loss").full()))
+        ("loss",), "s", 1, pytest.approx(20 * np.nanmean(params_of(THREE, "loss").full()))
     )  # fmt: skip
-    both = CurvesEnv("toy", table=THREE, objective=("accuracy", "loss"))
-    many = CurvesVectorEnv(2, "toy", table=THREE, objective=("accuracy", "loss"))
+    both = curves_env("toy", table=THREE, objective=("accuracy", "loss"))
+    many = curves_envs(2, "toy", table=THREE, objective=("accuracy", "loss"))
     for e in (both, many):
         assert (e.reward_dim, e.reward_space) == (2, gym.spaces.Box(p.low, p.high, dtype=np.float64))
         assert e.reward_bounds.tolist() == [[0.0, 1.0], [-20.0, 0.0]]
@@ -476,15 +489,15 @@ WORDS: list[tuple[dict[str, Any], str]] = [
 def test_words_about_settings(kwargs: dict[str, Any], message: str) -> None:
     given = {"table": THREE, "objective": "loss", "held_out": ("test",), **kwargs}
     with raises(message):
-        CurvesEnv("toy", **given)
+        curves_env("toy", **given)
     with raises(message):
-        CurvesVectorEnv(2, "toy", **given)
+        curves_envs(2, "toy", **given)
 
 
 def test_what_is_meant_unless_told_otherwise() -> None:
     name, objective = "nmtlc/swen", "log_perplexity"
-    for env in (CurvesEnv(name, objective=objective), CurvesVectorEnv(1, name, objective=objective)):
-        p = prepare_curves(env.table, objective)
+    for env in (curves_env(name, objective=objective), curves_envs(1, name, objective=objective)):
+        p = params_of(env.table, objective)
         assert env.table.name == name
         assert (env.cost_unit, env.workers, env.budget) == (env.table.cost_unit, 1, p.budget_of(20))
         assert env.levels.tolist() == env.table.levels.tolist()
@@ -494,17 +507,17 @@ def test_what_is_meant_unless_told_otherwise() -> None:
 
 def test_words_about_units() -> None:
     with raises("cost must be one of min, epochs, evaluations, got 'x'"):
-        prepare_curves(curves(cost_unit="min"), "loss", cost="x")
-    assert prepare_curves(curves(cost_unit="min"), "loss", cost="min").cost_unit == "min"
+        params_of(curves(cost_unit="min"), "loss", cost="x")
+    assert params_of(curves(cost_unit="min"), "loss", cost="min").cost_unit == "min"
 
 
 def test_numbers_of_numpy_are_ints_too() -> None:
-    env = CurvesEnv("toy", table=THREE, objective="loss", levels=np.int8(3), workers=np.int64(2))
+    env = curves_env("toy", table=THREE, objective="loss", levels=np.int8(3), workers=np.int64(2))
     assert (len(env.levels), env.workers, type(env.workers)) == (3, 2, int)
 
 
 def test_words_about_actions() -> None:
-    env = CurvesEnv("toy", table=ONE, objective="loss", budget=None)
+    env = curves_env("toy", table=ONE, objective="loss", budget=None)
     env.reset(seed=0)
     for action in (
         [5, 0], [0, 7], [-1, 0], [0, -1], 3, [0], [0, 0, 0], [0.0, 1.0], "ab", None, np.array([0.0, 1.0]), [True, 0],
@@ -514,7 +527,7 @@ def test_words_about_actions() -> None:
             env.step(action)
     for action in ([0, 0], (0, 1), [np.int8(0), np.uint64(2)], np.array([4, 6], np.uint8), np.array([4, 6])):
         env.step(action)
-    envs = CurvesVectorEnv(2, "toy", table=ONE, objective="loss")
+    envs = curves_envs(2, "toy", table=ONE, objective="loss")
     envs.reset(seed=0)
     for actions, message in (
         ([0, 1], "actions must be ints of shape (2, 2), got shape (2,) and dtype int64"),
@@ -530,8 +543,8 @@ def test_words_about_actions() -> None:
 
 def test_an_observed_cost_is_capped() -> None:
     dear = curves(1, cost=np.full((ROWS, 1, LEVELS), 2e9))
-    env = CurvesEnv("toy", table=dear, objective="loss", budget=1e12)
-    envs = CurvesVectorEnv(1, "toy", table=dear, objective="loss", budget=1e12)
+    env = curves_env("toy", table=dear, objective="loss", budget=1e12)
+    envs = curves_envs(1, "toy", table=dear, objective="loss", budget=1e12)
     env.reset(seed=0)
     envs.reset(seed=0)
     one, _, _, _, info = env.step([0, 0])

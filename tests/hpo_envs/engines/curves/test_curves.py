@@ -13,10 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpo_envs.engines.curves.batched import CurvesVectorEnv
+from hpo_envs.engines.curves.params import CurveParams
 from hpo_envs.engines.curves.scalar import CurvesEnv
 from hpo_envs.tables.table import STATUSES, Metric, Provenance, Table
 from tests.contracts.test_vector import agree, pick
 from tests.helpers import same
+
+
+def curves_env(*args: Any, **kwargs: Any) -> CurvesEnv:
+    return CurvesEnv(CurveParams.of(*args, **kwargs))
+
+
+def curves_envs(n: int, *args: Any, autoreset_mode: Any = "NextStep", copy: bool = True, **kwargs: Any) -> Any:
+    return CurvesVectorEnv(n, CurveParams.of(*args, **kwargs), autoreset_mode, copy)
+
 
 ROWS, REPEATS, LEVELS = 6, 3, 10
 METRICS = (
@@ -60,7 +70,7 @@ KWARGS: dict[str, Any] = {"objective": "val_loss", "held_out": ("test_loss",)}
 
 
 def make(t: Table = T1, **kwargs: Any) -> CurvesEnv:
-    env = CurvesEnv("x", table=t, **{**KWARGS, "budget": None, **kwargs})
+    env = curves_env("x", table=t, **{**KWARGS, "budget": None, **kwargs})
     env.reset(seed=0)
     return env
 
@@ -219,8 +229,8 @@ def test_units_of_cost(cost: str | None, paid: float, unit: str) -> None:
 
 def test_the_default_budget_is_twenty_full_trainings() -> None:
     full = np.nanmax(T1.cost, axis=2).mean()
-    assert CurvesEnv("x", table=T1, **KWARGS).budget == pytest.approx(20 * full)
-    assert CurvesEnv("x", table=T1, cost="evaluations", **KWARGS).budget == 20
+    assert curves_env("x", table=T1, **KWARGS).budget == pytest.approx(20 * full)
+    assert curves_env("x", table=T1, cost="evaluations", **KWARGS).budget == 20
 
 
 @pytest.mark.parametrize(
@@ -240,7 +250,7 @@ def test_the_default_budget_is_twenty_full_trainings() -> None:
     ],
 )
 def test_bad_arguments(kwargs: dict[str, Any], message: str) -> None:
-    for call in (lambda k: CurvesEnv("x", table=T1, **k), lambda k: CurvesVectorEnv(2, "x", table=T1, **k)):
+    for call in (lambda k: curves_env("x", table=T1, **k), lambda k: curves_envs(2, "x", table=T1, **k)):
         with pytest.raises(ValueError, match=message):
             call({**KWARGS, **kwargs})
 
@@ -367,8 +377,8 @@ def play(envs: Any, singles: list[Any], steps: int, seed: int) -> int:
 )
 def test_batched_equals_scalar(t: Table, kwargs: dict[str, Any]) -> None:
     kwargs = {**KWARGS, **kwargs}
-    envs = CurvesVectorEnv(4, "x", table=t, **kwargs)
-    assert play(envs, [CurvesEnv("x", table=t, **kwargs) for _ in range(4)], 130, 5) >= 4
+    envs = curves_envs(4, "x", table=t, **kwargs)
+    assert play(envs, [curves_env("x", table=t, **kwargs) for _ in range(4)], 130, 5) >= 4
 
 
 def run_workers(workers: int, actions: list[list[int]], **kwargs: Any) -> tuple[CurvesEnv, list[Any]]:
@@ -466,7 +476,7 @@ def test_nmtlc_pays_updates_or_checkpoints(spec_id: str) -> None:
 def test_teeth_a_free_first_epoch_is_noticed() -> None:
     """The property test would reject the released accounting."""
     released = dataclasses.replace(T1)
-    env = CurvesEnv("x", table=released, variant="released", **KWARGS)
+    env = curves_env("x", table=released, variant="released", **KWARGS)
     env.reset(seed=0)
     with pytest.raises(AssertionError):
         assert env.step([0, 0])[-1]["cost"] == T1.cost[0, 0, 0] > 0

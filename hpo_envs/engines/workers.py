@@ -1,0 +1,113 @@
+"""Simulated parallel workers: evaluations take time on a clock and come back in the order in which they finish.
+
+While a worker is idle, a step only submits; once all are busy, or nothing more may be submitted, each step brings back
+the evaluation that finishes next. Those that finish together come back in the order of their submission.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class Workers:
+    """The workers of one episode.
+
+    Args:
+        count: Number of workers.
+
+    Attributes:
+        clock: Time at which the last evaluation came back.
+        submitted: Evaluations submitted so far.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.count, self.clock, self.submitted = count, 0.0, 0
+        self._jobs: list[tuple[float, int, tuple[Any, ...]]] = []
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    @property
+    def idle(self) -> bool:
+        """Whether a worker is idle."""
+        return len(self._jobs) < self.count
+
+    def free(self, row: int) -> float:
+        """When a row can be trained further: once nothing trains it any more."""
+        return max([self.clock, *(finish for finish, _, job in self._jobs if job[0] == row)])
+
+    def submit(self, job: tuple[Any, ...], start: float, duration: float) -> None:
+        """Gives a job, its row first, to an idle worker."""
+        heapq.heappush(self._jobs, (start + duration, self.submitted, job))
+        self.submitted += 1
+
+    def next(self) -> tuple[Any, ...]:
+        """The job that finishes next; the clock moves there."""
+        self.clock, _, job = heapq.heappop(self._jobs)
+        return job
+
+
+class VectorWorkers:
+    """`Workers` for n episodes side by side.
+
+    Args:
+        n: Number of episodes.
+        count: Workers of each.
+        width: Numbers in a job, its row first.
+
+    Attributes:
+        clock: (n,) time at which the last evaluation came back.
+        submitted: (n,) evaluations submitted so far.
+    """
+
+    def __init__(self, n: int, count: int, width: int) -> None:
+        self.clock, self.submitted = np.zeros(n), np.zeros(n, np.int64)
+        self._finish, self._order = np.full((n, count), np.inf), np.zeros((n, count), np.int64)
+        self._jobs, self._durations = np.zeros((n, count, width), np.int64), np.zeros((n, count))
+
+    def reset(self, index: npt.NDArray[np.intp]) -> None:
+        """Starts fresh episodes."""
+        self.clock[index], self.submitted[index], self._finish[index] = 0.0, 0, np.inf
+
+    @property
+    def busy(self) -> npt.NDArray[np.bool_]:
+        """(n,) whether anything is under way."""
+        return np.isfinite(self._finish).any(axis=1)
+
+    def free(self, i: npt.NDArray[np.intp], rows: Ints) -> Floats:
+        """(k,) see `Workers.free`, for the episodes at `i`."""
+        finish = self._finish[i]
+        same = np.isfinite(finish) & (self._jobs[i, :, 0] == rows[:, None])
+        free: Floats = np.maximum(self.clock[i], np.where(same, finish, 0.0).max(axis=1))
+        return free
+
+    def submit(self, i: npt.NDArray[np.intp], jobs: Ints, start: Floats, duration: Floats) -> None:
+        """Gives (k, width) jobs to the first idle worker of each of the episodes at `i`."""
+        slot = np.isinf(self._finish[i]).argmax(axis=1)
+        self._finish[i, slot], self._order[i, slot] = start + duration, self.submitted[i]
+        self._jobs[i, slot], self._durations[i, slot] = jobs, duration
+        self.submitted[i] += 1
+
+    def next(self, closed: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.intp], Ints, Floats]:
+        """Brings back what finishes next in each episode that has no idle worker, or that is closed.
+
+        Args:
+            closed: (n,) whether nothing more may be submitted.
+
+        Returns:
+            (m,) the episodes, their (m, width) jobs and (m,) durations.
+        """
+        busy = np.isfinite(self._finish)
+        i = np.flatnonzero(busy.any(axis=1) & (closed | busy.all(axis=1)))
+        first = self._finish[i].min(axis=1)
+        order = np.where(self._finish[i] == first[:, None], self._order[i], np.iinfo(np.int64).max)
+        slot = order.argmin(axis=1)
+        self.clock[i], self._finish[i, slot] = first, np.inf
+        return i, self._jobs[i, slot], self._durations[i, slot]
