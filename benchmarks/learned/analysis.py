@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import statistics
+from hpo_envs.benchmarks.papers.common import Comparison
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,7 +41,7 @@ class Row:
     mean: float
     std: float
     p: float
-    verdict: str
+    verdict: Comparison
     trials: int
 
 
@@ -53,7 +54,7 @@ def rows(regrets: Regrets, baseline: str = "random") -> list[Row]:
         adjusted = statistics.holm([statistics.wilcoxon(d) for d in apart])
         for t, d, p in zip(names, apart, adjusted.tolist(), strict=True):
             r = regrets[t, method]
-            verdict = "tie" if p >= ALPHA else ("better" if d.mean() < 0 else "worse")
+            verdict: Comparison = "tie" if p >= ALPHA else ("better" if d.mean() < 0 else "worse")
             half = float(r[:, r.shape[1] // 2 - 1].mean())
             found.append(Row(t, method, half, float(r[:, -1].mean()), float(r[:, -1].std()), p, verdict, len(r)))
     return found
@@ -95,13 +96,13 @@ def format_rows(found: list[Row], unit: str) -> str:
     """Rows as a matrix of mean final regrets; an asterisk marks better than random search, an x worse."""
     names = list(dict.fromkeys(r.table for r in found))
     methods = list(dict.fromkeys(r.method for r in found))
-    cell = {(r.table, r.method): r for r in found}
+    by_name = {(r.table, r.method): r for r in found}
     mark = {"better": "*", "worse": "x", "tie": " "}
     lines = [f"{'final regret, ' + unit:34}" + "".join(f"{m:>19}" for m in methods)]
     for t in names:
         parts = []
         for m in methods:
-            r = cell.get((t, m))
+            r = by_name.get((t, m))
             parts.append(f"{r.mean:17.3f} {mark[r.verdict]}" if r else " " * 19)
         lines.append(f"{t:34}" + "".join(parts))
     return "\n".join(lines)

@@ -9,7 +9,6 @@ computed anew for each language left out.
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from hpo_envs.benchmarks.learned.evolution import Settings, Trainer
 from hpo_envs.benchmarks.learned.tables import Task
 from hpo_envs.benchmarks.runs import one_blas_thread
 from hpo_envs.tables import store
+from hpo_envs.tables.files import atomic
 
 Floats = npt.NDArray[np.float64]
 
@@ -158,13 +158,15 @@ def _train_file(file: str, args: argparse.Namespace, settings: Settings) -> None
     generic = file == learned.GENERIC
     names = () if generic else store.load(tables.FAMILIES[file.partition("-")[0]][1][0], "surrogate").feature_names
     save(trained, names, args.out / f"learned_{file}.npz")
-    with open(args.out / f"training_{file}.csv", "w", newline="", encoding="utf-8") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(["file", "fold", "generation", "fitness", "cpu_seconds", "seed"])
-        distinct = trained[:1] if file in TEACHERS else trained
-        for t in distinct:
-            for fold, generation, fitness, seconds in t.log:
-                writer.writerow([file, fold or "-", generation, f"{fitness:.4f}", f"{seconds:.1f}", args.seed])
+    distinct = trained[:1] if file in TEACHERS else trained
+    names_of_log = ("file", "fold", "generation", "fitness", "cpu_seconds", "seed")
+    rows = [
+        (file, fold or "-", generation, f"{fitness:.4f}", f"{seconds:.1f}", args.seed)
+        for t in distinct
+        for fold, generation, fitness, seconds in t.log
+    ]
+    log = [dict(zip(names_of_log, row, strict=True)) for row in rows]
+    atomic.write_csv(args.out / f"training_{file}.csv", log, names_of_log)
     print(f"{file}: {sum(t.seconds for t in distinct):.0f} CPU seconds for {len(distinct)} network(s)", flush=True)
 
 

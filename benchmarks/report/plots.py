@@ -72,16 +72,35 @@ def _figure(
         figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False, gridspec_kw=grid)
         try:
             yield axes
-            path.parent.mkdir(parents=True, exist_ok=True)
-            for file in files(path):
-                # No date inside: the same data give the same bytes.
-                drawn = io.BytesIO()
-                figure.savefig(
-                    drawn, format=file.suffix[1:], metadata={"Date": None} if file.suffix == ".svg" else None
-                )
-                atomic.write(file, drawn.getvalue())
+            save(figure, path)
         finally:
             plt.close(figure)
+
+
+def panels(rows: int, columns: int, size: tuple[float, float], **options: Any) -> tuple[Any, Any]:
+    """A figure and its (rows, columns) axes, without touching pyplot's global state; for `save`.
+
+    Raises:
+        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError('plots need matplotlib: pip install "hpo_envs[plots]"', name="matplotlib") from None
+    figure = Figure(figsize=size, layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False, **options)
+
+
+def save(figure: Any, path: Path) -> list[Path]:
+    """Writes a figure as `.png` and `.svg`; the same data give the same bytes, for there is no date inside."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for file in files(path):
+        drawn = io.BytesIO()
+        figure.savefig(
+            drawn, format=file.suffix[1:], dpi=150, metadata={"Date": None} if file.suffix == ".svg" else None
+        )
+        atomic.write(file, drawn.getvalue())
+    return files(path)
 
 
 def files(path: Path) -> list[Path]:

@@ -9,7 +9,7 @@ import numpy as np
 from story import COLOURS, Story, figure, options, save
 
 from hpo_envs.benchmarks import run
-from hpo_envs.benchmarks.papers.cushlepor import analysis, optimum, sweep
+from hpo_envs.benchmarks.papers.cushlepor import analysis, optimum, settings
 from hpo_envs.tables import store
 from hpo_envs.tables.hlepor import agreement
 
@@ -42,14 +42,14 @@ def main(arguments=None):
     tuned = {a: [box.natural(np.asarray(r.recommended)[None])[0] for r in rs] for a, rs in runs.items()}
     best = {a: np.array([np.maximum.accumulate(r.rewards) for r in rs]) for a, rs in runs.items()}
     print(f"\n{'Pearson correlation with the human score':44}{'tuned on':>10}{'other talks':>13}")
-    for name, setting in sweep.presets().items():
+    for name, setting in settings.presets().items():
         print(f"  {name:42}{pearson(setting.vector(), train):10.3f}{pearson(setting.vector(), test):13.3f}")
     for a, label in chosen.items():
         here, there = (np.mean([pearson(v, rows) for v in tuned[a]]) for rows in (train, test))
         print(f"  {label + f', {BUDGET} trials':42}{here:10.3f}{there:13.3f}")
     print(f"  {'best weights there are':42}{pearson(ideal, train):10.3f}{pearson(ideal, test):13.3f}")
 
-    presets = sweep.presets()
+    presets = settings.presets()
     default = presets["default"].vector()
     shipped = max(pearson(s.vector(), train) for s in presets.values())
     teacher = "tpe" if "tpe" in chosen else "box-bo"

@@ -9,8 +9,8 @@ from story import COLOURS, Story, figure, options, save
 
 import hpo_envs  # noqa: F401
 from hpo_envs.benchmarks import run
-from hpo_envs.benchmarks.papers.nasbenchnlp.search_analysis import lowest, on_grid, ranks, trace
-from hpo_envs.benchmarks.papers.nasbenchnlp.search_sweep import GRAPH2VEC
+from hpo_envs.benchmarks.papers.nasbenchnlp.analysis import lowest, on_grid, ranks, trace
+from hpo_envs.benchmarks.papers.nasbenchnlp.settings import GRAPH2VEC
 from hpo_envs.tables import store
 
 ENV = "NASBenchNLP-wikitext2-v0"

@@ -71,6 +71,12 @@ def write_csv(path: Path | str, records: Sequence[Mapping[str, Any]], columns: S
     write(path, text.getvalue())
 
 
+def read_csv(path: Path | str) -> list[dict[str, str]]:
+    """The rows of a table with a header."""
+    with open(path, newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
 def write_all(files: Mapping[Path, bytes | str]) -> None:
     """Writes several files, each whole; they should be ready, so that little time passes between the first and last."""
     for path, content in files.items():

@@ -1,4 +1,4 @@
-"""Every cell of the paper's Tables 3 to 6 and 8 to 12, from the sweeps; and how it compares with the published one."""
+"""Every number of the paper's Tables 3 to 6 and 8 to 12, from the sweeps, and how it compares with print."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 
 from hpo_envs.benchmarks.analysis import sensitivity as sens
 from hpo_envs.benchmarks.analysis.sensitivity import Variant
-from hpo_envs.benchmarks.papers.charhpo.sweep import Cell, Sweep, expected
+from hpo_envs.benchmarks.papers import common
+from hpo_envs.benchmarks.papers.charhpo.settings import Key, Sweep, expected
 from hpo_envs.tables.datasets.charhpo import build as charhpo
 
 Value = float | str
@@ -62,17 +63,17 @@ def of_sweep(sweep: Sweep, variant: Variant) -> dict[str, list[float]]:
 TABLES = {10: ("rel@",), 11: ("mean@", "best", "equivalent"), 12: ("rho", "maxima", "change", "bs_")}
 
 
-def cells(sweeps: Sequence[Sweep], variant: Variant = "published") -> dict[Cell, list[Value]]:
-    """All cells; more than one value where several runs tie for the best.
+def values(sweeps: Sequence[Sweep], variant: Variant = "published") -> dict[Key, list[Value]]:
+    """Our values; more than one where several runs tie for the best.
 
     Averages (Tables 3 to 5) are of the printed values of Tables 10 to 12, which `reproduce` gets from the closest
     candidate, so they are not in here: see `averages`.
     """
-    out: dict[Cell, list[Value]] = {}
+    out: dict[Key, list[Value]] = {}
     for s in sweeps:
-        for name, values in of_sweep(s, variant).items():
+        for name, tied in of_sweep(s, variant).items():
             table = next(t for t, prefixes in TABLES.items() if name.startswith(prefixes))
-            out[table, s.task, s.lang, s.architecture, name] = [*values]
+            out[table, s.task, s.lang, s.architecture, name] = [*tied]
         a = s.accuracy
         overall = {"max": a.max(), "mean": a.mean(), "zero": 100.0 * (a == 0).mean(), "test": s.test}
         for name, value in overall.items():
@@ -106,24 +107,24 @@ def best_configs(sweep: Sweep) -> dict[str, list[Value]]:
     return out
 
 
-def averages(printed: Mapping[Cell, Value]) -> dict[Cell, float]:
+def averages(printed: Mapping[Key, Value]) -> dict[Key, float]:
     """Tables 3 to 5 and the averages of Table 6.
 
     Means and standard deviations (n - 1 degrees of freedom) over languages of the values as printed per language.
 
     Args:
-        printed: Cells of Tables 6 and 10 to 12, rounded as printed.
+        printed: Values of Tables 6 and 10 to 12, rounded as printed.
     """
-    groups: dict[Cell, list[float]] = {}
+    groups: dict[Key, list[float]] = {}
     for (table, task, _, architecture, name), value in printed.items():
         if table in (6, 10, 11, 12):
             target = (6, task, "avg") if table == 6 else (table - 7, task, "")
             groups.setdefault((*target, architecture, name), []).append(float(value))
-    out: dict[Cell, float] = {}
-    for cell, values in groups.items():
-        out[cell] = float(np.mean(values))
-        if cell[0] != 6:
-            out[(*cell[:4], cell[4] + " sd")] = float(np.std(values, ddof=1))
+    out: dict[Key, float] = {}
+    for key, group in groups.items():
+        out[key] = float(np.mean(group))
+        if key[0] != 6:
+            out[(*key[:4], key[4] + " sd")] = float(np.std(group, ddof=1))
     return out
 
 
@@ -142,21 +143,21 @@ def precision(published: str, quantity: str) -> float:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """One published cell against our value.
+class Entry:
+    """One published number or word beside ours.
 
     Attributes:
-        cell: Which.
+        key: Which.
         published: As printed.
         ours: The candidate that comes closest.
-        equal: Whether it equals the published value to its printed precision.
+        verdict: Agrees if it equals the published value to its printed precision.
         ties: How many runs tie for the best, where that matters.
     """
 
-    cell: Cell
+    key: Key
     published: str
     ours: Value
-    equal: bool
+    verdict: common.Verdict
     ties: int
 
     @property
@@ -165,60 +166,56 @@ class Verdict:
         return None if isinstance(self.ours, str) else self.ours - float(self.published)
 
 
-def verdict(cell: Cell, published: str, candidates: Sequence[Value]) -> Verdict:
-    """Compares a published cell with our candidates."""
+def entry(key: Key, published: str, candidates: Sequence[Value]) -> Entry:
+    """A published value beside the closest of our candidates."""
     if isinstance(candidates[0], str):
-        ours: Any = published if published in candidates else candidates[0]
-        return Verdict(cell, published, ours, ours == published, len(candidates))
+        word = published if published in candidates else candidates[0]
+        return Entry(key, published, word, "agrees" if word == published else "differs", len(candidates))
     target = float(published)
-    ours = min(candidates, key=lambda v: abs(float(v) - target))
-    # Rounding of halves is not known: a value on the edge counts as equal.
-    equal = abs(float(ours) - target) <= precision(published, cell[4]) * (1 + 1e-9)
-    return Verdict(cell, published, ours, bool(equal), len(candidates))
+    ours = min(map(float, candidates), key=lambda v: abs(v - target))
+    # Rounding of halves is not known: a value on the edge agrees.
+    verdict = common.judge(ours - target, precision(published, key[4]) * (1 + 1e-9))
+    return Entry(key, published, ours, verdict, len(candidates))
 
 
-def verdicts(published_cells: Mapping[Cell, str], computed: Mapping[Cell, list[Value]]) -> list[Verdict]:
-    """Verdicts on all published cells, in the order of the file.
+def entries(published: Mapping[Key, common.Published], computed: Mapping[Key, list[Value]]) -> list[Entry]:
+    """All published values beside ours, in the order of the file.
 
-    A row of Tables 8 and 9 is one configuration: the tied best run that agrees in most cells of both is taken.
+    A row of Tables 8 and 9 is one configuration: the tied best run that agrees in most values of both is taken.
 
     Args:
-        published_cells: As printed.
-        computed: From `cells`.
+        published: As printed.
+        computed: From `values`.
     """
     best: dict[Sweep3, dict[str, list[Value]]] = {}
-    for cell, candidates in computed.items():
-        if cell[0] in (8, 9):
-            best.setdefault(cell[1:4], {})[cell[4]] = candidates
+    for key, candidates in computed.items():
+        if key[0] in (8, 9):
+            best.setdefault(key[1:4], {})[key[4]] = candidates
     chosen = printed_runs(best)
-    printed: dict[Cell, Value] = {}
-    for cell, values in computed.items():
-        if cell[0] in (6, 10, 11, 12):
-            published = published_cells[cell]
-            v = verdict(cell, published, values)
+    printed: dict[Key, Value] = {}
+    for key, candidates in computed.items():
+        if key[0] in (6, 10, 11, 12):
+            e = entry(key, published[key].text, candidates)
             # What we would have printed: the published digits where we agree.
-            printed[cell] = float(published) if v.equal else round(float(v.ours), 2)
-    whole: dict[Cell, Sequence[Value]] = {**computed}
-    whole.update({cell: [value] for cell, value in averages(printed).items()})
+            printed[key] = published[key].value if e.verdict == "agrees" else round(float(e.ours), 2)
+    whole: dict[Key, Sequence[Value]] = {**computed, **{key: [value] for key, value in averages(printed).items()}}
     out = []
-    for cell, published in published_cells.items():
-        among = whole[cell]
-        if cell[0] in (8, 9):
-            among = [among[chosen[cell[1:4]]]]
-        out.append(verdict(cell, published, among))
+    for key, p in published.items():
+        among = whole[key]
+        out.append(entry(key, p.text, [among[chosen[key[1:4]]]] if key[0] in (8, 9) else among))
     return out
 
 
 def printed_runs(configs: Mapping[Sweep3, Mapping[str, Sequence[Value]]]) -> dict[Sweep3, int]:
-    """For each sweep, which of the tied best runs Tables 8 and 9 print: the one that agrees in most cells.
+    """For each sweep, which of the tied best runs Tables 8 and 9 print: the one that agrees in most values.
 
     Args:
         configs: `best_configs` of each (task, language, architecture).
     """
     agree: dict[Sweep3, Any] = {}
-    for cell, published in expected().items():
-        if cell[0] in (8, 9) and cell[1:4] in configs:
-            candidates = configs[cell[1:4]][cell[4]]
-            hits = np.array([verdict(cell, published, [v]).equal for v in candidates], dtype=int)
-            agree[cell[1:4]] = agree.get(cell[1:4], 0) + hits
+    for key, published in expected().items():
+        if key[0] in (8, 9) and key[1:4] in configs:
+            candidates = configs[key[1:4]][key[4]]
+            hits = np.array([entry(key, published.text, [v]).verdict == "agrees" for v in candidates], dtype=int)
+            agree[key[1:4]] = agree.get(key[1:4], 0) + hits
     return {sweep: int(hits.argmax()) for sweep, hits in agree.items()}

@@ -14,7 +14,8 @@ import numpy as np
 from hpo_envs.benchmarks.analysis.sensitivity import Variant
 from hpo_envs.benchmarks.analysis.statistics import wilcoxon
 from hpo_envs.benchmarks.papers.charhpo.analysis import SENSITIVE, of_sweep
-from hpo_envs.benchmarks.papers.charhpo.sweep import Sweep
+from hpo_envs.benchmarks.papers.charhpo.settings import Sweep
+from hpo_envs.benchmarks.papers.common import Claim
 
 SIMILARITY = ("rho", "maxima", "change")
 
@@ -71,8 +72,8 @@ def answer(sweeps: Sequence[Sweep], variant: Variant) -> dict[str, list[dict[str
     return out
 
 
-def verdict(answers: Mapping[str, Sequence[Mapping[str, Any]]], alpha: float = 0.05) -> dict[str, str]:
-    """The answers in words: a majority of the metrics, and how many differences are significant."""
+def verdicts(answers: Mapping[str, Sequence[Mapping[str, Any]]], alpha: float = 0.05) -> dict[str, str]:
+    """The verdict on each claim: a majority of the metrics, and how many differences are significant."""
 
     def tally(rows: Sequence[Mapping[str, Any]]) -> tuple[int, int, int]:
         more = sum(r["more"] > r["less"] for r in rows)
@@ -81,8 +82,8 @@ def verdict(answers: Mapping[str, Sequence[Mapping[str, Any]]], alpha: float = 0
 
     def sentence(rows: Sequence[Mapping[str, Any]]) -> str:
         more, sure, n = tally(rows)
-        word = "yes" if 2 * more > n and sure else "no"
-        return f"{word}: more sensitive by {more} of {n} metrics, significantly (p < {alpha:g}) by {sure}"
+        verdict: Claim = "holds" if 2 * more > n and sure else "fails"
+        return f"{verdict}: more sensitive by {more} of {n} metrics, significantly (p < {alpha:g}) by {sure}"
 
     of_transformers = [r for r in answers["batch_size_or_all"] if r["comparison"].startswith("transformer")]
     return {

@@ -11,15 +11,13 @@ import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import sensitivity as sens
 from hpo_envs.benchmarks.papers.charhpo.analysis import best_configs, printed_runs
-from hpo_envs.benchmarks.papers.charhpo.sweep import Sweep
+from hpo_envs.benchmarks.papers.charhpo.settings import Sweep
+from hpo_envs.benchmarks.report.plots import COLOURS, panels, save
 
 Floats = npt.NDArray[np.float64]
 
 BOXES = ("hidden_size", "embedding_size", "batch_size")
 """Hyperparameters of figure 2."""
-
-COLOURS = ("#0072B2", "#D55E00")
-"""Of LSTM and transformer; safe for the colour-blind (Okabe and Ito)."""
 
 
 def cases(n: int = 60, seed: int = 0) -> dict[str, Floats]:
@@ -68,18 +66,18 @@ def boxes(sweeps: Sequence[Sweep]) -> list[dict[str, Any]]:
 
 def plot_cases(path: Path) -> list[Path]:
     """Draws figure 1; returns the files."""
-    figure, axes = _axes(1, 4, (11, 2.6), sharey=True)
+    figure, (axes,) = panels(1, 4, (11, 2.6), sharey=True)
     for axis, (name, a) in zip(axes, cases().items(), strict=True):
         axis.plot(np.arange(len(a)), a, ".-", color=COLOURS[0], linewidth=0.8, markersize=3)
         axis.set(title=name, xlabel="rank of the configuration", ylim=(0, 100))
     axes[0].set_ylabel("accuracy (%)")
-    return _save(figure, path)
+    return save(figure, path)
 
 
 def plot_boxes(sweeps: Sequence[Sweep], path: Path) -> list[Path]:
     """Draws figure 2: box plots with means as triangles; returns the files."""
     records = boxes(sweeps)
-    figure, axes = _axes(1, 3, (11, 3.4))
+    figure, (axes,) = panels(1, 3, (11, 3.4))
     for axis, name in zip(axes, BOXES, strict=True):
         stats, colours = [], []
         for r in records:
@@ -94,21 +92,4 @@ def plot_boxes(sweeps: Sequence[Sweep], path: Path) -> list[Path]:
             patch.set(facecolor=colour, alpha=0.5)
         axis.set(title=name.replace("_", " "))
         axis.tick_params(axis="x", labelsize=7)
-    return _save(figure, path)
-
-
-def _axes(rows: int, columns: int, size: tuple[float, float], **kwargs: Any) -> Any:
-    """A figure and its axes, without touching pyplot's global state."""
-    try:
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError('figures need matplotlib: pip install "hpo_envs[plots]"') from None
-    figure = Figure(figsize=size, layout="constrained")
-    return figure, np.atleast_1d(figure.subplots(rows, columns, **kwargs))
-
-
-def _save(figure: Any, path: Path) -> list[Path]:
-    files = [path.with_suffix(suffix) for suffix in (".png", ".svg")]
-    for file in files:
-        figure.savefig(file, dpi=150)
-    return files
+    return save(figure, path)

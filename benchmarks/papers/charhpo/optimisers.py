@@ -7,7 +7,6 @@ searches each of the 24 sweeps.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,8 @@ import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import ranking
 from hpo_envs.benchmarks.analysis.expected import expected_best
+from hpo_envs.benchmarks.papers.common import Reproduction
+from hpo_envs.benchmarks.report.plots import COLOURS, panels, save
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import build as charhpo
@@ -70,34 +71,23 @@ def one(agent: str, table: str, seeds: Sequence[int], budget: int, kind: str) ->
 
 
 def study(
+    r: Reproduction,
     agents: Sequence[str] = AGENTS,
     tasks: Sequence[str] = charhpo.NAMES,
-    trials: int = TRIALS,
     budget: int = BUDGET,
-    seed: int = 0,
-    jobs: int = 1,
     kind: str = "measured",
 ) -> Study:
-    """Runs all optimisers on all sweeps, with a progress bar."""
-    from tqdm import tqdm
-
-    work = [(agent, task, range(seed, seed + trials), budget, kind) for agent in agents for task in tasks]
-    with tqdm(total=len(work), unit="sweep") as bar:
-        if jobs == 1:
-            results = []
-            for arguments in work:
-                bar.set_description(f"{arguments[0]} on {arguments[1]}")
-                results.append(one(*arguments))
-                bar.update()
-        else:
-            with ProcessPoolExecutor(jobs) as pool:
-                futures = [pool.submit(one, *arguments) for arguments in work]
-                for future in futures:
-                    future.add_done_callback(lambda _: bar.update())
-                results = [future.result() for future in futures]
-    shape = (len(agents), len(tasks), trials, budget)
-    best, seconds = (np.array([r[i] for r in results]).reshape(shape) for i in range(2))
+    """Runs all optimisers on all sweeps."""
+    seeds = r.seeds(TRIALS)
+    todo = [(agent, task, seeds, budget, kind) for agent in agents for task in tasks]
+    results = r.map(_one, todo, "optimisers", "sweep")
+    shape = (len(agents), len(tasks), len(seeds), budget)
+    best, seconds = (np.array([result[i] for result in results]).reshape(shape) for i in range(2))
     return Study(tuple(agents), tuple(tasks), best, seconds)
+
+
+def _one(arguments: tuple[str, str, Sequence[int], int, str]) -> tuple[Floats, Floats]:
+    return one(*arguments)
 
 
 def against_evaluations(s: Study, kind: str = "measured") -> list[dict[str, Any]]:
@@ -179,7 +169,7 @@ def simulation_check(s: Study, kind: str = "measured") -> dict[str, Any]:
     """Random search as run against its closed form: z-values of all sweeps and budgets.
 
     Returns:
-        How many cells there are, the share within two standard errors, the mean and the standard deviation of z.
+        How many values there are, the share within two standard errors, the mean and the standard deviation of z.
     """
     z = []
     i = s.agents.index("random")
@@ -201,20 +191,14 @@ def simulation_check(s: Study, kind: str = "measured") -> dict[str, Any]:
 
 def plot(evaluations: Sequence[Mapping[str, Any]], seconds: Sequence[Mapping[str, Any]], path: Path) -> list[Path]:
     """Draws expected loss against evaluations and against training time; returns the files."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 3.8), layout="constrained")
-    colours = ("#000000", "#0072B2", "#56B4E9", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#999999")
-    for axis, records in zip(figure.subplots(1, 2, sharey=True), (evaluations, seconds), strict=True):
+    figure, (axes,) = panels(1, 2, (10, 3.8), sharey=True)
+    for axis, records in zip(axes, (evaluations, seconds), strict=True):
         x, *names = records[0]
-        for name, colour in zip(names, colours, strict=False):
+        for name, colour in zip(names, COLOURS, strict=False):
             style = "--" if "," in name else "-"
             axis.plot([r[x] for r in records], [r[name] for r in records], style, color=colour, label=name)
         axis.set(xlabel=x, yscale="log")
         axis.grid(alpha=0.3)
         axis.legend(fontsize=7)
-    figure.axes[0].set_ylabel("points below the sweep's best, mean of 24")
-    files = [path.with_suffix(suffix) for suffix in (".png", ".svg")]
-    for file in files:
-        figure.savefig(file, dpi=150)
-    return files
+    axes[0].set_ylabel("points below the sweep's best, mean of 24")
+    return save(figure, path)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.benchmarks.papers.common import compare
 from hpo_envs.tables import hlepor
 from hpo_envs.tables.datasets.cushlepor import build as cushlepor
 from hpo_envs.tables.table import Table
@@ -157,7 +158,7 @@ def differences(
                 "difference": float(point["tuned"][0] - point[name][0]),
                 "low": float(low),
                 "high": float(high),
-                "verdict": "better" if low > 0 else "worse" if high < 0 else "undecided",
+                "verdict": compare(low, high),
             }
         )
     return records

@@ -8,31 +8,30 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.report.plots import COLOURS, pyplot
+from hpo_envs.benchmarks.report.plots import COLOURS, panels, save
 
 Floats = npt.NDArray[np.float64]
 
 
-def distributions(panels: Mapping[str, Mapping[str, Floats]], path: Path) -> list[Path]:
+def distributions(scores: Mapping[str, Mapping[str, Floats]], path: Path) -> list[Path]:
     """Histograms of segment scores: score on the horizontal axis, number of segments on the vertical one.
 
     Args:
-        panels: For each panel's title, (segments,) scores in [0, 1] by name.
+        scores: For each panel's title, (segments,) scores in [0, 1] by name.
         path: Where to save, without suffix; a `.png` and an `.svg` are written.
     """
-    plt = pyplot()
-    figure, axes = plt.subplots(1, len(panels), figsize=(4.2 * len(panels), 3.6), sharey=True, layout="constrained")
+    figure, (row,) = panels(1, len(scores), (4.2 * len(scores), 3.6), sharey=True)
     edges = np.linspace(0.0, 1.0, 41)
-    for axis, (title, scores) in zip(np.atleast_1d(axes), panels.items(), strict=True):
-        for (name, x), colour in zip(scores.items(), COLOURS * 2, strict=False):
+    for axis, (title, by_name) in zip(row, scores.items(), strict=True):
+        for (name, x), colour in zip(by_name.items(), COLOURS * 2, strict=False):
             counts, _ = np.histogram(x, edges)
             axis.stairs(counts, edges, color=colour, label=name, linewidth=1.6)
         axis.set(xlabel="score", title=title)
         axis.set_yscale("symlog", linthresh=10)
         axis.grid(alpha=0.3)
         axis.legend(frameon=False, fontsize=8)
-    np.atleast_1d(axes)[0].set_ylabel("segments")
-    return _save(figure, path, plt)
+    row[0].set_ylabel("segments")
+    return save(figure, path)
 
 
 def over_trials(rewards: Mapping[str, Sequence[Floats]], best: float, label: str, path: Path) -> list[Path]:
@@ -44,8 +43,7 @@ def over_trials(rewards: Mapping[str, Sequence[Floats]], best: float, label: str
         label: Name of the vertical axis.
         path: Where to save, without suffix.
     """
-    plt = pyplot()
-    figure, axis = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
+    figure, ((axis,),) = panels(1, 1, (6.4, 4.0))
     for (agent, runs), colour in zip(rewards.items(), COLOURS * 2, strict=False):
         so_far = np.minimum.accumulate(np.stack(runs), axis=1)
         steps = np.arange(1, so_far.shape[1] + 1)
@@ -56,13 +54,4 @@ def over_trials(rewards: Mapping[str, Sequence[Floats]], best: float, label: str
     axis.set(xlabel="evaluations", ylabel=label, xscale="log")
     axis.grid(alpha=0.3)
     axis.legend(frameon=False)
-    return _save(figure, path, plt)
-
-
-def _save(figure: object, path: Path, plt: object) -> list[Path]:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    written = [path.with_suffix(".png"), path.with_suffix(".svg")]
-    for file in written:
-        figure.savefig(file, dpi=150)  # type: ignore[attr-defined]
-    plt.close(figure)  # type: ignore[attr-defined]
-    return written
+    return save(figure, path)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.benchmarks.papers.common import Claim, Verdict, judge
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -37,7 +39,7 @@ class Selections:
         }
 
 
-def verdict(quantity: str, ours: float, error: float, published: float, n: int, published_n: int) -> str:
+def verdict(quantity: str, ours: float, error: float, published: float, n: int, published_n: int) -> Verdict:
     """Whether a published number and ours are the same but for chance.
 
     The published number's own standard error is taken to be ours, scaled to its number of runs. Extremes of a
@@ -60,7 +62,7 @@ def verdict(quantity: str, ours: float, error: float, published: float, n: int, 
         p = (ours / 100.0 * n + 1.0) / (n + 2.0)
         error = max(error, 100.0 * (p * (1.0 - p) / n) ** 0.5)
     both = error * (1.0 + n / published_n) ** 0.5
-    return "agrees" if abs(ours - published) <= 3.0 * both + 0.5 else "differs"
+    return judge(ours - published, 3.0 * both + 0.5)
 
 
 def clopper_pearson(failures: int, n: int, level: float = 0.95) -> tuple[float, float]:
@@ -79,14 +81,14 @@ def clopper_pearson(failures: int, n: int, level: float = 0.95) -> tuple[float, 
     return low, high
 
 
-def promise_kept(failures: int, n: int, delta: float) -> str:
-    """Whether the rate of wrong selections exceeds delta.
+def promise(failures: int, n: int, delta: float) -> Claim:
+    """Whether the rate of wrong selections is at most delta.
 
     Returns:
-        `broken`: the interval lies above delta; `kept`: below it; `not refuted`: delta is inside.
+        `fails`: the interval lies above delta; `holds`: below it; `open`: delta is inside.
     """
     low, high = clopper_pearson(failures, n)
-    return "broken" if low > delta else "kept" if high < delta else "not refuted"
+    return "fails" if low > delta else "holds" if high < delta else "open"
 
 
 def complexity(means: npt.ArrayLike) -> float:

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9")
-"""Okabe and Ito's colour-blind safe palette."""
+from hpo_envs.benchmarks.report.plots import COLOURS, panels, save
 
 
 def draw_all(out: Path, rows: list[dict[str, Any]], seed: int) -> None:
@@ -17,11 +16,6 @@ def draw_all(out: Path, rows: list[dict[str, Any]], seed: int) -> None:
     Raises:
         ModuleNotFoundError: matplotlib is missing.
     """
-    try:
-        import matplotlib
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError('figures need matplotlib: pip install "hpo_envs[plots]"') from None
-    matplotlib.use("Agg")
     figure1(out)
     figure2(out, seed)
     figure3(out)
@@ -32,13 +26,11 @@ def draw_all(out: Path, rows: list[dict[str, Any]], seed: int) -> None:
 
 def figure1(out: Path) -> None:
     """Distribution over splits and seeds (left), three single splits (right); not converged runs left out."""
-    import matplotlib.pyplot as plt
-
     from hpo_envs.tables import store
     from hpo_envs.tables.datasets.fiesta.build import NER, NER_SEEDS, NER_SPLITS
 
     x = store.load("fiesta/ner").values[:, :, 0, 0].reshape(2, NER_SPLITS, NER_SEEDS)
-    fig, axes = plt.subplots(1, 4, figsize=(9, 3), sharey=True, width_ratios=(2, 1, 1, 1))
+    fig, (axes,) = panels(1, 4, (9, 3), sharey=True, width_ratios=(2, 1, 1, 1))
     parts = axes[0].violinplot(
         [r[r > 0.9] for r in x.reshape(2, -1)], showextrema=False, quantiles=[[0.25, 0.5, 0.75]] * 2
     )
@@ -49,13 +41,12 @@ def figure1(out: Path) -> None:
         for j, colour in zip(range(2), COLOURS, strict=False):
             ax.scatter(np.full(NER_SEEDS, j + 1), x[j, i], marker="_", s=400, color=colour)
         ax.set(xticks=(1, 2), xticklabels=NER, xlim=(0.4, 2.6), title=f"split {i}")
-    _save(fig, out / "figure1")
+    save(fig, out / "figure1")
 
 
 def figure2(out: Path, seed: int) -> None:
     """One run of TTTS to confidence .99 on the five Gaussian arms: pi (areas) and shares of evaluations (lines)."""
     import gymnasium as gym
-    import matplotlib.pyplot as plt
 
     from hpo_envs import agents
     from hpo_envs.benchmarks.runs import problem_of
@@ -73,33 +64,31 @@ def figure2(out: Path, seed: int) -> None:
         if ended:
             break
     steps = np.arange(1, len(pi) + 1)
-    fig, ax = plt.subplots(figsize=(6, 3.5))
+    fig, ((ax,),) = panels(1, 1, (6, 3.5))
     names = [f"mean {m:g}" for m in env.unwrapped.table.final("score")]
     ax.stackplot(steps, np.array(pi).T, colors=COLOURS, alpha=0.35, labels=names)
     for line, colour in zip(np.array(share).T, COLOURS, strict=True):
         ax.plot(steps, line, color=colour)
     ax.set(xlabel="evaluations", ylabel="belief (area), share of evaluations (line)", ylim=(0, 1), xlim=(1, len(pi)))
     ax.legend(fontsize="small", loc="upper left")
-    _save(fig, out / "figure2")
+    save(fig, out / "figure2")
 
 
 def figure3(out: Path) -> None:
     """Scores of the eight sentiment models."""
-    import matplotlib.pyplot as plt
-
     from hpo_envs.tables import store
 
     t = store.load("fiesta/tdsa8")
-    fig, ax = plt.subplots(figsize=(7, 3.5))
+    fig, ((ax,),) = panels(1, 1, (7, 3.5))
     ax.violinplot(t.values[:, :, 0, 0].T, showmedians=True, showextrema=False)
     ax.set(xticks=range(1, len(t) + 1), ylabel="macro F1")
     ax.set_xticklabels(t.keys, rotation=30)
-    _save(fig, out / "figure3")
+    save(fig, out / "figure3")
 
 
 def figure4_points(rows: list[dict[str, Any]]) -> dict[str, dict[int, tuple[float, float]]]:
     """(Per cent right, standard error) by agent and budget, from the rows of the part `figure4`."""
-    from hpo_envs.benchmarks.papers.fiesta.sweep import NAMED_BUDGET
+    from hpo_envs.benchmarks.papers.fiesta.settings import NAMED_BUDGET
 
     points: dict[str, dict[int, tuple[float, float]]] = {}
     for r in rows:
@@ -111,9 +100,7 @@ def figure4_points(rows: list[dict[str, Any]]) -> dict[str, dict[int, tuple[floa
 
 def figure4(out: Path, points: dict[str, dict[int, tuple[float, float]]]) -> None:
     """Right selections by budget."""
-    import matplotlib.pyplot as plt
-
-    fig, ax = plt.subplots(figsize=(6, 3.5))
+    fig, ((ax,),) = panels(1, 1, (6, 3.5))
     for (agent, curve), colour, marker in zip(points.items(), COLOURS, "os", strict=False):
         budgets = sorted(curve)
         values, errors = np.array([curve[b] for b in budgets]).T
@@ -121,13 +108,4 @@ def figure4(out: Path, points: dict[str, dict[int, tuple[float, float]]]) -> Non
     ax.set(xlabel="budget (evaluations)", ylabel="right selections (%)")
     ax.grid(alpha=0.3)
     ax.legend()
-    _save(fig, out / "figure4")
-
-
-def _save(fig: Any, stem: Path) -> None:
-    import matplotlib.pyplot as plt
-
-    fig.tight_layout()
-    for suffix in (".png", ".svg"):
-        fig.savefig(stem.with_suffix(suffix), dpi=150)
-    plt.close(fig)
+    save(fig, out / "figure4")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import numpy as np
 
+from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.papers.fiesta.analysis import Selections
-from hpo_envs.benchmarks.papers.fiesta.sweep import ENOUGH, Setting
+from hpo_envs.benchmarks.papers.fiesta.settings import ENOUGH, Setting
 from hpo_envs.benchmarks.runs import run
 
 CHUNK = 500
@@ -17,44 +16,31 @@ CHUNK = 500
 
 
 def select(
+    r: Reproduction,
     setting: Setting,
-    seeds: range,
+    usual: int,
     *,
     budget: int = ENOUGH,
-    jobs: int = 1,
     table: str = "measured",
-    progress: Callable[[int], object] | None = None,
     **hyperparameters: Any,
 ) -> Selections:
     """Plays one setting once per seed.
 
     Args:
+        r: The reproduction, which has the processes.
         setting: Agent and id.
-        seeds: One run each.
+        usual: How often the paper ran it.
         budget: Evaluations.
-        jobs: Processes.
         table: Kind of table; synthetic arms take their own.
-        progress: Called with the number of runs finished since the last call.
         **hyperparameters: Added to the setting's.
 
     Returns:
         Evaluations (less those that the published counts leave out), and whether the best arm was selected.
     """
-    size = min(CHUNK, -(-len(seeds) // jobs))
+    seeds = r.seeds(usual)
+    size = min(CHUNK, -(-len(seeds) // r.jobs))
     chunks = [seeds[i : i + size] for i in range(0, len(seeds), size)]
-    arguments = [(setting, chunk, budget, table, hyperparameters) for chunk in chunks]
-    parts = []
-    if jobs == 1 or len(chunks) == 1:
-        for a in arguments:
-            parts.append(_play(a))
-            if progress is not None:
-                progress(len(a[1]))
-    else:
-        with ProcessPoolExecutor(jobs) as pool:
-            for a, part in zip(arguments, pool.map(_play, arguments), strict=True):
-                parts.append(part)
-                if progress is not None:
-                    progress(len(a[1]))
+    parts = r.map(_play, [(setting, chunk, budget, table, hyperparameters) for chunk in chunks], setting.name, "chunk")
     evaluations = np.concatenate([p[0] for p in parts]) - setting.uncounted
     return Selections(evaluations, np.concatenate([p[1] for p in parts]))
 

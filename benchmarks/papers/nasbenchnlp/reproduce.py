@@ -6,20 +6,11 @@ released.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+import functools
 
-from hpo_envs.benchmarks.papers.nasbenchnlp import cells_study, search
+from hpo_envs.benchmarks.papers import common
+from hpo_envs.benchmarks.papers.nasbenchnlp import cells, search
 
-Part = Callable[[Path, int | None, int, int], None]
+PARTS: common.Parts = {**cells.PARTS, **search.PARTS}
 
-PARTS: dict[str, Part] = {**cells_study.PARTS, **search.PARTS}
-"""Name of a part -> what computes it: `part(out, trials, jobs, seed)`."""
-
-
-def main(out: Path, *, trials: int | None, jobs: int, seed: int, only: str | None) -> int:
-    """Runs all parts, or one."""
-    for name, part in PARTS.items():
-        if only in (None, name):
-            part(out, trials, jobs, seed)
-    return 0
+main = functools.partial(common.reproduce, "nasbenchnlp", PARTS)

@@ -3,98 +3,76 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium as gym
-from tqdm import tqdm
 
 import hpo_envs  # noqa: F401
 from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks import runs
-from hpo_envs.benchmarks.papers.nasbenchnlp import search_analysis as analysis
-from hpo_envs.benchmarks.papers.nasbenchnlp import search_figures as figures
-from hpo_envs.benchmarks.papers.nasbenchnlp import search_sweep as sweep
+from hpo_envs.benchmarks.papers import common
+from hpo_envs.benchmarks.papers.common import Reproduction, show
+from hpo_envs.benchmarks.papers.nasbenchnlp import analysis, figures, settings
 from hpo_envs.benchmarks.study import store
 from hpo_envs.tables import store as tables
-from hpo_envs.tables.files import atomic
 
 EPOCHS = (5, 10, 25, 50)
 
 
-def run_method(method: sweep.Method, preset: str, seeds: Sequence[int], dataset: str, table: str) -> list[runs.Run]:
+def run_method(method: settings.Method, preset: str, seeds: Sequence[int], dataset: str, table: str) -> list[runs.Run]:
     """All trials of a method."""
-    env = {"table": table, "variant": sweep.VARIANT[preset], **method.env}
+    env = {"table": table, "variant": settings.VARIANT[preset], **method.env}
     spec = f"NASBenchNLP-{dataset}-v0"
     if preset == "sensible":
         atomic: Any = gym.make(spec, table=table).unwrapped
-        env["budget"] = atomic.budget * sweep.BUDGET / 20  # the default is 20 full trainings
+        env["budget"] = atomic.budget * settings.BUDGET / 20  # the default is 20 full trainings
     return runs.run(method.agent, spec, seeds, env_kwargs=env, **method.hyperparameters)
 
 
-def compare(
-    out: Path, preset: str, seeds: Sequence[int], dataset: str = "wikitext2", table: str = "auto", jobs: int = 1
-) -> list[dict[str, Any]]:
+def compare(r: Reproduction, preset: str, dataset: str = "wikitext2", table: str = "auto") -> list[dict[str, Any]]:
     """Figures 10 and 12 of a preset.
 
     Args:
-        out: Folder for the runs, the table and the figures; runs found there are not run again.
-        preset: Name in `sweep.PRESETS`.
-        seeds: One trial each.
+        r: The reproduction; gets the runs, the table and the figures; runs found there are not run again.
+        preset: Name in `settings.PRESETS`.
         dataset: Part of the id.
         table: Kind of table.
-        jobs: Processes.
 
     Returns:
         One row per method.
     """
-    spec = f"NASBenchNLP-{dataset}-v0"
-    replay: Any = gym.make(spec, table=table, budget=None, variant=sweep.VARIANT[preset]).unwrapped
+    spec, seeds = f"NASBenchNLP-{dataset}-v0", list(r.seeds(settings.TRIALS))
+    replay: Any = gym.make(spec, table=table, budget=None, variant=settings.VARIANT[preset]).unwrapped
     best = analysis.lowest(replay.table)
-    methods = [m for m in sweep.PRESETS[preset] if not _missing(m.agent)]
-    folder = out / f"{dataset}-{preset}"
-    tasks = [(m, preset, list(seeds), dataset, table, folder) for m in methods]
-    traces: dict[str, list[analysis.Trace]] = {}
-    with tqdm(total=len(tasks), desc=f"figure 10, {preset}", unit="method") as bar:
-        for method, found in _map(_cached, tasks, jobs):
-            traces[method.name] = [analysis.trace(run, replay) for run in found]
-            bar.update()
-    rows = [analysis.summary(m.name, traces[m.name], best, sweep.HOURS) for m in methods]
+    methods = [m for m in settings.PRESETS[preset] if not _missing(m.agent)]
+    name = f"{dataset}-{preset}"
+    todo = [(m, preset, seeds, dataset, table, r.out / name) for m in methods]
+    played = r.map(_cached, todo, f"figure 10, {preset}", "method")
+    traces = {m.name: [analysis.trace(run, replay) for run in runs] for m, runs in zip(methods, played, strict=True)}
+    rows = [analysis.summary(m.name, traces[m.name], best, settings.HOURS) for m in methods]
     kind = replay.table.provenance.kind
-    write(folder.with_suffix(".csv"), [{"preset": preset, "table": kind, **row} for row in rows])
+    r.write(name, [{"preset": preset, "table": kind, **row} for row in rows])
     title = f"{dataset} ({kind}), {preset} settings, {len(seeds)} trials"
-    figures.plot_regret(traces, best, title, out / f"figure10-{dataset}-{preset}")
-    figures.plot_final(traces, best, title, out / f"figure12-{dataset}-{preset}")
+    common.drawn(
+        lambda: (
+            figures.plot_regret(traces, best, title, r.out / f"figure10-{name}")
+            + figures.plot_final(traces, best, title, r.out / f"figure12-{name}")
+        )
+    )
     return rows
 
 
-def figure5(out: Path, dataset: str = "wikitext2", table: str = "auto") -> list[dict[str, Any]]:
+def correlate(r: Reproduction, dataset: str = "wikitext2", kind: str = "auto") -> list[dict[str, Any]]:
     """Rank correlations between epochs, as a table and as figure 5."""
-    env: Any = gym.make(f"NASBenchNLP-{dataset}-v0", table=table).unwrapped
-    found = env.table
-    rows = analysis.epoch_correlations(found, EPOCHS)
-    write(out / f"figure5-{dataset}.csv", [{"table": found.provenance.kind, **row} for row in rows])
-    figures.plot_ranks(found, EPOCHS, out / f"figure5-{dataset}")
+    env: Any = gym.make(f"NASBenchNLP-{dataset}-v0", table=kind).unwrapped
+    rows = analysis.epoch_correlations(env.table, EPOCHS)
+    r.write(f"figure5-{dataset}", [{"table": env.table.provenance.kind, **row} for row in rows])
+    common.drawn(lambda: figures.plot_ranks(env.table, EPOCHS, r.out / f"figure5-{dataset}"))
     return rows
 
 
-def write(path: Path, rows: Sequence[dict[str, Any]]) -> None:
-    """Writes a table as CSV."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    atomic.write_csv(path, rows)
-
-
-def show(title: str, rows: Sequence[dict[str, Any]]) -> None:
-    """Prints a table."""
-    print(f"\n{title}")
-    widths = {k: max(len(str(k)), *(len(str(row[k])) for row in rows)) for k in rows[0]}
-    print("  ".join(str(k).ljust(w) for k, w in widths.items()))
-    for row in rows:
-        print("  ".join(str(row[k]).ljust(w) for k, w in widths.items()))
-
-
-def _cached(task: tuple[Any, ...]) -> tuple[sweep.Method, list[runs.Run]]:
+def _cached(task: tuple[Any, ...]) -> list[runs.Run]:
     method, preset, seeds, dataset, table, folder = task
     # A folder for each method: presets run one agent with several settings, which a store would refuse to mix.
     where = folder / f"{method.name.replace(' ', '-').replace(',', '')}-{table}"
@@ -102,16 +80,7 @@ def _cached(task: tuple[Any, ...]) -> tuple[sweep.Method, list[runs.Run]]:
     new = [s for s in seeds if s not in kept]
     if new:
         store.write(run_method(method, preset, new, dataset, table), where)
-    return method, [r for r in store.read(where) if r.seed in seeds]
-
-
-def _map(function: Any, tasks: list[Any], jobs: int) -> Any:
-    if jobs == 1:
-        return map(function, tasks)
-    from multiprocessing import get_context
-
-    pool = get_context("spawn").Pool(jobs)
-    return pool.imap(function, tasks)
+    return [run for run in store.read(where) if run.seed in seeds]
 
 
 def _missing(agent: str) -> bool:
@@ -137,20 +106,18 @@ def _datasets() -> list[tuple[str, str]]:
     return found
 
 
-def _part5(out: Path, trials: int | None, jobs: int, seed: int) -> None:
+def figure5(r: Reproduction) -> None:
     """Figure 5: rank correlation of the validation loss at epochs 5, 10, 25 and 50 with the final test loss."""
     for dataset, table in _datasets():
-        show(f"Figure 5: rank correlation with the final test loss, {dataset}", figure5(out, dataset, table))
+        show(f"Figure 5: rank correlation with the final test loss, {dataset}", correlate(r, dataset, table))
 
 
-def _part10(out: Path, trials: int | None, jobs: int, seed: int) -> None:
+def figure10(r: Reproduction) -> None:
     """Figures 10 and 12: regret against simulated hours, in both presets."""
-    seeds = range(seed, seed + (trials or sweep.TRIALS))
     for dataset, table in _datasets():
-        for preset in sweep.PRESETS:
-            rows = compare(out, preset, seeds, dataset, table, jobs)
-            show(f"Figures 10 and 12: {dataset}, {preset} settings", rows)
+        for preset in settings.PRESETS:
+            show(f"Figures 10 and 12: {dataset}, {preset} settings", compare(r, preset, dataset, table))
 
 
-PARTS: dict[str, Callable[[Path, int | None, int, int], None]] = {"figure5": _part5, "figure10": _part10}
+PARTS: common.Parts = {"figure5": figure5, "figure10": figure10}
 """Parts of `hpo-envs reproduce nasbenchnlp`."""

@@ -1,16 +1,15 @@
-"""Tables 3 and 4 with a verdict per cell, and the claims of section 6: pure functions of scores."""
+"""Tables 3 and 4 with a verdict on each number, and the claims of section 6: pure functions of scores."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import statistics
+from hpo_envs.benchmarks.papers import common
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,8 +21,8 @@ Key = tuple[int, str, str, str]
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One cell of Table 3 or 4.
+class Entry:
+    """One number of Table 3 or 4, ours beside the published one.
 
     Attributes:
         table: 3 or 4.
@@ -68,36 +67,26 @@ class Cell:
         return float(np.copysign(beyond / self.error if self.error > 0 else np.inf, difference))
 
     @property
-    def verdict(self) -> str:
-        """`within` two standard errors, `above`, `below`, or `not published`."""
-        z = self.z
-        if z is None:
-            return "not published"
-        return "within" if abs(z) <= 2.0 else ("above" if z > 0 else "below")
+    def verdict(self) -> common.Verdict:
+        """Agrees within two standard errors."""
+        return "not published" if self.z is None else common.judge(self.z, 2.0)
 
 
-def expected() -> dict[Key, tuple[float, float, int]]:
-    """Published mean, standard deviation and printed decimals of every cell that the text of the paper has."""
-    with open(Path(__file__).with_name("expected.csv"), newline="", encoding="utf-8") as stream:
-        return {
-            (int(row["table"]), row["pair"], row["method"], row["score"]): (
-                float(row["mean"]),
-                float(row["std"]),
-                len(row["mean"].partition(".")[2]),
-            )
-            for row in csv.DictReader(stream)
-        }
+def expected() -> dict[Key, common.Published]:
+    """Published mean of every entry that the text of the paper has; details have its standard deviation."""
+    return {(int(t), pair, method, score): p for (t, pair, method, score), p in common.expected("nmthpo").items()}
 
 
-def cells(values: Mapping[Key, Sequence[float]]) -> list[Cell]:
-    """One cell per entry of `values`, the scores of all trials."""
+def entries(values: Mapping[Key, Sequence[float]]) -> list[Entry]:
+    """One entry for each of `values`, the scores of all trials."""
     published = expected()
-    found = []
+    out = []
     for key, trials in values.items():
         v = np.asarray(trials, dtype=np.float64)
-        mean, std, decimals = published.get(key, (None, None, 0))
-        found.append(Cell(*key, float(v.mean()), float(v.std()), len(v), mean, std, decimals))
-    return found
+        known = published.get(key)
+        of_paper = (known.value, float(known.details["std"]), known.decimals) if known else (None, None, 0)
+        out.append(Entry(*key, float(v.mean()), float(v.std()), len(v), *of_paper))
+    return out
 
 
 def random_search(rows: int, front: int, budget: int) -> dict[str, float]:
@@ -121,36 +110,34 @@ def random_search(rows: int, front: int, budget: int) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of section 6 and whether our numbers agree.
+    """A sentence of section 6, and whether it is true of our numbers.
 
     Attributes:
         text: The claim.
-        holds: Whether it holds in our numbers.
+        verdict: Whether it holds in our numbers.
         evidence: The numbers.
     """
 
     text: str
-    holds: bool
+    verdict: common.Claim
     evidence: str
 
 
-def claims(found: Sequence[Cell], rows: Mapping[str, int]) -> list[Claim]:
-    """The qualitative claims of sections 6.1.2 (Table 3) and 6.2.2 (Table 4), of the tables that `found` has.
+def claims(entries: Sequence[Entry], rows: Mapping[str, int]) -> list[Claim]:
+    """The qualitative claims of sections 6.1.2 (Table 3) and 6.2.2 (Table 4), of the tables that `entries` has.
 
     Args:
-        found: Cells of Tables 3 and 4.
+        entries: Of Tables 3 and 4.
         rows: Number of configurations of each pair.
     """
-    mean = {(c.table, c.pair, c.method, c.score): c.mean for c in found}
-    made = []
-    if any(c.table == 3 for c in found):
-        made += _claims_of_table_3(mean, rows)
-    if any(c.table == 4 for c in found):
-        made += _claims_of_table_4(mean, list(rows))
-    return made
+    mean = {(e.table, e.pair, e.method, e.score): e.mean for e in entries}
+    tables = {e.table for e in entries}
+    found = _claims_of_table_3(mean, rows) if 3 in tables else []
+    found += _claims_of_table_4(mean, list(rows)) if 4 in tables else []
+    return [Claim(text, "holds" if holds else "fails", evidence) for text, holds, evidence in found]
 
 
-def _claims_of_table_3(mean: Mapping[Key, float], rows: Mapping[str, int]) -> list[Claim]:
+def _claims_of_table_3(mean: Mapping[Key, float], rows: Mapping[str, int]) -> list[tuple[str, bool, str]]:
     graph, gaussian = ("GB_EI_M", "GB_EI_R", "GB_EIF_M", "GB_EIF_R"), ("BO_EI_M", "BO_EI_R")
     shares = {p: mean[3, p, "RS", "ftb"] / n for p, n in rows.items()}
     share = mean[3, "swen", "BO_EI_M", "ftb"] / mean[3, "swen", "RS", "ftb"]
@@ -165,19 +152,19 @@ def _claims_of_table_3(mean: Mapping[Key, float], rows: Mapping[str, int]) -> li
     saved = mean[3, "enja", "BO_EI_M", "ftb"] - mean[3, "enja", "GB_EI_M", "ftb"]
     ratios = ", ".join(f"{p} {g:.0f} against {b:.0f}" for p, (g, b) in best.items())
     return [
-        Claim(
+        (
             "RS explores roughly half of all models to get the best one (ftb)",
             all(0.4 < s < 0.6 for s in shares.values()),
             ", ".join(f"{p} {s:.2f} of the table" for p, s in shares.items()),
         ),
-        Claim("on sw-en BO_EI_M takes 10 % of the runtime of RS (ftb)", share < 0.125, f"{100 * share:.0f} %"),
-        Claim("for ftb the best GB beats the best BO on four of six", wins >= 4, f"{wins} of {len(best)}: {ratios}"),
-        Claim("GB_EIF often works better than GB_EI", sum(eif) > len(eif) / 2, f"{sum(eif)} of {len(eif)} cells"),
-        Claim("on en-ja GB_EI_M reduces the ftb of BO_EI_M by 38", saved > 25, f"by {saved:.0f}"),
+        ("on sw-en BO_EI_M takes 10 % of the runtime of RS (ftb)", share < 0.125, f"{100 * share:.0f} %"),
+        ("for ftb the best GB beats the best BO on four of six", wins >= 4, f"{wins} of {len(best)}: {ratios}"),
+        ("GB_EIF often works better than GB_EI", sum(eif) > len(eif) / 2, f"{sum(eif)} of {len(eif)} cells"),
+        ("on en-ja GB_EI_M reduces the ftb of BO_EI_M by 38", saved > 25, f"by {saved:.0f}"),
     ]
 
 
-def _claims_of_table_4(mean: Mapping[Key, float], pairs: Sequence[str]) -> list[Claim]:
+def _claims_of_table_4(mean: Mapping[Key, float], pairs: Sequence[str]) -> list[tuple[str, bool, str]]:
     share = mean[4, "swen", "BO_M", "fta"] / mean[4, "swen", "RS", "fta"]
     more = mean[4, "swen", "BO_M", "fbp"] - mean[4, "swen", "RS", "fbp"]
     rs_last = {p: mean[4, p, "RS", "fbp"] < min(mean[4, p, m, "fbp"] for m in ("BO_M", "BO_R")) for p in pairs}
@@ -186,14 +173,14 @@ def _claims_of_table_4(mean: Mapping[Key, float], pairs: Sequence[str]) -> list[
         for p in ("swen", "soen")
     }
     return [
-        Claim("on sw-en BO_M needs less than half of the fta of RS", share < 0.5, f"{100 * share:.0f} %"),
-        Claim(
+        ("on sw-en BO_M needs less than half of the fta of RS", share < 0.5, f"{100 * share:.0f} %"),
+        (
             "on sw-en BO_M finds far more Pareto points than RS in 200 (published: 8.6 more)",
             more > 6.0,
             f"{more:.1f} more",
         ),
-        Claim("with a fixed budget RS finds fewer Pareto points than BO", all(rs_last.values()), str(rs_last)),
-        Claim("on sw-en and so-en BO noticeably outperforms GB (fbp)", all(bo.values()), str(bo)),
+        ("with a fixed budget RS finds fewer Pareto points than BO", all(rs_last.values()), str(rs_last)),
+        ("on sw-en and so-en BO noticeably outperforms GB (fbp)", all(bo.values()), str(bo)),
     ]
 
 
@@ -209,13 +196,13 @@ def wilcoxon_better(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> float:
     return statistics.wilcoxon(np.asarray(ours, dtype=np.float64) - np.asarray(theirs), "less")
 
 
-def format_cells(found: Sequence[Cell]) -> str:
-    """Cells as aligned text: ours, published, difference in standard errors, verdict."""
+def format_entries(entries: Sequence[Entry]) -> str:
+    """Entries as aligned text: ours, published, difference in standard errors, verdict."""
     lines = [f"{'pair':5} {'method':9} {'score':5} {'ours':>16} {'published':>14} {'z':>6}  verdict"]
-    for c in found:
-        published = "-" if c.published is None else f"{c.published:g} ± {c.published_std:g}"
-        z = "" if c.z is None else f"{c.z:+.1f}"
+    for e in entries:
+        published = "-" if e.published is None else f"{e.published:g} ± {e.published_std:g}"
+        z = "" if e.z is None else f"{e.z:+.1f}"
         lines.append(
-            f"{c.pair:5} {c.method:9} {c.score:5} {c.mean:7.2f} ± {c.std:6.2f} {published:>14} {z:>6}  {c.verdict}"
+            f"{e.pair:5} {e.method:9} {e.score:5} {e.mean:7.2f} ± {e.std:6.2f} {published:>14} {z:>6}  {e.verdict}"
         )
     return "\n".join(lines)

@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hpo_envs.benchmarks import runs
-from hpo_envs.benchmarks.papers.nmthpo import analysis, sweep
-from hpo_envs.benchmarks.papers.nmthpo.reproduce import scores_of
+from hpo_envs.benchmarks.papers.common import Reproduction
+from hpo_envs.benchmarks.papers.nmthpo import analysis, settings
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS
-from hpo_envs.tables.files import atomic
 
 OWN = ("bo", "bo-spread")
 """Agents of ours that are tested against random search beside the paper's."""
 
 
-def main(out: Path, kind: str, seeds: list[int], jobs: int) -> None:
+def run(r: Reproduction, kind: str) -> None:
     """Runs Table 3's methods on both kinds of table; prints and writes orders and paired tests.
 
     Args:
-        out: Folder for `embedded.csv` and `wilcoxon.csv`.
+        r: The reproduction; gets `embedded.csv` and `wilcoxon.csv`.
         kind: `measured` if measured tables are at hand; only embedded ones are run otherwise.
-        seeds: Seeds of the trials.
-        jobs: Processes.
     """
     kinds = ["measured", "surrogate"] if kind == "measured" else ["surrogate"]
-    values = {k: scores_of(sweep.tasks(3, k), seeds, jobs, f"table 3, {k}") for k in kinds}
+    values = {k: settings.scores(r, settings.tasks(3, k), f"table 3, {k}") for k in kinds}
+    seeds = list(r.seeds(settings.TRIALS))
     tests = [row for k in kinds for row in _against_random(values[k], k)]
     tests += [row for k in kinds for row in _own_against_random(k, seeds)]
-    atomic.write_csv(out / "wilcoxon.csv", tests)
+    r.write("wilcoxon", tests)
     print("\nBest within 20 evaluations against random search: paired over seeds, one-sided Wilcoxon, p < .05")
     for k in kinds:
         own = [t for t in tests if t["kind"] == k]
@@ -40,7 +37,7 @@ def main(out: Path, kind: str, seeds: list[int], jobs: int) -> None:
         print(f"  {k}: {len(own) - len(lost)} of {len(own)} better; not: {', '.join(lost) or 'none'}")
     if len(kinds) == 2:
         orders = _orders(values["measured"], values["surrogate"])
-        atomic.write_csv(out / "embedded.csv", orders)
+        r.write("embedded", orders)
         print("\nOrder of the seven methods, embedded against measured (Kendall's tau-b of the mean scores)")
         for row in orders:
             print(f"  {row['pair']} {row['score']:3}  tau {row['tau']:>5}  measured: {row['measured']}")
@@ -52,7 +49,7 @@ def _against_random(values: Mapping[analysis.Key, list[float]], kind: str) -> li
     rows = []
     for pair in PAIRS:
         base = values[3, pair, "RS", "fb"]
-        for method in list(sweep.SINGLE)[1:]:
+        for method in list(settings.SINGLE)[1:]:
             mine = values[3, pair, method, "fb"]
             p = analysis.wilcoxon_better(mine, base)
             row = {"kind": kind, "pair": pair, "method": method, "fb": f"{np.mean(mine):.3f}"}
@@ -69,7 +66,7 @@ def _own_against_random(kind: str, seeds: list[int]) -> list[dict[str, Any]]:
                 [
                     r.rewards.max()
                     for r in runs.run(
-                        agent, f"NMTHPO-{pair}-v0", seeds, budget=sweep.BUDGET, env_kwargs={"table": kind}
+                        agent, f"NMTHPO-{pair}-v0", seeds, budget=settings.BUDGET, env_kwargs={"table": kind}
                     )
                 ]
             )
@@ -90,9 +87,10 @@ def _orders(
     for pair in PAIRS:
         for score in ("ftb", "ftc", "fb"):
             means = [
-                {m: float(np.mean(values[3, pair, m, score])) for m in sweep.SINGLE} for values in (measured, embedded)
+                {m: float(np.mean(values[3, pair, m, score])) for m in settings.SINGLE}
+                for values in (measured, embedded)
             ]
-            tau = analysis.kendall([means[0][m] for m in sweep.SINGLE], [means[1][m] for m in sweep.SINGLE])
+            tau = analysis.kendall([means[0][m] for m in settings.SINGLE], [means[1][m] for m in settings.SINGLE])
             names = [" < ".join(sorted(mean, key=mean.__getitem__)) for mean in means]
             row = {"pair": pair, "score": score, "tau": f"{tau:.2f}", "measured": names[0], "embedded": names[1]}
             rows.append(row)

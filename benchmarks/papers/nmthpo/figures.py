@@ -13,8 +13,8 @@ from hpo_envs import agents
 from hpo_envs.agents import Agent, Problem
 from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.analysis import importance, targets
-from hpo_envs.benchmarks.papers.nmthpo import sweep
-from hpo_envs.benchmarks.report.plots import COLOURS
+from hpo_envs.benchmarks.papers.nmthpo import settings
+from hpo_envs.benchmarks.report.plots import COLOURS, panels, save
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 from hpo_envs.tables.table import Table
@@ -31,11 +31,6 @@ def draw(out: Path, kind: str, seeds: list[int]) -> None:
     Raises:
         ModuleNotFoundError: matplotlib is not installed.
     """
-    try:
-        import matplotlib
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError('figures need matplotlib: pip install "hpo_envs[plots]"') from None
-    matplotlib.use("Agg")
     tables = {pair: store.load(f"nmthpo/{pair}", kind) for pair in PAIRS}  # type: ignore[arg-type]
     _pareto(tables, out / "figure1")
     _correlations(tables, out / "figure4")
@@ -56,7 +51,7 @@ def _pareto(tables: Mapping[str, Table], path: Path) -> None:
         axis.plot(bleu[order], seconds[order], "o-", ms=4, color=COLOURS[1], label=f"Pareto front ({len(order)})")
         axis.set(title=PAIRS[pair], xlabel="BLEU", ylabel="decoding time (s)")
         axis.legend(fontsize=7)
-    _save(figure, path)
+    save(figure, path)
 
 
 def common_configurations(tables: Mapping[str, Table]) -> dict[str, list[int]]:
@@ -93,7 +88,7 @@ def _correlations(tables: Mapping[str, Table], path: Path) -> None:
     for i, j in np.ndindex(rho.shape):
         axes[0].text(j, i, f"{rho[i, j]:.2f}", ha="center", va="center", color="white" if rho[i, j] < 0.5 else "black")
     figure.colorbar(image)
-    _save(figure, path)
+    save(figure, path)
 
 
 def _importance(tables: Mapping[str, Table], path: Path) -> None:
@@ -113,7 +108,7 @@ def _importance(tables: Mapping[str, Table], path: Path) -> None:
         )[:8]
         print("    pairs: " + ", ".join(f"{name} {share:.3f}" for share, name in pairs[:3]))
         _bars(axes[3 + j], [name for _, name in pairs], np.array([share for share, _ in pairs]), "interactions")
-    _save(figure, path)
+    save(figure, path)
 
 
 def _bars(axis: Any, names: list[str], shares: Floats, title: str) -> None:
@@ -163,7 +158,7 @@ def _course(table: Table, kind: str, seeds: list[int], path: Path) -> None:
     budget = 100
     steps = np.arange(1, budget + 1)
     for colour, method in zip(COLOURS, FIGURE6, strict=False):
-        best, errors = course(table, "jaen", kind, sweep.SINGLE[method], seeds, budget)
+        best, errors = course(table, "jaen", kind, settings.SINGLE[method], seeds, budget)
         for axis, values in zip(axes, (best, errors), strict=True):
             if values.size:
                 low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
@@ -173,15 +168,15 @@ def _course(table: Table, kind: str, seeds: list[int], path: Path) -> None:
     axes[1].set(xlabel="evaluations", ylabel="mean squared error of the surrogate", yscale="log")
     axes[0].legend()
     axes[1].legend()
-    _save(figure, path)
+    save(figure, path)
 
 
 def _evolution(table: Table, kind: str, seed: int, path: Path) -> None:
     """Figure 7: the front found after 3 and more evaluations by BO_M and GB_M on ru-en."""
     figure, axes = _grid(1, 2)
-    truth = sweep.front_rewards(table)
+    truth = settings.front_rewards(table)
     for axis, method in zip(axes, ("BO_M", "GB_M"), strict=True):
-        r = runs.run(sweep.MULTI[method], "NMTHPO-ruen-mo-v0", [seed], budget=50, env_kwargs={"table": kind})[0]
+        r = runs.run(settings.MULTI[method], "NMTHPO-ruen-mo-v0", [seed], budget=50, env_kwargs={"table": kind})[0]
         for colour, step in zip(("#999999", *COLOURS), (3, 10, 20, 50), strict=False):
             front = r.rewards[:step][targets.pareto_front(r.rewards[:step])]
             front = front[np.argsort(front[:, 0])]
@@ -189,16 +184,9 @@ def _evolution(table: Table, kind: str, seed: int, path: Path) -> None:
         axis.scatter(truth[:, 0], -truth[:, 1], marker="*", s=90, color="gold", edgecolor="black", label="Pareto set")
         axis.set(title=f"{method}, ru-en", xlabel="BLEU", ylabel="decoding time (s)")
         axis.legend(fontsize=7)
-    _save(figure, path)
+    save(figure, path)
 
 
 def _grid(rows: int, columns: int) -> tuple[Any, list[Any]]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(4.2 * columns, 3.4 * rows), layout="constrained")
-    return figure, list(np.atleast_1d(figure.subplots(rows, columns)).ravel())
-
-
-def _save(figure: Any, path: Path) -> None:
-    for suffix in (".png", ".svg"):
-        figure.savefig(path.with_suffix(suffix), dpi=150)
+    figure, axes = panels(rows, columns, (4.2 * columns, 3.4 * rows))
+    return figure, list(axes.ravel())

@@ -2,117 +2,82 @@
 
 from __future__ import annotations
 
-import csv
-import json
+import functools
 import time
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
+from collections.abc import Sequence
 
-from hpo_envs.benchmarks.papers.nmthpo import analysis, sweep
+from hpo_envs.benchmarks.papers import common
+from hpo_envs.benchmarks.papers.common import Record, Reproduction
+from hpo_envs.benchmarks.papers.nmthpo import analysis, embedded, figures, ours, settings
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS
-
-PARTS = ("table3", "table4", "figures", "embedded", "ours")
 
 MISSING = "Figure 8 (retraining with other seeds) is not here: those runs are not in the published data."
 
 
-def main(out: Path, *, trials: int | None, jobs: int, seed: int, only: str | None) -> int:
-    """Reproduces the paper, part by part.
-
-    Args:
-        out: Folder for tables and figures.
-        trials: Trials per cell; default the paper's 100.
-        jobs: Processes.
-        seed: First seed.
-        only: One of `PARTS`, or None for all.
-
-    Returns:
-        0.
-    """
-    trials = trials or sweep.TRIALS
-    kind = "measured" if not any(store.missing(f"nmthpo/{p}") for p in PAIRS) else "surrogate"
-    if kind == "surrogate":
-        print("The measured tables are not installed (hpo-envs fetch nmthpo): embedded ones stand in for them.")
-        print("Verdicts say how close the stand-ins come; they do not judge the paper.")
-    seeds = list(range(seed, seed + trials))
-    cells: list[analysis.Cell] = []
-    for table in (3, 4):
-        if only in (None, f"table{table}"):
-            cells += _table(table, kind, seeds, jobs, out)
-    if cells:
-        _summary(cells, kind, out)
-    if only in (None, "figures"):
-        from hpo_envs.benchmarks.papers.nmthpo import figures
-
-        figures.draw(out, kind, seeds)
-        print(MISSING)
-    if only in (None, "embedded"):
-        from hpo_envs.benchmarks.papers.nmthpo import embedded
-
-        embedded.main(out, kind, seeds, jobs)
-    if only in (None, "ours"):
-        from hpo_envs.benchmarks.papers.nmthpo import ours
-
-        ours.main(out, kind, seeds, jobs)
-    return 0
+def kind_of(r: Reproduction) -> store.Kind:
+    """The tables that are at hand."""
+    return r.kind([f"nmthpo/{p}" for p in PAIRS], "nmthpo")
 
 
-def scores_of(tasks: Sequence[sweep.Task], seeds: list[int], jobs: int, label: str) -> dict[analysis.Key, list[float]]:
-    """Scores of every trial of every task, by cell; tasks are spread over processes."""
-    from tqdm import tqdm
-
-    values: dict[analysis.Key, list[float]] = {}
-    done: Iterable[list[dict[str, float]]]
-    arguments = [(task, seeds) for task in tasks]
-    with ProcessPoolExecutor(jobs) as pool:
-        done = pool.map(_evaluate, arguments) if jobs > 1 else map(_evaluate, arguments)
-        for task, found in zip(tasks, tqdm(done, total=len(tasks), desc=label, unit="cell block"), strict=True):
-            for name in found[0]:
-                values[task.table, task.pair, task.method, name] = [f[name] for f in found]
-    return values
-
-
-def _evaluate(argument: tuple[sweep.Task, list[int]]) -> list[dict[str, float]]:
-    return sweep.evaluate(*argument)
-
-
-def _table(table: int, kind: str, seeds: list[int], jobs: int, out: Path) -> list[analysis.Cell]:
-    start = time.perf_counter()
-    cells = analysis.cells(scores_of(sweep.tasks(table, kind), seeds, jobs, f"table {table}"))
+def table(number: int, r: Reproduction) -> None:
+    """Table 3 or 4, and the claims of section 6 on it."""
+    kind, start = kind_of(r), time.perf_counter()
+    entries = analysis.entries(settings.scores(r, settings.tasks(number, kind), f"table {number}"))
     seconds = time.perf_counter() - start
-    write_cells(cells, out / f"table{table}.csv")
-    print(f"\nTable {table} ({kind} tables), {len(seeds)} trials, {seconds:.0f} s with {jobs} process(es)")
+    r.write(f"table{number}", [record(e) for e in entries])
+    trials = len(r.seeds(settings.TRIALS))
+    print(f"\nTable {number} ({kind} tables), {trials} trials, {seconds:.0f} s with {r.jobs} process(es)")
     print("z: difference in combined standard errors, sqrt(published_std^2/100 + our_std^2/trials), after the half")
-    print("unit that printing may have rounded away; 'within' is |z| <= 2.\n")
-    print(analysis.format_cells(cells))
-    judged = [c for c in cells if c.z is not None]
-    within = sum(c.verdict == "within" for c in judged)
-    print(f"\nTable {table}: {within} of {len(judged)} published cells within two standard errors")
-    for method in dict.fromkeys(c.method for c in judged):
-        own = [c for c in judged if c.method == method]
-        print(f"  {method:9} {sum(c.verdict == 'within' for c in own):2d} of {len(own)}")
-    return cells
-
-
-def write_cells(cells: Sequence[analysis.Cell], path: Path) -> None:
-    """Writes cells as CSV: scores and verdicts, no evaluations."""
-    with open(path, "w", newline="", encoding="utf-8") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow("table,pair,method,score,mean,std,trials,published,published_std,z,verdict".split(","))
-        for c in cells:
-            numbers = [f"{c.mean:.4f}", f"{c.std:.4f}", c.trials, c.published, c.published_std]
-            z = "" if c.z is None else f"{c.z:.2f}"
-            writer.writerow([c.table, c.pair, c.method, c.score, *numbers, z, c.verdict])
-
-
-def _summary(cells: Sequence[analysis.Cell], kind: str, out: Path) -> None:
-    rows = {pair: len(store.load(f"nmthpo/{pair}", kind).keys) for pair in PAIRS}  # type: ignore[arg-type]
-    claims = analysis.claims(cells, rows)
+    print("unit that printing may have rounded away; 'agrees' is |z| <= 2.\n")
+    print(analysis.format_entries(entries))
+    judged = [e for e in entries if e.z is not None]
+    print(f"\nTable {number}: {agreeing(judged)} of {len(judged)} published means within two standard errors")
+    for method in dict.fromkeys(e.method for e in judged):
+        here = [e for e in judged if e.method == method]
+        print(f"  {method:9} {agreeing(here):2d} of {len(here)}")
+    rows = {pair: len(store.load(f"nmthpo/{pair}", kind).keys) for pair in PAIRS}
+    claims = analysis.claims(entries, rows)
     print("\nClaims of section 6")
     for claim in claims:
-        print(f"  {'holds' if claim.holds else 'FAILS':6} {claim.text}: {claim.evidence}")
-    record = [{"claim": c.text, "holds": c.holds, "evidence": c.evidence} for c in claims]
-    tables = "".join(str(t) for t in sorted({c.table for c in cells}))
-    (out / f"claims{tables}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        print(f"  {claim.verdict:6} {claim.text}: {claim.evidence}")
+    r.write_json(f"claims{number}", [{"claim": c.text, "verdict": c.verdict, "evidence": c.evidence} for c in claims])
+
+
+def agreeing(entries: Sequence[analysis.Entry]) -> int:
+    """How many agree with what was published."""
+    return sum(e.verdict == "agrees" for e in entries)
+
+
+def record(e: analysis.Entry) -> Record:
+    """An entry as a row of `table3.csv` or `table4.csv`."""
+    return {
+        "table": e.table,
+        "pair": e.pair,
+        "method": e.method,
+        "score": e.score,
+        "mean": f"{e.mean:.4f}",
+        "std": f"{e.std:.4f}",
+        "trials": e.trials,
+        "published": e.published,
+        "published_std": e.published_std,
+        "z": "" if e.z is None else f"{e.z:.2f}",
+        "verdict": e.verdict,
+    }
+
+
+def draw(r: Reproduction) -> None:
+    """Figures 1 and 4 to 7."""
+    figures.draw(r.out, kind_of(r), list(r.seeds(settings.TRIALS)))
+    print(MISSING)
+
+
+PARTS: common.Parts = {
+    "table3": functools.partial(table, 3),
+    "table4": functools.partial(table, 4),
+    "figures": draw,
+    "embedded": lambda r: embedded.run(r, kind_of(r)),
+    "ours": lambda r: ours.run(r, kind_of(r)),
+}
+
+main = functools.partial(common.reproduce, "nmt", PARTS)

@@ -14,7 +14,8 @@ from hpo_envs.agents import Problem
 from hpo_envs.agents.models.mixture import CONSTANT, Family, Hypotheses, MixturePosterior, basis
 from hpo_envs.agents.transfer import acquisition_net, learned
 from hpo_envs.agents.transfer.acquisition_net import INPUTS, SIZE
-from hpo_envs.benchmarks.learned import analysis, evolution, reproduce, sweep, tables, train
+from hpo_envs.benchmarks.learned import analysis, evolution, reproduce, settings, tables, train
+from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.runs import problem_of, run
 from hpo_envs.tables import store
 
@@ -203,8 +204,8 @@ def test_what_a_fold_knows_comes_from_the_other_tables(file: str, kind: str) -> 
 @pytest.mark.measured
 @pytest.mark.parametrize("pair", ["zhen", "ruen", "enja"])
 def test_better_than_random_search_on_a_pair_never_seen(pair: str) -> None:
-    cells = [sweep.Cell("nmthpo", f"nmthpo/{pair}", m, "measured") for m in ("learned", "random")]
-    ours, chance = (sweep.regrets(c, range(40))[:, -1].mean() for c in cells)
+    todo = [settings.Setting("nmthpo", f"nmthpo/{pair}", m, "measured") for m in ("learned", "random")]
+    ours, chance = (settings.regrets(c, range(40))[:, -1].mean() for c in todo)
     assert ours < 0.7 * chance
 
 
@@ -300,20 +301,20 @@ def test_verdicts_on_invented_regrets() -> None:
 
 
 def test_study_runs_on_embedded_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cells = [
-        sweep.Cell("nmthpo", f"nmthpo/{pair}", m, "surrogate")
+    todo = [
+        settings.Setting("nmthpo", f"nmthpo/{pair}", m, "surrogate")
         for pair in ("zhen", "jaen")
         for m in ("random", "start", "learned", "embedded", "generic", "japanese")
         if m != "japanese" or pair == "jaen"
     ]
-    reproduce._part("nmt", cells, [0, 1, 2], 1, tmp_path)
+    reproduce.compare("nmt", todo, Reproduction(tmp_path, trials=3))
     text = (tmp_path / "nmt_tables.csv").read_text()
-    assert text.count("\n") == 1 + len(cells)
+    assert text.count("\n") == 1 + len(todo)
     assert (tmp_path / "nmt_overall.csv").read_text().count("\n") == 6
     assert "nmthpo/zhen" in capsys.readouterr().out
 
 
 def test_every_family_table_and_part_is_covered() -> None:
-    assert {c.table for c in sweep.cells("charhpo", "surrogate")} == set(tables.FAMILIES["charhpo"][1])
-    assert len(sweep.cells("nmthpo", "surrogate", ("japanese",))) == 2
+    assert {c.table for c in settings.settings("charhpo", "surrogate")} == set(tables.FAMILIES["charhpo"][1])
+    assert len(settings.settings("nmthpo", "surrogate", ("japanese",))) == 2
     assert set(reproduce.PARTS) == set(reproduce.TITLES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from hpo_envs.benchmarks.analysis.expected import expected_best
 from hpo_envs.benchmarks.papers.charhpo import optimisers
+from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import build as charhpo
@@ -88,7 +90,8 @@ def test_errors(values: list[float], budgets: object, replacement: bool, message
 
 def test_the_study_is_consistent() -> None:
     tasks = ("charhpo/inflection-hun-lstm", "charhpo/g2p-hun-transformer", "charhpo/g2p-geo-lstm")
-    s = optimisers.study(("random", "regularized-evolution", "bo"), tasks, trials=3, budget=24, kind="surrogate")
+    agents = ("random", "regularized-evolution", "bo")
+    s = optimisers.study(Reproduction(Path(), trials=3), agents, tasks, budget=24, kind="surrogate")
     assert s.best.shape == s.seconds.shape == (3, 3, 3, 24)
     assert (np.diff(s.best, axis=-1) >= 0).all()
     assert (np.diff(s.seconds, axis=-1) > 0).all()

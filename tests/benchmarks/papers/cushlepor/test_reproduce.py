@@ -10,7 +10,8 @@ import pytest
 from scipy import stats
 
 from hpo_envs.benchmarks.analysis import compare
-from hpo_envs.benchmarks.papers.cushlepor import analysis, optimum, package_check, reproduce, sweep
+from hpo_envs.benchmarks.papers.common import expected
+from hpo_envs.benchmarks.papers.cushlepor import analysis, optimum, package_check, reproduce, settings
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.tables import hlepor, store
 from hpo_envs.tables.datasets.cushlepor import model
@@ -48,13 +49,13 @@ def test_bootstrap_weights_are_resamples_of_segments(corpus):
     assert np.array_equal(weights, analysis.resamples(corpus, 3, seed=1))
 
 
-def test_differences_of_a_metric_to_itself_are_undecided_and_to_noise_are_not(corpus):
+def test_differences_of_a_metric_to_itself_are_ties_and_to_noise_are_not(corpus):
     x = corpus.basis.scores(model.PLANTED.vector())
     noise = np.random.default_rng(0).random(len(x))
     same, other = analysis.differences(
         x, {"same": x, "noise": noise}, corpus, range(5), analysis.resamples(corpus, 200)
     )
-    assert (same["difference"], same["low"], same["high"], same["verdict"]) == (0, 0, 0, "undecided")
+    assert (same["difference"], same["low"], same["high"], same["verdict"]) == (0, 0, 0, "tie")
     assert other["verdict"] == "better"
     assert other["low"] < other["difference"] < other["high"]
 
@@ -99,32 +100,34 @@ def test_planted_weights_are_nearly_the_best_of_the_stand_in():
 
 
 def test_compare_scores_runs_against_the_best_found():
-    runs = run("random", sweep.ENV, [0], budget=15, env_kwargs={"table": "surrogate"})
+    runs = run("random", settings.ENV, [0], budget=15, env_kwargs={"table": "surrogate"})
     best = optimum.of_env({"objective": "pearson"}, store.load(TABLE, "surrogate"))[0]
     found = compare.score(runs[0], 0.5)
     assert found["fb"] == pytest.approx(best - runs[0].rewards.max())
     assert found["ftc"] == 1
-    two = run("random", sweep.ENV, [0], budget=2, env_kwargs={"table": "surrogate", "objective": ("pearson", "rmse")})
+    two = run(
+        "random", settings.ENV, [0], budget=2, env_kwargs={"table": "surrogate", "objective": ("pearson", "rmse")}
+    )
     with pytest.raises(ValueError, match="objective must be one name on CushLEPOR"):
         compare.score(two[0])
 
 
 def test_parts_write_what_they_say(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(reproduce, "store", _Surrogates)
-    monkeypatch.setattr(sweep, "PROBLEMS", sweep.PROBLEMS[:1])
-    monkeypatch.setattr(sweep, "AGENTS", ("random",))
-    monkeypatch.setattr(sweep, "BOOTSTRAP", 20)
+    monkeypatch.setattr(settings, "PROBLEMS", settings.PROBLEMS[:1])
+    monkeypatch.setattr(settings, "AGENTS", ("random",))
+    monkeypatch.setattr(settings, "BOOTSTRAP", 20)
     # A rough search will do: what is tested is that parts run and say what they did.
     monkeypatch.setattr(optimum, "of_env", _rough)
     monkeypatch.setattr(agreement, "NAMES", ("pearson",))
     monkeypatch.setattr(agreement, "BOUNDS", {"published": agreement.BOUNDS["published"]})
     for part in ("published", "validation", "agents"):
         assert reproduce.main(tmp_path, trials=2, only=part) == 0
-        summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+        summary = json.loads((tmp_path / f"{part}.json").read_text(encoding="utf-8"))
         assert summary["table"]["kind"] == "surrogate"
         assert summary[part]
     with open(tmp_path / "validation.csv", newline="", encoding="utf-8") as stream:
-        assert {r["against"] for r in csv.DictReader(stream)} == set(sweep.PRESETS)
+        assert {r["against"] for r in csv.DictReader(stream)} == set(settings.PRESETS)
     assert "package example cities" in capsys.readouterr().out
 
 
@@ -145,8 +148,8 @@ class _Surrogates:
 
 
 def test_published_numbers_are_explained():
-    rows = sweep.expected()
-    assert all(bool(r["why not"]) == (r["reproducible"] == "no") for r in rows)
+    for p in expected("cushlepor").values():
+        assert bool(p.details["why not"]) == (p.details["reproducible"] == "no")
 
 
 def test_package_vectors_are_the_ones_of_the_golden_file():

@@ -8,8 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.papers.fiesta import analysis, reproduce, sweep
+from hpo_envs.benchmarks.papers.common import Reproduction, expected
+from hpo_envs.benchmarks.papers.fiesta import analysis, reproduce, settings
 from hpo_envs.benchmarks.papers.fiesta.select import best_arm, select
+
+
+def of(trials: int, **options: int) -> Reproduction:
+    return Reproduction(Path(), trials=trials, **options)  # type: ignore[arg-type]
 
 
 def test_clopper_pearson_against_the_binomial() -> None:
@@ -26,15 +31,15 @@ def test_clopper_pearson_against_the_binomial() -> None:
         analysis.clopper_pearson(3, 2)
 
 
-@pytest.mark.parametrize(("wrong", "said"), [(20, "kept"), (50, "not refuted"), (80, "broken")])
-def test_promise(wrong: int, said: str) -> None:
-    assert analysis.promise_kept(wrong, 1000, 0.05) == said
+@pytest.mark.parametrize(("wrong", "verdict"), [(20, "holds"), (50, "open"), (80, "fails")])
+def test_promise(wrong: int, verdict: str) -> None:
+    assert analysis.promise(wrong, 1000, 0.05) == verdict
 
 
 def test_complexity_is_the_sum_of_appendix_a() -> None:
     # Section 4.2's arms: gaps .06, .02, .02, .01.
-    expected = 1 / 0.06**2 + 2 / 0.02**2 + 1 / 0.01**2
-    assert analysis.complexity([0.65, 0.69, 0.69, 0.70, 0.71]) == pytest.approx(expected)
+    wanted = 1 / 0.06**2 + 2 / 0.02**2 + 1 / 0.01**2
+    assert analysis.complexity([0.65, 0.69, 0.69, 0.70, 0.71]) == pytest.approx(wanted)
     assert analysis.complexity([0.5, 0.5]) == np.inf
     with pytest.raises(ValueError, match="at least two finite numbers"):
         analysis.complexity([0.5])
@@ -57,35 +62,36 @@ def test_summary_by_hand() -> None:
 
 
 def test_every_published_number_is_met_by_a_row(tmp_path: Path) -> None:
-    """No cell of `expected.csv` is forgotten: the parts of the tables produce all of them."""
-    study = reproduce.Study(tmp_path, 3, 1, 0)
-    reproduce.table1(study)
-    rows = {(r["where"], r["row"], r["delta"], r["quantity"]) for r in study.rows}
-    for setting in (*sweep.TABLE_2, *sweep.TABLE_3):
-        where = "Table 2" if setting in sweep.TABLE_2 else "Table 3"
-        rows |= {(where, setting.name, d, q) for d in sweep.DELTAS for q in ("min", "mean", "max", "correct")}
-    rows |= {("Figure 4", agent, None, "correct") for agent in ("sh", "nonadaptive")}
-    assert set(reproduce.expected()) == rows
-    assert all(r["verdict"] == "agrees" for r in study.rows)
+    """No row of `expected.csv` is forgotten: the parts of the tables produce all of them."""
+    r = Reproduction(tmp_path, trials=3)
+    reproduce.table1(r)
+    rows = {(n["where"], n["row"], "", n["quantity"]) for n in r.notes}
+    for setting in (*settings.TABLE_2, *settings.TABLE_3):
+        where = "Table 2" if setting in settings.TABLE_2 else "Table 3"
+        rows |= {(where, setting.name, f"{d:g}", q) for d in settings.DELTAS for q in ("min", "mean", "max", "correct")}
+    rows |= {("Figure 4", agent, "", "correct") for agent in ("sh", "nonadaptive")}
+    assert set(expected("fiesta")) == rows
+    assert all(n["verdict"] == "agrees" for n in r.notes)
 
 
 def test_batch_in_processes_equals_one_process() -> None:
-    setting = sweep.Setting("ttts", "ttts", "FIESTA-gaussian-v0")
-    few = select(setting, range(4), confidence=0.9)
+    setting = settings.Setting("ttts", "ttts", "FIESTA-gaussian-v0")
+    few = select(of(4), setting, 1, confidence=0.9)
     assert best_arm(setting, "auto") == 4
-    again = select(setting, range(2, 4), confidence=0.9)
+    again = select(of(2, seed=2), setting, 1, confidence=0.9)
     assert np.array_equal(few.evaluations[2:], again.evaluations)
     assert (few.evaluations >= 15).all()
-    split = select(setting, range(4), jobs=2, confidence=0.9)
+    with of(4, jobs=2) as r:
+        split = select(r, setting, 1, confidence=0.9)
     assert np.array_equal(few.evaluations, split.evaluations)
     assert np.array_equal(few.right, split.right)
 
 
 def test_uncounted_evaluations_are_left_out() -> None:
-    honest = sweep.Setting("x", "ttts", hyperparameters={"initial": 5})
-    papers = sweep.Setting("x", "ttts", hyperparameters={"initial": 5}, uncounted=16)
-    a = select(honest, range(3), table="surrogate", confidence=0.8)
-    b = select(papers, range(3), table="surrogate", confidence=0.8)
+    honest = settings.Setting("x", "ttts", hyperparameters={"initial": 5})
+    papers = settings.Setting("x", "ttts", hyperparameters={"initial": 5}, uncounted=16)
+    a = select(of(3), honest, 1, table="surrogate", confidence=0.8)
+    b = select(of(3), papers, 1, table="surrogate", confidence=0.8)
     assert np.array_equal(a.evaluations - 16, b.evaluations)
 
 
@@ -102,10 +108,10 @@ def test_main_writes_what_it_says(tmp_path: Path, capsys: pytest.CaptureFixture[
 @pytest.mark.measured
 def test_figures_are_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    study = reproduce.Study(tmp_path, 2, 1, 0)
-    study.add("Figure 4", "sh", None, "correct", 97.0, error=0.2, runs=2)
-    study.add("Figure 4", "sh, T=48", None, "correct", 70.0, error=0.5, runs=2)
-    reproduce.figures(study)
+    r = Reproduction(tmp_path, trials=2)
+    reproduce.note(r, "Figure 4", "sh", None, "correct", 97.0, error=0.2, runs=2)
+    reproduce.note(r, "Figure 4", "sh, T=48", None, "correct", 70.0, error=0.5, runs=2)
+    reproduce.figures(r)
     for i in range(1, 5):
         assert (tmp_path / f"figure{i}.png").stat().st_size > 5000
         assert (tmp_path / f"figure{i}.svg").exists()
@@ -114,11 +120,11 @@ def test_figures_are_drawn(tmp_path: Path) -> None:
 @pytest.mark.measured
 def test_a_published_row_again() -> None:
     """Table 2, TTTS at delta .2: 65 evaluations as published (five first, counted as three), 85 by Algorithm 2."""
-    published = next(s for s in sweep.UNCOUNTED if s.agent == "ttts")
-    found = select(published, range(150), confidence=0.8).summary()
+    published = next(s for s in settings.UNCOUNTED if s.agent == "ttts")
+    found = select(of(150), published, 1, confidence=0.8).summary()
     mean, error = found["mean"]
     assert abs(mean - 65.0) < 3.5 * error * (1.0 + 150 / 500) ** 0.5 + 0.5
-    paper = select(sweep.TABLE_2[1], range(150), confidence=0.8).summary()
+    paper = select(of(150), settings.TABLE_2[1], 1, confidence=0.8).summary()
     assert paper["mean"][0] - 65.0 > 8.0
     assert paper["correct"][0] >= 93.0
 
@@ -129,7 +135,9 @@ def test_figure_4_numbers() -> None:
     env = "FIESTA-tdsa12-v0"
     floor = {"rounds": "floor", "total": 204}
     shares = {
-        name: select(sweep.Setting(name, agent, env, hyperparameters=hyper), range(500), budget=408 if hyper else 204)
+        name: select(
+            of(500), settings.Setting(name, agent, env, hyperparameters=hyper), 1, budget=408 if hyper else 204
+        )
         for name, agent, hyper in (("sh", "sh", {}), ("floor", "sh", floor), ("nonadaptive", "nonadaptive", {}))
     }
     right = {name: 100.0 * s.right.mean() for name, s in shares.items()}

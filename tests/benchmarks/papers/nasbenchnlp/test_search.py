@@ -12,8 +12,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.papers.nasbenchnlp import reproduce, search, search_sweep
-from hpo_envs.benchmarks.papers.nasbenchnlp import search_analysis as analysis
+from hpo_envs.benchmarks.papers.common import Reproduction
+from hpo_envs.benchmarks.papers.nasbenchnlp import analysis, reproduce, search, settings
 from hpo_envs.benchmarks.papers.nasbenchnlp.released import ReleasedEnvironment, first_runs
 from hpo_envs.benchmarks.papers.nmtlc import analysis as nmtlc_analysis
 from hpo_envs.benchmarks.papers.nmtlc import reproduce as nmtlc
@@ -137,14 +137,14 @@ def test_released_environment_refuses_what_was_not_trained() -> None:
         ReleasedEnvironment([{**log, "status": "OK"}] * 2)
 
 
-@pytest.mark.parametrize("preset", list(search_sweep.PRESETS))
+@pytest.mark.parametrize("preset", list(settings.PRESETS))
 def test_presets_name_agents_and_features_that_exist(preset: str) -> None:
     from hpo_envs.agents import entry
 
-    names = [m.name for m in search_sweep.PRESETS[preset]]
+    names = [m.name for m in settings.PRESETS[preset]]
     assert len(set(names)) == len(names)
     features = gym.make("NASBenchNLP-wikitext2-v0", table="surrogate").unwrapped.table.feature_names
-    for method in search_sweep.PRESETS[preset]:
+    for method in settings.PRESETS[preset]:
         assert "levels" in entry(method.agent).supports
         prefix = method.hyperparameters.get("features", "")
         prefix = (prefix,) if isinstance(prefix, str) else prefix
@@ -153,16 +153,16 @@ def test_presets_name_agents_and_features_that_exist(preset: str) -> None:
 
 
 def test_a_small_comparison_runs_and_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    quick = tuple(m for m in search_sweep.SENSIBLE if m.agent in ("random", "asha"))
-    monkeypatch.setitem(search_sweep.PRESETS, "sensible", quick)
-    monkeypatch.setattr(search_sweep, "BUDGET", 4)
-    rows = search.compare(tmp_path, "sensible", [0, 1], table="surrogate")
+    quick = tuple(m for m in settings.SENSIBLE if m.agent in ("random", "asha"))
+    monkeypatch.setitem(settings.PRESETS, "sensible", quick)
+    monkeypatch.setattr(settings, "BUDGET", 4)
+    rows = search.compare(Reproduction(tmp_path, trials=2), "sensible", table="surrogate")
     assert [r["method"] for r in rows] == ["RS 50E", "RS 10E", "ASHA", "ASHA, 4 workers"]
     assert all(float(r["final regret"]) >= 0 for r in rows)
     files = {p.name for p in tmp_path.iterdir()}
     assert {"figure10-wikitext2-sensible.png", "figure12-wikitext2-sensible.svg", "wikitext2-sensible.csv"} <= files
     monkeypatch.setattr(search, "run_method", lambda *a: pytest.fail("runs on disk are not run again"))
-    assert search.compare(tmp_path, "sensible", [0, 1], table="surrogate") == rows
+    assert search.compare(Reproduction(tmp_path, trials=2), "sensible", table="surrogate") == rows
 
 
 def test_reproduce_figure5(tmp_path: Path) -> None:

@@ -5,51 +5,55 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.papers.nmthpo import analysis, figures, ours, sweep
+from hpo_envs.benchmarks.papers.nmthpo import analysis, figures, ours, settings
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 
 
-def test_every_cell_of_the_paper_is_there() -> None:
+def test_every_number_of_the_paper_is_there() -> None:
     published = analysis.expected()
     assert sum(key[0] == 3 for key in published) == 99
     assert sum(key[0] == 4 for key in published) == 90
-    assert {key[2] for key in published if key[0] == 3} == set(sweep.SINGLE)
-    assert {key[2] for key in published if key[0] == 4} == set(sweep.MULTI)
-    assert published[3, "swen", "BO_EI_M", "ftb"] == (33.0, 17.0, 0)
-    assert published[4, "soen", "GB_M", "fbp"] == (2.9, 1.4, 1)
+    assert {key[2] for key in published if key[0] == 3} == set(settings.SINGLE)
+    assert {key[2] for key in published if key[0] == 4} == set(settings.MULTI)
+    for key, value, std, decimals in (
+        ((3, "swen", "BO_EI_M", "ftb"), 33.0, "17", 0),
+        ((4, "soen", "GB_M", "fbp"), 2.9, "1.4", 1),
+    ):
+        p = published[key]
+        assert (p.value, p.details["std"], p.decimals) == (value, std, decimals)
 
 
-def test_verdict_of_a_cell() -> None:
-    def cell(mean: float, std: float, published: float | None, published_std: float | None) -> analysis.Cell:
-        return analysis.Cell(3, "zhen", "RS", "ftb", mean, std, 100, published, published_std, 0)
+def test_verdict_of_an_entry() -> None:
+    def entry(mean: float, std: float, published: float | None, published_std: float | None) -> analysis.Entry:
+        return analysis.Entry(3, "zhen", "RS", "ftb", mean, std, 100, published, published_std, 0)
 
     # Combined standard error sqrt(3^2/100 + 4^2/100) = .5; rounding hides .5.
-    assert cell(11.0, 4.0, 10.0, 3.0).z == pytest.approx(1.0)
-    assert cell(11.4, 4.0, 10.0, 3.0).verdict == "within"
-    assert cell(11.6, 4.0, 10.0, 3.0).verdict == "above"
-    assert cell(8.4, 4.0, 10.0, 3.0).verdict == "below"
-    assert cell(10.2, 4.0, 10.0, 3.0).z == 0.0
-    assert cell(8.0, 4.0, None, None).verdict == "not published"
+    assert entry(11.0, 4.0, 10.0, 3.0).z == pytest.approx(1.0)
+    assert entry(11.4, 4.0, 10.0, 3.0).verdict == "agrees"
+    assert entry(11.6, 4.0, 10.0, 3.0).verdict == "differs"
+    assert entry(8.4, 4.0, 10.0, 3.0).verdict == "differs"
+    assert entry(10.2, 4.0, 10.0, 3.0).z == 0.0
+    assert entry(8.0, 4.0, None, None).verdict == "not published"
 
 
-def _claims(**changed: float) -> dict[str, bool]:
-    """Claims on the published numbers, after changing some; cells without text are 10 % better than GB_EI_M's."""
-    values = {key: [v[0]] for key, v in analysis.expected().items()}
+def _claims(**changed: float) -> dict[str, str]:
+    """Claims on the published numbers, after changing some; those without text are 10 % better than GB_EI_M's."""
+    values = {key: [p.value] for key, p in analysis.expected().items()}
     for pair in PAIRS:
-        for method in sweep.SINGLE:
+        for method in settings.SINGLE:
             for score in ("ftb", "ftc", "fb"):
                 values.setdefault((3, pair, method, score), [0.9 * values[3, pair, "GB_EI_M", score][0]])
     for name, value in changed.items():
         table, pair, method, score = name.split("__")
         values[int(table[1:]), pair, method, score] = [value]
     rows = {"zhen": 118, "ruen": 176, "jaen": 150, "enja": 168, "swen": 767, "soen": 604}
-    return {c.text: c.holds for c in analysis.claims(analysis.cells(values), rows)}
+    return {c.text: c.verdict for c in analysis.claims(analysis.entries(values), rows)}
 
 
 def test_claims_hold_on_the_published_numbers_and_not_on_others() -> None:
     published = _claims()
-    assert [text for text, holds in published.items() if not holds] == []
+    assert set(published.values()) == {"holds"}
     broken = _claims(t4__swen__BO_M__fta=700.0)
     assert [t for t in published if broken[t] != published[t]] == [
         "on sw-en BO_M needs less than half of the fta of RS"
@@ -61,11 +65,11 @@ def test_claims_hold_on_the_published_numbers_and_not_on_others() -> None:
 def test_random_search_has_its_exact_expectations() -> None:
     """The run loop against order statistics, five standard errors."""
     table = store.load("nmthpo/zhen", "surrogate")
-    rows, front = len(table.keys), len(sweep.front_rewards(table))
+    rows, front = len(table.keys), len(settings.front_rewards(table))
     exact = analysis.random_search(rows, front, 50)
     seeds = list(range(150))
-    single = sweep.evaluate(sweep.Task(3, "zhen", "RS", "random", "surrogate"), seeds)
-    multi = sweep.evaluate(sweep.Task(4, "zhen", "RS", "random", "surrogate"), seeds)
+    single = settings.evaluate(settings.Task(3, "zhen", "RS", "random", "surrogate"), seeds)
+    multi = settings.evaluate(settings.Task(4, "zhen", "RS", "random", "surrogate"), seeds)
     for name, runs in (("ftb", single), ("fta", multi), ("fbp", multi)):
         values = np.array([run[name] for run in runs])
         assert values.mean() == pytest.approx(exact[name], abs=5 * values.std() / np.sqrt(len(values)))
@@ -75,18 +79,18 @@ def test_random_search_has_its_exact_expectations() -> None:
 def test_fixed_target_of_the_tied_rows() -> None:
     table = store.load("nmthpo/zhen", "measured")
     bleu = table.final("bleu")
-    row = sweep.target_row(table, "zhen")
+    row = settings.target_row(table, "zhen")
     assert (bleu == bleu.max()).sum() == 3
     assert bleu[row] == bleu.max() == 14.66
-    assert table.configs[row].tolist() == list(sweep.ZHEN_TARGET)
+    assert table.configs[row].tolist() == list(settings.ZHEN_TARGET)
 
 
 @pytest.mark.measured
 def test_gaussian_process_search_reproduces_on_ja_en() -> None:
     """BO_EI_R on ja-en: published 20 ± 11 evaluations; 30 trials, three combined standard errors."""
-    trials = sweep.evaluate(sweep.Task(3, "jaen", "BO_EI_R", "BO_EI_R", "measured"), list(range(30)))
-    cells = analysis.cells({(3, "jaen", "BO_EI_R", s): [t[s] for t in trials] for s in ("ftb", "ftc", "fb")})
-    assert all(abs(c.z or 0.0) < 3.0 for c in cells)
+    trials = settings.evaluate(settings.Task(3, "jaen", "BO_EI_R", "BO_EI_R", "measured"), list(range(30)))
+    entries = analysis.entries({(3, "jaen", "BO_EI_R", s): [t[s] for t in trials] for s in ("ftb", "ftc", "fb")})
+    assert all(abs(e.z or 0.0) < 3.0 for e in entries)
 
 
 @pytest.mark.measured
@@ -103,7 +107,7 @@ def test_correlations_of_figure_4() -> None:
 def test_upstream_order_names_every_row_once() -> None:
     for pair in PAIRS:
         table = store.load(f"nmthpo/{pair}", "measured")
-        assert sorted(sweep.upstream_order(table, pair)) == list(range(len(table.keys)))
+        assert sorted(settings.upstream_order(table, pair)) == list(range(len(table.keys)))
 
 
 def test_settings_are_chosen_without_the_pair_reported() -> None:
@@ -119,8 +123,8 @@ def test_settings_are_chosen_without_the_pair_reported() -> None:
 def test_outcomes() -> None:
     published = ours.best_published("jaen", "ftc")
     assert published[:2] == (6.0, 2.0)
-    assert ours.outcome([3.0] * 50, published) == "beats"
-    assert ours.outcome([6.2] * 50, published) == "ties"
+    assert ours.outcome([3.0] * 50, published) == "better"
+    assert ours.outcome([6.2] * 50, published) == "tie"
     assert ours.outcome([9.0] * 50, published) == "worse"
 
 

@@ -1,8 +1,8 @@
-"""Regret against simulated time: figures 10 and 12, and the rank correlations of figure 5."""
+"""Regret against simulated time (figures 10 and 12), rank correlations (figure 5), cells and final losses."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis.statistics import bootstrap_interval
+from hpo_envs.benchmarks.papers.common import Record
 from hpo_envs.benchmarks.runs import Run
+from hpo_envs.tables import cells
 from hpo_envs.tables.table import Table
 
 Floats = npt.NDArray[np.float64]
@@ -136,3 +138,72 @@ def ranks(table: Table, epoch: int) -> tuple[Floats, Floats]:
     losses = table.values[..., [table.metric("validation_loss"), table.metric("test_loss")]]
     whole = ~np.isnan(losses[:, 0]).any(axis=(1, 2))
     return rankdata(losses[whole, 0, epoch - 1, 0]), rankdata(losses[whole, 0, -1, 1])
+
+
+def correlations(x: Floats, y: Floats) -> Record:
+    """Pearson's and Spearman's correlation over the pairs without NaN."""
+    from scipy.stats import pearsonr, spearmanr
+
+    known = ~(np.isnan(x) | np.isnan(y))
+    return {
+        "n": int(known.sum()),
+        "r": round(float(pearsonr(x[known], y[known])[0]), 3),
+        "rho": round(float(spearmanr(x[known], y[known])[0]), 3),
+    }
+
+
+def best_losses(table: Table) -> Floats:
+    """(rows,) lowest test loss of any run at any epoch; NaN for rows that have none."""
+    losses = table.values[..., table.metric("test_loss")].reshape(len(table), -1)
+    return np.where(np.isnan(losses).all(axis=1), np.nan, np.nanmin(np.where(np.isnan(losses), np.inf, losses), axis=1))
+
+
+def ranks_of_examples(table: Table) -> list[Record]:
+    """Rank of the conventional cells by best test loss among all computations of a table of curves (figure 4b)."""
+    best: dict[str, float] = {}
+    for name, loss in zip(table.keys, best_losses(table), strict=True):
+        k = name.split("#")[0]
+        best[k] = np.nanmin([best.get(k, np.nan), loss]) if not np.isnan(loss) else best.get(k, np.nan)
+    values = np.array([v for v in best.values() if not np.isnan(v)])
+    records = []
+    for name, cell in cells.EXAMPLES.items():
+        loss = best.get(cells.key(cell), np.nan)
+        records.append(
+            {
+                "cell": name,
+                "test_perplexity": round(float(np.exp(loss)), 1),
+                "rank": int((values < loss).sum()) + 1,
+                "of": len(values),
+            }
+        )
+    return records
+
+
+def top_architectures(table: Table, count: int) -> list[Record]:
+    """The architectures with the lowest final test loss of any seed (Table 2's generated rows)."""
+    losses = table.values[:, :, -1, table.metric("test_loss")]
+    lowest = np.where(np.isnan(losses), np.inf, losses).min(axis=1)
+    mean = table.final("test_loss")
+    size = table.final("parameters")
+    return [
+        {
+            "architecture": table.keys[row],
+            "parameters": f"{size[row] / 1e6:.1f}M",
+            "test_perplexity": round(float(np.exp(lowest[row])), 1),
+            "mean_of_seeds": round(float(np.exp(mean[row])), 1),
+        }
+        for row in np.argsort(lowest, kind="stable")[:count]
+    ]
+
+
+def edit_distances(
+    sample: Sequence[cells.Cell], pairs: int, seed: int, seconds: float, progress: Callable[[], object]
+) -> Floats:
+    """(pairs,) upper bounds of the graph edit distance between random pairs of different cells (figure 7)."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(pairs):
+        a, b = rng.choice(len(sample), size=2, replace=False)
+        found.append(cells.edit_distance(sample[a], sample[b], seconds))
+        progress()
+    return np.array(found)

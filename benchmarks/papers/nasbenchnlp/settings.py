@@ -98,3 +98,12 @@ VARIANT = {"upstream": "released", "sensible": "paper"}
 
 HOURS = (10, 20, 50, 100, 200, 500)
 """Simulated hours at which tables state the regret."""
+
+SPLITS = 20
+"""Random halves behind each interval."""
+
+PAIRS = 1000
+"""Pairs of figure 7."""
+
+SECONDS = 0.05
+"""Time for each pair."""

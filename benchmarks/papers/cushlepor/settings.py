@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
-from pathlib import Path
 
 from hpo_envs.tables import hlepor
 
@@ -48,9 +46,3 @@ BOOTSTRAP = 2000
 def presets() -> dict[str, hlepor.Parameters]:
     """The published settings compared."""
     return {name: hlepor.preset(name) for name in PRESETS}
-
-
-def expected() -> list[dict[str, str]]:
-    """Published numbers: value, source, whether public data can show it, why not."""
-    with open(Path(__file__).with_name("expected.csv"), newline="", encoding="utf-8") as stream:
-        return list(csv.DictReader(stream))

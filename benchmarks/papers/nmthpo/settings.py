@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hpo_envs.benchmarks.analysis import targets
+from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 from hpo_envs.tables.table import Table
 
 TRIALS = 100
-"""Runs of each cell, each with other random initial points (section 4.3)."""
+"""Runs of each method on each pair, each with other random initial points (section 4.3)."""
 
 INITIAL = 3
 """Random initial evaluations, counted in every score (section 4.3, note 18); so no runtime is below this."""
@@ -52,7 +53,7 @@ OBJECTIVES = ("bleu", "decoding_seconds")
 
 @dataclass(frozen=True)
 class Task:
-    """One cell block: a method on a language pair.
+    """A method on a language pair.
 
     Attributes:
         table: 3 or 4, the paper's table.
@@ -72,9 +73,23 @@ class Task:
 
 
 def tasks(table: int, kind: str) -> list[Task]:
-    """All cell blocks of Table 3 or 4."""
+    """All methods on all pairs of Table 3 or 4."""
     methods = SINGLE if table == 3 else MULTI
     return [Task(table, pair, method, agent, kind) for pair in PAIRS for method, agent in methods.items()]
+
+
+def scores(r: Reproduction, todo: Sequence[Task], label: str) -> dict[tuple[int, str, str, str], list[float]]:
+    """Scores of every trial of every task, by (table, pair, method, score)."""
+    values = {}
+    done = r.map(_evaluate, [(task, list(r.seeds(TRIALS))) for task in todo], label, "task")
+    for task, trials in zip(todo, done, strict=True):
+        for name in trials[0]:
+            values[task.table, task.pair, task.method, name] = [t[name] for t in trials]
+    return values
+
+
+def _evaluate(argument: tuple[Task, list[int]]) -> list[dict[str, float]]:
+    return evaluate(*argument)
 
 
 def target_row(table: Table, pair: str) -> int:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import csv
+import functools
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.benchmarks.papers import common
+from hpo_envs.benchmarks.papers.common import Published
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import build as charhpo
 from hpo_envs.tables.table import Hyperparameter, Table
 
 Floats = npt.NDArray[np.float64]
-
-EXPECTED = Path(__file__).with_name("expected.csv")
 
 TEST_FILE = "charhpo/TEST_ACCS.tsv"
 """Test accuracy of the best run of each sweep (section 4: "the best model in each sweep")."""
@@ -84,7 +83,8 @@ class Sweep:
         return configs[:, [j for j, name in enumerate(names) if name not in UNRANKED]]
 
 
-def sweeps() -> list[Sweep]:
+@functools.cache
+def sweeps() -> tuple[Sweep, ...]:
     """All 24 sweeps, from the measured tables.
 
     Raises:
@@ -100,17 +100,13 @@ def sweeps() -> list[Sweep]:
         file = charhpo.sampled(name, store.read, None)
         accuracy = charhpo.accuracies(name, store.read, None)
         out.append(Sweep(task, lang, architecture, table, file[: charhpo.RUNS], file, accuracy, tests[key]))
-    return out
+    return tuple(out)
 
 
-Cell = tuple[int, str, str, str, str]
+Key = tuple[int, str, str, str, str]
 """Table, task, language ("" or "avg" for averages), architecture, quantity."""
 
 
-def expected() -> dict[Cell, str]:
-    """The published cells, as printed."""
-    with open(EXPECTED, newline="", encoding="utf-8") as stream:
-        return {
-            (int(r["table"]), r["task"], r["lang"], r["architecture"], r["quantity"]): r["value"]
-            for r in csv.DictReader(stream)
-        }
+def expected() -> dict[Key, Published]:
+    """The published numbers and words of Tables 3 to 6 and 8 to 12."""
+    return {(int(key[0]), *key[1:]): p for key, p in common.expected("charhpo").items()}  # type: ignore[misc]

@@ -1,18 +1,16 @@
-"""What the paper says of cells and of final losses, computed from tables: sections 3 and 4, appendix A."""
+"""Section 4: what features of an architecture say of divergence and of its final loss."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import cells
+from hpo_envs.benchmarks.papers.common import Record
 from hpo_envs.tables.table import Table
 
 Floats = npt.NDArray[np.float64]
-Record = dict[str, Any]
 
 LIMIT = 6.0
 """Log perplexity up to which section 4 repeats its regression."""
@@ -80,71 +78,3 @@ def feature_checks(table: Table, columns: Sequence[int], label: str, splits: int
         scores, _, _ = r2_of_loss(x[chosen], loss[chosen], splits, seed)
         records.append({**common, "architectures": int(chosen.sum()), "check": name, **interval(scores)})
     return records
-
-
-def correlations(x: Floats, y: Floats) -> Record:
-    """Pearson's and Spearman's correlation over the pairs without NaN."""
-    from scipy.stats import pearsonr, spearmanr
-
-    known = ~(np.isnan(x) | np.isnan(y))
-    return {
-        "n": int(known.sum()),
-        "r": round(float(pearsonr(x[known], y[known])[0]), 3),
-        "rho": round(float(spearmanr(x[known], y[known])[0]), 3),
-    }
-
-
-def best_losses(table: Table) -> Floats:
-    """(rows,) lowest test loss of any run at any epoch; NaN for rows that have none."""
-    losses = table.values[..., table.metric("test_loss")].reshape(len(table), -1)
-    return np.where(np.isnan(losses).all(axis=1), np.nan, np.nanmin(np.where(np.isnan(losses), np.inf, losses), axis=1))
-
-
-def ranks_of_examples(table: Table) -> list[Record]:
-    """Rank of the conventional cells by best test loss among all computations of a table of curves (figure 4b)."""
-    best: dict[str, float] = {}
-    for name, loss in zip(table.keys, best_losses(table), strict=True):
-        k = name.split("#")[0]
-        best[k] = np.nanmin([best.get(k, np.nan), loss]) if not np.isnan(loss) else best.get(k, np.nan)
-    values = np.array([v for v in best.values() if not np.isnan(v)])
-    records = []
-    for name, cell in cells.EXAMPLES.items():
-        loss = best.get(cells.key(cell), np.nan)
-        records.append(
-            {
-                "cell": name,
-                "test_perplexity": round(float(np.exp(loss)), 1),
-                "rank": int((values < loss).sum()) + 1,
-                "of": len(values),
-            }
-        )
-    return records
-
-
-def top_architectures(table: Table, count: int) -> list[Record]:
-    """The architectures with the lowest final test loss of any seed (Table 2's generated rows)."""
-    losses = table.values[:, :, -1, table.metric("test_loss")]
-    lowest = np.where(np.isnan(losses), np.inf, losses).min(axis=1)
-    mean = table.final("test_loss")
-    size = table.final("parameters")
-    return [
-        {
-            "architecture": table.keys[row],
-            "parameters": f"{size[row] / 1e6:.1f}M",
-            "test_perplexity": round(float(np.exp(lowest[row])), 1),
-            "mean_of_seeds": round(float(np.exp(mean[row])), 1),
-        }
-        for row in np.argsort(lowest, kind="stable")[:count]
-    ]
-
-
-def edit_distances(sample: Sequence[cells.Cell], pairs: int, seed: int, seconds: float, progress: Any = None) -> Floats:
-    """(pairs,) upper bounds of the graph edit distance between random pairs of different cells (figure 7)."""
-    rng = np.random.default_rng(seed)
-    found = []
-    for _ in range(pairs):
-        a, b = rng.choice(len(sample), size=2, replace=False)
-        found.append(cells.edit_distance(sample[a], sample[b], seconds))
-        if progress is not None:
-            progress()
-    return np.array(found)

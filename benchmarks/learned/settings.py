@@ -36,7 +36,7 @@ EXTRA = ("japanese", "embedded")
 
 
 @dataclass(frozen=True)
-class Cell:
+class Setting:
     """One method on one table.
 
     Attributes:
@@ -52,34 +52,36 @@ class Cell:
     kind: str
 
 
-def cells(family: str, kind: str, methods: Sequence[str] = METHODS) -> list[Cell]:
+def settings(family: str, kind: str, methods: Sequence[str] = METHODS) -> list[Setting]:
     """All methods on all tables of a family."""
     names = tables.FAMILIES[family][1]
-    return [Cell(family, t, m, kind) for t in names for m in methods if m != "japanese" or t[-4:] in ("jaen", "enja")]
+    return [
+        Setting(family, t, m, kind) for t in names for m in methods if m != "japanese" or t[-4:] in ("jaen", "enja")
+    ]
 
 
-def agent_of(cell: Cell) -> tuple[str, dict[str, Any]]:
+def agent_of(setting: Setting) -> tuple[str, dict[str, Any]]:
     """Registered agent and arguments of a method, with weights that have not seen the table's language."""
-    fold = tables.language_of(cell.table)
-    if cell.method in ("bo", "graph-ei-matern52", *CLASSICS):
-        return cell.method, {}
-    if cell.method == "generic":
+    fold = tables.language_of(setting.table)
+    if setting.method in ("bo", "graph-ei-matern52", *CLASSICS):
+        return setting.method, {}
+    if setting.method == "generic":
         return "learned", {"family": "generic"}
-    if cell.method == "start":
-        _, known = learned.load(cell.family, fold)
+    if setting.method == "start":
+        _, known = learned.load(setting.family, fold)
         return "learned", {"weights": evolution.start(np.random.default_rng(0)), "knowledge": known}
-    if cell.method == "embedded":
-        return "learned", {"family": f"{cell.family}-embedded", "without": fold}
-    return "learned", {"family": cell.family, "without": "ja" if cell.method == "japanese" else fold}
+    if setting.method == "embedded":
+        return "learned", {"family": f"{setting.family}-embedded", "without": fold}
+    return "learned", {"family": setting.family, "without": "ja" if setting.method == "japanese" else fold}
 
 
-def regrets(cell: Cell, seeds: Sequence[int]) -> Floats:
+def regrets(setting: Setting, seeds: Sequence[int]) -> Floats:
     """(seeds, BUDGET) best reward of the table minus the best so far, in the metric's units."""
-    agent, arguments = agent_of(cell)
-    prefix, _, metric = tables.FAMILIES[cell.family]
-    env_id = f"{prefix}-{cell.table.partition('/')[2]}-v0"
-    found = runs.run(agent, env_id, seeds, budget=BUDGET, env_kwargs={"table": cell.kind}, **arguments)
-    best = float(store.load(cell.table, cell.kind).final(metric).max())  # type: ignore[arg-type]
+    agent, arguments = agent_of(setting)
+    prefix, _, metric = tables.FAMILIES[setting.family]
+    env_id = f"{prefix}-{setting.table.partition('/')[2]}-v0"
+    found = runs.run(agent, env_id, seeds, budget=BUDGET, env_kwargs={"table": setting.kind}, **arguments)
+    best = float(store.load(setting.table, setting.kind).final(metric).max())  # type: ignore[arg-type]
     return np.array([[targets.fb(r.rewards, best, b) for b in range(1, BUDGET + 1)] for r in found])
 
 

@@ -1,0 +1,243 @@
+"""What all reproductions share: published values, verdicts, parts, processes and how results are written.
+
+A paper's folder has `settings` (what is run, as data), `analysis` (pure functions of results), `figures`, `reproduce`
+(the parts) and `expected.csv` (what was published); results that are committed are in `results/`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from hpo_envs.benchmarks.study import executors
+from hpo_envs.tables import store
+from hpo_envs.tables.files import atomic
+
+Record = dict[str, Any]
+
+Verdict = Literal["agrees", "differs", "reported", "not published"]
+"""On a published number: ours is equal up to chance and rounding, or not; nobody can say (an extreme of many runs has
+no standard error); or there is none."""
+
+Comparison = Literal["better", "worse", "tie"]
+"""Of one method with another: what the interval or test says, `tie` where it cannot tell them apart."""
+
+Claim = Literal["holds", "fails", "open"]
+"""On a statement: `open` where our numbers allow both."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """One published value.
+
+    Attributes:
+        text: As printed.
+        details: Further columns of `expected.csv`.
+    """
+
+    text: str
+    details: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def value(self) -> float:
+        """As a number."""
+        return float(self.text)
+
+    @property
+    def decimals(self) -> int:
+        """Printed digits after the point."""
+        return len(self.text.partition(".")[2])
+
+
+@functools.cache
+def expected(paper: str) -> dict[tuple[str, ...], Published]:
+    """The published values of a paper, by the columns of its `expected.csv` that are before `published`.
+
+    Args:
+        paper: Name of its folder.
+    """
+    found = {}
+    for row in atomic.read_csv(Path(__file__).parent / paper / "expected.csv"):
+        names = list(row)
+        last = names.index("published")
+        key = tuple(row[n] for n in names[:last])
+        found[key] = Published(row["published"], {n: row[n] for n in names[last + 1 :]})
+    return found
+
+
+def judge(difference: float, tolerance: float) -> Verdict:
+    """`agrees` if ours minus published is within the tolerance, else `differs`."""
+    return "agrees" if abs(difference) <= tolerance else "differs"
+
+
+def compare(low: float, high: float) -> Comparison:
+    """What an interval of a difference says, where more is better."""
+    return "better" if low > 0.0 else "worse" if high < 0.0 else "tie"
+
+
+class Reproduction:
+    """One reproduction: how much is run, on how many processes, and where results go.
+
+    Args:
+        paper: Name of the paper, for the command in the results.
+        out: Folder for results.
+        trials: Seeds of each method; None takes the paper's number.
+        jobs: Processes.
+        seed: First seed.
+        only: The part that was asked for, None for all.
+
+    Attributes:
+        results: What the parts returned, by name.
+        notes: Numbers that parts noted, where one file has those of several.
+    """
+
+    def __init__(
+        self,
+        out: Path,
+        *,
+        trials: int | None = None,
+        jobs: int = 1,
+        seed: int = 0,
+        only: str | None = None,
+        paper: str = "",
+    ) -> None:
+        self.paper, self.out, self.trials, self.jobs, self.seed, self.only = paper, out, trials, jobs, seed, only
+        self.results: Record = {}
+        self.notes: list[Record] = []
+        self._executor: executors.Executor | None = None
+        self._told = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._executor is not None:
+            self._executor.close()
+
+    @property
+    def command(self) -> str:
+        """The command that gives these results."""
+        options = {"--only": self.only, "--trials": self.trials, "--seed": self.seed or None}
+        words = [f"{name} {value}" for name, value in options.items() if value is not None]
+        return " ".join(["hpo-envs reproduce", self.paper, *words])
+
+    def seeds(self, usual: int) -> range:
+        """The seeds of what the paper ran `usual` times."""
+        return range(self.seed, self.seed + (self.trials or usual))
+
+    def kind(self, tables: Sequence[str], dataset: str) -> store.Kind:
+        """`measured` where all tables are installed; else `surrogate`, and says so once."""
+        if not any(store.missing(t) for t in tables):
+            return "measured"
+        if not self._told:
+            print(f"The measured tables are not installed (hpo-envs fetch {dataset}): embedded ones stand in for them.")
+            print("Verdicts say how close the stand-ins come; they do not judge the paper.")
+        self._told = True
+        return "surrogate"
+
+    def map(self, function: Callable[[Any], Any], arguments: Sequence[Any], label: str, unit: str = "run") -> list[Any]:
+        """Results of a function for each argument, in their order, computed by all processes under a progress bar.
+
+        Args:
+            function: Of one argument; both picklable.
+            arguments: Of each call.
+            label: Of the bar.
+            unit: What a call is.
+        """
+        from tqdm import tqdm
+
+        self._executor = self._executor or executors.of_jobs(self.jobs)
+        results: list[Any] = [None] * len(arguments)
+        with tqdm(total=len(arguments), desc=label, unit=unit, leave=False) as bar:
+            for i, result in self._executor.map(function, arguments):
+                results[i] = result
+                bar.update()
+        return results
+
+    def write(self, name: str, records: Sequence[Mapping[str, Any]]) -> None:
+        """Writes `{name}.csv` with every column that a record has; what one lacks is left empty."""
+        columns = list(dict.fromkeys(k for r in records for k in r))
+        atomic.write_csv(self.out / f"{name}.csv", records, columns)
+
+    def write_json(self, name: str, content: Any) -> None:
+        """Writes `{name}.json`."""
+        atomic.write(self.out / f"{name}.json", json.dumps(content, indent=1) + "\n")
+
+
+Parts = Mapping[str, Callable[[Reproduction], Any]]
+"""Name of a part -> what computes, prints and writes it; what it returns is kept in `results`."""
+
+
+def reproduce(
+    paper: str,
+    parts: Parts,
+    out: Path,
+    *,
+    trials: int | None = None,
+    jobs: int = 1,
+    seed: int = 0,
+    only: str | None = None,
+    finish: Callable[[Reproduction], object] | None = None,
+) -> int:
+    """Runs all parts of a paper, or one.
+
+    Args:
+        paper: Its name.
+        parts: Its parts, in order.
+        out: Folder for results, created.
+        trials: See `Reproduction`.
+        jobs: See `Reproduction`.
+        seed: See `Reproduction`.
+        only: One part instead of all.
+        finish: Called at the end; writes what concerns several parts.
+
+    Returns:
+        0.
+
+    Raises:
+        ValueError: Unknown part.
+    """
+    if only is not None and only not in parts:
+        raise ValueError(f"only must be one of {', '.join(parts)}, got {only!r}")
+    out.mkdir(parents=True, exist_ok=True)
+    with Reproduction(out, trials=trials, jobs=jobs, seed=seed, only=only, paper=paper) as r:
+        for name in parts if only is None else (only,):
+            r.results[name] = parts[name](r)
+        if finish is not None:
+            finish(r)
+    print(f"\nwritten to {out}/")
+    return 0
+
+
+def write_summary(r: Reproduction) -> None:
+    """Writes what the parts returned, joined, as `summary.json`, or as a file named after the only part."""
+    merged: Record = {"command": r.command}
+    for result in r.results.values():
+        merged |= result or {}
+    r.write_json(r.only or "summary", merged)
+
+
+def drawn(draw: Callable[[], Sequence[Path]]) -> None:
+    """Draws pictures and names them; says what to install where matplotlib is missing."""
+    try:
+        files = draw()
+    except ModuleNotFoundError as error:
+        print(error)
+    else:
+        print("figures: " + ", ".join(str(f) for f in files))
+
+
+def show(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Prints a table whose rows have the same columns."""
+    print(f"\n{title}")
+    widths = {k: max(len(str(k)), *(len(str(row[k])) for row in rows)) for k in rows[0]}
+    print("  ".join(str(k).ljust(w) for k, w in widths.items()))
+    for row in rows:
+        print("  ".join(str(row[k]).ljust(w) for k, w in widths.items()))

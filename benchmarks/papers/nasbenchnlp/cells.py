@@ -1,0 +1,160 @@
+"""The parts of the reproduction that concern cells and final losses; see `PARTS`.
+
+Not reproducible, because nothing was released of it: figure 3 (choice of hyperparameters), figures 9 and 13 (word
+similarity) and Table 3 (GLUE).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import numpy as np
+from tqdm import tqdm
+
+from hpo_envs.benchmarks.papers import common
+from hpo_envs.benchmarks.papers.common import Record, Reproduction
+from hpo_envs.benchmarks.papers.nasbenchnlp import analysis, figures, predictability, settings
+from hpo_envs.tables import cells, store
+from hpo_envs.tables.cells import features
+from hpo_envs.tables.cells.recipe import Cell
+from hpo_envs.tables.datasets.nasbenchnlp.paired import paired_losses
+
+WIKITEXT2, FINAL = "nasbenchnlp/wikitext2", "nasbenchnlp/ptb-final"
+
+
+def checks(r: Reproduction) -> list[Record]:
+    """Section 4: what features say of divergence and of the final loss."""
+    splits = r.trials or settings.SPLITS
+    final, curves = store.load(FINAL), store.load(WIKITEXT2)
+    published = common.expected("nasbenchnlp")
+    records = predictability.feature_checks(final, range(final.features.shape[1]), "released 10-D", splits, r.seed)
+    for record in records:
+        record["published"] = published["section 4", record["check"]].value
+    for size in (features.SMALL, features.SIZE):
+        records += predictability.feature_checks(curves, range(size), f"own {size}-D", splits, r.seed)
+    released = range(features.SIZE, features.SIZE + 10)
+    return records + predictability.feature_checks(curves, released, "released 10-D", splits, r.seed)
+
+
+def figure2(r: Reproduction) -> list[Record]:
+    """The conventional cells."""
+    figures.plot_cells(cells.EXAMPLES, r.out / "figure2")
+    vocabulary = cells.VOCABULARY["ptb"]
+    return [
+        {"cell": name, "nodes": len(c.nodes), "parameters": f"{cells.parameters(c, vocabulary) / 1e6:.2f}M"}
+        for name, c in cells.EXAMPLES.items()
+    ]
+
+
+def figure4(r: Reproduction) -> list[Record]:
+    """Parameters, time and perplexity on WikiText-2 (the paper: on PTB)."""
+    table = store.load(WIKITEXT2)
+    best, size = analysis.best_losses(table), table.final("parameters")
+    hours = np.nanmax(table.cost.reshape(len(table), -1), axis=1) / 3600
+    known = ~np.isnan(best)
+    index = {name: i for i, name in enumerate(np.array(table.keys)[known])}
+    marked = {name: index[k] for name, c in cells.EXAMPLES.items() if (k := cells.key(c)) in index}
+    figures.plot_metrics(size[known], hours[known], np.exp(best[known]), marked, r.out / "figure4")
+    return [
+        {"what": "parameters and best test loss", **analysis.correlations(size, best)},
+        {"what": "hours and best test loss", **analysis.correlations(hours, best)},
+        {"what": "parameters and hours", **analysis.correlations(size, hours)},
+        *({"what": f"rank of {rank.pop('cell')}", **rank} for rank in analysis.ranks_of_examples(table)),
+    ]
+
+
+def figure6(r: Reproduction) -> list[Record]:
+    """Final losses of the recipes trained on both data sets."""
+    x, y = paired_losses(store.load(FINAL, "measured"))
+    figures.plot_pairs(
+        y, x, ("PTB, final test log perplexity", "WikiText-2, final test log perplexity"), r.out / "figure6"
+    )
+    return [{"what": "PTB and WikiText-2", **analysis.correlations(x, y)}]
+
+
+def figure7(r: Reproduction) -> list[Record]:
+    """Upper bounds of edit distances between trained cells."""
+    sample = [Cell.from_text(k) for k in dict.fromkeys(k.split("#")[0] for k in store.load(WIKITEXT2).keys)]
+    with tqdm(total=r.trials or settings.PAIRS, desc="pairs", unit="pair") as bar:
+        found = analysis.edit_distances(sample, r.trials or settings.PAIRS, r.seed, settings.SECONDS, bar.update)
+    figures.plot_histogram(found, "upper bound of the graph edit distance", r.out / "figure7")
+    quantiles = {f"q{q}": float(np.quantile(found, q / 100)) for q in (5, 25, 50, 75, 95)}
+    return [{"what": "edit distance", "pairs": len(found), "mean": round(float(found.mean()), 1), **quantiles}]
+
+
+def figure8(r: Reproduction) -> list[Record]:
+    """True and predicted final log perplexity on PTB, released features."""
+    table = store.load(FINAL)
+    loss = table.final("test_loss")
+    known = ~np.isnan(loss)
+    scores, true, predicted = predictability.r2_of_loss(table.features[known], loss[known], 1, r.seed)
+    figures.plot_pairs(true, predicted, ("true", "predicted final test log perplexity"), r.out / "figure8")
+    return [{"what": "R2 of the half shown", "n": len(true), "value": round(float(scores[0]), 3)}]
+
+
+def table2(r: Reproduction) -> list[Record]:
+    """The best generated cells on PTB; LSTM, GRU and RNN are not in that table."""
+    top = analysis.top_architectures(store.load(FINAL), 5)
+    published = common.expected("nasbenchnlp")
+    for i, record in enumerate(top[:2], start=1):
+        name, size, perplexity = (published[f"Table 2, {i}", q] for q in ("name", "parameters", "perplexity"))
+        record |= {
+            "published_as": name.text,
+            "published_parameters": size.text,
+            "published_perplexity": perplexity.value,
+        }
+    return top
+
+
+def figure11(r: Reproduction) -> list[Record]:
+    """The best generated cells whose recipes are here: those of WikiText-2."""
+    table = store.load(WIKITEXT2)
+    best = analysis.best_losses(table)
+    conventional = {cells.key(c) for c in cells.EXAMPLES.values()}
+    records: list[Record] = []
+    named: dict[str, Cell] = {}
+    for row in np.argsort(np.where(np.isnan(best), np.inf, best), kind="stable"):
+        k = table.keys[row].split("#")[0]
+        if k not in conventional and k not in [record["key"] for record in records]:
+            named[f"#{len(named) + 1}"] = Cell.from_text(k)
+            records.append(
+                {
+                    "what": f"#{len(named)}",
+                    "key": k,
+                    "test_perplexity": round(float(np.exp(best[row])), 1),
+                    "parameters_on_ptb": f"{cells.parameters(Cell.from_text(k), cells.VOCABULARY['ptb']) / 1e6:.1f}M",
+                }
+            )
+        if len(records) == 2:
+            break
+    figures.plot_cells(named, r.out / "figure11")
+    return records
+
+
+MEASURED_ONLY = ("figure6",)
+"""Parts that join two measured tables and mean nothing on embedded ones."""
+
+
+def part(function: Callable[[Reproduction], list[Record]]) -> Callable[[Reproduction], None]:
+    """A part that writes `{part}.csv` and prints what is in it."""
+    name = function.__name__
+
+    @functools.wraps(function)
+    def written(r: Reproduction) -> None:
+        if name in MEASURED_ONLY and (store.missing(FINAL) or store.missing(WIKITEXT2)):
+            print(f"{name}: left out, it needs the measured tables (hpo-envs fetch nasbenchnlp)")
+            return
+        records = function(r)
+        r.write(name, records)
+        print(f"{name}: {(function.__doc__ or '').splitlines()[0]}")
+        for record in records:
+            print("  " + ", ".join(f"{k} {v}" for k, v in record.items()))
+
+    return written
+
+
+PARTS: common.Parts = {
+    f.__name__: part(f) for f in (table2, figure2, figure4, figure6, figure7, checks, figure8, figure11)
+}
+"""Parts of `hpo-envs reproduce nasbenchnlp`."""

@@ -1,0 +1,94 @@
+"""What reproductions share; and that every paper keeps to one form."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import json
+import math
+import typing
+from pathlib import Path
+
+import pytest
+
+from hpo_envs.benchmarks.papers import common
+from hpo_envs.benchmarks.papers.common import Reproduction
+from hpo_envs.commands.reproduce import PAPERS
+
+HERE = Path(common.__file__).parent
+FOLDERS = [folder.partition(".")[2] for folder, _ in PAPERS.values() if folder.startswith("papers.")]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_folder_has_the_same_files(folder: str) -> None:
+    names = {p.name for p in (HERE / folder).iterdir()}
+    assert {"settings.py", "analysis.py", "figures.py", "reproduce.py", "results"} <= names
+    if folder != "nmtlc":  # nothing was published on these curves
+        assert common.expected(folder)
+
+
+@pytest.mark.parametrize("folder", [folder for folder, _ in PAPERS.values()])
+def test_parts_are_functions_by_name(folder: str) -> None:
+    module = importlib.import_module(f"hpo_envs.benchmarks.{folder}.reproduce")
+    assert module.PARTS
+    assert all(callable(part) for part in module.PARTS.values())
+
+
+def test_committed_verdicts_are_words_of_the_vocabulary() -> None:
+    words = {w for kind in (common.Verdict, common.Comparison, common.Claim) for w in typing.get_args(kind)}
+    seen = set()
+    for path in HERE.glob("*/results/*.csv"):
+        with open(path, newline="", encoding="utf-8") as stream:
+            seen |= {row[k] for row in csv.DictReader(stream) for k in ("verdict", "outcome") if row.get(k)}
+    assert seen <= words
+    assert {"agrees", "differs", "better", "holds"} <= seen
+
+
+def test_published_values_keep_their_digits() -> None:
+    p = common.Published("0.40")
+    assert (p.value, p.decimals) == (0.4, 2)
+    assert common.Published("61").decimals == 0
+
+
+def test_judgements() -> None:
+    assert [common.judge(d, 2.0) for d in (-2.5, -2.0, 0.0, 2.0, 2.5)] == ["differs", *["agrees"] * 3, "differs"]
+    assert [common.compare(*ends) for ends in ((0.1, 0.2), (-0.2, -0.1), (-0.1, 0.1), (0.0, 0.1))] == [
+        "better",
+        "worse",
+        "tie",
+        "tie",
+    ]
+
+
+def test_parts_run_in_order_and_are_summarised(tmp_path: Path) -> None:
+    def rows(r: Reproduction) -> dict[str, int]:
+        r.write("rows", [{"a": 1}, {"a": 2, "b": 3}])
+        return {"rows": len(r.seeds(7))}
+
+    parts: common.Parts = {"rows": rows, "none": lambda r: None}
+    assert common.reproduce("x", parts, tmp_path / "out", seed=3, finish=common.write_summary) == 0
+    assert (tmp_path / "out" / "rows.csv").read_text() == "a,b\n1,\n2,3\n"
+    assert json.loads((tmp_path / "out" / "summary.json").read_text()) == {
+        "command": "hpo-envs reproduce x --seed 3",
+        "rows": 7,
+    }
+    common.reproduce("x", parts, tmp_path, only="rows", trials=2, finish=common.write_summary)
+    assert json.loads((tmp_path / "rows.json").read_text()) == {
+        "command": "hpo-envs reproduce x --only rows --trials 2",
+        "rows": 2,
+    }
+    with pytest.raises(ValueError, match="only must be one of rows, none, got 'row'"):
+        common.reproduce("x", parts, tmp_path, only="row")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_map_keeps_the_order(jobs: int, tmp_path: Path) -> None:
+    with Reproduction(tmp_path, jobs=jobs) as r:
+        assert r.map(math.factorial, [4, 1, 3], "x") == [24, 1, 6]
+        assert list(r.seeds(2)) == [0, 1]
+
+
+def test_a_notice_once_where_tables_are_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    r = Reproduction(tmp_path)
+    assert r.kind([], "nmthpo") == "measured"
+    assert capsys.readouterr().out == ""
