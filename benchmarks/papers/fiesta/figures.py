@@ -67,7 +67,7 @@ def figure2(out: Path, seed: int) -> None:
     fig, ((ax,),) = panels(1, 1, (6, 3.5))
     names = [f"mean {m:g}" for m in env.unwrapped.table.final("score")]
     ax.stackplot(steps, np.array(pi).T, colors=COLOURS, alpha=0.35, labels=names)
-    for line, colour in zip(np.array(share).T, COLOURS, strict=True):
+    for line, colour in zip(np.array(share).T, COLOURS, strict=False):
         ax.plot(steps, line, color=colour)
     ax.set(xlabel="evaluations", ylabel="belief (area), share of evaluations (line)", ylim=(0, 1), xlim=(1, len(pi)))
     ax.legend(fontsize="small", loc="upper left")
