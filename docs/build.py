@@ -26,6 +26,7 @@ GUIDES = (
     "first-comparison",
     "writing-an-agent",
     "adding-a-table",
+    "testing-your-own",
     "training-a-policy",
     "choosing-an-optimiser",
     "simulating-a-cluster",

@@ -1,4 +1,4 @@
-"""What tests share: every id on every kind of table that is at hand, and how nested values are compared."""
+"""What tests share: every id on every kind of table that is at hand, and what an installation lacks."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import hpo_envs
+from hpo_envs.agents import AGENTS
 from hpo_envs.core.family import Spec
 from hpo_envs.registry import FAMILIES, SPECS
 from hpo_envs.tables import store
@@ -49,33 +49,17 @@ def kinds_of(spec: Spec) -> list[str]:
 ID_KINDS = [(s.id, kind) for s in SPECS.values() for kind in kinds_of(s)]
 
 
+def missing_extra(agent: str) -> str | None:
+    """The extra that an agent needs and that is not installed."""
+    extra = AGENTS[agent].extra
+    return extra if extra is not None and importlib.util.find_spec(extra) is None else None
+
+
 def short(spec_id: str) -> dict[str, Any]:
     """Arguments that make an episode of an id a few steps long."""
     return dict(FAMILIES[SPECS[spec_id].family].short)
 
 
-def tolerance(spec_id: str) -> float:
-    """Relative tolerance of an id's family."""
-    return FAMILIES[SPECS[spec_id].family].tolerance
-
-
 def raises(message: str, error: type[Exception] = ValueError) -> Any:
     """Expects an error with exactly this message."""
     return pytest.raises(error, match=f"^{re.escape(message)}$")
-
-
-def same(a: Any, b: Any, rtol: float = 0.0) -> bool:
-    """Whether two nested values are equal, floats to a relative tolerance."""
-    if isinstance(a, dict):
-        return isinstance(b, dict) and a.keys() == b.keys() and all(same(a[k], b[k], rtol) for k in a)
-    if isinstance(a, (float, np.floating)) or (isinstance(a, np.ndarray) and a.dtype.kind == "f"):
-        return bool(np.allclose(np.asarray(a, float), np.asarray(b, float), rtol=rtol, atol=rtol))
-    return bool(np.array_equal(np.asarray(a), np.asarray(b)))
-
-
-def finite(value: Any) -> bool:
-    """Whether a nested value holds no NaN and no infinity."""
-    if isinstance(value, dict):
-        return all(finite(v) for v in value.values())
-    array = np.asarray(value)
-    return bool(np.isfinite(array).all()) if array.dtype.kind == "f" else True

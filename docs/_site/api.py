@@ -49,6 +49,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "hpo_envs.agents.candidates",
         "hpo_envs.agents.bandits.best_arm",
     ),
+    "Contracts": ("hpo_envs.testing",),
     "Agent classes": (),
     "Studies": (
         "hpo_envs.benchmarks",

@@ -9,36 +9,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
 import pytest
 
 from hpo_envs import agents
 from hpo_envs.agents import AGENTS, Agent, Problem
 from hpo_envs.benchmarks.runs import run
-from tests.helpers import ROOT
-
-# Ids that stand for what an agent can work on (`Entry.supports`).
-STAGES: dict[str, tuple[str, dict[str, Any]]] = {
-    "rows": ("NMTHPO-zhen-v0", {}),
-    "objectives": ("NMTHPO-zhen-mo-v0", {"budget": 12}),
-    "grid": ("NMTHPO-v0", {}),
-    "box": ("CushLEPOR-ted-ende-v0", {"budget": 16}),
-    "arms": ("FIESTA-tdsa8-v0", {"budget": 60}),
-    "levels": ("NMTLC-ft-zhen-v0", {"budget": 300}),
-}
-
-
-def missing_extra(name: str) -> str | None:
-    """The extra that an agent needs and that is not installed."""
-    extra = AGENTS[name].extra
-    if extra is None:
-        return None
-    try:
-        __import__(extra)
-    except ModuleNotFoundError:
-        return extra
-    return None
-
+from hpo_envs.testing import AGENT_RULES, STAGES, check_agent
+from tests.helpers import ROOT, missing_extra
 
 STAGED = [
     pytest.param(
@@ -52,51 +29,25 @@ STAGED = [
     if stage in STAGES
 ]
 
+WAITING = ("hyperband", "successive-halving", "tpe-features")
+"""Agents that need each result before their next action, and refuse simulated workers."""
 
-def play(name: str, stage: str, seeds: list[int]) -> list[Any]:
-    spec_id, kwargs = STAGES[stage]
-    return run(name, spec_id, seeds, env_kwargs={"table": "surrogate", **kwargs})
+COVERS = tuple(sorted({entry.target.partition(":")[0] for entry in AGENTS.values()}))
+"""Modules that every test here goes through."""
 
 
+@pytest.mark.parametrize("rule", [rule for rule in AGENT_RULES if rule != "late-results"])
 @pytest.mark.parametrize(("name", "stage"), STAGED)
-def test_same_seed_same_run_alone_or_in_a_batch(name: str, stage: str) -> None:
-    alone, batch = play(name, stage, [7])[0], play(name, stage, [3, 7])[1]
-    assert np.array_equal(alone.actions, batch.actions)
-    assert np.array_equal(alone.rewards, batch.rewards)
-    assert np.array_equal(alone.costs, batch.costs)
-    assert np.array_equal(np.asarray(alone.recommended), np.asarray(batch.recommended))
+def test_every_agent_keeps(name: str, stage: str, rule: str) -> None:
+    check_agent(name, stages=[stage], rules=[rule])
 
 
-@pytest.mark.parametrize(("name", "stage"), STAGED)
-def test_actions_and_recommendation_are_in_the_space(name: str, stage: str) -> None:
-    spec_id, kwargs = STAGES[stage]
-    space = gym.make(spec_id, table="surrogate", **kwargs).action_space
-    for r in play(name, stage, [0, 1]):
-        assert len(r) > 0
-        dtype = getattr(space, "dtype", None)
-        assert all(np.asarray(a, dtype=dtype) in space or int(a) in space for a in r.actions)
-        recommended = r.recommended
-        assert recommended in space or np.asarray(recommended, dtype=dtype) in space
-        assert np.isfinite(r.rewards).all()
-
-
-@pytest.mark.parametrize(("name", "stage"), STAGED)
-def test_different_seeds_differ(name: str, stage: str) -> None:
-    # Arms are noisy, so an agent that pulls them in a fixed order is still seen to be seeded.
-    noisy = stage == "arms"
-    runs = play(name, stage, list(range(6)))
-    seen = {np.asarray(r.actions).tobytes() + (r.rewards.tobytes() if noisy else b"") for r in runs}
-    assert len(seen) > 1
-
-
-@pytest.mark.parametrize(("name", "stage"), STAGED)
-def test_hidden_things_do_not_matter(name: str, stage: str) -> None:
-    """An agent is a function of its problem, its seed and what it was told; never of global state."""
-    np.random.seed(0)  # noqa: NPY002
-    first = play(name, stage, [5])[0]
-    np.random.seed(1)  # noqa: NPY002
-    again = play(name, stage, [5])[0]
-    assert np.array_equal(first.actions, again.actions)
+@pytest.mark.parametrize("name", [n for n, e in AGENTS.items() if "levels" in e.supports and e.alias_of is None])
+def test_results_come_late(name: str) -> None:
+    """An agent either takes results whenever they come, or refuses. None takes a submission for one."""
+    if missing_extra(name):
+        pytest.skip(f"extra {AGENTS[name].extra} not installed")
+    check_agent(name, stages=["levels"], waits=name in WAITING, rules=["late-results"])
 
 
 _SCRIPT = """
@@ -104,12 +55,16 @@ import sys, hashlib, warnings
 warnings.simplefilter("ignore")
 import numpy as np
 sys.path.insert(0, sys.argv[1])
+from hpo_envs.testing.agents import STAGES
+from hpo_envs.benchmarks import run
 from tests.contracts import test_agents as t
 digest = hashlib.sha256()
 for p in t.STAGED:
     name, stage = p.values
     if t.missing_extra(name) is None and stage == t.AGENTS[name].supports[0]:
-        digest.update(str(np.asarray(t.play(name, stage, [2])[0].actions).tolist()).encode())
+        env_id, arguments = STAGES[stage]
+        played = run(name, env_id, [2], env_kwargs={"table": "surrogate", **arguments})[0]
+        digest.update(str(np.asarray(played.actions).tolist()).encode())
 print(digest.hexdigest())
 """
 
@@ -180,24 +135,6 @@ def test_random_search_on_other_spaces(space: gym.Space[Any]) -> None:
         a, b = one.ask(), two.ask()
         assert a in space
         assert str(a) == str(b)
-
-
-class Cheat(Agent):
-    """Broken on purpose: ignores its seed."""
-
-    def ask(self) -> Any:
-        return int(np.random.randint(50))  # noqa: NPY002
-
-    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None: ...
-
-    def recommend(self) -> Any:
-        return 0
-
-
-def test_teeth_a_global_generator_is_noticed() -> None:
-    one = run(Cheat, "NMTHPO-zhen-v0", [5], env_kwargs={"table": "surrogate"})[0]
-    two = run(Cheat, "NMTHPO-zhen-v0", [5], env_kwargs={"table": "surrogate"})[0]
-    assert not np.array_equal(one.actions, two.actions)
 
 
 class Peeking(Agent):

@@ -10,6 +10,7 @@ import pytest
 
 from hpo_envs.tables import catalogue, store
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table, feature_matrix
+from hpo_envs.testing import TABLE_RULES, check_table
 
 KINDS = ("surrogate", "measured")
 SOURCE = Provenance("surrogate", "nobody/nothing", "0" * 40, "none", "none")
@@ -30,26 +31,17 @@ def load(name: str, kind: Any) -> Table:
         pytest.skip("measured table is not installed")
 
 
+@pytest.mark.parametrize("rule", [rule for rule in TABLE_RULES if rule != "same-space"])
 @pytest.mark.parametrize(("name", "kind"), tables())
-def test_tables_say_what_they_are(name: str, kind: str) -> None:
-    t = load(name, kind)
-    assert t.name == name
-    assert t.provenance.kind == kind
-    assert len(t.provenance.sha256) == 64
-    assert len(t.provenance.commit) == 40
-    assert t.provenance.licence
-    assert t.provenance.citation
-    assert (kind == "measured") or t.provenance.notes, "a surrogate says how it was made"
+def test_every_table_keeps(name: str, kind: str, rule: str) -> None:
+    table = load(name, kind)
+    assert (table.name, table.provenance.kind) == (name, kind)
+    check_table(table, rules=[rule])
 
 
 @pytest.mark.parametrize("name", store.names())
 def test_the_space_does_not_depend_on_what_is_installed(name: str) -> None:
-    surrogate, measured = load(name, "surrogate"), load(name, "measured")
-    assert surrogate.values.shape[0] == measured.values.shape[0]
-    assert surrogate.values.shape[2:] == measured.values.shape[2:]
-    assert surrogate.metrics == measured.metrics
-    assert surrogate.feature_names == measured.feature_names
-    assert surrogate.provenance.sha256 != measured.provenance.sha256
+    check_table(load(name, "surrogate"), twin=load(name, "measured"), rules=["same-space"])
 
 
 def tiny(**changes: Any) -> Table:

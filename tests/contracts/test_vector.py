@@ -9,130 +9,18 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-from tests.helpers import same, short, tolerance
+from hpo_envs.registry import SPECS
+from hpo_envs.testing import check_env
+from hpo_envs.testing.batches import BATCH_RULES
 
-NUM_ENVS = 3
-STEPS = 24
-SEED = 11
-
-
-def pick(info: dict[str, Any], i: int) -> dict[str, Any]:
-    """The info of environment i in a batched info, without what it did not report."""
-    out = {}
-    for key, value in info.items():
-        if key.startswith("_") or ("_" + key in info and not info["_" + key][i]):
-            continue
-        out[key] = element(value, i)
-    return out
+COVERS = tuple(sorted({s.vector_entry_point.partition(":")[0] for s in SPECS.values()}))
+"""Modules that every test here goes through."""
 
 
-def element(value: Any, i: int) -> Any:
-    """Entry i of a nested batched value."""
-    if isinstance(value, dict):
-        return {k: element(v, i) for k, v in value.items() if not k.startswith("_")}
-    return value[i]
-
-
-def agree(scalar: dict[str, Any], batched: dict[str, Any], rtol: float) -> None:
-    """The batched info says what the scalar one says; masks of actions are a method there."""
-    expected = {k: v for k, v in scalar.items() if k != "action_mask"}
-    assert expected.keys() == batched.keys()
-    for key in expected:
-        assert same(expected[key], batched[key], rtol), (key, expected[key], batched[key])
-
-
-def test_batched_equals_scalar_next_step(id_kind: tuple[str, str]) -> None:
+@pytest.mark.parametrize("rule", BATCH_RULES)
+def test_every_id_keeps(rule: str, id_kind: tuple[str, str]) -> None:
     spec_id, kind = id_kind
-    kwargs, rtol = short(spec_id), tolerance(spec_id)
-    envs = gym.make_vec(spec_id, num_envs=NUM_ENVS, table=kind, **kwargs)
-    singles = [gym.make(spec_id, table=kind, **kwargs) for _ in range(NUM_ENVS)]
-    envs.action_space.seed(0)
-    observation, info = envs.reset(seed=SEED)
-    for i, env in enumerate(singles):
-        one, one_info = env.reset(seed=SEED + i)
-        assert same(one, observation[i], rtol)
-        agree(one_info, pick(info, i), rtol)
-    ended, ends = [False] * NUM_ENVS, 0
-    for _ in range(STEPS):
-        actions = envs.action_space.sample()
-        observation, reward, terminated, truncated, info = envs.step(actions)
-        assert observation in envs.observation_space
-        assert not truncated.any()
-        for i, env in enumerate(singles):
-            if ended[i]:
-                one, one_info = env.reset()
-                one_reward, one_end = np.zeros_like(reward[i]), False
-            else:
-                one, one_reward, one_end, _, one_info = env.step(actions[i])
-            assert same(one, observation[i], rtol)
-            assert same(one_reward, reward[i], rtol)
-            assert one_end == terminated[i]
-            agree(one_info, pick(info, i), rtol)
-            ended[i] = one_end
-            ends += one_end
-            if "action_mask" in one_info and not one_end:
-                assert same(env.unwrapped.action_masks(), envs.unwrapped.action_masks()[i])
-    assert ends >= NUM_ENVS, "the test must meet the end of an episode"
-
-
-def test_batched_equals_scalar_same_step(id_kind: tuple[str, str]) -> None:
-    spec_id, kind = id_kind
-    kwargs, rtol = short(spec_id), tolerance(spec_id)
-    mode = AutoresetMode.SAME_STEP
-    envs = gym.make_vec(spec_id, num_envs=NUM_ENVS, table=kind, autoreset_mode=mode, **kwargs)
-    assert envs.metadata["autoreset_mode"] is mode
-    singles = [gym.make(spec_id, table=kind, **kwargs) for _ in range(NUM_ENVS)]
-    envs.action_space.seed(1)
-    envs.reset(seed=SEED)
-    for i, env in enumerate(singles):
-        env.reset(seed=SEED + i)
-    ends = 0
-    for _ in range(STEPS):
-        actions = envs.action_space.sample()
-        observation, reward, terminated, _, info = envs.step(actions)
-        for i, env in enumerate(singles):
-            one, one_reward, one_end, _, one_info = env.step(actions[i])
-            assert same(one_reward, reward[i], rtol)
-            assert one_end == terminated[i]
-            batched = pick(info, i)
-            final_obs, final_info = batched.pop("final_obs", None), batched.pop("final_info", None)
-            if one_end:
-                ends += 1
-                assert same(one, final_obs, rtol)
-                agree(one_info, final_info, rtol)
-                one, one_info = env.reset()
-            assert same(one, observation[i], rtol)
-            agree(one_info, batched, rtol)
-    assert ends >= NUM_ENVS
-
-
-def test_copy_false_reuses_the_observation_array(id_kind: tuple[str, str]) -> None:
-    spec_id, kind = id_kind
-    fresh = gym.make_vec(spec_id, num_envs=2, table=kind, **short(spec_id))
-    reused = gym.make_vec(spec_id, num_envs=2, table=kind, copy=False, **short(spec_id))
-    fresh.action_space.seed(2)
-    first, _ = fresh.reset(seed=0)
-    again, _ = reused.reset(seed=0)
-    kept = first.copy()
-    for _ in range(3):
-        actions = fresh.action_space.sample()
-        ours, theirs = fresh.step(actions)[0], reused.step(actions)[0]
-        assert np.array_equal(ours, theirs)
-        assert theirs is again
-        assert ours is not first
-    assert np.array_equal(first, kept)
-
-
-def test_actions_are_not_written_to(id_kind: tuple[str, str]) -> None:
-    spec_id, kind = id_kind
-    envs = gym.make_vec(spec_id, num_envs=2, table=kind, **short(spec_id))
-    envs.action_space.seed(3)
-    envs.reset(seed=0)
-    for _ in range(12):
-        actions = envs.action_space.sample()
-        before = np.array(actions, copy=True)
-        envs.step(actions)
-        assert np.array_equal(actions, before)
+    check_env(spec_id, table=kind, rules=[rule])
 
 
 @pytest.mark.parametrize("num_envs", [0, -1, 2.5, True])

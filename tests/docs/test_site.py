@@ -154,6 +154,15 @@ def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert {b[0] for b in found} <= {"python", "sh", "toml", "text", "bibtex", ""}
 
 
+def test_errors_are_quoted_exactly(capsys: pytest.CaptureFixture[str]) -> None:
+    found = blocks(ROOT / "docs" / "guides" / "testing-your-own.md")
+    namespace: dict[str, object] = {}
+    for language, text, _, _ in found:
+        if language == "python":
+            exec(text, namespace)
+    assert capsys.readouterr().out == "".join(text for language, text, *_ in found if language == "text")
+
+
 @pytest.mark.parametrize("target", agents.classes())
 def test_every_agent_says_formula_paper_and_complexity(target: str) -> None:
     doc = docstrings.doc_of(agents.load(target))

@@ -10,8 +10,8 @@ import pytest
 
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.fiesta import build as data
-from tests.contracts.test_vector import agree, pick
-from tests.helpers import same
+from hpo_envs.testing.batches import agree, pick
+from hpo_envs.testing.rules import same
 
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("tdsa8", {"batch_size": 3}),
@@ -257,11 +257,10 @@ def test_the_committed_moments_are_the_fitted_ones() -> None:
     import json
     from pathlib import Path
 
-    import hpo_envs.tables
-    from hpo_envs.tables.datasets.fiesta.fit import fit
+    from hpo_envs.tables.datasets.fiesta import fit as fitting
 
-    path = Path(hpo_envs.tables.__file__).parent / "data" / "fiesta.json"
-    stored, fitted = json.loads(path.read_text(encoding="utf-8")), fit()
+    path = Path(fitting.__file__).with_name("fiesta.json")
+    stored, fitted = json.loads(path.read_text(encoding="utf-8")), fitting.fit()
     for group in ("tdsa", "ner"):
         for key, value in fitted[group].items():
             assert np.allclose(stored[group][key], value, rtol=1e-4, atol=1e-12)

@@ -16,7 +16,7 @@ from gymnasium.vector import AutoresetMode
 import hpo_envs.wrappers as scalar
 import hpo_envs.wrappers.vector as vector
 from hpo_envs.tables import store
-from tests.helpers import same
+from hpo_envs.testing.rules import same
 
 Wrap = Callable[[Any], Any]
 BOTH: dict[str, tuple[Wrap, Wrap]] = {

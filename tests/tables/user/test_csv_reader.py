@@ -22,7 +22,7 @@ from hpo_envs.commands.main import main
 from hpo_envs.tables import store, user
 from hpo_envs.tables.table import Table
 from hpo_envs.tables.user import infer
-from tests.helpers import same
+from hpo_envs.testing.rules import same
 
 SWEEP = """id,lr,layers,optimiser,momentum,amp,accuracy,seconds
 a,0.00001,1,sgd,0.9,true,0.71,10

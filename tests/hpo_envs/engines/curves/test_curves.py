@@ -16,8 +16,8 @@ from hpo_envs.engines.curves.batched import CurvesVectorEnv
 from hpo_envs.engines.curves.params import CurveParams
 from hpo_envs.engines.curves.scalar import CurvesEnv
 from hpo_envs.tables.table import STATUSES, Metric, Provenance, Table
-from tests.contracts.test_vector import agree, pick
-from tests.helpers import same
+from hpo_envs.testing.batches import agree, pick
+from hpo_envs.testing.rules import same
 
 
 def curves_env(*args: Any, **kwargs: Any) -> CurvesEnv:

@@ -1,0 +1,28 @@
+"""The contracts of this suite as functions, for environments, agents, tables and families of other packages.
+
+Each takes what is to be checked, raises nothing when it keeps every rule, and otherwise an `AssertionError` whose
+sentence names the rule and what was seen. They need no test framework: call them from a test, a script or a notebook.
+
+    from hpo_envs.testing import check_agent, check_env, check_table
+
+    check_env("MyTask-v0")
+    check_agent(MyAgent, stages=["rows", "objectives"])
+    check_table(my_table)
+"""
+
+from hpo_envs.testing.agents import AGENT_RULES, STAGES, check_agent
+from hpo_envs.testing.envs import ENV_RULES, check_env
+from hpo_envs.testing.families import FAMILY_RULES, check_family
+from hpo_envs.testing.tables import TABLE_RULES, check_table
+
+__all__ = [
+    "AGENT_RULES",
+    "ENV_RULES",
+    "FAMILY_RULES",
+    "STAGES",
+    "TABLE_RULES",
+    "check_agent",
+    "check_env",
+    "check_family",
+    "check_table",
+]

@@ -1,0 +1,213 @@
+"""The contract of agents: a function of problem, seed and what it was told, whose actions are in the space."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from hpo_envs import agents
+from hpo_envs.agents import AGENTS, Agent, Problem
+from hpo_envs.benchmarks.runs import Run, problem_of, run
+from hpo_envs.tables.table import nearest
+from hpo_envs.testing.rules import obey, require
+
+STAGES: dict[str, tuple[str, dict[str, Any]]] = {
+    "rows": ("NMTHPO-zhen-v0", {}),
+    "objectives": ("NMTHPO-zhen-mo-v0", {"budget": 12}),
+    "grid": ("NMTHPO-v0", {}),
+    "box": ("CushLEPOR-ted-ende-v0", {"budget": 16}),
+    "arms": ("FIESTA-tdsa8-v0", {"budget": 60}),
+    "levels": ("NMTLC-ft-zhen-v0", {"budget": 300}),
+}
+"""What an agent can work on (`Entry.supports`), and the id that stands for it, with arguments of a short episode."""
+
+
+@dataclass(frozen=True)
+class _Subject:
+    agent: str | Callable[..., Agent]
+    stage: str
+    hyperparameters: Mapping[str, Any] = field(default_factory=dict)
+    waits: bool = False
+
+    def play(self, seeds: Iterable[int], agent: Any = None, **arguments: Any) -> list[Run]:
+        """Runs of the agent, or of another one, on the stage."""
+        spec_id, kwargs = STAGES[self.stage]
+        env_kwargs = {"table": "surrogate", **kwargs, **arguments}
+        return run(agent or self.agent, spec_id, list(seeds), env_kwargs=env_kwargs, **self.hyperparameters)
+
+    def make(self, problem: Problem, seed: int, **hyperparameters: Any) -> Agent:
+        """The agent for a problem."""
+        if isinstance(self.agent, str):
+            return agents.make(self.agent, problem, seed, **hyperparameters)
+        return self.agent(problem, seed, **hyperparameters)
+
+
+def check_agent(
+    agent: str | Callable[..., Agent],
+    *,
+    stages: Iterable[str] | None = None,
+    waits: bool = False,
+    rules: Iterable[str] | None = None,
+    **hyperparameters: Any,
+) -> None:
+    """Checks that an agent keeps what comparisons rely on, with a few short runs on embedded tables.
+
+    Args:
+        agent: Registered name, or a factory `(problem, seed, **hyperparameters) -> Agent`, such as a class.
+        stages: Names of `STAGES` to play on: what the agent works on. By default all that a registered agent supports,
+            and `rows` for a factory.
+        waits: Whether the agent needs each result before its next action. Where results come late (simulated workers,
+            stage `levels`) it must then refuse; any other agent must go on.
+        rules: Names of `AGENT_RULES` to check; all by default.
+        **hyperparameters: Arguments of the agent.
+
+    Raises:
+        ValueError: No rule or stage has such a name, or no agent.
+        AssertionError: The agent breaks a rule; the message names it.
+
+    Example:
+        >>> check_agent("random", stages=["rows", "box"])
+    """
+    if isinstance(agent, str):
+        if agent not in AGENTS:
+            raise ValueError(f"agent must be one of {', '.join(AGENTS)}, got {agent!r}{nearest(agent, [*AGENTS])}")
+        supported = [s for s in AGENTS[agent].supports if s in STAGES]
+    else:
+        supported = ["rows"]
+    label = agent if isinstance(agent, str) else getattr(agent, "__name__", repr(agent))
+    names = None if rules is None else list(rules)
+    for stage in supported if stages is None else stages:
+        if stage not in STAGES:
+            raise ValueError(f"stages must be of {', '.join(STAGES)}, got {stage!r}{nearest(stage, [*STAGES])}")
+        obey(f"agent {label} on {stage}", _Subject(agent, stage, hyperparameters, waits), AGENT_RULES, names)
+
+
+def _interface(subject: _Subject) -> None:
+    spec_id, kwargs = STAGES[subject.stage]
+    made = subject.make(problem_of(gym.make(spec_id, table="surrogate", **kwargs)), 0, **subject.hyperparameters)
+    missing = [name for name in ("ask", "tell", "recommend", "done") if not hasattr(made, name)]
+    require(not missing, f"must have ask, tell, recommend and done, got {made!r} without {', '.join(missing)}")
+    require(isinstance(made.done, (bool, np.bool_)), f"done must be a bool, got {made.done!r}")
+
+
+def _actions(subject: _Subject) -> None:
+    spec_id, kwargs = STAGES[subject.stage]
+    space = gym.make(spec_id, table="surrogate", **kwargs).action_space
+    for r in subject.play([0, 1]):
+        require(len(r), "a run must have at least one evaluation")
+        for action in r.actions:
+            require(_inside(action, space), f"actions must be in {space}, got {action!r}")
+        require(_inside(r.recommended, space), f"the recommendation must be in {space}, got {r.recommended!r}")
+        require(np.isfinite(r.rewards).all(), "rewards must be finite")
+
+
+def _inside(action: Any, space: gym.Space[Any]) -> bool:
+    """Whether a recorded action is in a space, whatever the dtype that it was recorded with."""
+    return action in space or np.asarray(action, dtype=space.dtype) in space
+
+
+def _repeatable(subject: _Subject) -> None:
+    alone, batch = subject.play([7])[0], subject.play([3, 7])[1]
+    for name in ("actions", "rewards", "costs", "recommended"):
+        one, two = np.asarray(getattr(alone, name)), np.asarray(getattr(batch, name))
+        require(
+            np.array_equal(one, two),
+            f"a seed must give the same run alone and among others, got other {name}: draw from self.rng alone, and "
+            "share nothing between agents",
+        )
+
+
+def _seeded(subject: _Subject) -> None:
+    # Arms are noisy, so an agent that pulls them in a fixed order is still seen to be seeded.
+    noisy = subject.stage == "arms"
+    runs = subject.play(range(6))
+    seen = {np.asarray(r.actions).tobytes() + (r.rewards.tobytes() if noisy else b"") for r in runs}
+    require(len(seen) > 1, "different seeds must give different runs, got 6 equal ones: draw from self.rng")
+
+
+def _hidden_state(subject: _Subject) -> None:
+    runs = []
+    states = random.getstate(), np.random.get_state()  # noqa: NPY002
+    try:
+        for seed in (0, 1):
+            random.seed(seed)
+            np.random.seed(seed)  # noqa: NPY002
+            runs.append(subject.play([5])[0])
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])  # noqa: NPY002
+    require(
+        np.array_equal(runs[0].actions, runs[1].actions),
+        "runs must not depend on the global generators of NumPy and Python: draw from self.rng alone",
+    )
+
+
+class _Witness:
+    """Hands everything on, and notes what was asked for and what was told."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self.asked: list[tuple[int, ...]] = []
+        self.told: list[tuple[tuple[int, ...], float]] = []
+
+    @property
+    def done(self) -> bool:
+        return self.agent.done
+
+    def ask(self) -> Any:
+        action = self.agent.ask()
+        self.asked.append(tuple(int(a) for a in action))
+        return action
+
+    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        if info["finished"]:
+            self.told.append((tuple(int(a) for a in action), float(reward)))
+        self.agent.tell(action, reward, info)
+
+    def recommend(self) -> Any:
+        return self.agent.recommend()
+
+
+def _late_results(subject: _Subject) -> None:
+    if subject.stage != "levels":
+        return
+    made: list[_Witness] = []
+
+    def factory(problem: Problem, seed: int, **hyperparameters: Any) -> Any:
+        made.append(_Witness(subject.make(problem, seed, **hyperparameters)))
+        return made[-1]
+
+    try:
+        result = subject.play([0], factory, workers=3)[0]
+    except ValueError as error:
+        require(subject.waits, f"must go on while results are on their way (waits=False), got {error}")
+        require("workers must be 1 for" in str(error), f"must refuse with 'workers must be 1 for ...', got {error}")
+        return
+    require(not subject.waits, "must refuse steps that only submit something (waits=True): see `agents.require_result`")
+    (witness,) = made
+    require(len(result) == len(witness.told) > 10, f"must evaluate more than 10 actions once, got {len(result)}")
+    told = dict(witness.told)
+    require({*told} <= {*witness.asked}, "must be told nothing that it did not ask for")
+    first = witness.asked[:12]
+    require(len(set(first)) == len(first), f"must not ask again for what a worker already has, got {first}")
+    recommended = tuple(int(a) for a in np.atleast_1d(result.recommended))
+    require(
+        told.get(recommended) == max(reward for _, reward in witness.told),
+        f"must recommend the best evaluated action, got {recommended}, which was only submitted or is worse",
+    )
+
+
+AGENT_RULES: dict[str, Callable[[_Subject], None]] = {
+    "interface": _interface,
+    "actions": _actions,
+    "repeatable": _repeatable,
+    "seeded": _seeded,
+    "hidden-state": _hidden_state,
+    "late-results": _late_results,
+}
+"""Rules of agents by name."""

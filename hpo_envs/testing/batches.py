@@ -1,0 +1,176 @@
+"""The contract of batched environments: trajectory for trajectory what the scalar form does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from hpo_envs.testing.rules import require, same
+
+NUM_ENVS = 3
+STEPS = 24
+SEED = 11
+
+
+@dataclass(frozen=True)
+class Subject:
+    """How to make what is checked.
+
+    Attributes:
+        scalar: `scalar(**arguments)` makes a scalar environment.
+        batched: `batched(num_envs, **arguments)` makes a batch; None where there is no such form.
+        short: Arguments that end an episode within a few steps.
+        table: The argument `table`, where one was given.
+        rtol: Relative tolerance between the two forms.
+    """
+
+    scalar: Callable[..., Any]
+    batched: Callable[..., Any] | None
+    short: Mapping[str, Any]
+    table: Any = None
+    rtol: float = 0.0
+
+
+def pick(info: dict[str, Any], i: int) -> dict[str, Any]:
+    """The info of environment i in a batched info, without what it did not report."""
+    out = {}
+    for key, value in info.items():
+        if key.startswith("_") or ("_" + key in info and not info["_" + key][i]):
+            continue
+        out[key] = _element(value, i)
+    return out
+
+
+def _element(value: Any, i: int) -> Any:
+    """Entry i of a nested batched value."""
+    if isinstance(value, dict):
+        return {k: _element(v, i) for k, v in value.items() if not k.startswith("_")}
+    return value[i]
+
+
+def agree(scalar: dict[str, Any], batched: dict[str, Any], rtol: float = 0.0) -> None:
+    """Requires that the batched info says what the scalar one says; masks of actions are a method there."""
+    expected = {k: v for k, v in scalar.items() if k != "action_mask"}
+    require(expected.keys() == batched.keys(), f"infos must have the same keys, got {[*batched]} for {[*expected]}")
+    for key, value in expected.items():
+        _equal(f"info[{key!r}]", value, batched[key], rtol)
+
+
+def _equal(what: str, scalar: Any, batched: Any, rtol: float) -> None:
+    require(same(scalar, batched, rtol), f"{what} must be that of the scalar form, {scalar!r}, got {batched!r}")
+
+
+def _both(subject: Subject, **arguments: Any) -> tuple[Any, list[Any]]:
+    """A batch and as many scalar environments."""
+    assert subject.batched is not None
+    envs = subject.batched(NUM_ENVS, **subject.short, **arguments)
+    return envs, [subject.scalar(**subject.short) for _ in range(NUM_ENVS)]
+
+
+def _next_step(subject: Subject) -> None:
+    envs, singles = _both(subject)
+    rtol = subject.rtol
+    envs.action_space.seed(0)
+    observation, info = envs.reset(seed=SEED)
+    for i, env in enumerate(singles):
+        one, one_info = env.reset(seed=SEED + i)
+        _equal("the observation at reset", one, observation[i], rtol)
+        agree(one_info, pick(info, i), rtol)
+    ended, ends = [False] * NUM_ENVS, 0
+    for _ in range(STEPS):
+        actions = envs.action_space.sample()
+        observation, reward, terminated, truncated, info = envs.step(actions)
+        require(observation in envs.observation_space, f"observations must be in the space, got {observation!r}")
+        require(not truncated.any(), f"truncated must be False without a time limit, got {truncated!r}")
+        for i, env in enumerate(singles):
+            if ended[i]:
+                one, one_info = env.reset()
+                one_reward, one_end = np.zeros_like(reward[i]), False
+            else:
+                one, one_reward, one_end, _, one_info = env.step(actions[i])
+            _equal("the observation", one, observation[i], rtol)
+            _equal("the reward", one_reward, reward[i], rtol)
+            _equal("terminated", one_end, terminated[i], 0.0)
+            agree(one_info, pick(info, i), rtol)
+            ended[i] = one_end
+            ends += one_end
+            if "action_mask" in one_info and not one_end:
+                masks = envs.unwrapped.action_masks()
+                _equal("the mask of actions", env.unwrapped.action_masks(), masks[i], 0.0)
+    require(ends >= NUM_ENVS, f"short must end episodes within {STEPS // 2} steps, got {ends} ends in {STEPS}")
+
+
+def _same_step(subject: Subject) -> None:
+    mode = AutoresetMode.SAME_STEP
+    envs, singles = _both(subject, autoreset_mode=mode)
+    rtol = subject.rtol
+    require(envs.metadata["autoreset_mode"] is mode, f"metadata['autoreset_mode'] must be {mode}")
+    envs.action_space.seed(1)
+    envs.reset(seed=SEED)
+    for i, env in enumerate(singles):
+        env.reset(seed=SEED + i)
+    ends = 0
+    for _ in range(STEPS):
+        actions = envs.action_space.sample()
+        observation, reward, terminated, _, info = envs.step(actions)
+        for i, env in enumerate(singles):
+            one, one_reward, one_end, _, one_info = env.step(actions[i])
+            _equal("the reward", one_reward, reward[i], rtol)
+            _equal("terminated", one_end, terminated[i], 0.0)
+            batched = pick(info, i)
+            final_obs, final_info = batched.pop("final_obs", None), batched.pop("final_info", None)
+            if one_end:
+                ends += 1
+                _equal("info['final_obs']", one, final_obs, rtol)
+                agree(one_info, final_info, rtol)
+                one, one_info = env.reset()
+            _equal("the observation", one, observation[i], rtol)
+            agree(one_info, batched, rtol)
+    require(ends >= NUM_ENVS, f"short must end episodes within {STEPS // 2} steps, got {ends} ends in {STEPS}")
+
+
+def _copy(subject: Subject) -> None:
+    """copy=False reuses the observation array; copy=True never does."""
+    assert subject.batched is not None
+    fresh, reused = subject.batched(2, **subject.short), subject.batched(2, copy=False, **subject.short)
+    fresh.action_space.seed(2)
+    first, _ = fresh.reset(seed=0)
+    again, _ = reused.reset(seed=0)
+    kept = first.copy()
+    for _ in range(3):
+        actions = fresh.action_space.sample()
+        ours, theirs = fresh.step(actions)[0], reused.step(actions)[0]
+        require(np.array_equal(ours, theirs), "copy=False must change no observation")
+        require(theirs is again, "copy=False must return the same array each time")
+        require(ours is not first, "copy=True must return another array each time")
+    require(np.array_equal(first, kept), "a step must not write into an earlier observation")
+
+
+def _actions_kept(subject: Subject) -> None:
+    assert subject.batched is not None
+    envs = subject.batched(2, **subject.short)
+    envs.action_space.seed(3)
+    envs.reset(seed=0)
+    for _ in range(12):
+        actions = envs.action_space.sample()
+        before = np.array(actions, copy=True)
+        envs.step(actions)
+        require(np.array_equal(actions, before), f"a step must not write into its actions, got {actions} for {before}")
+
+
+def _if_batched(rule: Callable[[Subject], None]) -> Callable[[Subject], None]:
+    """The rule where there is a batched form."""
+    return lambda subject: rule(subject) if subject.batched is not None else None
+
+
+BATCH_RULES: dict[str, Callable[[Subject], None]] = {
+    "batch-next-step": _if_batched(_next_step),
+    "batch-same-step": _if_batched(_same_step),
+    "batch-copy": _if_batched(_copy),
+    "batch-actions": _if_batched(_actions_kept),
+}
+"""Rules of batched environments by name."""

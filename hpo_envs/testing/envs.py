@@ -1,0 +1,259 @@
+"""The contract of environments: Gymnasium's, seeds, bounds, copies, errors; and of their batched form: the same."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.utils import env_checker
+
+from hpo_envs import registry
+from hpo_envs.testing.batches import BATCH_RULES, Subject
+from hpo_envs.testing.rules import finite, obey, refuses, require, same
+
+BAD_ACTIONS: tuple[Any, ...] = ("x", None, 1.5, -1, 10**9, np.array([1.0, 2.0]), [[0]], {}, float("nan"))
+"""Actions that no space of the suite holds."""
+
+BAD_ARGUMENTS: tuple[tuple[str, Any, str], ...] = (
+    ("budget", 0, "budget must be .*, got 0"),
+    ("budget", -3, "budget must be .*, got -3"),
+    ("budget", float("nan"), "budget must be .*, got nan"),
+    ("budget", "20", "budget must be .*, got '20'"),
+    ("table", "mesured", "table must be one of .*, got 'mesured', did you mean 'measured'"),
+    ("table", 3, "table must be .*, got 3"),
+)
+"""Arguments that every environment that has them refuses, and what is found in the error."""
+
+
+def check_env(
+    env: str | Callable[..., gym.Env[Any, Any]],
+    *,
+    vector: Callable[..., Any] | None = None,
+    short: Mapping[str, Any] | None = None,
+    rtol: float | None = None,
+    rules: Iterable[str] | None = None,
+    **arguments: Any,
+) -> None:
+    """Checks that an environment is one that agents, the run loop and reports can rely on, in both forms.
+
+    Args:
+        env: Registered id, or a factory of a scalar environment such as its class; the batched form of an id is found
+            by itself.
+        vector: Factory `(num_envs, **arguments)` of the batched form of a factory; without it, only the scalar form
+            is checked.
+        short: Arguments that end an episode within a few steps, so that its end is met; by default those of the id's
+            family, and `{"budget": 4}` for a factory.
+        rtol: Relative tolerance between the two forms, for environments whose steps compute something; by default that
+            of the id's family, and 0 for a factory.
+        rules: Names of `ENV_RULES` to check; all by default.
+        **arguments: Arguments of the environment, `table="surrogate"` for one.
+
+    Raises:
+        ValueError: No rule has such a name.
+        AssertionError: The environment breaks a rule; the message names it.
+
+    Example:
+        >>> check_env("NMTHPO-zhen-v0", table="surrogate")
+    """
+    label = env if isinstance(env, str) else getattr(env, "__name__", repr(env))
+
+    def scalar(*, max_episode_steps: int | None = None, disable_env_checker: bool | None = None, **more: Any) -> Any:
+        given = {**arguments, **more}
+        if isinstance(env, str):
+            limit = max_episode_steps
+            return gym.make(env, max_episode_steps=limit, disable_env_checker=disable_env_checker, **given)
+        made = env(**given)
+        return made if max_episode_steps is None else gym.wrappers.TimeLimit(made, max_episode_steps)
+
+    def batched(num_envs: int, **more: Any) -> Any:
+        given = {**arguments, **more}
+        return vector(num_envs, **given) if vector is not None else gym.make_vec(str(env), num_envs=num_envs, **given)
+
+    form = batched if isinstance(env, str) or vector is not None else None
+    family = registry.family_of(env) if isinstance(env, str) else None
+    if short is None:
+        short = family.short if family else {"budget": 4}
+    if rtol is None:
+        rtol = family.tolerance if family else 0.0
+    subject = Subject(scalar, form, short, arguments.get("table"), rtol)
+    obey(f"environment {label}", subject, ENV_RULES, rules)
+
+
+class Scalarise(gym.RewardWrapper[Any, Any], gym.utils.RecordConstructorArgs):
+    """Mean of a vector reward, for checkers that know one objective."""
+
+    def __init__(self, env: gym.Env[Any, Any]) -> None:
+        gym.utils.RecordConstructorArgs.__init__(self)
+        super().__init__(env)
+
+    def reward(self, reward: Any) -> float:
+        """The mean over the objectives."""
+        return float(np.mean(reward))
+
+
+def rollout(env: Any, seed: int, steps: int = 10) -> list[Any]:
+    """A trajectory with actions of the seeded action space."""
+    env.action_space.seed(seed)
+    trail: list[Any] = list(env.reset(seed=seed))
+    for _ in range(steps):
+        out = env.step(env.action_space.sample())
+        trail.extend(out)
+        if out[2]:
+            trail.extend(env.reset())
+    return trail
+
+
+def _equal_trails(one: Any, two: Any, seed: int, what: str) -> None:
+    """Requires that two environments do the same."""
+    for a, b in zip(rollout(one, seed), rollout(two, seed), strict=True):
+        require(same(a, b), f"{what} must give the same trajectory, got {b!r} for {a!r}")
+
+
+def _gymnasium(subject: Subject) -> None:
+    env = subject.scalar(disable_env_checker=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # The checker wants the bare environment, and warns of any wrapper; vector rewards need theirs.
+        if hasattr(env.unwrapped, "reward_space"):
+            warnings.filterwarnings("ignore", message=".*is different from the unwrapped version.*")
+            env_checker.check_env(Scalarise(env), skip_render_check=True)
+        else:
+            env_checker.check_env(env.unwrapped, skip_render_check=True)
+
+
+def _bounds(subject: Subject) -> None:
+    env = subject.scalar(**subject.short)
+    bare = env.unwrapped
+    env.action_space.seed(4)
+    observation, info = env.reset(seed=4)
+    for key, value in (
+        ("kind", bare.table.provenance.kind),
+        ("sha256", bare.table.provenance.sha256),
+        ("table", bare.table.name),
+    ):
+        require(info.get(key) == value, f"info[{key!r}] at reset must be the table's, {value!r}, got {info.get(key)!r}")
+    if subject.table in ("measured", "surrogate"):
+        require(info["kind"] == subject.table, f"table={subject.table!r} must be answered by one, got {info['kind']!r}")
+    for _ in range(20):
+        require(observation in env.observation_space, f"observations must be in the space, got {observation!r}")
+        require(observation.dtype == np.float32, f"observations must be float32, got {observation.dtype}")
+        observation, reward, terminated, truncated, info = env.step(env.action_space.sample())
+        require(isinstance(terminated, bool), f"terminated must be a bool, got {terminated!r}")
+        require(truncated is False, f"truncated must be False without a time limit, got {truncated!r}")
+        require(finite(reward), f"rewards must be finite, got {reward!r}")
+        require(finite(info), f"infos must be finite, got {info!r}")
+        require(info.get("cost", -1) >= 0, f"info['cost'] must be >= 0, got {info.get('cost')!r}")
+        require(isinstance(info.get("status"), str), f"info['status'] must be a str, got {info.get('status')!r}")
+        if hasattr(bare, "reward_space"):
+            require(reward in bare.reward_space, f"rewards must be in reward_space, got {reward!r}")
+            require(reward.shape == (bare.reward_dim,), f"rewards must be ({bare.reward_dim},), got {reward.shape}")
+        else:
+            require(type(reward) is float, f"rewards must be floats, got {reward!r}")
+        if terminated:
+            observation, _ = env.reset()
+
+
+def _repeatable(subject: Subject) -> None:
+    _equal_trails(subject.scalar(**subject.short), subject.scalar(**subject.short), 5, "the same seed")
+
+
+def _private(subject: Subject) -> None:
+    """Writing into what a step returned changes no later step."""
+    clean, dirty = subject.scalar(**subject.short), subject.scalar(**subject.short)
+    clean.action_space.seed(6)
+    a, b = clean.reset(seed=6), dirty.reset(seed=6)
+    for _ in range(12):
+        action = clean.action_space.sample()
+        b[0][:] = -1
+        for value in b[-1].values():
+            if isinstance(value, dict):
+                value.clear()
+            elif isinstance(value, np.ndarray) and value.ndim:
+                value[:] = 0
+        b[-1].clear()
+        if len(a) == 5 and a[2]:
+            a, b = clean.reset(), dirty.reset()
+            continue
+        a, b = clean.step(action), dirty.step(action)
+        for x, y in zip(a, b, strict=True):
+            require(
+                same(x, y), f"what a step returned must be the caller's: after writing into it, got {y!r} for {x!r}"
+            )
+
+
+def _copies(subject: Subject) -> None:
+    env = subject.scalar(**subject.short)
+    again = pickle.loads(pickle.dumps(env.unwrapped))  # noqa: S301
+    _equal_trails(env.unwrapped, again, 8, "a pickled copy")
+    if env.spec is not None and isinstance(env.spec.entry_point, str):
+        spec = gym.envs.registration.EnvSpec.from_json(env.spec.to_json())
+        _equal_trails(env.unwrapped, gym.make(spec).unwrapped, 8, "an environment made from the JSON of its spec")
+
+
+def _time_limit(subject: Subject) -> None:
+    env = subject.scalar(max_episode_steps=2)
+    env.action_space.seed(0)
+    env.reset(seed=0)
+    ends: list[bool] = []
+    while not any(ends) and len(ends) < 4:
+        ends += env.step(env.action_space.sample())[2:4]
+    require(any(ends), "max_episode_steps=2 must truncate an episode after two steps")
+
+
+def _reset_needed(subject: Subject) -> None:
+    env = subject.scalar(**subject.short).unwrapped
+    env.action_space.seed(0)
+    refuses(
+        lambda: env.step(env.action_space.sample()), "must follow reset", "a step before reset", gym.error.ResetNeeded
+    )
+    env.reset(seed=0)
+    for _ in range(10_000):
+        if env.step(env.action_space.sample())[2]:
+            break
+    refuses(
+        lambda: env.step(env.action_space.sample()), "must follow reset", "a step after the end", gym.error.ResetNeeded
+    )
+
+
+def _bad_actions(subject: Subject) -> None:
+    env = subject.scalar(disable_env_checker=True).unwrapped
+    env.action_space.seed(0)
+    env.reset(seed=0)
+    for action in BAD_ACTIONS:
+        refuses(lambda action=action: env.step(action), r"^actions? must be .*, got ", f"action {action!r}")  # type: ignore[misc]
+        # The refusal cost nothing: the episode goes on.
+        if env.step(env.action_space.sample())[2]:
+            env.reset()
+
+
+def _bad_arguments(subject: Subject) -> None:
+    def both(given: dict[str, Any]) -> Iterable[Callable[[], Any]]:
+        yield lambda: subject.scalar(**given)
+        if subject.batched is not None:
+            yield lambda: subject.batched(2, **given)  # type: ignore[misc]
+
+    for name, value, pattern in BAD_ARGUMENTS:
+        for make in both({name: value}):
+            try:
+                refuses(make, pattern, f"{name}={value!r}")
+            except TypeError:  # it has no such argument
+                continue
+
+
+ENV_RULES: dict[str, Callable[[Subject], None]] = {
+    "gymnasium": _gymnasium,
+    "bounds": _bounds,
+    "repeatable": _repeatable,
+    "private": _private,
+    "copies": _copies,
+    "time-limit": _time_limit,
+    "reset-needed": _reset_needed,
+    "bad-actions": _bad_actions,
+    "bad-arguments": _bad_arguments,
+    **BATCH_RULES,
+}
+"""Rules of environments by name."""

@@ -1,0 +1,141 @@
+"""The contract of families: the class docstring is the page, and it says what a step does."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Iterable
+
+import gymnasium as gym
+
+from hpo_envs import registry
+from hpo_envs.core.family import Family, Spec
+from hpo_envs.testing.envs import check_env
+from hpo_envs.testing.rules import obey, require
+
+HEADINGS = (
+    "Description",
+    "Action Space",
+    "Observation Space",
+    "Rewards",
+    "Starting State",
+    "Episode End",
+    "Information",
+    "Arguments",
+    "Table",
+    "References",
+    "Version History",
+)
+"""Headings of a page, in order."""
+
+
+def check_family(family: Family, *, rules: Iterable[str] | None = None, environments: bool = True) -> None:
+    """Checks a family's record and pages, and every id of it on its embedded table.
+
+    Args:
+        family: The record; its ids are registered with Gymnasium if they are not yet. Of a family whose ids are not
+            `listed`, because they need an argument, only the pages are checked.
+        rules: Names of `FAMILY_RULES` to check; all by default.
+        environments: Whether every id is checked by `check_env`, too.
+
+    Raises:
+        ValueError: No rule has such a name, or `family` is no Family.
+        AssertionError: The family, or an id of it, breaks a rule; the message names it.
+
+    Example:
+        >>> from hpo_envs.registry import FAMILIES
+        >>> check_family(FAMILIES["FIESTA"])
+    """
+    if not isinstance(family, Family):
+        raise ValueError(f"family must be a Family, got {family!r}")
+    if family.name not in registry.FAMILIES:
+        registry.add(family)
+    obey(f"family {family.name}", family, FAMILY_RULES, rules)
+    for spec in _playable(family) if environments else ():
+        check_env(spec.id, table="surrogate")
+
+
+def _playable(family: Family) -> tuple[Spec, ...]:
+    """The ids that can be made without an argument."""
+    return family.ids if family.listed else ()
+
+
+def page_of(spec: Spec) -> str:
+    """The page of an id: the docstring of its class."""
+    module, _, name = spec.entry_point.partition(":")
+    return getattr(importlib.import_module(module), name).__doc__ or ""
+
+
+def section(page: str, heading: str) -> str:
+    """The text below a heading."""
+    match = re.search(rf"## {heading}\n(.*?)(?=\n\s*## |\Z)", page, re.DOTALL)
+    return match.group(1) if match else ""
+
+
+def _record(family: Family) -> None:
+    require(family.ids, "ids must not be empty")
+    require(family.references or family.user_levels, "references must name what users should cite, got none")
+    require(family.short, "short must make an episode a few steps long, got no argument")
+    for spec in family.ids:
+        require(spec.tables, f"tables of {spec.id} must name what answers, got none")
+
+
+def _headings(family: Family) -> None:
+    for spec in {s.entry_point: s for s in family.ids}.values():
+        page = page_of(spec)
+        got = tuple(re.findall(r"^\s*## (.+)$", page, re.MULTILINE))
+        require(got == HEADINGS, f"headings of {spec.entry_point} must be {', '.join(HEADINGS)}, got {', '.join(got)}")
+        for heading in HEADINGS:
+            require(section(page, heading).strip(), f"section {heading} of {spec.entry_point} must not be empty")
+        require(
+            "- v0: " in section(page, "Version History"), f"Version History of {spec.entry_point} must have '- v0: '"
+        )
+
+
+def _information(family: Family) -> None:
+    for spec in _playable(family):
+        env = gym.make(spec.id, table="surrogate")
+        env.action_space.seed(0)
+        keys = set(env.reset(seed=0)[1])
+        for _ in range(30):
+            _, _, terminated, _, info = env.step(env.action_space.sample())
+            keys |= set(info)
+            if terminated:
+                break
+        named = set(re.findall(r"`([a-z0-9_]+)`", section(page_of(spec), "Information")))
+        require(
+            keys <= named, f"section Information of {spec.id} must name every key, got none of {sorted(keys - named)}"
+        )
+
+
+def _arguments(family: Family) -> None:
+    for spec in family.ids:
+        text = section(page_of(spec), "Arguments")
+        for name in spec.kwargs:
+            require(f"`{name}" in text, f"section Arguments of {spec.id} must name {name}")
+
+
+def _ids(family: Family) -> None:
+    """Literally, or as a pattern such as `NMTHPO-{pair}-mo-v0`."""
+    for spec in family.ids:
+        patterns = re.findall(r"`([A-Za-z]+-[^`\s]*v\d+)`", page_of(spec))
+        hits = (re.fullmatch(re.sub(r"\\\{[^}]*\\\}", "[A-Za-z0-9_-]+", re.escape(p)), spec.id) for p in patterns)
+        require(any(hits), f"the page of {spec.id} must name it, got {', '.join(patterns)}")
+
+
+def _observation(family: Family) -> None:
+    for spec in family.ids:
+        text = section(page_of(spec), "Observation Space")
+        for words in ("`Box`", "float32", "| index |"):
+            require(words in text.replace("  ", " "), f"section Observation Space of {spec.id} must have {words!r}")
+
+
+FAMILY_RULES: dict[str, Callable[[Family], None]] = {
+    "record": _record,
+    "headings": _headings,
+    "information": _information,
+    "arguments": _arguments,
+    "ids": _ids,
+    "observation": _observation,
+}
+"""Rules of families by name."""

@@ -1,0 +1,72 @@
+"""What all checks share: rules by name, the sentence of a broken one, and how nested values are compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from hpo_envs.tables.table import nearest
+
+Subject = TypeVar("Subject")
+
+
+def require(holds: object, sentence: str) -> None:
+    """Raises an `AssertionError` with the sentence unless it holds; not an `assert`, which `python -O` drops."""
+    if not holds:
+        raise AssertionError(sentence)
+
+
+def obey(
+    label: str, subject: Subject, rules: Mapping[str, Callable[[Subject], None]], names: Iterable[str] | None
+) -> None:
+    """Applies rules to a subject, in order.
+
+    Args:
+        label: What is checked, for the message.
+        subject: Given to every rule.
+        rules: All rules by name.
+        names: Which of them to apply; None for all.
+
+    Raises:
+        ValueError: No rule has such a name.
+        AssertionError: A rule is broken, or what is checked raised an error of its own.
+    """
+    for name in rules if names is None else names:
+        if name not in rules:
+            raise ValueError(f"rules must be of {', '.join(rules)}, got {name!r}{nearest(name, [*rules])}")
+        try:
+            rules[name](subject)
+        except AssertionError as error:
+            raise AssertionError(f"{label} breaks the rule {name!r}: {error}") from error
+        except Exception as error:
+            raise AssertionError(f"{label} breaks the rule {name!r}: {type(error).__name__}: {error}") from error
+
+
+def refuses(call: Callable[[], Any], pattern: str, what: str, error: type[Exception] = ValueError) -> None:
+    """Requires that a call raises an error of a type, with a message that a pattern is found in."""
+    try:
+        call()
+    except error as raised:
+        require(re.search(pattern, str(raised)), f"{what} must be refused with '{pattern}', got {raised}")
+        return
+    raise AssertionError(f"{what} must raise a {error.__name__}, got none")
+
+
+def same(a: Any, b: Any, rtol: float = 0.0) -> bool:
+    """Whether two nested values are equal, floats to a relative tolerance."""
+    if isinstance(a, dict):
+        return isinstance(b, dict) and a.keys() == b.keys() and all(same(a[k], b[k], rtol) for k in a)
+    if isinstance(a, (float, np.floating)) or (isinstance(a, np.ndarray) and a.dtype.kind == "f"):
+        return bool(np.allclose(np.asarray(a, float), np.asarray(b, float), rtol=rtol, atol=rtol))
+    return bool(np.array_equal(np.asarray(a), np.asarray(b)))
+
+
+def finite(value: Any) -> bool:
+    """Whether a nested value holds no NaN and no infinity."""
+    if isinstance(value, dict):
+        return all(finite(v) for v in value.values())
+    array = np.asarray(value)
+    return bool(np.isfinite(array).all()) if array.dtype.kind == "f" else True
