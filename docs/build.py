@@ -72,7 +72,7 @@ def navigation() -> str:
     guides = {p.stem for p in (HERE / "guides").glob("*.md")}
     ordered = [g for g in GUIDES if g in guides] + sorted(guides - set(GUIDES))
     folders = [p for p in HERE.iterdir() if p.is_dir() and p.name not in ("guides", "_site", "static")]
-    studies = sorted(p.stem for p in HERE.glob("*.md"))
+    studies = sorted({p.stem for p in HERE.glob("*.md")} - {"architecture"})
     more = sorted(p.relative_to(HERE).with_suffix("").as_posix() for f in folders for p in f.rglob("*.md"))
     project = [name.removesuffix(".md").lower() for name in ABOVE[1:] if (ROOT / name).is_file()]
     return "\n\n".join(
@@ -80,7 +80,7 @@ def navigation() -> str:
             markdown.nav([f"guides/{g}" for g in ordered], caption="Guides"),
             markdown.nav(["environments/index", "agents/index", "results"], caption="What there is", depth=3),
             markdown.nav([*studies, *more], caption="Studies and papers"),
-            markdown.nav(["api/index", *project], caption="Reference", depth=2),
+            markdown.nav(["api/index", "architecture", *project], caption="Reference", depth=2),
         ]
     )
 

@@ -16,13 +16,13 @@ from __future__ import annotations
 import functools
 import importlib
 import io
-import os
 import warnings
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from hpo_envs.tables import catalogue, user
 from hpo_envs.tables.files import cache
+from hpo_envs.tables.files.folder import data_folder
 from hpo_envs.tables.table import Table, nearest
 
 Kind = Literal["auto", "measured", "surrogate"]
@@ -39,16 +39,6 @@ class TableNotInstalled(FileNotFoundError):
 
 class CorruptFile(ValueError):
     """An installed file does not have the bytes that the catalogue promises."""
-
-
-def data_folder() -> Path:
-    """Where upstream files are installed: `$HPO_ENVS_DATA`, else the user's cache folder."""
-    given = os.environ.get("HPO_ENVS_DATA")
-    if given:
-        return Path(given).expanduser()
-    import platformdirs  # imported here to keep `import hpo_envs` light
-
-    return Path(platformdirs.user_cache_dir("hpo_envs", appauthor=False))
 
 
 def names(dataset: str | None = None) -> list[str]:

@@ -23,7 +23,7 @@ from urllib.parse import quote, urlsplit
 
 import requests
 
-from hpo_envs.tables import catalogue, store
+from hpo_envs.tables import catalogue
 from hpo_envs.tables.files import folder as install
 from hpo_envs.tables.files.folder import FetchError, WrongContent
 
@@ -90,7 +90,7 @@ def fetch(
     backoff: float = 1.0,
     timeout: float = 30.0,
 ) -> dict[str, str]:
-    """Installs the upstream files of data sets into `store.data_folder()`.
+    """Installs the upstream files of data sets into the data folder.
 
     Args:
         names: Data sets; None = all of them.
@@ -113,7 +113,7 @@ def fetch(
         raise ValueError(f"retries must be an int >= 1, got {retries}")
     records = install.select(names)
     mirrors, folder = _sources(mirror, source_dir)
-    root = store.data_folder()
+    root = install.data_folder()
     wanted = [r for r in records if install.check(r, root).status != "ok"]
     if wanted:  # a complete folder may be read-only
         with requests.Session() as session:

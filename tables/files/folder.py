@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hpo_envs.tables import catalogue, store
+from hpo_envs.tables import catalogue
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import nearest
 
@@ -43,6 +43,16 @@ class Check:
     path: Path
     status: Literal["ok", "missing", "corrupt"]
     detail: str = ""
+
+
+def data_folder() -> Path:
+    """Where upstream files are installed: `$HPO_ENVS_DATA`, else the user's cache folder."""
+    given = os.environ.get("HPO_ENVS_DATA")
+    if given:
+        return Path(given).expanduser()
+    import platformdirs  # imported here to keep `import hpo_envs` light
+
+    return Path(platformdirs.user_cache_dir("hpo_envs", appauthor=False))
 
 
 def select(names: str | Iterable[str] | None = None) -> list[catalogue.File]:
@@ -84,7 +94,7 @@ def verify(names: str | Iterable[str] | None = None, root: Path | None = None) -
     Raises:
         ValueError: Unknown data set.
     """
-    folder = store.data_folder() if root is None else root
+    folder = data_folder() if root is None else root
     return [check(record, folder) for record in select(names)]
 
 
