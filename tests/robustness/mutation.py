@@ -32,15 +32,24 @@ EQUIVALENTS = Path(__file__).with_name("mutation_equivalents.tsv")
 GROUPS: dict[str, tuple[list[str], list[str]]] = {
     "table": (["tables/table.py"], ["tests/hpo_envs/core/test_core.py"]),
     "env": (
-        ["core/env.py", "engines/lookup/scalar.py", "engines/lookup/params.py", "core/infos.py", "tables/draws.py"],
+        [
+            "core/env.py",
+            "core/params.py",
+            "core/view.py",
+            "engines/lookup/scalar.py",
+            "engines/lookup/batched.py",
+            "engines/lookup/params.py",
+            "core/infos.py",
+            "tables/draws.py",
+        ],
         ["tests/hpo_envs/core/test_core.py"],
     ),
     "curves": (
-        ["engines/curves/params.py", "engines/curves/scalar.py", "engines/curves/batched.py"],
+        ["engines/curves/params.py", "engines/curves/scalar.py", "engines/curves/batched.py", "engines/workers.py"],
         ["tests/hpo_envs/engines/curves/test_core_curves.py"],
     ),
     "fiesta": (
-        ["engines/bandit/params.py", "families/fiesta/page.py", "engines/bandit/batched.py"],
+        ["engines/bandit/arms.py", "engines/bandit/params.py", "engines/bandit/scalar.py", "engines/bandit/batched.py"],
         ["tests/hpo_envs/engines/bandit/test_core_fiesta.py"],
     ),
     "scores": (

@@ -9,15 +9,7 @@ FAMILY = Family(
     name="FIESTA",
     dataset="fiesta",
     entry_point=f"{__name__}.page:FIESTAEnv",
-    ids=tuple(
-        Spec(
-            f"FIESTA-{task}-v0",
-            (f"fiesta/{task}",),
-            {"task": task},
-            vector_entry_point="hpo_envs.engines.bandit.batched:FIESTAVectorEnv",
-        )
-        for task in TASKS
-    ),
+    ids=tuple(Spec(f"FIESTA-{task}-v0", (f"fiesta/{task}",), {"task": task}) for task in TASKS),
     score="final",
     references=("moss2019fiesta",),
 )

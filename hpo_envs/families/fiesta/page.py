@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import heapq
-import math
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-from gymnasium.spaces import MultiDiscrete
-
-from hpo_envs.core.env import HPOEnv, Info, provenance_info
-from hpo_envs.engines.bandit.params import Setting
+from hpo_envs.engines.bandit.batched import BanditVectorEnv
+from hpo_envs.engines.bandit.params import BanditParams
+from hpo_envs.engines.bandit.scalar import BanditEnv
 
 
-class FIESTAEnv(HPOEnv):
+class FIESTAEnv(BanditEnv):
     """Model selection as a bandit: which of a few models has the best mean score?
 
     ## Description
@@ -91,122 +86,8 @@ class FIESTAEnv(HPOEnv):
     - v0: initial version.
     """
 
-    reward_dim = 1
-
     def __init__(self, task: str = "tdsa8", **kwargs: Any) -> None:
-        super().__init__()
-        s = self._s = Setting(task, **kwargs)
-        self.table, self.cost_unit, self.budget = s.table, "evaluations", s.budget
-        self.action_space, self.observation_space = s.action_space, s.observation_space
-        self.objectives, self.reward_bounds = (s.names[s.objective],), np.array([[s.low, s.high]])
-        self._batched = isinstance(s.action_space, MultiDiscrete)
-        self._arms = s.arms.arms
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Starts an episode; `options` are not used."""
-        super().reset(seed=seed)
-        self._key = self._new_key(seed)
-        n = self._arms
-        self._counts, self._means, self._squares = [0] * n, [0.0] * n, [0.0] * n
-        self._left = self.budget
-        self._clock, self._submitted = 0.0, 0
-        self._jobs: list[tuple[float, int, int]] = []  # (when it finishes, order of submission, arm)
-        self._observation = np.zeros(3 * n + 3, np.float32)
-        self._observation[n : 2 * n] = self._observation[3 * n] = self._s.low
-        self._observation[-1] = 1.0
-        info = provenance_info(self.table)
-        if not self._batched:
-            info["action_mask"] = np.ones(n, np.int8)
-        return self._observation.copy(), info
-
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Evaluates a model, or a batch of them.
-
-        Raises:
-            ValueError: The action is outside the space.
-            ResetNeeded: No episode is running.
-        """
-        arms = self._check(action)
-        if not self._live:
-            raise self._not_live()
-        if self._s.workers == 1:
-            return self._evaluate(arms, {})
-        arm, said = self._schedule(arms[0])
-        if arm is None:
-            return self._observation.copy(), 0.0, False, False, said
-        return self._evaluate([arm], said)
-
-    def _schedule(self, arm: int) -> tuple[int | None, Info]:
-        """Submits an evaluation; returns the arm whose evaluation comes back now, if any, and what to say."""
-        if self._submitted < self.budget:
-            heapq.heappush(self._jobs, (self._clock + float(self._s.durations[arm]), self._submitted, arm))
-            self._submitted += 1
-            if self._submitted < self.budget and len(self._jobs) < self._s.workers:
-                mask = np.ones(self._arms, np.int8)
-                return None, {
-                    "cost": 0.0, "finished": False, "action": arm, "clock": self._clock, "action_mask": mask,
-                }  # fmt: skip
-        self._clock, _, done = heapq.heappop(self._jobs)
-        return done, {"finished": True, "action": done, "clock": self._clock}
-
-    def _evaluate(self, arms: list[int], said: Info) -> tuple[Any, Any, bool, bool, Info]:
-        s, n = self._s, self._arms
-        pulls = []
-        for arm in arms:
-            metrics = s.arms.pull(self._key, arm, self._counts[arm])
-            pulls.append(metrics)
-            self._add(arm, s.sign * metrics[s.objective])
-        batch = len(arms)
-        values = [_mean([p[j] for p in pulls]) for j in range(len(s.names))]
-        reward = s.sign * values[s.objective]
-        self._left -= batch
-        terminated = self._left < s.batch
-        if terminated:
-            self._live = False
-        self._observation[3 * n :] = reward, batch, self._left / self.budget
-        info: Info = {"cost": float(batch), "metrics": dict(zip(s.names, values, strict=True)), "status": "ok", **said}
-        if self._batched:
-            info["scores"] = np.array([s.sign * p[s.objective] for p in pulls])
-        else:
-            info["action_mask"] = np.ones(n, np.int8)
-        return self._observation.copy(), reward, terminated, False, info
-
-    def action_masks(self) -> npt.NDArray[np.bool_]:
-        """(arms,) bool, all True: pulling an arm again is the point.
-
-        Raises:
-            AttributeError: Actions are batches.
-        """
-        if self._batched:
-            raise AttributeError("action_masks: there is no useful mask of a batch")
-        return np.ones(self._arms, bool)
-
-    def _check(self, action: Any) -> list[int]:
-        n = self._arms
-        array = np.asarray(action)
-        shape = (self._s.batch,) if self._batched else ()
-        if array.shape != shape or array.dtype.kind not in "iu":
-            form = f"{self._s.batch} ints" if self._batched else "an int"
-            raise ValueError(f"action must be {form} in [0, {n}), got {action!r}")
-        arms: list[int] = array.reshape(-1).tolist()
-        if min(arms) < 0 or max(arms) >= n:
-            raise ValueError(f"action must be in [0, {n}), got {action!r}")
-        return arms
-
-    def _add(self, arm: int, score: float) -> None:
-        """Welford's update of an arm's moments, and the observation of them."""
-        n = self._arms
-        self._counts[arm] = count = self._counts[arm] + 1
-        delta = score - self._means[arm]
-        self._means[arm] += delta / count
-        self._squares[arm] += delta * (score - self._means[arm])
-        self._observation[arm] = count / self.budget
-        self._observation[n + arm] = self._means[arm]
-        self._observation[2 * n + arm] = math.sqrt(self._squares[arm] / count)
+        super().__init__(BanditParams.of(task, **kwargs))
 
 
-def _mean(values: list[float]) -> float:
-    total = 0.0
-    for v in values:
-        total += v
-    return total / len(values)
+FIESTAVectorEnv = BanditVectorEnv.twin_of(FIESTAEnv)

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from hpo_envs.engines.bandit.batched import FIESTAVectorEnv
-from hpo_envs.engines.bandit.params import GaussianArms, MeasuredArms, Setting
-from hpo_envs.families.fiesta.page import FIESTAEnv
+from hpo_envs.engines.bandit.arms import GaussianArms, MeasuredArms
+from hpo_envs.engines.bandit.params import BanditParams
+from hpo_envs.families.fiesta.page import FIESTAEnv, FIESTAVectorEnv
 from hpo_envs.tables import draws
 from hpo_envs.tables.store import TableNotInstalled
 from hpo_envs.tables.table import Metric, Provenance, Table
@@ -324,7 +324,7 @@ def test_nothing_is_submitted_after_the_budget() -> None:
 
 
 def test_observation_bounds_are_the_documented_ones() -> None:
-    s = Setting("tdsa8", table=DRAWN, objective="loss", batch_size=3)
+    s = BanditParams.of("tdsa8", table=DRAWN, objective="loss", batch_size=3)
     space = s.observation_space
     n = ARMS
     assert space.dtype == np.float32
@@ -333,14 +333,14 @@ def test_observation_bounds_are_the_documented_ones() -> None:
     assert (s.sign, s.low, s.high, s.batch, s.workers, s.budget) == (-1.0, -5.0, 1.0, 3, 1, 204.0)
     assert s.durations.tolist() == [1.0] * n
     assert s.action_space == gym.spaces.MultiDiscrete([n] * 3)
-    plain = Setting("tdsa8", table=DRAWN)
+    plain = BanditParams.of("tdsa8", table=DRAWN)
     assert plain.action_space == gym.spaces.Discrete(n)
     assert plain.observation_space.high.tolist() == [1] * n + [10] * n + [4.75] * n + [10, 1, 1]
-    assert (plain.batch, plain.objective, plain.names) == (1, 0, ("score", "loss"))
+    assert (plain.batch, plain.column, plain.names) == (1, 0, ("score", "loss"))
     assert isinstance(plain.arms, MeasuredArms)
     assert (plain.arms.replacement, plain.arms.shared) == (True, False)
-    assert Setting("gaussian", table=PLANTED, budget=None).budget == 1500.0
-    assert Setting("tdsa8", table=DRAWN, budget=3, batch_size=3).budget == 3.0
+    assert BanditParams.of("gaussian", table=PLANTED, budget=None).budget == 1500.0
+    assert BanditParams.of("tdsa8", table=DRAWN, budget=3, batch_size=3).budget == 3.0
     for env in (FIESTAEnv(**arguments("loss")), FIESTAVectorEnv(2, **arguments("loss"))):
         assert (env.cost_unit, env.budget, env.objectives) == ("evaluations", 7.0, ("loss",))
         assert env.reward_bounds.tolist() == [[-5.0, 1.0]]
@@ -360,22 +360,31 @@ def test_what_is_meant_unless_told_otherwise() -> None:
 
 
 def test_synthetic_arms() -> None:
-    s = Setting("gaussian")
+    s = BanditParams.of("gaussian")
     assert s.table.values[:, 0, 0, 0].tolist() == [0.65, 0.69, 0.69, 0.70, 0.71]
     assert s.table.values[:, 0, 0, 1].tolist() == [0.01] * 5
     assert isinstance(s.arms, GaussianArms)
     assert (s.arms.evaluations, s.names, s.low, s.high) == (500, ("score",), 0.0, 1.0)
-    own = Setting("gaussian", means=(2.0, 3.0), deviations=(0.05, 0.025), bounds=(1, 9))
+    own = BanditParams.of("gaussian", means=(2.0, 3.0), deviations=(0.05, 0.025), bounds=(1, 9))
     assert own.table.values[:, 0, 0].tolist() == [[2.0, 0.05], [3.0, 0.025]]
     assert (own.low, own.high) == (1.0, 9.0)
-    assert Setting("gaussian", means=(0.2, 0.3)).table.values[:, 0, 0].tolist() == [[0.2, 0.01], [0.3, 0.01]]
-    assert (Setting("gaussian", means=(0.2, 0.3)).low, Setting("gaussian", means=(0.2, 0.3)).high) == (0.0, 1.0)
+    assert BanditParams.of("gaussian", means=(0.2, 0.3)).table.values[:, 0, 0].tolist() == [[0.2, 0.01], [0.3, 0.01]]
+    assert (BanditParams.of("gaussian", means=(0.2, 0.3)).low, BanditParams.of("gaussian", means=(0.2, 0.3)).high) == (
+        0.0,
+        1.0,
+    )
     with pytest.raises(TableNotInstalled, match="is synthetic: nothing was measured"):
-        Setting("gaussian", table="measured", means=(0.2, 0.3))
-    assert Setting("gaussian", deviations=0.02).table.values[:, 0, 0, 0].tolist() == [0.65, 0.69, 0.69, 0.70, 0.71]
-    assert Setting("gaussian", bounds=(0, 2)).high == 2.0
-    assert Setting("gaussian", table="surrogate", means=(0.2, 0.3)).table.values[0, 0, 0, 0] == 0.2
-    assert Setting("gaussian", table=PLANTED, means=(0.2, 0.3)).table is PLANTED
+        BanditParams.of("gaussian", table="measured", means=(0.2, 0.3))
+    assert BanditParams.of("gaussian", deviations=0.02).table.values[:, 0, 0, 0].tolist() == [
+        0.65,
+        0.69,
+        0.69,
+        0.70,
+        0.71,
+    ]
+    assert BanditParams.of("gaussian", bounds=(0, 2)).high == 2.0
+    assert BanditParams.of("gaussian", table="surrogate", means=(0.2, 0.3)).table.values[0, 0, 0, 0] == 0.2
+    assert BanditParams.of("gaussian", table=PLANTED, means=(0.2, 0.3)).table is PLANTED
 
 
 TASKS = "tdsa8, tdsa12, ner, gaussian"
@@ -421,14 +430,14 @@ WORDS: list[tuple[str, dict[str, Any], str]] = [
 def test_words_about_settings(task: str, kwargs: dict[str, Any], message: str) -> None:
     table = "auto" if task == "gaussian" else DRAWN
     with raises(message):
-        Setting(task, table=table, **kwargs)
+        BanditParams.of(task, table=table, **kwargs)
 
 
 def test_numbers_of_numpy_are_ints_too() -> None:
-    s = Setting("tdsa8", table=DRAWN, workers=np.int64(2), durations=[1, 2, 3, 4])
+    s = BanditParams.of("tdsa8", table=DRAWN, workers=np.int64(2), durations=[1, 2, 3, 4])
     assert (s.workers, type(s.workers)) == (2, int)
     assert s.durations.dtype == np.float64
-    assert Setting("ner", table=DRAWN, fix_split=np.int8(1)).arms.evaluations == 5
+    assert BanditParams.of("ner", table=DRAWN, fix_split=np.int8(1)).arms.evaluations == 5
 
 
 def test_words_about_actions() -> None:

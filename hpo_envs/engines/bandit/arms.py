@@ -1,0 +1,116 @@
+"""How an arm's score is drawn: the k-th pull of arm a in an episode is a function of (episode key, a, k)."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.core.params import Floats
+from hpo_envs.tables import draws
+from hpo_envs.tables.table import Table
+
+Ints = npt.NDArray[np.int64]
+
+
+class Arms(abc.ABC):
+    """Draws the metrics of pulls, one by one or for many episodes at once; the two agree bit for bit.
+
+    Attributes:
+        names: Names of the metrics drawn.
+        arms: Number of arms.
+        evaluations: Distinct evaluations of an arm that a `budget=None` episode pays for.
+    """
+
+    names: tuple[str, ...]
+    arms: int
+    evaluations: int
+
+    @abc.abstractmethod
+    def pull(self, key: int, arm: int, k: int) -> list[float]:
+        """Metrics of the k-th pull (from 0) of an arm."""
+
+    @abc.abstractmethod
+    def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
+        """(n, metrics) `pull` for n episodes, one pull each."""
+
+
+class GaussianArms(Arms):
+    """Arms whose scores are Gaussian.
+
+    Args:
+        table: Metrics: the mean of the score, and its deviation.
+        evaluations: See `Arms`.
+    """
+
+    def __init__(self, table: Table, evaluations: int) -> None:
+        from scipy.special import ndtri  # heavy: only where an environment is made
+
+        self.names = table.metric_names[:1]
+        self.arms, self.evaluations = len(table), evaluations
+        self._mean, self._deviation = table.values[:, 0, 0, 0], table.values[:, 0, 0, 1]
+        self._ndtri: Any = ndtri
+
+    def pull(self, key: int, arm: int, k: int) -> list[float]:
+        """One Gaussian draw."""
+        z = float(self._ndtri(draws.uniform(draws.mix(draws.mix(key, arm), k))))
+        return [float(self._mean[arm]) + float(self._deviation[arm]) * z]
+
+    def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
+        """One Gaussian draw for each episode."""
+        z = self._ndtri(draws.uniform_many(draws.mix_many(draws.mix_many(keys, arms), k)))
+        return (self._mean[arms] + self._deviation[arms] * z)[:, None]
+
+
+class MeasuredArms(Arms):
+    """Arms whose scores are resampled from a table's repeats.
+
+    Args:
+        table: One level.
+        columns: (c,) repeats that may be drawn.
+        replacement: False goes through all columns in a random order, then through another order, and so on.
+        shared: Whether the k-th pulls of all arms read the same column (the same split); else each arm has its own.
+    """
+
+    def __init__(self, table: Table, columns: Ints, replacement: bool = True, shared: bool = False) -> None:
+        self.names = table.metric_names
+        self.arms, self.evaluations = len(table), len(columns)
+        self.replacement, self.shared = replacement, shared
+        self._values = np.ascontiguousarray(table.values[:, columns, 0, :])
+        self._lists = self._values.tolist()
+        self._orders: dict[tuple[int, int], list[int]] = {}
+
+    def pull(self, key: int, arm: int, k: int) -> list[float]:
+        """The metrics of one column."""
+        stream = draws.mix(key, 0 if self.shared else 1 + arm)
+        if self.replacement:
+            return self._lists[arm][draws.below(draws.mix(stream, k), self.evaluations)]  # type: ignore[no-any-return]
+        sweep, place = divmod(k, self.evaluations)
+        order = self._orders.get((stream, sweep))
+        if order is None:
+            if len(self._orders) > 4 * self.arms:
+                self._orders.clear()
+            keys = np.array([draws.mix(stream, sweep)], np.uint64)
+            order = self._orders[stream, sweep] = self._permutation(keys)[0].tolist()
+        return self._lists[arm][order[place]]  # type: ignore[no-any-return]
+
+    def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
+        """The metrics of one column for each episode."""
+        streams = draws.mix_many(keys, np.zeros_like(arms) if self.shared else 1 + arms)
+        if self.replacement:
+            column = draws.below_many(draws.mix_many(streams, k), self.evaluations)
+        else:
+            sweep, place = np.divmod(k, self.evaluations)
+            column = self._nth(draws.mix_many(streams, sweep), place)
+        return self._values[arms, column]
+
+    def _permutation(self, keys: draws.Keys) -> Ints:
+        """(n, c) a random order of the columns for each key: that of the columns' hashes."""
+        return draws.mix_many(keys[:, None], np.arange(self.evaluations)).argsort(axis=1, kind="stable")
+
+    def _nth(self, keys: draws.Keys, place: Ints) -> Ints:
+        """(n,) the place-th column of each key's order."""
+        column: Ints = np.take_along_axis(self._permutation(keys), place[:, None], axis=1)[:, 0]
+        return column

@@ -1,0 +1,144 @@
+"""Bandit environments: one action pulls an arm, a model whose score is random, or a batch of arms."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.core.env import HPOEnv
+from hpo_envs.core.infos import Info
+from hpo_envs.core.loading import provenance_info
+from hpo_envs.engines.bandit.params import BanditParams
+from hpo_envs.engines.workers import Workers
+
+
+class BanditEnv(HPOEnv):
+    """One step evaluates a model, or a batch of them.
+
+    Args:
+        params: See `BanditParams.of`.
+    """
+
+    params: BanditParams
+
+    def __init__(self, params: BanditParams) -> None:
+        super().__init__(params)
+        self._arms = params.actions
+        self._batched = len(params.action_space.shape or ()) > 0
+        self._view: list[int] | None = None
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
+        """Starts an episode; `options` are not used."""
+        super().reset(seed=seed)
+        self._new_key(seed)
+        n, p = self._arms, self.params
+        self._view = None if p.view.whole else self.rows.tolist()
+        self._counts, self._means, self._squares = [0] * n, [0.0] * n, [0.0] * n
+        self._left = self.budget
+        self._workers = Workers(p.workers)
+        self._observation = np.zeros(3 * n + 3, np.float32)
+        self._observation[n : 2 * n] = self._observation[3 * n] = p.low[0]
+        self._observation[-1] = 1.0
+        info = provenance_info(self.table)
+        if not self._batched:
+            info["action_mask"] = np.ones(n, np.int8)
+        return self._observation.copy(), info
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
+        """Evaluates a model, or a batch of them.
+
+        Raises:
+            ValueError: The action is outside the space.
+            ResetNeeded: No episode is running.
+        """
+        arms = self._check(action)
+        if not self._live:
+            raise self._not_live()
+        if self.workers == 1:
+            return self._evaluate(arms, {})
+        arm, said = self._schedule(arms[0])
+        if arm is None:
+            return self._observation.copy(), 0.0, False, False, said
+        return self._evaluate([arm], said)
+
+    def _schedule(self, arm: int) -> tuple[int | None, Info]:
+        """Submits an evaluation; returns the arm whose evaluation comes back now, if any, and what to say."""
+        workers = self._workers
+        if workers.submitted < self.budget:
+            workers.submit((arm,), workers.clock, float(self.params.durations[self._row(arm)]))
+            if workers.submitted < self.budget and workers.idle:
+                said: Info = {"cost": 0.0, "finished": False, "action": arm, "clock": workers.clock}
+                return None, said | {"action_mask": np.ones(self._arms, np.int8)}
+        (done,) = workers.next()
+        return done, {"finished": True, "action": done, "clock": workers.clock}
+
+    def _row(self, arm: int) -> int:
+        """The table row of an arm of this episode."""
+        return arm if self._view is None else self._view[arm]
+
+    def _evaluate(self, arms: list[int], said: Info) -> tuple[Any, Any, bool, bool, Info]:
+        p, n = self.params, self._arms
+        pulls = []
+        for arm in arms:
+            metrics = p.arms.pull(self._key, self._row(arm), self._counts[arm])
+            pulls.append(metrics)
+            self._add(arm, p.sign * metrics[p.column])
+        batch = len(arms)
+        values = [_mean([pull[j] for pull in pulls]) for j in range(len(p.names))]
+        reward = p.sign * values[p.column]
+        self._left -= batch
+        terminated = self._left < p.batch
+        if terminated:
+            self._live = False
+        self._observation[3 * n :] = reward, batch, self._left / self.budget
+        info: Info = {"cost": float(batch), "metrics": dict(zip(p.names, values, strict=True)), "status": "ok", **said}
+        if self._view is not None:
+            info["row"] = np.array([self._view[arm] for arm in arms]) if self._batched else self._view[arms[0]]
+        if self._batched:
+            info["scores"] = np.array([p.sign * pull[p.column] for pull in pulls])
+        else:
+            info["action_mask"] = np.ones(n, np.int8)
+        return self._observation.copy(), reward, terminated, False, info
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """(arms,) bool, all True: pulling an arm again is the point.
+
+        Raises:
+            AttributeError: Actions are batches.
+        """
+        if self._batched:
+            raise AttributeError("action_masks: there is no useful mask of a batch")
+        return np.ones(self._arms, bool)
+
+    def _check(self, action: Any) -> list[int]:
+        n = self._arms
+        array = np.asarray(action)
+        shape = (self.params.batch,) if self._batched else ()
+        if array.shape != shape or array.dtype.kind not in "iu":
+            form = f"{self.params.batch} ints" if self._batched else "an int"
+            raise ValueError(f"action must be {form} in [0, {n}), got {action!r}")
+        arms: list[int] = array.reshape(-1).tolist()
+        if min(arms) < 0 or max(arms) >= n:
+            raise ValueError(f"action must be in [0, {n}), got {action!r}")
+        return arms
+
+    def _add(self, arm: int, score: float) -> None:
+        """Welford's update of an arm's moments, and the observation of them."""
+        n = self._arms
+        self._counts[arm] = count = self._counts[arm] + 1
+        delta = score - self._means[arm]
+        self._means[arm] += delta / count
+        self._squares[arm] += delta * (score - self._means[arm])
+        self._observation[arm] = count / self.budget
+        self._observation[n + arm] = self._means[arm]
+        self._observation[2 * n + arm] = math.sqrt(self._squares[arm] / count)
+
+
+def _mean(values: list[float]) -> float:
+    total = 0.0
+    for v in values:
+        total += v
+    return total / len(values)
