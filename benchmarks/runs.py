@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import json
@@ -20,6 +21,7 @@ from threadpoolctl import threadpool_limits
 import hpo_envs
 from hpo_envs import agents, registry
 from hpo_envs.agents import Agent, Problem
+from hpo_envs.benchmarks import actions
 from hpo_envs.registry import SPECS
 from hpo_envs.tables.table import nearest
 
@@ -115,7 +117,8 @@ def run(
         One run per seed, in the order of `seeds`.
 
     Raises:
-        ValueError: Unknown id or agent, or seeds that are not distinct ints >= 0.
+        ValueError: Unknown id or agent, seeds that are not distinct ints >= 0, or an agent that asks for or recommends
+            what is no action.
     """
     if registry.find(env_id) is None:
         raise ValueError(f"env_id must be a registered id (hpo-envs list), got {env_id!r}{nearest(env_id, [*SPECS])}")
@@ -125,19 +128,47 @@ def run(
         kwargs["budget"] = budget
     envs = gym.make_vec(env_id, num_envs=len(seeds), autoreset_mode=AutoresetMode.NEXT_STEP, **kwargs)
     make = (lambda *a, **k: agents.make(agent, *a, **k)) if isinstance(agent, str) else agent
+    name = agent if isinstance(agent, str) else getattr(agent, "__qualname__", repr(agent))
     with one_blas_thread():
-        problem = problem_of(envs)
-        crew = [make(problem, seed, **hyperparameters) for seed in seeds]
-        logs, info = _loop(envs, crew, seeds, target, progress)
+        problem = sealed(problem_of(envs))
+        crew = [make(private(problem, seed), seed, **hyperparameters) for seed in seeds]
+        check = actions.checker(envs.single_action_space)
+        logs, info = _loop(envs, crew, seeds, target, progress, check, f"{name} on {env_id}")
         tables = info["table"], info["kind"], info["sha256"]
         shared = json.dumps(header_of(envs, agent, env_id, kwargs, hyperparameters))
         runs = []
         for i, (seed, log) in enumerate(zip(seeds, logs, strict=True)):
             header = json.loads(shared)  # a copy, four times faster than copy.deepcopy
             header |= {"table": str(tables[0][i]), "kind": str(tables[1][i]), "sha256": str(tables[2][i]), "seed": seed}
-            runs.append(log.run(seed, crew[i].recommend(), header))
+            last = crew[i].recommend()
+            try:
+                last = actions.recommendation(check, last, problem.mutate is not None)
+            except ValueError as error:
+                raise ValueError(f"what {name} on {env_id}, seed {seed}, recommends {error}") from None
+            runs.append(log.run(seed, last, header))
     envs.close()
     return runs
+
+
+def sealed(problem: Problem) -> Problem:
+    """A problem whose arrays nobody can write to: they are backed by bytes, which no flag unlocks."""
+    arrays = {
+        f.name: _immutable(value)
+        for f in dataclasses.fields(problem)
+        if isinstance(value := getattr(problem, f.name), np.ndarray)
+    }
+    return dataclasses.replace(problem, **arrays)
+
+
+def _immutable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return np.frombuffer(array.tobytes(), array.dtype).reshape(array.shape)
+
+
+def private(problem: Problem, seed: int) -> Problem:
+    """A problem with an action space of its own, seeded: what one agent does to it no other sees."""
+    space = copy.deepcopy(problem.action_space)
+    space.seed(seed)
+    return dataclasses.replace(problem, action_space=space)
 
 
 def one_blas_thread() -> threadpool_limits:
@@ -181,9 +212,19 @@ class _Log:
 
 
 def _loop(
-    envs: Any, crew: list[Agent], seeds: list[int], target: Target | None, progress: Callable[[int], object] | None
+    envs: Any,
+    crew: list[Agent],
+    seeds: list[int],
+    target: Target | None,
+    progress: Callable[[int], object] | None,
+    check: actions.Checker,
+    who: str,
 ) -> tuple[list[_Log], dict[str, Any]]:
-    """Steps all episodes side by side until every one has ended, its agent is done or its target is met."""
+    """Steps all episodes side by side until every one has ended, its agent is done or its target is met.
+
+    What is recorded is what the environment did: it is logged before the agent sees any of it, and the agent gets
+    copies.
+    """
     _, start = envs.reset(seed=seeds)
     logs = [_Log() for _ in crew]
     running = list(range(len(crew)))
@@ -192,7 +233,14 @@ def _loop(
     idle = envs.single_action_space.sample()
     batch = np.stack([np.asarray(idle)] * len(crew))
     while running:
-        asked = [crew[i].ask() for i in running]
+        asked = []
+        for i in running:
+            action = crew[i].ask()
+            try:
+                asked.append(check(action))
+            except ValueError as error:
+                number = len(logs[i].costs)
+                raise ValueError(f"action {number} of {who}, seed {seeds[i]}, {error}") from None
         for i, action in zip(running, asked, strict=True):
             batch[i] = action
         _, rewards, terminated, _, infos = envs.step(batch)
@@ -202,17 +250,21 @@ def _loop(
             running, asked, _listed(rewards, chosen), _listed(terminated, chosen), _rows(infos, chosen), strict=True
         ):
             action = info.pop("action", action)
-            crew[i].tell(action, reward, info)
             stop = False
             if info.get("finished", True):
                 logs[i].add(action, reward, info)
                 stop = target is not None and target(action, reward)
+            crew[i].tell(_copied(action), _copied(reward), info)
             if not (over or stop or crew[i].done):
                 going.append(i)
         if progress is not None:
             progress(len(running))
         running = going
     return logs, start
+
+
+def _copied(value: Any) -> Any:
+    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def _rows(infos: Mapping[str, Any], chosen: list[int] | None) -> list[dict[str, Any]]:
@@ -226,7 +278,7 @@ def _listed(values: npt.NDArray[Any], chosen: list[int] | None) -> list[Any]:
     """The entries of the chosen episodes, numbers as Python's own: a list is read faster than an array."""
     if chosen is not None:
         values = values[chosen]
-    return values.tolist() if values.ndim == 1 else list(values)
+    return values.tolist() if values.ndim == 1 else list(np.array(values))
 
 
 def _check_seeds(seeds: Iterable[int]) -> list[int]:
