@@ -19,8 +19,23 @@ from concurrent.futures.process import BrokenProcessPool
 from types import TracebackType
 from typing import Any, Self
 
-LOSSES = 3
-"""How often in a row workers may die without any call being finished in between."""
+Call = tuple[Callable[[Any], Any], Any]
+"""A function and its argument."""
+
+LOSSES = 2
+"""How often a worker may die while a call is carried out alone; on a cluster, how often it is given to another."""
+
+
+class WorkerLost(ChildProcessError):
+    """A worker died whenever it carried out this call.
+
+    Attributes:
+        argument: Of the call.
+    """
+
+    def __init__(self, argument: Any) -> None:
+        super().__init__(f"the worker died each time (out of memory? os._exit?) at {argument!s:.200}")
+        self.argument = argument
 
 
 class Executor(abc.ABC):
@@ -41,8 +56,12 @@ class Executor(abc.ABC):
         """Returns what one of the calls submitted returned, or raises what it raised; waits for it.
 
         Raises:
-            ChildProcessError: Workers keep dying.
+            WorkerLost: Workers keep dying at this call; others go on.
         """
+
+    def drop(self, unwanted: Callable[[Any], bool]) -> int:
+        """Forgets calls that have not begun and whose argument is unwanted; returns how many."""
+        return 0
 
     def map(self, function: Callable[[Any], Any], arguments: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """Carries out a call for each argument; yields (index, result) in the order in which calls are finished."""
@@ -88,6 +107,13 @@ class Serial(Executor):
         function, argument = self._calls.popleft()
         return function(argument)
 
+    def drop(self, unwanted: Callable[[Any], bool]) -> int:
+        """Forgets calls."""
+        kept = collections.deque(call for call in self._calls if not unwanted(call[1]))
+        dropped = len(self._calls) - len(kept)
+        self._calls = kept
+        return dropped
+
 
 class Processes(Executor):
     """Processes on this machine.
@@ -101,7 +127,10 @@ class Processes(Executor):
     def __init__(self, workers: int) -> None:
         self.workers = workers
         self._pool = self._start()
-        self._waiting: dict[concurrent.futures.Future[Any], tuple[Callable[[Any], Any], Any]] = {}
+        self._waiting: dict[concurrent.futures.Future[Any], Call] = {}
+        # After a loss: calls that may have caused it are carried out one at a time, the others wait.
+        self._suspects: collections.deque[Call] = collections.deque()
+        self._held: collections.deque[Call] = collections.deque()
         self._losses = 0
 
     def _start(self) -> concurrent.futures.ProcessPoolExecutor:
@@ -111,34 +140,75 @@ class Processes(Executor):
 
     def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
         """Takes a call."""
-        self._waiting[self._pool.submit(function, argument)] = function, argument
+        if self._suspects:
+            self._held.append((function, argument))
+            return
+        try:
+            self._waiting[self._pool.submit(function, argument)] = function, argument
+        except BrokenProcessPool:  # a worker has just died, which `next` will see
+            self._held.append((function, argument))
 
     def next(self) -> Any:
         """Returns what the call that is finished first returned."""
         while True:
+            if not self._waiting:
+                self._restart()
             finished, _ = concurrent.futures.wait(self._waiting, return_when=concurrent.futures.FIRST_COMPLETED)
             intact = [f for f in finished if not isinstance(f.exception(), BrokenProcessPool)]
-            if intact:
-                self._losses = 0
-                del self._waiting[intact[0]]
-                return intact[0].result()
-            self._restart()
+            if not intact:
+                self._restart()
+                continue
+            del self._waiting[intact[0]]
+            if self._suspects:
+                self._suspects.popleft()
+                self._resume()
+            return intact[0].result()
 
     def _restart(self) -> None:
-        """A worker died, and with it the pool: a new one takes all calls that are not finished."""
-        self._losses += 1
-        if self._losses > LOSSES:
-            among = sorted({str(argument) for _, argument in list(self._waiting.values())[:20]})
-            raise ChildProcessError(
-                f"workers died {self._losses} times in a row (out of memory?); among what they were to run: "
-                f"{', '.join(among)}"
-            )
+        """A worker died, and with it the pool: what may have killed it is tried again, each call alone."""
         self._pool.shutdown(wait=False, cancel_futures=True)
-        again = list(self._waiting.values())
-        self._waiting.clear()
         self._pool = self._start()
-        for function, argument in again:
-            self.submit(function, argument)
+        if self._suspects:
+            self._losses += 1
+        else:
+            calls = list(self._waiting.values())
+            begun = 2 * self.workers + 1  # calls running, and those handed over already
+            self._suspects.extend(calls[:begun])
+            self._held.extend(calls[begun:])
+        self._waiting.clear()
+        if self._losses < LOSSES:
+            self._resume(again=True)
+            return
+        _, argument = self._suspects.popleft()
+        self._resume()
+        raise WorkerLost(argument)
+
+    def _resume(self, again: bool = False) -> None:
+        """Begins the next suspect, or all calls held back once there is none."""
+        if not again:
+            self._losses = 0
+        if self._suspects:
+            call = self._suspects[0]
+            self._waiting[self._pool.submit(*call)] = call
+            return
+        held, self._held = self._held, collections.deque()
+        for call in held:
+            self.submit(*call)
+
+    def drop(self, unwanted: Callable[[Any], bool]) -> int:
+        """Forgets calls."""
+        kept = collections.deque(call for call in self._held if not unwanted(call[1]))
+        dropped = len(self._held) - len(kept)
+        self._held = kept
+        first = list(self._suspects)[:1]
+        rest = [call for call in list(self._suspects)[1:] if not unwanted(call[1])]
+        dropped += max(len(self._suspects) - 1, 0) - len(rest)
+        self._suspects = collections.deque(first + rest)
+        for future, (_, argument) in list(self._waiting.items()):
+            if not first and unwanted(argument) and future.cancel():
+                del self._waiting[future]
+                dropped += 1
+        return dropped
 
     def close(self) -> None:
         """Ends the processes at once; calls not finished are dropped."""
@@ -188,7 +258,7 @@ class Dask(Executor):
             )
         self.client = distributed.Client(self._cluster or scheduler)
         self._results = distributed.as_completed()
-        self._futures: set[Any] = set()
+        self._futures: dict[Any, Any] = {}
 
     @property
     def workers(self) -> int:  # type: ignore[override]
@@ -199,7 +269,7 @@ class Dask(Executor):
         """Takes a call."""
         # Not pure: what was computed for another study must not answer.
         future = self.client.submit(function, argument, pure=False, retries=LOSSES)
-        self._futures.add(future)
+        self._futures[future] = argument
         self._results.add(future)
 
     def next(self) -> Any:
@@ -209,9 +279,9 @@ class Dask(Executor):
         future = next(self._results)
         try:
             done = future.result()
-        except KilledWorker as error:
-            raise ChildProcessError(f"workers died too often: {error}") from None
-        self._futures.discard(future)
+        except KilledWorker:
+            raise WorkerLost(self._futures.pop(future)) from None
+        del self._futures[future]
         return done
 
     def close(self) -> None:

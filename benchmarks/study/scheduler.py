@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,10 +13,11 @@ import gymnasium as gym
 
 from hpo_envs import agents as registry
 from hpo_envs.benchmarks.runs import Run, header_of, problem_of
-from hpo_envs.benchmarks.study.executors import Executor, Serial
+from hpo_envs.benchmarks.study import limits
+from hpo_envs.benchmarks.study.executors import Executor, Serial, WorkerLost
 from hpo_envs.benchmarks.study.store import Store
 from hpo_envs.benchmarks.study.study import Contestant, Environment, Study
-from hpo_envs.benchmarks.study.task import Done, Task, perform, remainder
+from hpo_envs.benchmarks.study.task import Done, Task, key_of, perform, remainder
 
 TASK_SECONDS = 5.0
 """How long a task takes, where its runs are shorter: what a crash may cost, and far above an executor's overhead."""
@@ -62,6 +64,7 @@ def conduct(
     *,
     watch: Watch | None = None,
     seconds: float | None = None,
+    run_seconds: float = limits.RUN_SECONDS,
 ) -> Outcome:
     """Runs what is missing of a study and stores it.
 
@@ -74,6 +77,7 @@ def conduct(
         executor: Where to run; default: this process. It is not closed.
         watch: Told of progress.
         seconds: How long a task should take; default: `task_seconds` of the executor's workers.
+        run_seconds: How long a run may take; an agent that takes longer stops on that id.
 
     Returns:
         How the study stands.
@@ -85,6 +89,7 @@ def conduct(
     executor = executor or Serial()
     store, outcome = Store(folder), Outcome(Path(folder))
     tasks = _missing(study, store, outcome, task_seconds(executor.workers) if seconds is None else seconds)
+    tasks = [dataclasses.replace(task, run_seconds=run_seconds) for task in tasks]
     clock = _Clock(tasks)
     pending = len(tasks)
     for task in tasks:
@@ -93,12 +98,16 @@ def conduct(
     if watch is not None:
         watch(outcome.found, total, None)
     while pending:
-        done: Done = executor.next()
+        try:
+            done: Done = executor.next()
+        except WorkerLost as lost:
+            done = Done(lost.argument, (), 0.0, str(lost))
         pending -= 1
         outcome.made += store.write(done.runs)
-        key = (done.task.environment.id, done.task.agent.name)
+        key = key_of(done.task)
         if done.error is not None:
             outcome.errors.setdefault(key, done.error)
+            pending -= executor.drop(lambda task, key=key: key_of(task) == key)
         rest = remainder(done) if key not in outcome.errors else []
         for task in rest:
             executor.submit(perform, task)
@@ -114,6 +123,8 @@ def runs_of(study: Study, folder: Path | str, outcome: Outcome) -> dict[str, dic
     """A study's finished runs by id and agent, in the study's order; others in the folder are left out."""
     store, seeds = Store(folder), set(study.seeds)
     found: dict[str, dict[str, list[Run]]] = {}
+    if not store.folder.is_dir():  # every agent stopped before its first run
+        return found
     for env, agent in outcome.pairs:
         runs = [r for r in store.read(env, agent) if r.seed in seeds]
         if runs:

@@ -8,6 +8,7 @@ import traceback
 from dataclasses import dataclass
 
 from hpo_envs.benchmarks.runs import Run, run
+from hpo_envs.benchmarks.study import limits
 from hpo_envs.benchmarks.study.study import Contestant, Environment
 
 LARGEST = 128
@@ -23,12 +24,14 @@ class Task:
         agent: The agent.
         seeds: Distinct seeds.
         seconds: A run is begun only before this time is over; the first always is.
+        run_seconds: How long a run may take; one that takes longer stops the agent on this id.
     """
 
     environment: Environment
     agent: Contestant
     seeds: tuple[int, ...]
     seconds: float
+    run_seconds: float = limits.RUN_SECONDS
 
     def __str__(self) -> str:
         return f"{self.agent.name} on {self.environment.id}"
@@ -51,12 +54,20 @@ class Done:
     error: str | None = None
 
 
+def key_of(task: Task) -> tuple[str, str]:
+    """Id and agent: what stops as one."""
+    return task.environment.id, task.agent.name
+
+
 def perform(task: Task) -> Done:
     """Carries out a task.
 
     Runs go side by side, in batches that grow while there is time: that a run is the same alone and among others
-    is what makes results independent of all this.
+    is what makes results independent of all this. Whatever an agent raises (`SystemExit`, say) stops it on this id
+    alone, as do a run that takes too long and memory that is not there.
     """
+    import scipy.linalg  # noqa: F401  (seconds in a fresh process, which are not the agent's)
+
     start = time.perf_counter()
     runs: list[Run] = []
     size = 1
@@ -64,10 +75,13 @@ def perform(task: Task) -> Done:
         seeds = task.seeds[len(runs) : len(runs) + size]
         try:
             agent = task.agent.factory()
-            batch = run(
-                agent, task.environment.id, seeds, env_kwargs=task.environment.kwargs, **task.agent.hyperparameters
-            )
-        except Exception:
+            with limits.deadline(task.run_seconds * len(seeds)), limits.memory():
+                batch = run(
+                    agent, task.environment.id, seeds, env_kwargs=task.environment.kwargs, **task.agent.hyperparameters
+                )
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
             return Done(task, tuple(runs), time.perf_counter() - start, traceback.format_exc())
         runs.extend(dataclasses.replace(r, header=task.agent.describe(r.header)) for r in batch)
         spent = time.perf_counter() - start

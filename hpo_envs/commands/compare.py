@@ -55,6 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, default=Path("runs"), help="folder for runs, tables and plots")
     parser.add_argument("--jobs", type=int, default=1, help="processes on this machine (default: %(default)s)")
     parser.add_argument(
+        "--run-seconds",
+        type=float,
+        default=3600.0,
+        help="how long a run may take before its agent stops on that id (default: %(default)g)",
+    )
+    parser.add_argument(
         "--scheduler", help="run on Dask: tcp://HOST:PORT, or 'local' for a cluster of --jobs workers on this machine"
     )
 
@@ -64,10 +70,12 @@ def run(args: argparse.Namespace) -> int:
     from hpo_envs.benchmarks.study.scheduler import conduct, runs_of
 
     study = _study(args)
+    if not args.run_seconds > 0:
+        raise ValueError(f"--run-seconds must be a number > 0, got {args.run_seconds}")
     start = time.perf_counter()
     try:
         with _executor(args) as executor, _Bar() as bar:
-            outcome = conduct(study, args.out, executor, watch=bar.show)
+            outcome = conduct(study, args.out, executor, watch=bar.show, run_seconds=args.run_seconds)
     except KeyboardInterrupt:
         print(
             f"\nstopped; what is finished is in {args.out}/, and the same command goes on from there", file=sys.stderr
@@ -193,6 +201,10 @@ def _conclude(out: Path, outcome: Outcome, found: dict[str, dict[str, list[Run]]
             f"\nnot run, for these agents cannot work on these ids: {len(outcome.skipped)} pairs, such as "
             f"{outcome.skipped[0][1]} on {outcome.skipped[0][0]}"
         )
+    if outcome.errors:
+        print(f"\nstopped (see above): {len(outcome.errors)} of {len(outcome.pairs)} pairs of agent and id")
+        for (env, agent), error in outcome.errors.items():
+            print(f"  {agent} on {env}: {error.strip().splitlines()[-1][:200]}")
     runs = [r for by in found.values() for rs in by.values() for r in rs]
     print(f"\n{outcome.made} runs made in {seconds:.1f} s, {outcome.found} found; runs and summaries: {out}/")
     print(f"sha256 of all results: {store.digest(runs)}")

@@ -1,0 +1,105 @@
+"""What a run may take of time and memory, so that an agent that hangs or swells stops alone."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+RUN_SECONDS = 3600.0
+"""How long a run may take by default."""
+
+SHARE = 0.8
+"""Share of the memory that is free at the start which a batch of runs may take."""
+
+
+class RunTimeout(BaseException):
+    """A run took longer than it may; not an `Exception`, so that agents that catch these do not swallow it."""
+
+
+@contextlib.contextmanager
+def deadline(seconds: float) -> Iterator[None]:
+    """Raises `RunTimeout` in the code within once this time is over, and again every second until it gives up.
+
+    In the main thread of a process of POSIX a signal does it, which wakes whatever sleeps; elsewhere the interpreter
+    does it between two steps of Python. A loop inside compiled code is stopped by neither.
+    """
+    if threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer"):
+        with _alarm(seconds):
+            yield
+    else:
+        with _thread(seconds):
+            yield
+
+
+@contextlib.contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise RunTimeout(_text(seconds))
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextlib.contextmanager
+def _thread(seconds: float) -> Iterator[None]:
+    over, me = threading.Event(), threading.get_ident()
+
+    def ring() -> None:
+        wait = seconds
+        while not over.wait(wait):
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(me), ctypes.py_object(RunTimeout))
+            wait = 1.0
+
+    watch = threading.Thread(target=ring, daemon=True)
+    watch.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watch.join()
+
+
+def _text(seconds: float) -> str:
+    return f"a run must end within {seconds:g} s (--run-seconds), this one did not"
+
+
+@contextlib.contextmanager
+def memory(share: float = SHARE) -> Iterator[None]:
+    """Lets the code within take a share of the memory that is free now; more raises a `MemoryError`.
+
+    On Linux, in the main thread; elsewhere nothing is limited.
+    """
+    free = _free()
+    if free is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    with open("/proc/self/statm", encoding="ascii") as stream:
+        now = int(stream.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    limits = [value for value in (soft, hard, now + int(share * free)) if value != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_AS, (min(limits), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def _free() -> int | None:
+    """Bytes of memory that are free, where that is known."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as stream:
+            return next(int(line.split()[1]) * 1024 for line in stream if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        return None

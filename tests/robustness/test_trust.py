@@ -1,0 +1,240 @@
+"""Agents that try to change what is recorded of them, and agents that take the others down with them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hpo_envs.agents.random import RandomSearch
+from hpo_envs.benchmarks.runs import run
+from hpo_envs.benchmarks.study import executors, limits, store
+from hpo_envs.benchmarks.study.scheduler import conduct
+from hpo_envs.benchmarks.study.study import Contestant, Environment, Study
+from hpo_envs.commands.main import main
+
+SURROGATE = {"table": "surrogate"}
+IDS = ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTLC-zhen-v0", "FIESTA-tdsa8-v0", "NMTHPO-v0", "CharHPO-v0"]
+
+
+class Liar(RandomSearch):
+    """Writes into everything that it is handed."""
+
+    def tell(self, action: Any, reward: Any, info: Any) -> None:
+        super().tell(action, reward, info)
+        info["scores"], info["cost"], info["finished"], info["status"] = [99.0], 0.0, False, "ok"
+        info["metrics"].update(dict.fromkeys(info["metrics"], 99.0))
+        for value in (action, reward, *info.values()):
+            if isinstance(value, np.ndarray):
+                value += 1
+
+    def recommend(self) -> Any:
+        return self.problem.action_space.sample()
+
+
+class Reuser(RandomSearch):
+    """Hands over the same array again and again."""
+
+    def ask(self) -> Any:
+        action = np.asarray(super().ask())
+        if not hasattr(self, "buffer"):
+            self.buffer = action.copy()
+        self.buffer[...] = action
+        return self.buffer
+
+
+@pytest.mark.parametrize("env", IDS)
+def test_what_is_recorded_is_what_the_environment_did(env: str) -> None:
+    kwargs: dict[str, Any] = {"env_kwargs": {**SURROGATE}, "budget": 6 if "NMTLC" not in env else None}
+    honest = run("random", env, [0, 1], **kwargs)
+    for agent in (Liar, Reuser):
+        for a, b in zip(honest, run(agent, env, [0, 1], **kwargs), strict=True):
+            assert np.array_equal(a.rewards, b.rewards)
+            assert np.array_equal(a.actions, b.actions)
+            assert np.array_equal(a.costs, b.costs)
+
+
+class Digger(RandomSearch):
+    """Looks for memory that is not its own."""
+
+    def __init__(self, problem: Any, seed: int) -> None:
+        super().__init__(problem, seed)
+        for name in ("features", "levels", "reward_bounds"):
+            array = getattr(problem, name)
+            if array is not None:
+                with pytest.raises(ValueError, match="WRITEABLE"):
+                    array.setflags(write=True)
+                with pytest.raises(ValueError, match="read-only"):
+                    array[...] = 0
+        problem.action_space.seed(7)
+        problem.action_space.n = 1
+
+
+@pytest.mark.parametrize("env", ["NMTHPO-zhen-v0", "NMTLC-zhen-v0"])
+def test_nothing_that_agents_reach_is_the_tables_memory(env: str) -> None:
+    honest = run("random", env, range(3), env_kwargs=SURROGATE)
+    dug = run(Digger, env, range(3), env_kwargs=SURROGATE)
+    assert all(np.array_equal(a.rewards, b.rewards) for a, b in zip(honest, dug, strict=True))
+
+
+class Asks(RandomSearch):
+    value: Any = None
+
+    def ask(self) -> Any:
+        return self.value
+
+
+@pytest.mark.parametrize("value", [1.99, "17", True, -1, 118, None, [[1], [2, 3]]])
+def test_what_is_no_action_is_refused_with_agent_id_seed_rule_and_value(value: Any) -> None:
+    agent = type("Asks", (Asks,), {"value": value})
+    with pytest.raises(
+        ValueError, match=r"action 0 of Asks on NMTHPO-zhen-v0, seed 5, must be an int in \[0, 118\), got"
+    ):
+        run(agent, "NMTHPO-zhen-v0", [5], env_kwargs=SURROGATE)
+
+
+@pytest.mark.parametrize("value", [None, "best", 1e9, [1, 2], np.nan])
+def test_what_is_no_recommendation_is_refused(value: Any) -> None:
+    agent = type("Recommends", (RandomSearch,), {"recommend": lambda self: value})
+    with pytest.raises(ValueError, match="what Recommends on NMTHPO-zhen-v0, seed 5, recommends must be an int"):
+        run(agent, "NMTHPO-zhen-v0", [5], env_kwargs=SURROGATE)
+
+
+BAD = """
+import os, sys, time
+from hpo_envs.agents.random import RandomSearch
+
+class Exits(RandomSearch):
+    def ask(self):
+        sys.exit(0)
+
+class Raises(RandomSearch):
+    def tell(self, action, reward, info):
+        raise BaseException("no Exception")
+
+class Sleeps(RandomSearch):
+    def ask(self):
+        while True:
+            try:
+                time.sleep(1000)
+            except Exception:
+                pass
+
+class Spins(RandomSearch):
+    def ask(self):
+        while True:
+            pass
+
+class Swells(RandomSearch):
+    def ask(self):
+        self.hoard = bytearray(2**60)
+        return 0
+
+class Recommends(RandomSearch):
+    def recommend(self):
+        return "garbage"
+
+class Dies(RandomSearch):
+    def ask(self):
+        os._exit(3)
+"""
+WHY = {
+    "Exits": "SystemExit: 0",
+    "Raises": "no Exception",
+    "Swells": "MemoryError",
+    "Recommends": "recommends must be an int in [0, 118), got 'garbage'",
+}
+HANG = ("Sleeps", "Spins")
+
+
+@pytest.fixture
+def bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    name = f"bad_{tmp_path.name}".replace("-", "_")
+    (tmp_path / f"{name}.py").write_text(BAD)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    path = os.environ.get("PYTHONPATH", "")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(tmp_path), path])))
+    return name
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals and limits of processes")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_bad_agent_stops_alone_and_the_table_says_why(
+    tmp_path: Path, bad: str, jobs: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    why = {**WHY, **({"Dies": "the worker died each time"} if jobs > 1 else {})}
+    names = ",".join(["random", *(f"{bad}:{name}" for name in why)])
+    command = ["compare", "--env", "NMTHPO-zhen-v0", "--seeds", "2", "--table", "surrogate", "--jobs", str(jobs)]
+    assert main([*command, "--agents", names, "--out", str(tmp_path / "runs")]) == 1
+    out = capsys.readouterr().out
+    assert f"stopped (see above): {len(why)} of {len(why) + 1} pairs of agent and id" in out
+    for name, reason in why.items():
+        (line,) = [x for x in out.splitlines() if x.startswith(f"  {bad}:{name} on NMTHPO-zhen-v0: ")]
+        assert reason in line
+    assert {r.header["agent"] for r in store.read(tmp_path / "runs")} == {"random"}
+    # Nobody beside them: a run of an honest agent may take as long on a busy machine.
+    names = ",".join(f"{bad}:{name}" for name in HANG)
+    assert main([*command, "--agents", names, "--run-seconds", "0.5", "--out", str(tmp_path / "hang")]) == 1
+    out = capsys.readouterr().out
+    assert out.count("a run must end within 0.5 s (--run-seconds), this one did not") == len(HANG)
+
+
+def test_a_deadline_holds_in_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    import threading
+
+    seen: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            with limits.deadline(0.05):
+                while True:
+                    time.sleep(0.001)
+        except limits.RunTimeout as error:
+            seen.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join(120)
+    assert len(seen) == 1
+
+
+def test_limits_leave_nothing_behind() -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    with limits.memory(), limits.deadline(100.0):
+        pass
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+
+
+def test_a_run_seconds_that_is_no_time_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "--run-seconds", "0"]) == 2
+    assert "--run-seconds must be a number > 0, got 0.0" in capsys.readouterr().err
+
+
+def test_one_process_that_dies_once_is_no_reason_to_stop(tmp_path: Path) -> None:
+    flag = tmp_path / "flag"
+    with executors.Processes(2) as executor:
+        results = dict(executor.map(_dies_once, [str(flag)] * 6))
+    assert results == dict.fromkeys(range(6), "alive")
+
+
+def _dies_once(flag: str) -> str:
+    try:
+        os.close(os.open(flag, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return "alive"
+    os._exit(1)
+
+
+def _study(name: str, mapping: Mapping[str, Any]) -> Study:
+    return Study((Environment("NMTHPO-zhen-v0", SURROGATE),), (Contestant(name, name, mapping),), (0,))
+
+
+def test_a_study_of_one_agent_that_stops_ends(tmp_path: Path, bad: str) -> None:
+    outcome = conduct(_study(f"{bad}:Exits", {}), tmp_path / "runs")
+    assert list(outcome.errors) == [("NMTHPO-zhen-v0", f"{bad}:Exits")]
