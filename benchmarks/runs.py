@@ -152,7 +152,7 @@ def run(
 
 def sealed(problem: Problem) -> Problem:
     """A problem whose arrays nobody can write to: they are backed by bytes, which no flag unlocks."""
-    arrays = {
+    arrays: dict[str, Any] = {
         f.name: _immutable(value)
         for f in dataclasses.fields(problem)
         if isinstance(value := getattr(problem, f.name), np.ndarray)

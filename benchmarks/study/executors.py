@@ -189,7 +189,7 @@ class Processes(Executor):
             self._losses = 0
         if self._suspects:
             call = self._suspects[0]
-            self._waiting[self._pool.submit(*call)] = call
+            self._waiting[self._pool.submit(call[0], call[1])] = call
             return
         held, self._held = self._held, collections.deque()
         for call in held:

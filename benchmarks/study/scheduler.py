@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -107,7 +108,7 @@ def conduct(
         key = key_of(done.task)
         if done.error is not None:
             outcome.errors.setdefault(key, done.error)
-            pending -= executor.drop(lambda task, key=key: key_of(task) == key)
+            pending -= executor.drop(functools.partial(_of, key))
         rest = remainder(done) if key not in outcome.errors else []
         for task in rest:
             executor.submit(perform, task)
@@ -130,6 +131,10 @@ def runs_of(study: Study, folder: Path | str, outcome: Outcome) -> dict[str, dic
         if runs:
             found.setdefault(env, {})[agent] = runs
     return found
+
+
+def _of(key: tuple[str, str], task: Task) -> bool:
+    return key_of(task) == key
 
 
 def _missing(study: Study, store: Store, outcome: Outcome, seconds: float) -> list[Task]:
