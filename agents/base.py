@@ -103,3 +103,14 @@ class Planned(Agent):
             self._next = self._plan.send((reward, info))
         except StopIteration:
             self.done = True
+
+
+def positive(name: str, value: float) -> float:
+    """Returns `value` as a float.
+
+    Raises:
+        ValueError: It is not a finite number > 0.
+    """
+    if not (np.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be a finite number > 0, got {value!r}")
+    return float(value)

@@ -1,8 +1,8 @@
-"""What all optimisers over a finite set of featured candidates share: initial design, book-keeping, choice."""
+"""The candidates of a finite problem: what is known of them, how they are asked for, and what came back."""
 
 from __future__ import annotations
 
-import abc
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,186 +10,182 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.base import Agent
-from hpo_envs.agents.models.kernels import gram
+from hpo_envs.agents.models import kernels
 from hpo_envs.agents.problem import Problem
 
 Floats = npt.NDArray[np.float64]
 
-TIE = 1e-9
-"""Scores closer than this, relative to the largest, are tied: less than round-off can tell apart."""
-
-DESIGNS = ("random", "spread")
-
-SPREAD_NOISE = 1e-2
-"""Observation variance that `spread` assumes, relative to the prior's."""
-
-SPREAD_OVER = 2000
-"""Candidates that `spread` compares at most."""
+LOST = ("failed", "diverged")
+"""Statuses of runs whose reward is a stand-in; models of the reward do not learn from them."""
 
 
-def candidate_features(problem: Problem) -> Floats:
-    """(candidates, d) float64 features in [0, 1] of every candidate of a finite problem.
-
-    The problem's own features where it has them; on a `MultiDiscrete` grid of values the scaled indices, in C order.
-
-    Raises:
-        ValueError: The candidates are not finite, or nothing is known of them.
-    """
-    if problem.features is not None:
-        return np.ascontiguousarray(problem.features, dtype=np.float64)
-    space = problem.action_space
-    if isinstance(space, gym.spaces.MultiDiscrete) and problem.levels is None:
-        shape = tuple(int(n) for n in space.nvec)
-        index = np.indices(shape).reshape(len(shape), -1).T
-        return index / np.maximum(np.array(shape) - 1.0, 1.0)
-    raise ValueError(f"problem must have features or a MultiDiscrete grid for this agent, got {space} without features")
+def lost(info: Mapping[str, Any]) -> bool:
+    """Whether a run failed or diverged, so that its reward is a stand-in."""
+    return info.get("status") in LOST
 
 
-def positive(name: str, value: float) -> float:
-    """Returns `value` as a float.
-
-    Raises:
-        ValueError: It is not a finite number > 0.
-    """
-    if not (np.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be a finite number > 0, got {value!r}")
-    return float(value)
-
-
-class CandidateAgent(Agent):
-    """An optimiser that scores every untried candidate and asks for the best one.
-
-    Args:
-        problem: A finite problem with features. Actions may be rows, values of a grid, or (row, level) pairs, of
-            which the last level is asked for.
-        seed: Seed of `self.rng`.
-        initial: Candidates drawn at random before the model chooses (section 4.3 of Zhang and Duh 2020 has 3). They
-            are the first ones of `random` with the same seed, so runs of several agents are paired.
-        design: How the initial candidates are drawn: `random`, or `spread`, see `spread_row`.
+class Incumbent:
+    """The best action told so far, on any space.
 
     Attributes:
-        features: (candidates, d) float64.
-        free: (candidates,) bool, not asked for yet. All become free again when none is left.
-        rows: Candidates told, in order, repeats included.
-        rewards: One (objectives,) float64 per entry of `rows`.
-
-    Raises:
-        ValueError: A setting breaks its rule.
+        best: Its reward (the sum of several) and the action; None before the first.
     """
 
-    def __init__(self, problem: Problem, seed: int, *, initial: int = 3, design: str = "random") -> None:
-        super().__init__(problem, seed)
-        if design not in DESIGNS:
-            raise ValueError(f"design must be one of {', '.join(DESIGNS)}, got {design!r}")
-        self.design = design
-        if isinstance(initial, bool) or int(initial) != initial or initial < 1:
-            raise ValueError(f"initial must be an int >= 1, got {initial!r}")
-        self.features = candidate_features(problem)
-        self.initial = int(initial)
+    def __init__(self) -> None:
+        self.best: tuple[float, Any] | None = None
+
+    def note(self, action: Any, reward: Any, info: Mapping[str, Any]) -> bool:
+        """Remembers the best action; returns False for a step that evaluated nothing."""
+        if not info.get("finished", True):
+            return False
+        score = float(np.sum(reward))
+        if self.best is None or score > self.best[0]:
+            self.best = score, action
+        return True
+
+
+class Candidates(Incumbent):
+    """The candidates of a problem by number, whatever an action looks like, and what became of them.
+
+    Args:
+        problem: Actions are rows (`Discrete`), values of a grid (`MultiDiscrete`, candidates in C order), or
+            (row, checkpoint) pairs (`MultiDiscrete` with `levels`).
+        resource: Checkpoint that a full training means, in units of the first one (epochs where every epoch is a
+            checkpoint); None = the last.
+
+    Attributes:
+        count: Number of candidates.
+        pairs: Whether actions are (row, checkpoint) pairs.
+        levels: (levels,) resource of each checkpoint; one where actions are no pairs.
+        top: Checkpoint of a full training.
+        times: (count,) how often each candidate was asked for, or told without having been asked for.
+        pending: Candidates asked for and not told yet.
+        failed: (count,) whether the last run of each candidate failed or diverged.
+
+    Raises:
+        ValueError: Actions of another kind, or a resource that is not positive.
+    """
+
+    def __init__(self, problem: Problem, resource: float | None = None) -> None:
+        super().__init__()
         space = problem.action_space
-        self._pairs = problem.levels is not None and isinstance(space, gym.spaces.MultiDiscrete)
-        self._shape = tuple(int(n) for n in space.nvec) if isinstance(space, gym.spaces.MultiDiscrete) else ()
-        self.free = np.ones(len(self.features), dtype=bool)
-        self._order: list[int] = self.rng.permutation(len(self.features)).tolist()
-        self._asked = 0
-        self.rows: list[int] = []
-        self.rewards: list[Floats] = []
+        if not isinstance(space, (gym.spaces.Discrete, gym.spaces.MultiDiscrete)):
+            raise ValueError(f"action_space must be Discrete rows, a grid or (row, level) pairs, got {space}")
+        self._problem = problem
+        self._shape = tuple(space.nvec.tolist()) if isinstance(space, gym.spaces.MultiDiscrete) else (int(space.n),)
+        self._grid = isinstance(space, gym.spaces.MultiDiscrete) and problem.levels is None
+        self.pairs = isinstance(space, gym.spaces.MultiDiscrete) and problem.levels is not None
+        self.count = int(np.prod(self._shape)) if self._grid else self._shape[0]
+        self.levels = np.asarray(problem.levels if self.pairs else [1.0], dtype=np.float64)
+        self.top = len(self.levels) - 1 if resource is None else self.level_of(resource)
+        self.times = np.zeros(self.count, np.int64)
+        self.failed = np.zeros(self.count, bool)
+        self.pending: list[int] = []
+        self._order: list[int] = []
+        for action in problem.pending:
+            self.submit(self.row(action))
 
-    def ask(self) -> Any:
-        """Returns an untried candidate; after the last one, starts over with what it learned."""
-        if not self.free.any():
-            self.free[:] = True
-        if max(self._asked, len(self.rows)) < self.initial or not self.rows:
-            row = self._random_row() if self.design == "random" else self.spread_row()
-        else:
-            row = int(self._suggest())
-        self._asked += 1
-        self.free[row] = False
-        return self._action(row)
-
-    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Learns the outcome of one candidate, asked for or not; a step that evaluated nothing tells nothing.
+    @functools.cached_property
+    def features(self) -> Floats:
+        """(count, d) float64 in [0, 1]: the problem's; on a grid without, the scaled indices of the values.
 
         Raises:
-            ValueError: `reward` is not finite, or has another number of objectives.
+            ValueError: Nothing is known of the candidates.
         """
-        if not info.get("finished", True):
-            return
-        rewards = np.atleast_1d(np.asarray(reward, dtype=np.float64))
-        if rewards.shape != (self.problem.objectives,) or not np.isfinite(rewards).all():
-            raise ValueError(f"reward must be {self.problem.objectives} finite number(s), got {reward!r}")
-        row = self._row(action)
-        self.free[row] = False
-        self.rows.append(row)
-        self.rewards.append(rewards)
-        self._observe(row, rewards)
+        if self._problem.features is not None:
+            return self._problem.features
+        if not self._grid:
+            raise ValueError(
+                "problem must have features or a MultiDiscrete grid for this agent, got "
+                f"{self._problem.action_space} without features"
+            )
+        index = np.indices(self._shape).reshape(len(self._shape), -1).T
+        return np.ascontiguousarray(index / np.maximum(np.array(self._shape) - 1.0, 1.0))
 
-    def recommend(self) -> Any:
-        """Returns the best candidate told (the largest sum of rewards), or a random one before the first."""
-        if not self.rows:
-            return self._action(self._order[-1] if self._order else 0)
-        best = int(np.argmax([r.sum() for r in self.rewards]))
-        return self._action(self.rows[best])
+    def select(self, prefix: str | tuple[str, ...] = "", count: int | None = None) -> Floats:
+        """(count, d) features whose names start with `prefix`, at most `count` of them.
 
-    @abc.abstractmethod
-    def _suggest(self) -> int:
-        """The next candidate, among the free ones."""
-
-    @abc.abstractmethod
-    def _observe(self, row: int, rewards: Floats) -> None:
-        """Updates the model."""
-
-    def best_free(self, scores: Floats) -> int:
-        """The free candidate with the highest score; ties, up to round-off, are broken at random.
-
-        Args:
-            scores: (candidates,) float64; only those of free candidates are looked at.
+        Raises:
+            ValueError: The problem has no such features.
         """
-        rows = np.flatnonzero(self.free)
-        values = scores[rows]
-        top = values.max()
-        ties = rows[values >= top - TIE * abs(top)]
-        return int(ties[0] if len(ties) == 1 else ties[self.rng.integers(len(ties))])
+        names = self._problem.feature_names
+        every = names or ("",) * self.features.shape[1]
+        columns = [j for j, name in enumerate(every) if name.startswith(prefix)]
+        if not columns:
+            raise ValueError(f"features must start the name of a feature, one of {', '.join(names)}, got {prefix!r}")
+        return self.features[:, columns[:count]]
 
-    def spread_row(self) -> int:
-        """The free candidate that tells most of all others, before anything is known of the rewards.
+    def gram(self, kernel: str, length_scale: float) -> Floats:
+        """(count, count) kernel matrix of the features: computed once for the problem's base, and gathered."""
+        base, index = self._problem.base, self._problem.index
+        if base is None or index is None:
+            return kernels.gram(kernel, self.features, length_scale)
+        return kernels.gram(kernel, base, length_scale)[np.ix_(index, index)]
 
-        Under a Gaussian process with a Matern 5/2 kernel of length-scale 1, observing k lowers the summed variance of
-        all candidates by sum_j C_jk^2 / (C_kk + noise), C the covariance given the rows asked for so far: the first
-        choice is a candidate in the middle (Cohn's criterion, Seo et al. 2000). Ties, which a grid has many of, are
-        broken at random. On larger sets than `SPREAD_OVER`, a random subset stands for all.
-        """
-        rows = np.arange(len(self.features))
-        if len(rows) > SPREAD_OVER:
-            rows = np.sort(self.rng.choice(rows, SPREAD_OVER, replace=False))
-        asked = np.flatnonzero(~self.free)
-        within = np.concatenate([asked, np.setdiff1d(rows, asked)])
-        covariance = gram("matern52", self.features[within], 1.0).copy()
-        for k in range(len(asked)):
-            covariance -= np.outer(covariance[:, k], covariance[k]) / (covariance[k, k] + SPREAD_NOISE)
-        told = np.square(covariance).sum(axis=0) / (np.maximum(covariance.diagonal(), 0.0) + SPREAD_NOISE)
-        scores = np.full(len(self.features), -np.inf)
-        scores[within] = told
-        return self.best_free(scores)
+    @property
+    def maximum(self) -> float:
+        """The resource of the last checkpoint, in units of the first one."""
+        return float(self.levels[-1] / self.levels[0])
 
-    def _random_row(self) -> int:
-        while self._order:
-            row = self._order.pop()
-            if self.free[row]:
-                return row
-        return int(self.rng.choice(np.flatnonzero(self.free)))
+    def level_of(self, resource: float) -> int:
+        """Index of the last checkpoint that a resource, in units of the first one, pays for; at least 0."""
+        if not resource > 0:
+            raise ValueError(f"resource must be > 0, got {resource!r}")
+        paid = resource * self.levels[0] * (1 + 1e-9)
+        return max(int(np.searchsorted(self.levels, paid, side="right")) - 1, 0)
 
-    def _action(self, row: int) -> Any:
-        if self._pairs:
-            return np.array([row, self._shape[1] - 1])
-        if self._shape:
-            return np.array(np.unravel_index(row, self._shape))
-        return row
+    def action(self, row: int, level: int | None = None) -> Any:
+        """The action that evaluates a candidate; of pairs, to `top` unless another level is given."""
+        if self.pairs:
+            return np.array([row, self.top if level is None else level])
+        return np.array(np.unravel_index(row, self._shape)) if self._grid else int(row)
 
-    def _row(self, action: Any) -> int:
-        if self._pairs:
-            return int(action[0])
-        if self._shape:
+    def row(self, action: Any) -> int:
+        """The candidate of an action."""
+        if self._grid:
             return int(np.ravel_multi_index(tuple(int(i) for i in action), self._shape))
-        return int(action)
+        return int(np.asarray(action).reshape(-1)[0])
+
+    def submit(self, row: int, level: int | None = None) -> Any:
+        """The action that evaluates a candidate, which is pending from now on."""
+        self.times[row] += 1
+        self.pending.append(row)
+        return self.action(row, level)
+
+    def note(self, action: Any, reward: Any, info: Mapping[str, Any]) -> bool:
+        """Takes an outcome, asked for or not; returns False for a step that evaluated nothing."""
+        if not super().note(action, reward, info):
+            return False
+        row = self.row(action)
+        if row in self.pending:
+            self.pending.remove(row)
+        else:
+            self.times[row] += 1
+        self.failed[row] = lost(info)
+        return True
+
+    @property
+    def free(self) -> npt.NDArray[np.bool_]:
+        """(count,) which candidates were asked for least: those never asked for, until there are none."""
+        return np.asarray(self.times == self.times.min())
+
+    def nearest(self, distances: Floats, fresh: bool) -> int:
+        """The candidate with the smallest distance; with `fresh`, among the free ones."""
+        return int(np.argmin(np.where(self.free, distances, np.inf) if fresh else distances))
+
+    def shuffle(self, rng: np.random.Generator) -> None:
+        """Draws the permutation that `draw` goes through."""
+        self._order = rng.permutation(self.count).tolist()
+
+    def draw(self, rng: np.random.Generator) -> int:
+        """A random free candidate."""
+        while True:
+            while self._order:
+                row = self._order.pop()
+                if self.times[row] == self.times.min():
+                    return row
+            self.shuffle(rng)
+
+    def recommend(self, rng: np.random.Generator) -> Any:
+        """The best action told, or that of a random candidate before the first."""
+        return self.action(int(rng.integers(self.count))) if self.best is None else self.best[1]

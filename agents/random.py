@@ -10,8 +10,8 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs.agents.base import Agent
+from hpo_envs.agents.candidates import Candidates, Incumbent
 from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.rows import Rows
 
 
 class RandomSearch(Agent):
@@ -41,40 +41,29 @@ class RandomSearch(Agent):
             None = the last.
     """
 
+    parallel = True
+
     def __init__(self, problem: Problem, seed: int, resource: float | None = None) -> None:
         super().__init__(problem, seed)
-        self._best: tuple[float, Any] | None = None
         space = problem.action_space
-        self._pairs = problem.levels is not None and isinstance(space, gym.spaces.MultiDiscrete)
-        self._shape = tuple(int(n) for n in space.nvec) if isinstance(space, gym.spaces.MultiDiscrete) else ()
-        if isinstance(space, gym.spaces.Discrete):
-            self._count = int(space.n)
-        elif self._pairs:
-            self._count, self._top = self._shape[0], Rows(problem, resource).top
-        elif self._shape:
-            self._count = int(np.prod(self._shape))
+        self._told = Incumbent()
+        self._building: tuple[Any, list[Any]] = (None, [])
+        if problem.mutate is not None:
+            self.parallel = False
+        elif isinstance(space, (gym.spaces.Discrete, gym.spaces.MultiDiscrete)):
+            self._told = Candidates(problem, resource)
         else:
-            self._count = 0
             # A private copy: seeding the problem's own space would tie agents to each other.
             self._space = copy.deepcopy(space)
             self._space.seed(int(self.rng.integers(2**31)))
-        self._order: list[int] = []
-        self._building: tuple[Any, list[Any]] = (None, [])
 
     def ask(self) -> Any:
         """Returns a candidate that was not drawn before, or a uniform sample."""
         if self.problem.mutate is not None:
             return self._from_grammar()
-        if not self._count:
-            return self._space.sample()
-        if not self._order:
-            self._order = self.rng.permutation(self._count).tolist()
-        row = self._order.pop()
-        if self._pairs:
-            return np.array([row, self._top])
-        if self._shape:
-            return np.array(np.unravel_index(row, self._shape))
-        return row
+        if isinstance(self._told, Candidates):
+            return self._told.submit(self._told.draw(self.rng))
+        return self._space.sample()
 
     def _from_grammar(self) -> Any:
         """The next action of a random candidate of the problem's grammar."""
@@ -87,12 +76,8 @@ class RandomSearch(Agent):
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Remembers the best action; with several objectives, the best sum of rewards."""
-        if not info.get("finished", True):
-            return
-        score = float(np.sum(reward))
-        if self._best is None or score > self._best[0]:
-            self._best = (score, action if self.problem.mutate is None else self._building[0])
+        self._told.note(action if self.problem.mutate is None else self._building[0], reward, info)
 
     def recommend(self) -> Any:
         """Returns the best action told, or a random one before the first."""
-        return self.ask() if self._best is None else self._best[1]
+        return self.ask() if self._told.best is None else self._told.best[1]

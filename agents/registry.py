@@ -164,7 +164,7 @@ AGENTS: dict[str, Entry] = {
         supports=("rows", "features", "levels"),
     ),
     "tpe-features": Entry(
-        "hpo_envs.agents.external.feature_tpe:FeatureTPE",
+        "hpo_envs.agents.external.any_sampler:FeatureTPE",
         "tree-structured Parzen estimator in the space of the rows' features",
         supports=("rows", "features", "levels"),
         extra="optuna",

@@ -69,6 +69,8 @@ class ArmsAgent(Agent):
         ValueError: The action space is neither form, or has one arm; an unknown transform.
     """
 
+    parallel = True
+
     def __init__(self, problem: Problem, seed: int, *, transform: str = "none", rule: str = "fast") -> None:
         super().__init__(problem, seed)
         self.arms, self.batch = _shape(problem.action_space)

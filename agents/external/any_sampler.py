@@ -13,9 +13,9 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs.agents.base import Agent, require_result
+from hpo_envs.agents.candidates import Candidates
 from hpo_envs.agents.external.optuna import OptunaAgent, _optuna
 from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.rows import Rows, features_of
 
 
 class AnySampler(Agent):
@@ -41,6 +41,9 @@ class AnySampler(Agent):
         sampler: Name of a class of `optuna.samplers`; or a class or function that returns a sampler; or a sampler,
             which is copied with the seed that it has, so that it runs alike for every `seed`.
         fresh: Of rows, whether the nearest one not tried before is evaluated.
+        features: Of rows, prefix of the features that span the search space.
+        count: At most so many of them.
+        resource: See `Candidates`.
         **settings: Arguments of the sampler.
 
     Raises:
@@ -49,14 +52,23 @@ class AnySampler(Agent):
     """
 
     def __init__(
-        self, problem: Problem, seed: int, *, sampler: Any = "TPESampler", fresh: bool = True, **settings: Any
+        self,
+        problem: Problem,
+        seed: int,
+        *,
+        sampler: Any = "TPESampler",
+        fresh: bool = True,
+        features: str | tuple[str, ...] = "",
+        count: int | None = None,
+        resource: float | None = None,
+        **settings: Any,
     ) -> None:
         super().__init__(problem, seed)
         self._fresh = fresh
-        self._rows: Rows | None = None
+        self._candidates: Candidates | None = None
         if problem.levels is not None or isinstance(problem.action_space, gym.spaces.Discrete):
-            self._rows = Rows(problem)
-            x = features_of(problem)
+            self._candidates = Candidates(problem, resource)
+            x = self._candidates.select(features, count)
             low, high = x.min(axis=0), x.max(axis=0)
             self._x = x[:, high > low]
             box = gym.spaces.Box(low[high > low], high[high > low], dtype=np.float64)
@@ -71,9 +83,10 @@ class AnySampler(Agent):
     def ask(self) -> Any:
         """Returns the sampler's next suggestion, or the row nearest to it."""
         point = self._inner.ask()
-        if self._rows is None:
+        rows = self._candidates
+        if rows is None:
             return point
-        return self._rows.action(self._rows.nearest(((self._x - point) ** 2).sum(axis=1), self._fresh))
+        return rows.submit(rows.nearest(((self._x - point) ** 2).sum(axis=1), self._fresh))
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Hands the reward to the sampler.
@@ -83,15 +96,71 @@ class AnySampler(Agent):
             ValueError: Nothing was evaluated: the sampler's points are told in the order in which it suggests them.
         """
         require_result(self, info)
-        if self._rows is not None:
-            self._rows.note(action, reward, info)
+        if self._candidates is not None:
+            self._candidates.note(action, reward, info)
         self._inner.tell(action, reward, info)
 
     def recommend(self) -> Any:
         """Returns the best action told, with several objectives by the sum of rewards."""
-        if self._rows is None:
-            return self._inner.recommend()
-        return self._rows.action(0) if self._rows.best is None else self._rows.best[1]
+        return self._inner.recommend() if self._candidates is None else self._candidates.recommend(self.rng)
+
+
+class FeatureTPE(AnySampler):
+    """TPE (Bergstra et al. 2011) in the box of the features; the nearest row is evaluated.
+
+    Klyuchnikov et al. 2020, section 5, search their sample of cells so, with Hyperopt.
+
+    Formula:
+        l(x), g(x) = Parzen densities of the good and of the other evaluations
+        x* = argmax of l(x) / g(x) among draws from l
+        next = argmin over untried rows of |features(row) - x*|^2
+
+    Paper: James Bergstra, Remi Bardenet, Yoshua Bengio and Balazs Kegl. Algorithms for Hyper-Parameter
+    Optimization. NeurIPS 2011. Nikita Klyuchnikov et al. NAS-Bench-NLP: Neural Architecture Search Benchmark for
+    Natural Language Processing. arXiv:2006.07116, 2020, section 5.
+
+    Complexity: that of Optuna's sampler in as many dimensions as there are features.
+
+    Args:
+        problem: Rows with features, or (row, checkpoint) pairs.
+        seed: Seed of the sampler.
+        features: Prefix of the features that span the search space.
+        count: At most so many of them.
+        resource: See `Candidates`.
+        fresh: Whether the nearest row not tried before is evaluated; False as released with NAS-Bench-NLP.
+        evaluations: The agent is done after so many; None = never.
+        **settings: Arguments of `optuna.samplers.TPESampler`.
+
+    Raises:
+        ModuleNotFoundError: Optuna is not installed.
+        ValueError: Rows without features.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        features: str | tuple[str, ...] = "",
+        count: int | None = None,
+        resource: float | None = None,
+        fresh: bool = True,
+        evaluations: int | None = None,
+        **settings: Any,
+    ) -> None:
+        inner = int(np.random.default_rng(seed).integers(2**31))
+        super().__init__(problem, inner, fresh=fresh, features=features, count=count, resource=resource, **settings)
+        self._left = evaluations
+
+    @property
+    def done(self) -> bool:  # type: ignore[override]
+        """Whether as many evaluations were told as were wanted."""
+        return self._left is not None and self._left <= 0
+
+    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """Hands the reward to the sampler; a run that diverged counts with the worst reward that it got."""
+        super().tell(action, reward, info)
+        if self._left is not None:
+            self._left -= 1
 
 
 class _Inner(OptunaAgent):

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from hpo_envs import agents
 from hpo_envs.agents.base import Agent, Planned
 from hpo_envs.agents.external.any_sampler import AnySampler
-from hpo_envs.agents.external.feature_tpe import FeatureTPE
 from hpo_envs.agents.external.optuna import OptunaAgent, _optuna
 from hpo_envs.agents.external.unit_cube import Cube
 from hpo_envs.agents.problem import Problem
@@ -22,7 +21,7 @@ optuna = _optuna()
 
 Floats = npt.NDArray[np.float64]
 
-_DEAF = (Planned, OptunaAgent, FeatureTPE, AnySampler)
+_DEAF = (Planned, OptunaAgent, AnySampler)
 """Agents that can be told only what they asked for."""
 
 

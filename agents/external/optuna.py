@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs.agents.base import Agent
+from hpo_envs.agents.candidates import Incumbent
 from hpo_envs.agents.problem import Problem
 
 
@@ -65,7 +66,7 @@ class OptunaAgent(Agent):
         # Samplers of finite grids stop the study when nothing is left to try; asked step by step, that is an error.
         self._study.stop = self._stop
         self._trial: Any = None
-        self._best: tuple[float, Any] | None = None
+        self._told = Incumbent()
 
     def _sampler(self, seed: int, settings: Mapping[str, Any]) -> Any:
         raise NotImplementedError
@@ -89,14 +90,12 @@ class OptunaAgent(Agent):
             raise RuntimeError("tell() must follow ask()")
         self._study.tell(self._trial, np.atleast_1d(reward).tolist())
         self._trial = None
-        score = float(np.sum(reward))
-        if self._best is None or score > self._best[0]:
-            self._best = (score, action)
+        self._told.note(action, reward, info)
 
     def recommend(self) -> Any:
         """Returns the best action told, or the middle of the space before the first."""
-        if self._best is not None:
-            return self._best[1]
+        if self._told.best is not None:
+            return self._told.best[1]
         middle = [(axis.low + axis.high) / 2 for axis in self._axes.values()]
         return np.array(middle, dtype=self._dtype).reshape(self._shape)
 

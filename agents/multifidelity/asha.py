@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents.base import Agent
+from hpo_envs.agents.candidates import Candidates, lost
 from hpo_envs.agents.multifidelity.hyperband import halvings
 from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.rows import LOST, Rows
 
 
 class ASHA(Agent):
@@ -40,11 +40,13 @@ class ASHA(Agent):
         score: `"last"`, the reward at the rung's checkpoint, or `"best"`, the best up to it.
     """
 
+    parallel = True
+
     def __init__(
         self, problem: Problem, seed: int, eta: float = 3.0, minimum: float | None = None, score: str = "best"
     ) -> None:
         super().__init__(problem, seed)
-        rows = self._rows = Rows(problem)
+        rows = self._rows = Candidates(problem)
         if not rows.pairs:
             raise ValueError(f"action_space must be (row, level) pairs, got {problem.action_space}")
         if not eta > 1:
@@ -77,7 +79,7 @@ class ASHA(Agent):
             if row is not None:
                 self._promoted[k].add(row)
                 return self._submit(row, k + 1)
-        return self._rows.action(int(self.rng.integers(self._rows.count)), 0)
+        return self._rows.submit(int(self.rng.integers(self._rows.count)), 0)
 
     def _promotable(self, k: int, eta: float | None = None) -> int | None:
         results = self._results[k]
@@ -87,7 +89,7 @@ class ASHA(Agent):
 
     def _submit(self, row: int, rung: int) -> Any:
         self._pending[row, self.rungs[rung]] = rung
-        return self._rows.action(row, self.rungs[rung])
+        return self._rows.submit(row, self.rungs[rung])
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Enters a result into its rung; a step that only submitted tells nothing."""
@@ -97,13 +99,11 @@ class ASHA(Agent):
         rung = self._pending.pop((row, level), None)
         if rung is None:
             return
-        lost = info["status"] in LOST
         score = info.get("best", reward) if self.score == "best" else reward
-        self._results[rung][row] = -np.inf if lost else float(score)
+        self._results[rung][row] = -np.inf if lost(info) else float(score)
         waiting = any(self._promotable(k, 1.0) is not None for k in range(len(self.rungs) - 1))
         self.done = not (self._order or self._pending or waiting)
 
     def recommend(self) -> Any:
-        """Returns the best action told, or a random row at the last checkpoint before the first."""
-        rows = self._rows
-        return rows.action(int(self.rng.integers(rows.count))) if rows.best is None else rows.best[1]
+        """Returns the best action told, or a random one before the first."""
+        return self._rows.recommend(self.rng)

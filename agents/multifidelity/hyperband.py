@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents.base import Planned
+from hpo_envs.agents.candidates import Candidates, lost
 from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.rows import LOST, Rows
 
 Plan = Generator[Any, tuple[Any, Mapping[str, Any]], None]
 
@@ -73,7 +73,7 @@ class Halving(Planned):
         shift: int = 0,
         fresh: bool = True,
     ) -> None:
-        self._rows = Rows(problem)
+        self._rows = Candidates(problem)
         if not self._rows.pairs:
             raise ValueError(f"action_space must be (row, level) pairs, got {problem.action_space}")
         if not eta > 1:
@@ -89,26 +89,25 @@ class Halving(Planned):
         rows = self._rows
         drawn = self.rng.permutation(rows.count)
         if self.fresh:
-            drawn = drawn[np.argsort(rows.tried[drawn], kind="stable")]
+            drawn = drawn[np.argsort(rows.times[drawn] > 0, kind="stable")]
         alive = drawn[: rungs[0][0]]
         for i, (_, resource) in enumerate(rungs):
             level = min(rows.level_of(max(resource, 1)) + self.shift, len(rows.levels) - 1)
             scores = np.full(len(alive), -np.inf)
             for k, row in enumerate(alive):
-                action = rows.action(int(row), level)
+                action = rows.submit(int(row), level)
                 reward, info = yield action
                 rows.note(action, reward, info)
                 self._spent += info["cost"]
-                if info["status"] not in LOST:
+                if not lost(info):
                     scores[k] = info.get("best", reward) if self.score == "best" else reward
             if i + 1 < len(rungs):
                 order = np.argsort(-scores, kind="stable")[: rungs[i + 1][0]]
                 alive = alive[order[np.isfinite(scores[order])]]
 
     def recommend(self) -> Any:
-        """Returns the best action told, or a random row at the last checkpoint before the first."""
-        rows = self._rows
-        return rows.action(int(self.rng.integers(rows.count))) if rows.best is None else rows.best[1]
+        """Returns the best action told, or a random one before the first."""
+        return self._rows.recommend(self.rng)
 
 
 class SuccessiveHalving(Halving):

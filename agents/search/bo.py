@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.candidates import positive
+from hpo_envs.agents.base import positive
 from hpo_envs.agents.models import kernels
 from hpo_envs.agents.models.finite_gp import FiniteGP, cholesky
 from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
@@ -102,7 +102,7 @@ class BayesianOptimisation(PosteriorSearch):
             return row if self.amplitude == 1.0 else self.amplitude * row
 
         large = len(self.features) > kernels.LARGEST_SHARED
-        gram = np.empty(0) if large else kernels.gram(self.kernel, self.features, self.length_scale)
+        gram = np.empty(0) if large else self.candidates.gram(self.kernel, self.length_scale)
         variance = np.full(len(self.features), self.amplitude)
         return FiniteGP(column, variance, self.noise, self.problem.objectives)
 

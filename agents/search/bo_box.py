@@ -9,8 +9,7 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.base import Agent
-from hpo_envs.agents.candidates import positive
+from hpo_envs.agents.base import Agent, positive
 from hpo_envs.agents.models.acquisition import expected_improvement
 from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
 from hpo_envs.agents.models.kernels import check_kernel

@@ -10,8 +10,8 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs.agents.base import Agent
+from hpo_envs.agents.candidates import Candidates, Floats, Incumbent, lost
 from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.rows import LOST, Rows, features_of, standardised
 
 SCALES = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Standard deviations of a mutation, tried in turn until the nearest row is another one (released with
@@ -52,11 +52,13 @@ class RegularizedEvolution(Agent):
         fresh: Whether a mutation goes to the nearest row not tried before (tables without noise say the same again);
             False as released, where a row that was trained before is met again at no cost.
         evaluations: The agent is done after so many; None = never.
-        resource: See `Rows`.
+        resource: See `Candidates`.
 
     Raises:
         ValueError: An argument out of range.
     """
+
+    parallel = True
 
     def __init__(
         self,
@@ -78,29 +80,35 @@ class RegularizedEvolution(Agent):
         self.population, self.sample, self.metric = population, sample, metric
         self.fresh, self._left = fresh, evaluations
         self._members: deque[tuple[float, Any]] = deque(maxlen=population)
-        self._best: tuple[float, Any] | None = None
+        self._told = Incumbent()
         self._building: tuple[Any, list[Any]] | None = None
-        self._rows: Rows | None = None
+        self._rows: Candidates | None = None
         self._x: Any = None
+        self.parallel = problem.mutate is None
         if problem.mutate is None and (
             problem.levels is not None or isinstance(problem.action_space, gym.spaces.Discrete)
         ):
-            self._rows = Rows(problem, resource)
-            self._start = self.rng.permutation(self._rows.count).tolist()
+            self._told = self._rows = Candidates(problem, resource)
+            self._rows.shuffle(self.rng)
             if problem.features is not None:
-                self._x = standardised(features_of(problem, features))
+                self._x = standardised(self._rows.select(features))
                 self._bounds = self._x.min(axis=0), self._x.max(axis=0)
         elif problem.mutate is None and not isinstance(problem.action_space, gym.spaces.MultiDiscrete):
             raise ValueError(f"action_space must be rows, a grid or have a grammar, got {problem.action_space}")
 
     def ask(self) -> Any:
         """Returns a random candidate while the population is young, then a mutated winner; or its next action."""
-        if self._building is None:
-            member = self._random() if len(self._members) < self.population else self._mutate(self._winner())
-            steps = np.ndim(member) > len(self.problem.action_space.shape or ())
-            self._building = member, list(member) if steps else [member]
-        member, actions = self._building
-        return actions.pop(0) if len(actions) > 1 else actions[0]
+        if self._building is not None:
+            member, actions = self._building
+            return actions.pop(0) if len(actions) > 1 else actions[0]
+        member = self._random() if len(self._members) < self.population else self._mutate(self._winner())
+        if self._rows is not None:
+            return self._rows.submit(self._rows.row(member))
+        if self.problem.mutate is None:
+            return member
+        steps = np.ndim(member) > len(self.problem.action_space.shape or ())
+        self._building = member, list(member) if steps else [member]
+        return self.ask()
 
     def _winner(self) -> Any:
         drawn = self.rng.choice(len(self._members), self.sample, replace=False)
@@ -109,9 +117,7 @@ class RegularizedEvolution(Agent):
 
     def _random(self) -> Any:
         if self._rows is not None:
-            if not self._start:
-                self._start = self.rng.permutation(self._rows.count).tolist()
-            return self._rows.action(self._start.pop())
+            return self._rows.action(self._rows.draw(self.rng))
         if self.problem.mutate is not None:
             return self.problem.mutate(None, self.rng)
         return self.rng.integers(self.problem.action_space.nvec)  # type: ignore[attr-defined]
@@ -144,22 +150,21 @@ class RegularizedEvolution(Agent):
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Appends the child once it was evaluated; the oldest member leaves."""
-        if not info.get("finished", True):
-            if self.problem.mutate is None:  # a simulated worker has it: its result comes with its action
-                self._building = None
+        member = action if self._building is None else self._building[0]
+        if not self._told.note(member, reward, info):
             return
-        if self._rows is not None:
-            self._rows.note(action, reward, info)
         if self._left is not None:
             self._left -= 1
             self.done = self._left <= 0
-        member = action if self._building is None or self.problem.mutate is None else self._building[0]
         self._building = None
-        score = float(np.sum(reward))
-        if self._best is None or score > self._best[0]:
-            self._best = score, member
-        self._members.append((-np.inf if info.get("status") in LOST else score, member))
+        self._members.append((-np.inf if lost(info) else float(np.sum(reward)), member))
 
     def recommend(self) -> Any:
         """Returns the best member told (all its actions, where it is built by several), or a random one."""
-        return self._random() if self._best is None else self._best[1]
+        return self._random() if self._told.best is None else self._told.best[1]
+
+
+def standardised(x: Floats) -> Floats:
+    """Columns with mean 0 and standard deviation 1 over the rows; constant columns become 0."""
+    deviation = x.std(axis=0)
+    return np.asarray((x - x.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0))

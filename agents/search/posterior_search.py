@@ -7,10 +7,11 @@ import abc
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.candidates import CandidateAgent, positive
+from hpo_envs.agents.base import positive
 from hpo_envs.agents.models.acquisition import expected_improvement, upper_confidence_bound
 from hpo_envs.agents.models.hypervolume import expected_hypervolume_improvement
 from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.search.candidate_agent import CandidateAgent
 
 Floats = npt.NDArray[np.float64]
 

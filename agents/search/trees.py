@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.base import Agent
+from hpo_envs.agents.candidates import Candidates, Floats, lost
 from hpo_envs.agents.models.tree_ensembles import Splits, boosted
 from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.rows import LOST, Floats, Rows, features_of
 
 Rowids = npt.NDArray[np.intp]
 
@@ -29,11 +29,13 @@ class TreeSearch(Agent):
         batch: Evaluations between two fits of the model.
         features: Prefix of the features that the model sees.
         count: At most so many of them.
-        resource: See `Rows`.
+        resource: See `Candidates`.
 
     Raises:
         ValueError: An argument out of range, or a problem without features.
     """
+
+    parallel = True
 
     def __init__(
         self,
@@ -49,43 +51,31 @@ class TreeSearch(Agent):
         for name, value in (("initial", initial), ("batch", batch)):
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ValueError(f"{name} must be an int >= 1, got {value!r}")
-        self.rows = Rows(problem, resource)
-        self.x = features_of(problem, features, count)
+        self.candidates = Candidates(problem, resource)
+        self.x = self.candidates.select(features, count)
         self.initial, self.batch = initial, batch
-        self._start = self.rng.permutation(self.rows.count).tolist()[:initial]
-        self._told: list[int] = []
-        self._out: set[int] = set()
+        self._start = self.rng.permutation(self.candidates.count).tolist()[:initial]
+        self._told = self._fitted = 0
         self._y: list[float] = []
         self._learnt: list[int] = []
         self._splits: Splits | None = None
         self._scores: Floats | None = None
-        self._fitted = 0
 
     def ask(self) -> Any:
         """Returns the untried row with the highest score; the model is fitted again after `batch` evaluations."""
-        if self._start:
-            row = self._start.pop()
-        else:
-            row = self._next()
-        self._out.add(row)
-        return self.rows.action(row)
+        return self.candidates.submit(self._start.pop() if self._start else self._next())
 
     def _next(self) -> int:
-        free = np.ones(self.rows.count, bool)
-        free[self._told] = False
-        # What simulated workers still have is not asked for again, unless nothing else is left.
-        idle = free.copy()
-        idle[list(self._out)] = False
-        free = idle if idle.any() else free
-        if not free.any() or self._at_random():
-            return int(self.rng.choice(np.flatnonzero(free if free.any() else ~free)))
-        if self._scores is None or len(self._told) >= self._fitted + self.batch:
-            self._scores, self._fitted = self._fit(), len(self._told)
+        free = self.candidates.free
+        if self._at_random():
+            return int(self.rng.choice(np.flatnonzero(free)))
+        if self._scores is None or self._told >= self._fitted + self.batch:
+            self._scores, self._fitted = self._fit(), self._told
         return int(np.argmax(np.where(free, self._scores, -np.inf)))
 
     def _fit(self) -> Floats:
         # Random numbers break ties, and stand in while fewer than two runs succeeded.
-        jitter = self.rng.random(self.rows.count) * 1e-9
+        jitter = self.rng.random(self.candidates.count) * 1e-9
         if len(self._y) < 2:
             return jitter
         if self._splits is None:
@@ -101,19 +91,16 @@ class TreeSearch(Agent):
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Remembers the outcome; the model learns from runs that did not diverge or fail."""
-        if not self.rows.note(action, reward, info):
+        if not self.candidates.note(action, reward, info):
             return
-        row = self.rows.row(action)
-        self._told.append(row)
-        self._out.discard(row)
-        if info.get("status") not in LOST:
-            self._learnt.append(row)
+        self._told += 1
+        if not lost(info):
+            self._learnt.append(self.candidates.row(action))
             self._y.append(float(np.sum(reward)))
 
     def recommend(self) -> Any:
         """Returns the best action told, or a random row before the first."""
-        rows = self.rows
-        return rows.action(int(self.rng.integers(rows.count))) if rows.best is None else rows.best[1]
+        return self.candidates.recommend(self.rng)
 
 
 class BaggedTrees(TreeSearch):
@@ -143,7 +130,7 @@ class BaggedTrees(TreeSearch):
         depth: Their depth; 15 as released.
         features: Prefix of the features that the model sees.
         count: At most so many of them.
-        resource: See `Rows`.
+        resource: See `Candidates`.
     """
 
     def __init__(
@@ -195,7 +182,7 @@ class ForestSearch(TreeSearch):
         random_share: Probability of a random suggestion; 1/2 in SMAC.
         features: Prefix of the features that the model sees.
         count: At most so many of them.
-        resource: See `Rows`.
+        resource: See `Candidates`.
     """
 
     def __init__(

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.candidates import CandidateAgent
 from hpo_envs.agents.models.mixture import Family, Hypotheses, MixturePosterior
 from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.search.candidate_agent import CandidateAgent
 from hpo_envs.agents.transfer import acquisition_net
 
 Floats = npt.NDArray[np.float64]
@@ -110,7 +110,7 @@ class LearnedAcquisition(CandidateAgent):
     def _suggest(self) -> int:
         free = self.free[self.pool]
         if not (self._told and free.any()):
-            return self._random_row()
+            return self.candidates.draw(self.rng)
         budget = self.problem.budget
         left = 1.0 - (self._spent / budget if budget else len(self.rows) / len(self.features))
         left = min(max(left, 0.0), 1.0)
