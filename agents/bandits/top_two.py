@@ -8,6 +8,7 @@ import numpy as np
 
 from hpo_envs.agents.bandits.base import ConfidentAgent
 from hpo_envs.agents.bandits.glr import transport
+from hpo_envs.agents.models.acquisition import log_expected_improvement
 from hpo_envs.agents.problem import Problem
 
 
@@ -115,28 +116,11 @@ class TTEI(TopTwo):
     def leader(self) -> int:
         """The argmax of scale_i f((mean_i - best mean) / scale_i)."""
         p = self.belief.posterior()
-        return int(_improvement(p.mean - p.mean.max(), p.scale).argmax())
+        return int(log_expected_improvement(p.mean - p.mean.max(), p.scale).argmax())
 
     def challenger(self, leader: int) -> int:
         """The argmax over the others of the improvement of the difference to the leader."""
         p = self.belief.posterior()
-        value = _improvement(p.mean - p.mean[leader], np.hypot(p.scale, p.scale[leader]))
+        value = log_expected_improvement(p.mean - p.mean[leader], np.hypot(p.scale, p.scale[leader]))
         value[leader] = -np.inf
         return int(value.argmax())
-
-
-def _improvement(gap: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """Logarithm of E[max(N(gap, scale^2), 0)]; increasing in it, and finite far out in the tail."""
-    from scipy.special import erfcx, ndtr
-
-    x = gap / scale
-    # f(x) = x Phi(x) + phi(x) = phi(x) (1 + x Phi(x) / phi(x)); the bracket tends to 1/x^2 far below 0.
-    below, above = np.minimum(x, 0.0), np.maximum(x, 0.0)
-    density = -0.5 * x * x - 0.5 * np.log(2.0 * np.pi)
-    bracket = 1.0 + below * np.sqrt(np.pi / 2.0) * erfcx(-below / np.sqrt(2.0))
-    log_below = density + np.where(
-        below < -1e3, -2.0 * np.log(np.maximum(-below, 1e3)), np.log(np.maximum(bracket, 1e-12))
-    )
-    log_above = np.log(above * ndtr(above) + np.exp(-0.5 * above * above) / np.sqrt(2.0 * np.pi))
-    out: np.ndarray = np.log(scale) + np.where(x > 0.0, log_above, log_below)
-    return out

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models.acquisition import density
+from hpo_envs.agents.models.acquisition import expected_improvement
+from hpo_envs.pareto import pareto_front
 
 Floats = npt.NDArray[np.float64]
 
@@ -19,12 +20,10 @@ def front(points: Floats) -> Floats:
     Returns:
         (m, 2) distinct non-dominated points, the first objective rising and the second falling.
     """
-    ordered = points[np.lexsort((points[:, 1], points[:, 0]))]
-    if not len(ordered):
-        return ordered
-    # Sorted by the first objective, a point survives if it is strictly better in the second than all before it.
-    before = np.concatenate([[np.inf], np.minimum.accumulate(ordered[:, 1])[:-1]])
-    return ordered[ordered[:, 1] < before]
+    kept = points[pareto_front(-points)]
+    ordered = kept[np.argsort(kept[:, 0], kind="stable")]
+    # Two points of a front that are equal in one objective are equal in both.
+    return ordered[np.diff(ordered[:, 0], prepend=-np.inf) > 0]
 
 
 def hypervolume(points: Floats, reference: Floats) -> float:
@@ -40,8 +39,8 @@ def expected_hypervolume_improvement(mean: Floats, deviation: Floats, points: Fl
     """Exact expected gain in hypervolume of independent normal predictions (Emmerich et al. 2011).
 
     The region that would be new is a row of vertical strips between neighbouring points of the front, each bounded
-    above by the point on its left. With psi(a) = E[max(a - f, 0)] the answer is the sum over strips of
-    [psi1(right) - psi1(left)] psi2(top).
+    above by the point on its left. With psi(a) = E[max(a - f, 0)], an expected improvement, the answer is the sum
+    over strips of [psi1(right) - psi1(left)] psi2(top).
 
     Args:
         mean: (2, n) predictions of the minimised objectives.
@@ -55,17 +54,7 @@ def expected_hypervolume_improvement(mean: Floats, deviation: Floats, points: Fl
     inside = front(points[(points < reference).all(axis=1)])
     edges = np.append(inside[:, 0], reference[0])
     tops = np.concatenate([[reference[1]], inside[:, 1]])
-    first = _expected_shortfall(edges[:, None], mean[0], deviation[0])
-    second = _expected_shortfall(tops[:, None], mean[1], deviation[1])
+    first = expected_improvement(-mean[0], deviation[0], -edges[:, None])
+    second = expected_improvement(-mean[1], deviation[1], -tops[:, None])
     widths = np.diff(first, axis=0, prepend=0.0)
     return np.maximum((np.maximum(widths, 0.0) * second).sum(axis=0), 0.0)
-
-
-def _expected_shortfall(a: Floats, mean: Floats, deviation: Floats) -> Floats:
-    """E[max(a - f, 0)], the shapes broadcast; a certain prediction falls short by exactly a - mean, if at all."""
-    from scipy.special import ndtr
-
-    gap = a - mean
-    safe = np.maximum(deviation, 1e-300)
-    z = np.clip(gap / safe, -1e8, 1e8)
-    return np.where(deviation > 0, np.maximum(gap * ndtr(z) + deviation * density(z), 0.0), np.maximum(gap, 0.0))

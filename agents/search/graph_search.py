@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.base import positive
+from hpo_envs.agents.candidate_agent import CandidateAgent
 from hpo_envs.agents.models.finite_gp import FiniteGP, cholesky
 from hpo_envs.agents.models.kernels import check_kernel
 from hpo_envs.agents.models.similarity_graph import Harmonic, SimilarityGraph
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.bo import ROOT_JITTER
-from hpo_envs.agents.search.candidate_agent import CandidateAgent
 from hpo_envs.agents.search.posterior_search import PosteriorSearch
 
 Floats = npt.NDArray[np.float64]

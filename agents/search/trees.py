@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hpo_envs.agents.base import Agent
 from hpo_envs.agents.candidates import Candidates, Floats, lost
+from hpo_envs.agents.models.acquisition import expected_improvement
 from hpo_envs.agents.models.tree_ensembles import Splits, boosted
 from hpo_envs.agents.problem import Problem
 
@@ -204,15 +205,12 @@ class ForestSearch(TreeSearch):
 
     def score(self, splits: Splits, rows: Rowids, y: Floats) -> Floats:
         """Expected improvement over the best reward."""
-        from scipy.special import ndtr
-
         samples = self.rng.multinomial(len(y), np.full(len(y), 1 / len(y)), self.trees)  # with replacement
         predictions = splits.grow(
             rows, np.tile(y, (self.trees, 1)), samples.astype(float), least=3, share=5 / 6, rng=self.rng
         )
         mean, deviation = predictions.mean(axis=0), np.maximum(predictions.std(axis=0), 1e-9)
-        z = (mean - y.max()) / deviation
-        return np.asarray((mean - y.max()) * ndtr(z) + deviation * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi))
+        return expected_improvement(mean, deviation, float(y.max()))
 
     def _at_random(self) -> bool:
         return bool(self.rng.random() < self.random_share)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.agents.models.acquisition import expected_improvement
 from hpo_envs.agents.models.mixture import FLOOR, MixturePosterior
 
 Floats = npt.NDArray[np.float64]
@@ -79,7 +80,7 @@ def inputs(
     deviation = np.sqrt(np.maximum(variance, FLOOR))
     advantage = mean - z.max(axis=1, keepdims=True)
     u = np.clip(advantage / deviation, -6.0, 6.0)
-    gain = deviation * _expected_improvement(u)
+    gain = deviation * expected_improvement(u, 1.0, 0.0)
     top = np.where(free, gain, 0.0).max(axis=1, keepdims=True)
     h = posterior.hypotheses
     expectation = np.broadcast_to(h.expectation, mean.shape)
@@ -120,10 +121,3 @@ def log_ranks(values: Floats, free: npt.NDArray[np.bool_]) -> Floats:
     ranks = np.empty_like(values)
     np.put_along_axis(ranks, order, np.broadcast_to(scale, values.shape), axis=1)
     return ranks
-
-
-def _expected_improvement(u: Floats) -> Floats:
-    """Expected improvement in deviations, u Phi(u) + phi(u) with the standard normal distribution."""
-    from scipy.special import ndtr
-
-    return np.asarray(np.maximum(u * ndtr(u) + np.exp(-0.5 * u * u) / np.sqrt(2.0 * np.pi), 0.0))

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from hpo_envs import registry
 from hpo_envs.benchmarks.analysis import statistics, targets
 from hpo_envs.benchmarks.runs import Run
+from hpo_envs.pareto import pareto_front
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.table import Table
 
@@ -41,7 +42,7 @@ def reference_of(table: Table, objectives: Sequence[str]) -> Reference:
     columns = [table.final(name) * table.metrics[table.metric(name)].sign for name in objectives]
     rewards = np.stack(columns, axis=1)
     rewards = rewards[~np.isnan(rewards).any(axis=1)]
-    return Reference(rewards.max(axis=0), rewards[targets.pareto_front(rewards)])
+    return Reference(rewards.max(axis=0), rewards[pareto_front(rewards)])
 
 
 @functools.cache

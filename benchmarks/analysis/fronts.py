@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import targets
 from hpo_envs.benchmarks.runs import Run
+from hpo_envs.pareto import pareto_front
 from hpo_envs.tables import store
 
 Floats = npt.NDArray[np.float64]
@@ -69,7 +70,7 @@ def of_runs(
 
 def _grid(sets: Sequence[Floats]) -> Floats:
     """First rewards from the worst to the best of the fronts of all runs."""
-    fronts = np.concatenate([s[targets.pareto_front(s)] for s in sets])
-    front = fronts[targets.pareto_front(fronts)]
+    fronts = np.concatenate([s[pareto_front(s)] for s in sets])
+    front = fronts[pareto_front(fronts)]
     values = np.quantile(fronts[:, 0], np.linspace(0.1, 1.0, POINTS))
     return np.unique(np.concatenate([values[values >= front[:, 0].min() - np.ptp(front[:, 0])], front[:, 0]]))

@@ -22,8 +22,8 @@ import numpy.typing as npt
 from hpo_envs import registry
 from hpo_envs.agents.models.hypervolume import hypervolume
 from hpo_envs.benchmarks.analysis import compare
-from hpo_envs.benchmarks.analysis import targets as scores
 from hpo_envs.benchmarks.runs import Run
+from hpo_envs.pareto import pareto_front
 from hpo_envs.tables import store
 from hpo_envs.tables.table import Table
 
@@ -122,7 +122,7 @@ def of_table(table: Table, objectives: Sequence[str], *, bandit: bool = False) -
 
 
 def _several(points: Floats, source: str) -> Scale:
-    front = points[scores.pareto_front(points)]
+    front = points[pareto_front(points)]
     if front.shape[1] != 2:
         raise ValueError(f"objectives must be one or two for hypervolume, got {front.shape[1]}")
     best, worst = front.max(axis=0), front.min(axis=0)

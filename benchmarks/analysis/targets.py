@@ -11,8 +11,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models import hypervolume
-
 Floats = npt.NDArray[np.float64]
 
 
@@ -44,23 +42,6 @@ def ftc(rewards: npt.ArrayLike, best: float, tolerance: float = 0.5) -> float:
 def fb(rewards: npt.ArrayLike, best: float, budget: int = 20) -> float:
     """Fixed budget: best of the table minus best of the first `budget` evaluations (section 4.1; 20 in Table 3)."""
     return float(best - np.max(np.asarray(rewards, dtype=float)[:budget]))
-
-
-def pareto_front(rewards: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """(n,) bool: which of (n, m) rewards no other dominates (section 4.2); higher is better, equal points all stay.
-
-    Raises:
-        ValueError: Not a matrix, or NaN in it.
-    """
-    r = np.asarray(rewards, dtype=float)
-    if r.ndim != 2 or np.isnan(r).any():
-        raise ValueError(f"rewards must be a (n, m) matrix without NaN, got shape {r.shape}")
-    if r.shape[1] == 2:
-        return np.asarray(_members(r, -hypervolume.front(-r)).any(axis=1))
-    dominated = np.zeros(len(r), bool)
-    for i, point in enumerate(r):
-        dominated[i] = bool(((r >= point).all(axis=1) & (r > point).any(axis=1)).any())
-    return ~dominated
 
 
 def fto(rewards: npt.ArrayLike, front: npt.ArrayLike) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.recorder import NoDisplay, Watch, is_bandit
+from hpo_envs.pareto import pareto_front
 
 SIZE = (6.4, 4.8)
 DPI = 100
@@ -129,9 +130,7 @@ def _front(watch: Watch, axes: Any) -> None:
     if not watch.entries:
         return
     points = np.array([e["rewards"] for e in watch.entries])
-    no_worse: Any = (points[None] >= points[:, None]).all(axis=2)
-    better = (points[None] > points[:, None]).any(axis=2)
-    dominated = (no_worse & better).any(axis=1)
+    dominated = ~pareto_front(points)
     native = np.array([e["values"] for e in watch.entries])
     axes.plot(*native[dominated].T, "o", ms=3, color=FAINT)
     front = native[~dominated]

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from hpo_envs.benchmarks.analysis import compare, statistics, targets
 from hpo_envs.benchmarks.report import plots
 from hpo_envs.benchmarks.runs import Run, run
+from hpo_envs.pareto import pareto_front
 
 SURROGATE = {"table": "surrogate"}
 
@@ -29,26 +28,11 @@ def test_scores_by_hand() -> None:
     assert targets.fb(rewards, 5.0, 3) == 2.0
     assert targets.ftb(rewards, 6.0) == float("inf")
     points = np.array([[1.0, 1.0], [3.0, 0.0], [0.0, 3.0], [2.0, 2.0]])
-    front = points[targets.pareto_front(points)]
+    front = points[pareto_front(points)]
     assert front.tolist() == [[3.0, 0.0], [0.0, 3.0], [2.0, 2.0]]
     assert targets.fto(points, front) == 2
     assert targets.fta(points, front) == 4
     assert targets.fbp(points, front, 3) == 2
-
-
-@settings(deadline=None, max_examples=200)
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=30))
-def test_pareto_front_equals_the_definition(points: list[tuple[int, int]]) -> None:
-    r = np.array(points, dtype=float)
-    naive = [not any((q >= p).all() and (q > p).any() for q in r) for p in r]
-    assert targets.pareto_front(r).tolist() == naive
-    three = np.c_[r, np.zeros(len(r))]
-    assert targets.pareto_front(three).tolist() == naive
-
-
-def test_pareto_front_refuses_nan() -> None:
-    with pytest.raises(ValueError, match="without NaN"):
-        targets.pareto_front([[0.0, float("nan")]])
 
 
 def test_bootstrap_interval_covers_and_is_deterministic() -> None:

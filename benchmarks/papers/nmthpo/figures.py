@@ -12,9 +12,10 @@ import numpy.typing as npt
 from hpo_envs import agents
 from hpo_envs.agents import Agent, Problem
 from hpo_envs.benchmarks import runs
-from hpo_envs.benchmarks.analysis import importance, targets
+from hpo_envs.benchmarks.analysis import importance
 from hpo_envs.benchmarks.papers.nmthpo import settings
 from hpo_envs.benchmarks.report.plots import COLOURS, panels, save
+from hpo_envs.pareto import pareto_front
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 from hpo_envs.tables.table import Table
@@ -45,7 +46,7 @@ def _pareto(tables: Mapping[str, Table], path: Path) -> None:
     figure, axes = _grid(2, 3)
     for axis, (pair, table) in zip(axes, tables.items(), strict=True):
         bleu, seconds = table.final("bleu"), table.final("decoding_seconds")
-        front = targets.pareto_front(np.column_stack([bleu, -seconds]))
+        front = pareto_front(np.column_stack([bleu, -seconds]))
         axis.scatter(bleu, seconds, s=8, color="#999999", label="systems")
         order = np.flatnonzero(front)[np.argsort(bleu[front])]
         axis.plot(bleu[order], seconds[order], "o-", ms=4, color=COLOURS[1], label=f"Pareto front ({len(order)})")
@@ -178,7 +179,7 @@ def _evolution(table: Table, kind: str, seed: int, path: Path) -> None:
     for axis, method in zip(axes, ("BO_M", "GB_M"), strict=True):
         r = runs.run(settings.MULTI[method], "NMTHPO-ruen-mo-v0", [seed], budget=50, env_kwargs={"table": kind})[0]
         for colour, step in zip(("#999999", *COLOURS), (3, 10, 20, 50), strict=False):
-            front = r.rewards[:step][targets.pareto_front(r.rewards[:step])]
+            front = r.rewards[:step][pareto_front(r.rewards[:step])]
             front = front[np.argsort(front[:, 0])]
             axis.plot(front[:, 0], -front[:, 1], "o-", ms=4, color=colour, label=f"step {step}")
         axis.scatter(truth[:, 0], -truth[:, 1], marker="*", s=90, color="gold", edgecolor="black", label="Pareto set")

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis import targets
 from hpo_envs.benchmarks.analysis.importance import decompose
+from hpo_envs.pareto import pareto_front
 from hpo_envs.tables.datasets.nmthpo import build as nmthpo
 from hpo_envs.tables.datasets.nmthpo.fit import DATA
 from hpo_envs.tables.files import atomic
@@ -53,7 +53,7 @@ def top_percent(values: npt.ArrayLike, percent: float = 1.0) -> float:
 
 def pareto_size(up: npt.ArrayLike, down: npt.ArrayLike) -> int:
     """Number of points that no other point dominates (first objective high, second low)."""
-    return int(targets.pareto_front(np.column_stack([np.asarray(up), -np.asarray(down)])).sum())
+    return int(pareto_front(np.column_stack([np.asarray(up), -np.asarray(down)])).sum())
 
 
 def landscape(table: Table) -> dict[str, float]:

@@ -11,6 +11,7 @@ import numpy as np
 from hpo_envs.benchmarks.analysis import targets
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.runs import Run
+from hpo_envs.pareto import pareto_front
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 from hpo_envs.tables.table import Table
@@ -102,7 +103,7 @@ def target_row(table: Table, pair: str) -> int:
 def front_rewards(table: Table) -> np.ndarray:
     """(J, 2) rewards of the Pareto front of BLEU and decoding time (section 4.2)."""
     rewards = np.column_stack([table.final("bleu"), -table.final("decoding_seconds")])
-    return rewards[targets.pareto_front(rewards)]
+    return rewards[pareto_front(rewards)]
 
 
 def evaluate(task: Task, seeds: list[int]) -> list[dict[str, float]]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hpo_envs.agents.models.acquisition import expected_improvement, upper_confidence_bound
+from hpo_envs.agents.models.acquisition import expected_improvement, log_expected_improvement, upper_confidence_bound
 from tests.agents.helpers import RNG
 
 
@@ -32,3 +32,20 @@ def test_expected_improvement_is_the_integral() -> None:
         assert score == pytest.approx(np.trapezoid(np.maximum(grid_points - 0.3, 0.0) * density, grid_points), abs=1e-7)
     certain = expected_improvement(np.array([1.0, -1.0]), np.zeros(2), 0.25)
     assert certain.tolist() == [0.75, 0.0]
+
+
+def test_its_logarithm_is_the_integrals_far_out_too() -> None:
+    from scipy import integrate, stats
+
+    for gap in (-3.0, -0.5, 0.0, 0.7, 5.0):
+        for scale in (0.3, 2.0):
+            if gap / scale < -8:
+                continue
+            law = stats.norm(gap, scale)
+            value, _ = integrate.quad(lambda v, law=law: v * law.pdf(v), 0.0, max(gap, 0.0) + 12 * scale, epsabs=0)
+            assert np.exp(log_expected_improvement(np.array([gap]), np.array([scale])))[0] == pytest.approx(
+                value, rel=1e-5
+            )
+    far = log_expected_improvement(np.array([-40.0, -2000.0, -1e6]), np.ones(3))
+    assert np.isfinite(far).all()
+    assert (np.diff(far) < 0).all()

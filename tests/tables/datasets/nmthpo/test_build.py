@@ -10,6 +10,7 @@ import pytest
 
 from hpo_envs.benchmarks.analysis import compare, targets
 from hpo_envs.benchmarks.runs import run
+from hpo_envs.pareto import pareto_front
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo import build as nmthpo
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS, SHARED_GRID
@@ -84,7 +85,7 @@ def test_pareto_fronts_are_upstreams(pair: str) -> None:
     t = store.load(f"nmthpo/{pair}", "measured")
     rewards = np.stack([t.final("bleu"), -t.final("decoding_seconds")], axis=1)
     order = [t.row("-".join(f"{v:g}" for v in config)) for config in raw(pair, "hyps")]
-    front = targets.pareto_front(rewards)
+    front = pareto_front(rewards)
     assert np.array_equal(front[order], raw(pair, "fronts")[:, 0] == 1)
     assert front.sum() == TABLE_4[pair][0]
 
