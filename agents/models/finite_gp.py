@@ -19,6 +19,16 @@ def cholesky(matrix: Floats) -> Floats:
     return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
 
 
+ROOT_JITTER = 1e-8
+"""Added once to the diagonal before a prior draw's Cholesky factor: well above round-off for any candidate count
+here, and as a standard deviation one ten-thousandth of the amplitude."""
+
+
+def root(covariance: Floats) -> Floats:
+    """(n, n) Cholesky factor of a prior covariance, which draws are made with; the jitter is relative to it."""
+    return cholesky(covariance + ROOT_JITTER * float(covariance.diagonal().max()) * np.eye(len(covariance)))
+
+
 class FiniteGP:
     """Posterior of zero-mean Gaussian processes over n candidates, exact after every observation.
 

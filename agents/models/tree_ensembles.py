@@ -7,6 +7,8 @@ split, for every node of every tree, are one matrix product with the 0/1 matrix 
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import numpy.typing as npt
 
@@ -16,6 +18,16 @@ DEEPEST = 64
 """Levels of a tree without a limit; rows that no split tells apart end it long before."""
 
 _TINY = 1e-300
+
+
+def splits_of(x: Floats) -> Splits:
+    """The questions about (rows, d) features; agents on the same rows share one object."""
+    return _splits(x.tobytes(), x.shape)
+
+
+@functools.lru_cache(maxsize=8)
+def _splits(content: bytes, shape: tuple[int, int]) -> Splits:
+    return Splits(np.frombuffer(content).reshape(shape))
 
 
 class Splits:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.base import positive
 from hpo_envs.agents.models import kernels
-from hpo_envs.agents.models.finite_gp import FiniteGP, cholesky
+from hpo_envs.agents.models.finite_gp import FiniteGP, cholesky, root
 from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.posterior_search import PosteriorSearch
 
 Floats = npt.NDArray[np.float64]
-
-ROOT_JITTER = 1e-8
-"""Added once to the diagonal before a prior draw's Cholesky factor: well above round-off for any candidate count
-here, and as a standard deviation one ten-thousandth of the amplitude."""
 
 DRAWN = 500
 """Untried candidates that a draw of the posterior is over, where there are more than `kernels.LARGEST_SHARED`."""
@@ -97,12 +95,11 @@ class BayesianOptimisation(PosteriorSearch):
             self._gps = []
 
     def _fixed_gp(self) -> FiniteGP:
-        def column(k: int) -> Floats:
-            row = kernels.gram_row(self.kernel, self.features, self.length_scale, k) if large else gram[k]
-            return row if self.amplitude == 1.0 else self.amplitude * row
+        rows = self.candidates.gram_rows(self.kernel, self.length_scale)
 
-        large = len(self.features) > kernels.LARGEST_SHARED
-        gram = np.empty(0) if large else self.candidates.gram(self.kernel, self.length_scale)
+        def column(k: int) -> Floats:
+            return rows(k) if self.amplitude == 1.0 else self.amplitude * rows(k)
+
         variance = np.full(len(self.features), self.amplitude)
         return FiniteGP(column, variance, self.noise, self.problem.objectives)
 
@@ -161,14 +158,12 @@ class BayesianOptimisation(PosteriorSearch):
         if self.fit:
             fit = self._fits[0]
             assert fit is not None
-            prior = fit.covariance(x, x)
-        elif rows is None:
-            prior = self.amplitude * kernels.gram(self.kernel, x, self.length_scale)
-        else:  # of use once, so not kept
-            scaled = x / self.length_scale
-            prior = self.amplitude * kernels.of_square_distances(self.kernel, kernels.square_distances(scaled, scaled))
-        # The diagonal is the amplitude, so the jitter is relative to it.
-        return cholesky(prior + ROOT_JITTER * float(prior[0, 0]) * np.eye(len(x)))
+            return root(fit.covariance(x, x))
+        if rows is None:
+            return _fixed_root(self.kernel, x.tobytes(), x.shape, self.length_scale, self.amplitude)
+        scaled = x / self.length_scale
+        squares = kernels.square_distances(scaled, scaled)
+        return root(self.amplitude * kernels.of_square_distances(self.kernel, squares))
 
     def _next_fit(self) -> int:
         return self._fitted_at + max(1, int(self.refit * self._fitted_at))
@@ -198,3 +193,12 @@ class BayesianOptimisation(PosteriorSearch):
         factor = cholesky(cross[:, rows] + fit.noise * np.eye(len(rows)))
         gp.load(rows, cross, factor, values)
         return gp
+
+
+@functools.lru_cache(maxsize=4)
+def _fixed_root(kernel: str, content: bytes, shape: tuple[int, int], length_scale: float, amplitude: float) -> Floats:
+    """The root of a fixed kernel, which all agents on the same candidates share."""
+    features = np.frombuffer(content).reshape(shape)
+    matrix = root(amplitude * kernels.gram(kernel, features, length_scale))
+    matrix.setflags(write=False)
+    return matrix

@@ -11,11 +11,10 @@ import numpy.typing as npt
 
 from hpo_envs.agents.base import positive
 from hpo_envs.agents.candidate_agent import CandidateAgent
-from hpo_envs.agents.models.finite_gp import FiniteGP, cholesky
+from hpo_envs.agents.models.finite_gp import FiniteGP, root
 from hpo_envs.agents.models.kernels import check_kernel
 from hpo_envs.agents.models.similarity_graph import Harmonic, SimilarityGraph
 from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.search.bo import ROOT_JITTER
 from hpo_envs.agents.search.posterior_search import PosteriorSearch
 
 Floats = npt.NDArray[np.float64]
@@ -111,14 +110,13 @@ class GraphSearch(PosteriorSearch):
         super().__init__(problem, seed, **common)
         single = problem.objectives == 1
         graph = graph_of(self.features, kernel, length_scale, neighbours, tie_order)
-        self._covariance = _covariance(
+        self._prior = (
             graph,
             positive("precision", (0.05 if single else 0.5) if precision is None else precision),
             positive("sigma2", (50.0 if single else 3.0) if sigma2 is None else sigma2),
         )
-        self._gp = FiniteGP(
-            self._covariance.__getitem__, np.diag(self._covariance), positive("noise", noise), problem.objectives
-        )
+        covariance = _covariance(*self._prior)
+        self._gp = FiniteGP(covariance.__getitem__, np.diag(covariance), positive("noise", noise), problem.objectives)
 
     def _observe(self, row: int, rewards: Floats) -> None:
         self._gp.observe(row, rewards)
@@ -128,14 +126,8 @@ class GraphSearch(PosteriorSearch):
         return self._gp.means[1:], np.tile(deviation, (self.problem.objectives, 1)), np.array(self.rewards)
 
     def _draw(self) -> Floats:
-        prior = _root(self._covariance.tobytes(), len(self._covariance)) @ self.rng.standard_normal(len(self.features))
+        prior = _root(*self._prior) @ self.rng.standard_normal(len(self.features))
         return self._gp.sample(prior, self.rows, np.array(self.rewards)[:, 0], self.rng)
-
-
-@functools.lru_cache(maxsize=4)
-def _root(content: bytes, n: int) -> Floats:
-    matrix = np.frombuffer(content).reshape(n, n)
-    return cholesky(matrix + ROOT_JITTER * float(matrix.diagonal().max()) * np.eye(n))
 
 
 @functools.lru_cache(maxsize=4)
@@ -146,6 +138,11 @@ def _covariance(graph: SimilarityGraph, precision: float, sigma2: float) -> Floa
     k = 0.5 * (k + k.T)
     k.setflags(write=False)  # all agents on this graph share it
     return k
+
+
+@functools.lru_cache(maxsize=4)
+def _root(graph: SimilarityGraph, precision: float, sigma2: float) -> Floats:
+    return root(_covariance(graph, precision, sigma2))
 
 
 class GraphInfluence(CandidateAgent):

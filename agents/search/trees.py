@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hpo_envs.agents.base import Agent
 from hpo_envs.agents.candidates import Candidates, Floats, lost
 from hpo_envs.agents.models.acquisition import expected_improvement
-from hpo_envs.agents.models.tree_ensembles import Splits, boosted
+from hpo_envs.agents.models.tree_ensembles import Splits, boosted, splits_of
 from hpo_envs.agents.problem import Problem
 
 Rowids = npt.NDArray[np.intp]
@@ -80,7 +80,7 @@ class TreeSearch(Agent):
         if len(self._y) < 2:
             return jitter
         if self._splits is None:
-            self._splits = Splits(self.x)
+            self._splits = splits_of(self.x)
         return self.score(self._splits, np.array(self._learnt), np.array(self._y)) + jitter
 
     def score(self, splits: Splits, rows: Rowids, y: Floats) -> Floats:

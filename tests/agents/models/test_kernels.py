@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
+from hpo_envs.agents.candidates import Candidates
 from hpo_envs.agents.models import kernels
+from hpo_envs.agents.problem import Problem
 from tests.helpers import raises
 
 
@@ -27,3 +30,19 @@ def test_kernels_by_hand() -> None:
         assert kernels.check_kernel(kernel) == kernel
     with raises("kernel must be one of matern52, rbf, got 'linear'"):
         kernels.check_kernel("linear")
+
+
+def test_candidates_of_a_share_gather_the_kernel_of_their_base() -> None:
+    base = np.random.default_rng(0).random((40, 3))
+    index = np.random.default_rng(1).permutation(40)[:17]
+    share = Candidates(Problem(gym.spaces.Discrete(17), base=base, index=index))
+    kernels._gram.cache_clear()
+    for kernel in kernels.KERNELS:
+        expected = kernels.gram(kernel, base[index], 0.7)
+        assert np.array_equal(share.gram(kernel, 0.7), expected), "bit for bit"
+        assert np.array_equal([share.gram_rows(kernel, 0.7)(k) for k in range(17)], expected)
+    kernels._gram.cache_clear()
+    for seed in range(20):
+        index = np.random.default_rng(seed).permutation(40)[:17]
+        Candidates(Problem(gym.spaces.Discrete(17), base=base, index=index)).gram("rbf", 1.0)
+    assert kernels._gram.cache_info().misses == 1, "computed once for all seeds"
