@@ -32,28 +32,42 @@ class Reference:
     front: npt.NDArray[np.float64]
 
 
-def reference_of(table: Table, objectives: Sequence[str]) -> Reference:
-    """The optimum of a table, from its rows at their last level, repeats averaged.
+def table_of(header: Mapping[str, Any]) -> Table:
+    """The table that a saved run was made on.
+
+    Raises:
+        ValueError: It has changed since.
+    """
+    table = tables.load(header["table"], header["kind"])
+    if table.provenance.sha256 != header["sha256"]:
+        raise ValueError(
+            f"runs must be scored against the table they were made on: {header['table']} ({header['kind']}) has "
+            f"sha256 {table.provenance.sha256}, the runs say {header['sha256']}"
+        )
+    return table
+
+
+def final_rewards(table: Table, objectives: Sequence[str]) -> npt.NDArray[np.float64]:
+    """(n, m) rewards of a finite table's rows at their last level, repeats averaged; rows that lack one are left out.
 
     Args:
-        table: A finite table.
+        table: The table.
         objectives: Names of the rewarded metrics.
     """
     columns = [table.final(name) * table.metrics[table.metric(name)].sign for name in objectives]
     rewards = np.stack(columns, axis=1)
-    rewards = rewards[~np.isnan(rewards).any(axis=1)]
+    return rewards[~np.isnan(rewards).any(axis=1)]
+
+
+def reference_of(table: Table, objectives: Sequence[str]) -> Reference:
+    """The optimum of a table, by `final_rewards`."""
+    rewards = final_rewards(table, objectives)
     return Reference(rewards.max(axis=0), rewards[pareto_front(rewards)])
 
 
 @functools.cache
-def _reference(name: str, kind: str, sha256: str, objectives: tuple[str, ...]) -> Reference:
-    table = tables.load(name, kind)  # type: ignore[arg-type]
-    if table.provenance.sha256 != sha256:
-        raise ValueError(
-            f"runs must be scored against the table they were made on: {name} ({kind}) has sha256 "
-            f"{table.provenance.sha256}, the runs say {sha256}"
-        )
-    return reference_of(table, objectives)
+def _reference(table: str, kind: str, sha256: str, objectives: tuple[str, ...]) -> Reference:
+    return reference_of(table_of({"table": table, "kind": kind, "sha256": sha256}), objectives)
 
 
 def searched(env_id: str) -> Callable[[Mapping[str, Any]], float] | None:

@@ -86,12 +86,7 @@ def _scale(group: list[Run]) -> Scale:
     if not store.exists(h["table"]):
         seen = np.concatenate([r.rewards.reshape(len(r), -1) for r in group])
         return _several(seen, "seen") if seen.shape[1] > 1 else Scale(seen.max(axis=0), first, "seen")
-    table = store.load(h["table"], h["kind"])
-    if table.provenance.sha256 != h["sha256"]:
-        raise ValueError(
-            f"runs must be scored against the table they were made on: {h['table']} ({h['kind']}) has sha256 "
-            f"{table.provenance.sha256}, the runs say {h['sha256']}"
-        )
+    table = compare.table_of(h)
     scale = of_table(table, h["objectives"], bandit=family is not None and family.score == "final")
     if answers_more and len(h["objectives"]) == 1:
         best = np.maximum(scale.best, max(r.rewards.max() for r in group))
@@ -107,16 +102,15 @@ def of_table(table: Table, objectives: Sequence[str], *, bandit: bool = False) -
         objectives: Names of the rewarded metrics.
         bandit: Whether rows are arms.
     """
-    sign = np.array([table.metrics[table.metric(n)].sign for n in objectives])
-    final = np.stack([table.final(n) for n in objectives], axis=1) * sign
-    final = final[~np.isnan(final).any(axis=1)]
+    final = compare.final_rewards(table, objectives)
     if bandit:
         return Scale(final.max(axis=0), np.median(final, axis=0), "table", means=final[:, 0])
     if len(objectives) > 1:
         return _several(final, "table")
     # A run may stop at any level, and the best one need not be the last.
     with np.errstate(all="ignore"):
-        curves = table.values[..., table.metric(objectives[0])] * sign[0]
+        column = table.metric(objectives[0])
+        curves = table.values[..., column] * table.metrics[column].sign
         best = max(float(final.max()), float(np.nanmax(curves)) if curves.shape[2] > 1 else -np.inf)
     return Scale(np.array([best]), np.median(final, axis=0), "table")
 

@@ -27,7 +27,7 @@ PAPERS: dict[str, tuple[str, str]] = {
     ),
 }
 """Name -> folder below `benchmarks`, and the paper. `hpo_envs.benchmarks.<folder>.reproduce` has
-`main(out, *, trials, jobs, seed, only) -> int` and `PARTS`, the names that `only` may take."""
+`main(out, *, trials, jobs, seed, only) -> int` and `PARTS`, functions by the names that `only` may take."""
 
 EPILOG = """examples:
   hpo-envs reproduce char                        every table, figure and claim of the paper, then the optimisers

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import store
+from hpo_envs.benchmarks.analysis import compare
 from hpo_envs.tables.hlepor import agreement
 from hpo_envs.tables.table import Table
 
@@ -93,10 +93,4 @@ def of_run(header: dict[str, Any]) -> float:
     Raises:
         ValueError: The run was made on a table of a user's, or on a table that has changed.
     """
-    table = store.load(header["table"], header["kind"])
-    if table.provenance.sha256 != header["sha256"]:
-        raise ValueError(
-            f"runs must be scored against the table they were made on: {header['table']} ({header['kind']}) has "
-            f"sha256 {table.provenance.sha256}, the runs say {header['sha256']}"
-        )
-    return of_env(header["env_kwargs"], table)[0]
+    return of_env(header["env_kwargs"], compare.table_of(header))[0]
