@@ -11,6 +11,7 @@ import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -119,7 +120,7 @@ def _median(v: Floats) -> Floats:
     return np.asarray(np.median(v, axis=-1))
 
 
-def wilcoxon(differences: npt.ArrayLike, alternative: str = "two-sided") -> float:
+def wilcoxon(differences: npt.ArrayLike, alternative: Literal["two-sided", "less"] = "two-sided") -> float:
     """P-value of Wilcoxon's signed-rank test; zeros are left out, and 1 if all differences are.
 
     Exact, ties included, up to `EXACT` pairs; the normal approximation with tie correction beyond.

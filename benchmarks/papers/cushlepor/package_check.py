@@ -25,7 +25,7 @@ from hpo_envs.tables import hlepor
 HERE = Path(__file__).parent
 OWN = HERE / "own_segments.json"
 GOLDEN = HERE / "package_golden.json"
-SUMMARY = HERE / "package_summary.json"
+SUMMARY = HERE / "results" / "package_summary.json"
 
 
 def vectors(count: int = 20, seed: int = 0) -> np.ndarray:

@@ -26,7 +26,8 @@ def part(function: Callable[[Reproduction], object]) -> Callable[[Reproduction],
         before = len(r.notes)
         function(r)
         print(format_rows(r.notes[before:]), end="", flush=True)
-        r.write("results", [{k: _text(v) for k, v in row.items()} for row in r.notes] or [dict.fromkeys(COLUMNS, "")])
+        if r.notes:
+            r.write("results", [{k: _text(v) for k, v in row.items()} for row in r.notes])
 
     return noted
 

@@ -1,8 +1,8 @@
 """Compares the embedded landscapes of nmthpo with the measured.
 
-`python -m hpo_envs.benchmarks.papers.nmthpo.landscape` writes `landscape.csv`, one row per table and statistic. Needs
-the measured tables. `markdown` makes the tables of `docs/embedded-tables.md` from that file and from the errors that
-the fit wrote.
+`python -m hpo_envs.benchmarks.papers.nmthpo.landscape` writes `results/landscape.csv`, one row per table
+and statistic. Needs the measured tables. `markdown` makes the tables of `docs/embedded-tables.md` from that file and
+from the errors that the fit wrote.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hpo_envs.tables.files import atomic
 from hpo_envs.tables.store import load
 from hpo_envs.tables.table import Table
 
-OUT = Path(__file__).with_suffix(".csv")
+OUT = Path(__file__).parent / "results" / "landscape.csv"
 
 
 def evaluations_to_reach(values: npt.ArrayLike, target: float) -> float:
@@ -124,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Command line."""
     parser = argparse.ArgumentParser(prog="python -m hpo_envs.benchmarks.papers.nmthpo.landscape", description=__doc__)
     parser.add_argument(
-        "--out", type=Path, default=OUT, help="file to write (default: benchmarks/papers/nmthpo/landscape.csv)"
+        "--out", type=Path, default=OUT, help="file to write (default: benchmarks/papers/nmthpo/results/landscape.csv)"
     )
     args = parser.parse_args(arguments)
     rows = [row for pair in nmthpo.PAIRS for row in compare(pair)]

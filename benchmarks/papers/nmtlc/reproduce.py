@@ -18,9 +18,8 @@ from hpo_envs.benchmarks.papers.nmtlc import analysis, figures, settings
 def corpus(name: str, r: Reproduction) -> dict[str, Any]:
     """(trials, budgets) regrets of every agent on a corpus."""
     seeds = list(r.seeds(settings.TRIALS))
-    return dict(
-        zip(settings.AGENTS, r.map(_play, [(name, a, seeds) for a in settings.AGENTS], name, "agent"), strict=True)
-    )
+    regrets = r.map(_play, [(name, agent, seeds) for agent in settings.AGENTS], name, "agent")
+    return dict(zip(settings.AGENTS, regrets, strict=True))
 
 
 def _play(arguments: tuple[str, str, list[int]]) -> Any:
