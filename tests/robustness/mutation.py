@@ -30,31 +30,59 @@ ROOT = Path(__file__).resolve().parents[2]
 EQUIVALENTS = Path(__file__).with_name("mutation_equivalents.tsv")
 
 GROUPS: dict[str, tuple[list[str], list[str]]] = {
-    "table": (["tables/table.py"], ["tests/hpo_envs/core/test_core.py"]),
+    "table": (["tables/table.py"], ["tests/tables/test_table.py"]),
     "env": (
         [
             "core/env.py",
             "core/params.py",
             "core/view.py",
+            "core/infos.py",
+            "engines/lookup/params.py",
             "engines/lookup/scalar.py",
             "engines/lookup/batched.py",
-            "engines/lookup/params.py",
-            "core/infos.py",
             "tables/draws.py",
         ],
-        ["tests/hpo_envs/core/test_core.py"],
+        [
+            "tests/hpo_envs/engines/lookup/test_scalar.py",
+            "tests/hpo_envs/engines/lookup/test_batched.py",
+            "tests/hpo_envs/engines/lookup/test_params.py",
+            "tests/hpo_envs/core/test_env.py",
+            "tests/hpo_envs/core/test_params.py",
+            "tests/hpo_envs/core/test_view.py",
+            "tests/hpo_envs/core/test_infos.py",
+            "tests/tables/test_draws.py",
+        ],
     ),
     "curves": (
-        ["engines/curves/params.py", "engines/curves/scalar.py", "engines/curves/batched.py", "engines/workers.py"],
-        ["tests/hpo_envs/engines/curves/test_core_curves.py"],
+        [
+            "engines/curves/params.py",
+            "engines/curves/scalar.py",
+            "engines/curves/batched.py",
+            "engines/workers.py",
+        ],
+        [
+            "tests/hpo_envs/engines/curves/test_scalar.py",
+            "tests/hpo_envs/engines/curves/test_batched.py",
+            "tests/hpo_envs/engines/curves/test_params.py",
+            "tests/hpo_envs/engines/test_workers.py",
+        ],
     ),
     "fiesta": (
         ["engines/bandit/arms.py", "engines/bandit/params.py", "engines/bandit/scalar.py", "engines/bandit/batched.py"],
-        ["tests/hpo_envs/engines/bandit/test_core_fiesta.py"],
+        [
+            "tests/hpo_envs/engines/bandit/test_arms.py",
+            "tests/hpo_envs/engines/bandit/test_params.py",
+            "tests/hpo_envs/engines/bandit/test_scalar.py",
+            "tests/hpo_envs/engines/bandit/test_batched.py",
+        ],
     ),
     "scores": (
         ["benchmarks/analysis/targets.py", "benchmarks/analysis/statistics.py", "benchmarks/analysis/regret.py"],
-        ["tests/hpo_envs/core/test_core.py", "tests/benchmarks/analysis/test_core_scores.py"],
+        [
+            "tests/benchmarks/analysis/test_core_scores.py",
+            "tests/benchmarks/analysis/test_targets.py",
+            "tests/benchmarks/analysis/test_statistics.py",
+        ],
     ),
     "gp": (
         [
@@ -142,7 +170,8 @@ def copy(folder: Path, group: str) -> None:
     for name in linked:
         shutil.copytree(ROOT / name, folder / "hpo_envs" / name, ignore=waste, dirs_exist_ok=True)
     (folder / "tests").mkdir(parents=True, exist_ok=True)
-    helpers = [p.relative_to(ROOT).as_posix() for p in (ROOT / "tests").rglob("helpers.py")]
+    shared = (p for name in ("helpers.py", "model.py") for p in (ROOT / "tests").rglob(name))
+    helpers = [p.relative_to(ROOT).as_posix() for p in shared]
     inits = {f"{p.as_posix()}/__init__.py" for t in (*tests, *helpers) for p in Path(t).parents[:-1]}
     for name in ("tests/conftest.py", *helpers, *sorted(inits), *tests, "pyproject.toml", "README.md"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

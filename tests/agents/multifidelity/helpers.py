@@ -8,13 +8,9 @@ import numpy as np
 
 from hpo_envs import agents
 from hpo_envs.benchmarks import problem_of
-from hpo_envs.engines.curves.params import CurveParams
 from hpo_envs.engines.curves.scalar import CurvesEnv
 from hpo_envs.tables.table import Metric, Provenance, Table
-
-
-def curves_env(*args: Any, **kwargs: Any) -> CurvesEnv:
-    return CurvesEnv(CurveParams.of(*args, **kwargs))
+from tests.hpo_envs.engines.curves.model import curves_env
 
 
 def smooth(rows: int = 100, levels: int = 81) -> Table:

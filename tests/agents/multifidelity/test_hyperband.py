@@ -18,7 +18,7 @@ from hpo_envs.benchmarks import problem_of
 from hpo_envs.engines.curves.params import CurveParams
 from hpo_envs.engines.curves.scalar import CurvesEnv
 from tests.agents.multifidelity.helpers import make, play, smooth
-from tests.hpo_envs.engines.curves.test_curves import KWARGS
+from tests.hpo_envs.engines.curves.helpers import KWARGS
 
 
 def curves_env(*args: Any, **kwargs: Any) -> CurvesEnv:
@@ -141,7 +141,7 @@ def test_halving_needs_checkpoints(name: str) -> None:
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 1000), budget=st.floats(1.0, 60.0))
 def test_an_episode_overshoots_its_budget_by_one_training_at_most(seed: int, budget: float) -> None:
-    from tests.hpo_envs.engines.curves.test_curves import T3
+    from tests.hpo_envs.engines.curves.helpers import T3
 
     env = curves_env("x", table=T3, **{**KWARGS, "budget": budget})
     _, trail = play("hyperband", env, seed)

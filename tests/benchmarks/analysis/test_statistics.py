@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from hpo_envs.benchmarks.analysis import power, targets
+from hpo_envs.benchmarks.analysis import power, statistics, targets
 from hpo_envs.benchmarks.analysis import statistics as s
+from tests.helpers import raises
 
 
 @given(st.lists(st.integers(-6, 6), min_size=1, max_size=9))
@@ -162,3 +163,24 @@ def test_a_true_difference_is_found_with_the_stated_power() -> None:
     # `python -m hpo_envs.benchmarks.analysis.power` prints the whole table.
     assert power.called(200, 6, 20, 0.5) >= 0.9
     assert power.called(200, 6, 100, 0.2) >= 0.85
+
+
+NAN = float("nan")
+
+
+def test_bootstrap_is_these_numbers() -> None:
+    """Tables of results depend on them."""
+    values = [1.0, 2.0, 4.0, 8.0]
+    low, high = statistics.bootstrap_interval(values)
+    assert (low, high) == (1.5, 6.5)
+    assert statistics.bootstrap_interval(values, 0.5) == (2.75, 4.75)
+    assert statistics.bootstrap_interval(values, seed=1, draws=50) == (1.6125000000000005, 6.887499999999999)
+    assert statistics.bootstrap_interval([3]) == (3.0, 3.0)
+    assert statistics.bootstrap_interval(["1", "1"]) == (1.0, 1.0)
+    irregular = np.sqrt(np.arange(2.0, 20.0))
+    assert statistics.bootstrap_interval(irregular) == statistics.bootstrap_interval(irregular, 0.95, 2000, 0)
+    assert statistics.bootstrap_interval(irregular) != statistics.bootstrap_interval(irregular, seed=1)
+    with raises("values must be finite and at least one, got array([], dtype=float64)"):
+        statistics.bootstrap_interval([])
+    with raises("values must be finite and at least one, got array([ 1., nan])"):
+        statistics.bootstrap_interval([1.0, NAN])

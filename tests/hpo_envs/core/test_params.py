@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
 
-from hpo_envs.core.params import bounds_of, kind_of, rewarded
+from hpo_envs.core.params import bounds_of, check_budget, kind_of, rewarded
 from hpo_envs.tables.table import Metric
+from tests.helpers import raises
 
 METRICS = (Metric("loss", "nats", "min", 0.0, 20.0), Metric("bleu", "BLEU", "max", -1.0, 100.0))
 
@@ -74,3 +76,26 @@ def test_the_batched_form_takes_the_scalar_forms_arguments() -> None:
     assert list(parameters) == ["num_envs", *own, "autoreset_mode", "copy"]
     assert NMTHPOVectorEnv(3, "zhen", table="surrogate", budget=5).budget == 5.0
     assert NMTHPOVectorEnv(table="surrogate").num_envs == 1
+
+
+@pytest.mark.parametrize(
+    ("budget", "unit", "message"),
+    [
+        (True, "s", "budget must be None or a number > 0, got True"),
+        ("3", "s", "budget must be None or a number > 0, got '3'"),
+        (0, "s", "budget must be None or a finite number > 0 (s), got 0"),
+        (-2.5, "s", "budget must be None or a finite number > 0 (s), got -2.5"),
+        (float("inf"), "s", "budget must be None or a finite number > 0 (s), got inf"),
+        (1.5, "evaluations", "budget must be None or an int >= 1 (evaluations), got 1.5"),
+    ],
+)
+def test_words_about_budgets(budget: Any, unit: str, message: str) -> None:
+    with raises(message):
+        check_budget(budget, 9.0, unit)
+
+
+def test_budgets() -> None:
+    assert check_budget(None, 9.0, "s") == 9.0
+    assert [check_budget(b, 9.0, "s") for b in (2, 0.5, np.float32(0.25), np.int8(3))] == [2.0, 0.5, 0.25, 3.0]
+    assert type(check_budget(np.int8(3), 9.0, "evaluations")) is float
+    assert check_budget(1.0, 9.0, "evaluations") == 1.0

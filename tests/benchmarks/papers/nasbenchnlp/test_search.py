@@ -21,7 +21,7 @@ from hpo_envs.engines.curves.params import CurveParams
 from hpo_envs.engines.curves.scalar import CurvesEnv
 from hpo_envs.tables import store
 from hpo_envs.tables.table import Metric
-from tests.hpo_envs.engines.curves.test_curves import KWARGS, T1
+from tests.hpo_envs.engines.curves.helpers import KWARGS, T1
 
 
 def curves_env(*args: Any, **kwargs: Any) -> CurvesEnv:

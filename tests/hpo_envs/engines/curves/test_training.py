@@ -1,78 +1,19 @@
-"""Training by checkpoints: continuing, ends of runs, masks, workers, and the released variant."""
+"""Training by checkpoints: continuing, ends of runs, masks, and the released variant."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpo_envs.engines.curves.batched import CurvesVectorEnv
-from hpo_envs.engines.curves.params import CurveParams
 from hpo_envs.engines.curves.scalar import CurvesEnv
-from hpo_envs.tables.table import STATUSES, Metric, Provenance, Table
-from hpo_envs.testing.batches import agree, pick
-from hpo_envs.testing.rules import same
-
-
-def curves_env(*args: Any, **kwargs: Any) -> CurvesEnv:
-    return CurvesEnv(CurveParams.of(*args, **kwargs))
-
-
-def curves_envs(n: int, *args: Any, autoreset_mode: Any = "NextStep", copy: bool = True, **kwargs: Any) -> Any:
-    return CurvesVectorEnv(n, CurveParams.of(*args, **kwargs), autoreset_mode, copy)
-
-
-ROWS, REPEATS, LEVELS = 6, 3, 10
-METRICS = (
-    Metric("val_loss", "nat", "min", 0.0, 20.0),
-    Metric("test_loss", "nat", "min", 0.0, 20.0),
-    Metric("accuracy", "", "max", 0.0, 1.0),
-)
-
-
-def table(seed: int = 0, repeats: int = REPEATS) -> Table:
-    """Curves of different lengths: row 1 diverges after 4 epochs, row 2 at once, row 3 is cut at 6."""
-    rng = np.random.default_rng(seed)
-    val = np.cumsum(rng.normal(-0.1, 0.3, (ROWS, repeats, LEVELS)), axis=2) + 6
-    values = np.stack([val, val + rng.normal(0, 0.1, val.shape), rng.random(val.shape)], axis=-1)
-    cost = np.cumsum(rng.random((ROWS, repeats, LEVELS)) + 0.5, axis=2)
-    status = np.zeros((ROWS, repeats), np.uint8)
-    values[1, 0, 4:], status[1, 0] = np.nan, STATUSES.index("diverged")
-    values[2, 0, :], status[2, 0] = np.nan, STATUSES.index("diverged")
-    values[3, 0, 6:], status[3, 0] = np.nan, STATUSES.index("truncated")
-    cost[1, 0, 5:] = cost[2, 0, 1:] = cost[3, 0, 6:] = np.nan
-    if repeats > 1:
-        values[2, 1:] = values[4, 2:] = cost[2, 1:] = cost[4, 2:] = np.nan
-    return Table(
-        name="tests/curves",
-        keys=tuple("abcdef"[:ROWS]),
-        metrics=METRICS,
-        values=values,
-        cost=cost,
-        cost_unit="seconds",
-        levels=np.arange(1.0, LEVELS + 1),
-        level_unit="epochs",
-        status=status,
-        provenance=Provenance("surrogate", "nobody/nothing", "0" * 40, "none", "none", notes=("made up",)),
-        feature_names=("x", "y"),
-        features=rng.random((ROWS, 2)),
-    )
-
-
-T1, T3 = table(repeats=1), table()
-KWARGS: dict[str, Any] = {"objective": "val_loss", "held_out": ("test_loss",)}
-
-
-def make(t: Table = T1, **kwargs: Any) -> CurvesEnv:
-    env = curves_env("x", table=t, **{**KWARGS, "budget": None, **kwargs})
-    env.reset(seed=0)
-    return env
+from hpo_envs.tables.table import STATUSES, Table
+from tests.hpo_envs.engines.curves.helpers import KWARGS, LEVELS, ROWS, T1, T3, make, table
+from tests.hpo_envs.engines.curves.model import curves_env, curves_envs
 
 
 @settings(max_examples=200, deadline=None)
@@ -321,156 +262,6 @@ def test_golden_released_variant() -> None:
     env = make(variant="released")
     assert env.step([0, 0])[-1]["cost"] == 0.0, "the first epoch is free there"
     assert env.step([0, 9])[-1]["cost"] == T1.cost[0, 0, 8]
-
-
-def play(envs: Any, singles: list[Any], steps: int, seed: int) -> int:
-    """Steps both forms with the same actions and compares everything; returns how many episodes ended."""
-    envs.action_space.seed(seed)
-    observation, info = envs.reset(seed=seed)
-    for i, env in enumerate(singles):
-        one, one_info = env.reset(seed=seed + i)
-        assert same(one, observation[i])
-        agree(one_info, pick(info, i), 0.0)
-    ended, ends = [False] * len(singles), 0
-    for _ in range(steps):
-        actions = envs.action_space.sample()
-        observation, reward, terminated, _, info = envs.step(actions)
-        for i, env in enumerate(singles):
-            if ended[i]:
-                one, _ = env.reset()
-                ended[i] = False
-                assert same(one, observation[i])
-                continue
-            one, one_reward, ended[i], _, one_info = env.step(actions[i])
-            assert same(one, observation[i])
-            assert same(one_reward, reward[i])
-            assert ended[i] == terminated[i]
-            batched = pick(info, i)
-            for key in set(one_info) - {"action_mask"}:
-                assert same(one_info[key], batched[key]), key
-            if not ended[i]:
-                assert same(env.action_masks(), envs.action_masks()[i])
-                assert envs.total_cost[i] == env.total_cost
-                if env.best is not None:
-                    assert same(env.best_held_out, {k: v[i] for k, v in envs.best_held_out.items()})
-            ends += ended[i]
-    return ends
-
-
-@pytest.mark.parametrize("t", [T1, T3], ids=["one-repeat", "repeats"])
-@pytest.mark.parametrize(
-    "kwargs",
-    [
-        {"budget": 25.0},
-        {"budget": None},
-        {"budget": 30, "cost": "epochs"},
-        {"budget": 4, "cost": "evaluations"},
-        {"budget": 25.0, "levels": 3},
-        {"budget": 25.0, "variant": "released"},
-        {"budget": 25.0, "objective": ("val_loss", "accuracy")},
-        {"budget": 25.0, "workers": 3},
-        {"budget": 25.0, "workers": 8},
-        {"budget": 9, "cost": "evaluations", "workers": 2},
-        {"budget": None, "workers": 3, "objective": ("val_loss", "accuracy")},
-    ],
-    ids=str,
-)
-def test_batched_equals_scalar(t: Table, kwargs: dict[str, Any]) -> None:
-    kwargs = {**KWARGS, **kwargs}
-    envs = curves_envs(4, "x", table=t, **kwargs)
-    assert play(envs, [curves_env("x", table=t, **kwargs) for _ in range(4)], 130, 5) >= 4
-
-
-def run_workers(workers: int, actions: list[list[int]], **kwargs: Any) -> tuple[CurvesEnv, list[Any]]:
-    env = make(workers=workers, **kwargs)
-    finished, terminated, k = [], False, 0
-    while not terminated:
-        _, reward, terminated, _, info = env.step(actions[k % len(actions)])
-        k += 1
-        if info["finished"]:
-            finished.append((info["action"].tolist(), reward, info["cost"], info["clock"]))
-        else:
-            assert (reward, info["cost"]) == (0.0, 0.0)
-            assert info["action"].tolist() == actions[(k - 1) % len(actions)]
-    return env, finished
-
-
-def test_workers_finish_in_the_order_of_the_clock() -> None:
-    rng = np.random.default_rng(1)
-    actions = [[int(rng.integers(ROWS)), int(rng.integers(LEVELS))] for _ in range(40)]
-    for workers in (2, 3, 5):
-        env, finished = run_workers(workers, actions, budget=30.0)
-        clocks = [clock for *_, clock in finished]
-        assert clocks == sorted(clocks)
-        assert env.total_cost == pytest.approx(sum(cost for _, _, cost, _ in finished))
-        assert env.total_cost >= 30.0, "the budget is submitted before the end"
-        assert max(clocks) >= env.total_cost / workers - 1e-9, "W workers cannot be more than W times as fast"
-        # What was submitted is what a sequential run of the same actions pays, and everything came back.
-        plain = make(budget=30.0)
-        submitted = 0
-        while True:
-            submitted += 1
-            if plain.step(actions[submitted - 1])[2]:
-                break
-        assert plain.total_cost == pytest.approx(env.total_cost)
-        assert sorted(a for a, *_ in finished) == sorted(actions[:submitted])
-
-
-def test_two_workers_by_hand() -> None:
-    """Row 0 and row 5 train side by side; the continuation of row 0 waits for row 0."""
-    env = make(workers=2, budget=1e6)
-    a, b = T1.cost[0, 0, 4], T1.cost[5, 0, 9]
-    assert a < b
-    info = env.step([5, 9])[-1]
-    assert (info["finished"], info["clock"]) == (False, 0.0)
-    _, reward, _, _, info = env.step([0, 4])
-    assert (info["finished"], info["clock"], info["action"].tolist()) == (True, a, [0, 4])
-    assert reward == -T1.values[0, 0, 4, 0]
-    c = T1.cost[0, 0, 9]
-    info = env.step([0, 9])[-1]
-    assert (info["action"].tolist(), info["clock"]) == (([0, 9], c) if c < b else ([5, 9], b))
-    assert env.clock == info["clock"]
-
-
-def test_workers_wait_for_the_checkpoint_they_continue_from() -> None:
-    env = make(workers=2, budget=1e6)
-    env.step([0, 9])
-    info = env.step([0, 4])[-1]  # submitted after, so it is answered from the finished run
-    assert info["action"].tolist() == [0, 9]
-    info = env.step([5, 0])[-1]
-    assert info["action"].tolist() == [0, 4]
-    assert info["cost"] == 0.0
-    assert info["clock"] == T1.cost[0, 0, 9]
-
-
-def test_unfinished_results_do_not_show() -> None:
-    env = make(workers=3, budget=1e6)
-    start, _ = env.reset(seed=0)
-    observation, _, _, _, info = env.step([0, 9])
-    assert np.array_equal(observation, start)
-    assert set(info) == {"cost", "finished", "action", "clock", "action_mask"}
-    assert env.best is None
-    assert info["action_mask"][0] == 0, "row 0 is submitted to its end"
-
-
-NMTLC = [s for s in gym.registry if s.startswith("NMTLC-")]
-
-
-def test_all_corpora_are_registered() -> None:
-    assert len(NMTLC) == 8
-
-
-@pytest.mark.parametrize("spec_id", NMTLC)
-def test_nmtlc_pays_updates_or_checkpoints(spec_id: str) -> None:
-    env = gym.make(spec_id, table="surrogate").unwrapped
-    env.reset(seed=0)
-    _, reward, _, _, info = env.step([0, 0])
-    per = 1.0 if "-ft-" in spec_id else 2000.0
-    assert info["cost"] == per
-    assert reward == -info["metrics"]["log_perplexity"]
-    assert math.exp(-reward) == pytest.approx(info["metrics"]["perplexity"])
-    assert ("bleu" in info["metrics"]) == ("-ft-" in spec_id)
-    assert env.step([0, 1])[-1]["cost"] == per
 
 
 def test_teeth_a_free_first_epoch_is_noticed() -> None:

@@ -1,0 +1,44 @@
+"""Scores by targets on the edge, attainment and bootstrap by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hpo_envs.benchmarks.analysis import targets
+
+NAN = float("nan")
+
+
+def test_scores_on_the_edge() -> None:
+    assert targets.first_reaching([0, 0, 1, 1]) == 3.0
+    assert targets.first_reaching(["", "x"]) == 2.0
+    assert type(targets.first_reaching([True])) is float
+    assert targets.first_reaching([]) == float("inf")
+    assert targets.ftb(["1", "2"], 2.0) == 2.0
+    assert targets.ftc([25.0, 25.59, 26.0], 26.09) == 2.0  # 26.09 - 0.5 is no exact binary number
+    assert targets.ftc([25.0, 25.5899, 26.0], 26.09) == 3.0
+    assert targets.ftc([1, 2, 3], 3, 1) == 2.0
+    assert targets.ftc([2.0 - 1e-6], 3, 1) == float("inf")
+    rewards = np.arange(30.0)
+    assert targets.fb(rewards, 40.0) == 21.0  # of 20 evaluations
+    assert targets.fb(rewards, 40.0, 1) == 40.0
+    assert type(targets.fb([1], 2.0)) is float
+    front = np.array([[3.0, 0.0], [0.0, 3.0]])
+    seen = [[3.0, 1.0], [0.0, 3.0], [0.0, 3.0], [3.0, 0.0]]
+    assert targets.fto(seen, front) == 2.0
+    assert targets.fta(seen, front) == 4.0
+    assert [targets.fbp(seen, front, k) for k in (1, 2, 3, 4)] == [0.0, 1.0, 1.0, 2.0]
+    assert targets.fta(seen[:3], front) == float("inf")
+
+
+def test_attainment_by_hand() -> None:
+    sets = [[[1.0, 5.0], [2.0, 3.0]], [[1.0, 4.0], [3.0, 1.0]], [[2.0, 6.0]]]
+    grid = [0.0, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5]
+    inf = float("inf")
+    assert targets.attainment(sets, grid).tolist() == [5.0, 5.0, 3.0, 3.0, -inf, -inf, -inf]
+    assert targets.attainment(sets, grid, 1.0).tolist() == [4.0, 4.0, 1.0, 1.0, -inf, -inf, -inf]
+    assert targets.attainment(sets, grid, 0.01).tolist() == [6.0, 6.0, 6.0, 6.0, 1.0, 1.0, -inf]
+    assert targets.attainment(sets, grid, 1 / 3).tolist() == targets.attainment(sets, grid, 0.2).tolist()
+    assert targets.attainment([[["1", "2"]]], ["1"]).tolist() == [2.0]
+    unsorted = [[[3.0, 1.0], [1.0, 5.0], [2.0, 0.0]]]
+    assert targets.attainment(unsorted, [1.0, 2.0, 3.0]).tolist() == [5.0, 1.0, 1.0]

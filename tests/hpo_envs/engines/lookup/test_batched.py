@@ -1,0 +1,178 @@
+"""The batched look-up environment against a model of it, and every word of its errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+from tests.helpers import raises
+from tests.hpo_envs.engines.lookup.model import SETTINGS, Model, act, arguments, lookups
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+@pytest.mark.parametrize("copy", [True, False])
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_batched_form_is_the_model(setting: str, mode: AutoresetMode, copy: bool) -> None:
+    n = 3
+    envs = lookups(n, (), **arguments(setting), autoreset_mode=mode, copy=copy)
+    models, rng = [Model(*SETTINGS[setting]) for _ in range(n)], np.random.default_rng(1)
+    vector = not isinstance(models[0].objective, str)
+    seeds, episodes = [5, 6, 7], [1, 1, 1]
+    for m, s in zip(models, seeds, strict=True):
+        m.begin(s, 1)
+    observations, info = envs.reset(seed=5)
+    assert observations.tolist() == [m.first().tolist() for m in models]
+    check_start(info, models, [True] * n)
+    ended = [False] * n
+    for _ in range(40):
+        rows = rng.integers(6, size=n)
+        if mode is AutoresetMode.DISABLED and any(ended):
+            where = [i for i in range(n) if ended[i]]
+            message = (
+                f"environments {where} have ended and autoreset is disabled: call "
+                "envs.reset(options={'reset_mask': ended}) first."
+            )
+            with raises(message, gym.error.ResetNeeded):
+                envs.step(np.stack([act(int(r), models[0].grid) for r in rows]))
+            for i in where:
+                episodes[i] += 1
+                models[i].begin(seeds[i], episodes[i])
+            observations, info = envs.reset(options={"reset_mask": np.array(ended)})
+            for i in where:
+                assert observations[i].tolist() == models[i].first().tolist()
+            check_start(info, models, ended)
+            ended = [False] * n
+        before = [list(m.pulls) for m in models]
+        observations, rewards, terminated, truncated, info = envs.step(
+            np.stack([act(int(r), models[0].grid) for r in rows])
+        )
+        assert truncated.tolist() == [False] * n
+        started = [False] * n
+        reported = [True] * n
+        for i, model in enumerate(models):
+            if ended[i] and mode is AutoresetMode.NEXT_STEP:
+                episodes[i] += 1
+                model.begin(seeds[i], episodes[i])
+                started[i], reported[i] = True, False
+                assert observations[i].tolist() == model.first().tolist()
+                assert np.all(rewards[i] == 0.0)
+                assert not terminated[i]
+                ended[i] = False
+                continue
+            expected, reward, over, said = model.step(int(rows[i]))
+            assert (rewards[i].tolist() if vector else [float(rewards[i])]) == reward
+            assert bool(terminated[i]) == over
+            ended[i] = over
+            source, masks = info, info
+            if over and mode is AutoresetMode.SAME_STEP:
+                assert info["final_obs"][i].tolist() == expected.tolist()
+                assert info["_final_obs"][i]
+                assert info["_final_info"][i]
+                source = masks = info["final_info"]
+                episodes[i] += 1
+                model.begin(seeds[i], episodes[i])
+                expected = model.first()
+                started[i], reported[i], ended[i] = True, False, False
+            assert observations[i].tolist() == expected.tolist()
+            got = {
+                "cost": source["cost"][i],
+                "metrics": {k: float(v[i]) for k, v in source["metrics"].items()},
+                "status": source["status"][i],
+                "config": {k: v[i] for k, v in source["config"].items()},
+            }
+            assert got == said
+            assert masks["_cost"][i]
+            assert masks["_metrics"][i]
+        assert rewards.dtype == np.float64
+        for key in ("cost", "metrics", "status", "config"):
+            if all(started) and mode is AutoresetMode.NEXT_STEP:
+                assert key not in info
+                continue
+            assert info["_" + key].tolist() == reported
+            blank = [i for i in range(n) if not reported[i]]
+            for values in info[key].values() if isinstance(info[key], dict) else [info[key]]:
+                assert all(values[i] in (0, "", None) for i in blank)
+        check_start(info, models, started)
+        if not models[0].grid:
+            masks_ = envs.action_masks()
+            assert masks_.tolist() == [[p == 0 for p in m.pulls] for m in models]
+            assert masks_.dtype == bool
+        assert envs.table is models[0].table
+        assert len(before) == n
+
+
+def check_start(info: dict[str, Any], models: list[Model], started: list[bool]) -> None:
+    """`table`, `kind` and `sha256` are said of the episodes that begin, and of no other."""
+    for key in ("table", "kind", "sha256"):
+        if not any(started):
+            assert key not in info
+            continue
+        assert info["_" + key].tolist() == started
+        assert [info[key][i] for i in range(len(models))] == [
+            m.says()[key] if s else None for m, s in zip(models, started, strict=True)
+        ]
+
+
+def test_seeds_of_a_batch() -> None:
+    def first_rewards(**kwargs: Any) -> list[float]:
+        envs.reset(**kwargs)
+        return [float(r) for _ in range(3) for r in envs.step(np.array([1, 1, 1]))[1]]
+
+    envs = lookups(3, (), **arguments("repeats"))
+    base = first_rewards(seed=4)
+    assert first_rewards(seed=[4, 5, 6]) == base
+    assert first_rewards(seed=np.array([4, 5, 6])) == base
+    assert envs.np_random_seed == 4
+    follow = first_rewards()
+    assert first_rewards(seed=4) == base
+    assert first_rewards(seed=[None, 5, None])[1::3] == base[1::3]
+    first_rewards(seed=4)
+    assert first_rewards(seed=[None, None, None]) == follow
+    big = 2**64 + 4  # the lowest 64 bits count, as in the scalar form
+    assert first_rewards(seed=big) == base
+    for seed, message in (
+        (-1, "seed must be an int >= 0, got -1"),
+        (True, "seed must be an int >= 0, got True"),
+        ([1, 2, -3], "seed must be an int >= 0, got -3"),
+        ([1, 2, 1.5], "seed must be an int >= 0, got 1.5"),
+        ([1, 2], "seed must be an int or have length num_envs=3, got 2"),
+        ("abc", "seed must be None, an int >= 0 or 3 of them, got 'abc'"),
+        (1.5, "seed must be None, an int >= 0 or 3 of them, got 1.5"),
+    ):
+        with raises(message):
+            envs.reset(seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("setting", "actions", "message"),
+    [
+        ("plain", [0], "actions must be ints of shape (2,), got shape (1,) and dtype int64"),
+        ("plain", [0.0, 1.0], "actions must be ints of shape (2,), got shape (2,) and dtype float64"),
+        ("plain", [0, 6], "actions must be ints in [0, 6), got 6"),
+        ("plain", np.array([0, 6]), "actions must be ints in [0, 6), got 6"),
+        ("plain", np.array([-1, 0]), "actions must be ints in [0, 6), got -1"),
+        ("grid", [0, 0], "actions must be ints of shape (2, 2), got shape (2,) and dtype int64"),
+        ("grid", [[0, 0], [0, 3]], "actions must be ints in [0, [2 3]), got [0 3]"),
+        ("grid", [[0, -1], [0, 0]], "actions must be ints in [0, [2 3]), got [ 0 -1]"),
+    ],
+)
+def test_words_about_batches_of_actions(setting: str, actions: Any, message: str) -> None:
+    envs = lookups(2, (), **arguments(setting))
+    with raises("step() must follow reset(). Call envs.reset() first.", gym.error.ResetNeeded):
+        envs.step([0, 0])
+    envs.reset(seed=0)
+    with raises(message):
+        envs.step(actions)
+
+
+def test_a_copy_is_the_callers() -> None:
+    for copy in (True, False):
+        envs = lookups(2, (), **arguments("plain"), copy=copy)
+        first, _ = envs.reset(seed=0)
+        second = envs.step([0, 1])[0]
+        assert (first is second) != copy
+        assert envs.copy is copy

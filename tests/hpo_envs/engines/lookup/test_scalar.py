@@ -1,0 +1,126 @@
+"""The scalar look-up environment against a model of it, and every word of its errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from tests.helpers import raises
+from tests.hpo_envs.engines.lookup.model import ONE, SETTINGS, SINGLE, TWO, Model, act, arguments, lookup, lookups
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_scalar_form_is_the_model(setting: str) -> None:
+    env = lookup((), **arguments(setting))
+    model, rng = Model(*SETTINGS[setting]), np.random.default_rng(0)
+    vector = not isinstance(model.objective, str)
+    for seed, episode, options in [(3, 1, None), (None, 2, None), (None, 3, None), (8, 1, None), (8, 1, "last")]:
+        last = len(model.tables) - 1
+        given = {"table": model.tables[last].name[4:]} if options and last else None
+        model.begin(
+            8 if seed is None and episode > 3 else (3 if seed is None else seed), episode, last if given else None
+        )
+        observation, info = env.reset(seed=seed, options=given)
+        assert observation.dtype == np.float32
+        assert observation.tolist() == model.first().tolist()
+        assert {k: info[k] for k in ("table", "kind", "sha256")} == model.says()
+        assert env.table is model.table
+        assert env.tables == tuple(model.tables)
+        assert env.budget == model.limit
+        mask = np.ones(6, np.int8)
+        assert ("action_mask" in info) != model.grid
+        over = False
+        while not over:
+            row = int(rng.integers(6))
+            expected, rewards, over, said = model.step(row)
+            observation, reward, terminated, truncated, info = env.step(act(row, model.grid))
+            assert observation.tolist() == expected.tolist()
+            assert (reward.tolist() if vector else [reward]) == rewards
+            assert vector or type(reward) is float
+            assert (terminated, truncated) == (over, False)
+            mask[row] = 0
+            if not model.grid:
+                assert info.pop("action_mask").tolist() == mask.tolist()
+                assert env.action_masks().tolist() == mask.astype(bool).tolist()
+                assert env.action_masks().dtype == bool
+            assert info == said
+            assert env.observation_space.contains(observation)
+            # What a step returned is the caller's.
+            info["metrics"]["score"] = info["config"]["layers"] = -1
+            observation[:] = 9
+            if vector:
+                reward[:] = 9
+        with raises(
+            "step() must follow reset(): no episode is running. Call env.reset() first.", gym.error.ResetNeeded
+        ):
+            env.step(act(0, model.grid))
+
+
+def test_options_choose_the_table_of_every_episode() -> None:
+    envs = lookups(4, (), **arguments("two tables"))
+    for i, name in enumerate(("one", "two")):
+        _, info = envs.reset(seed=0, options={"table": name})
+        assert info["table"].tolist() == [f"toy/{name}"] * 4
+        assert envs.table is (ONE, TWO)[i]
+    assert envs.tables == (ONE, TWO)
+    with raises("options['table'] must be one of one, two, got 'too', did you mean 'two'?"):
+        envs.reset(options={"table": "too"})
+
+
+def test_unseeded_episodes_differ() -> None:
+    env = lookup((), **arguments("repeats"))
+    seen = set()
+    for _ in range(12):
+        env.reset()
+        seen.add(tuple(env.step(1)[1] for _ in range(5)))
+    assert len(seen) > 3
+    other = lookup((), **arguments("repeats"))
+    other.reset()
+    assert other._stream != env._stream
+    envs = lookups(20, (), **arguments("repeats"))
+    envs.reset()
+    assert len({tuple(envs.step(np.ones(20, int))[1][i] for _ in range(1)) for i in range(20)}) > 1
+    assert len(set(envs._streams.tolist())) == 20
+
+
+ACTIONS = [
+    ("plain", -1, "action must be an int in [0, 6), got -1"),
+    ("plain", 6, "action must be an int in [0, 6), got 6"),
+    ("plain", "x", "action must be an int in [0, 6), got 'x'"),
+    ("plain", np.array([1]), "action must be an int in [0, 6), got array([1])"),
+    ("plain", 1.0, "action must be an int in [0, 6), got 1.0"),
+    ("grid", 3, "action must be 2 ints below [2, 3], got 3"),
+    ("grid", [0], "action must be 2 ints below [2, 3], got [0]"),
+    ("grid", [0.0, 1.0], "action must be 2 ints below [2, 3], got [0.0, 1.0]"),
+    ("grid", [0, 3], "action must be ints in [0, n) with n = [2, 3], got [0, 3]"),
+    ("grid", [-1, 0], "action must be ints in [0, n) with n = [2, 3], got [-1, 0]"),
+]
+
+
+@pytest.mark.parametrize(("setting", "action", "message"), ACTIONS)
+def test_words_about_actions(setting: str, action: Any, message: str) -> None:
+    env = lookup((), **arguments(setting))
+    env.reset(seed=0)
+    with raises(message):
+        env.step(action)
+
+
+def test_actions_of_any_integer_type() -> None:
+    env = lookup((), **arguments("plain"))
+    for action in (2, np.int8(2), np.uint64(2), np.array(2), np.array(2, np.uint8)):
+        env.reset(seed=0)
+        assert env.step(action)[1] == SINGLE.values[2, 0, 1, 0]
+    envs = lookups(2, (), **arguments("plain"))
+    for actions in ([2, 5], (2, 5), np.array([2, 5], np.uint8), np.array([2, 5], np.int32), np.array([2, 5])):
+        envs.reset(seed=0)
+        assert envs.step(actions)[1].tolist() == [SINGLE.values[2, 0, 1, 0], 0.0]
+
+
+def test_a_grid_has_no_mask() -> None:
+    for env in (lookup((), **arguments("grid")), lookups(2, (), **arguments("grid"))):
+        env.reset(seed=0)
+        with raises("action_masks: there is no useful mask of hyperparameter values", AttributeError):
+            env.action_masks()
