@@ -79,6 +79,12 @@ def of_user(table: str, levels: int) -> list[Spec]:
     return [family.of_user(table) for family in _of_users() if levels >= family.user_levels]
 
 
+def names_user_tables(pattern: str) -> bool:
+    """Whether a pattern of ids begins like those of the user's own tables: `TableHPO-*`, `Table*`, but not `*`."""
+    start = re.split(r"[*?[-]", pattern)[0]
+    return bool(start) and any(family.name.startswith(start) for family in _of_users())
+
+
 def _of_users() -> list[Family]:
     return [family for family in FAMILIES.values() if family.user_levels]
 

@@ -179,7 +179,7 @@ def _environments(entry: Any, shared: Mapping[str, Any]) -> list[Environment]:
     pattern = "*" if given["id"] == "all" else given.pop("id")
     given.pop("id", None)
     if set(pattern) & set("*?["):
-        own = [s.id for s in known.own()] if pattern.startswith("Table") else []
+        own = [s.id for s in known.own()] if known.names_user_tables(pattern) else []
         ids = fnmatch.filter([*SPECS, *own], pattern)
     else:
         ids = [pattern] if known.find(pattern) else []

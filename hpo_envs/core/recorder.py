@@ -13,6 +13,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from hpo_envs.core.params import kind_of
+
 MODES = ("human", "rgb_array", "ansi")
 FPS = 4
 
@@ -135,7 +137,7 @@ class NoDisplay(RuntimeError):
 def is_bandit(env: Any) -> bool:
     """Whether actions are arms that answer anew at each pull."""
     discrete = isinstance(env.action_space, (gym.spaces.Discrete, gym.spaces.MultiDiscrete))
-    return discrete and not env.table.feature_names and not hasattr(env, "mutate")
+    return discrete and not env.table.feature_names and kind_of(env) in (None, "arms") and not hasattr(env, "mutate")
 
 
 def name_of(env: Any, action: Any) -> str:

@@ -67,7 +67,7 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
             "tests/hpo_envs/engines/test_workers.py",
         ],
     ),
-    "fiesta": (
+    "bandit": (
         ["engines/bandit/arms.py", "engines/bandit/params.py", "engines/bandit/scalar.py", "engines/bandit/batched.py"],
         [
             "tests/hpo_envs/engines/bandit/test_arms.py",

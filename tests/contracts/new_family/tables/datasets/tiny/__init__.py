@@ -1,0 +1,1 @@
+"""Nobody 2026: accuracies of twelve taggers."""
