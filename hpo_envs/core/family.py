@@ -89,7 +89,8 @@ class Family:
         short: Arguments that make an episode a few steps long, so that tests meet its end several times.
         tolerance: Relative tolerance between the two forms in tests, where a step computes instead of gathering.
         leaderboard: Arguments on the leaderboard, where the ids' own leave nothing to compare.
-        references: Keys in `docs/references.bib` of what users of the family should cite.
+        references: Keys in `docs/references.bib` of what users of the family should cite; none: what the catalogue
+            says of the data set.
     """
 
     name: str

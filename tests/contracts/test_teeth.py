@@ -393,12 +393,12 @@ class BareVectorEnv(NMTHPOVectorEnv):
 
 def toy(entry: str = "ToyEnv", **changes: Any) -> Family:
     spec = Spec(f"{entry}-zhen-v0", ("nmthpo/zhen",), {"pair": "zhen", "objective": "bleu"})
-    given: dict[str, Any] = {"ids": (spec,), "references": ("zhang2020reproducible",), **changes}
+    given: dict[str, Any] = {"ids": (spec,), **changes}
     return Family(entry, "nmthpo", f"{__name__}:{entry}", **given)
 
 
 FAMILIES: list[tuple[str, Callable[[], Family], str]] = [
-    ("record", lambda: toy(references=()), "references must name what users should cite, got none"),
+    ("record", lambda: toy(short={}), "short must make an episode a few steps long, got no argument"),
     ("headings", lambda: toy("BareEnv"), r"headings of \S+:BareEnv must be Description, .*, got .*, Reward, "),
     ("information", toy, "section Information of ToyEnv-zhen-v0 must name every key, got none of "),
     ("arguments", toy, "section Arguments of ToyEnv-zhen-v0 must name objective"),
