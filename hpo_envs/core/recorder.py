@@ -136,8 +136,7 @@ class NoDisplay(RuntimeError):
 
 def is_bandit(env: Any) -> bool:
     """Whether actions are arms that answer anew at each pull."""
-    discrete = isinstance(env.action_space, (gym.spaces.Discrete, gym.spaces.MultiDiscrete))
-    return discrete and not env.table.feature_names and kind_of(env) in (None, "arms") and not hasattr(env, "mutate")
+    return kind_of(env) == "arms"
 
 
 def name_of(env: Any, action: Any) -> str:

@@ -17,6 +17,7 @@ from hpo_envs.benchmarks.study import executors, limits, store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import Contestant, Environment, Study
 from hpo_envs.commands.main import main
+from tests.helpers import short
 
 SURROGATE = {"table": "surrogate"}
 IDS = ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTLC-zhen-v0", "FIESTA-tdsa8-v0", "NMTHPO-v0", "CharHPO-v0"]
@@ -50,7 +51,7 @@ class Reuser(RandomSearch):
 
 @pytest.mark.parametrize("env", IDS)
 def test_what_is_recorded_is_what_the_environment_did(env: str) -> None:
-    kwargs: dict[str, Any] = {"env_kwargs": {**SURROGATE}, "budget": 6 if "NMTLC" not in env else None}
+    kwargs: dict[str, Any] = {"env_kwargs": {**SURROGATE, **short(env)}}
     honest = run("random", env, [0, 1], **kwargs)
     for agent in (Liar, Reuser):
         for a, b in zip(honest, run(agent, env, [0, 1], **kwargs), strict=True):
