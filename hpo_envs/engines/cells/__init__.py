@@ -1,0 +1,1 @@
+"""Environments that build recurrent cells node by node and score complete ones."""

@@ -1,0 +1,82 @@
+"""The batched form: episodes side by side, each with its cell, because cells have different sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode
+
+from hpo_envs.core.env import HPOVectorEnv
+from hpo_envs.core.infos import Info
+from hpo_envs.core.loading import provenance_info
+from hpo_envs.engines.cells.params import CellParams, mutate_actions
+from hpo_envs.engines.cells.scalar import Episode
+from hpo_envs.tables import draws
+from hpo_envs.tables.cells.grammar import SIZES
+
+
+class CellVectorEnv(HPOVectorEnv):
+    """`CellEnv` for many episodes side by side."""
+
+    params: CellParams
+    mutate = staticmethod(mutate_actions)
+
+    def __init__(
+        self,
+        num_envs: int,
+        params: CellParams,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        copy: bool = True,
+    ) -> None:
+        super().__init__(num_envs, params, autoreset_mode, copy)
+        self._runs = [Episode(params, 0) for _ in range(self.num_envs)]
+        self._out = np.zeros((self.num_envs, *params.observation_space.shape), np.float32)
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """(num_envs, 95) bool, as in the scalar form."""
+        return np.stack([run.mask() for run in self._runs]).astype(bool)
+
+    def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
+        for i, key in zip(index.tolist(), keys.tolist(), strict=True):
+            self._runs[i] = Episode(self.params, key)
+        return {k: np.full(len(index), v) for k, v in provenance_info(self.table).items()}
+
+    def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
+        done = [run.act(action) for run, action in zip(self._runs, actions.tolist(), strict=True)]
+        rewards = np.stack([d[0] for d in done])
+        infos = [d[2] for d in done]
+        terminated = np.array([d[1] for d in done])
+        return rewards if self.params.vector else rewards[:, 0], terminated, _gather(infos)
+
+    def _observe(self) -> npt.NDArray[np.float32]:
+        np.stack([run.observation for run in self._runs], out=self._out)
+        return self._out.copy() if self.copy else self._out
+
+    def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
+        array = np.asarray(actions)
+        if array.shape != (self.num_envs, len(SIZES)) or array.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions must be ints of shape {(self.num_envs, len(SIZES))}, got shape {array.shape} and dtype "
+                f"{array.dtype}"
+            )
+        outside = ((array < 0) | (array >= SIZES)).any(axis=1)
+        if outside.any():
+            raise ValueError(f"actions must be four ints below {SIZES}, got {array[outside][0].tolist()}")
+        return array.astype(np.int64, copy=False)
+
+
+def _gather(infos: list[Info]) -> Info:
+    """One dict of arrays from a list of dicts."""
+    gathered: Info = {}
+    for name, first in infos[0].items():
+        values = [info[name] for info in infos]
+        if isinstance(first, dict):
+            gathered[name] = _gather(values)
+        elif isinstance(first, str):
+            # Objects, because keys are of any length.
+            gathered[name] = np.array(values, dtype=object)
+        else:
+            gathered[name] = np.stack(values) if isinstance(first, np.ndarray) else np.array(values)
+    return gathered

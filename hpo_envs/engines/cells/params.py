@@ -1,0 +1,153 @@
+"""What environments that build recurrent cells read, in both forms: how cells are scored, and the spaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Box, MultiDiscrete
+
+from hpo_envs.core.infos import Info
+from hpo_envs.core.params import Floats, Objective, Params, bounds_of, check_budget, check_objective, rewarded
+from hpo_envs.tables import draws
+from hpo_envs.tables.cells.grammar import SIZES, SLOTS, actions_of, cell_of, mutate
+from hpo_envs.tables.cells.recipe import MAX_NODES, OPERATIONS, Cell
+from hpo_envs.tables.cells.size import VOCABULARY, parameters
+from hpo_envs.tables.datasets.nasbenchnlp import model
+from hpo_envs.tables.datasets.nasbenchnlp.logs import EPOCHS
+from hpo_envs.tables.table import STATUSES, Table
+
+HELD_OUT = ("test_loss",)
+SEEDS = 8
+"""Training seeds that a simulated cell has."""
+
+NODE = len(OPERATIONS) + SLOTS
+"""Entries of the observation that describe a node."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CellParams(Params):
+    """See `Params`. Cells are scored by the table where their computation is in it, else by the surrogate of `model`.
+
+    Attributes:
+        sign: (m,) -1 for objectives of which lower is better.
+        shown: Names of the entries of `info["metrics"]`.
+        runs: Canonical key of a computation -> (row, repeat) of each of its trainings in the table.
+    """
+
+    sign: Floats
+    shown: tuple[str, ...]
+    runs: dict[str, list[tuple[int, int]]]
+
+    @classmethod
+    def of(cls, table: Table, objective: Objective, cost: str, budget: float | None) -> CellParams:
+        """The parameters of an environment that builds cells.
+
+        Args:
+            table: Its keys are canonical keys, repeated ones with `#2`, `#3`, ...
+            objective: Name of the rewarded metric, or a tuple of names for a vector reward.
+            cost: `evaluations`.
+            budget: Complete cells of an episode; None for as many as the table has rows.
+
+        Raises:
+            ValueError: An unknown objective or cost, or a budget that is not an int >= 1.
+        """
+        objective = check_objective(objective)
+        shown = tuple(m for m in table.metrics if m.name not in HELD_OUT)
+        chosen = tuple(shown[j] for j in rewarded(objective, shown))
+        if cost != "evaluations":
+            raise ValueError(f"cost must be evaluations, got {cost!r}")
+        runs: dict[str, list[tuple[int, int]]] = {}
+        for row, name in enumerate(table.keys):
+            measured = int((~np.isnan(table.cost[row, :, 0])).sum())
+            runs.setdefault(name.split("#")[0], []).extend((row, r) for r in range(measured))
+        bounds = bounds_of(chosen)
+        cell, ends = np.ones(MAX_NODES * NODE + 1), np.ones(2)
+        low, high = bounds.T
+        return cls(
+            kind="graph",
+            tables=(table,),
+            objectives=tuple(m.name for m in chosen),
+            vector=not isinstance(objective, str),
+            reward_bounds=bounds,
+            action_space=MultiDiscrete([*SIZES]),
+            observation_space=Box(
+                np.concatenate([0.0 * cell, low, low, 0.0 * ends]).astype(np.float32),
+                np.concatenate([cell, high, high, ends]).astype(np.float32),
+                dtype=np.float32,
+            ),
+            cost_unit="evaluations",
+            budget=check_budget(budget, float(len(table)), "evaluations"),
+            mutate=mutate_actions,
+            sign=np.array([m.sign for m in chosen]),
+            shown=(*(m.name for m in shown), "seconds"),
+            runs=runs,
+        )
+
+    def score(self, cell: Cell, name: str, bits: int) -> Info:
+        """What a step that completes a cell reports of it, without reward.
+
+        Args:
+            cell: The cell.
+            name: Its canonical key.
+            bits: 64 random bits that choose the training seed.
+        """
+        probability = model.divergence_probability(cell)
+        table = self.table
+        if name in self.runs:
+            row, repeat = self.runs[name][draws.below(bits, len(self.runs[name]))]
+            count = int((~np.isnan(table.cost[row, repeat])).sum())
+            losses, seconds = table.values[row, repeat, :count, :3], float(table.cost[row, repeat, count - 1])
+            status, source = STATUSES[table.status[row, repeat]], table.provenance.kind
+            size = float(table.values[row, repeat, 0, 3])
+        else:
+            run = model.simulate(cell, draws.below(bits, SEEDS))
+            losses, seconds, source = run.losses, float(run.seconds.sum()), "surrogate"
+            status, size = "diverged" if run.diverged else "ok", float(parameters(cell, VOCABULARY["wikitext2"]))
+        curve = np.full((EPOCHS, 3), model.CAP)
+        curve[: len(losses)] = np.where(np.isnan(losses), model.CAP, losses)
+        # A run that ended early without diverging keeps its last loss; one that diverged has none.
+        if status != "diverged":
+            curve[len(losses) :] = losses[-1]
+        metrics = dict(zip(("validation_loss", "test_loss", "train_loss"), curve[-1].tolist(), strict=True))
+        metrics |= {"parameters": size, "seconds": seconds}
+        return self._report(metrics, curve[:, 0].copy(), status, source, name, probability)
+
+    def invalid(self) -> Info:
+        """What is reported of a cell that an illegal move ended: every metric at its documented worst."""
+        worst = {m.name: m.worst for m in self.table.metrics} | {"seconds": 0.0}
+        return self._report(worst, np.full(EPOCHS, model.CAP), "failed", "none", "", 0.0)
+
+    def unfinished(self) -> Info:
+        """What is reported while no cell is complete."""
+        zero = {m.name: 0.0 for m in self.table.metrics} | {"seconds": 0.0}
+        return self._report(zero, np.zeros(EPOCHS), "ok", "none", "", 0.0)
+
+    def reward(self, info: Info) -> Floats:
+        """(m,) oriented objectives of a scored cell."""
+        return self.sign * np.array([info["metrics"][n] for n in self.objectives])
+
+    def _report(
+        self, values: dict[str, float], curve: Floats, status: str, source: str, name: str, probability: float
+    ) -> Info:
+        return {
+            "metrics": {n: values[n] for n in self.shown},
+            "held_out": {n: values[n] for n in HELD_OUT},
+            "curve": curve,
+            "status": status,
+            "source": source,
+            "key": name,
+            "divergence_probability": probability,
+        }
+
+
+def mutate_actions(actions: Any, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """A mutated cell as (steps, 4) actions to be taken one after the other.
+
+    Args:
+        actions: The parent in the same form; None draws a random cell.
+        rng: Source of randomness.
+    """
+    return actions_of(mutate(None if actions is None else cell_of(actions), rng))

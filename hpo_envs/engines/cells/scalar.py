@@ -1,0 +1,141 @@
+"""One episode that builds cells, and the scalar form of the environment."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.core.env import HPOEnv
+from hpo_envs.core.infos import Info
+from hpo_envs.core.loading import provenance_info
+from hpo_envs.core.params import Floats
+from hpo_envs.engines.cells.params import NODE, CellParams, mutate_actions
+from hpo_envs.tables import draws
+from hpo_envs.tables.cells.canonical import key as key_of
+from hpo_envs.tables.cells.grammar import END, SIZES, SLOTS, SOURCES, finish, node_of
+from hpo_envs.tables.cells.recipe import MAX_NODES, OPERATIONS, InvalidRecipe
+
+_VECTORS = SIZES[1]
+
+
+class Episode:
+    """One episode: the cell under construction, what was scored, and the observation.
+
+    Both forms of the environment are made of these, because cells have different sizes.
+    """
+
+    def __init__(self, params: CellParams, key: int) -> None:
+        self.params, self.key = params, key
+        self.nodes: list[tuple[int, tuple[int, ...]]] = []
+        self.spent = 0
+        self.seen: dict[str, int] = {}
+        m = params.reward_dim
+        self.observation = np.zeros(params.observation_space.shape, np.float32)
+        self.observation[-2 * m - 2 : -2] = np.concatenate([params.low, params.low])
+        self.observation[-1] = 1.0
+
+    def act(self, action: list[int]) -> tuple[Floats, bool, Info]:
+        """Performs one action inside the space; returns rewards (m,), terminated and info."""
+        error = ""
+        try:
+            if action[0] != END:
+                self._add(node_of(action, len(self.nodes)))
+                info = self.params.unfinished() | {"cost": 0.0, "finished": False, "error": ""}
+                return np.zeros(len(self.params.objectives)), False, info
+            cell = finish(self.nodes, action)
+            name = key_of(cell)
+            count = self.seen[name] = self.seen.get(name, 0) + 1
+            arm = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
+            info = self.params.score(cell, name, draws.mix(draws.mix(self.key, arm), count))
+        except InvalidRecipe as problem:
+            info, error = self.params.invalid(), f"{problem.rule}: {problem}"
+        rewards = self.params.reward(info)
+        self._complete(rewards)
+        return rewards, self.spent >= self.params.budget, info | {"cost": 1.0, "finished": True, "error": error}
+
+    def _add(self, node: tuple[int, tuple[int, ...]]) -> None:
+        at = len(self.nodes) * NODE
+        self.nodes.append(node)
+        op, inputs = node
+        self.observation[at + op] = 1.0
+        for place, k in enumerate(inputs):
+            self.observation[at + len(OPERATIONS) + place] = k / (_VECTORS - 1)
+        self.observation[MAX_NODES * NODE] = len(self.nodes) / MAX_NODES
+
+    def _complete(self, rewards: Floats) -> None:
+        """Clears the workbench and notes the score."""
+        self.nodes = []
+        self.spent += 1
+        o, m = self.observation, len(rewards)
+        o[: MAX_NODES * NODE + 1] = 0.0
+        seen = np.clip(rewards, self.params.low, self.params.high).astype(np.float32)
+        o[-2 * m - 2 : -m - 2] = seen
+        o[-m - 2 : -2] = np.maximum(o[-m - 2 : -2], seen)
+        o[-2] = 1.0
+        o[-1] = 1.0 - self.spent / self.params.budget
+
+    def mask(self) -> npt.NDArray[np.int8]:
+        """(sum of SIZES,) values of each part of an action that can be legal now, part after part."""
+        count = len(self.nodes)
+        mask = np.zeros(sum(SIZES), np.int8)
+        mask[: END + 1] = count < MAX_NODES
+        mask[END] = count > 0
+        for slot in range(SLOTS):
+            start = SIZES[0] + slot * _VECTORS
+            mask[start + (slot == 0) : start + SOURCES + count] = 1
+        return mask
+
+
+class CellEnv(HPOEnv):
+    """An action adds a node to a cell, or ends the cell, which is then scored."""
+
+    params: CellParams
+    mutate = staticmethod(mutate_actions)
+
+    def __init__(self, params: CellParams) -> None:
+        super().__init__(params)
+        self._run: Episode | None = None
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
+        """Starts an episode with an empty cell."""
+        super().reset(seed=seed)
+        self._run = Episode(self.params, self._new_key(seed))
+        info = {**provenance_info(self.table), "action_mask": self._run.mask()}
+        return self._run.observation.copy(), info
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
+        """Adds a node, or ends the cell.
+
+        Raises:
+            ValueError: The action is outside the space.
+            ResetNeeded: No episode is running.
+        """
+        move = check_action(action)
+        if not self._live or self._run is None:
+            raise self._not_live()
+        rewards, terminated, info = self._run.act(move)
+        self._live = not terminated
+        info["action_mask"] = self._run.mask()
+        reward = rewards if self.params.vector else float(rewards[0])
+        return self._run.observation.copy(), reward, terminated, False, info
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """(95,) bool: for each part of an action, one after the other, the values that can be legal now."""
+        if self._run is None:
+            raise self._not_live()
+        return self._run.mask().astype(bool)
+
+
+def check_action(action: Any) -> list[int]:
+    """An action as four Python ints.
+
+    Raises:
+        ValueError: Not four ints inside the space.
+    """
+    array = np.asarray(action) if isinstance(action, (np.ndarray, list, tuple)) else np.asarray(None)
+    if array.shape == (len(SIZES),) and array.dtype.kind in "iu" and not (array < 0).any() and (array < SIZES).all():
+        return array.tolist()  # type: ignore[no-any-return]
+    raise ValueError(f"action must be four ints below {SIZES}, got {action!r}")

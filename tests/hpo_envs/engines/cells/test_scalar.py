@@ -1,0 +1,165 @@
+"""The environment that builds cells node by node: scores, illegal moves, masks, mutation, vector rewards."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hpo_envs import benchmarks
+from hpo_envs.tables import cells, store
+from hpo_envs.tables.cells.grammar import END, SIZES, SOURCES
+from hpo_envs.tables.cells.recipe import Cell
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def drawn(seed: int) -> Cell:
+    """A generated cell, mutated a little so that it leaves the generator's grammar."""
+    rng = np.random.default_rng(seed)
+    cell = cells.generate(rng)
+    for _ in range(int(rng.integers(4))):
+        cell = cells.mutate(cell, rng)
+    return cell
+
+
+def make(**kwargs: Any) -> Any:
+    return gym.make("NASBenchNLP-cell-v0", **{"table": "surrogate", **kwargs}).unwrapped
+
+
+def build(env: Any, cell: Cell) -> Any:
+    for action in cells.actions_of(cell):
+        out = env.step(action)
+    return out
+
+
+def test_building_a_cell_scores_it_once() -> None:
+    env = make()
+    env.reset(seed=0)
+    actions = cells.actions_of(cells.EXAMPLES["LSTM"])
+    for action in actions[:-1]:
+        _, reward, terminated, _, info = env.step(action)
+        assert (reward, terminated, info["cost"], info["finished"], info["source"]) == (0.0, False, 0.0, False, "none")
+    _, reward, terminated, _, info = env.step(actions[-1])
+    assert terminated
+    assert info["finished"]
+    assert info["cost"] == 1.0
+    assert info["key"] == cells.key(cells.EXAMPLES["LSTM"])
+    assert reward == -info["metrics"]["validation_loss"] == -info["curve"][-1]
+    assert "test_loss" not in info["metrics"]
+    assert info["metrics"]["parameters"] == cells.parameters(cells.EXAMPLES["LSTM"], cells.VOCABULARY["wikitext2"])
+
+
+@pytest.mark.measured
+def test_known_cells_are_measured_and_others_simulated() -> None:
+    env, m = make(table="measured", budget=40), store.load("nasbenchnlp/wikitext2", "measured")
+    env.reset(seed=1)
+    row = m.row(cells.key(cells.EXAMPLES["GRU"]))
+    info = build(env, cells.EXAMPLES["GRU"])[4]
+    assert info["source"] == "measured"
+    assert np.array_equal(info["curve"], m.values[row, 0, :, 0])
+    assert info["metrics"]["seconds"] == m.cost[row, 0, -1]
+    # Repeats are pooled over recipes of one computation, and every one of them is met.
+    pooled = [k for k in m.keys if k.split("#")[0] == cells.key(cells.EXAMPLES["RNN"])]
+    finals = {v for k in pooled for v in m.values[m.row(k), :, -1, 0].tolist() if not math.isnan(v)}
+    met = {build(env, cells.EXAMPLES["RNN"])[4]["curve"][-1] for _ in range(30)}
+    assert len(pooled) == 2
+    assert met == finals
+    rng = np.random.default_rng(0)
+    unknown = next(c for c in (drawn(i) for i in range(99)) if cells.key(c) not in env.params.runs)
+    assert (
+        build(env, cells.mutate(unknown, rng) if cells.key(unknown) in m.keys else unknown)[4]["source"] == "surrogate"
+    )
+
+
+ILLEGAL = [
+    ("input", [[0, 1, 9, 0]]),
+    ("arity", [[0, 0, 0, 0]]),
+    ("arity", [[1, 1, 2, 0]]),
+    ("arity", [[2, 1, 0, 0]]),
+    ("arity", [[4, 0, 1, 2]]),
+    ("hidden", [[7, 0, 0, 0]]),
+    ("hidden", [[0, 1, 2, 0], [7, 1, 2, 0]]),
+    ("hidden", [[0, 1, 3, 0], [7, 5, 0, 0]]),
+    ("unused", [[0, 1, 0, 0], [7, 5, 0, 0]]),
+    ("unused", [[0, 1, 2, 0], [7, 5, 5, 0]]),
+    ("nodes", [[0, 1, 2, 0]] * 25),
+]
+
+
+@pytest.mark.parametrize(("rule", "actions"), ILLEGAL, ids=[f"{i}-{r}" for i, (r, _) in enumerate(ILLEGAL)])
+def test_illegal_moves_end_the_cell_at_the_worst_score(rule: str, actions: list[list[int]]) -> None:
+    env = make(budget=2)
+    env.reset(seed=0)
+    for action in actions:
+        observation, reward, terminated, _, info = env.step(np.array(action))
+    assert reward == -50.0
+    assert info["status"] == "failed"
+    assert info["finished"]
+    assert info["error"].startswith(rule)
+    assert not terminated
+    assert (observation[:241] == 0).all()
+    # The next cell starts from nothing.
+    assert build(env, cells.EXAMPLES["RNN"])[2]
+
+
+@given(SEEDS)
+@settings(max_examples=40, deadline=None)
+def test_masks_never_exclude_a_legal_move(seed: int) -> None:
+    env, cell = make(), drawn(seed)
+    _, info = env.reset(seed=0)
+    for action in cells.actions_of(cell):
+        mask = np.split(info["action_mask"], np.cumsum(SIZES)[:-1])
+        assert all(m[a] for m, a in zip(mask, action, strict=True))
+        info = env.step(action)[4]
+    assert info["status"] != "failed"
+
+
+def test_masks_exclude_what_is_never_legal() -> None:
+    env = make()
+    env.reset(seed=0)
+    mask = np.split(env.action_masks(), np.cumsum(SIZES)[:-1])
+    assert not mask[0][END]
+    assert not mask[1][0]
+    assert not any(m[SOURCES:].any() for m in mask[1:])
+
+
+def test_mutation_is_a_valid_other_cell_and_seeded() -> None:
+    problem = benchmarks.problem_of(make())
+    first = problem.mutate(None, np.random.default_rng(0))
+    a, b = (problem.mutate(first, np.random.default_rng(1)) for _ in range(2))
+    assert np.array_equal(a, b)
+    assert cells.key(cells.cell_of(a)) != cells.key(cells.cell_of(first))
+    with pytest.raises(ValueError, match=r"actions must be ints of shape \(steps, 4\)"):
+        cells.cell_of(np.zeros(4, int))
+
+
+def test_vector_rewards() -> None:
+    env = make(objective=("validation_loss", "parameters"))
+    env.reset(seed=0)
+    _, reward, _, _, info = build(env, cells.EXAMPLES["RNN"])
+    assert reward.tolist() == [-info["metrics"]["validation_loss"], -info["metrics"]["parameters"]]
+    with pytest.raises(ValueError, match="objective must be one of .*, got 'test_loss'"):
+        make(objective="test_loss")
+    with pytest.raises(ValueError, match="cost must be evaluations, got 's'"):
+        make(cost="s")
+
+
+def test_agents_build_cells_with_the_grammar() -> None:
+    """Random search draws legal cells; evolution of the graph itself finds better ones on average."""
+    found = {}
+    for name in ("random", "regularized-evolution"):
+        runs = benchmarks.run(name, "NASBenchNLP-cell-v0", range(4), budget=60, env_kwargs={"table": "surrogate"})
+        assert all(len(r) == 60 for r in runs)
+        for r in runs:
+            assert (r.rewards > -50.0).mean() > 0.9
+            env = make()
+            env.reset(seed=r.seed)
+            assert build(env, cells.cell_of(r.recommended))[4]["status"] == "ok"
+        found[name] = np.mean([r.rewards[-20:].mean() for r in runs])
+    assert found["regularized-evolution"] > found["random"]
