@@ -11,7 +11,7 @@ from story import COLOURS, Story, figure, options, save
 from hpo_envs.benchmarks import run
 from hpo_envs.benchmarks.papers.cushlepor import analysis, optimum, settings
 from hpo_envs.tables import store
-from hpo_envs.tables.hlepor import agreement
+from hpo_envs.tables.datasets.cushlepor.space import ParameterBox
 
 ENV = "CushLEPOR-ted-ende-v0"
 BUDGET = 60
@@ -36,7 +36,7 @@ def main(arguments=None):
         return analysis.pearson(corpus.basis.scores(np.asarray(vector))[rows], corpus.human[rows])
 
     chosen = {a: label for a, label in AGENTS.items() if a != "tpe" or importlib.util.find_spec("optuna")}
-    box = agreement.Box6("published")
+    box = ParameterBox("published")
     limit, ideal = optimum.of_env({}, table)
     runs = {a: run(a, ENV, range(args.seeds), budget=BUDGET, env_kwargs={"table": args.table}) for a in chosen}
     tuned = {a: [box.natural(np.asarray(r.recommended)[None])[0] for r in rs] for a, rs in runs.items()}

@@ -121,7 +121,8 @@ def _tune(args: argparse.Namespace) -> int:
 
     from hpo_envs import agents
     from hpo_envs.benchmarks import runs
-    from hpo_envs.tables.hlepor import agreement
+    from hpo_envs.tables.datasets.cushlepor import agreement
+    from hpo_envs.tables.datasets.cushlepor.space import ParameterBox
 
     entry = agents.entry(args.agent)
     if "box" not in entry.supports:
@@ -135,7 +136,7 @@ def _tune(args: argparse.Namespace) -> int:
             args.agent, "CushLEPOR-ted-ende-v0", [args.seed], budget=args.budget, env_kwargs=kwargs, progress=bar.update
         )[0]
     corpus = agreement.prepare(table, args.variant, args.held_out)
-    vector = agreement.Box6(args.bounds).natural(np.asarray(found.recommended, dtype=np.float64)[None])[0]
+    vector = ParameterBox(args.bounds).natural(np.asarray(found.recommended, dtype=np.float64)[None])[0]
     rounded = [float(f"{v:.6g}") for v in vector]
     tuned = hlepor.Parameters(rounded[0], rounded[1], int(rounded[2]), rounded[3], rounded[4], rounded[5])
     settings = {**hlepor.PRESETS, "tuned": tuned}

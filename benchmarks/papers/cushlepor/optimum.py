@@ -9,14 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import compare
-from hpo_envs.tables.hlepor import agreement
+from hpo_envs.tables.datasets.cushlepor import agreement
+from hpo_envs.tables.datasets.cushlepor.space import ParameterBox
 from hpo_envs.tables.table import Table
 
 Floats = npt.NDArray[np.float64]
 
 
 def best(
-    corpus: agreement.Agreement, box: agreement.Box6, objective: str, *, points: int = 400, seed: int = 0
+    corpus: agreement.Agreement, box: ParameterBox, objective: str, *, points: int = 400, seed: int = 0
 ) -> tuple[float, Floats]:
     """Searches each n on its own: random points, then Nelder and Mead from the best two.
 
@@ -76,14 +77,14 @@ def of_env(env_kwargs: dict[str, Any], table: Table) -> tuple[float, Floats]:
     )
 
 
-class _Named(agreement._ByHash):
+class _Named(agreement.ByHash):
     """A table as a cache key."""
 
 
 @functools.cache
 def _cached(table: _Named, variant: str, held_out: Any, bounds: Any, objective: str) -> tuple[float, Floats]:
     corpus = agreement.prepare(table.table, variant, held_out)
-    box = agreement.Box6(bounds if isinstance(bounds, str) else dict(bounds))
+    box = ParameterBox(bounds if isinstance(bounds, str) else dict(bounds))
     return best(corpus, box, objective)
 
 

@@ -15,7 +15,8 @@ from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Record, Reproduction
 from hpo_envs.benchmarks.papers.cushlepor import analysis, figures, optimum, settings, text_metrics
 from hpo_envs.tables import hlepor, store
-from hpo_envs.tables.hlepor import agreement
+from hpo_envs.tables.datasets.cushlepor import agreement
+from hpo_envs.tables.datasets.cushlepor.space import BOUNDS
 from hpo_envs.tables.table import Table
 
 Floats = npt.NDArray[np.float64]
@@ -75,7 +76,7 @@ def compare_settings(r: Reproduction) -> Record:
     scores = {name: corpus.basis.scores(p.vector()) for name, p in settings.presets().items()}
     vectors = {name: list(p.vector()) for name, p in settings.presets().items()}
     for objective in agreement.NAMES:
-        for bounds in agreement.BOUNDS:
+        for bounds in BOUNDS:
             vector = _tuned(table, objective, bounds)[1]
             name = f"tuned for {objective}, {bounds} box"
             scores[name], vectors[name] = corpus.basis.scores(vector), vector.tolist()
@@ -102,7 +103,7 @@ def validate(r: Reproduction) -> Record:
     others = {name: corpus.basis.scores(p.vector()) for name, p in settings.presets().items()}
     others |= _text_scores(table)
     records: list[Record] = []
-    for bounds in agreement.BOUNDS:
+    for bounds in BOUNDS:
         folds: Floats = np.zeros(len(table))
         for document in corpus.documents:
             rows = corpus.document == corpus.documents.index(document)

@@ -6,60 +6,56 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.spaces import Box
-from gymnasium.vector import AutoresetMode
 
-from hpo_envs.core.env import Floats, HPOEnv, HPOVectorEnv, Info, check_budget, provenance_info
-from hpo_envs.engines.lookup.params import Objective, check_objective, load_tables
-from hpo_envs.tables import draws, hlepor
-from hpo_envs.tables.hlepor import agreement
-from hpo_envs.tables.table import nearest
+from hpo_envs.core.loading import load_tables
+from hpo_envs.core.params import Floats, Objective, check_objective
+from hpo_envs.engines.box.batched import BoxVectorEnv
+from hpo_envs.engines.box.params import Answer, BoxFunction, BoxParams, Ints
+from hpo_envs.engines.box.scalar import BoxEnv
+from hpo_envs.tables import hlepor
+from hpo_envs.tables.datasets.cushlepor import agreement
+from hpo_envs.tables.datasets.cushlepor.space import Bounds, ParameterBox
+from hpo_envs.tables.table import Table
 
-WITHOUT_BUDGET = 10_000.0
-"""Evaluations of an episode with `budget=None`: a continuous space has no last row to stop at."""
 
+class MetricTuning(BoxFunction):
+    """Agreement of hLEPOR's settings with the human scores of a corpus.
 
-class _Task:
-    """What both forms share: the prepared corpus, the box, the rewarded metrics, the spaces."""
+    Args:
+        table: Rows are segments.
+        variant: Reading of the position difference.
+        bounds: The box, see `ParameterBox`.
+        held_out: Documents that no reward sees; None for the table's own split.
+        kendall: Whether Kendall's tau is computed, which takes most of a step's time.
+    """
 
-    def __init__(
-        self, pair: str, table: Any, objective: Objective, cost: str, variant: str, bounds: Any, held_out: Any
-    ) -> None:
-        objective = check_objective(objective)
-        chosen = (objective,) if isinstance(objective, str) else objective
-        for name in chosen or ("",):
-            if name not in agreement.NAMES:
-                raise ValueError(
-                    f"objective must be one of {', '.join(agreement.NAMES)}, got {name!r}"
-                    f"{nearest(name, agreement.NAMES)}"
-                )
-        if cost != "evaluations":
-            raise ValueError(f"cost must be evaluations, got {cost!r}")
-        self.table = load_tables((f"cushlepor/{pair}",), table)[0]
-        self.corpus = agreement.prepare(self.table, variant, held_out)
-        self.box = agreement.Box6(bounds)
-        self.objectives, self.vector = chosen, not isinstance(objective, str)
-        self.kendall = "kendall" in chosen
-        rewarded = [agreement.METRICS[agreement.NAMES.index(name)] for name in chosen]
-        self.sign = np.array([m.sign for m in rewarded])
-        ends = np.array([[m.low, m.high] for m in rewarded]) * self.sign[:, None]
-        self.low, self.high = ends.min(axis=1), ends.max(axis=1)
-        self.action_space = Box(-1.0, 1.0, (6,), np.float32)
-        self.observation_space = Box(
-            np.concatenate([-np.ones(6), self.low, [0.0], self.low, [0.0]]).astype(np.float32),
-            np.concatenate([np.ones(6), self.high, [1.0], self.high, [1.0]]).astype(np.float32),
-            dtype=np.float32,
-        )
+    def __init__(self, table: Table, variant: str, bounds: str | Bounds, held_out: Any, kendall: bool) -> None:
+        self.corpus = agreement.prepare(table, variant, held_out)
+        self.box = ParameterBox(bounds)
+        self.tables, self.spaces, self.labels, self.facts = (table,), (self.box.space,), ({},), np.empty((1, 0))
+        self.kendall = kendall
 
-    def evaluate(self, actions: Floats) -> tuple[Floats, Floats, dict[str, Floats], dict[str, Floats]]:
-        """Rewards (k, m), parameter vectors (k, 6), metrics and held-out metrics of (k, 6) actions."""
+    def evaluate(self, tasks: Ints, actions: Floats) -> Answer:
+        """Evaluates (n, 6) actions."""
         vectors = self.box.natural(actions)
-        train, test = self.corpus.evaluate(vectors, kendall=self.kendall)
-        rewards = np.stack([train[name] for name in self.objectives], axis=1) * self.sign
-        return rewards, vectors, train, test
+        return Answer(vectors, *self.corpus.evaluate(vectors, kendall=self.kendall))
+
+    def action_of(self, task: int, config: hlepor.Parameters | str) -> npt.NDArray[np.float32]:
+        """(6,) the action of a parameter setting, or of a preset by name.
+
+        Raises:
+            ValueError: No such preset, or a setting outside the bounds.
+        """
+        parameters = hlepor.preset(config) if isinstance(config, str) else config
+        return self.box.action(parameters.vector()).astype(np.float32)
+
+    def columns(self, raw: Floats) -> dict[str, npt.NDArray[Any]]:
+        """Values of settings (n, 6) by name."""
+        columns = super().columns(raw)
+        return columns | {"n": columns["n"].astype(np.int64)}
 
 
-class CushLEPOREnv(HPOEnv):
+class CushLEPOREnv(BoxEnv):
     """Tuning the six parameters of the metric hLEPOR towards agreement with human scores.
 
     ## Description
@@ -152,147 +148,12 @@ class CushLEPOREnv(HPOEnv):
         cost: str = "evaluations",
         budget: float | None = 400,
         variant: str = "released",
-        bounds: str | agreement.Bounds = "published",
+        bounds: str | Bounds = "published",
         held_out: tuple[str, ...] | None = None,
     ) -> None:
-        super().__init__()
-        t = self._task = _Task(pair, table, objective, cost, variant, bounds, held_out)
-        self.table, self.cost_unit, self.objectives = t.table, "evaluations", t.objectives
-        self.budget = check_budget(budget, WITHOUT_BUDGET, "evaluations")
-        self.action_space, self.observation_space = t.action_space, t.observation_space
-        self.reward_bounds = np.stack([t.low, t.high], axis=1)
-        if t.vector:
-            self.reward_space = Box(t.low, t.high, dtype=np.float64)
-            self.reward_dim = len(t.objectives)
-
-    def action_of(self, setting: hlepor.Parameters | str) -> npt.NDArray[np.float32]:
-        """(6,) float32 the action of a parameter setting, or of a preset by name.
-
-        Raises:
-            ValueError: No such preset, or a setting outside the bounds.
-        """
-        return _action_of(self._task, setting)
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Starts an episode."""
-        super().reset(seed=seed)
-        self._new_key(seed)
-        t = self._task
-        self._left, self._best = self.budget, t.low.copy()
-        observation = np.zeros(t.observation_space.shape, np.float32)
-        m = len(t.objectives)
-        observation[6 : 6 + m] = observation[7 + m : -1] = t.low
-        observation[-1] = 1.0
-        return observation, provenance_info(t.table)
-
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Evaluates one setting.
-
-        Raises:
-            ValueError: The action is outside the space.
-            ResetNeeded: No episode is running.
-        """
-        t = self._task
-        checked = _checked(action, (6,), "action")
-        if not self._live:
-            raise self._not_live()
-        rewards, vectors, train, test = t.evaluate(checked[None])
-        np.maximum(self._best, rewards[0], out=self._best)
-        self._left -= 1.0
-        terminated = self._left <= 0.0
-        self._live = not terminated
-        observation = np.concatenate([checked, rewards[0], [1.0], self._best, [max(self._left, 0.0) / self.budget]])
-        config = dict(zip(hlepor.NAMES, vectors[0].tolist(), strict=True))
-        config["n"] = int(config["n"])
-        info: Info = {"cost": 1.0, "metrics": {k: float(v[0]) for k, v in train.items()}}
-        if test:
-            info["held_out"] = {k: float(v[0]) for k, v in test.items()}
-        info |= {"config": config, "status": "ok"}
-        reward = rewards[0] if t.vector else float(rewards[0, 0])
-        return observation.astype(np.float32), reward, terminated, False, info
+        tables = load_tables((f"cushlepor/{pair}",), table)
+        function = MetricTuning(tables[0], variant, bounds, held_out, "kendall" in check_objective(objective))
+        super().__init__(BoxParams.of(function, agreement.METRICS, objective, cost, budget))
 
 
-class CushLEPORVectorEnv(HPOVectorEnv):
-    """`CushLEPOREnv` for many episodes side by side; their settings are scored in one call."""
-
-    def __init__(
-        self,
-        num_envs: int = 1,
-        pair: str = "ted-ende",
-        *,
-        table: Any = "auto",
-        objective: Objective = "pearson",
-        cost: str = "evaluations",
-        budget: float | None = 400,
-        variant: str = "released",
-        bounds: str | agreement.Bounds = "published",
-        held_out: tuple[str, ...] | None = None,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        copy: bool = True,
-    ) -> None:
-        t = self._task = _Task(pair, table, objective, cost, variant, bounds, held_out)
-        self.table, self.cost_unit, self.objectives = t.table, "evaluations", t.objectives
-        self.budget = check_budget(budget, WITHOUT_BUDGET, "evaluations")
-        super().__init__(num_envs, t.observation_space, t.action_space, autoreset_mode, copy)
-        self.reward_bounds = np.stack([t.low, t.high], axis=1)
-        if t.vector:
-            self.reward_space = Box(t.low, t.high, dtype=np.float64)
-            self.reward_dim = len(t.objectives)
-        n, m = self.num_envs, len(t.objectives)
-        self._best, self._left = np.tile(t.low, (n, 1)), np.full(n, self.budget)
-        self._observations = np.zeros((n, 8 + 2 * m), np.float32)
-        self._names = provenance_info(t.table)
-
-    def action_of(self, setting: hlepor.Parameters | str) -> npt.NDArray[np.float32]:
-        """(6,) float32, see `CushLEPOREnv.action_of`."""
-        return _action_of(self._task, setting)
-
-    def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
-        low = self._task.low
-        self._best[index], self._left[index] = low, self.budget
-        self._observations[index] = np.concatenate([np.zeros(6), low, [0.0], low, [1.0]])
-        return {key: np.full(len(index), value, dtype=object) for key, value in self._names.items()}
-
-    def _advance(self, actions: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], Info]:
-        t, m = self._task, len(self.objectives)
-        rewards, vectors, train, test = t.evaluate(actions)
-        np.maximum(self._best, rewards, out=self._best)
-        self._left -= 1.0
-        terminated = self._left <= 0.0
-        o = self._observations
-        o[:, :6], o[:, 6 : 6 + m], o[:, 6 + m], o[:, 7 + m : -1] = actions, rewards, 1.0, self._best
-        o[:, -1] = np.maximum(self._left, 0.0) / self.budget
-        config: Info = {name: vectors[:, j] for j, name in enumerate(hlepor.NAMES)}
-        config["n"] = config["n"].astype(np.int64)
-        info: Info = {"cost": np.ones(self.num_envs), "metrics": train}
-        if test:
-            info["held_out"] = test
-        info |= {"config": config, "status": np.full(self.num_envs, "ok", dtype=object)}
-        return rewards if t.vector else rewards[:, 0].copy(), terminated, info
-
-    def _observe(self) -> npt.NDArray[np.float32]:
-        return self._observations.copy() if self.copy else self._observations
-
-    def _check_actions(self, actions: Any) -> Floats:
-        return _checked(actions, (self.num_envs, 6), "actions")
-
-
-def _checked(action: Any, shape: tuple[int, ...], argument: str) -> Floats:
-    """Actions as float64.
-
-    Raises:
-        ValueError: Not numbers of that shape in [-1, 1].
-    """
-    try:
-        array = np.asarray(action, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        array = np.empty(0)
-    # A NaN fails both comparisons, so the test must be for inside, not for outside.
-    if array.shape != shape or not bool(((array >= -1.0) & (array <= 1.0)).all()):
-        raise ValueError(f"{argument} must be numbers in [-1, 1] of shape {shape}, got {action!r}")
-    return array
-
-
-def _action_of(task: _Task, setting: hlepor.Parameters | str) -> npt.NDArray[np.float32]:
-    parameters = hlepor.preset(setting) if isinstance(setting, str) else setting
-    return task.box.action(parameters.vector()).astype(np.float32)
+CushLEPORVectorEnv = BoxVectorEnv.twin_of(CushLEPOREnv)

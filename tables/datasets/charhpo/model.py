@@ -20,9 +20,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables.datasets.charhpo import build
+from hpo_envs.tables.datasets.charhpo import build, space
 from hpo_envs.tables.datasets.charhpo.forests import Forest, compile_forest
-from hpo_envs.tables.datasets.charhpo.names import WARMUP_STEP
 from hpo_envs.tables.draws import mix_many, uniform_many
 from hpo_envs.tables.table import Floats
 
@@ -157,8 +156,7 @@ def word_worth(task: int) -> float:
 
 
 WORDS = np.array([word_worth(task) for task in range(len(build.NAMES))])
-_RATE, _SCHEDULER, _WARMUP = 1, 5, 6
-_ONLY_WARMUP, _ONLY_PLATEAU = [6], [7, 8, 9]
+_RATE, _SCHEDULER = 1, 5
 
 
 def draws(name: str) -> Floats:
@@ -166,74 +164,14 @@ def draws(name: str) -> Floats:
 
     Each number is a hash of the table's name, row and column.
     """
-    space = build.space(build.parts(name)[2])
+    hyperparameters = build.space(build.parts(name)[2])
     rows = np.arange(build.RUNS, dtype=np.uint64)
     seed = mix_many(np.array([build.NAMES.index(name)], np.uint64), 0)
     columns = []
-    for j, h in enumerate(space):
+    for j, h in enumerate(hyperparameters):
         u = uniform_many(mix_many(mix_many(seed, rows), j))
-        columns.append(natural(h, u))
-    return build.deactivate(space, np.column_stack(columns))
-
-
-def natural(h: build.Hyperparameter, u: npt.ArrayLike) -> Floats:
-    """Maps [0, 1], any shape, to raw values of a hyperparameter, uniformly on its own scale."""
-    u = np.asarray(u, dtype=np.float64)
-    if h.kind == "categorical" or h.values:
-        choice = np.minimum((u * len(h.values)).astype(np.int64), len(h.values) - 1)
-        return choice.astype(np.float64) if h.kind == "categorical" else np.asarray(h.values, np.float64)[choice]
-    if h.kind == "int":
-        count = (int(h.high) - int(h.low)) // WARMUP_STEP + 1
-        return h.low + WARMUP_STEP * np.minimum(np.floor(u * count), count - 1.0)
-    if h.log:
-        return np.clip(np.exp(np.log(h.low) + u * (np.log(h.high) - np.log(h.low))), h.low, h.high)
-    return np.clip(h.low + u * (h.high - h.low), h.low, h.high)
-
-
-WARMUPS = 50_000
-"""Values of `warmup_samples` (Table 2)."""
-
-
-@functools.cache
-def _grids(arch: int) -> tuple[npt.NDArray[np.intp], Ints, Floats, npt.NDArray[np.intp], Floats, Floats]:
-    """Columns with a list of values, their counts, the values padded to (columns, 128); columns of ranges, bounds."""
-    space = build.space([*build.ARCHITECTURES][arch])
-    listed = np.array([j for j, h in enumerate(space) if h.values])
-    values = np.zeros((len(listed), max(len(space[j].values) for j in listed)))
-    for row, j in enumerate(listed):
-        h = space[j]
-        values[row, : len(h.values)] = range(len(h.values)) if h.kind == "categorical" else h.values
-    counts = np.array([len(space[j].values) for j in listed])
-    ranges = np.array([j for j, h in enumerate(space) if not h.values and h.kind == "float"])
-    bounds = np.array([np.log([space[j].low, space[j].high]) if space[j].log else (space[j].low, space[j].high)
-                       for j in ranges])  # fmt: skip
-    return listed, counts, values, ranges, bounds[:, 0], bounds[:, 1]
-
-
-def configurations(arch: Ints, u: Floats) -> Floats:
-    """Raw configurations from points of the unit cube, inactive hyperparameters at 0; rows equal those of `natural`.
-
-    Args:
-        arch: (n,) architecture of each row, in the order of `charhpo.ARCHITECTURES`.
-        u: (n, 16) in [0, 1].
-    """
-    out = np.empty(u.shape)
-    for a in range(2):
-        rows = arch == a
-        if not rows.any():
-            continue
-        listed, counts, values, ranges, low, high = _grids(a)
-        x, part = u[rows], np.empty((int(rows.sum()), u.shape[1]))
-        choice = np.minimum((x[:, listed] * counts).astype(np.int64), counts - 1)
-        part[:, listed] = values[np.arange(len(listed)), choice]
-        part[:, _WARMUP] = WARMUP_STEP * (1.0 + np.minimum(np.floor(x[:, _WARMUP] * WARMUPS), WARMUPS - 1.0))
-        part[:, ranges] = np.minimum(low + x[:, ranges] * (high - low), high)
-        part[:, _RATE] = np.clip(np.exp(part[:, _RATE]), 1e-6, 0.01)
-        scheduler = part[:, _SCHEDULER, None]
-        part[:, _ONLY_WARMUP] *= scheduler == 2
-        part[:, _ONLY_PLATEAU] *= scheduler == 1
-        out[rows] = part
-    return out
+        columns.append(space.natural(h, u))
+    return build.deactivate(hyperparameters, np.column_stack(columns))
 
 
 @functools.cache

@@ -7,16 +7,12 @@ from dataclasses import replace
 import gymnasium as gym
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
 from hpo_envs.tables import hlepor, store
 from hpo_envs.tables.datasets.cushlepor import build as cushlepor
-from hpo_envs.tables.hlepor import agreement
 
 ID = "CushLEPOR-ted-ende-v0"
-POINT = st.lists(st.floats(-1, 1), min_size=6, max_size=6)
 
 
 def step(action, **kwargs):
@@ -38,24 +34,6 @@ def test_wide_box_is_logarithmic():
     assert middle["n"] == 4
     mine = step(np.zeros(6, np.float32), bounds={"alpha": (0, 2), "n": (3, 3)})[4]["config"]
     assert (mine["alpha"], mine["n"], mine["beta"]) == (1.0, 3, 5.5)
-
-
-@settings(max_examples=100, deadline=None)
-@given(POINT, st.sampled_from(["published", "wide"]))
-def test_box_map_is_inverted_by_action(point, bounds):
-    box = agreement.Box6(bounds)
-    vector = box.natural(np.array([point]))[0]
-    back = box.natural(box.action(vector)[None])[0]
-    assert back == pytest.approx(vector, rel=1e-12)
-    assert ((vector >= box.low) & (vector <= box.high)).all()
-
-
-def test_parts_of_the_axis_of_n_are_equal():
-    grid = np.zeros((4000, 6))
-    grid[:, 2] = np.linspace(-1, 1, 4000)
-    n, counts = np.unique(agreement.Box6("published").natural(grid)[:, 2], return_counts=True)
-    assert n.tolist() == [1, 2, 3, 4]
-    assert counts.tolist() == [1000] * 4
 
 
 @pytest.mark.parametrize("variant", hlepor.VARIANTS)
@@ -169,7 +147,7 @@ def test_many_settings_in_one_call_are_scored_in_chunks():
     ("kwargs", "message"),
     [
         ({"objective": "pearsn"}, "objective must be one of .*, got 'pearsn', did you mean 'pearson'"),
-        ({"objective": ()}, "objective must be one of"),
+        ({"objective": ()}, "objective must name at least one metric"),
         ({"cost": "seconds"}, "cost must be evaluations, got 'seconds'"),
         ({"variant": "release"}, "variant must be one of .*, did you mean 'released'"),
         ({"bounds": "wid"}, "bounds must be one of .*, did you mean 'wide'"),

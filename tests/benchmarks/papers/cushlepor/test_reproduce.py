@@ -14,8 +14,8 @@ from hpo_envs.benchmarks.papers.common import expected
 from hpo_envs.benchmarks.papers.cushlepor import analysis, optimum, package_check, reproduce, settings
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.tables import hlepor, store
-from hpo_envs.tables.datasets.cushlepor import model
-from hpo_envs.tables.hlepor import agreement
+from hpo_envs.tables.datasets.cushlepor import agreement, model
+from hpo_envs.tables.datasets.cushlepor.space import BOUNDS, ParameterBox
 
 TABLE = "cushlepor/ted-ende"
 
@@ -81,7 +81,7 @@ def test_agreement_of_both_splits_is_what_the_environment_says(corpus):
 def test_the_best_found_beats_presets_and_random_points(corpus, objective):
     table = store.load(TABLE, "surrogate")
     best, vector = optimum.of_env({"objective": objective}, table)
-    prepared, box = agreement.prepare(table, "released", None), agreement.Box6("published")
+    prepared, box = agreement.prepare(table, "released", None), ParameterBox("published")
     assert ((vector >= box.low) & (vector <= box.high)).all()
     sign = 1 if objective == "pearson" else -1
     assert sign * prepared.evaluate(vector[None])[0][objective][0] == pytest.approx(best, rel=1e-12)
@@ -120,7 +120,7 @@ def test_parts_write_what_they_say(tmp_path, monkeypatch, capsys):
     # A rough search will do: what is tested is that parts run and say what they did.
     monkeypatch.setattr(optimum, "of_env", _rough)
     monkeypatch.setattr(agreement, "NAMES", ("pearson",))
-    monkeypatch.setattr(agreement, "BOUNDS", {"published": agreement.BOUNDS["published"]})
+    monkeypatch.setattr(reproduce, "BOUNDS", {"published": BOUNDS["published"]})
     for part in ("published", "validation", "agents"):
         assert reproduce.main(tmp_path, trials=2, only=part) == 0
         summary = json.loads((tmp_path / f"{part}.json").read_text(encoding="utf-8"))
@@ -134,7 +134,7 @@ def test_parts_write_what_they_say(tmp_path, monkeypatch, capsys):
 def _rough(env_kwargs, table):
     held_out = env_kwargs.get("held_out")
     corpus = agreement.Agreement(table, held_out=held_out)
-    vectors = agreement.Box6("published").natural(np.random.default_rng(0).uniform(-1, 1, (30, 6)))
+    vectors = ParameterBox("published").natural(np.random.default_rng(0).uniform(-1, 1, (30, 6)))
     rewards = corpus.evaluate(vectors)[0][env_kwargs["objective"]]
     return float(rewards.max()), vectors[int(rewards.argmax())]
 

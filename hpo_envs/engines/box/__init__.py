@@ -1,0 +1,1 @@
+"""Environments whose actions are points of a box: a function answers any of them."""

@@ -1,0 +1,197 @@
+"""What an environment on a box reads, in both forms: a function of the box, what of it is rewarded, what it costs."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Box
+
+from hpo_envs.core.params import Floats, Objective, Params, bounds_of, check_budget, check_objective, rewarded
+from hpo_envs.tables.table import Hyperparameter, Metric, Table, nearest
+
+Ints = npt.NDArray[np.int64]
+
+WITHOUT_BUDGET = {"evaluations": 10_000.0, "s": 1e8}
+"""What an episode with `budget=None` may spend, by unit: a box has no last row to stop at."""
+
+
+class Answer(NamedTuple):
+    """Evaluations of n actions.
+
+    Attributes:
+        configs: (n, d) raw values of the hyperparameters.
+        metrics: Metric -> (n,) float64.
+        held_out: The same on data that no reward sees; may be empty.
+    """
+
+    configs: Floats
+    metrics: dict[str, Floats]
+    held_out: dict[str, Floats]
+
+
+class BoxFunction(abc.ABC):
+    """A function of [-1, 1]^d for each of some tasks, which a family of this engine writes.
+
+    Attributes:
+        tables: The table of each task.
+        spaces: The d hyperparameters of each task.
+        labels: What `info` says at reset of each task besides its table.
+        facts: (tasks, f) what the observation says of each task, in [0, 1].
+    """
+
+    tables: tuple[Table, ...]
+    spaces: tuple[tuple[Hyperparameter, ...], ...]
+    labels: tuple[Mapping[str, str], ...]
+    facts: Floats
+
+    @abc.abstractmethod
+    def evaluate(self, tasks: Ints, actions: Floats) -> Answer:
+        """Evaluates (n, d) actions, each on its task (n,); the answer to one does not depend on the others."""
+
+    @abc.abstractmethod
+    def action_of(self, task: int, config: Any) -> npt.NDArray[np.float32]:
+        """(d,) the action that sets a configuration of natural values.
+
+        Raises:
+            ValueError: No such configuration.
+        """
+
+    def choose(self, options: Mapping[str, Any] | None) -> Ints:
+        """Tasks that an episode may be about, given the `options` of `reset`."""
+        return np.arange(len(self.tables))
+
+    def config(self, task: int, raw: Floats) -> dict[str, Any]:
+        """Natural values of a configuration (d,)."""
+        return {h.name: h.natural(v) for h, v in zip(self.spaces[task], raw, strict=True)}
+
+    def columns(self, raw: Floats) -> dict[str, npt.NDArray[Any]]:
+        """Values of n configurations (n, d) by name, choices as objects."""
+        return {
+            h.name: np.array(h.values, dtype=object)[raw[:, j].astype(np.intp)]
+            if h.kind == "categorical"
+            else raw[:, j]
+            for j, h in enumerate(self.spaces[0])
+        }
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BoxParams(Params):
+    """See `Params`.
+
+    Attributes:
+        function: What answers actions.
+        sign: (m,) -1 for objectives of which lower is better.
+        cost: Name of the metric that is the cost; None where that is one evaluation.
+    """
+
+    action_space: Box
+    function: BoxFunction
+    sign: Floats
+    cost: str | None
+
+    @classmethod
+    def of(
+        cls,
+        function: BoxFunction,
+        metrics: tuple[Metric, ...],
+        objective: Objective,
+        cost: str,
+        budget: float | None,
+        costs: tuple[Metric, ...] = (),
+    ) -> BoxParams:
+        """The parameters of an environment on a box.
+
+        Args:
+            function: What answers actions.
+            metrics: What can be rewarded.
+            objective: Name of the rewarded metric, or a tuple of names for a vector reward.
+            cost: `evaluations`, or the name or the unit of one of `costs`.
+            budget: What an episode may spend; None for `WITHOUT_BUDGET`.
+            costs: Metrics that can be the cost.
+
+        Raises:
+            ValueError: An unknown objective or cost, or a budget that is not positive.
+        """
+        objective = check_objective(objective)
+        chosen = tuple(metrics[j] for j in rewarded(objective, metrics))
+        price = _price(cost, costs)
+        unit, dearest = ("evaluations", 1.0) if price is None else (price.unit, price.high)
+        bounds, d = bounds_of(chosen), len(function.spaces[0])
+        rest = function.facts.shape[1] + 1
+        low, high = (np.concatenate([side, [0.0], side]) for side in bounds.T)
+        high[len(chosen)] = dearest
+        return cls(
+            kind="box",
+            tables=function.tables,
+            objectives=tuple(m.name for m in chosen),
+            vector=not isinstance(objective, str),
+            reward_bounds=bounds,
+            action_space=Box(-1.0, 1.0, (d,), np.float32),
+            observation_space=Box(
+                np.concatenate([-np.ones(d), low, np.zeros(rest)]).astype(np.float32),
+                np.concatenate([np.ones(d), high, np.ones(rest)]).astype(np.float32),
+                dtype=np.float32,
+            ),
+            cost_unit=unit,
+            budget=check_budget(budget, WITHOUT_BUDGET[unit], unit),
+            function=function,
+            sign=np.array([m.sign for m in chosen]),
+            cost=None if price is None else price.name,
+        )
+
+    def evaluate(self, tasks: Ints, actions: Floats) -> tuple[Floats, Floats, Answer]:
+        """Rewards (n, m), costs (n,) and everything else of (n, d) actions, each on its task (n,)."""
+        answer = self.function.evaluate(tasks, actions)
+        rewards = np.stack([answer.metrics[name] for name in self.objectives], axis=1) * self.sign
+        return rewards, np.ones(len(rewards)) if self.cost is None else answer.metrics[self.cost].copy(), answer
+
+    def first(self, tasks: Ints) -> npt.NDArray[np.float32]:
+        """(n, w) observations of episodes in which nothing is evaluated yet."""
+        d, m = len(self.function.spaces[0]), len(self.sign)
+        out = np.zeros((len(tasks), *self.observation_space.shape), np.float32)
+        out[:, d : d + m] = out[:, d + m + 1 : d + 2 * m + 1] = self.low
+        out[:, d + 2 * m + 1 : -1] = self.function.facts[tasks]
+        out[:, -1] = 1.0
+        return out
+
+    def observe(
+        self, out: npt.NDArray[np.float32], actions: Floats, rewards: Floats, costs: Floats, best: Floats, left: Any
+    ) -> None:
+        """Writes an evaluation into (n, w) observations; what they say of the task stays."""
+        d, m = actions.shape[1], rewards.shape[1]
+        out[:, :d], out[:, d : d + m], out[:, d + m] = actions, rewards, costs
+        out[:, d + m + 1 : d + 2 * m + 1], out[:, -1] = best, np.maximum(left, 0.0) / self.budget
+        np.clip(out, self.observation_space.low, self.observation_space.high, out=out)
+
+
+def _price(cost: Any, costs: tuple[Metric, ...]) -> Metric | None:
+    """The metric that is the cost, None for evaluations."""
+    for metric in costs:
+        if cost in (metric.name, metric.unit):
+            return metric
+    if cost != "evaluations":
+        names = ["evaluations", *(m.name for m in costs)]
+        rule = f"one of {', '.join(names)}" if costs else "evaluations"
+        raise ValueError(f"cost must be {rule}, got {cost!r}{nearest(str(cost), names)}")
+    return None
+
+
+def check_actions(actions: Any, shape: tuple[int, ...], argument: str) -> Floats:
+    """Actions as float64.
+
+    Raises:
+        ValueError: Not numbers of that shape in [-1, 1].
+    """
+    try:
+        array = np.asarray(actions, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        array = np.empty(0)
+    # A NaN fails both comparisons, so the test must be for inside, not for outside.
+    if array.shape != shape or not bool(((array >= -1.0) & (array <= 1.0)).all()):
+        raise ValueError(f"{argument} must be numbers in [-1, 1] of shape {shape}, got {actions!r}")
+    return array

@@ -1,0 +1,64 @@
+"""The scalar form of an environment on a box."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.core.env import HPOEnv
+from hpo_envs.core.infos import Info
+from hpo_envs.core.loading import provenance_info
+from hpo_envs.engines.box.params import BoxParams, check_actions
+from hpo_envs.tables import draws
+
+
+class BoxEnv(HPOEnv):
+    """An action sets every hyperparameter by a number in [-1, 1]; a function answers it."""
+
+    params: BoxParams
+
+    def action_of(self, config: Any) -> npt.NDArray[np.float32]:
+        """(d,) the action that sets a configuration of natural values, in the space of this episode.
+
+        Raises:
+            ValueError: No such configuration.
+        """
+        return self.params.function.action_of(self._table_index, config)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
+        """Starts an episode on a drawn task; see Starting State for `options`."""
+        super().reset(seed=seed)
+        p = self.params
+        among = p.function.choose(options)
+        self._table_index = int(among[draws.below(draws.mix(self._new_key(seed), 0), len(among))])
+        self._tasks = np.array([self._table_index])
+        self._left, self._best = p.budget, p.low.copy()
+        self._first = p.first(self._tasks)
+        return self._first[0].copy(), {**provenance_info(self.table), **p.function.labels[self._table_index]}
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
+        """Evaluates one configuration.
+
+        Raises:
+            ValueError: The action is outside the space.
+            ResetNeeded: No episode is running.
+        """
+        p = self.params
+        actions = check_actions(action, p.action_space.shape, "action")[None]
+        if not self._live:
+            raise self._not_live()
+        rewards, costs, answer = p.evaluate(self._tasks, actions)
+        np.maximum(self._best, rewards[0], out=self._best)
+        cost = float(costs[0])
+        self._left -= cost
+        terminated = self._left <= 0.0
+        self._live = not terminated
+        observation = self._first.copy()
+        p.observe(observation, actions, rewards, costs, self._best, self._left)
+        info: Info = {"cost": cost, "metrics": {k: float(v[0]) for k, v in answer.metrics.items()}}
+        if answer.held_out:
+            info["held_out"] = {k: float(v[0]) for k, v in answer.held_out.items()}
+        info |= {"config": p.function.config(self._table_index, answer.configs[0]), "status": "ok"}
+        return observation[0], rewards[0] if p.vector else float(rewards[0, 0]), terminated, False, info

@@ -1,0 +1,111 @@
+"""The encoding of the search space: points of a cube to configurations, and back."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.tables.datasets.charhpo import build
+from hpo_envs.tables.datasets.charhpo.names import WARMUP_STEP
+from hpo_envs.tables.table import Hyperparameter, nearest
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+WARMUPS = 50_000
+"""Values of `warmup_samples` (Table 2)."""
+
+_RATE, _SCHEDULER, _WARMUP = 1, 5, 6
+_ONLY_WARMUP, _ONLY_PLATEAU = [6], [7, 8, 9]
+
+
+def natural(h: Hyperparameter, u: npt.ArrayLike) -> Floats:
+    """Maps [0, 1], any shape, to raw values of a hyperparameter, uniformly on its own scale."""
+    u = np.asarray(u, dtype=np.float64)
+    if h.kind == "categorical" or h.values:
+        choice = np.minimum((u * len(h.values)).astype(np.int64), len(h.values) - 1)
+        return choice.astype(np.float64) if h.kind == "categorical" else np.asarray(h.values, np.float64)[choice]
+    if h.kind == "int":
+        count = (int(h.high) - int(h.low)) // WARMUP_STEP + 1
+        return h.low + WARMUP_STEP * np.minimum(np.floor(u * count), count - 1.0)
+    if h.log:
+        return np.clip(np.exp(np.log(h.low) + u * (np.log(h.high) - np.log(h.low))), h.low, h.high)
+    return np.clip(h.low + u * (h.high - h.low), h.low, h.high)
+
+
+@functools.cache
+def _grids(arch: int) -> tuple[npt.NDArray[np.intp], Ints, Floats, npt.NDArray[np.intp], Floats, Floats]:
+    """Columns with a list of values, their counts, the values padded to (columns, 128); columns of ranges, bounds."""
+    space = build.space([*build.ARCHITECTURES][arch])
+    listed = np.array([j for j, h in enumerate(space) if h.values])
+    values = np.zeros((len(listed), max(len(space[j].values) for j in listed)))
+    for row, j in enumerate(listed):
+        h = space[j]
+        values[row, : len(h.values)] = range(len(h.values)) if h.kind == "categorical" else h.values
+    counts = np.array([len(space[j].values) for j in listed])
+    ranges = np.array([j for j, h in enumerate(space) if not h.values and h.kind == "float"])
+    bounds = np.array([np.log([space[j].low, space[j].high]) if space[j].log else (space[j].low, space[j].high)
+                       for j in ranges])  # fmt: skip
+    return listed, counts, values, ranges, bounds[:, 0], bounds[:, 1]
+
+
+def configurations(arch: Ints, u: Floats) -> Floats:
+    """Raw configurations from points of the unit cube, inactive hyperparameters at 0; rows equal those of `natural`.
+
+    Args:
+        arch: (n,) architecture of each row, in the order of `charhpo.ARCHITECTURES`.
+        u: (n, 16) in [0, 1].
+    """
+    out = np.empty(u.shape)
+    for a in range(2):
+        rows = arch == a
+        if not rows.any():
+            continue
+        listed, counts, values, ranges, low, high = _grids(a)
+        x, part = u[rows], np.empty((int(rows.sum()), u.shape[1]))
+        choice = np.minimum((x[:, listed] * counts).astype(np.int64), counts - 1)
+        part[:, listed] = values[np.arange(len(listed)), choice]
+        part[:, _WARMUP] = WARMUP_STEP * (1.0 + np.minimum(np.floor(x[:, _WARMUP] * WARMUPS), WARMUPS - 1.0))
+        part[:, ranges] = np.minimum(low + x[:, ranges] * (high - low), high)
+        part[:, _RATE] = np.clip(np.exp(part[:, _RATE]), 1e-6, 0.01)
+        scheduler = part[:, _SCHEDULER, None]
+        part[:, _ONLY_WARMUP] *= scheduler == 2
+        part[:, _ONLY_PLATEAU] *= scheduler == 1
+        out[rows] = part
+    return out
+
+
+def action_of(space: tuple[Hyperparameter, ...], config: Mapping[str, Any]) -> npt.NDArray[np.float32]:
+    """The (16,) action that sets a configuration of natural values; missing or inactive ones are set to 0.
+
+    Raises:
+        ValueError: An unknown name, or an active value outside its range.
+    """
+    names = [h.name for h in space]
+    for name in config:
+        if name not in names:
+            raise ValueError(f"config must have names of {', '.join(names)}, got {name!r}{nearest(name, names)}")
+    action = np.zeros(len(space))
+    for j, h in enumerate(space):
+        active = h.condition is None or config.get(h.condition[0]) in h.condition[1]
+        if h.name in config and active:
+            action[j] = 2.0 * _share(h, config[h.name]) - 1.0
+    return np.clip(action, -1.0, 1.0).astype(np.float32)
+
+
+def _share(h: Hyperparameter, value: Any) -> float:
+    """Where in [0, 1] a natural value lies; the middle of its interval for values of a grid."""
+    if h.values:
+        if value not in h.values:
+            raise ValueError(f"config[{h.name!r}] must be one of {h.values}, got {value!r}")
+        return (h.values.index(value) + 0.5) / len(h.values)
+    if isinstance(value, (str, bool)) or not h.low <= value <= h.high:
+        raise ValueError(f"config[{h.name!r}] must be a number in [{h.low:g}, {h.high:g}], got {value!r}")
+    if h.kind == "int":
+        return float((value - h.low) // WARMUP_STEP + 0.5) / WARMUPS
+    low, high, x = (np.log(h.low), np.log(h.high), np.log(value)) if h.log else (h.low, h.high, value)
+    return float((x - low) / (high - low))
