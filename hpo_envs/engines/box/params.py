@@ -147,7 +147,7 @@ class BoxParams(Params):
     def evaluate(self, tasks: Ints, actions: Floats) -> tuple[Floats, Floats, Answer]:
         """Rewards (n, m), costs (n,) and everything else of (n, d) actions, each on its task (n,)."""
         answer = self.function.evaluate(tasks, actions)
-        rewards = np.stack([answer.metrics[name] for name in self.objectives], axis=1) * self.sign
+        rewards = np.array([answer.metrics[name] for name in self.objectives]).T * self.sign
         return rewards, np.ones(len(rewards)) if self.cost is None else answer.metrics[self.cost].copy(), answer
 
     def first(self, tasks: Ints) -> npt.NDArray[np.float32]:
@@ -166,7 +166,8 @@ class BoxParams(Params):
         d, m = actions.shape[1], rewards.shape[1]
         out[:, :d], out[:, d : d + m], out[:, d + m] = actions, rewards, costs
         out[:, d + m + 1 : d + 2 * m + 1], out[:, -1] = best, np.maximum(left, 0.0) / self.budget
-        np.clip(out, self.observation_space.low, self.observation_space.high, out=out)
+        np.minimum(out, self.observation_space.high, out=out)
+        np.maximum(out, self.observation_space.low, out=out)
 
 
 def _price(cost: Any, costs: tuple[Metric, ...]) -> Metric | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,12 +123,15 @@ class CellParams(Params):
 
     def unfinished(self) -> Info:
         """What is reported while no cell is complete."""
-        zero = {m.name: 0.0 for m in self.table.metrics} | {"seconds": 0.0}
-        return self._report(zero, np.zeros(EPOCHS), "ok", "none", "", 0.0)
+        return self._report(self._zero, np.zeros(EPOCHS), "ok", "none", "", 0.0)
 
     def reward(self, info: Info) -> Floats:
         """(m,) oriented objectives of a scored cell."""
         return self.sign * np.array([info["metrics"][n] for n in self.objectives])
+
+    @functools.cached_property
+    def _zero(self) -> dict[str, float]:
+        return dict.fromkeys((*self.table.metric_names, "seconds"), 0.0)
 
     def _report(
         self, values: dict[str, float], curve: Floats, status: str, source: str, name: str, probability: float
