@@ -62,30 +62,7 @@ class Run:
 
 def problem_of(env: Any) -> Problem:
     """What agents may know of an environment, scalar or batched, before its first evaluation."""
-    e = env.unwrapped
-    if hasattr(e, "problem"):
-        problem: Problem = e.problem()
-        return problem
-    space = getattr(e, "single_action_space", None) or e.action_space
-    levels = getattr(e, "levels", None)
-    rows = (isinstance(space, gym.spaces.Discrete) or levels is not None) and len(e.table.feature_names) > 0
-    reward_space = getattr(e, "reward_space", None)
-    bounds = None
-    if reward_space is not None:
-        bounds = np.stack([reward_space.low, reward_space.high], axis=1)
-    elif hasattr(e, "reward_bounds"):
-        bounds = np.asarray(e.reward_bounds, dtype=np.float64)
-    return Problem(
-        action_space=space,
-        features=e.table.features if rows else None,
-        feature_names=e.table.feature_names if rows else (),
-        levels=levels,
-        objectives=int(getattr(e, "reward_dim", 1)),
-        budget=float(e.budget),
-        unit=e.cost_unit,
-        mutate=getattr(e, "mutate", None),
-        reward_bounds=bounds,
-    )
+    return Problem(**env.unwrapped.params.problem())
 
 
 def run(

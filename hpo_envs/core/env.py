@@ -20,7 +20,7 @@ from gymnasium.vector.utils import batch_space
 
 from hpo_envs.core.infos import Info, blank, copy_info, merge, scatter
 from hpo_envs.core.loading import provenance_info  # noqa: F401
-from hpo_envs.core.params import Params, check_budget  # noqa: F401
+from hpo_envs.core.params import HasParams, Params, check_budget  # noqa: F401
 from hpo_envs.core.recorder import FPS, MODES, Rendered
 from hpo_envs.tables import draws
 from hpo_envs.tables.table import Table
@@ -38,7 +38,7 @@ class _Meta(Rendered, abc.ABCMeta):
     """Abstract methods and `render_mode=`."""
 
 
-class HPOEnv(gym.Env[Any, Any], metaclass=_Meta):
+class HPOEnv(HasParams, gym.Env[Any, Any], metaclass=_Meta):
     """Base of the scalar environments: seeding by episode keys, rendering, and errors.
 
     Each episode has a 64-bit key; every random outcome in it is a hash of that key and of counters, so the order of
@@ -48,28 +48,15 @@ class HPOEnv(gym.Env[Any, Any], metaclass=_Meta):
 
     Args:
         params: What the environment is made of.
-
-    Attributes:
-        params: The same; its tables, objectives, budget, cost unit, reward bounds, ... are attributes here, too.
-        reward_space: Space of the reward, only where that is a vector.
     """
 
     metadata: dict[str, Any] = {"render_modes": [*MODES], "render_fps": FPS}  # noqa: RUF012
 
-    params: Params
-    tables: tuple[Table, ...]
-    cost_unit: str
-    objectives: tuple[str, ...]
-    budget: float
-    reward_bounds: Floats
-    reward_dim: int
-    levels: Floats | None
-    workers: int
     _table_index = 0
 
     def __init__(self, params: Params | None = None) -> None:
         if params is not None:
-            params.equip(self)
+            self._adopt(params)
             self.action_space = copying.deepcopy(params.action_space)
             self.observation_space = copying.deepcopy(params.observation_space)
         self._stream: int | None = None
@@ -105,7 +92,7 @@ class HPOEnv(gym.Env[Any, Any], metaclass=_Meta):
         return ResetNeeded("step() must follow reset(): no episode is running. Call env.reset() first.")
 
 
-class HPOVectorEnv(VectorEnv[Any, Any, Any], abc.ABC):
+class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
     """Base of the batched environments: seeding, autoreset and the info convention.
 
     Families write `_start`, `_advance` and `_observe` on arrays; this class never loops over environments.
@@ -119,15 +106,6 @@ class HPOVectorEnv(VectorEnv[Any, Any, Any], abc.ABC):
             reused by the next call.
     """
 
-    params: Params
-    tables: tuple[Table, ...]
-    cost_unit: str
-    objectives: tuple[str, ...]
-    budget: float
-    reward_bounds: Floats
-    reward_dim: int
-    levels: Floats | None
-    workers: int
     _table_index: Any = np.zeros(1, np.int64)
 
     def __init__(
@@ -139,7 +117,7 @@ class HPOVectorEnv(VectorEnv[Any, Any, Any], abc.ABC):
         *legacy: Any,
     ) -> None:
         if isinstance(params, Params):
-            params.equip(self)
+            self._adopt(params)
             spaces = copying.deepcopy((params.observation_space, params.action_space))
         else:
             spaces = params, autoreset_mode

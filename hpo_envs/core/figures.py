@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.core.recorder import NoDisplay, Watch, is_bandit
+from hpo_envs.core.recorder import NoDisplay, Watch
 from hpo_envs.pareto import pareto_front
 
 SIZE = (6.4, 4.8)
@@ -77,18 +77,19 @@ def paint(watch: Watch, figure: Any) -> None:
     figure.clear()
     left, right = figure.subplots(1, 2, width_ratios=(1.1, 1.0))
     _run(watch, left)
-    if hasattr(env, "mutate"):
+    kind = env.params.kind
+    if kind == "graph":
         _cell(watch, right)
-    elif is_bandit(env):
+    elif kind == "arms":
         _arms(watch, right)
     elif len(env.objectives) == 2:
         _front(watch, right)
-    elif getattr(env, "levels", None) is not None and len(env.levels) > 1:
+    elif kind == "fidelity" and len(env.levels) > 1:
         _curves(watch, right)
     else:
         _configuration(watch, right)
-    kind = env.table.provenance.kind
-    figure.suptitle(f"{env.table.name} ({kind}): {watch.spent:g} of {env.budget:g} {env.cost_unit}", fontsize=9)
+    source = f"{env.table.name} ({env.table.provenance.kind})"
+    figure.suptitle(f"{source}: {watch.spent:g} of {env.budget:g} {env.cost_unit}", fontsize=9)
     figure.tight_layout()
 
 
@@ -178,7 +179,8 @@ def _arms(watch: Watch, axes: Any) -> None:
             x = np.linspace(low, high, 60)
             density = t.pdf(x)
             axes.fill_between(x, place, place + 0.8 * density / density.max(), color=colour, alpha=0.4, lw=0)
-    axes.set_yticks(range(len(order)), [f"{env.table.keys[a][:16]} ({len(watch.pulls[a])})" for a in reversed(order)])
+    rows, keys = env.rows, env.table.keys
+    axes.set_yticks(range(len(order)), [f"{keys[rows[a]][:16]} ({len(watch.pulls[a])})" for a in reversed(order)])
 
 
 @dataclass(frozen=True)
@@ -239,12 +241,10 @@ def _configuration(watch: Watch, axes: Any) -> None:
 
 def _features(env: Any, entry: dict[str, Any]) -> tuple[list[str], npt.NDArray[np.float64]]:
     """Names and values in [0, 1] of what an action sets."""
-    import gymnasium as gym
-
-    action, space = entry["action"], env.action_space
-    if isinstance(space, gym.spaces.Discrete):
-        return list(env.table.feature_names), env.table.features[int(action)]
-    if isinstance(space, gym.spaces.Box):
+    action, space, kind = entry["action"], env.action_space, env.params.kind
+    if kind == "rows":
+        return list(env.table.feature_names), env.table.features[env.rows[int(action)]]
+    if kind == "box":
         names = [*entry["info"].get("config", {})]
         flat = np.ravel((action - space.low) / (space.high - space.low))
         return (names if len(names) == len(flat) else [f"x{i}" for i in range(len(flat))]), flat

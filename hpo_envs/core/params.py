@@ -63,12 +63,12 @@ class Params:
         """The first table."""
         return self.tables[0]
 
-    @property
+    @cached_property
     def low(self) -> Floats:
         """(m,) lowest possible rewards."""
         return self.reward_bounds[:, 0]
 
-    @property
+    @cached_property
     def high(self) -> Floats:
         """(m,) highest possible rewards."""
         return self.reward_bounds[:, 1]
@@ -83,7 +83,7 @@ class Params:
         """Number of objectives."""
         return len(self.objectives)
 
-    @property
+    @cached_property
     def actions(self) -> int:
         """Rows, or arms, that an episode has."""
         return self.view.size(len(self.table))
@@ -92,14 +92,14 @@ class Params:
         """What agents may know before the first evaluation, by the names of an agent's `Problem`.
 
         Args:
-            rows: Table rows that the episode's actions stand for; None = all, in the table's order.
+            rows: (k,) table rows that the episode's actions stand for; None = all, in the table's order.
         """
         table = self.table
         by_row = isinstance(self.action_space, Discrete) or self.kind == "fidelity"
         features = table.features if by_row and table.feature_names else None
         return {
             "action_space": self.action_space,
-            "features": features if features is None or rows is None else features[rows],
+            "features": features if rows is None else None,
             "feature_names": () if features is None else table.feature_names,
             "levels": self.levels,
             "objectives": self.reward_dim,
@@ -107,16 +107,68 @@ class Params:
             "unit": self.cost_unit,
             "mutate": self.mutate,
             "reward_bounds": self.reward_bounds,
+            "base": features,
+            "index": rows if features is not None else None,
         }
 
-    def equip(self, env: Any) -> None:
-        """Sets the attributes that every environment has, scalar or batched."""
-        env.params, env.tables = self, self.tables
-        env.cost_unit, env.budget, env.objectives = self.cost_unit, self.budget, self.objectives
-        env.levels, env.workers = self.levels, self.workers
-        env.reward_bounds, env.reward_dim = self.reward_bounds, self.reward_dim
-        if self.reward_space is not None:  # MO-Gymnasium's sign that a reward is a vector
-            env.reward_space = copy.deepcopy(self.reward_space)
+
+class _Shared:
+    """An attribute of `params` that is an attribute of the environment, too."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, env: Any, owner: Any = None) -> Any:
+        return self if env is None else getattr(env.params, self.name)
+
+
+def _shared(name: str) -> Any:
+    return _Shared(name)
+
+
+class HasParams:
+    """What scalar and batched environments have in common: everything about them is read from `params`.
+
+    Few attributes lie in the environment itself, because Python reads those of small objects faster.
+
+    Attributes:
+        params: What the environment is made of.
+        reward_space: Space of the reward, only where that is a vector, as in MO-Gymnasium.
+    """
+
+    params: Params
+    reward_space: Box
+    tables: tuple[Table, ...] = _shared("tables")
+    cost_unit: str = _shared("cost_unit")
+    objectives: tuple[str, ...] = _shared("objectives")
+    levels: Floats | None = _shared("levels")
+    workers: int = _shared("workers")
+    reward_bounds: Floats = _shared("reward_bounds")
+    reward_dim: int = _shared("reward_dim")
+    budget: float
+
+    def __getattr__(self, name: str) -> Any:
+        # Until the box and cells engines are made of Params, too.
+        if name != "params":
+            raise AttributeError(name)
+        env: Any = self
+        return Params(
+            kind="graph" if hasattr(type(env), "mutate") else "box",
+            tables=(env.table,),
+            objectives=env.objectives,
+            vector="reward_space" in vars(env),
+            reward_bounds=env.reward_bounds,
+            action_space=vars(env).get("single_action_space", env.action_space),
+            observation_space=env.observation_space,
+            cost_unit=env.cost_unit,
+            budget=env.budget,
+            mutate=getattr(type(env), "mutate", None),
+        )
+
+    def _adopt(self, params: Params) -> None:
+        self.params, self.budget = params, params.budget
+        if params.reward_space is not None:
+            self.reward_space = copy.deepcopy(params.reward_space)
 
 
 def check_budget(budget: Any, whole: float, unit: str) -> float:

@@ -10,10 +10,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
-
-from hpo_envs.core.params import kind_of
 
 MODES = ("human", "rgb_array", "ansi")
 FPS = 4
@@ -114,7 +111,7 @@ class Watch:
         entry = {"action": np.array(action), "rewards": rewards, "values": np.array(values), "spent": self.spent}
         self.entries.append(entry | {"info": dict(info), "moves": self.moves})
         self.moves = []
-        if is_bandit(self.env):
+        if self.env.params.kind == "arms":
             scores = np.atleast_1d(info.get("scores", reward)).tolist()
             for arm, score in zip(np.atleast_1d(action).tolist(), scores, strict=True):
                 self.pulls.setdefault(int(arm), []).append(float(score))
@@ -134,20 +131,13 @@ class NoDisplay(RuntimeError):
     """There is no window to draw in."""
 
 
-def is_bandit(env: Any) -> bool:
-    """Whether actions are arms that answer anew at each pull."""
-    return kind_of(env) == "arms"
-
-
 def name_of(env: Any, action: Any) -> str:
     """An action as a reader would name it: the key of its row, or its numbers."""
     flat = np.ravel(action)
-    keys = env.table.keys
-    space = getattr(env, "action_space", None)
-    rows = isinstance(space, gym.spaces.Discrete) or getattr(env, "levels", None) is not None
-    if rows and len(flat) <= 2:
-        row, rest = int(flat[0]), flat[1:]
-        return f"{row} ({keys[row]})" + "".join(f" to checkpoint {int(r)}" for r in rest)
+    by_row = env.params.kind in ("rows", "fidelity", "arms")
+    if by_row and len(flat) <= 2:
+        index, rest = int(flat[0]), flat[1:]
+        return f"{index} ({env.table.keys[env.rows[index]]})" + "".join(f" to checkpoint {int(r)}" for r in rest)
     return "[" + ", ".join(f"{v:.3g}" for v in flat.tolist()) + "]"
 
 
@@ -169,9 +159,10 @@ def text(watch: Watch) -> str:
         lines.append(
             f"{'last':>16}  {_said(env, last)}, status {last['info']['status']}, cost {last['info']['cost']:g}"
         )
+    rows = env.rows if watch.pulls else []
     for arm, scores in sorted(watch.pulls.items(), key=lambda item: -float(np.mean(item[1]))):
         deviation = f" ± {np.std(scores, ddof=1):.4g}" if len(scores) > 1 else ""
-        lines.append(f"{env.table.keys[arm][:24]:>24}  {len(scores):5} pulls  {np.mean(scores):.4g}{deviation}")
+        lines.append(f"{env.table.keys[rows[arm]][:24]:>24}  {len(scores):5} pulls  {np.mean(scores):.4g}{deviation}")
     if watch.moves:
         lines.append(f"{'under way':>16}  {'; '.join(str(m) for m in watch.moves)}")
     return "\n".join(lines)

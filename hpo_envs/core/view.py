@@ -7,6 +7,7 @@ a part of the rows. Either way the index of an action carries no information fro
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class View:
         if not number or not 0.0 < self.share <= 1.0:
             raise ValueError(f"share must be a number in (0, 1], got {self.share!r}")
 
-    @property
+    @cached_property
     def whole(self) -> bool:
         """Whether action k is row k in every episode, so that there is nothing to map."""
         return self.order == "table" and self.share == 1.0

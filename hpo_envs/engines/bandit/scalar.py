@@ -29,6 +29,7 @@ class BanditEnv(HPOEnv):
         self._arms = params.actions
         self._batched = len(params.action_space.shape or ()) > 0
         self._view: list[int] | None = None
+        self._parallel = params.workers > 1
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Starts an episode; `options` are not used."""
@@ -57,7 +58,7 @@ class BanditEnv(HPOEnv):
         arms = self._check(action)
         if not self._live:
             raise self._not_live()
-        if self.workers == 1:
+        if not self._parallel:
             return self._evaluate(arms, {})
         arm, said = self._schedule(arms[0])
         if arm is None:
@@ -68,22 +69,20 @@ class BanditEnv(HPOEnv):
         """Submits an evaluation; returns the arm whose evaluation comes back now, if any, and what to say."""
         workers = self._workers
         if workers.submitted < self.budget:
-            workers.submit((arm,), workers.clock, float(self.params.durations[self._row(arm)]))
+            workers.submit(
+                (arm,), workers.clock, float(self.params.durations[arm if self._view is None else self._view[arm]])
+            )
             if workers.submitted < self.budget and workers.idle:
                 said: Info = {"cost": 0.0, "finished": False, "action": arm, "clock": workers.clock}
                 return None, said | {"action_mask": np.ones(self._arms, np.int8)}
         (done,) = workers.next()
         return done, {"finished": True, "action": done, "clock": workers.clock}
 
-    def _row(self, arm: int) -> int:
-        """The table row of an arm of this episode."""
-        return arm if self._view is None else self._view[arm]
-
     def _evaluate(self, arms: list[int], said: Info) -> tuple[Any, Any, bool, bool, Info]:
-        p, n = self.params, self._arms
+        p, n, view = self.params, self._arms, self._view
         pulls = []
         for arm in arms:
-            metrics = p.arms.pull(self._key, self._row(arm), self._counts[arm])
+            metrics = p.arms.pull(self._key, arm if view is None else view[arm], self._counts[arm])
             pulls.append(metrics)
             self._add(arm, p.sign * metrics[p.column])
         batch = len(arms)
@@ -95,8 +94,8 @@ class BanditEnv(HPOEnv):
             self._live = False
         self._observation[3 * n :] = reward, batch, self._left / self.budget
         info: Info = {"cost": float(batch), "metrics": dict(zip(p.names, values, strict=True)), "status": "ok", **said}
-        if self._view is not None:
-            info["row"] = np.array([self._view[arm] for arm in arms]) if self._batched else self._view[arms[0]]
+        if view is not None:
+            info["row"] = np.array([view[arm] for arm in arms]) if self._batched else view[arms[0]]
         if self._batched:
             info["scores"] = np.array([p.sign * pull[p.column] for pull in pulls])
         else:

@@ -68,7 +68,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         rows, levels = actions[:, 0], actions[:, 1]
         if self._view is not None:
             rows = self._view[self._index, rows]
-        if self.workers > 1:
+        if self.params.workers > 1:
             return self._advance_workers(actions, rows, levels)
         base, reached, cost = self._submit(self._index, rows, levels)
         self._count += 1

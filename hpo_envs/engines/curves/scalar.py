@@ -29,7 +29,7 @@ class CurvesEnv(HPOEnv):
     def __init__(self, params: CurveParams) -> None:
         super().__init__(params)
         p = params
-        self._vector = p.vector
+        self._vector, self._parallel = p.vector, p.workers > 1
         self._actions, self._levels, self._limit = p.actions, len(p.levels), p.steps
         # `item` gives Python numbers, several times faster than indexing with brackets.
         self._paid, self._end_of, self._peak_of = p.costs.item, p.ends.item, p.first_peaks.item
@@ -70,7 +70,7 @@ class CurvesEnv(HPOEnv):
         if not self._live:
             raise self._not_live()
         row = index if self._view is None else self._view[index]
-        if self.workers > 1:
+        if self._parallel:
             return self._step_workers(index, row, level)
         base, reached, cost = self._submit(index, row, level)
         self._count = count = self._count + 1

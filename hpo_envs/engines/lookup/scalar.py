@@ -49,9 +49,9 @@ class LookupEnv(HPOEnv):
         self._left, self._count = self.budget, 0
         self._best = p.low.tolist()
         self._pulls: dict[int, int] = {}
-        info = provenance_info(self.table)
+        info = provenance_info(p.tables[self._table_index])
         if not self._is_grid:
-            self._mask = np.ones(p.actions, np.int8)
+            self._mask = np.ones(self._actions, np.int8)
             info["action_mask"] = self._mask.copy()
         return p.templates[-1].copy(), info
 
@@ -68,8 +68,7 @@ class LookupEnv(HPOEnv):
         if not self._live:
             raise self._not_live()
         view = self._view
-        row = index if view is None else view[index]
-        at = self._offset + row
+        at = self._offset + (index if view is None else view[index])
         if self._repeated:
             at = self._draw(at)
         cell = self._cells[at]
@@ -98,7 +97,7 @@ class LookupEnv(HPOEnv):
         if config:  # rows of some tables have features but no hyperparameters
             info["config"] = config.copy()
         if view is not None:
-            info["row"] = row
+            info["row"] = view[index]
         if not self._is_grid:
             self._mask[index] = 0
             info["action_mask"] = self._mask.copy()

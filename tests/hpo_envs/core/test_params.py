@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from hpo_envs.agents import Problem
 from hpo_envs.core.params import bounds_of, check_budget, kind_of, rewarded
 from hpo_envs.tables.table import Metric
 from tests.helpers import raises
@@ -56,10 +57,10 @@ def test_spaces_of_two_environments_are_seeded_apart() -> None:
 def test_what_agents_may_know() -> None:
     params = gym.make("NMTHPO-zhen-v0", table="surrogate").unwrapped.params
     problem = params.problem()
-    assert problem["features"] is params.table.features
+    assert problem["features"] is problem["base"] is params.table.features
     assert (problem["unit"], problem["budget"], problem["objectives"]) == ("evaluations", 20.0, 1)
     rows = np.array([3, 1])
-    assert params.problem(rows)["features"].tolist() == params.table.features[[3, 1]].tolist()
+    assert Problem(**params.problem(rows)).features.tolist() == params.table.features[[3, 1]].tolist()
     grid = gym.make("NMTHPO-v0", table="surrogate").unwrapped.params.problem()
     assert grid["features"] is None
     assert grid["feature_names"] == ()
