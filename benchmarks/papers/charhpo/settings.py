@@ -12,6 +12,7 @@ from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Published
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import build as charhpo
+from hpo_envs.tables.datasets.charhpo.names import SCHEDULERS
 from hpo_envs.tables.table import Hyperparameter, Table
 
 Floats = npt.NDArray[np.float64]
@@ -79,7 +80,7 @@ class Sweep:
         configs = self.sampled.copy()
         scheduler = configs[:, names.index("scheduler")]
         for name, kept in REVERSED.items():
-            configs[scheduler != charhpo.SCHEDULERS.index(kept), names.index(name)] = 0.0
+            configs[scheduler != SCHEDULERS.index(kept), names.index(name)] = 0.0
         return configs[:, [j for j, name in enumerate(names) if name not in UNRANKED]]
 
 

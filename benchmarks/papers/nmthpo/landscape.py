@@ -17,8 +17,7 @@ import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis.importance import decompose
 from hpo_envs.pareto import pareto_front
-from hpo_envs.tables.datasets.nmthpo import build as nmthpo
-from hpo_envs.tables.datasets.nmthpo.fit import DATA
+from hpo_envs.tables.datasets.nmthpo import names as nmthpo
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.store import load
 from hpo_envs.tables.table import Table
@@ -106,7 +105,7 @@ def compare(pair: str) -> list[dict[str, str]]:
 def markdown() -> str:
     """The two tables of `docs/embedded-tables.md`: errors, then landscapes."""
     lines = ["| table | metric | rows | R2 | tau | R2 with noise | tau with noise |", "|---|---|--:|--:|--:|--:|--:|"]
-    with open(DATA / "nmthpo_fit.csv") as file:
+    with open(Path(nmthpo.__file__).with_name("nmthpo_fit.csv")) as file:
         for row in csv.DictReader(file):
             cells = [row[k] for k in ("table", "metric", "rows", "r2", "tau", "r2_noise", "tau_noise")]
             lines.append(f"| {' | '.join(cells)} |")

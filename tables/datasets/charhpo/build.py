@@ -15,22 +15,22 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import catalogue
+from hpo_envs.tables.datasets.charhpo.hyperparameters import deactivate, space
 from hpo_envs.tables.datasets.charhpo.names import (
     ARCHITECTURES,
     LANGUAGES,
     RUNS,
-    SCHEDULERS,
     TABLES,
     TASKS,
     parts,
 )
-from hpo_envs.tables.table import Floats, Hyperparameter, Metric, Provenance, Table, feature_matrix, nearest
+from hpo_envs.tables.table import Floats, Hyperparameter, Metric, Provenance, Table, feature_matrix
 
 NAMES = TABLES
 
@@ -42,51 +42,6 @@ METRICS = (
 
 UPSTREAM = {"warmup_samples": "num_warmup_samples", "patience": "reduce_lr_patience"}
 """Hyperparameter -> upstream's column, where the names differ."""
-
-_PLATEAU = ("scheduler", ("reduceonplateau",))
-_WARMUP = ("scheduler", ("warmupinvsqrt",))
-
-
-def space(architecture: str) -> tuple[Hyperparameter, ...]:
-    """The search space of an architecture, in the order of Table 2.
-
-    All are drawn uniformly, the learning rate log-uniformly. Attention heads and decoder layers of the LSTM are
-    fixed at 1 (section 4.1), so that both architectures have the same sixteen names.
-    """
-    if architecture not in ARCHITECTURES:
-        raise ValueError(
-            f"architecture must be one of {', '.join(ARCHITECTURES)}, got {architecture!r}"
-            f"{nearest(architecture, [*ARCHITECTURES])}"
-        )
-    transformer = architecture == "transformer"
-    encoder, decoder, heads = ((2, 4, 6, 8), (2, 4, 6, 8), (2, 4, 8)) if transformer else ((1, 2), (1,), (1,))
-
-    def number(name: str, low: float, high: float, text: str, condition: Any = None, log: bool = False) -> Any:
-        return Hyperparameter(name, "float", low, high, log, (), condition, text)
-
-    def grid(name: str, values: tuple[int, ...], text: str, condition: Any = None) -> Hyperparameter:
-        return Hyperparameter(name, "int", values[0], values[-1], False, values, condition, text)
-
-    return (
-        grid("batch_size", tuple(range(16, 2049, 16)), "Examples a batch."),
-        number("learning_rate", 1e-6, 0.01, "Initial learning rate of Adam.", log=True),
-        number("beta1", 0.8, 0.999, "Adam's decay of the first moment."),
-        number("beta2", 0.98, 0.999, "Adam's decay of the second moment."),
-        number("label_smoothing", 0.0, 0.2, "Label smoothing."),
-        Hyperparameter("scheduler", "categorical", 0, 2, False, SCHEDULERS, None, "Learning rate scheduler."),
-        Hyperparameter(
-            "warmup_samples", "int", 100, 5_000_000, False, (), _WARMUP, "Warmup in samples, in steps of 100."
-        ),
-        number("factor", 0.1, 0.9, "Factor by which a plateau reduces the learning rate.", _PLATEAU),
-        number("min_lr", 1e-7, 1e-3, "Learning rate below which a plateau does not reduce.", _PLATEAU),
-        grid("patience", (1, 2, 3, 4, 5), "Evaluations without progress that make a plateau.", _PLATEAU),
-        grid("embedding_size", tuple(range(16, 513, 16)), "Size of the embeddings."),
-        grid("hidden_size", tuple(range(64, 2049, 64)), "Size of the hidden layers."),
-        grid("encoder_layers", encoder, "Encoder layers."),
-        grid("decoder_layers", decoder, "Decoder layers; fixed at 1 for the LSTM."),
-        grid("attention_heads", heads, "Attention heads; fixed at 1 for the LSTM."),
-        number("dropout", 0.0, 0.5, "Dropout."),
-    )
 
 
 def files(name: str) -> tuple[str, ...]:
@@ -140,7 +95,7 @@ def accuracies(name: str, read: Callable[[str], bytes], runs: int | None = RUNS)
 
 def embedded(name: str) -> Table:
     """Seeded draws from the sweep's distributions, answered by the surrogate of `model`."""
-    # The surrogate builds on this module, and its parameters are read only where they are used.
+    # Its forests are compiled only where they are used.
     from hpo_envs.tables.datasets.charhpo import model
 
     configs = model.draws(name)
@@ -150,18 +105,6 @@ def embedded(name: str) -> Table:
         model.held_out_error(name),
     )
     return assemble(name, tuple(f"draw-{i:03d}" for i in range(RUNS)), configs, values, "surrogate", notes)
-
-
-def deactivate(hyperparameters: tuple[Hyperparameter, ...], configs: Floats) -> Floats:
-    """A copy of (n, d) raw configurations with inactive hyperparameters at 0 (appendix A)."""
-    configs = np.array(configs, dtype=np.float64)
-    names = [h.name for h in hyperparameters]
-    for j, h in enumerate(hyperparameters):
-        if h.condition is not None:
-            parent = names.index(h.condition[0])
-            codes = [hyperparameters[parent].values.index(choice) for choice in h.condition[1]]
-            configs[~np.isin(configs[:, parent], codes), j] = 0.0
-    return configs
 
 
 def assemble(

@@ -20,8 +20,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables.datasets.charhpo import build, space
+from hpo_envs.tables.datasets.charhpo import hyperparameters, space
 from hpo_envs.tables.datasets.charhpo.forests import Forest, compile_forest
+from hpo_envs.tables.datasets.charhpo.names import ARCHITECTURES, RUNS, SCHEDULERS, TABLES, parts
 from hpo_envs.tables.draws import mix_many, uniform_many
 from hpo_envs.tables.table import Floats
 
@@ -46,8 +47,8 @@ SIZES = (1,) * 15 + (3, 12)
 class Surrogate:
     """Fitted parameters.
 
-    Axis 0 is the architecture in the order of `charhpo.ARCHITECTURES` for forests, the task in the order of
-    `charhpo.NAMES` for all that is per task; axis 1 of forests is accuracy, runtime.
+    Axis 0 is the architecture in the order of `names.ARCHITECTURES` for forests, the task in the order of
+    `names.TABLES` for all that is per task; axis 1 of forests is accuracy, runtime.
 
     Attributes:
         features: (2, 2, trees, 31) uint8, feature of each split, see `forest.compile_forest`.
@@ -77,8 +78,8 @@ class Surrogate:
         """Answers configurations.
 
         Args:
-            tasks: (n,) ints, or one int for all: index into `charhpo.NAMES`.
-            configs: (n, 16) raw values in the order of `charhpo.space`; inactive hyperparameters are ignored.
+            tasks: (n,) ints, or one int for all: index into `names.TABLES`.
+            configs: (n, 16) raw values in the order of `hyperparameters.space`; inactive hyperparameters are ignored.
             noise: Whether to add noise, a function of the task and the configuration: the same question always gets
                 the same answer.
 
@@ -125,11 +126,11 @@ class Surrogate:
 @functools.cache
 def _scaling(arch: int) -> tuple[npt.NDArray[np.intp], Floats, Floats, Floats, Ints]:
     """Columns of the 15 numbers; their bounds and spans, logarithmic ones as logarithms; the scheduler each needs."""
-    space = build.space([*build.ARCHITECTURES][arch])
+    space = hyperparameters.space([*ARCHITECTURES][arch])
     numbers = [h for h in space if h.kind != "categorical"]
     columns = np.array([space.index(h) for h in numbers])
     bounds = np.array([(np.log(h.low), np.log(h.high)) if h.log else (h.low, h.high) for h in numbers])
-    needs = np.array([-1 if h.condition is None else build.SCHEDULERS.index(h.condition[1][0]) for h in numbers])
+    needs = np.array([-1 if h.condition is None else SCHEDULERS.index(h.condition[1][0]) for h in numbers])
     span = bounds[:, 1] - bounds[:, 0]
     return columns, bounds[:, 0], bounds[:, 1], np.where(span > 0, span, np.inf), needs
 
@@ -152,10 +153,10 @@ def with_score(x: Ints, score: Floats) -> Ints:
 
 def word_worth(task: int) -> float:
     """What one word of a development set is worth in per cent (Table 7: 1,000 words, Haida 100)."""
-    return 1.0 if build.parts(build.NAMES[task])[1] == "hai" else 0.1
+    return 1.0 if parts(TABLES[task])[1] == "hai" else 0.1
 
 
-WORDS = np.array([word_worth(task) for task in range(len(build.NAMES))])
+WORDS = np.array([word_worth(task) for task in range(len(TABLES))])
 _RATE, _SCHEDULER = 1, 5
 
 
@@ -164,14 +165,14 @@ def draws(name: str) -> Floats:
 
     Each number is a hash of the table's name, row and column.
     """
-    hyperparameters = build.space(build.parts(name)[2])
-    rows = np.arange(build.RUNS, dtype=np.uint64)
-    seed = mix_many(np.array([build.NAMES.index(name)], np.uint64), 0)
+    drawn = hyperparameters.space(parts(name)[2])
+    rows = np.arange(RUNS, dtype=np.uint64)
+    seed = mix_many(np.array([TABLES.index(name)], np.uint64), 0)
     columns = []
-    for j, h in enumerate(hyperparameters):
+    for j, h in enumerate(drawn):
         u = uniform_many(mix_many(mix_many(seed, rows), j))
         columns.append(space.natural(h, u))
-    return build.deactivate(hyperparameters, np.column_stack(columns))
+    return hyperparameters.deactivate(drawn, np.column_stack(columns))
 
 
 @functools.cache

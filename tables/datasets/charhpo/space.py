@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables.datasets.charhpo import build
-from hpo_envs.tables.datasets.charhpo.names import WARMUP_STEP
-from hpo_envs.tables.table import Hyperparameter, nearest
+from hpo_envs.tables.datasets.charhpo import hyperparameters
+from hpo_envs.tables.datasets.charhpo.names import ARCHITECTURES, WARMUP_STEP
+from hpo_envs.tables.table import Floats, Hyperparameter, nearest
 
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 WARMUPS = 50_000
@@ -40,7 +39,7 @@ def natural(h: Hyperparameter, u: npt.ArrayLike) -> Floats:
 @functools.cache
 def _grids(arch: int) -> tuple[npt.NDArray[np.intp], Ints, Floats, npt.NDArray[np.intp], Floats, Floats]:
     """Columns with a list of values, their counts, the values padded to (columns, 128); columns of ranges, bounds."""
-    space = build.space([*build.ARCHITECTURES][arch])
+    space = hyperparameters.space([*ARCHITECTURES][arch])
     listed = np.array([j for j, h in enumerate(space) if h.values])
     values = np.zeros((len(listed), max(len(space[j].values) for j in listed)))
     for row, j in enumerate(listed):
@@ -57,7 +56,7 @@ def configurations(arch: Ints, u: Floats) -> Floats:
     """Raw configurations from points of the unit cube, inactive hyperparameters at 0; rows equal those of `natural`.
 
     Args:
-        arch: (n,) architecture of each row, in the order of `charhpo.ARCHITECTURES`.
+        arch: (n,) architecture of each row, in the order of `names.ARCHITECTURES`.
         u: (n, 16) in [0, 1].
     """
     out = np.empty(u.shape)

@@ -11,6 +11,7 @@ import pytest
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import build as charhpo
 from hpo_envs.tables.datasets.charhpo import model
+from hpo_envs.tables.datasets.charhpo.names import SCHEDULERS
 
 
 def upstream(name: str) -> list[dict[str, str]]:
@@ -70,7 +71,7 @@ def test_draws_follow_table_2(name: str) -> None:
     codes = configs[:, 5]
     assert 40 < (codes == 0).sum() < 95
     for j, h in enumerate(space):
-        active = np.ones(200, bool) if h.condition is None else codes == charhpo.SCHEDULERS.index(h.condition[1][0])
+        active = np.ones(200, bool) if h.condition is None else codes == SCHEDULERS.index(h.condition[1][0])
         x = configs[active, j]
         assert (configs[~active, j] == 0).all()
         if h.low < h.high:

@@ -1,0 +1,77 @@
+"""What imports what: no circles, no fitting script at run time, constants below everything."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from tests.contracts.test_sources import MODULES, TREES
+from tests.helpers import ROOT
+
+CIRCLES = {frozenset({"hpo_envs.core.figures", "hpo_envs.core.recorder"})}
+"""Circles that are still there."""
+
+
+def dotted(path: str) -> str:
+    """The module of a path in the package."""
+    return "hpo_envs." + path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+
+
+NAMES = {dotted(path): tree for path, tree in TREES.items() if path != "__init__.py"}
+
+
+def imported(tree: ast.AST, modules: Mapping[str, object]) -> Iterator[str]:
+    """Modules among `modules` that a tree imports, wherever in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [name if name in modules else str(node.module) for name in names]
+        else:
+            continue
+        yield from (name for name in names if name in modules)
+
+
+def circles(trees: Mapping[str, ast.AST]) -> set[frozenset[str]]:
+    """Sets of modules that import each other, directly or through others."""
+    graph = nx.DiGraph()
+    graph.add_edges_from((m, other) for m, tree in trees.items() for other in imported(tree, trees) if other != m)
+    return {frozenset(c) for c in nx.strongly_connected_components(graph) if len(c) > 1}
+
+
+def is_fit(module: str) -> bool:
+    """Whether a module fits what is shipped."""
+    last = module.rpartition(".")[2]
+    inside = module.startswith("hpo_envs.tables.datasets.") and (last == "fit" or last.startswith("fit_"))
+    return inside or module.startswith("hpo_envs.tables.fitting")
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    assert circles(NAMES) <= CIRCLES
+
+
+def test_a_circle_is_found_where_it_is_broken_inside_a_function() -> None:
+    sources = {"a": "import b", "b": "def f():\n    from c import x", "c": "from a import y", "d": "import a"}
+    assert circles({name: ast.parse(text) for name, text in sources.items()}) == {frozenset("abc")}
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if p != "__init__.py" and not is_fit(dotted(p))])
+def test_only_fitting_scripts_import_fitting_scripts(path: str) -> None:
+    assert [name for name in imported(TREES[path], NAMES) if is_fit(name)] == []
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if p.endswith("/names.py") and p.startswith("tables/datasets/")])
+def test_names_import_nothing_but_names(path: str) -> None:
+    assert all(name.endswith(".names") for name in imported(TREES[path], NAMES))
+
+
+def test_the_mixer_stands_once() -> None:
+    folders = [ROOT / name for name in ("hpo_envs", "agents", "tables", "benchmarks")]
+    files = {p.resolve() for folder in folders for p in Path(folder).rglob("*.py")}
+    found = [p.relative_to(ROOT) for p in files if "0xBF58476D1CE4E5B9" in p.read_text(encoding="utf-8")]
+    assert found == [Path("tables/draws.py")]
