@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.base import Agent
-from hpo_envs.agents.candidates import Candidates
+from hpo_envs.agents.candidates import Candidates, lost
 from hpo_envs.agents.models.kernels import gram
 from hpo_envs.agents.problem import Problem
 
@@ -42,7 +42,7 @@ class CandidateAgent(Agent):
     Attributes:
         candidates: What was asked for and told.
         features: (candidates, d) float64.
-        rows: Candidates told, in order, repeats included.
+        rows: Candidates told whose runs succeeded, in order, repeats included.
         rewards: One (objectives,) float64 per entry of `rows`.
 
     Raises:
@@ -81,7 +81,7 @@ class CandidateAgent(Agent):
         return self.candidates.submit(row)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Learns the outcome of one candidate, asked for or not; a step that evaluated nothing tells nothing.
+        """Learns the outcome of one candidate, asked for or not, unless its run failed.
 
         Raises:
             ValueError: `reward` is not finite, or has another number of objectives.
@@ -92,10 +92,11 @@ class CandidateAgent(Agent):
             raise ValueError(f"reward must be {self.problem.objectives} finite number(s), got {reward!r}")
         if not self.candidates.note(action, reward, info):
             return
-        row = self.candidates.row(action)
-        self.rows.append(row)
-        self.rewards.append(rewards)
-        self._observe(row, rewards)
+        if not lost(info):
+            row = self.candidates.row(action)
+            self.rows.append(row)
+            self.rewards.append(rewards)
+            self._observe(row, rewards)
 
     def recommend(self) -> Any:
         """Returns the best candidate told (the largest sum of rewards), or a random one before the first."""

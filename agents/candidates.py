@@ -16,7 +16,8 @@ from hpo_envs.agents.problem import Problem
 Floats = npt.NDArray[np.float64]
 
 LOST = ("failed", "diverged")
-"""Statuses of runs whose reward is a stand-in; models of the reward do not learn from them."""
+"""Statuses of runs whose reward is a stand-in. All agents treat them alike: the candidate was tried, it is recommended
+only while no run succeeded, and no model of the reward learns from it."""
 
 
 def lost(info: Mapping[str, Any]) -> bool:
@@ -29,18 +30,21 @@ class Incumbent:
 
     Attributes:
         best: Its reward (the sum of several) and the action; None before the first.
+        succeeded: Whether any run did.
     """
 
     def __init__(self) -> None:
         self.best: tuple[float, Any] | None = None
+        self.succeeded = False
 
     def note(self, action: Any, reward: Any, info: Mapping[str, Any]) -> bool:
-        """Remembers the best action; returns False for a step that evaluated nothing."""
+        """Remembers the best action, of those that succeeded if any did; False for a step that evaluated nothing."""
         if not info.get("finished", True):
             return False
-        score = float(np.sum(reward))
-        if self.best is None or score > self.best[0]:
+        score, succeeded = float(np.sum(reward)), not lost(info)
+        if self.best is None or (succeeded, score) > (self.succeeded, self.best[0]):
             self.best = score, action
+        self.succeeded |= succeeded
         return True
 
 

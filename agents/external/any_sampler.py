@@ -157,7 +157,7 @@ class FeatureTPE(AnySampler):
         return self._left is not None and self._left <= 0
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Hands the reward to the sampler; a run that diverged counts with the worst reward that it got."""
+        """Hands the reward to the sampler."""
         super().tell(action, reward, info)
         if self._left is not None:
             self._left -= 1

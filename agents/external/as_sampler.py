@@ -34,7 +34,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
     largest entry of a choice is taken.
 
     Parameters that not every trial has, and those of the first trial, are drawn at random, as by Optuna's own
-    samplers. A trial that failed or was pruned counts as the worst value seen. One suggestion is out at a time: while
+    samplers. A trial that failed or was pruned is told as failed. One suggestion is out at a time: while
     its trial is running, other workers get random points. What came back of those, and of trials that the sampler did
     not propose (`enqueue_trial`, an earlier session), is told to the agent when it is next free, at the nearest
     candidate; agents that follow a plan of their own or are Optuna's take no notice of it. A sampler that was saved

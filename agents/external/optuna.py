@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs.agents.base import Agent
-from hpo_envs.agents.candidates import Incumbent
+from hpo_envs.agents.candidates import Incumbent, lost
 from hpo_envs.agents.problem import Problem
 
 
@@ -81,14 +81,16 @@ class OptunaAgent(Agent):
         return np.array(values, dtype=self._dtype).reshape(self._shape)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Tells the study; remembers the best action, with several objectives the best sum of rewards.
+        """Tells the study the rewards, or that the run failed; remembers the best action by the sum of rewards.
 
         Raises:
             RuntimeError: Nothing was asked.
         """
         if self._trial is None:
             raise RuntimeError("tell() must follow ask()")
-        self._study.tell(self._trial, np.atleast_1d(reward).tolist())
+        failed = _optuna().trial.TrialState.FAIL
+        outcome = {"state": failed} if lost(info) else {"values": np.atleast_1d(reward).tolist()}
+        self._study.tell(self._trial, **outcome)
         self._trial = None
         self._told.note(action, reward, info)
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.base import Agent, positive
+from hpo_envs.agents.candidates import Incumbent, lost
 from hpo_envs.agents.models.acquisition import expected_improvement
 from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
 from hpo_envs.agents.models.kernels import check_kernel
@@ -77,7 +78,7 @@ class BoxBayesianOptimisation(Agent):
         self._design = list((strata + self.rng.random(strata.shape)) / initial)
         self._x: list[Floats] = []
         self._y: list[float] = []
-        self._actions: list[Any] = []
+        self._told = Incumbent()
         self._fit: KernelFit | None = None
         self._fitted_at = 0
 
@@ -88,17 +89,16 @@ class BoxBayesianOptimisation(Agent):
         return self._action(self._suggest())
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Adds an observation."""
+        """Adds an observation, unless its run failed."""
+        if not self._told.note(action, reward, info) or lost(info):
+            return
         x = (np.asarray(action, dtype=np.float64).ravel() - self._low) / (self._high - self._low)
         self._x.append(x)
         self._y.append(float(reward))
-        self._actions.append(action)
 
     def recommend(self) -> Any:
         """Returns the best action told, or the middle of the box before the first."""
-        if not self._y:
-            return self._action(np.full(self._d, 0.5))
-        return self._actions[int(np.argmax(self._y))]
+        return self._action(np.full(self._d, 0.5)) if self._told.best is None else self._told.best[1]
 
     def _action(self, x: Floats) -> Any:
         point = (self._low + x * (self._high - self._low)).astype(self._space.dtype).reshape(self._space.shape)
@@ -109,7 +109,7 @@ class BoxBayesianOptimisation(Agent):
         from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
         x, y = np.array(self._x), np.array(self._y)
-        if y.std() <= 1e-12 * max(float(np.abs(y).max()), 1e-300):
+        if len(y) < 2 or y.std() <= 1e-12 * max(float(np.abs(y).max()), 1e-300):
             return self.rng.random(self._d)
         z = (y - y.mean()) / y.std()
         if self._fit is None or len(y) >= self._fitted_at * (1.0 + self.refit):

@@ -94,12 +94,13 @@ class LearnedAcquisition(CandidateAgent):
         self._at = {int(k): i for i, k in enumerate(self.pool)}
         self._posterior = MixturePosterior(Hypotheses(self.features[self.pool], knowledge))
         self._told: list[float] = []
-        self._spent = 0.0
+        self._spent, self._evaluations = 0.0, 0
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Learns the outcome of one candidate, and what it cost."""
         self._spent += float(info.get("cost", 1.0))
         if info.get("finished", True):
+            self._evaluations += 1
             super().tell(action, reward, info)
 
     def _observe(self, row: int, rewards: Floats) -> None:
@@ -112,9 +113,9 @@ class LearnedAcquisition(CandidateAgent):
         if not (self._told and free.any()):
             return self.candidates.draw(self.rng)
         budget = self.problem.budget
-        left = 1.0 - (self._spent / budget if budget else len(self.rows) / len(self.features))
+        left = 1.0 - (self._spent / budget if budget else self._evaluations / len(self.features))
         left = min(max(left, 0.0), 1.0)
-        evaluations = len(self.rows) / (1.0 - left) if left < 1.0 else float(len(self.features))
+        evaluations = self._evaluations / (1.0 - left) if left < 1.0 else float(len(self.features))
         x = acquisition_net.inputs(self._posterior, np.array([self._told]), free[None], np.array([left]), evaluations)
         scores = np.full(len(self.features), -np.inf)
         scores[self.pool] = np.where(free, acquisition_net.score(x, self.weights[None])[0], -np.inf)
