@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -9,13 +10,21 @@ from collections.abc import Mapping
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 import pytest
 
 from hpo_envs import agents
 from hpo_envs.agents import AGENTS, Agent, Problem
-from hpo_envs.benchmarks.runs import run
+from hpo_envs.benchmarks.runs import problem_of, run
 from hpo_envs.testing import AGENT_RULES, STAGES, check_agent
 from tests.helpers import ROOT, missing_extra
+
+
+def class_of(name: str) -> Any:
+    """The class of a registered agent."""
+    module, _, attribute = AGENTS[name].target.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
 
 STAGED = [
     pytest.param(
@@ -159,3 +168,27 @@ class Peeking(Agent):
 def test_agents_are_told_cost_metrics_and_status_only() -> None:
     run(Peeking, "NMTHPO-zhen-v0", [0], env_kwargs={"table": "surrogate"})
     assert Peeking.seen == {"cost", "metrics", "status", "config"}
+
+
+PARALLEL = [p for p in STAGED if missing_extra(str(p.values[0])) is None and class_of(str(p.values[0])).parallel]
+
+
+@pytest.mark.parametrize(("name", "stage"), PARALLEL)
+def test_agents_that_say_so_are_asked_again_before_they_are_told(name: str, stage: str) -> None:
+    """Four actions at a time, told in reverse: all are legal, and those on candidates differ."""
+    env_id, kwargs = STAGES[stage]
+    env = gym.make(env_id, table="surrogate", **kwargs)
+    problem = problem_of(env)
+    agent = agents.make(name, problem, 3)
+    env.reset(seed=3)
+    for _ in range(3):
+        asked = [agent.ask() for _ in range(4)]
+        dtype = getattr(problem.action_space, "dtype", None)
+        assert all(np.asarray(a, dtype=dtype) in problem.action_space or int(a) in problem.action_space for a in asked)
+        if stage != "arms":
+            assert len({str(a) for a in asked}) == 4, "asked for again while it was pending"
+        for action in reversed(asked):
+            _, reward, over, _, info = env.step(action)
+            agent.tell(action, reward, info)
+            if over or agent.done:
+                return
