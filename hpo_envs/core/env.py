@@ -19,8 +19,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from hpo_envs.core.infos import Info, blank, copy_info, merge, scatter
-from hpo_envs.core.loading import provenance_info  # noqa: F401
-from hpo_envs.core.params import HasParams, Params, check_budget  # noqa: F401
+from hpo_envs.core.params import HasParams, Params
 from hpo_envs.core.recorder import FPS, MODES, Rendered
 from hpo_envs.tables import draws
 from hpo_envs.tables.table import Table
@@ -54,11 +53,10 @@ class HPOEnv(HasParams, gym.Env[Any, Any], metaclass=_Meta):
 
     _table_index = 0
 
-    def __init__(self, params: Params | None = None) -> None:
-        if params is not None:
-            self._adopt(params)
-            self.action_space = copying.deepcopy(params.action_space)
-            self.observation_space = copying.deepcopy(params.observation_space)
+    def __init__(self, params: Params) -> None:
+        self._adopt(params)
+        self.action_space = copying.deepcopy(params.action_space)
+        self.observation_space = copying.deepcopy(params.observation_space)
         self._stream: int | None = None
         self._episode = self._key = 0
         self._live = False
@@ -67,10 +65,6 @@ class HPOEnv(HasParams, gym.Env[Any, Any], metaclass=_Meta):
     def table(self) -> Table:
         """The table of this episode; `table.provenance.kind` is `measured` or `surrogate`."""
         return self.tables[self._table_index]
-
-    @table.setter
-    def table(self, table: Table) -> None:
-        self.tables = (table,)
 
     @property
     def rows(self) -> npt.NDArray[np.int64]:
@@ -106,22 +100,13 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
             reused by the next call.
     """
 
-    _table_index: Any = np.zeros(1, np.int64)
-
     def __init__(
         self,
         num_envs: int,
-        params: Any,
-        autoreset_mode: Any = AutoresetMode.NEXT_STEP,
-        copy: Any = True,
-        *legacy: Any,
+        params: Params,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        copy: bool = True,
     ) -> None:
-        if isinstance(params, Params):
-            self._adopt(params)
-            spaces = copying.deepcopy((params.observation_space, params.action_space))
-        else:
-            spaces = params, autoreset_mode
-            autoreset_mode, copy = copy, legacy[0]
         if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
             raise ValueError(f"num_envs must be an int >= 1, got {num_envs!r}")
         self.num_envs = int(num_envs)
@@ -132,7 +117,9 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
             modes = ", ".join(m.value for m in AutoresetMode)
             raise ValueError(f"autoreset_mode must be one of {modes}, got {autoreset_mode!r}") from None
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
-        self.single_observation_space, self.single_action_space = spaces
+        self._adopt(params)
+        self.single_observation_space = copying.deepcopy(params.observation_space)
+        self.single_action_space = copying.deepcopy(params.action_space)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._index = np.arange(self.num_envs)
@@ -272,10 +259,6 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         """The table; with several, that of the first environment's episode."""
         return self.tables[int(self._table_index[0])]
 
-    @table.setter
-    def table(self, table: Table) -> None:
-        self.tables = (table,)
-
     @property
     def rows(self) -> npt.NDArray[np.int64]:
         """(num_envs, k) the table row of each action in each episode."""
@@ -323,8 +306,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         info = self._begin(self._index, None)
         no = np.zeros(self.num_envs, bool)
         self._ended, self._any_ended = no, False
-        reward_space = getattr(self, "reward_space", None)
-        shape = (self.num_envs, *(reward_space.shape if reward_space is not None else ()))
+        shape = (self.num_envs, self.reward_dim) if self.params.vector else (self.num_envs,)
         return self._observe(), np.zeros(shape), no.copy(), no.copy(), info
 
     def _restart_now(self, terminated: npt.NDArray[np.bool_], info: Info) -> None:

@@ -147,24 +147,6 @@ class HasParams:
     reward_dim: int = _shared("reward_dim")
     budget: float
 
-    def __getattr__(self, name: str) -> Any:
-        # Until the box and cells engines are made of Params, too.
-        if name != "params":
-            raise AttributeError(name)
-        env: Any = self
-        return Params(
-            kind="graph" if hasattr(type(env), "mutate") else "box",
-            tables=(env.table,),
-            objectives=env.objectives,
-            vector="reward_space" in vars(env),
-            reward_bounds=env.reward_bounds,
-            action_space=vars(env).get("single_action_space", env.action_space),
-            observation_space=env.observation_space,
-            cost_unit=env.cost_unit,
-            budget=env.budget,
-            mutate=getattr(type(env), "mutate", None),
-        )
-
     def _adopt(self, params: Params) -> None:
         self.params, self.budget = params, params.budget
         if params.reward_space is not None:
