@@ -11,6 +11,7 @@ import pytest
 from hpo_envs import agents
 from hpo_envs.agents.candidates import Candidates, Incumbent
 from hpo_envs.agents.problem import Problem
+from tests.agents.multifidelity.helpers import make, play
 from tests.contracts.test_agents import missing_extra
 from tests.helpers import raises
 
@@ -80,3 +81,9 @@ def test_no_model_learns_from_the_stand_in_of_a_failed_run(name: str) -> None:
         return [*actions, agent.recommend()]
 
     assert course(-1e3) == course(0.25) == course(1e3)
+
+
+def test_resource_is_the_checkpoint_of_a_full_training() -> None:
+    for name in ("random", "regularized-evolution", "smac-like"):
+        trail = play(name, make(), 0, 5, resource=10)[1]
+        assert {level for (_, level), _, _ in trail} == {9}
