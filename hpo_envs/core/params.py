@@ -220,3 +220,14 @@ def kind_of(env: Any) -> Kind | None:
     """What an action of an environment is, scalar, batched or wrapped; None for environments of other packages."""
     params: Params | None = getattr(env.unwrapped, "params", None)
     return None if params is None else params.kind
+
+
+def whole_table(env: Any) -> None:
+    """For wrappers that take the k-th action for the k-th row.
+
+    Raises:
+        ValueError: An episode of the environment has its own order or share of the rows.
+    """
+    view: View = env.unwrapped.params.view
+    if not view.whole:
+        raise ValueError(f"order and share must be left alone for this wrapper, got {view}")

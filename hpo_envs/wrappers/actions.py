@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
 
-from hpo_envs.core.params import kind_of
+from hpo_envs.core.params import kind_of, whole_table
 
 Rows = npt.NDArray[np.int64]
 
@@ -20,6 +20,7 @@ def _table_of(env: Any, action: gym.Space[Any]) -> Any:
     base = env.unwrapped
     if not isinstance(action, Discrete) or kind_of(env) != "rows" or not base.tables[0].feature_names:
         raise ValueError(f"env must have a row per action, with features, for this wrapper, got {base}")
+    whole_table(env)
     return base.tables[0]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
 
-from hpo_envs.core.params import kind_of
+from hpo_envs.core.params import kind_of, whole_table
 
 Observations = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.intp]
@@ -75,6 +75,7 @@ class Candidates(Memory):
         base = env.unwrapped
         if not (isinstance(action, Discrete) and kind_of(env) == "rows" and len(base.objectives) == 1):
             raise ValueError(f"env must look one objective up, a row per action, for this wrapper, got {base}")
+        whole_table(env)
         assert isinstance(observation, Box)
         features = base.tables[0].features
         rows, self._d = features.shape

@@ -16,6 +16,7 @@ from hpo_envs.engines.curves.scalar import CurvesEnv
 from hpo_envs.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.engines.lookup.scalar import LookupEnv
+from hpo_envs.wrappers import CandidateObservation, ContinuousAction
 from tests.helpers import raises
 
 VIEWS = ({"order": "episode"}, {"share": 0.5}, {"order": "episode", "share": 0.5})
@@ -116,3 +117,10 @@ def test_a_grid_has_no_order_of_rows() -> None:
     message = "order and share must be left alone where actions are values of a grid, got "
     with raises(message + "View(order='episode', share=1.0)"):
         LookupParams.of(("nmthpo/zhen-grid",), table="surrogate", grid=True, order="episode")
+
+
+@pytest.mark.parametrize("wrapper", [CandidateObservation, ContinuousAction])
+def test_wrappers_that_take_action_k_for_row_k_refuse_a_view(wrapper: Any) -> None:
+    message = "order and share must be left alone for this wrapper, got "
+    with raises(message + "View(order='episode', share=1.0)"):
+        wrapper(LookupEnv(lookup(order="episode")[0]))
