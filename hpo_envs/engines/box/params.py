@@ -67,7 +67,7 @@ class BoxFunction(abc.ABC):
 
     def config(self, task: int, raw: Floats) -> dict[str, Any]:
         """Natural values of a configuration (d,)."""
-        return {h.name: h.natural(v) for h, v in zip(self.spaces[task], raw, strict=True)}
+        return {h.name: h.natural(v) for h, v in zip(self.spaces[task], raw.tolist(), strict=True)}
 
     def columns(self, raw: Floats) -> dict[str, npt.NDArray[Any]]:
         """Values of n configurations (n, d) by name, choices as objects."""

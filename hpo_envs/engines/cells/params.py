@@ -118,8 +118,7 @@ class CellParams(Params):
 
     def invalid(self) -> Info:
         """What is reported of a cell that an illegal move ended: every metric at its documented worst."""
-        worst = {m.name: m.worst for m in self.table.metrics} | {"seconds": 0.0}
-        return self._report(worst, np.full(EPOCHS, model.CAP), "failed", "none", "", 0.0)
+        return self._report(self._worst, np.full(EPOCHS, model.CAP), "failed", "none", "", 0.0)
 
     def unfinished(self) -> Info:
         """What is reported while no cell is complete."""
@@ -128,6 +127,10 @@ class CellParams(Params):
     def reward(self, info: Info) -> Floats:
         """(m,) oriented objectives of a scored cell."""
         return self.sign * np.array([info["metrics"][n] for n in self.objectives])
+
+    @functools.cached_property
+    def _worst(self) -> dict[str, float]:
+        return {m.name: m.worst for m in self.table.metrics} | {"seconds": 0.0}
 
     @functools.cached_property
     def _zero(self) -> dict[str, float]:

@@ -29,12 +29,13 @@ class Episode:
 
     def __init__(self, params: CellParams, key: int) -> None:
         self.params, self.key = params, key
+        self.low, self.high = params.low, params.high
         self.nodes: list[tuple[int, tuple[int, ...]]] = []
         self.spent = 0
         self.seen: dict[str, int] = {}
         m = params.reward_dim
         self.observation = np.zeros(params.observation_space.shape, np.float32)
-        self.observation[-2 * m - 2 : -2] = np.concatenate([params.low, params.low])
+        self.observation[-2 * m - 2 : -2] = np.concatenate([self.low, self.low])
         self.observation[-1] = 1.0
 
     def act(self, action: list[int]) -> tuple[Floats, bool, Info]:
@@ -44,7 +45,7 @@ class Episode:
             if action[0] != END:
                 self._add(node_of(action, len(self.nodes)))
                 info = self.params.unfinished() | {"cost": 0.0, "finished": False, "error": ""}
-                return np.zeros(len(self.params.objectives)), False, info
+                return np.zeros(len(self.low)), False, info
             cell = finish(self.nodes, action)
             name = key_of(cell)
             count = self.seen[name] = self.seen.get(name, 0) + 1
@@ -71,7 +72,7 @@ class Episode:
         self.spent += 1
         o, m = self.observation, len(rewards)
         o[: MAX_NODES * NODE + 1] = 0.0
-        seen = np.clip(rewards, self.params.low, self.params.high).astype(np.float32)
+        seen = np.minimum(np.maximum(rewards, self.low), self.high).astype(np.float32)
         o[-2 * m - 2 : -m - 2] = seen
         o[-m - 2 : -2] = np.maximum(o[-m - 2 : -2], seen)
         o[-2] = 1.0
