@@ -28,21 +28,6 @@ def load_tables(names: tuple[str, ...], table: Any) -> tuple[Table, ...]:
     return tuple(store.load(name, table) for name in names)  # type: ignore[arg-type]
 
 
-class ByHash:
-    """A table that compares by its content's hash, to serve as a cache key."""
-
-    def __init__(self, table: Table) -> None:
-        self.table = table
-
-    def __hash__(self) -> int:
-        return hash(self.table.provenance.sha256)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ByHash) and (
-            (self.table.name, self.table.provenance) == (other.table.name, other.table.provenance)
-        )
-
-
 def provenance_info(table: Table) -> Info:
     """What `reset` says of the table: `table`, `kind` and `sha256`."""
     return {"table": table.name, "kind": table.provenance.kind, "sha256": table.provenance.sha256}

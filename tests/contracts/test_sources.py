@@ -283,20 +283,3 @@ def test_importing_is_light_and_reads_no_data(tmp_path: Path) -> None:
     assert [f for f in seen["opened"] if not source.search(f) and not Path(f).is_dir()] == []
     assert not [f for f in seen["opened"] if f.startswith(str(tmp_path))]
     assert list(tmp_path.iterdir()) == []
-
-
-def fits(module: str) -> bool:
-    """Whether a module fits models: a script `fit*.py`, or what such scripts share."""
-    return module.startswith("tables/fitting/") or Path(module).name.startswith("fit")
-
-
-def test_no_run_time_module_imports_a_fitting_script() -> None:
-    """Fitting is a laboratory: scripts that somebody starts, and studies of what they fitted, may import it."""
-    wrong = [
-        (module, name)
-        for module, tree in TREES.items()
-        for name in imports(tree)
-        if name.startswith("hpo_envs.") and fits(module_of(name))
-        if not fits(module) and not module.startswith("benchmarks/papers/")
-    ]
-    assert wrong == []

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import compare
+from hpo_envs.tables.by_hash import ByHash
 from hpo_envs.tables.datasets.cushlepor import agreement
 from hpo_envs.tables.datasets.cushlepor.space import ParameterBox
 from hpo_envs.tables.table import Table
@@ -69,7 +70,7 @@ def of_env(env_kwargs: dict[str, Any], table: Table) -> tuple[float, Floats]:
     key = bounds if isinstance(bounds, str) else tuple(sorted((k, tuple(v)) for k, v in bounds.items()))
     held_out = env_kwargs.get("held_out")
     return _cached(
-        _Named(table),
+        ByHash(table),
         env_kwargs.get("variant", "released"),
         None if held_out is None else tuple(held_out),
         key,
@@ -77,12 +78,8 @@ def of_env(env_kwargs: dict[str, Any], table: Table) -> tuple[float, Floats]:
     )
 
 
-class _Named(agreement.ByHash):
-    """A table as a cache key."""
-
-
 @functools.cache
-def _cached(table: _Named, variant: str, held_out: Any, bounds: Any, objective: str) -> tuple[float, Floats]:
+def _cached(table: ByHash, variant: str, held_out: Any, bounds: Any, objective: str) -> tuple[float, Floats]:
     corpus = agreement.prepare(table.table, variant, held_out)
     box = ParameterBox(bounds if isinstance(bounds, str) else dict(bounds))
     return best(corpus, box, objective)

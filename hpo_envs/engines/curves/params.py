@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, MultiDiscrete
 
-from hpo_envs.core.loading import ByHash, load_tables
+from hpo_envs.core.loading import load_tables
 from hpo_envs.core.params import (
     Floats,
     Objective,
@@ -23,6 +23,7 @@ from hpo_envs.core.params import (
     rewarded,
 )
 from hpo_envs.core.view import View
+from hpo_envs.tables.by_hash import ByHash
 from hpo_envs.tables.table import STATUSES, Table, nearest
 
 VARIANTS = ("paper", "released")

@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
 
-from hpo_envs.core.loading import ByHash, load_tables
+from hpo_envs.core.loading import load_tables
 from hpo_envs.core.params import Floats, Objective, Params, bounds_of, check_budget, check_objective, rewarded
 from hpo_envs.core.view import View
+from hpo_envs.tables.by_hash import ByHash
 from hpo_envs.tables.table import STATUSES, Hyperparameter, Table, nearest
 
 STATUS_DTYPE = f"U{max(map(len, STATUSES))}"

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import hlepor
+from hpo_envs.tables.by_hash import ByHash
 from hpo_envs.tables.datasets.cushlepor import build
 from hpo_envs.tables.table import Metric, Table, nearest
 
@@ -152,19 +153,6 @@ class Agreement:
 @functools.lru_cache(maxsize=16)
 def _prepared(key: ByHash, variant: str, held_out: tuple[str, ...] | None) -> Agreement:
     return Agreement(key.table, variant, held_out)
-
-
-class ByHash:
-    """A table that compares by its content's hash, to serve as a cache key."""
-
-    def __init__(self, table: Table) -> None:
-        self.table = table
-
-    def __hash__(self) -> int:
-        return hash(self.table.provenance.sha256)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ByHash) and self.table.provenance.sha256 == other.table.provenance.sha256
 
 
 def prepare(table: Table, variant: str, held_out: Any) -> Agreement:
