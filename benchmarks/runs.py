@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 import hpo_envs
 from hpo_envs import agents, registry
 from hpo_envs.agents import Agent, Problem
-from hpo_envs.benchmarks import actions
+from hpo_envs.benchmarks import actions, sources
 from hpo_envs.registry import SPECS
 from hpo_envs.tables.table import nearest
 
@@ -41,7 +41,8 @@ class Run:
         rewards: (k,) or (k, objectives) float64, higher is better.
         costs: (k,) float64 in `header["cost_unit"]`.
         recommended: The action that the agent recommends at the end.
-        header: What was run: env id and arguments, table name, kind and sha256, agent and hyperparameters, versions.
+        header: What was run: env id and arguments, table name, kind and sha256, agent and hyperparameters, versions,
+            and the digests of the source of every module that the agent and the environment import.
         evaluated: What is known of each evaluation besides, (k, ...) arrays by name: `row`, `level` and `repeat` of the
             table, `status` (index in `STATUSES`) and `truth` (mean of the row's repeats, as the rewards).
         recommended_truth: `truth` of the recommended action, where it is known.
@@ -293,6 +294,8 @@ def header_of(
         "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", repr(agent)),
         "hyperparameters": dict(hyperparameters),
         "agent_versions": _extra_version(agent),
+        "agent_source": sources.of_agent(agent),
+        "environment_source": sources.of_environment(registry.find(env_id).vector_entry_point),  # type: ignore[union-attr]
         "versions": {"hpo_envs": hpo_envs.__version__, "python": platform.python_version(), **_versions()},
     }
     plain: dict[str, Any] = json.loads(json.dumps(header, default=_jsonable))

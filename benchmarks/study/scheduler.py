@@ -5,6 +5,8 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import hashlib
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +18,7 @@ from hpo_envs import agents as registry
 from hpo_envs.benchmarks.runs import Run, header_of, problem_of
 from hpo_envs.benchmarks.study import limits
 from hpo_envs.benchmarks.study.executors import Executor, Serial, WorkerLost
-from hpo_envs.benchmarks.study.store import Store
+from hpo_envs.benchmarks.study.store import CODE_KEYS, Store
 from hpo_envs.benchmarks.study.study import Contestant, Environment, Study
 from hpo_envs.benchmarks.study.task import Done, Task, key_of, perform, remainder
 
@@ -66,6 +68,7 @@ def conduct(
     watch: Watch | None = None,
     seconds: float | None = None,
     run_seconds: float = limits.RUN_SECONDS,
+    accept_changed: bool = False,
 ) -> Outcome:
     """Runs what is missing of a study and stores it.
 
@@ -79,6 +82,8 @@ def conduct(
         watch: Told of progress.
         seconds: How long a task should take; default: `task_seconds` of the executor's workers.
         run_seconds: How long a run may take; an agent that takes longer stops on that id.
+        accept_changed: Whether runs of changed code are made, under the agent's name and a digest of the code, where
+            runs of the code of before are stored. Otherwise they are refused.
 
     Returns:
         How the study stands.
@@ -89,7 +94,8 @@ def conduct(
     """
     executor = executor or Serial()
     store, outcome = Store(folder), Outcome(Path(folder))
-    tasks = _missing(study, store, outcome, task_seconds(executor.workers) if seconds is None else seconds)
+    seconds = task_seconds(executor.workers) if seconds is None else seconds
+    tasks = _missing(study, store, outcome, accept_changed, seconds)
     tasks = [dataclasses.replace(task, run_seconds=run_seconds) for task in tasks]
     clock = _Clock(tasks)
     pending = len(tasks)
@@ -137,13 +143,16 @@ def _of(key: tuple[str, str], task: Task) -> bool:
     return key_of(task) == key
 
 
-def _missing(study: Study, store: Store, outcome: Outcome, seconds: float) -> list[Task]:
+def _missing(study: Study, store: Store, outcome: Outcome, accept_changed: bool, seconds: float) -> list[Task]:
     """What is left to run; fills in what fits and what is stored."""
     tasks = []
     for environment in study.environments:
         fitting, headers = _probe(environment, study.agents, study.seeds[0])
-        store.check(headers)
         names = {c.name for c in fitting}
+        if accept_changed:
+            pairs = [_apart(c, h, store) for c, h in zip(fitting, headers, strict=True)]
+            fitting, headers = [c for c, _ in pairs], [h for _, h in pairs]
+        store.check(headers)
         outcome.skipped.extend((environment.id, c.name) for c in study.agents if c.name not in names)
         for contestant in fitting:
             outcome.pairs.append((environment.id, contestant.name))
@@ -158,6 +167,18 @@ def _missing(study: Study, store: Store, outcome: Outcome, seconds: float) -> li
             f"{', '.join(e.id for e in study.environments)} (hpo-envs list --agents)"
         )
     return tasks
+
+
+def _apart(contestant: Contestant, header: dict[str, Any], store: Store) -> tuple[Contestant, dict[str, Any]]:
+    """A contestant under another name, where runs of its own with other code are stored."""
+    try:
+        store.check([header])
+    except ValueError:
+        code = json.dumps([header[key] for key in CODE_KEYS], sort_keys=True).encode()
+        name = f"{contestant.name}@{hashlib.sha256(code).hexdigest()[:8]}"
+        contestant = dataclasses.replace(contestant, name=name, changed=True)
+        header = contestant.describe(header)
+    return contestant, header
 
 
 def _probe(

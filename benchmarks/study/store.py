@@ -38,7 +38,10 @@ from hpo_envs.tables.files.folder import locked
 RUN_KEYS = ("seed", "table", "sha256")
 """What may differ between runs of one agent on one id."""
 
-AGENT_KEYS = ("agent", "algorithm", "hyperparameters", "agent_versions", "agent_source")
+CODE_KEYS = ("agent_source", "environment_source", "versions")
+"""What says whose code made a run."""
+
+AGENT_KEYS = ("agent", "algorithm", "hyperparameters", "agent_versions", "agent_source", "changed")
 """What may differ between agents on one id; all else in a header must agree."""
 
 Key = tuple[str, str, int]
@@ -107,7 +110,9 @@ class _Setting:
             if _setting(h) != _setting(self.agents[h["agent"]]):
                 _compare(h, self.agents[h["agent"]], RUN_KEYS, folder)
         elif self.first is not None:
-            _compare(h, self.first, RUN_KEYS + AGENT_KEYS, folder)
+            # Runs of changed code were let in beside the others, under a name of their own.
+            apart = CODE_KEYS if h.get("changed") or self.first.get("changed") else ()
+            _compare(h, self.first, (*RUN_KEYS, *AGENT_KEYS, *apart), folder)
         if self.tables.get(h["table"], h["sha256"]) != h["sha256"]:
             raise _mixed(h, f"sha256 of table {h['table']}", self.tables[h["table"]], h["sha256"], folder)
 
@@ -294,7 +299,8 @@ def _setting(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def _compare(new: Mapping[str, Any], old: Mapping[str, Any], ignored: Sequence[str], folder: Path) -> None:
-    for key in sorted((new.keys() | old.keys()) - set(ignored)):
+    # What was asked for first: other arguments may be why other code was used.
+    for key in sorted((new.keys() | old.keys()) - set(ignored), key=lambda k: (k in CODE_KEYS, k)):
         a, b = old.get(key), new.get(key)
         if a == b:
             continue
@@ -306,5 +312,6 @@ def _compare(new: Mapping[str, Any], old: Mapping[str, Any], ignored: Sequence[s
 def _mixed(new: Mapping[str, Any], what: str, old: Any, value: Any, folder: Path) -> ValueError:
     return ValueError(
         f"runs in one folder must agree on what was run: {folder} has runs of {new['env']} with {what} {old!r}, "
-        f"{new['agent']} would add {value!r}. Choose another folder, or delete {folder / new['env']}"
+        f"{new['agent']} would add {value!r}. Choose another folder, delete {folder / new['env']}"
+        + (", or keep both, apart: --accept-changed" if what.split()[0] in CODE_KEYS else "")
     )

@@ -20,10 +20,8 @@ from __future__ import annotations
 
 import fnmatch
 import functools
-import hashlib
 import importlib
 import importlib.util
-import inspect
 import re
 import tomllib
 from collections import Counter
@@ -62,11 +60,13 @@ class Contestant:
         name: In results; unique in a study.
         algorithm: Registered name, or `module:factory`.
         hyperparameters: Arguments of the agent.
+        changed: Whether its runs stand beside some of the same agent that were made with other code.
     """
 
     name: str
     algorithm: str
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
+    changed: bool = False
 
     def factory(self) -> str | Callable[..., registry.Agent]:
         """What `benchmarks.run` takes as agent."""
@@ -83,13 +83,12 @@ class Contestant:
         return factory
 
     def describe(self, header: Mapping[str, Any]) -> dict[str, Any]:
-        """A header under the contestant's own name, with what its algorithm and code are."""
+        """A header under the contestant's own name, with what its algorithm is."""
         named = {**header, "agent": self.name}
         if self.name != self.algorithm:
             named["algorithm"] = self.algorithm
-        if ":" in self.algorithm:
-            file = inspect.getsourcefile(importlib.import_module(self.algorithm.partition(":")[0]))
-            named["agent_source"] = hashlib.sha256(Path(str(file)).read_bytes()).hexdigest()
+        if self.changed:
+            named["changed"] = True
         return named
 
 

@@ -55,6 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, default=Path("runs"), help="folder for runs, tables and plots")
     parser.add_argument("--jobs", type=int, default=1, help="processes on this machine (default: %(default)s)")
     parser.add_argument(
+        "--accept-changed",
+        action="store_true",
+        help="where runs of other code or versions are stored, keep both: new ones under the name AGENT@CODE",
+    )
+    parser.add_argument(
         "--run-seconds",
         type=float,
         default=3600.0,
@@ -75,7 +80,14 @@ def run(args: argparse.Namespace) -> int:
     start = time.perf_counter()
     try:
         with _executor(args) as executor, _Bar() as bar:
-            outcome = conduct(study, args.out, executor, watch=bar.show, run_seconds=args.run_seconds)
+            outcome = conduct(
+                study,
+                args.out,
+                executor,
+                watch=bar.show,
+                run_seconds=args.run_seconds,
+                accept_changed=args.accept_changed,
+            )
     except KeyboardInterrupt:
         print(
             f"\nstopped; what is finished is in {args.out}/, and the same command goes on from there", file=sys.stderr

@@ -206,8 +206,16 @@ def test_an_agent_that_fails_stops_alone(tmp_path: Path, mine: str) -> None:
     assert {r.seed for r in kept if r.header["agent"] != "random"} <= {0, 1}
     source = next(r.header["agent_source"] for r in kept if r.header["agent"] != "random")
     (tmp_path / f"{mine}.py").write_text(MINE.replace("== 2", "== 99"))
-    with pytest.raises(ValueError, match=f"agent_source '{source}'"):
+    assert source.keys() == {mine, *(m for m in source if m.startswith("hpo_envs."))}
+    with pytest.raises(ValueError, match=f"agent_source {mine} '{source[mine]}'.*--accept-changed"):
         conduct(study, tmp_path / "runs")
+    outcome = conduct(study, tmp_path / "runs", accept_changed=True)
+    names = {r.header["agent"] for r in store.read(tmp_path / "runs")}
+    (apart,) = names - {"random", f"{mine}:Fails"}
+    assert apart.startswith(f"{mine}:Fails@")
+    assert outcome.pairs == [("NMTHPO-zhen-v0", "random"), ("NMTHPO-zhen-v0", apart)]
+    again = conduct(study, tmp_path / "runs", accept_changed=True)
+    assert (again.pairs, again.errors.keys()) == (outcome.pairs, outcome.errors.keys())
 
 
 def deadly(mine: str, flag: Path, once: bool) -> Study:
