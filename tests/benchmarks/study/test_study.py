@@ -331,7 +331,7 @@ def test_ctrl_c_leaves_what_is_finished(tmp_path: Path) -> None:
         text=True,
         start_new_session=True,
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not files_of(tmp_path) and time.monotonic() < deadline:
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to parent and workers
