@@ -1,8 +1,15 @@
 """What every id and every agent does, as digests: a change of any number that the suite returns shows here.
 
-    python tests/regression/digests.py record            # after a change that is meant; explain it in the CHANGELOG
-    python tests/regression/digests.py check             # everything, in about five minutes on two cores
+    python tests/regression/digests.py check             # everything, about a quarter of an hour of processor time
     python tests/regression/digests.py check --portable  # only what does not depend on the kernel of BLAS
+    python tests/regression/digests.py check --small     # only what the tests compare, within a minute
+
+After a change that is meant, say in the CHANGELOG what changed, and record anew, once with another kernel and without
+vector instructions, so that the record knows what depends on them (`portable`: what does not):
+
+    OPENBLAS_CORETYPE=Nehalem NPY_DISABLE_CPU_FEATURES="AVX2 FMA3 AVX512F" \\
+        python tests/regression/digests.py record --file other.json
+    python tests/regression/digests.py record --against other.json
 
 For each id and each kind of table: 200 random steps in the scalar and in the batched form, and for each agent that
 fits two runs with the id's own budget. It uses nothing but the entry points that stay as they are.
@@ -17,7 +24,7 @@ import os
 import platform
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -33,6 +40,19 @@ PATH = Path(__file__).with_name("digests.json")
 KINDS = ("measured", "surrogate")
 SEEDS = (0, 1)
 STEPS = 200
+
+# What tests compare is on embedded tables: the steps of every id, and agents where they are quick. Other packages'
+# agents are compared in the full check only, because their numbers are those of a version.
+COSTLY = ("bo", "bo-spread", "bo-thompson", "box-bo")
+"""Agents that take most of the time; they are compared on `FEW` ids."""
+FEW = ("NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTHPO-v0", "NMTLC-ft-zhen-v0", "CharHPO-v0")
+QUICK = ("NMTHPO-", "NMTLC-", "FIESTA-", "CharHPO-inflection-alb-lstm-", "CharHPO-v0", "NASBenchNLP-cell-")
+"""How ids begin on which the other agents are compared."""
+
+CHANGED = (
+    "what the suite returns changed: if that is meant, say so in the CHANGELOG, then record anew as the docstring of "
+    "tests/regression/digests.py says"
+)
 
 Task = tuple[str, str, str]
 """Id, kind of table, and an agent's name or `scalar` or `batched`."""
@@ -132,6 +152,26 @@ def tasks(ids: Sequence[str] = (), kinds: Sequence[str] = KINDS) -> Iterator[Tas
             env.close()
 
 
+def small(keys: Iterable[str]) -> list[str]:
+    """Those of some keys that tests compare."""
+    from hpo_envs.agents import AGENTS
+
+    out = []
+    for key in keys:
+        env_id, kind, what = key.split("/")
+        external = what in AGENTS and AGENTS[what].extra is not None
+        steps_only = what in ("scalar", "batched")
+        where = FEW if what in COSTLY else QUICK
+        if kind == "surrogate" and (steps_only or (not external and env_id.startswith(where))):
+            out.append(key)
+    return out
+
+
+def comparable(record: Mapping[str, Any]) -> list[str]:
+    """Keys whose digests must be the same here: all of them where everything was recorded on the like of it."""
+    return list(record["digests"]) if record["machine"] == machine() else list(record.get("portable", ()))
+
+
 def machine() -> dict[str, Any]:
     """What digests may depend on besides this project's code."""
     import scipy
@@ -164,18 +204,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("action", choices=("record", "check"))
     parser.add_argument("--file", type=Path, default=PATH, help="where the digests are")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--against", type=Path, help="record: digests from another kernel, to tell what is portable")
+    parser.add_argument("--portable", action="store_true", help="check: only what does not depend on the kernel")
+    parser.add_argument("--small", action="store_true", help="only what the tests compare")
     parser.add_argument("--ids", default="", help="some ids, separated by commas")
     parser.add_argument("--agents", default="", help="some agents (or scalar, batched), separated by commas")
     parser.add_argument("--kinds", default=",".join(KINDS), help="measured, surrogate or both")
     args = parser.parse_args(arguments)
     some = args.agents.split(",") if args.agents else ()
     todo = [t for t in tasks([i for i in args.ids.split(",") if i], args.kinds.split(",")) if not some or t[2] in some]
+    record = json.loads(args.file.read_text(encoding="utf-8")) if args.action == "check" else {}
+    if args.portable:
+        todo = [t for t in todo if "/".join(t) in {*record.get("portable", ())}]
+    if args.small:
+        few = {*small("/".join(t) for t in todo)}
+        todo = [t for t in todo if "/".join(t) in few]
     now = compute(todo, args.jobs)
     if args.action == "record":
-        args.file.write_text(json.dumps({"machine": machine(), "digests": now}, indent=0) + "\n", encoding="utf-8")
-        print(f"{len(now)} digests recorded")
+        made: dict[str, Any] = {"machine": machine(), "digests": now}
+        if args.against:
+            other = json.loads(args.against.read_text(encoding="utf-8"))["digests"]
+            made["portable"] = [k for k in now if other.get(k) == now[k]]
+        args.file.write_text(json.dumps(made, indent=0) + "\n", encoding="utf-8")
+        print(f"{len(now)} digests recorded, {len(made.get('portable', ()))} portable")
         return 0
-    before = json.loads(args.file.read_text(encoding="utf-8"))["digests"]
+    return report(record["digests"], now)
+
+
+def report(before: Mapping[str, str], now: Mapping[str, str]) -> int:
+    """Prints what changed; returns 1 if anything did."""
     missing = [k for k in now if k not in before]
     changed = [k for k in now if k in before and before[k] != now[k]]
     for k in changed:
@@ -183,6 +240,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for k in missing:
         print(f"new: {k}")
     print(f"{len(now)} compared, {len(changed)} changed, {len(missing)} new")
+    if changed:
+        print(CHANGED)
     return 1 if changed else 0
 
 
