@@ -1,0 +1,259 @@
+"""Differences between agents, and how far they can be trusted: on these environments, and on environments like these.
+
+Two questions with two answers. *Here*: only seeds are random; the environments are those that were run. *Elsewhere*:
+the environments are a sample, too, and what counts is how many of them (or of clusters of related ones) there are.
+Both estimate the unweighted mean over environments of the mean paired difference; no random number is drawn.
+
+`docs/statistics.md` has the simulations that this was chosen by: coverage, false winners and power.
+Arrays end in `(environments, seeds)`; leading axes are differences (pairs of agents, simulated studies, ...) that are
+treated alike. NaN is a seed that was not run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+ALPHA = 0.05
+"""Level of every verdict and of every interval."""
+
+FEWEST_SEEDS = 5
+"""Runs on a single environment below which no interval is printed."""
+
+FEWEST_CLUSTERS = 6
+"""Clusters of environments from which others may be spoken of: five like signs happen by chance in 2^-4 > 5 %."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Differences with their uncertainty; all arrays have the shape of the leading axes.
+
+    Attributes:
+        mean: Unweighted mean over environments (or clusters).
+        low: Lower end of the 95 % interval; NaN where none can be given.
+        high: Upper end.
+        p: Two-sided p-value of "no difference"; 1 where it cannot be tested.
+        se: Standard error.
+        df: Its degrees of freedom; 0 where there is none.
+    """
+
+    mean: Floats
+    low: Floats
+    high: Floats
+    p: Floats
+    se: Floats
+    df: Floats
+
+
+def here(differences: npt.ArrayLike) -> Estimate:
+    """On these environments: t with Welch and Satterthwaite's degrees of freedom, or Hall's t if that is wider.
+
+    With d_es the differences of environment e (mean m_e, variance s_e^2, n_e seeds): V = sum_e s_e^2 / n_e / E^2. The
+    variance is not taken below that of the seeds' means over all environments, which is larger where seeds are lucky
+    or unlucky everywhere. Hall (1992) transforms t by its skewness, in closed form both ways.
+
+    Args:
+        differences: (..., environments, seeds), or (..., environments, seeds) scores of one agent.
+    """
+    d = _checked(differences)
+    n = np.isfinite(d).sum(axis=-1)
+    m = np.nansum(d, axis=-1) / np.maximum(n, 1)
+    c = np.where(np.isfinite(d), d - m[..., None], 0.0)
+    environments = d.shape[-2]
+    with np.errstate(all="ignore"):
+        squares = c * c
+        v = squares.sum(axis=-1) / (n - 1) / n
+        seeds = v.sum(axis=-1) / environments**2
+        seeds_df = v.sum(axis=-1) ** 2 / (v**2 / (n - 1)).sum(axis=-1)
+        block, block_df = _blocks(d)
+        wider = block > seeds
+        variance, df = np.where(wider, block, seeds), np.where(wider, block_df, seeds_df)
+        third = ((squares * c).sum(axis=-1) / ((n - 1) * (n - 2) * n)).sum(axis=-1)
+        skew = np.nan_to_num(third / (environments**3 * variance**1.5), posinf=0.0, neginf=0.0)
+    testable = (n >= 2).all(axis=-1)
+    return _estimate(m.mean(axis=-1), variance, df, skew, n.sum(axis=-1), testable)
+
+
+def elsewhere(differences: npt.ArrayLike, clusters: Sequence[int] | None = None) -> Estimate:
+    """On environments like these: t over the means of environments, or of clusters of related ones.
+
+    What seeds shared by all environments add to the variance is added (`max(0, V_block - V)`). One cluster says
+    nothing about others: no interval.
+
+    Args:
+        differences: (..., environments, seeds).
+        clusters: Label of each environment; equal labels are one cluster. None: each its own.
+    """
+    d = _checked(differences)
+    n = np.isfinite(d).sum(axis=-1)
+    m = np.nansum(d, axis=-1) / np.maximum(n, 1)
+    g = grouped(m, clusters)
+    count = g.shape[-1]
+    with np.errstate(all="ignore"):
+        between = g.var(axis=-1, ddof=1) / count
+        extra, extra_df = _shared(d, m, n)
+        variance = between + extra
+        df = variance**2 / (between**2 / (count - 1) + np.where(extra > 0, extra**2 / extra_df, 0.0))
+    testable = np.full(g.shape[:-1], count >= 2) & (n >= 1).all(axis=-1)
+    return _estimate(g.mean(axis=-1), variance, df, np.zeros(g.shape[:-1]), np.full(g.shape[:-1], count), testable)
+
+
+def moderated(differences: npt.ArrayLike, clusters: Sequence[int] | None = None) -> Estimate:
+    """`elsewhere` for all pairs of agents at once, their variances shrunk towards a common one (Smyth 2004, limma).
+
+    For the table of pairs only: a single winner is never named by it.
+
+    Args:
+        differences: (pairs, environments, seeds).
+        clusters: As of `elsewhere`.
+    """
+    plain = elsewhere(differences, clusters)
+    count = grouped(_checked(differences)[..., 0], clusters).shape[-1]
+    prior, prior_df = _common_variance(plain.se**2, count - 1)
+    if prior_df == 0.0:
+        return plain
+    if np.isinf(prior_df):
+        variance, df = np.full_like(plain.se, prior), np.full_like(plain.df, np.inf)
+    else:
+        variance = (prior_df * prior + plain.df * plain.se**2) / (prior_df + plain.df)
+        df = prior_df + plain.df
+    zero = np.zeros(plain.mean.shape)
+    return _estimate(plain.mean, variance, df, zero, np.full(zero.shape, count), np.isfinite(plain.low))
+
+
+def grouped(means: Floats, clusters: Sequence[int] | None) -> Floats:
+    """(..., clusters) means of the (..., environments) means of each cluster."""
+    if clusters is None:
+        return means
+    labels = np.asarray(clusters)
+    if labels.shape != means.shape[-1:]:
+        raise ValueError(f"clusters must be one label for each environment ({means.shape[-1]}), got {len(labels)}")
+    return np.stack([means[..., labels == k].mean(axis=-1) for k in dict.fromkeys(labels.tolist())], axis=-1)
+
+
+def holm(p_values: npt.ArrayLike) -> Floats:
+    """Adjusted p-values of Holm (1979) over the last axis: below alpha exactly where the procedure rejects."""
+    p = np.asarray(p_values, dtype=float)
+    order = np.argsort(p, axis=-1, kind="stable")
+    steps = np.take_along_axis(p, order, axis=-1) * np.arange(p.shape[-1], 0, -1)
+    adjusted = np.empty_like(p)
+    np.put_along_axis(adjusted, order, np.minimum(1.0, np.maximum.accumulate(steps, axis=-1)), axis=-1)
+    return adjusted
+
+
+def leader(p_values: npt.ArrayLike) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """From p-values of the agent with the lowest mean against each rival: is it alone, and who may be best as well.
+
+    To be alone, it must be better than every rival by an uncorrected test: all tests have to reject, so no correction
+    is due (Gutmann and Maymin 1987; Hung and Fithian 2019). The others are the rivals that Holm's procedure over these
+    comparisons keeps.
+
+    Args:
+        p_values: (..., rivals).
+
+    Returns:
+        Sole winner (...) bool; rivals that may be best as well (..., rivals) bool, none where there is a sole winner.
+    """
+    p = np.asarray(p_values, dtype=float)
+    sole = (p < ALPHA).all(axis=-1)
+    return sole, (holm(p) >= ALPHA) & ~sole[..., None]
+
+
+def _checked(differences: npt.ArrayLike) -> Floats:
+    d = np.asarray(differences, dtype=float)
+    if d.ndim < 2 or not d.shape[-1] or not d.shape[-2]:
+        raise ValueError(f"differences must be of shape (..., environments, seeds), got {d.shape}")
+    if np.isinf(d).any():
+        raise ValueError("differences must be finite, or NaN where a seed was not run")
+    return d
+
+
+def _blocks(d: Floats) -> tuple[Floats, Floats]:
+    """Variance of the mean over seeds run on every environment, and its degrees of freedom."""
+    per_seed = d.mean(axis=-2)  # NaN where some environment lacks the seed
+    shared = np.isfinite(per_seed)
+    count = shared.sum(axis=-1)
+    mean = np.where(shared, per_seed, 0.0).sum(axis=-1) / np.maximum(count, 1)
+    centred = np.where(shared, per_seed - mean[..., None], 0.0)
+    variance = (centred**2).sum(axis=-1) / np.maximum(count - 1, 1) / np.maximum(count, 1)
+    return np.where(count >= 2, variance, 0.0), np.maximum(count - 1, 1).astype(float)
+
+
+def _shared(d: Floats, m: Floats, n: npt.NDArray[np.integer]) -> tuple[Floats, Floats]:
+    """What seeds that are lucky on all environments add to the variance of the mean over environments."""
+    c = np.where(np.isfinite(d), d - m[..., None], 0.0)
+    v = np.where(n >= 2, (c * c).sum(axis=-1) / (n - 1) / n, np.nan)
+    block, df = _blocks(d)
+    extra = block - v.sum(axis=-1) / d.shape[-2] ** 2
+    return np.where(np.isfinite(extra) & (d.shape[-2] > 1), np.maximum(extra, 0.0), 0.0), df
+
+
+def _estimate(
+    mean: Floats,
+    variance: Floats,
+    df: Floats,
+    skew: Floats,
+    count: npt.NDArray[np.integer],
+    testable: npt.NDArray[np.bool_],
+) -> Estimate:
+    """Interval and p-value; where nothing varies, p is 2^(1 - count) of a difference and there is no interval."""
+    from scipy.special import stdtr, stdtrit  # imported when something is tested
+
+    spread = testable & (variance > 1e-24 * np.maximum(mean**2, 1e-24)) & np.isfinite(variance)
+    with np.errstate(all="ignore"):
+        se = np.where(spread, np.sqrt(variance), 0.0)
+        df = np.where(spread, df, 1.0)
+        q = stdtrit(df, 1 - ALPHA / 2)
+        t = np.where(spread, mean / np.where(spread, se, 1.0), 0.0)
+        low = mean - se * np.maximum(q, _inverse(q, skew))
+        high = mean + se * np.maximum(q, -_inverse(-q, skew))
+        p = 2 * stdtr(df, -np.minimum(np.abs(t), np.abs(_hall(t, skew))))
+    constant = np.where(np.abs(mean) > 1e-12, 2.0 ** (1 - count.astype(float)), 1.0)
+    p = np.where(spread, p, np.where(testable, constant, 1.0))
+    low, high = (np.where(spread, x, np.nan) for x in (low, high))
+    return Estimate(mean, low, high, np.minimum(p, 1.0), se, np.where(spread, df, 0.0))
+
+
+def _hall(t: Floats, g: Floats) -> Floats:
+    """Hall's (1992) transformation of t for skewness g; monotone."""
+    return np.asarray(t + g * t**2 / 3 + g**2 * t**3 / 27 + g / 6)
+
+
+def _inverse(x: Floats, g: Floats) -> Floats:
+    """The t that `_hall` maps to x."""
+    small = np.abs(g) < 1e-6
+    safe = np.where(small, 1.0, g)
+    return np.where(small, x, 3 / safe * (np.cbrt(1 + safe * (x - safe / 6)) - 1))
+
+
+def _common_variance(variances: Floats, df: int) -> tuple[float, float]:
+    """Prior variance and its degrees of freedom from many variances, by the moments of their logarithms."""
+    from scipy.special import digamma, polygamma
+
+    positive = variances[variances > 0]
+    if len(positive) < 2 or df < 1:
+        return 0.0, 0.0
+    e = np.log(positive) - digamma(df / 2) + np.log(df / 2)
+    excess = float(e.var(ddof=1) - polygamma(1, df / 2))
+    if excess <= 0:
+        return float(np.exp(e.mean())), float("inf")
+    half = _trigamma_inverse(excess)
+    return float(np.exp(e.mean() + digamma(half) - np.log(half))), 2 * half
+
+
+def _trigamma_inverse(x: float) -> float:
+    """The y with trigamma(y) = x, by Newton's method on 1 / trigamma, which is nearly linear."""
+    from scipy.special import polygamma
+
+    y = 0.5 + 1 / x
+    for _ in range(50):
+        step = float(polygamma(1, y) * (1 - polygamma(1, y) / x) / polygamma(2, y))
+        y += step
+        if -step < 1e-10 * y:
+            break
+    return y
