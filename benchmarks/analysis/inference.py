@@ -29,6 +29,10 @@ FEWEST_CLUSTERS = 6
 """Clusters of environments from which others may be spoken of: five like signs happen by chance in 2^-4 > 5 %."""
 
 
+ROUNDING = 1e-12
+"""What is no further apart is equal but for rounding."""
+
+
 @dataclass(frozen=True)
 class Estimate:
     """Differences with their uncertainty; all arrays have the shape of the leading axes.
@@ -70,7 +74,7 @@ def here(differences: npt.ArrayLike) -> Estimate:
         v = squares.sum(axis=-1) / (n - 1) / n
         seeds = v.sum(axis=-1) / environments**2
         seeds_df = v.sum(axis=-1) ** 2 / (v**2 / (n - 1)).sum(axis=-1)
-        block, block_df = _blocks(d)
+        block, block_df = _blocks(d, np.full(environments, 1 / environments))
         wider = block > seeds
         variance, df = np.where(wider, block, seeds), np.where(wider, block_df, seeds_df)
         third = ((squares * c).sum(axis=-1) / ((n - 1) * (n - 2) * n)).sum(axis=-1)
@@ -95,10 +99,10 @@ def elsewhere(differences: npt.ArrayLike, clusters: Sequence[int] | None = None)
     g = grouped(m, clusters)
     count = g.shape[-1]
     with np.errstate(all="ignore"):
-        between = g.var(axis=-1, ddof=1) / count
-        extra, extra_df = _shared(d, m, n)
+        between = g.var(axis=-1) / (count - 1) if count > 1 else np.zeros(g.shape[:-1])
+        extra, extra_df = _shared(d, m, n, _weights(d.shape[-2], clusters))
         variance = between + extra
-        df = variance**2 / (between**2 / (count - 1) + np.where(extra > 0, extra**2 / extra_df, 0.0))
+        df = variance**2 / (between**2 / max(count - 1, 1) + np.where(extra > 0, extra**2 / extra_df, 0.0))
     testable = np.full(g.shape[:-1], count >= 2) & (n >= 1).all(axis=-1)
     return _estimate(g.mean(axis=-1), variance, df, np.zeros(g.shape[:-1]), np.full(g.shape[:-1], count), testable)
 
@@ -160,7 +164,7 @@ def leader(p_values: npt.ArrayLike) -> tuple[npt.NDArray[np.bool_], npt.NDArray[
         Sole winner (...) bool; rivals that may be best as well (..., rivals) bool, none where there is a sole winner.
     """
     p = np.asarray(p_values, dtype=float)
-    sole = (p < ALPHA).all(axis=-1)
+    sole = np.asarray((p < ALPHA).all(axis=-1))
     return sole, (holm(p) >= ALPHA) & ~sole[..., None]
 
 
@@ -173,9 +177,17 @@ def _checked(differences: npt.ArrayLike) -> Floats:
     return d
 
 
-def _blocks(d: Floats) -> tuple[Floats, Floats]:
-    """Variance of the mean over seeds run on every environment, and its degrees of freedom."""
-    per_seed = d.mean(axis=-2)  # NaN where some environment lacks the seed
+def _weights(environments: int, clusters: Sequence[int] | None) -> Floats:
+    """Share of each environment in the mean over clusters."""
+    if clusters is None:
+        return np.full(environments, 1 / environments)
+    _, index, sizes = np.unique(np.asarray(clusters), return_inverse=True, return_counts=True)
+    return np.asarray(1 / sizes[index] / len(sizes))
+
+
+def _blocks(d: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Variance of the weighted mean over seeds run on every environment, and its degrees of freedom."""
+    per_seed = np.einsum("...es,e->...s", d, weights)  # NaN where some environment lacks the seed
     shared = np.isfinite(per_seed)
     count = shared.sum(axis=-1)
     mean = np.where(shared, per_seed, 0.0).sum(axis=-1) / np.maximum(count, 1)
@@ -184,12 +196,12 @@ def _blocks(d: Floats) -> tuple[Floats, Floats]:
     return np.where(count >= 2, variance, 0.0), np.maximum(count - 1, 1).astype(float)
 
 
-def _shared(d: Floats, m: Floats, n: npt.NDArray[np.integer]) -> tuple[Floats, Floats]:
-    """What seeds that are lucky on all environments add to the variance of the mean over environments."""
+def _shared(d: Floats, m: Floats, n: npt.NDArray[np.integer], weights: Floats) -> tuple[Floats, Floats]:
+    """What seeds that are lucky on all environments add to the variance of the weighted mean over environments."""
     c = np.where(np.isfinite(d), d - m[..., None], 0.0)
     v = np.where(n >= 2, (c * c).sum(axis=-1) / (n - 1) / n, np.nan)
-    block, df = _blocks(d)
-    extra = block - v.sum(axis=-1) / d.shape[-2] ** 2
+    block, df = _blocks(d, weights)
+    extra = block - (v * weights**2).sum(axis=-1)
     return np.where(np.isfinite(extra) & (d.shape[-2] > 1), np.maximum(extra, 0.0), 0.0), df
 
 
@@ -204,7 +216,7 @@ def _estimate(
     """Interval and p-value; where nothing varies, p is 2^(1 - count) of a difference and there is no interval."""
     from scipy.special import stdtr, stdtrit  # imported when something is tested
 
-    spread = testable & (variance > 1e-24 * np.maximum(mean**2, 1e-24)) & np.isfinite(variance)
+    spread = testable & (variance > ROUNDING**2 * np.maximum(mean**2, 1.0)) & np.isfinite(variance)
     with np.errstate(all="ignore"):
         se = np.where(spread, np.sqrt(variance), 0.0)
         df = np.where(spread, df, 1.0)
@@ -213,7 +225,7 @@ def _estimate(
         low = mean - se * np.maximum(q, _inverse(q, skew))
         high = mean + se * np.maximum(q, -_inverse(-q, skew))
         p = 2 * stdtr(df, -np.minimum(np.abs(t), np.abs(_hall(t, skew))))
-    constant = np.where(np.abs(mean) > 1e-12, 2.0 ** (1 - count.astype(float)), 1.0)
+    constant = np.where(np.abs(mean) > ROUNDING, 2.0 ** (1 - count.astype(float)), 1.0)
     p = np.where(spread, p, np.where(testable, constant, 1.0))
     low, high = (np.where(spread, x, np.nan) for x in (low, high))
     return Estimate(mean, low, high, np.minimum(p, 1.0), se, np.where(spread, df, 0.0))

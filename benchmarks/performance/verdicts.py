@@ -11,7 +11,7 @@ an environment is tau.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -29,12 +29,15 @@ def _normal(rng: np.random.Generator, size: tuple[int, ...]) -> Floats:
     return rng.standard_normal(size)
 
 
-def _three(rng: np.random.Generator, size: tuple[int, ...]) -> Floats:
-    """Three values: with probabilities .5, .3, .2."""
-    values = np.array([0.0, 1.0, 3.0])
-    weights = np.array([0.5, 0.3, 0.2])
-    mean = values @ weights
-    return (rng.choice(values, p=weights, size=size) - mean) / np.sqrt((values - mean) ** 2 @ weights)
+def _three(weights: tuple[float, float, float]) -> Shape:
+    """Three values, 0, 1 and 2, with these probabilities."""
+    values, p = np.arange(3.0), np.array(weights)
+    mean = values @ p
+
+    def draw(rng: np.random.Generator, size: tuple[int, ...]) -> Floats:
+        return (rng.choice(values, p=p, size=size) - mean) / np.sqrt((values - mean) ** 2 @ p)
+
+    return draw
 
 
 def _lognormal(sigma: float) -> Shape:
@@ -52,7 +55,8 @@ def _zeros(rng: np.random.Generator, size: tuple[int, ...]) -> Floats:
 
 SHAPES: dict[str, Shape] = {
     "normal": _normal,
-    "three values": _three,
+    "three values": _three((0.25, 0.5, 0.25)),
+    "three values, skewed": _three((0.6, 0.3, 0.1)),
     "lognormal .7": _lognormal(0.7),
     "lognormal 1.5": _lognormal(1.5),
     "80 % zeros": _zeros,
@@ -151,7 +155,7 @@ def _no_interaction(rng: np.random.Generator, size: tuple[int, ...]) -> tuple[Fl
 
 
 def _ties(rng: np.random.Generator, size: tuple[int, ...]) -> tuple[Floats, Shape]:
-    return 0.5 * rng.choice([-1.0, 0.0, 1.0], size=size), _three
+    return 0.5 * rng.choice([-1.0, 0.0, 1.0], size=size), SHAPES["three values"]
 
 
 def _many_zeros(rng: np.random.Generator, size: tuple[int, ...]) -> tuple[Floats, Shape]:
@@ -212,53 +216,85 @@ def power(effect: float, tau: float, environments: int, seeds: int, studies: int
     return float(hits[0] / studies), float(hits[1] / studies)
 
 
+def unlike(shape: Shape, environments: int, seeds: int, studies: int, seed: int = 0) -> float:
+    """Share of studies with a winner here among two agents of equal mean, one constant and one of this shape."""
+    rng = np.random.default_rng(seed)
+    hits = 0
+    for count in batches(studies, environments * seeds):
+        hits += int((inference.here(shape(rng, (count, environments, seeds))).p < inference.ALPHA).sum())
+    return hits / studies
+
+
 def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     print(f"\n{title}\n")
     for row in (head, ["---"] * len(head), *rows):
         print("| " + " | ".join(row) + " |", flush=True)
 
 
+def _percent(shares: Iterable[float]) -> list[str]:
+    return [f"{100 * share:.1f}" for share in shares]
+
+
+def _coverage(n: int) -> None:
+    cells = [(1, 3), (1, 5), (1, 10), (1, 20), (1, 100), (3, 5), (6, 5), (6, 20), (24, 5), (24, 20)]
+    rows = [[name, *_percent(coverage(s, e, k, n) for e, k in cells)] for name, s in SHAPES.items()]
+    title = f"Coverage of the 95 % interval of one agent's mean on these environments, % ({n} studies a cell)"
+    _table(title, ["environments x seeds", *(f"{e} x {k}" for e, k in cells)], rows)
+
+
+SIZES = [(k, e, 10) for k in (2, 7, 16) for e in (6, 8, 24)]
+"""Agents, environments and seeds of the tables of false winners."""
+
+
+def _here(n: int) -> None:
+    head = ["agents x environments", *(f"{k} x {e}" for k, e, _ in SIZES)]
+    rows = [[name, *_percent(false_here(shape, *c, n) for c in SIZES)] for name, shape in SHAPES.items()]
+    for rho in (0.3, 0.65):
+        values = _percent(false_here(_normal, *c, n, shared=rho) for c in SIZES)
+        rows.append([f"normal, seeds shared by all environments ({rho})", *values])
+    _table(f"False sole winners on these environments, % (two tied best, 10 seeds, {n} studies a cell)", head, rows)
+    cells = [(1, 5), (1, 10), (1, 20), (6, 10)]
+    rows = [[name, *_percent(unlike(s, e, k, n) for e, k in cells)] for name, s in SHAPES.items()]
+    title = f"The same where one of two agents is constant and the other is of this shape, % ({n} studies a cell)"
+    _table(title, ["environments x seeds", *(f"{e} x {k}" for e, k in cells)], rows)
+
+
+def _elsewhere(n: int) -> None:
+    rows = [[name, *_percent(false_elsewhere(name, *c, n) for c in SIZES)] for name in (*NULLS, *APART)]
+    values = _percent(false_elsewhere("two tied best", *c, n, shared=0.3) for c in SIZES)
+    rows.append(["two tied best, seeds shared by all environments (0.3)", *values])
+    title = f"False sole winners on environments like these, % (10 seeds, {n} studies a cell)"
+    _table(title, ["agents x environments", *(f"{k} x {e}" for k, e, _ in SIZES)], rows)
+
+
+def _power(n: int) -> None:
+    effects = (0.2, 0.3, 0.5, 0.8, 1.2)
+    rows = []
+    for tau in (0.3, 0.5, 0.8):
+        for e, k in ((1, 20), (6, 5), (6, 20), (6, 100), (12, 20), (24, 5), (24, 20)):
+            values = [power(x, tau, e, k, n) for x in effects]
+            rows.append([f"{tau:g}", f"{e} x {k}", *(f"{100 * a:.0f} / {100 * b:.0f}" for a, b in values)])
+    title = f"True winners of two agents, %: on these environments / on environments like these ({n} studies a cell)"
+    _table(title, ["tau", "environments x seeds", *(f"effect {x:g}" for x in effects)], rows)
+
+
+TABLES: dict[str, Callable[[int], None]] = {
+    "coverage": _coverage,
+    "here": _here,
+    "elsewhere": _elsewhere,
+    "power": _power,
+}
+"""What can be printed."""
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--studies", type=int, default=10_000, help="simulated studies a cell (default: %(default)s)")
-    parser.add_argument("--only", choices=("coverage", "here", "elsewhere", "power"), help="one table")
+    parser.add_argument("--only", choices=tuple(TABLES), help="one table")
     args = parser.parse_args(arguments)
-    n = args.studies
-
-    if args.only in (None, "coverage"):
-        cells = [(1, 3), (1, 5), (1, 10), (1, 20), (1, 100), (3, 5), (6, 5), (6, 20), (24, 5), (24, 20)]
-        rows = [[name, *(f"{100 * coverage(s, e, k, n):.1f}" for e, k in cells)] for name, s in SHAPES.items()]
-        title = f"Coverage of the 95 % interval of one agent's mean on these environments, % ({n} studies a cell)"
-        _table(title, ["environments x seeds", *(f"{e} x {k}" for e, k in cells)], rows)
-    if args.only in (None, "here"):
-        sizes = [(k, e, 10) for k in (2, 7, 16) for e in (6, 8, 24)]
-        rows = []
-        for name, shape in SHAPES.items():
-            rows.append([name, *(f"{100 * false_here(shape, *c, n):.1f}" for c in sizes)])
-        for rho in (0.3, 0.65):
-            values = [f"{100 * false_here(_normal, *c, n, shared=rho):.1f}" for c in sizes]
-            rows.append([f"normal, seeds shared by all environments ({rho})", *values])
-        title = f"False sole winners on these environments, % (two tied best, 10 seeds, {n} studies a cell)"
-        _table(title, ["agents x environments", *(f"{k} x {e}" for k, e, _ in sizes)], rows)
-    if args.only in (None, "elsewhere"):
-        sizes = [(k, e, 10) for k in (2, 7, 16) for e in (6, 8, 24)]
-        rows = []
-        for name in (*NULLS, *APART):
-            rows.append([name, *(f"{100 * false_elsewhere(name, *c, n):.1f}" for c in sizes)])
-        values = [f"{100 * false_elsewhere('equal, unequal variances', *c, n, shared=0.3):.1f}" for c in sizes]
-        rows.append(["equal, seeds shared by all environments (.3)", *values])
-        title = f"False sole winners on environments like these, % (10 seeds, {n} studies a cell)"
-        _table(title, ["agents x environments", *(f"{k} x {e}" for k, e, _ in sizes)], rows)
-    if args.only in (None, "power"):
-        effects = (0.2, 0.3, 0.5, 0.8, 1.2)
-        rows = []
-        for tau in (0.3, 0.5, 0.8):
-            for e, k in ((1, 20), (6, 5), (6, 20), (6, 100), (12, 20), (24, 5), (24, 20)):
-                values = [power(x, tau, e, k, n) for x in effects]
-                rows.append([f"{tau:g}", f"{e} x {k}", *(f"{100 * a:.0f} / {100 * b:.0f}" for a, b in values)])
-        title = "True winners of two agents, %: on these environments / on environments like these"
-        _table(title, ["tau", "environments x seeds", *(f"effect {x:g}" for x in effects)], rows)
+    for name in (args.only,) if args.only else TABLES:
+        TABLES[name](args.studies)
 
 
 if __name__ == "__main__":
