@@ -88,6 +88,9 @@ class CharHPOEnv(LookupEnv):
     - `objective="accuracy"`: or `"runtime"`, or both as a tuple for a vector reward.
     - `cost="evaluations"`: or `"runtime"`, the seconds that the run took.
     - `budget=200`: in units of `cost`; None = every run once.
+    - `order="table"`: the table's order of runs; `"episode"` draws another for each episode, so that the index of an
+      action carries no information. `env.unwrapped.rows` and `info["row"]` then say which row of the table it is.
+    - `share=1.0`: share of the runs, in (0, 1], that an episode has: drawn for each, the action space as small.
 
     ## Table
     Measured: 200 runs each, the first 200 rows of upstream's file, as in the paper; upstream states no licence.
@@ -112,9 +115,13 @@ class CharHPOEnv(LookupEnv):
         objective: Objective = "accuracy",
         cost: str = "evaluations",
         budget: float | None = 200,
+        order: str = "table",
+        share: float = 1.0,
     ) -> None:
         names = (table_name(task, lang, architecture),)
-        super().__init__(LookupParams.of(names, table=table, objective=objective, cost=cost, budget=budget))
+        super().__init__(
+            LookupParams.of(names, table=table, objective=objective, cost=cost, budget=budget, order=order, share=share)
+        )
 
 
 CharHPOVectorEnv = LookupVectorEnv.twin_of(CharHPOEnv)

@@ -67,6 +67,9 @@ class FIESTAEnv(BanditEnv):
       `info["action"]` says whose, `info["clock"]` when. Once the budget is submitted, the actions of the remaining
       steps do nothing. Not with `batch_size`.
     - `durations=None`: how long an evaluation of each model takes on a worker; None = 1 for all.
+    - `order="table"`: the table's order of models; `"episode"` draws another for each episode, so that the index of an
+      action carries no information. `env.unwrapped.rows` and `info["row"]` then say which row of the table it is.
+    - `share=1.0`: share of the models, in (0, 1], that an episode has: drawn for each, the action space as small.
     - `shared=False`: True lets the k-th pulls of all arms read the same split. Scores of one split correlate across
       models (about .6), so comparisons become sharper.
     - ner: `fix_split=None`, 0 to 149, and `fix_seed=None`, 0 to 4: hold one of them fixed and vary the other
@@ -86,8 +89,8 @@ class FIESTAEnv(BanditEnv):
     - v0: initial version.
     """
 
-    def __init__(self, task: str = "tdsa8", **kwargs: Any) -> None:
-        super().__init__(BanditParams.of(task, **kwargs))
+    def __init__(self, task: str = "tdsa8", *, order: str = "table", share: float = 1.0, **kwargs: Any) -> None:
+        super().__init__(BanditParams.of(task, order=order, share=share, **kwargs))
 
 
 FIESTAVectorEnv = BanditVectorEnv.twin_of(FIESTAEnv)

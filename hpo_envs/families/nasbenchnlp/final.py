@@ -57,6 +57,9 @@ class NASBenchNLPFinalEnv(LookupEnv):
     - `objective="test_loss"`: or `parameters`, or both as a tuple for a vector reward.
     - `cost="evaluations"`: or `parameters`.
     - `budget=100`: in units of `cost`; None = every row once per seed.
+    - `order="table"`: the table's order of rows; `"episode"` draws another for each episode, so that the index of an
+      action carries no information. `env.unwrapped.rows` and `info["row"]` then say which row of the table it is.
+    - `share=1.0`: share of the rows, in (0, 1], that an episode has: drawn for each, the action space as small.
 
     ## Table
     Measured: 12,341 runs of 4,244 architectures, 10,032 of them finite; the 4,114 architectures with features are the
@@ -81,8 +84,14 @@ class NASBenchNLPFinalEnv(LookupEnv):
         objective: Objective = "test_loss",
         cost: str = "evaluations",
         budget: float | None = 100,
+        order: str = "table",
+        share: float = 1.0,
     ) -> None:
-        super().__init__(LookupParams.of((TABLE,), table=table, objective=objective, cost=cost, budget=budget))
+        super().__init__(
+            LookupParams.of(
+                (TABLE,), table=table, objective=objective, cost=cost, budget=budget, order=order, share=share
+            )
+        )
 
 
 NASBenchNLPFinalVectorEnv = LookupVectorEnv.twin_of(NASBenchNLPFinalEnv)

@@ -79,6 +79,9 @@ class NASBenchNLPEnv(CurvesEnv):
       runs comes back step by step.
     - `variant="paper"`: training to an epoch pays all epochs up to it. `"released"`: as in the code released with
       the paper, which charges the epochs before the last one trained, so that the first epoch is free.
+    - `order="table"`: the table's order of cells; `"episode"` draws another for each episode, so that the index of an
+      action carries no information. `env.unwrapped.rows` and `info["row"]` then say which row of the table it is.
+    - `share=1.0`: share of the cells, in (0, 1], that an episode has: drawn for each, the action space as small.
 
     ## Table
     Measured: 345 runs of 291 recipes, 4 of which diverged; Apache 2.0 licence. Embedded: as many cells from the
@@ -99,10 +102,20 @@ class NASBenchNLPEnv(CurvesEnv):
         *,
         objective: Objective = "validation_loss",
         cost: str | None = "seconds",
+        order: str = "table",
+        share: float = 1.0,
         **kwargs: Any,
     ) -> None:
         super().__init__(
-            CurveParams.of(f"nasbenchnlp/{dataset}", objective=objective, held_out=HELD_OUT, cost=cost, **kwargs)
+            CurveParams.of(
+                f"nasbenchnlp/{dataset}",
+                objective=objective,
+                held_out=HELD_OUT,
+                cost=cost,
+                order=order,
+                share=share,
+                **kwargs,
+            )
         )
 
 

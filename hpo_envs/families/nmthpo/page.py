@@ -66,6 +66,9 @@ class NMTHPOEnv(LookupEnv):
     - `objective="bleu"`: any metric, or a tuple of metrics for a vector reward.
     - `cost="evaluations"`: or a metric to be kept low, such as `updates` or `decoding_seconds`.
     - `budget=20`: in units of `cost` (the paper's; `-mo-` ids 50, on swen and soen 200); None = every row once.
+    - `order="table"`: the table's order of rows; `"episode"` draws another for each episode, so that the index of an
+      action carries no information. `env.unwrapped.rows` and `info["row"]` then say which row of the table it is.
+    - `share=1.0`: share of the rows, in (0, 1], that an episode has: drawn for each, the action space as small.
 
     ## Table
     Measured: one run per configuration, MIT licence. Embedded: out-of-fold predictions of a regression fitted to
@@ -87,9 +90,13 @@ class NMTHPOEnv(LookupEnv):
         objective: Objective = "bleu",
         cost: str = "evaluations",
         budget: float | None = 20,
+        order: str = "table",
+        share: float = 1.0,
     ) -> None:
         names = (f"nmthpo/{pair}",)
-        super().__init__(LookupParams.of(names, table=table, objective=objective, cost=cost, budget=budget))
+        super().__init__(
+            LookupParams.of(names, table=table, objective=objective, cost=cost, budget=budget, order=order, share=share)
+        )
 
 
 NMTHPOVectorEnv = LookupVectorEnv.twin_of(NMTHPOEnv)

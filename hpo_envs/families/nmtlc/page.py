@@ -79,6 +79,9 @@ class NMTLCEnv(CurvesEnv):
       with `info["action"]` saying whose. When the budget is submitted, further actions are ignored and what still
       runs comes back step by step.
     - `variant="paper"`: see `NASBenchNLPEnv`.
+    - `order="table"`: the table's order of rows; `"episode"` draws another for each episode, so that the index of an
+      action carries no information. `env.unwrapped.rows` and `info["row"]` then say which row of the table it is.
+    - `share=1.0`: share of the rows, in (0, 1], that an episode has: drawn for each, the action space as small.
 
     ## Table
     Measured: one run per row, MIT licence. Embedded: curves drawn from out-of-fold predictions of their parameters
@@ -93,8 +96,16 @@ class NMTLCEnv(CurvesEnv):
     - v0: initial version.
     """
 
-    def __init__(self, corpus: str = "swen", *, objective: Objective = "log_perplexity", **kwargs: Any) -> None:
-        super().__init__(CurveParams.of(f"nmtlc/{corpus}", objective=objective, **kwargs))
+    def __init__(
+        self,
+        corpus: str = "swen",
+        *,
+        objective: Objective = "log_perplexity",
+        order: str = "table",
+        share: float = 1.0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(CurveParams.of(f"nmtlc/{corpus}", objective=objective, order=order, share=share, **kwargs))
 
 
 NMTLCVectorEnv = CurvesVectorEnv.twin_of(NMTLCEnv)

@@ -92,6 +92,9 @@ class TableHPOEnv(LookupEnv):
     - `objective=None`: any metric, or a tuple of metrics for a vector reward; None is the table's first.
     - `cost="evaluations"`: or the table's cost unit, or a metric to be kept low.
     - `budget=20`: in units of `cost`; None = every run once.
+    - `order="table"`: the table's order of rows; `"episode"` draws another for each episode, so that the index of an
+      action carries no information. `env.unwrapped.rows` and `info["row"]` then say which row of the table it is.
+    - `share=1.0`: share of the rows, in (0, 1], that an episode has: drawn for each, the action space as small.
 
     ## Table
     What `hpo_envs.tables.user.from_csv`, `from_frame` or `from_study` made of your data; its notes say how each
@@ -112,10 +115,16 @@ class TableHPOEnv(LookupEnv):
         objective: Objective | None = None,
         cost: str = "evaluations",
         budget: float | None = 20,
+        order: str = "table",
+        share: float = 1.0,
     ) -> None:
         t = own_table(name, table)
         first = t.metric_names[0]
-        super().__init__(LookupParams.of((t.name,), table=t, objective=objective or first, cost=cost, budget=budget))
+        super().__init__(
+            LookupParams.of(
+                (t.name,), table=t, objective=objective or first, cost=cost, budget=budget, order=order, share=share
+            )
+        )
 
 
 TableHPOVectorEnv = LookupVectorEnv.twin_of(TableHPOEnv)
@@ -166,7 +175,8 @@ class TableLCEnv(CurvesEnv):
       `hpo_envs.tables.user.save`, or the name of a saved one.
     - `name="example"`: of the saved table, fixed by its id; the example is synthetic.
     - `objective=None`: any metric, or a tuple of metrics for a vector reward; None is the table's first.
-    - `cost=None`, `budget="auto"`, `levels=None`, `workers=1`, `variant="paper"`: as in `NMTLCEnv`.
+    - `cost=None`, `budget="auto"`, `levels=None`, `workers=1`, `variant="paper"`, `order="table"`, `share=1.0`: as in
+      `NMTLCEnv`.
 
     ## Table
     What `hpo_envs.tables.user.from_csv` made of your file; its notes say how each column was read.
@@ -179,10 +189,20 @@ class TableLCEnv(CurvesEnv):
     """
 
     def __init__(
-        self, name: str = "example", *, table: Any = "auto", objective: Objective | None = None, **kwargs: Any
+        self,
+        name: str = "example",
+        *,
+        table: Any = "auto",
+        objective: Objective | None = None,
+        order: str = "table",
+        share: float = 1.0,
+        **kwargs: Any,
     ) -> None:
         t = own_table(name, table)
-        super().__init__(CurveParams.of(t.name, table=t, objective=objective or t.metric_names[0], **kwargs))
+        first = t.metric_names[0]
+        super().__init__(
+            CurveParams.of(t.name, table=t, objective=objective or first, order=order, share=share, **kwargs)
+        )
 
 
 TableLCVectorEnv = CurvesVectorEnv.twin_of(TableLCEnv)
