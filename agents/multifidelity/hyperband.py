@@ -65,13 +65,7 @@ class Halving(Planned):
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        eta: float = 3.0,
-        score: str = "best",
-        shift: int = 0,
-        fresh: bool = True,
+        self, problem: Problem, seed: int, eta: float = 3.0, score: str = "best", shift: int = 0, fresh: bool = True
     ) -> None:
         self._rows = Candidates(problem)
         if not self._rows.pairs:
@@ -174,12 +168,7 @@ class Hyperband(Halving):
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        trainings: float | None = None,
-        rounds: int | None = None,
-        **options: Any,
+        self, problem: Problem, seed: int, trainings: float | None = None, rounds: int | None = None, **options: Any
     ) -> None:
         self._trainings, self._rounds = trainings, rounds
         super().__init__(problem, seed, **options)

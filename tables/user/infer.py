@@ -115,10 +115,7 @@ def hyperparameter(name: str, values: Sequence[Any], log: bool | None = None) ->
 
 
 def metric(
-    name: str,
-    values: Sequence[float],
-    goal: Literal["max", "min"],
-    bounds: tuple[float, float] | None,
+    name: str, values: Sequence[float], goal: Literal["max", "min"], bounds: tuple[float, float] | None
 ) -> tuple[Metric, str]:
     """Makes a metric; bounds are 0 to 1 or 0 to 100 where values fit, else round numbers around them.
 

@@ -22,14 +22,7 @@ import numpy.typing as npt
 
 from hpo_envs.tables import catalogue
 from hpo_envs.tables.datasets.charhpo.hyperparameters import deactivate, space
-from hpo_envs.tables.datasets.charhpo.names import (
-    ARCHITECTURES,
-    LANGUAGES,
-    RUNS,
-    TABLES,
-    TASKS,
-    parts,
-)
+from hpo_envs.tables.datasets.charhpo.names import ARCHITECTURES, LANGUAGES, RUNS, TABLES, TASKS, parts
 from hpo_envs.tables.table import Floats, Hyperparameter, Metric, Provenance, Table, feature_matrix
 
 NAMES = TABLES
@@ -131,12 +124,7 @@ def assemble(
         cost=values[:, None, None, 1],
         cost_unit="s",
         provenance=Provenance(
-            kind,
-            first.repository,
-            first.commit,
-            first.licence,
-            catalogue.DATASETS["charhpo"].citation,
-            notes=notes,
+            kind, first.repository, first.commit, first.licence, catalogue.DATASETS["charhpo"].citation, notes=notes
         ),
     )
 

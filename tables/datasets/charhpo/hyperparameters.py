@@ -6,10 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables.datasets.charhpo.names import (
-    ARCHITECTURES,
-    SCHEDULERS,
-)
+from hpo_envs.tables.datasets.charhpo.names import ARCHITECTURES, SCHEDULERS
 from hpo_envs.tables.table import Floats, Hyperparameter, nearest
 
 _PLATEAU = ("scheduler", ("reduceonplateau",))

@@ -23,12 +23,7 @@ from hpo_envs.tables.datasets.nasbenchnlp import model
 from hpo_envs.tables.datasets.nasbenchnlp.assemble import arrays, curves_table, provenance_of
 from hpo_envs.tables.datasets.nasbenchnlp.features import group, read_released, row_features
 from hpo_envs.tables.datasets.nasbenchnlp.logs import Log, read_archive
-from hpo_envs.tables.datasets.nasbenchnlp.names import (
-    LOGS,
-    RELEASED_FEATURES,
-    WIKITEXT2,
-    WIKITEXT2_REPEATS,
-)
+from hpo_envs.tables.datasets.nasbenchnlp.names import LOGS, RELEASED_FEATURES, WIKITEXT2, WIKITEXT2_REPEATS
 from hpo_envs.tables.table import Table
 
 FILES = (LOGS, RELEASED_FEATURES)
