@@ -7,9 +7,9 @@ import functools
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
-from hpo_envs.tables.table import nearest
+from hpo_envs.tables.table import Provenance, nearest
 
 LARGEST = 100 * 2**20
 """Bytes that a file of unknown size may have: GitHub refuses larger blobs."""
@@ -162,6 +162,14 @@ def files_of(name: str) -> list[File]:
     """The upstream files of a data set."""
     dataset(name)
     return [f for f in files().values() if f.dataset == name]
+
+
+def provenance(
+    name: str, kind: Literal["measured", "surrogate"], *notes: str, file: str | None = None
+) -> Provenance:
+    """Where the numbers of a data set's table come from: `file`, by default the data set's first."""
+    source = files()[file] if file else files_of(name)[0]
+    return Provenance(kind, source.repository, source.commit, source.licence, dataset(name).citation, notes=notes)
 
 
 def datasets() -> list[str]:

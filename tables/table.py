@@ -277,6 +277,12 @@ def feature_matrix(space: tuple[Hyperparameter, ...], configs: Floats) -> tuple[
     return tuple(names), np.column_stack(columns) if columns else np.zeros((len(configs), 0))
 
 
+def searched(space: tuple[Hyperparameter, ...], configs: Floats) -> dict[str, Any]:
+    """The fields of a Table whose features are its scaled configurations."""
+    names, features = feature_matrix(space, configs)
+    return {"space": space, "configs": configs, "feature_names": names, "features": features}
+
+
 def _check_laws(t: Table) -> None:
     def law(holds: bool, rule: str, got: object = "") -> None:
         if not holds:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables.table import STATUSES, Hyperparameter, Metric, Provenance, Table, feature_matrix
+from hpo_envs.tables.table import STATUSES, Hyperparameter, Metric, Provenance, Table, searched
 from hpo_envs.tables.user import infer, saved
 
 CELLS = 50_000_000
@@ -83,7 +83,6 @@ def table_of(runs: Runs, name: str, provenance: Provenance, explain: Callable[[s
     arrays = _arrays(runs, place, (rows, repeats), levels)
     first = {p[0]: i for i, p in reversed(list(enumerate(place)))}
     order = [first[r] for r in range(rows)]
-    names, features = feature_matrix(space, raw[order])
     unique = runs.keys is not None and rows == len(runs.where)
     keys = tuple(runs.keys[i] for i in order) if unique and runs.keys else tuple(f"row-{r}" for r in range(rows))
     say(f"{rows} configurations, up to {repeats} run(s) each, {len(levels)} level(s), {len(runs.where)} lines")
@@ -94,12 +93,9 @@ def table_of(runs: Runs, name: str, provenance: Provenance, explain: Callable[[s
             metrics=runs.metrics,
             provenance=dataclasses.replace(provenance, notes=(*provenance.notes, *notes)),
             cost_unit=runs.cost_unit,
-            space=space,
-            configs=raw[order],
-            feature_names=names,
-            features=features,
             levels=levels,
             level_unit=runs.level_unit,
+            **searched(space, raw[order]),
             **arrays,
         )
     )

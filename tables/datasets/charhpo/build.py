@@ -15,7 +15,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +22,7 @@ import numpy.typing as npt
 from hpo_envs.tables import catalogue
 from hpo_envs.tables.datasets.charhpo.hyperparameters import deactivate, space
 from hpo_envs.tables.datasets.charhpo.names import ARCHITECTURES, LANGUAGES, RUNS, TABLES, TASKS, parts
-from hpo_envs.tables.table import Floats, Hyperparameter, Metric, Provenance, Table, feature_matrix
+from hpo_envs.tables.table import Floats, Hyperparameter, Metric, Provenance, Table, searched
 
 NAMES = TABLES
 
@@ -44,20 +43,12 @@ def files(name: str) -> tuple[str, ...]:
 
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """Builds a measured table.
-
-    Args:
-        name: One of `NAMES`.
-        read: Returns the verified bytes of an upstream file.
-
-    Raises:
-        ValueError: The file does not have the promised form; the message names file, row and value.
-    """
+    """Builds a measured table, see `store`; a message about a wrong file names file, row and value."""
     records = _records(name, read)
     values = np.column_stack([accuracies(name, read), [float(r["_runtime"]) for r in records]])
     configs = deactivate(space(parts(name)[2]), sampled(name, read))
     keys = tuple(r["name"] for r in records)
-    return assemble(name, keys, configs, values, "measured", ())
+    return _assemble(name, keys, configs, values, catalogue.provenance("charhpo", "measured"))
 
 
 def sampled(name: str, read: Callable[[str], bytes], runs: int | None = RUNS) -> Floats:
@@ -93,40 +84,15 @@ def embedded(name: str) -> Table:
 
     configs = model.draws(name)
     values = model.load().evaluate(NAMES.index(name), configs)
-    notes = (
-        f"{RUNS} seeded draws from the distributions of Table 2, answered by a surrogate fitted to the sweeps.",
-        model.held_out_error(name),
-    )
-    return assemble(name, tuple(f"draw-{i:03d}" for i in range(RUNS)), configs, values, "surrogate", notes)
+    note = f"{RUNS} seeded draws from the distributions of Table 2, answered by a surrogate fitted to the sweeps."
+    provenance = catalogue.provenance("charhpo", "surrogate", note, model.held_out_error(name))
+    return _assemble(name, tuple(f"draw-{i:03d}" for i in range(RUNS)), configs, values, provenance)
 
 
-def assemble(
-    name: str,
-    keys: tuple[str, ...],
-    configs: Floats,
-    values: Floats,
-    kind: Literal["measured", "surrogate"],
-    notes: tuple[str, ...],
-) -> Table:
+def _assemble(name: str, keys: tuple[str, ...], configs: Floats, values: Floats, provenance: Provenance) -> Table:
     """Puts (rows, 16) configurations and (rows, 2) metrics into a Table whose cost is the runtime."""
-    hyperparameters = space(parts(name)[2])
-    feature_names, features = feature_matrix(hyperparameters, configs)
-    first = catalogue.files_of("charhpo")[0]
-    return Table(
-        name=name,
-        keys=keys,
-        space=hyperparameters,
-        configs=configs,
-        feature_names=feature_names,
-        features=features,
-        metrics=METRICS,
-        values=values[:, None, None, :],
-        cost=values[:, None, None, 1],
-        cost_unit="s",
-        provenance=Provenance(
-            kind, first.repository, first.commit, first.licence, catalogue.DATASETS["charhpo"].citation, notes=notes
-        ),
-    )
+    axes, values = searched(space(parts(name)[2]), configs), values[:, None, None, :]
+    return Table(name, keys, METRICS, values, values[..., 1], provenance, "s", **axes)
 
 
 def _records(name: str, read: Callable[[str], bytes], runs: int | None = RUNS) -> list[dict[str, str]]:

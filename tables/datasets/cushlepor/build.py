@@ -54,19 +54,10 @@ def files(name: str) -> tuple[str, ...]:
 
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """Builds a measured table.
-
-    Args:
-        name: One of `NAMES`.
-        read: Returns the verified bytes of an upstream file.
-
-    Raises:
-        ValueError: The files do not have the promised form; the message names file, line and value.
-    """
+    """Builds a measured table, see `store`; a message about a wrong file names file, line and value."""
     spans, scores = files(name)
     segments = cushlepor_text.parse(read(spans), read(scores), spans, scores)
-    first = catalogue.files_of("cushlepor")[0]
-    provenance = _provenance("measured", first.commit, ("Segments scored against the reference `ref`.",))
+    provenance = catalogue.provenance("cushlepor", "measured", "Segments scored against the reference `ref`.")
     return from_segments(segments, name, HELD_OUT[name], provenance)
 
 
@@ -101,8 +92,7 @@ def from_folder(folder: str | Path, name: str | None = None, *, reference: str |
     )
     table = name or f"cushlepor/{where.parent.name}-{where.name}"
     used = " and ".join(p.name for p in (*spans, *scores))
-    notes = (f"Built from {used} of the user; their bytes are not verified.",)
-    return from_segments(segments, table, None, _provenance("measured", "", notes))
+    return from_segments(segments, table, None, _users(f"Built from {used} of the user; their bytes are not verified."))
 
 
 def from_tsv(path: str | Path, name: str | None = None, *, score_range: tuple[float, float] | None = None) -> Table:
@@ -119,7 +109,7 @@ def from_tsv(path: str | Path, name: str | None = None, *, score_range: tuple[fl
     """
     where = Path(path)
     segments, note = cushlepor_text.parse_tsv(where.read_bytes(), str(where), score_range)
-    return from_segments(segments, name or f"cushlepor/{where.stem}", None, _provenance("measured", "", (note,)))
+    return from_segments(segments, name or f"cushlepor/{where.stem}", None, _users(note))
 
 
 def from_segments(
@@ -204,11 +194,11 @@ def embedded(name: str) -> Table:
     count = len(documents) // SYSTEMS
     systems = [f"system.{i + 1:02d}" for i in range(SYSTEMS) for _ in range(count)]
     ids = list(range(1, count + 1)) * SYSTEMS
-    notes = (
+    note = (
         "Segments of an invented language; the human score is hLEPOR under planted parameters plus rater noise "
-        f"({', '.join(f'{k} {v:g}' for k, v in zip(hlepor.NAMES, model.PLANTED.vector(), strict=True))}).",
+        f"({', '.join(f'{k} {v:g}' for k, v in zip(hlepor.NAMES, model.PLANTED.vector(), strict=True))})."
     )
-    provenance = _provenance("surrogate", catalogue.files_of("cushlepor")[0].commit, notes)
+    provenance = catalogue.provenance("cushlepor", "surrogate", note)
     return assemble(name, systems, documents, ids, model.load(), HELD_OUT[name], provenance)
 
 
@@ -220,13 +210,6 @@ def statistics(table: Table, variant: str = "released") -> hlepor.Statistics:
     return hlepor.Statistics(values[:, 1], values[:, 2], values[:, 3], values[:, columns], variant)
 
 
-def _provenance(kind: str, commit: str, notes: tuple[str, ...]) -> Provenance:
-    first = catalogue.files_of("cushlepor")[0]
-    return Provenance(
-        kind,  # type: ignore[arg-type]
-        first.repository if commit else "user's file",
-        commit,
-        first.licence if commit else "the user's",
-        catalogue.DATASETS["cushlepor"].citation,
-        notes=notes,
-    )
+def _users(note: str) -> Provenance:
+    citation = catalogue.DATASETS["cushlepor"].citation
+    return Provenance("measured", "user's file", "", "the user's", citation, notes=(note,))

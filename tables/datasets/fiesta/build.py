@@ -51,29 +51,23 @@ def files(name: str) -> tuple[str, ...]:
 
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """Builds a measured table.
-
-    Raises:
-        ValueError: The file does not have the promised form.
-    """
-    short = _short(name)
-    if short == "ner":
+    """Builds a measured table, see `store`."""
+    if _short(name) == "ner":
         return _ner(name, ner_values(read(_NER_FILE)), _provenance("measured", name))
     return _tdsa(name, tdsa_values(read(_TDSA_FILE)), _provenance("measured", name))
 
 
 def embedded(name: str) -> Table:
-    """The stand-in: 500 (NER: 150 x 5) seeded Gaussian draws that have the measured moments.
+    """The surrogate: 500 (NER: 150 x 5) seeded Gaussian draws, scaled to have exactly the moments that `fit` measured.
 
-    Means, deviations and correlations are those fitted by `fit`; the draws are scaled to have
-    them exactly. Where the measured scores share splits, so do the draws.
+    Where the measured scores share splits, so do the draws.
     """
     short = _short(name)
     if short == "gaussian":
         return gaussian()
     moments = json.loads((Path(__file__).with_name("fiesta.json")).read_text(encoding="utf-8"))
     note = "Gaussian arms with the means, deviations and correlations of the measured scores; seeded draws."
-    provenance = _provenance("surrogate", name, (note,))
+    provenance = _provenance("surrogate", name, note)
     if short == "ner":
         m = {key: np.array(value) for key, value in moments["ner"].items()}
         return _ner(name, _ner_draws(m["mean"], m["between"], m["within"]), provenance)
@@ -116,7 +110,7 @@ def gaussian(
         Metric("deviation", "", "min", 0.0, high - low, "Standard deviation of the arm's scores."),
     )
     values = np.stack([mu, sd], axis=1)[:, None, None, :]
-    provenance = _provenance("surrogate", "fiesta/gaussian", ("Synthetic arms of section 4.2; nothing was measured.",))
+    provenance = _provenance("surrogate", "fiesta/gaussian", "Synthetic arms of section 4.2; nothing was measured.")
     keys = tuple(f"arm_{i}" for i in range(len(mu)))
     return Table("fiesta/gaussian", keys, metrics, values, np.ones(values.shape[:3]), provenance)
 
@@ -151,11 +145,8 @@ def ner_values(content: bytes) -> Floats:
 
 def _is_split(split: Any, order: list[str]) -> bool:
     """Whether a split is a list of [validation F1, test F1, encoder] with the encoders in order."""
-    return (
-        isinstance(split, list)
-        and all(isinstance(r, list) and len(r) == 3 for r in split)
-        and [r[2] for r in split] == order
-    )
+    runs = split if isinstance(split, list) else []
+    return all(isinstance(r, list) and len(r) == 3 for r in runs) and [r[2] for r in runs] == order
 
 
 def _tdsa(name: str, scores: Floats, provenance: Provenance) -> Table:
@@ -180,9 +171,8 @@ def _ner_draws(mean: Floats, between: Floats, within: Floats) -> Floats:
     split = (_white(NER_SPLITS, 4, 2) @ np.linalg.cholesky(between).T).reshape(NER_SPLITS, 1, 2, 2)
     seed = np.empty((NER_SPLITS, NER_SEEDS, 2, 2))
     for i in range(2):
-        seed[:, :, i] = (_white(NER_SPLITS * NER_SEEDS, 2, 3 + i) @ np.linalg.cholesky(within[i]).T).reshape(
-            NER_SPLITS, NER_SEEDS, 2
-        )
+        white = _white(NER_SPLITS * NER_SEEDS, 2, 3 + i)
+        seed[:, :, i] = (white @ np.linalg.cholesky(within[i]).T).reshape(NER_SPLITS, NER_SEEDS, 2)
     draws = np.clip((mean + split + seed).round(5), 0.0, 1.0)
     return draws.transpose(2, 0, 1, 3).reshape(2, NER_SPLITS * NER_SEEDS, 2)
 
@@ -215,8 +205,6 @@ def _short(name: str) -> str:
     return name.partition("/")[2]
 
 
-def _provenance(kind: Any, name: str, notes: tuple[str, ...] = ()) -> Provenance:
-    record = catalogue.files()[_NER_FILE if _short(name) == "ner" else _TDSA_FILE]
-    return Provenance(
-        kind, record.repository, record.commit, record.licence, catalogue.DATASETS["fiesta"].citation, notes=notes
-    )
+def _provenance(kind: Any, name: str, *notes: str) -> Provenance:
+    file = _NER_FILE if _short(name) == "ner" else _TDSA_FILE
+    return catalogue.provenance("fiesta", kind, *notes, file=file)

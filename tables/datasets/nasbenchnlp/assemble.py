@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import catalogue
 from hpo_envs.tables.datasets.nasbenchnlp.features import FEATURE_NAMES
 from hpo_envs.tables.datasets.nasbenchnlp.logs import METRICS, Log
 from hpo_envs.tables.datasets.nasbenchnlp.model import Outcome
 from hpo_envs.tables.datasets.nasbenchnlp.names import EPOCHS
 from hpo_envs.tables.table import STATUSES, Floats, Provenance, Table
-
-Kind = Literal["measured", "surrogate"]
 
 OK, FAILED, DIVERGED, TRUNCATED = (STATUSES.index(s) for s in ("ok", "failed", "diverged", "truncated"))
 
@@ -61,22 +57,6 @@ def curves_table(
 ) -> Table:
     """A table of 50 epochs; shapes as `arrays` returns them."""
     return Table(
-        name=name,
-        keys=keys,
-        feature_names=FEATURE_NAMES,
-        features=features,
-        metrics=METRICS,
-        values=values,
-        cost=cost,
-        cost_unit="s",
-        levels=np.arange(1.0, EPOCHS + 1),
-        level_unit="epochs",
-        status=status,
-        provenance=provenance,
-    )
-
-
-def provenance_of(file: str, kind: Kind, notes: tuple[str, ...]) -> Provenance:
-    """Where the numbers of a table come from."""
-    first, dataset = catalogue.files()[file], catalogue.DATASETS["nasbenchnlp"]
-    return Provenance(kind, first.repository, first.commit, first.licence, dataset.citation, notes=notes)
+        name, keys, METRICS, values, cost, provenance, "s", feature_names=FEATURE_NAMES, features=features,
+        levels=np.arange(1.0, EPOCHS + 1), level_unit="epochs", status=status,
+    )  # fmt: skip

@@ -22,15 +22,7 @@ def files(name: str) -> tuple[str, ...]:
 
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """Builds a measured table.
-
-    Args:
-        name: One of `NAMES`.
-        read: Returns the verified bytes of an upstream file.
-
-    Raises:
-        ValueError: The files do not have the promised form; the message names file, member and rule.
-    """
+    """Builds a measured table, see `store`; a message about a wrong file names file, member and rule."""
     return _BUILDERS[name].build(read)
 
 

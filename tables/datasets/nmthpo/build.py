@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.tables import catalogue
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS, TABLES
-from hpo_envs.tables.table import STATUSES, Hyperparameter, Metric, Provenance, Table, feature_matrix
+from hpo_envs.tables.table import STATUSES, Floats, Hyperparameter, Metric, Provenance, Table, searched
 
 NAMES = TABLES
 
@@ -63,7 +62,7 @@ def space(pair: str) -> tuple[Hyperparameter, ...]:
     )
 
 
-def grid(pair: str) -> npt.NDArray[np.float64]:
+def grid(pair: str) -> Floats:
     """(cells, 6) every configuration of a pair's grid, the last hyperparameter varying fastest."""
     return np.array(list(itertools.product(*(h.values for h in space(pair)))), dtype=np.float64)
 
@@ -75,15 +74,7 @@ def files(name: str) -> tuple[str, ...]:
 
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """Builds a measured table.
-
-    Args:
-        name: One of `NAMES`.
-        read: Returns the verified bytes of an upstream file.
-
-    Raises:
-        ValueError: The files do not have the promised form; the message names file, line and value.
-    """
+    """Builds a measured table, see `store`; a message about a wrong file names file, line and value."""
     pair = _pair(name)
     hyps_file, evals_file = files(name)
     configs = _matrix(read(hyps_file), hyps_file)
@@ -105,13 +96,14 @@ def build(name: str, read: Callable[[str], bytes]) -> Table:
         values[index] = evals
         status = np.full(len(cells), STATUSES.index("failed"), np.uint8)
         status[index] = STATUSES.index("ok")
-        notes = (
+        note = (
             f"{len(cells) - len(index)} of {len(cells)} grid cells failed to train or did not learn (footnote 7): "
-            "BLEU 0, the other metrics at their worst measured value.",
+            "BLEU 0, the other metrics at their worst measured value."
         )
-        return assemble(name, cells, values, status, _provenance("measured", notes))
+        provenance = catalogue.provenance("nmthpo", "measured", note)
+        return _assemble(name, cells, values, provenance, status=status[:, None])
     order = np.argsort(index)
-    return assemble(name, configs[order], evals[order], None, _provenance("measured", ()))
+    return _assemble(name, configs[order], evals[order], catalogue.provenance("nmthpo", "measured"))
 
 
 def embedded(name: str) -> Table:
@@ -120,50 +112,22 @@ def embedded(name: str) -> Table:
     with np.load(Path(__file__).with_name("nmthpo.npz")) as data:
         values, measured = data[f"{pair}_values"], data[f"{pair}_measured"]
     rows = np.arange(len(measured)) if name.endswith("-grid") else np.flatnonzero(measured)
-    notes = ("Out-of-fold predictions of a regression fitted to the measured table, with residual noise.",)
-    return assemble(name, grid(pair)[rows], values[rows], None, _provenance("surrogate", notes))
+    note = "Out-of-fold predictions of a regression fitted to the measured table, with residual noise."
+    return _assemble(name, grid(pair)[rows], values[rows], catalogue.provenance("nmthpo", "surrogate", note))
 
 
-def assemble(
-    name: str,
-    configs: npt.NDArray[np.float64],
-    values: npt.NDArray[np.float64],
-    status: npt.NDArray[np.uint8] | None,
-    provenance: Provenance,
-) -> Table:
+def _assemble(name: str, configs: Floats, values: Floats, provenance: Provenance, **status: Any) -> Table:
     """Puts (rows, 6) configurations and (rows, 6) metrics into a Table whose cost is the number of updates."""
-    hyperparameters = space(_pair(name))
-    feature_names, features = feature_matrix(hyperparameters, configs)
     keys = tuple("-".join(f"{v:g}" for v in config) for config in configs)
-    extra: dict[str, Any] = {} if status is None else {"status": status[:, None]}
-    return Table(
-        name=name,
-        keys=keys,
-        space=hyperparameters,
-        configs=configs,
-        feature_names=feature_names,
-        features=features,
-        metrics=METRICS,
-        values=values[:, None, None, :],
-        cost=values[:, None, None, 3],
-        cost_unit="updates",
-        provenance=provenance,
-        **extra,
-    )
+    axes, values = searched(space(_pair(name)), configs), values[:, None, None, :]
+    return Table(name, keys, METRICS, values, values[..., 3], provenance, "updates", **axes, **status)
 
 
 def _pair(name: str) -> str:
     return name.partition("/")[2].removesuffix("-grid")
 
 
-def _provenance(kind: Any, notes: tuple[str, ...]) -> Provenance:
-    first = catalogue.files_of("nmthpo")[0]
-    return Provenance(
-        kind, first.repository, first.commit, first.licence, catalogue.DATASETS["nmthpo"].citation, notes=notes
-    )
-
-
-def _matrix(content: bytes, file: str) -> npt.NDArray[np.float64]:
+def _matrix(content: bytes, file: str) -> Floats:
     """Parses tab-separated numbers, six per line."""
     rows = []
     for number, line in enumerate(content.decode("ascii").splitlines(), start=1):

@@ -25,13 +25,13 @@ import pickle
 import pickletools
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from hpo_envs.tables import catalogue
 from hpo_envs.tables.datasets.nmtlc.names import CORPORA, MAX_LOG_PERPLEXITY, PATIENCE, TABLES, UPDATES_PER_CHECKPOINT
-from hpo_envs.tables.table import STATUSES, Floats, Hyperparameter, Metric, Provenance, Table, feature_matrix
+from hpo_envs.tables.table import STATUSES, Floats, Hyperparameter, Metric, Provenance, Table, searched
 
 NAMES = TABLES
 
@@ -141,15 +141,7 @@ def files(name: str) -> tuple[str, ...]:
 
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """Builds a measured table.
-
-    Args:
-        name: One of `NAMES`.
-        read: Returns the verified bytes of an upstream file.
-
-    Raises:
-        ValueError: The file does not have the promised form; the message names record and value.
-    """
+    """Builds a measured table, see `store`; a message about a wrong file names record and value."""
     corpus = name.partition("/")[2]
     task, source, target = CORPORA[corpus]
     hyperparameters = space(corpus)
@@ -161,7 +153,7 @@ def build(name: str, read: Callable[[str], bytes]) -> Table:
     curves = [_curve(record) for _, _, record in rows]
     ended = [len(c) - 1 - int(np.argmin(c[:, 0])) >= PATIENCE[task] for c in curves]
     configs = np.array([config for config, _, _ in rows])
-    return assemble(name, configs, curves, np.array(ended), "measured", ())
+    return _assemble(name, configs, curves, np.array(ended), catalogue.provenance("nmtlc", "measured"))
 
 
 def embedded(name: str) -> Table:
@@ -173,30 +165,14 @@ def embedded(name: str) -> Table:
         configs, parameters = data[f"{corpus}_configs"], data[f"{corpus}_parameters"].astype(np.float64)
         count, roughness = int(data[f"{corpus}_levels"]), data[f"{corpus}_roughness"]
     drawn, ended = model.expand(parameters, roughness, count, PATIENCE[CORPORA[corpus][0]], name)
-    notes = ("Out-of-fold predictions of a regression fitted to the measured curves, with residual noise.",)
-    return assemble(name, configs, drawn, ended, "surrogate", notes, count)
+    note = "Out-of-fold predictions of a regression fitted to the measured curves, with residual noise."
+    return _assemble(name, configs, drawn, ended, catalogue.provenance("nmtlc", "surrogate", note), count)
 
 
-def assemble(
-    name: str,
-    configs: Floats,
-    curves: list[Floats],
-    ended: np.ndarray,
-    kind: Literal["measured", "surrogate"],
-    notes: tuple[str, ...],
-    count: int = 0,
+def _assemble(
+    name: str, configs: Floats, curves: list[Floats], ended: np.ndarray, provenance: Provenance, count: int = 0
 ) -> Table:
-    """Puts curves into a Table.
-
-    Args:
-        name: One of `NAMES`.
-        configs: (rows, hyperparameters) raw values.
-        curves: For each row (checkpoints, metrics): log perplexity, perplexity, and BLEU where fine-tuned.
-        ended: (rows,) bool, whether the run ended by the stopping rule.
-        kind: Of the provenance.
-        notes: Of the provenance.
-        count: Number of levels; by default that of the longest curve.
-    """
+    """Puts curves (checkpoints, metrics) into a Table of `count` levels, or as many as the longest curve has."""
     corpus = name.partition("/")[2]
     scratch = not corpus.startswith("ft-")
     metrics = METRICS if scratch else (*METRICS, BLEU)
@@ -208,27 +184,11 @@ def assemble(
         values[row, 0, : len(curve)] = curve
         cost[row, 0, : len(curve)] = levels[: len(curve)]
     status = np.where(ended, STATUSES.index("ok"), STATUSES.index("truncated")).astype(np.uint8)
-    hyperparameters = space(corpus)
-    feature_names, features = feature_matrix(hyperparameters, configs)
-    first = catalogue.files_of("nmtlc")[0]
+    unit = "updates" if scratch else "checkpoints"
     return Table(
-        name=name,
-        keys=_keys(configs),
-        space=hyperparameters,
-        configs=configs,
-        feature_names=feature_names,
-        features=features,
-        metrics=metrics,
-        values=values,
-        cost=cost,
-        cost_unit="updates" if scratch else "checkpoints",
-        levels=levels,
-        level_unit="updates" if scratch else "checkpoints",
-        status=status[:, None],
-        provenance=Provenance(
-            kind, first.repository, first.commit, first.licence, catalogue.DATASETS["nmtlc"].citation, notes=notes
-        ),
-    )
+        name, _keys(configs), metrics, values, cost, provenance, unit, levels=levels, level_unit=unit,
+        status=status[:, None], **searched(space(corpus), configs),
+    )  # fmt: skip
 
 
 def _keys(configs: Floats) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.tables import user
-from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table, feature_matrix
+from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table, searched
 
 
 def __getattr__(name: str) -> Any:
@@ -44,16 +44,14 @@ def example() -> Table:
         Hyperparameter("dropout", "float", 0.0, 0.3, False, (0.0, 0.3)),
     )
     configs = np.array([[lr, layers, ("relu", "tanh").index(a), drop] for lr, layers, a, drop in grid])
-    names, features = feature_matrix(space, configs)
+    axes = searched(space, configs)
+    features = axes["features"]
     lr, depth, relu, drop = features[:, 0], features[:, 1], features[:, 2], features[:, -1]
     accuracy = 0.9 - 0.5 * (lr - 0.6) ** 2 - 0.3 * (depth - 0.4) ** 2 + 0.02 * relu - 0.05 * drop * (1 - depth)
     return Table(
         name="user/example",
         keys=tuple("-".join(str(v) for v in cell) for cell in grid),
-        space=space,
-        configs=configs,
-        feature_names=names,
-        features=features,
+        **axes,
         metrics=(Metric("accuracy", "", "max", 0.0, 1.0, "A made-up accuracy."),),
         values=np.round(accuracy, 4)[:, None, None, None],
         cost=(10.0 + 20.0 * depth)[:, None, None],
