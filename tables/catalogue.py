@@ -164,9 +164,7 @@ def files_of(name: str) -> list[File]:
     return [f for f in files().values() if f.dataset == name]
 
 
-def provenance(
-    name: str, kind: Literal["measured", "surrogate"], *notes: str, file: str | None = None
-) -> Provenance:
+def provenance(name: str, kind: Literal["measured", "surrogate"], *notes: str, file: str | None = None) -> Provenance:
     """Where the numbers of a data set's table come from: `file`, by default the data set's first."""
     source = files()[file] if file else files_of(name)[0]
     return Provenance(kind, source.repository, source.commit, source.licence, dataset(name).citation, notes=notes)

@@ -16,6 +16,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 STALE = 86400.0
 """Seconds after which an unfinished file of another machine is nobody's; writing one takes less than one."""
 
@@ -75,6 +78,12 @@ def read_csv(path: Path | str) -> list[dict[str, str]]:
     """The rows of a table with a header."""
     with open(path, newline="", encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
+
+
+def read_npz(path: Path | str) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of an `.npz` file without pickled objects."""
+    with np.load(path, allow_pickle=False) as data:
+        return {name: data[name] for name in data.files}
 
 
 def write_all(files: Mapping[Path, bytes | str]) -> None:

@@ -12,7 +12,6 @@ same one in a batch of a million get the same answer. `hpo_envs.tables.datasets.
 
 from __future__ import annotations
 
-import csv
 import functools
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from hpo_envs.tables.datasets.charhpo import hyperparameters, space
 from hpo_envs.tables.datasets.charhpo.forests import Forest, compile_forest
 from hpo_envs.tables.datasets.charhpo.names import ARCHITECTURES, RUNS, SCHEDULERS, TABLES, parts
 from hpo_envs.tables.draws import mix_many, uniform_many
+from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Floats
 
 Ints = npt.NDArray[np.int64]
@@ -166,26 +166,21 @@ def draws(name: str) -> Floats:
     Each number is a hash of the table's name, row and column.
     """
     drawn = hyperparameters.space(parts(name)[2])
-    rows = np.arange(RUNS, dtype=np.uint64)
-    seed = mix_many(np.array([TABLES.index(name)], np.uint64), 0)
-    columns = []
-    for j, h in enumerate(drawn):
-        u = uniform_many(mix_many(mix_many(seed, rows), j))
-        columns.append(space.natural(h, u))
+    rows = mix_many(mix_many(np.array([TABLES.index(name)], np.uint64), 0), np.arange(RUNS, dtype=np.uint64))
+    columns = [space.natural(h, uniform_many(mix_many(rows, j))) for j, h in enumerate(drawn)]
     return hyperparameters.deactivate(drawn, np.column_stack(columns))
 
 
 @functools.cache
 def load() -> Surrogate:
     """The surrogate that ships with the package."""
-    with np.load(DATA) as data:
-        return Surrogate(**{name: data[name] for name in Surrogate.__dataclass_fields__})
+    return Surrogate(**atomic.read_npz(DATA))
 
 
 def held_out_error(name: str) -> str:
     """One sentence on the held-out error of a task, from the fit's record."""
-    with open(DATA.with_name("charhpo_fit.csv"), newline="", encoding="utf-8") as stream:
-        e = next(r for r in csv.DictReader(stream) if r["task"] == name.partition("/")[2])
+    errors = atomic.read_csv(DATA.with_name("charhpo_fit.csv"))
+    e = next(r for r in errors if r["task"] == name.partition("/")[2])
     return (
         f"Held-out error: accuracy mean absolute error {e['accuracy_mae']} points, R2 {e['accuracy_r2']}, rank "
         f"correlation {e['accuracy_rho']} (with noise {e['accuracy_mae_noisy']}, {e['accuracy_r2_noisy']}, "

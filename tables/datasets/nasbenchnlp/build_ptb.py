@@ -13,9 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
+from hpo_envs.tables import catalogue
 from hpo_envs.tables.cells import features as graph
 from hpo_envs.tables.datasets.nasbenchnlp import model
-from hpo_envs.tables.datasets.nasbenchnlp.assemble import DIVERGED, OK, arrays, curves_table, provenance_of
+from hpo_envs.tables.datasets.nasbenchnlp.assemble import DIVERGED, OK, arrays, curves_table
 from hpo_envs.tables.datasets.nasbenchnlp.features import group, predicted_released, read_released
 from hpo_envs.tables.datasets.nasbenchnlp.logs import METRICS, Log, read_acceptable
 from hpo_envs.tables.datasets.nasbenchnlp.names import (
@@ -29,6 +30,7 @@ from hpo_envs.tables.datasets.nasbenchnlp.names import (
     RELEASED_FEATURES,
     SINGLE,
 )
+from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Floats, Table
 
 SHARED = 0.01
@@ -44,12 +46,7 @@ def build(read: Callable[[str], bytes]) -> Table:
 
 
 def build_curves(archives: dict[str, bytes], released: dict[int, Floats], rows: int = PTB_ROWS) -> Table:
-    """The table of curves.
-
-    Args:
-        archives: Content of each archive by name.
-        released: Released features by group.
-        rows: Number of architectures that must have them.
+    """The table of curves from the content of each archive, and the released features of `rows` groups.
 
     Raises:
         ValueError: An archive is not acceptable, or more than `SHARED` of its logs are not.
@@ -78,18 +75,17 @@ def build_curves(archives: dict[str, bytes], released: dict[int, Floats], rows: 
         own[[c is not None for c in cells]] = graph.embed(known)
     features = np.hstack([own, np.stack([released[i] for i in ids]), np.ones((len(ids), 1))])
     unused = sum(len(r) for g, r in runs.items() if g not in released)
-    notes = (
+    note = (
         f"{sum(map(len, per_row))} runs of {len(known)} architectures; {len(ids) - len(known)} rows have no log, "
-        f"{unused} runs have no row, {len(refused)} logs were refused.",
+        f"{unused} runs have no row, {len(refused)} logs were refused."
     )
-    provenance = provenance_of(SINGLE, "measured", notes)
+    provenance = catalogue.provenance("nasbenchnlp", "measured", note, file=SINGLE)
     return curves_table(PTB, tuple(map(str, ids)), features, *arrays(per_row, PTB_REPEATS), provenance)
 
 
 def embedded() -> Table:
     """As many cells from the generator, trained by the surrogate of `model` moved to PTB; see `fit_ptb`."""
-    with np.load(Path(__file__).parent / "data" / "cells_ptb.npz", allow_pickle=False) as data:
-        d = {k: data[k] for k in data.files}
+    d = atomic.read_npz(Path(__file__).parent / "data" / "cells_ptb.npz")
     targets = d["targets"].astype(np.float64) * d["step"].astype(np.float64) + d["offset"].astype(np.float64)
     noise = np.zeros((PTB_ROWS, PTB_REPEATS, targets.shape[1]))
     noise[:PTB_MULTI_ROWS] = d["noise"].astype(np.float64) * d["noise_step"].astype(np.float64)
@@ -115,10 +111,11 @@ def embedded() -> Table:
     status[PTB_MULTI_ROWS:, 1:] = OK
     own = np.round(d["features"] / 255.0, graph.DECIMALS)
     features = np.hstack([own, predicted_released(own), np.zeros((PTB_ROWS, 1))])
-    notes = (
+    note = (
         "Cells drawn by the generator of section 3. Curves of the WikiText-2 surrogate, moved by the regression of "
         "final PTB losses on final WikiText-2 losses over the architectures in both; seconds scaled by the ratio of "
-        "tokens; see tables/datasets/nasbenchnlp/data/cells_ptb_report.json.",
+        "tokens; see tables/datasets/nasbenchnlp/data/cells_ptb_report.json."
     )
+    provenance = catalogue.provenance("nasbenchnlp", "surrogate", note, file=SINGLE)
     keys = tuple(f"cell-{i:05d}" for i in range(PTB_ROWS))
-    return curves_table(PTB, keys, features, values, cost, status, provenance_of(SINGLE, "surrogate", notes))
+    return curves_table(PTB, keys, features, values, cost, status, provenance)

@@ -17,9 +17,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.tables import catalogue
 from hpo_envs.tables.cells import features as graph
 from hpo_envs.tables.datasets.nasbenchnlp import logs
-from hpo_envs.tables.datasets.nasbenchnlp.assemble import DIVERGED, OK, Kind, provenance_of
+from hpo_envs.tables.datasets.nasbenchnlp.assemble import DIVERGED, OK
 from hpo_envs.tables.datasets.nasbenchnlp.features import FEATURE_NAMES, group, read_released
 from hpo_envs.tables.datasets.nasbenchnlp.names import (
     CAP,
@@ -30,7 +31,8 @@ from hpo_envs.tables.datasets.nasbenchnlp.names import (
     RELEASED,
     RELEASED_FEATURES,
 )
-from hpo_envs.tables.table import Floats, Metric, Table
+from hpo_envs.tables.files import atomic
+from hpo_envs.tables.table import Floats, Metric, Provenance, Table
 
 METRICS = (
     Metric("test_loss", "nats", "min", 0.0, CAP, "Log perplexity on the test set after the last epoch."),
@@ -56,29 +58,30 @@ def build(read: Callable[[str], bytes]) -> Table:
         values[row, : len(runs)] = runs
         status[row, : len(runs)] = [DIVERGED if np.isnan(loss) else OK for loss, _ in runs]
     finite = sum(not np.isnan(loss) for loss, _ in losses.values())
-    notes = (
+    note = (
         f"{len(losses)} ids, {finite} with a finite loss, {len(groups)} architectures, {len(ids)} with features. "
-        "The losses are of the last epoch and of the test set.",
+        "The losses are of the last epoch and of the test set."
     )
-    return _table(tuple(map(str, ids)), np.stack([released[g] for g in ids]), values, status, "measured", notes)
+    provenance = catalogue.provenance("nasbenchnlp", "measured", note, file=PARAMETERS)
+    return _table(tuple(map(str, ids)), np.stack([released[g] for g in ids]), values, status, provenance)
 
 
 def embedded() -> Table:
     """As many draws of released features from a Gaussian copula, with predicted losses; see `fit_ptb`."""
-    with np.load(Path(__file__).parent / "data" / "cells_ptb_final.npz", allow_pickle=False) as data:
-        d = {k: data[k] for k in data.files}
+    d = atomic.read_npz(Path(__file__).parent / "data" / "cells_ptb_final.npz")
     values = np.stack([d["losses"].astype(np.float64), np.repeat(d["parameters"][:, None], PTB_REPEATS, 1)], axis=-1)
     count = d["repeats"]
     absent = np.arange(PTB_REPEATS) >= count[:, None]
     values[absent] = np.nan
     values = np.round(values, 4)
     status = np.where(np.isnan(values[..., 0]) & ~absent, DIVERGED, OK).astype(np.uint8)
-    notes = (
+    note = (
         "Released features redrawn from a Gaussian copula; losses, divergence and parameters predicted by boosted "
-        "trees with residual noise; see tables/datasets/nasbenchnlp/data/cells_ptb_report.json.",
+        "trees with residual noise; see tables/datasets/nasbenchnlp/data/cells_ptb_report.json."
     )
+    provenance = catalogue.provenance("nasbenchnlp", "surrogate", note, file=PARAMETERS)
     keys = tuple(f"architecture-{i:04d}" for i in range(len(count)))
-    return _table(keys, np.round(d["features"] / 255.0, graph.DECIMALS), values, status, "surrogate", notes)
+    return _table(keys, np.round(d["features"] / 255.0, graph.DECIMALS), values, status, provenance)
 
 
 _LINE = re.compile(r"log_stats_model_(\d+)_[^,]*\.json,([^,]+),[^,]+,[^,]+,([^,]+),([^,]+)$")
@@ -110,23 +113,12 @@ def read_final(content: bytes, file: str) -> dict[int, tuple[float, float]]:
 
 
 def _table(
-    keys: tuple[str, ...],
-    features: Floats,
-    values: Floats,
-    status: npt.NDArray[np.uint8],
-    kind: Kind,
-    notes: tuple[str, ...],
+    keys: tuple[str, ...], features: Floats, values: Floats, status: npt.NDArray[np.uint8], provenance: Provenance
 ) -> Table:
+    values = values[:, :, None]
+    cost = np.where(np.isnan(values[..., 1]), np.nan, 1.0)
+    names = FEATURE_NAMES[graph.SIZE : graph.SIZE + RELEASED]
     return Table(
-        name=PTB_FINAL,
-        keys=keys,
-        feature_names=FEATURE_NAMES[graph.SIZE : graph.SIZE + RELEASED],
-        features=features,
-        metrics=METRICS,
-        values=values[:, :, None],
-        cost=np.where(np.isnan(values[:, :, None, 1]), np.nan, 1.0),
-        levels=np.array([float(EPOCHS)]),
-        level_unit="epochs",
-        status=status,
-        provenance=provenance_of(PARAMETERS, kind, notes),
-    )
+        PTB_FINAL, keys, METRICS, values, cost, provenance, feature_names=names, features=features,
+        levels=np.array([float(EPOCHS)]), level_unit="epochs", status=status,
+    )  # fmt: skip

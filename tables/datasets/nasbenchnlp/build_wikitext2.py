@@ -14,16 +14,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import numpy as np
-
+from hpo_envs.tables import catalogue
 from hpo_envs.tables.cells.canonical import key
 from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.cells.size import VOCABULARY, parameters
 from hpo_envs.tables.datasets.nasbenchnlp import model
-from hpo_envs.tables.datasets.nasbenchnlp.assemble import arrays, curves_table, provenance_of
+from hpo_envs.tables.datasets.nasbenchnlp.assemble import arrays, curves_table
 from hpo_envs.tables.datasets.nasbenchnlp.features import group, read_released, row_features
 from hpo_envs.tables.datasets.nasbenchnlp.logs import Log, read_archive
 from hpo_envs.tables.datasets.nasbenchnlp.names import LOGS, RELEASED_FEATURES, WIKITEXT2, WIKITEXT2_REPEATS
+from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Table
 
 FILES = (LOGS, RELEASED_FEATURES)
@@ -38,37 +38,32 @@ def build(read: Callable[[str], bytes]) -> Table:
     released = read_released(read(RELEASED_FEATURES), RELEASED_FEATURES)
     cells = [r[0].cell for r in runs]
     known = [next((released[g] for log in r if (g := group(log.architecture)) in released), None) for r in runs]
-    notes = (
+    note = (
         f"{len(runs)} recipes, {len({key(c) for c in cells})} computations, {sum(map(len, runs))} runs; released "
-        f"features for {sum(k is not None for k in known)} recipes.",
+        f"features for {sum(k is not None for k in known)} recipes."
     )
-    provenance = provenance_of(LOGS, "measured", notes)
+    provenance = catalogue.provenance("nasbenchnlp", "measured", note, file=LOGS)
     repeats = max(map(len, runs))
     return curves_table(WIKITEXT2, unique_keys(cells), row_features(cells, known), *arrays(runs, repeats), provenance)
 
 
 def embedded() -> Table:
     """As many cells from the generator (RNN, LSTM and GRU first), trained by the surrogate of `model`."""
-    with np.load(Path(__file__).parent / "data" / "cells_wikitext2.npz", allow_pickle=False) as data:
-        keys, targets, probability = data["keys"].tolist(), data["targets"].astype(float), data["probability"]
+    data = atomic.read_npz(Path(__file__).parent / "data" / "cells_wikitext2.npz")
+    keys, targets, probability = data["keys"].tolist(), data["targets"].astype(float), data["probability"]
     cells = [Cell.from_text(k) for k in keys]
     runs: list[list[model.Outcome]] = []
-    for row, key_of_cell in enumerate(keys):
-        diverged = model.uniform("diverges", key_of_cell) < probability[row]
-        count = 1 + (row >= WIKITEXT2_REPEATS[0]) + (row >= WIKITEXT2_REPEATS[1])
-        runs.append(
-            [
-                model.outcome(targets[row, r], key_of_cell, r, bool(diverged), float(probability[row]))
-                for r in range(count)
-            ]
-        )
-    notes = (
+    for row, (name, p) in enumerate(zip(keys, probability.tolist(), strict=True)):
+        diverged = model.uniform("diverges", name) < p
+        count = 1 + sum(row >= first for first in WIKITEXT2_REPEATS)
+        runs.append([model.outcome(targets[row, r], name, r, diverged, p) for r in range(count)])
+    note = (
         "Cells drawn by the generator of section 3 and curves predicted by models that never saw the cell, with "
-        "residual noise; held-out error in the fit's report (tables/datasets/nasbenchnlp/data/cells_report.json).",
+        "residual noise; held-out error in the fit's report (tables/datasets/nasbenchnlp/data/cells_report.json)."
     )
     sizes = [parameters(cell, VOCABULARY["wikitext2"]) for cell in cells]
     features = row_features(cells, [None] * len(cells))
-    provenance = provenance_of(LOGS, "surrogate", notes)
+    provenance = catalogue.provenance("nasbenchnlp", "surrogate", note, file=LOGS)
     return curves_table(WIKITEXT2, tuple(keys), features, *arrays(runs, 1 + len(WIKITEXT2_REPEATS), sizes), provenance)
 
 

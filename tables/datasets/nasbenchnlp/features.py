@@ -21,6 +21,7 @@ import numpy as np
 from hpo_envs.tables.cells import features as graph
 from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.datasets.nasbenchnlp.names import RELEASED
+from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Floats
 
 FEATURE_NAMES = (*graph.NAMES, *(f"g2v_{i}" for i in range(RELEASED)), "g2v_known")
@@ -90,5 +91,4 @@ def predicted_released(own: Floats) -> Floats:
 @functools.cache
 def _released_from_own() -> Floats:
     """(1 + SIZE, RELEASED) intercept and weights of the linear model of the released features."""
-    with np.load(Path(__file__).parent / "data" / "cells_released.npz", allow_pickle=False) as data:
-        return np.asarray(data["weights"], dtype=np.float64)
+    return atomic.read_npz(Path(__file__).parent / "data" / "cells_released.npz")["weights"].astype(np.float64)

@@ -23,6 +23,7 @@ from hpo_envs.tables.cells.canonical import canonical, key
 from hpo_envs.tables.cells.probe import probe
 from hpo_envs.tables.cells.recipe import EXAMPLES, MAX_LINEAR, OPERATIONS, Cell
 from hpo_envs.tables.datasets.nasbenchnlp.names import CAP, EPOCHS
+from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Floats
 
 FOLDS = 5
@@ -91,8 +92,8 @@ def normal(*parts: object) -> float:
 
 @functools.cache
 def _parameters() -> dict[str, npt.NDArray[np.float64]]:
-    with np.load(Path(__file__).parent / "data" / "cells_model.npz", allow_pickle=False) as data:
-        return {name: data[name].astype(np.float64) for name in data.files}
+    arrays = atomic.read_npz(Path(__file__).parent / "data" / "cells_model.npz")
+    return {name: array.astype(np.float64) for name, array in arrays.items()}
 
 
 def evaluate_trees(x: Floats, features: npt.NDArray[np.intp], thresholds: Floats, leaves: Floats) -> Floats:
@@ -155,12 +156,7 @@ def noise(name: str, parameters: Mapping[str, Floats] | None = None) -> Floats:
 
 
 def simulate(cell: Cell, repeat: int = 0) -> Outcome:
-    """Trains a cell as the surrogate sees it.
-
-    Args:
-        cell: The cell.
-        repeat: Number of the repeat; each has a training seed of its own.
-    """
+    """Trains a cell as the surrogate sees it; each repeat has a training seed of its own."""
     name = key(cell)
     p = _parameters()
     targets = predict(cell) + noise(name)

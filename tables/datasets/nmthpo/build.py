@@ -21,6 +21,7 @@ import numpy as np
 
 from hpo_envs.tables import catalogue
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS, TABLES
+from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import STATUSES, Floats, Hyperparameter, Metric, Provenance, Table, searched
 
 NAMES = TABLES
@@ -109,8 +110,8 @@ def build(name: str, read: Callable[[str], bytes]) -> Table:
 def embedded(name: str) -> Table:
     """The surrogate of a table, fitted by `hpo_envs.tables.datasets.nmthpo.fit`; same rows as the measured table."""
     pair = _pair(name)
-    with np.load(Path(__file__).with_name("nmthpo.npz")) as data:
-        values, measured = data[f"{pair}_values"], data[f"{pair}_measured"]
+    data = atomic.read_npz(Path(__file__).with_name("nmthpo.npz"))
+    values, measured = data[f"{pair}_values"], data[f"{pair}_measured"]
     rows = np.arange(len(measured)) if name.endswith("-grid") else np.flatnonzero(measured)
     note = "Out-of-fold predictions of a regression fitted to the measured table, with residual noise."
     return _assemble(name, grid(pair)[rows], values[rows], catalogue.provenance("nmthpo", "surrogate", note))

@@ -31,6 +31,7 @@ import numpy as np
 
 from hpo_envs.tables import catalogue
 from hpo_envs.tables.datasets.nmtlc.names import CORPORA, MAX_LOG_PERPLEXITY, PATIENCE, TABLES, UPDATES_PER_CHECKPOINT
+from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import STATUSES, Floats, Hyperparameter, Metric, Provenance, Table, searched
 
 NAMES = TABLES
@@ -161,9 +162,9 @@ def embedded(name: str) -> Table:
     from hpo_envs.tables.datasets.nmtlc import model
 
     corpus = name.partition("/")[2]
-    with np.load(Path(__file__).with_name("nmtlc.npz")) as data:
-        configs, parameters = data[f"{corpus}_configs"], data[f"{corpus}_parameters"].astype(np.float64)
-        count, roughness = int(data[f"{corpus}_levels"]), data[f"{corpus}_roughness"]
+    data = atomic.read_npz(Path(__file__).with_name("nmtlc.npz"))
+    configs, parameters = data[f"{corpus}_configs"], data[f"{corpus}_parameters"].astype(np.float64)
+    count, roughness = int(data[f"{corpus}_levels"]), data[f"{corpus}_roughness"]
     drawn, ended = model.expand(parameters, roughness, count, PATIENCE[CORPORA[corpus][0]], name)
     note = "Out-of-fold predictions of a regression fitted to the measured curves, with residual noise."
     return _assemble(name, configs, drawn, ended, catalogue.provenance("nmtlc", "surrogate", note), count)
