@@ -15,6 +15,9 @@ from hpo_envs.registry import FAMILIES
 from tests.helpers import ROOT
 
 FOLDERS = {module.name for module in pkgutil.iter_modules(families.__path__)}
+COVERS = tuple(f"hpo_envs.families.{folder}" for folder in sorted(FOLDERS))
+"""The records that every test here goes through."""
+
 NAMES = {f.name for f in FAMILIES.values()} | {f.dataset for f in FAMILIES.values() if not f.user_levels}
 # Each of these is about families that it chose: stories and papers, and the agent that was trained on two.
 ABOUT = (
@@ -23,6 +26,7 @@ ABOUT = (
     "hpo_envs/benchmarks/learned/",
     "hpo_envs/commands/reproduce.py",
     "tests/agents/transfer/test_learned.py",
+    "tests/benchmarks/learned/",
     "tests/benchmarks/papers/",
     "tests/docs/test_stories.py",
 )

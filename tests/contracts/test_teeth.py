@@ -32,6 +32,16 @@ from hpo_envs.testing import (
 )
 from hpo_envs.testing.rules import finite, same
 
+COVERS = (
+    "hpo_envs.core.family",
+    "hpo_envs.testing.agents",
+    "hpo_envs.testing.envs",
+    "hpo_envs.testing.families",
+    "hpo_envs.testing.rules",
+    "hpo_envs.testing.tables",
+)
+"""Modules whose rules are broken here."""
+
 
 def caught(check: Callable[[], None], *, subject: str, rule: str, why: str) -> None:
     """Expects the sentence of a broken rule."""

@@ -45,6 +45,9 @@ from hpo_envs.tables.files import cache, zips
 from hpo_envs.tables.user import csv_reader
 from tests.robustness import hostile
 
+COVERS = ("hpo_envs.benchmarks.study.parquet",)
+"""Modules whose input is made up here."""
+
 EXAMPLES = int(os.environ.get("HPO_ENVS_FUZZ", "60"))
 many = settings(
     max_examples=EXAMPLES,

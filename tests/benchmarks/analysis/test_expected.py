@@ -1,10 +1,8 @@
-"""The closed form of random search: against enumeration, against simulation, against the agent."""
+"""Expected results of random search, in closed form."""
 
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,11 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hpo_envs.benchmarks.analysis.expected import expected_best
-from hpo_envs.benchmarks.papers.charhpo import optimisers
-from hpo_envs.benchmarks.papers.common import Reproduction
-from hpo_envs.benchmarks.runs import run
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import build as charhpo
+from tests.benchmarks.papers.charhpo.helpers import z_values
 
 
 @given(st.lists(st.integers(-5, 5), min_size=1, max_size=6), st.booleans(), st.data())
@@ -38,18 +34,6 @@ def test_the_whole_table_is_certain_without_replacement() -> None:
     assert mean[0] == pytest.approx(values.mean())
 
 
-GRID = np.array([1, 2, 5, 10, 20, 50, 100, 150])
-
-
-def z_values(best: Any, accuracy: Any, replacement: bool = False) -> Any:
-    """(budgets,) z of the means of (runs, 200) best-so-far values; 0 where the closed form has no spread."""
-    mean, deviation = expected_best(accuracy, GRID, replacement)
-    error = deviation / np.sqrt(len(best))
-    gap = best[:, GRID - 1].mean(axis=0) - mean
-    assert np.abs(gap[error < 1e-9]).max(initial=0.0) < 1e-9
-    return np.where(error < 1e-9, 0.0, gap / np.maximum(error, 1e-9))
-
-
 def test_closed_form_equals_simulation_on_every_sweep() -> None:
     rng = np.random.default_rng(0)
     z, with_replacement = [], []
@@ -66,13 +50,6 @@ def test_closed_form_equals_simulation_on_every_sweep() -> None:
     assert (np.array(with_replacement)[:, -2] > 2).mean() > 0.7
 
 
-def test_the_agent_is_that_random_search() -> None:
-    name = "charhpo/inflection-hun-lstm"
-    runs = run("random", optimisers.id_of(name), range(300), env_kwargs={"table": "surrogate"})
-    best = np.array([np.maximum.accumulate(r.rewards) for r in runs])
-    assert np.abs(z_values(best, store.load(name, "surrogate").final("accuracy"))).max() < 3
-
-
 @pytest.mark.parametrize(
     ("values", "budgets", "replacement", "message"),
     [
@@ -86,25 +63,3 @@ def test_the_agent_is_that_random_search() -> None:
 def test_errors(values: list[float], budgets: object, replacement: bool, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         expected_best(values, budgets, replacement)  # type: ignore[arg-type]
-
-
-def test_the_study_is_consistent() -> None:
-    tasks = ("charhpo/inflection-hun-lstm", "charhpo/g2p-hun-transformer", "charhpo/g2p-geo-lstm")
-    agents = ("random", "regularized-evolution", "bo")
-    s = optimisers.study(Reproduction(Path(), trials=3), agents, tasks, budget=24, kind="surrogate")
-    assert s.best.shape == s.seconds.shape == (3, 3, 3, 24)
-    assert (np.diff(s.best, axis=-1) >= 0).all()
-    assert (np.diff(s.seconds, axis=-1) > 0).all()
-    records = optimisers.against_evaluations(s, "surrogate")
-    assert len(records) == 24
-    assert records[0]["random, closed form"] == pytest.approx(records[0]["random, with replacement"])
-    assert all(records[-1][k] <= records[0][k] for k in records[0] if k != "evaluations")
-    shares = [optimisers.exhausted(s, share, "surrogate") for share in (1.0, 10.0, 100.0)]
-    assert (shares[0] == 0).all()
-    assert (shares[2] == 1).all()
-    early, late = optimisers.best_at(s, 3.0, "surrogate"), optimisers.best_at(s, 100.0, "surrogate")
-    assert (early <= late).all()
-    assert np.array_equal(late, s.best[..., -1].mean(axis=2))
-    check = optimisers.simulation_check(s, "surrogate")
-    assert check["within two standard errors"] > 0.8
-    assert set(optimisers.rankings(s, "surrogate")) >= {"10 evaluations", "20 evaluations"}

@@ -13,7 +13,7 @@ import pytest
 
 from hpo_envs.benchmarks import report
 from hpo_envs.benchmarks.analysis import summary
-from hpo_envs.benchmarks.report import charts, sentences
+from hpo_envs.benchmarks.report import sentences
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.benchmarks.study import store
 from hpo_envs.commands.main import main
@@ -55,20 +55,6 @@ def test_command_writes_page_and_summary(folder: Path, tmp_path: Path, capsys: p
     assert (folder / "report.html").exists()
 
 
-def test_what_is_no_comparison_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "x.json").write_text('{"title": 1}')
-    (tmp_path / "y.json").write_text("[")
-    for path, message in {
-        "empty": "runs must be at least one",
-        "x.json": "must be a summary with",
-        "y.json": "must be a folder of runs or a summary",
-        "none": "No such file",
-    }.items():
-        assert main(["report", str(tmp_path / path)]) == 2
-        assert message in capsys.readouterr().err
-
-
 def test_page_says_what_was_compared(found: dict[str, Any]) -> None:
     text = report.render(found, citations=["A paper & its authors"])
     for e in found["environments"]:
@@ -84,52 +70,6 @@ def test_page_says_what_was_compared(found: dict[str, Any]) -> None:
     assert set(re.findall(r"https?://[^\"'\s<]+", text)) <= {"http://www.w3.org/2000/svg"}
     assert "default-src 'none'" in text
     assert not re.search(r"<(link|img|iframe)\b|<script[^>]+src=", text)
-
-
-def made(verdicts: dict[str, str], means: list[float]) -> dict[str, Any]:
-    names = ["a", *verdicts]
-    ranking = [
-        {"agent": n, "mean": [m, m - 0.01, m + 0.01], "n": [20], "constant": False}
-        for n, m in zip(names, means, strict=True)
-    ]
-    pairs = [
-        {"a": "a", "b": n, "difference": means[0] - m, "low": means[0] - m - 0.01, "high": means[0] - m + 0.01,
-         "p_holm": 0.0001, "improvement": 0.9, "verdict": v}
-        for (n, v), m in zip(verdicts.items(), means[1:], strict=True)
-    ]  # fmt: skip
-    return {"name": "t", "score": "anytime", "environments": ["e"], "ranking": ranking, "pairs": pairs}
-
-
-def test_sentences_say_who_won_by_how_much_and_how_sure() -> None:
-    clear = made({"b": "better", "random": "better"}, [0.1, 0.2, 0.4])
-    assert sentences.verdict(clear) == [
-        "a wins.",
-        "Regret averaged over the budget: 0.1 [0.09, 0.11], the lowest.",
-        "It is better than all others, than b by 0.1 [0.09, 0.11], p < 0.001.",
-        "Its regret is 75% below that of random search.",
-    ]
-    tied = made({"random": "tie", "c": "better"}, [0.1, 0.12, 0.3])
-    assert sentences.verdict(tied)[0] == "No single winner, a leads."
-    assert "These runs do not tell it apart from random." in sentences.verdict(tied)
-    assert sentences.verdict(tied)[-1] == "No agent here is shown to beat random search."
-    equal = made({"b": "tie", "c": "better"}, [0.1, 0.1, 0.3])
-    assert sentences.verdict(equal)[0] == "No single winner, a and b share the lead."
-    assert not any("apart" in s for s in sentences.verdict(equal))
-    assert sentences.verdict(made({}, [0.1]))[0] == "Only a ran."
-    clear["ranking"][0]["constant"] = True
-    assert any("scores the same on every seed" in s for s in sentences.verdict(clear))
-    turned = sentences.against(clear, "b", "a")
-    assert turned is not None
-    assert (turned["verdict"], round(turned["difference"], 3), round(turned["low"], 3)) == ("worse", 0.1, 0.09)
-    assert sentences.against(clear, "a", "a") is None
-    assert [sentences.number(v) for v in (None, -0.0, 0.12345)] == ["never", "0", "0.123"]
-
-
-def test_colours_run_from_light_to_dark() -> None:
-    assert charts.colour(0.0) == charts.CIVIDIS[0]
-    assert charts.colour(1.0) == charts.CIVIDIS[-1]
-    light = [sum(int(charts.colour(i / 20)[k : k + 2], 16) for k in (1, 3, 5)) for i in range(21)]
-    assert light == sorted(light, reverse=True)
 
 
 def hostile(found: dict[str, Any]) -> dict[str, Any]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,17 +13,6 @@ import pytest
 
 import hpo_envs
 from hpo_envs.commands import main
-from hpo_envs.registry import SPECS
-from hpo_envs.tables import catalogue, store
-
-
-@pytest.fixture
-def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty data folder, and no source to fetch from."""
-    monkeypatch.setenv("HPO_ENVS_DATA", str(tmp_path / "data"))
-    for name in ("HPO_ENVS_MIRROR", "HPO_ENVS_SOURCE"):
-        monkeypatch.delenv(name, raising=False)
-    return tmp_path / "data"
 
 
 def process(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -138,93 +125,6 @@ def test_a_closed_pipe_is_quiet() -> None:
     child.stdin.close()  # type: ignore[union-attr]
     assert child.stderr.read() == ""  # type: ignore[union-attr]
     assert child.wait(timeout=120) == main.PIPE_CLOSED
-
-
-def test_list_shows_every_id_and_its_table(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(["list"]) == 0
-    out = capsys.readouterr().out
-    rows = {line.split()[0]: line.split()[1] for line in out.splitlines() if line.startswith("  ")}
-    assert {name for name, kind in rows.items() if kind == "synthetic"} <= {"FIESTA-gaussian-v0"}
-    assert list(rows) == list(SPECS)
-    assert set(rows.values()) - {"synthetic"} == {"surrogate"}
-    fetched = out.partition("`hpo-envs fetch ")[2].partition("`")[0].split()
-    assert "nmthpo" in fetched
-    assert set(fetched) <= set(catalogue.datasets())
-    assert main.main(["list", "--json"]) == 0
-    listed = json.loads(capsys.readouterr().out)
-    assert [r["id"] for r in listed] == list(SPECS)
-    assert all(r["summary"].endswith((".", "?")) for r in listed)
-    assert main.main(["list", "swen"]) == 0
-    assert "NMTHPO-zhen-v0" not in capsys.readouterr().out
-
-
-@pytest.mark.measured
-def test_list_says_measured_where_it_is_installed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(["list", "--json", "NMTHPO-"]) == 0
-    assert {r["kind"] for r in json.loads(capsys.readouterr().out)} == {"measured"}
-
-
-def test_describe_every_id(id_kind: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    name, kind = id_kind
-    assert main.main(["describe", f"hpo_envs:{name}", "--json", "--table", kind]) == 0
-    facts = json.loads(capsys.readouterr().out, parse_constant=lambda x: pytest.fail(f"{x} is no JSON"))
-    assert facts["id"] == name
-    assert [t["name"] for t in facts["tables"]] == list(SPECS[name].tables)
-    for described in facts["tables"]:
-        table = store.load(described["name"], kind)
-        assert (described["kind"], described["sha256"]) == (kind, table.provenance.sha256)
-        assert described["rows"] == len(table)
-        assert [m["name"] for m in described["metrics"]] == list(table.metric_names)
-    assert facts["citation"]
-    assert main.main(["describe", name, "--table", kind]) == 0
-    text = capsys.readouterr().out
-    for part in (*facts["spaces"].values(), facts["tables"][0]["sha256"], "## Action Space", "## Version History"):
-        assert part in text
-
-
-def test_fetch_list(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(["fetch", "--list"]) == 0
-    out = capsys.readouterr().out
-    assert [line.split()[0] for line in out.splitlines()[1:-1]] == catalogue.datasets()
-    assert out.endswith(f"folder: {empty}\n")
-
-
-@pytest.mark.measured
-def test_fetch_use_damage_verify_repair(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    source, root = store.data_folder(), tmp_path / "data"
-    monkeypatch.setenv("HPO_ENVS_DATA", str(root))
-    fetch = ["fetch", "nmthpo", "--from", str(source)]
-    assert main.main(["verify"]) == 0
-    assert "0 files ok, 0 corrupt" in capsys.readouterr().out
-    assert main.main(fetch) == 0
-    assert "nmthpo: 24 files installed (213,182 bytes), 0 were already right" in capsys.readouterr().out
-    assert store.load("nmthpo/swen", "auto").provenance.kind == "measured"
-    assert main.main(["verify", "nmthpo"]) == 0
-    assert "24 files ok, 0 corrupt, 0 not installed" in capsys.readouterr().out
-    victim = root / "nmthpo/datasets/sw-en.evals"
-    right = victim.read_bytes()
-    for bad in (right[:-10], right.replace(b"1", b"2", 1)):  # truncated, and one digit changed
-        victim.write_bytes(bad)
-        store._measured.cache_clear()
-        message = (
-            rf"sw-en.evals must have 34211 bytes with sha256 a2be.*, got {len(bad)} bytes.*`hpo-envs fetch nmthpo`"
-        )
-        with pytest.raises(store.CorruptFile, match=message):
-            store.load("nmthpo/swen", "auto")
-        assert main.main(["verify", "nmthpo"]) == 1
-        out = capsys.readouterr().out
-        assert "corrupt  nmthpo/datasets/sw-en.evals: must have 34211 bytes" in out
-        assert "23 files ok, 1 corrupt" in out
-        assert "Run `hpo-envs fetch nmthpo`" in out
-        assert main.main(fetch) == 0
-        assert "1 files installed (34,211 bytes), 23 were already right" in capsys.readouterr().out
-        assert victim.read_bytes() == right
-    assert not list(root.rglob("*.part"))
-    shutil.rmtree(root / "nmthpo/datasets")
-    with pytest.raises(store.TableNotInstalled, match=r"is missing. Run `hpo-envs fetch nmthpo`"):
-        store.load("nmthpo/swen", "measured")
 
 
 def test_module_and_status_of_a_process() -> None:

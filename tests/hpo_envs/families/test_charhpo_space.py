@@ -1,18 +1,13 @@
-"""CharHPO-v0: what its actions mean, what it answers, its two dresses (dicts, ConfigSpace); and the 24 sweeps."""
+"""CharHPO-v0: what its actions mean and what it answers; and the 24 sweeps."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.utils.env_checker import check_env
 
-from hpo_envs.benchmarks.analysis import sensitivity
-from hpo_envs.commands import main
-from hpo_envs.integrations.config_space import DictActions, to_configspace
 from hpo_envs.registry import SPECS
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import build as charhpo
@@ -148,59 +143,6 @@ def test_action_of_refuses_what_is_outside() -> None:
     assert env.action_of({"scheduler": "none", "factor": 7.0}).shape == (16,), "inactive values do not matter"
 
 
-@pytest.mark.parametrize("architecture", ["lstm", "transformer"])
-def test_dict_actions_take_natural_values(architecture: str) -> None:
-    env = DictActions(make(architecture=architecture))
-    check_env(env.unwrapped, skip_render_check=True)
-    env.action_space.seed(0)
-    env.reset(seed=0)
-    for _ in range(60):
-        action = env.action_space.sample()
-        natural = env.natural(action)
-        config = env.step(action)[4]["config"]
-        for h in env.hyperparameters:
-            active = h.condition is None or natural[h.condition[0]] in h.condition[1]
-            if h.kind == "float":
-                assert config[h.name] == pytest.approx(natural[h.name] if active else 0, rel=1e-5, abs=1e-7)
-            else:
-                assert config[h.name] == (natural[h.name] if active else 0)
-        back = env.index(config)
-        assert back in env.action_space
-        again = env.step(back)[4]["config"]
-        assert again["batch_size"] == config["batch_size"]
-        assert again["warmup_samples"] == config["warmup_samples"]
-    with pytest.raises(ValueError, match="action must be in Dict"):
-        env.step({"batch_size": 0})
-
-
-def test_dict_actions_need_one_space() -> None:
-    with pytest.raises(ValueError, match="make it with architecture='lstm' or 'transformer'"):
-        DictActions(make())
-    with pytest.raises(ValueError, match="must take the values of hyperparameters"):
-        DictActions(gym.make("CharHPO-g2p-dut-lstm-v0", table="surrogate"))
-
-
-def test_configspace_export() -> None:
-    pytest.importorskip("ConfigSpace")
-    env = make(architecture="transformer").unwrapped
-    env.reset(seed=0)
-    exported = to_configspace(env.table.space, seed=1)
-    assert list(exported) != []
-    assert len(exported) == 16
-    assert exported["learning_rate"].log
-    assert len(exported.conditions) == 4
-    for configuration in exported.sample_configuration(40):
-        config = dict(configuration)
-        assert ("factor" in config) == (config["scheduler"] == "reduceonplateau")
-        assert ("warmup_samples" in config) == (config["scheduler"] == "warmupinvsqrt")
-        got = env.step(env.action_of(config))[4]["config"]
-        assert got["hidden_size"] == config["hidden_size"]
-        assert got["attention_heads"] == config["attention_heads"]
-        assert got["warmup_samples"] // 100 == config.get("warmup_samples", 0) // 100
-    lstm = to_configspace(charhpo.space("lstm"))
-    assert lstm["attention_heads"].value == 1
-
-
 def test_random_search_finds_what_the_sweeps_found() -> None:
     """Uniform actions draw from the sweeps' distributions, so their accuracies are those of an embedded sweep."""
     envs = gym.make_vec("CharHPO-v0", num_envs=400, task="inflection", lang="dut", architecture="transformer", budget=1)
@@ -211,34 +153,3 @@ def test_random_search_finds_what_the_sweeps_found() -> None:
     from scipy.stats import ks_2samp
 
     assert ks_2samp(rewards, sweep).pvalue > 0.01
-
-
-def test_sensitivity_of_random_actions(capsys: pytest.CaptureFixture[str]) -> None:
-    """An environment without rows is searched at random, on one task, and repeats with its seed."""
-    words = "sensitivity --env CharHPO-v0 --runs 230 --json --arguments task=g2p lang=geo architecture=lstm".split()
-    assert main.main(words) == 0
-    first = capsys.readouterr().out
-    assert main.main(words) == 0
-    assert capsys.readouterr().out == first
-    got = json.loads(first)
-    assert (got["table"], got["kind"], got["runs"]) == ("charhpo/g2p-geo-lstm", "surrogate", 230)
-    sweep = sensitivity.analyse(store.load("charhpo/g2p-geo-lstm", "surrogate"))
-    assert got["metrics"]["best"] == pytest.approx(sweep["best"], abs=8)
-    assert got["metrics"]["equivalent"] == pytest.approx(sweep["equivalent"], abs=14)
-    assert main.main(["sensitivity", "--env", "CharHPO-v0", "--arguments", "task"]) == 2
-    assert "--arguments must be NAME=VALUE, got 'task'" in capsys.readouterr().err
-
-
-def test_sensitivity_of_a_table_is_that_of_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["sensitivity", "--env", "CharHPO-g2p-hun-transformer-v0", "--table", "surrogate", "--json"]
-    assert main.main(words) == 0
-    table = store.load("charhpo/g2p-hun-transformer", "surrogate")
-    assert json.loads(capsys.readouterr().out)["metrics"] == pytest.approx(sensitivity.analyse(table))
-    assert main.main([*words, "--hyperparameters", "batch_size", "--variant", "published"]) == 0
-    alone = sensitivity.analyse(table.configs[:, :1], table.final("accuracy"), variant="published")
-    assert json.loads(capsys.readouterr().out)["metrics"] == pytest.approx(alone)
-
-
-def test_describe_shortens_long_grids(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(["describe", "CharHPO-g2p-hun-lstm-v0", "--table", "surrogate"]) == 0
-    assert "16, 32, ..., 2048" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Optuna both ways: its samplers as agents, our agents as samplers, under its own sampler tests."""
+"""Our agents as samplers of Optuna, under its own sampler tests."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 
 from hpo_envs import agents
 from hpo_envs.agents import Problem
-from hpo_envs.benchmarks import run
 from hpo_envs.tables import store
 
 optuna = pytest.importorskip("optuna", reason="extra optuna is not installed")
 suites = pytest.importorskip("optuna.testing.pytest_samplers", reason="this Optuna has no sampler tests to offer")
 from hpo_envs.agents.external.as_sampler import AgentSampler  # noqa: E402
-from hpo_envs.agents.external.unit_cube import Cube  # noqa: E402
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
@@ -215,31 +212,6 @@ def test_two_objectives() -> None:
     assert np.median([area(AgentSampler("bo", seed=s, candidates=200)) for s in range(3)]) < random
 
 
-def test_steps_ranges_and_choices_survive_the_cube() -> None:
-    d = optuna.distributions
-    space = [
-        d.FloatDistribution(-2.0, 3.0),
-        d.FloatDistribution(1e-5, 1.0, log=True),
-        d.FloatDistribution(-1.0, 1.0, step=0.2),
-        d.IntDistribution(0, 100, step=5),
-        d.IntDistribution(1, 1000, log=True),
-        d.IntDistribution(-5, 5),
-        d.CategoricalDistribution((None, True, 1, "a", float("nan"))),
-    ]
-    cube, rng = Cube(space), np.random.default_rng(0)
-    assert cube.size == 6 + 5
-    for _ in range(200):
-        point = cube.draw(rng)
-        assert all(e._contains(v) for e, v in zip(space, point, strict=True))
-        x = cube.encode(point)
-        assert ((x >= 0) & (x <= 1)).all()
-        assert cube.decode(x) == pytest.approx(point, rel=1e-12, abs=1e-12)
-        assert all(e._contains(v) for e, v in zip(space, cube.decode(rng.random(cube.size)), strict=True))
-    ends = cube.decode(np.zeros(11)), cube.decode(np.ones(11))
-    assert ends[0][:6] == pytest.approx((-2.0, 1e-5, -1.0, 0, 1, -5))
-    assert ends[1][:6] == pytest.approx((3.0, 1.0, 1.0, 100, 1000, 5))
-
-
 def test_wrong_agents_are_named() -> None:
     with pytest.raises(ValueError, match="agent must work on featured rows or boxes, got 'ttts', which works on arms"):
         AgentSampler("ttts")
@@ -250,96 +222,3 @@ def test_wrong_agents_are_named() -> None:
     study = optuna.create_study(sampler=AgentSampler("bo-ehvi-rbf"))
     with pytest.raises(ValueError, match="agent must work on one objective for this study, got 'bo-ehvi-rbf'"):
         study.ask({"x": optuna.distributions.FloatDistribution(0, 1)})
-
-
-IDS = {
-    "CushLEPOR-ted-ende-v0": 4,  # a box
-    "CharHPO-v0": 4,  # a box of 16 dimensions
-    "NMTHPO-v0": 6,  # a grid
-    "NMTHPO-zhen-v0": 6,  # rows
-    "NMTHPO-zhen-mo-v0": 6,  # two objectives
-}
-NEEDS = {"GPSampler": "torch", "CmaEsSampler": "cmaes"}
-
-
-@pytest.mark.filterwarnings("ignore:.*independent:UserWarning")
-@pytest.mark.parametrize("env_id", IDS)
-@pytest.mark.parametrize(
-    "sampler",
-    ["RandomSampler", "TPESampler", "CmaEsSampler", "GPSampler", "NSGAIISampler", "NSGAIIISampler", "QMCSampler"],
-)
-def test_any_sampler_of_optuna_is_an_agent(sampler: str, env_id: str) -> None:
-    if sampler in NEEDS:
-        pytest.importorskip(NEEDS[sampler])
-    several = env_id == "NMTHPO-zhen-mo-v0"
-    if several and sampler == "CmaEsSampler":
-        pytest.skip("CMA-ES has one objective")
-    settings = {"n_startup_trials": 2} if sampler in ("GPSampler", "TPESampler", "CmaEsSampler") else {}
-    budget = 3 if sampler == "GPSampler" else IDS[env_id]  # a fit takes long
-    play = functools.partial(
-        run, "optuna", env_id, budget=budget, env_kwargs={"table": "surrogate"}, sampler=sampler, **settings
-    )
-    one, two = play([3, 4])
-    (again,) = play([3])
-    assert len(one) == budget
-    assert np.array_equal(one.actions, again.actions)
-    assert not np.array_equal(one.actions, two.actions) or sampler == "QMCSampler"
-    assert one.header["hyperparameters"] == {"sampler": sampler, **settings}
-    assert one.rewards.shape == ((budget, 2) if several else (budget,))
-    if env_id.startswith("NMTHPO-zhen"):
-        assert len(set(one.actions.tolist())) == len(one)
-
-
-def test_a_sampler_of_ones_own() -> None:
-    problem = Problem(gym.spaces.MultiDiscrete([4, 4]))
-    for own in (
-        lambda: optuna.samplers.RandomSampler(seed=5),
-        optuna.samplers.RandomSampler(seed=5),
-        functools.partial(optuna.samplers.RandomSampler),
-        optuna.samplers.RandomSampler,
-    ):
-        agent, again = (agents.make("optuna", problem, 0, sampler=own) for _ in range(2))
-        for _ in range(5):
-            asked = agent.ask()
-            assert asked in problem.action_space
-            assert np.array_equal(asked, again.ask())
-            agent.tell(asked, 1.0, {})
-            again.tell(asked, 1.0, {})
-    made = agents.make("optuna", problem, 0, sampler="NSGAIISampler", population_size=7)
-    assert made._inner._study.sampler._population_size == 7
-
-
-def test_the_default_is_the_agent_tpe() -> None:
-    for env_id in ("CushLEPOR-ted-ende-v0", "NMTHPO-v0"):
-        plain = run("tpe", env_id, [2], budget=14, env_kwargs={"table": "surrogate"})
-        (ours,) = run("optuna", env_id, [2], budget=14, env_kwargs={"table": "surrogate"})
-        assert np.array_equal(plain[0].actions, ours.actions)
-        assert np.array_equal(plain[0].recommended, ours.recommended)
-
-
-@pytest.mark.parametrize(
-    ("sampler", "settings"),
-    [("BruteForceSampler", {}), ("GridSampler", {"search_space": {"x0": [0, 1, 2], "x1": [0, 1]}})],
-)
-def test_samplers_that_have_tried_everything_are_done(sampler: str, settings: dict[str, Any]) -> None:
-    agent = agents.make("optuna", Problem(gym.spaces.MultiDiscrete([3, 2])), 0, sampler=sampler, **settings)
-    seen = []
-    while not agent.done:
-        seen.append(agent.ask())
-        agent.tell(seen[-1], float(seen[-1].sum()), {})
-    assert sorted(map(tuple, seen)) == [(i, j) for i in range(3) for j in range(2)]
-    assert agent.recommend().tolist() == [2, 1]
-
-
-def test_wrong_samplers_are_named() -> None:
-    problem = Problem(gym.spaces.MultiDiscrete([4, 4]))
-    with pytest.raises(ValueError, match="sampler must be one of .*, got 'GPSample', did you mean 'GPSampler'"):
-        agents.make("optuna", problem, 0, sampler="GPSample")
-    with pytest.raises(ValueError, match="sampler must be a name, a sampler or something that makes one, got 3"):
-        agents.make("optuna", problem, 0, sampler=3)
-    with pytest.raises(ValueError, match="sampler must return a sampler of Optuna, got 'tpe'"):
-        agents.make("optuna", problem, 0, sampler=lambda: "tpe")
-    with pytest.raises(ValueError, match="settings must be given to the sampler itself, got n_startup_trials"):
-        agents.make("optuna", problem, 0, sampler=optuna.samplers.TPESampler(), n_startup_trials=3)
-    with pytest.raises(ValueError, match="problem must have features or a MultiDiscrete grid"):
-        agents.make("optuna", Problem(gym.spaces.Discrete(3)), 0)

@@ -1,9 +1,8 @@
-"""Other people's tools on our ids: stable-baselines3, loops of one's own, MO-Gymnasium (extra `rl`)."""
+"""Stable-baselines3 learns on our ids (extra `rl`)."""
 
 from __future__ import annotations
 
 import importlib.util
-import warnings
 from typing import Any
 
 import gymnasium as gym
@@ -11,26 +10,44 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-from hpo_envs.registry import SPECS
+import hpo_envs.wrappers.vector as vector
 from tests.helpers import ROOT
 
 pytest.importorskip("stable_baselines3", reason="extra rl is not installed")
 pytest.importorskip("mo_gymnasium", reason="extra rl is not installed")
 
+
+def test_stable_baselines3_takes_the_adapter() -> None:
+    pytest.importorskip("stable_baselines3", reason="extra rl is not installed")
+    from sb3_contrib import MaskablePPO
+    from stable_baselines3 import PPO
+
+    from hpo_envs.integrations.sb3 import SB3VecEnv
+
+    envs = gym.make_vec("NMTHPO-v0", num_envs=8, table="surrogate", autoreset_mode=AutoresetMode.SAME_STEP)
+    model = PPO("MlpPolicy", SB3VecEnv(vector.ImprovementReward(envs)), n_steps=32, batch_size=64, seed=0)
+    model.learn(512)
+    masked = gym.make_vec("NMTHPO-zhen-v0", num_envs=4, table="surrogate", autoreset_mode=AutoresetMode.SAME_STEP)
+    adapter = SB3VecEnv(masked)
+    MaskablePPO("MlpPolicy", adapter, n_steps=16, batch_size=32, seed=0).learn(128)
+    adapter.seed(3)
+    first = adapter.reset()
+    assert first.shape == (4, *envs.single_observation_space.shape)
+    total = np.zeros(4)
+    for step in range(20):
+        adapter.step_async(np.full(4, step))
+        _, rewards, dones, infos = adapter.step_wait()
+        total += rewards
+    assert dones.all()
+    assert infos[0]["episode"]["l"] == 20
+    assert infos[0]["episode"]["r"] == pytest.approx(float(total[0]), rel=1e-5)
+    assert infos[0]["terminal_observation"][-1] == 0.0
+    wrong = gym.make_vec("NMTHPO-v0", num_envs=2, table="surrogate")
+    with pytest.raises(ValueError, match="autoreset_mode=AutoresetMode.SAME_STEP"):
+        SB3VecEnv(wrong)
+
+
 EXAMPLE = ROOT / "docs" / "examples" / "ppo_sb3.py"
-
-
-@pytest.mark.parametrize("spec_id", list(SPECS))
-def test_stable_baselines3_checker_has_no_complaint(spec_id: str) -> None:
-    from mo_gymnasium.wrappers import LinearReward
-    from stable_baselines3.common.env_checker import check_env
-
-    env = gym.make(spec_id, table="surrogate")
-    if hasattr(env.unwrapped, "reward_space"):
-        env = LinearReward(env.unwrapped, weight=np.full(env.unwrapped.reward_dim, 0.5))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        check_env(env)
 
 
 def short(env_id: str, **kwargs: Any) -> gym.Env[Any, Any]:
@@ -118,43 +135,6 @@ def test_a_loop_in_the_style_of_cleanrl() -> None:
         optimiser.step()
     assert episodes == 40 * 64
     assert np.mean(means[-5:]) > np.mean(means[:5]) + 0.5
-
-
-def test_linear_reward_is_the_weighted_sum() -> None:
-    from mo_gymnasium.wrappers import LinearReward
-
-    env = LinearReward(short("NMTHPO-zhen-mo-v0").unwrapped, weight=np.array([1.0, 0.1]))
-    env.reset(seed=0)
-    _, reward, _, _, info = env.step(7)
-    assert reward == pytest.approx(info["metrics"]["bleu"] - 0.1 * info["metrics"]["decoding_seconds"])
-
-
-def test_vector_wrapper_of_mo_gymnasium_on_a_batch() -> None:
-    from mo_gymnasium.wrappers.vector import MORecordEpisodeStatistics
-
-    envs = gym.make_vec("NMTHPO-zhen-mo-v0", num_envs=3, table="surrogate", budget=4)
-    envs = MORecordEpisodeStatistics(envs)
-    envs.reset(seed=0)
-    total = np.zeros((3, 2))
-    for row in range(4):
-        _, rewards, terminated, _, info = envs.step(np.full(3, row))
-        total += rewards
-    assert terminated.all()
-    assert np.allclose(info["episode"]["r"], total, rtol=1e-5)
-    assert info["episode"]["l"].tolist() == [4, 4, 4]
-
-
-def test_vector_environment_of_mo_gymnasium_agrees_with_ours() -> None:
-    from mo_gymnasium.wrappers.vector import MOSyncVectorEnv
-
-    theirs = MOSyncVectorEnv([lambda: short("NMTHPO-zhen-mo-v0", budget=4).unwrapped for _ in range(2)])
-    ours = gym.make_vec("NMTHPO-zhen-mo-v0", num_envs=2, table="surrogate", budget=4)
-    assert np.array_equal(theirs.reset(seed=0)[0], ours.reset(seed=0)[0])
-    for actions in ([1, 2], [3, 3], [9, 0]):
-        a, b = theirs.step(np.array(actions)), ours.step(np.array(actions))
-        assert np.allclose(a[0], b[0])
-        assert np.allclose(a[1], b[1])
-        assert a[1].shape == (2, 2)
 
 
 @pytest.mark.skipif(not EXAMPLE.exists(), reason="examples are not part of the installed wheel")

@@ -1,0 +1,10 @@
+"""The published numbers are explained."""
+
+from __future__ import annotations
+
+from hpo_envs.benchmarks.papers.common import expected
+
+
+def test_published_numbers_are_explained():
+    for p in expected("cushlepor").values():
+        assert bool(p.details["why not"]) == (p.details["reproducible"] == "no")

@@ -1,0 +1,52 @@
+"""Pure functions of the reproduction of Moss et al. 2019."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hpo_envs.benchmarks.papers.fiesta import analysis
+
+
+def test_clopper_pearson_against_the_binomial() -> None:
+    from scipy import stats
+
+    for failures, n in ((0, 10), (3, 10), (10, 10), (50, 1000)):
+        low, high = analysis.clopper_pearson(failures, n)
+        if failures:
+            assert stats.binom.sf(failures - 1, n, low) == pytest.approx(0.025)
+        if failures < n:
+            assert stats.binom.cdf(failures, n, high) == pytest.approx(0.025)
+        assert low <= failures / n <= high
+    with pytest.raises(ValueError, match=r"failures must be in \[0, n\]"):
+        analysis.clopper_pearson(3, 2)
+
+
+@pytest.mark.parametrize(("wrong", "verdict"), [(20, "holds"), (50, "open"), (80, "fails")])
+def test_promise(wrong: int, verdict: str) -> None:
+    assert analysis.promise(wrong, 1000, 0.05) == verdict
+
+
+def test_complexity_is_the_sum_of_appendix_a() -> None:
+    # Section 4.2's arms: gaps .06, .02, .02, .01.
+    wanted = 1 / 0.06**2 + 2 / 0.02**2 + 1 / 0.01**2
+    assert analysis.complexity([0.65, 0.69, 0.69, 0.70, 0.71]) == pytest.approx(wanted)
+    assert analysis.complexity([0.5, 0.5]) == np.inf
+    with pytest.raises(ValueError, match="at least two finite numbers"):
+        analysis.complexity([0.5])
+
+
+def test_verdicts() -> None:
+    assert analysis.verdict("mean", 150.0, 3.0, 130.0, 500, 500) == "differs"
+    assert analysis.verdict("mean", 135.0, 3.0, 130.0, 500, 500) == "agrees"
+    assert analysis.verdict("correct", 97.0, 0.17, 99.0, 10_000, 10_000) == "differs"
+    assert analysis.verdict("correct", 100.0, 0.0, 99.0, 500, 500) == "agrees"
+    assert analysis.verdict("max", 1.0, np.nan, 1000.0, 500, 500) == "reported"
+
+
+def test_summary_by_hand() -> None:
+    s = analysis.Selections(np.array([24, 30, 36]), np.array([True, True, False])).summary()
+    assert s["min"][0] == 24
+    assert s["mean"] == (30.0, pytest.approx(6.0 / 3**0.5))
+    assert s["max"][0] == 36
+    assert s["correct"][0] == pytest.approx(200 / 3)

@@ -1,0 +1,68 @@
+"""Selections: whole batches, counted and uncounted, and published rows again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hpo_envs.benchmarks.papers.common import Reproduction
+from hpo_envs.benchmarks.papers.fiesta import settings
+from hpo_envs.benchmarks.papers.fiesta.select import best_arm, select
+
+
+def of(trials: int, **options: int) -> Reproduction:
+    return Reproduction(Path(), trials=trials, **options)  # type: ignore[arg-type]
+
+
+def test_batch_in_processes_equals_one_process() -> None:
+    setting = settings.Setting("ttts", "ttts", "FIESTA-gaussian-v0")
+    few = select(of(4), setting, 1, confidence=0.9)
+    assert best_arm(setting, "auto") == 4
+    again = select(of(2, seed=2), setting, 1, confidence=0.9)
+    assert np.array_equal(few.evaluations[2:], again.evaluations)
+    assert (few.evaluations >= 15).all()
+    with of(4, jobs=2) as r:
+        split = select(r, setting, 1, confidence=0.9)
+    assert np.array_equal(few.evaluations, split.evaluations)
+    assert np.array_equal(few.right, split.right)
+
+
+def test_uncounted_evaluations_are_left_out() -> None:
+    honest = settings.Setting("x", "ttts", hyperparameters={"initial": 5})
+    papers = settings.Setting("x", "ttts", hyperparameters={"initial": 5}, uncounted=16)
+    a = select(of(3), honest, 1, table="surrogate", confidence=0.8)
+    b = select(of(3), papers, 1, table="surrogate", confidence=0.8)
+    assert np.array_equal(a.evaluations - 16, b.evaluations)
+
+
+@pytest.mark.measured
+def test_a_published_row_again() -> None:
+    """Table 2, TTTS at delta .2: 65 evaluations as published (five first, counted as three), 85 by Algorithm 2."""
+    published = next(s for s in settings.UNCOUNTED if s.agent == "ttts")
+    found = select(of(150), published, 1, confidence=0.8).summary()
+    mean, error = found["mean"]
+    assert abs(mean - 65.0) < 3.5 * error * (1.0 + 150 / 500) ** 0.5 + 0.5
+    paper = select(of(150), settings.TABLE_2[1], 1, confidence=0.8).summary()
+    assert paper["mean"][0] - 65.0 > 8.0
+    assert paper["correct"][0] >= 93.0
+
+
+@pytest.mark.measured
+def test_figure_4_numbers() -> None:
+    """At 204 evaluations: non-adaptive 85 %; sequential halving 97 % by Algorithm 1, about 99 % as section 4.1 says."""
+    env = "FIESTA-tdsa12-v0"
+    floor = {"rounds": "floor", "total": 204}
+    shares = {
+        name: select(
+            of(500), settings.Setting(name, agent, env, hyperparameters=hyper), 1, budget=408 if hyper else 204
+        )
+        for name, agent, hyper in (("sh", "sh", {}), ("floor", "sh", floor), ("nonadaptive", "nonadaptive", {}))
+    }
+    right = {name: 100.0 * s.right.mean() for name, s in shares.items()}
+    assert right["nonadaptive"] == pytest.approx(85.0, abs=5.0)
+    assert right["sh"] == pytest.approx(97.0, abs=2.4)
+    assert right["floor"] == pytest.approx(98.7, abs=1.6)
+    assert set(shares["sh"].evaluations) == {197}
+    assert set(shares["floor"].evaluations) == {260}

@@ -1,0 +1,26 @@
+"""Targets and orders of the paper."""
+
+from __future__ import annotations
+
+import pytest
+
+from hpo_envs.benchmarks.papers.nmthpo import settings
+from hpo_envs.tables import store
+from hpo_envs.tables.datasets.nmthpo.names import PAIRS
+
+
+@pytest.mark.measured
+def test_fixed_target_of_the_tied_rows() -> None:
+    table = store.load("nmthpo/zhen", "measured")
+    bleu = table.final("bleu")
+    row = settings.target_row(table, "zhen")
+    assert (bleu == bleu.max()).sum() == 3
+    assert bleu[row] == bleu.max() == 14.66
+    assert table.configs[row].tolist() == list(settings.ZHEN_TARGET)
+
+
+@pytest.mark.measured
+def test_upstream_order_names_every_row_once() -> None:
+    for pair in PAIRS:
+        table = store.load(f"nmthpo/{pair}", "measured")
+        assert sorted(settings.upstream_order(table, pair)) == list(range(len(table.keys)))

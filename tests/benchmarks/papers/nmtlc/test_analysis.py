@@ -1,0 +1,30 @@
+"""Regret and early ranks by hand."""
+
+from __future__ import annotations
+
+import gymnasium as gym
+import numpy as np
+
+from hpo_envs.benchmarks.papers.nmtlc import analysis as nmtlc_analysis
+from hpo_envs.tables import store
+from tests.benchmarks.papers.nasbenchnlp.helpers import run_of
+
+
+def test_nmtlc_regret_by_hand() -> None:
+    env = gym.make("NMTLC-ft-zhen-v0", table="surrogate", budget=None).unwrapped
+    losses = env.table.values[:, 0, :, 0]
+    spent, values = nmtlc_analysis.regret(run_of([[3, 1], [4, 0]]), env)
+    assert spent.tolist() == [2.0, 3.0]
+    assert values[0] == losses[3, :2].min() - np.nanmin(losses)
+    assert values[1] == min(losses[3, :2].min(), losses[4, 0]) - np.nanmin(losses)
+    at = nmtlc_analysis.at_budgets(run_of([[3, 1], [4, 0]]), env, [1, 2, 9])
+    assert at.tolist() == [np.nanmax(losses[:, 0]) - np.nanmin(losses), values[0], values[1]]
+
+
+def test_early_ranks_by_hand() -> None:
+    t = store.load("nmtlc/ft-zhen", "surrogate")
+    from scipy.stats import spearmanr
+
+    best = [np.nanmin(v) for v in t.values[:, 0, :, 0]]
+    early = [np.nanmin(v[:3]) for v in t.values[:, 0, :, 0]]
+    assert nmtlc_analysis.early_ranks(t, (3, 28)) == {"after 3": f"{spearmanr(early, best)[0]:.2f}", "after 28": "1.00"}

@@ -1,0 +1,160 @@
+"""Given a module, its test is found by name: the tests mirror the tree, or a contract names the modules it covers."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import ROOT, sources
+
+CONTRACTS = sorted(p for name in ("contracts", "robustness", "docs") for p in (ROOT / "tests" / name).glob("test_*.py"))
+OPEN: tuple[str, ...] = (
+    "hpo_envs.agents.base",
+    "hpo_envs.agents.candidate_agent",
+    "hpo_envs.agents.registry",
+    "hpo_envs.agents.search.posterior_search",
+    "hpo_envs.benchmarks.analysis.compare",
+    "hpo_envs.benchmarks.analysis.fronts",
+    "hpo_envs.benchmarks.analysis.power",
+    "hpo_envs.benchmarks.analysis.regret",
+    "hpo_envs.benchmarks.analysis.scored",
+    "hpo_envs.benchmarks.learned.settings",
+    "hpo_envs.benchmarks.papers.cushlepor.figures",
+    "hpo_envs.benchmarks.papers.cushlepor.package_side",
+    "hpo_envs.benchmarks.papers.cushlepor.text_metrics",
+    "hpo_envs.benchmarks.papers.fiesta.settings",
+    "hpo_envs.benchmarks.papers.fiesta.speed",
+    "hpo_envs.benchmarks.papers.nasbenchnlp.figures",
+    "hpo_envs.benchmarks.papers.nmthpo.embedded",
+    "hpo_envs.benchmarks.papers.nmthpo.landscape",
+    "hpo_envs.benchmarks.papers.nmthpo.reproduce",
+    "hpo_envs.benchmarks.papers.nmtlc.figures",
+    "hpo_envs.benchmarks.performance.scaling",
+    "hpo_envs.benchmarks.performance.speed",
+    "hpo_envs.benchmarks.performance.speed_agents",
+    "hpo_envs.benchmarks.performance.speed_cells",
+    "hpo_envs.benchmarks.performance.verdicts",
+    "hpo_envs.benchmarks.report.html",
+    "hpo_envs.benchmarks.report.rankings",
+    "hpo_envs.benchmarks.study.scheduler",
+    "hpo_envs.benchmarks.study.task",
+    "hpo_envs.commands.compare",
+    "hpo_envs.commands.table",
+    "hpo_envs.core.figures",
+    "hpo_envs.core.loading",
+    "hpo_envs.tables.catalogue",
+    "hpo_envs.tables.cells.canonical",
+    "hpo_envs.tables.cells.draw",
+    "hpo_envs.tables.cells.features",
+    "hpo_envs.tables.cells.forward",
+    "hpo_envs.tables.cells.generate",
+    "hpo_envs.tables.cells.grammar",
+    "hpo_envs.tables.cells.graph",
+    "hpo_envs.tables.cells.probe",
+    "hpo_envs.tables.cells.recipe",
+    "hpo_envs.tables.cells.size",
+    "hpo_envs.tables.datasets.charhpo.hyperparameters",
+    "hpo_envs.tables.datasets.charhpo.names",
+    "hpo_envs.tables.datasets.cushlepor.fit",
+    "hpo_envs.tables.datasets.cushlepor.model",
+    "hpo_envs.tables.datasets.cushlepor.text",
+    "hpo_envs.tables.datasets.fiesta.build",
+    "hpo_envs.tables.datasets.fiesta.fit",
+    "hpo_envs.tables.datasets.nasbenchnlp.assemble",
+    "hpo_envs.tables.datasets.nasbenchnlp.fit",
+    "hpo_envs.tables.datasets.nasbenchnlp.fit_ptb",
+    "hpo_envs.tables.datasets.nasbenchnlp.model",
+    "hpo_envs.tables.datasets.nasbenchnlp.paired",
+    "hpo_envs.tables.datasets.nmthpo.fit",
+    "hpo_envs.tables.datasets.nmtlc.fit",
+    "hpo_envs.tables.datasets.user.build",
+    "hpo_envs.tables.files.atomic",
+    "hpo_envs.tables.files.folder",
+    "hpo_envs.tables.fitting.regression",
+    "hpo_envs.tables.hlepor.align",
+    "hpo_envs.tables.hlepor.parameters",
+    "hpo_envs.tables.hlepor.tokens",
+    "hpo_envs.tables.user",
+    "hpo_envs.tables.user.assemble",
+    "hpo_envs.tables.user.infer",
+    "hpo_envs.tables.user.optuna_reader",
+    "hpo_envs.tables.user.saved",
+    "hpo_envs.wrappers.observations",
+)
+"""Modules without a test of their name so far. Nothing may be added."""
+
+
+def dotted(module: str) -> str:
+    """The name that a file of the package is imported by."""
+    return ".".join(["hpo_envs", *Path(module).with_suffix("").parts]).removesuffix(".__init__")
+
+
+def mirrored(module: str) -> Path:
+    """Where the test of a file of the package belongs; that of a package itself has the package's name."""
+    path = Path(module)
+    inside = Path() if path.parts[0] in ("agents", "benchmarks", "tables") else Path("hpo_envs")
+    name = path.parent.name if path.name == "__init__.py" else path.stem
+    return ROOT / "tests" / inside / path.parent / f"test_{name or 'package'}.py"
+
+
+def has_code(path: Path) -> bool:
+    """Whether a file defines anything that runs: constants and imports alone need no test."""
+    kinds = (ast.FunctionDef, ast.ClassDef, ast.Lambda)
+    return any(isinstance(node, kinds) for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+def covers(path: Path) -> tuple[str, ...]:
+    """The modules that a contract promises to exercise."""
+    if "\nCOVERS = " not in path.read_text(encoding="utf-8"):
+        return ()
+    return importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts)).COVERS
+
+
+def reached(path: Path) -> set[str]:
+    """Modules of the package that a test imports, by name or through a package that hands on what they define."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hpo_envs"):
+            source = importlib.import_module(str(node.module))
+            names.add(source.__name__)
+            for alias in node.names:
+                names |= {f"{node.module}.{alias.name}", getattr(getattr(source, alias.name, None), "__module__", "")}
+    return names
+
+
+def spelled_out(path: Path) -> set[str]:
+    """The modules that stand in a contract's COVERS as such; the others are those of a registry's entries."""
+    (value,) = (
+        node.value
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "COVERS"
+    )
+    return {n.value for n in ast.walk(value) if isinstance(n, ast.Constant) and isinstance(n.value, str)} & set(MODULES)
+
+
+MODULES = {dotted(name): name for name, path in sources().items() if has_code(path)}
+COVERED = {name for path in CONTRACTS for name in covers(path)}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_has_a_test_of_its_name(module: str) -> None:
+    test = mirrored(MODULES[module])
+    found = test.is_file() or module in COVERED
+    assert found != (module in OPEN), (
+        f"take {module} off OPEN" if found else f"{module} must have {test.relative_to(ROOT)} or be in a COVERS"
+    )
+
+
+def test_open_modules_exist() -> None:
+    assert set(OPEN) <= set(MODULES)
+
+
+@pytest.mark.parametrize("path", [p for p in CONTRACTS if covers(p)], ids=lambda p: p.stem)
+def test_contracts_exercise_what_they_name(path: Path) -> None:
+    assert set(covers(path)) <= set(MODULES) | {dotted(name) for name in sources()}
+    assert spelled_out(path) <= reached(path)

@@ -1,0 +1,69 @@
+"""Stable-baselines3 and MO-Gymnasium (extra `rl`) take our ids."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from hpo_envs.registry import SPECS
+
+pytest.importorskip("stable_baselines3", reason="extra rl is not installed")
+pytest.importorskip("mo_gymnasium", reason="extra rl is not installed")
+
+
+@pytest.mark.parametrize("spec_id", list(SPECS))
+def test_stable_baselines3_checker_has_no_complaint(spec_id: str) -> None:
+    from mo_gymnasium.wrappers import LinearReward
+    from stable_baselines3.common.env_checker import check_env
+
+    env = gym.make(spec_id, table="surrogate")
+    if hasattr(env.unwrapped, "reward_space"):
+        env = LinearReward(env.unwrapped, weight=np.full(env.unwrapped.reward_dim, 0.5))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(env)
+
+
+def short(env_id: str, **kwargs: Any) -> gym.Env[Any, Any]:
+    return gym.make(env_id, table="surrogate", **kwargs)
+
+
+def test_linear_reward_is_the_weighted_sum() -> None:
+    from mo_gymnasium.wrappers import LinearReward
+
+    env = LinearReward(short("NMTHPO-zhen-mo-v0").unwrapped, weight=np.array([1.0, 0.1]))
+    env.reset(seed=0)
+    _, reward, _, _, info = env.step(7)
+    assert reward == pytest.approx(info["metrics"]["bleu"] - 0.1 * info["metrics"]["decoding_seconds"])
+
+
+def test_vector_wrapper_of_mo_gymnasium_on_a_batch() -> None:
+    from mo_gymnasium.wrappers.vector import MORecordEpisodeStatistics
+
+    envs = gym.make_vec("NMTHPO-zhen-mo-v0", num_envs=3, table="surrogate", budget=4)
+    envs = MORecordEpisodeStatistics(envs)
+    envs.reset(seed=0)
+    total = np.zeros((3, 2))
+    for row in range(4):
+        _, rewards, terminated, _, info = envs.step(np.full(3, row))
+        total += rewards
+    assert terminated.all()
+    assert np.allclose(info["episode"]["r"], total, rtol=1e-5)
+    assert info["episode"]["l"].tolist() == [4, 4, 4]
+
+
+def test_vector_environment_of_mo_gymnasium_agrees_with_ours() -> None:
+    from mo_gymnasium.wrappers.vector import MOSyncVectorEnv
+
+    theirs = MOSyncVectorEnv([lambda: short("NMTHPO-zhen-mo-v0", budget=4).unwrapped for _ in range(2)])
+    ours = gym.make_vec("NMTHPO-zhen-mo-v0", num_envs=2, table="surrogate", budget=4)
+    assert np.array_equal(theirs.reset(seed=0)[0], ours.reset(seed=0)[0])
+    for actions in ([1, 2], [3, 3], [9, 0]):
+        a, b = theirs.step(np.array(actions)), ours.step(np.array(actions))
+        assert np.allclose(a[0], b[0])
+        assert np.allclose(a[1], b[1])
+        assert a[1].shape == (2, 2)

@@ -1,0 +1,34 @@
+"""`hpo-envs describe`: everything about an id."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hpo_envs.commands import main
+from hpo_envs.registry import SPECS
+from hpo_envs.tables import store
+
+
+def test_describe_every_id(id_kind: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    name, kind = id_kind
+    assert main.main(["describe", f"hpo_envs:{name}", "--json", "--table", kind]) == 0
+    facts = json.loads(capsys.readouterr().out, parse_constant=lambda x: pytest.fail(f"{x} is no JSON"))
+    assert facts["id"] == name
+    assert [t["name"] for t in facts["tables"]] == list(SPECS[name].tables)
+    for described in facts["tables"]:
+        table = store.load(described["name"], kind)
+        assert (described["kind"], described["sha256"]) == (kind, table.provenance.sha256)
+        assert described["rows"] == len(table)
+        assert [m["name"] for m in described["metrics"]] == list(table.metric_names)
+    assert facts["citation"]
+    assert main.main(["describe", name, "--table", kind]) == 0
+    text = capsys.readouterr().out
+    for part in (*facts["spaces"].values(), facts["tables"][0]["sha256"], "## Action Space", "## Version History"):
+        assert part in text
+
+
+def test_describe_shortens_long_grids(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["describe", "CharHPO-g2p-hun-lstm-v0", "--table", "surrogate"]) == 0
+    assert "16, 32, ..., 2048" in capsys.readouterr().out
