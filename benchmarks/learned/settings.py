@@ -80,7 +80,9 @@ def regrets(setting: Setting, seeds: Sequence[int]) -> Floats:
     agent, arguments = agent_of(setting)
     prefix, _, metric = tables.FAMILIES[setting.family]
     env_id = f"{prefix}-{setting.table.partition('/')[2]}-v0"
-    found = runs.run(agent, env_id, seeds, budget=BUDGET, env_kwargs={"table": setting.kind}, **arguments)
+    found = runs.run(
+        agent, env_id, seeds, budget=BUDGET, env_kwargs={"table": setting.kind, "order": "table"}, **arguments
+    )
     best = float(store.load(setting.table, setting.kind).final(metric).max())  # type: ignore[arg-type]
     return np.array([[targets.fb(r.rewards, best, b) for b in range(1, BUDGET + 1)] for r in found])
 

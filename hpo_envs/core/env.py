@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import abc
 import copy as copying
-import inspect
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -19,8 +18,9 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from hpo_envs.core.infos import Info, blank, copy_info, merge, scatter
+from hpo_envs.core.pages import complete
 from hpo_envs.core.params import HasParams, Params
-from hpo_envs.core.recorder import FPS, MODES, Rendered
+from hpo_envs.core.recorder import FPS, MODES, Watch
 from hpo_envs.tables import draws
 from hpo_envs.tables.table import Table
 
@@ -33,28 +33,36 @@ def _check_seed(seed: Any) -> int:
     return int(seed)
 
 
-class _Meta(Rendered, abc.ABCMeta):
-    """Abstract methods and `render_mode=`."""
-
-
-class HPOEnv(HasParams, gym.Env[Any, Any], metaclass=_Meta):
+class HPOEnv(HasParams, gym.Env[Any, Any]):
     """Base of the scalar environments: seeding by episode keys, rendering, and errors.
 
     Each episode has a 64-bit key; every random outcome in it is a hash of that key and of counters, so the order of
     evaluations changes nothing. `reset(seed=s)` makes the keys of the coming episodes a function of `s` alone.
 
-    Every family takes `render_mode=` (None, `human`, `rgb_array` or `ansi`), see `hpo_envs.core.recorder`.
+    `step` raises ValueError for an action outside the space and ResetNeeded where no episode is running.
 
     Args:
         params: What the environment is made of.
+        render_mode: None, `human`, `rgb_array` or `ansi`, see `hpo_envs.core.recorder`.
     """
 
     metadata: dict[str, Any] = {"render_modes": [*MODES], "render_fps": FPS}  # noqa: RUF012
 
     _table_index = 0
 
-    def __init__(self, params: Params) -> None:
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Completes the page of a family by its engine's."""
+        super().__init_subclass__(**kwargs)
+        page, base = cls.__dict__.get("__doc__") or "", cls.__bases__[0].__doc__ or ""
+        if "## " in page and "## " in base and "## Description" not in base:
+            cls.__doc__ = complete(page, base)
+
+    def __init__(self, params: Params, render_mode: str | None = None) -> None:
         self._adopt(params)
+        self.render_mode = render_mode
+        if render_mode is not None:
+            watch: Any = Watch(self, render_mode)
+            self.step, self.reset, self.render, self.close = watch.step, watch.reset, watch.render, watch.close  # type: ignore[method-assign]
         self.action_space = copying.deepcopy(params.action_space)
         self.observation_space = copying.deepcopy(params.observation_space)
         self._stream: int | None = None
@@ -137,11 +145,6 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         Args:
             scalar: The scalar form; its name ends in `Env`.
         """
-        own = list(inspect.signature(scalar.__init__).parameters.values())[1:]
-        shell = inspect.signature(cls).parameters
-        first = shell["num_envs"].replace(default=1, kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        last = [shell[n].replace(kind=inspect.Parameter.KEYWORD_ONLY) for n in ("autoreset_mode", "copy")]
-        rest = [p for p in own if p.kind is inspect.Parameter.VAR_KEYWORD]
 
         def init(
             self: Any,
@@ -153,11 +156,9 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         ) -> None:
             cls.__init__(self, num_envs, scalar(*args, **kwargs).params, autoreset_mode, copy)
 
-        signature = inspect.Signature([first, *(p for p in own if p not in rest), *last, *rest])
         name = scalar.__name__.removesuffix("Env") + "VectorEnv"
         members = {
             "__init__": init,
-            "__signature__": signature,
             "__module__": scalar.__module__,
             "__doc__": f"`{scalar.__name__}` for `num_envs` episodes side by side, with the same arguments.",
         }

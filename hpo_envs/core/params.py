@@ -31,9 +31,8 @@ class Params:
             a checkpoint (`fidelity`), an arm that answers anew at each pull (`arms`), numbers in a `box`, or a part of
             a `graph` that several actions build.
         tables: The tables that answer; an episode is about one of them.
-        objectives: Names of the rewarded metrics.
+        rewarded: The rewarded metrics.
         vector: Whether the reward is a vector, one number an objective.
-        reward_bounds: (m, 2) float64, lowest and highest reward by the metrics' definition, never from the table.
         action_space: Space of one action.
         observation_space: Space of one observation.
         cost_unit: Unit of `info["cost"]` and of `budget`.
@@ -46,9 +45,8 @@ class Params:
 
     kind: Kind
     tables: tuple[Table, ...]
-    objectives: tuple[str, ...]
+    rewarded: tuple[Metric, ...]
     vector: bool
-    reward_bounds: Floats
     action_space: gym.Space[Any]
     observation_space: Box
     cost_unit: str
@@ -62,6 +60,21 @@ class Params:
     def table(self) -> Table:
         """The first table."""
         return self.tables[0]
+
+    @cached_property
+    def objectives(self) -> tuple[str, ...]:
+        """Names of the rewarded metrics."""
+        return tuple(m.name for m in self.rewarded)
+
+    @cached_property
+    def signs(self) -> Floats:
+        """(m,) -1 for objectives of which lower is better."""
+        return np.array([m.sign for m in self.rewarded])
+
+    @cached_property
+    def reward_bounds(self) -> Floats:
+        """(m, 2) lowest and highest reward by the metrics' definition, never from the table."""
+        return bounds_of(self.rewarded)
 
     @cached_property
     def low(self) -> Floats:
@@ -112,18 +125,9 @@ class Params:
         }
 
 
-class _Shared:
-    """An attribute of `params` that is an attribute of the environment, too."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __get__(self, env: Any, owner: Any = None) -> Any:
-        return self if env is None else getattr(env.params, self.name)
-
-
 def _shared(name: str) -> Any:
-    return _Shared(name)
+    """An attribute of `params` that is an attribute of the environment, too."""
+    return property(lambda env: getattr(env.params, name))
 
 
 class HasParams:
@@ -194,8 +198,8 @@ def check_objective(objective: Any) -> Objective:
     return tuple(objective)
 
 
-def rewarded(objective: Objective, metrics: tuple[Metric, ...]) -> tuple[int, ...]:
-    """Indices of the rewarded metrics among those that agents may see.
+def rewarded(objective: Objective, metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
+    """The rewarded metrics among those that agents may see.
 
     Raises:
         ValueError: An unknown metric, or none.
@@ -207,13 +211,20 @@ def rewarded(objective: Objective, metrics: tuple[Metric, ...]) -> tuple[int, ..
     for name in wanted:
         if name not in names:
             raise ValueError(f"objective must be one of {', '.join(names)}, got {name!r}{nearest(name, names)}")
-    return tuple(names.index(name) for name in wanted)
+    return tuple(metrics[names.index(name)] for name in wanted)
 
 
 def bounds_of(metrics: tuple[Metric, ...]) -> Floats:
     """(m, 2) lowest and highest reward of metrics: their bounds, negative where lower is better."""
-    ends = np.array([[m.sign * m.low, m.sign * m.high] for m in metrics])
-    return np.sort(ends, axis=1)
+    bounds = np.sort(np.array([[m.sign * m.low, m.sign * m.high] for m in metrics]), axis=1)
+    bounds.setflags(write=False)
+    return bounds
+
+
+def box(*parts: tuple[int, Any, Any]) -> Box:
+    """The float32 box of observations made of parts: (numbers, lowest, highest), the latter two each or for all."""
+    low, high = (np.concatenate([np.broadcast_to(p[side], p[0]) for p in parts]) for side in (1, 2))
+    return Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
 
 
 def kind_of(env: Any) -> Kind | None:

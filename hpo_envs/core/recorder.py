@@ -1,7 +1,7 @@
 """Rendering: what an episode has done so far, as text, as a picture or in a window.
 
-An environment made with `render_mode=` is watched by a `Watch`, which puts itself before `step` and `reset`; one made
-without is untouched, so rendering costs nothing where nobody looks.
+The constructor of an environment with `render_mode=` attaches a `Watch`, which answers in its place and notes what it
+says; without `render_mode` there is none, so rendering costs nothing where nobody looks.
 """
 
 from __future__ import annotations
@@ -20,23 +20,12 @@ WIDTH = 60
 """Evaluations in the line of blocks."""
 
 
-class Rendered(type):
-    """Metaclass that gives every environment the argument `render_mode`."""
-
-    def __call__(cls, *args: Any, render_mode: str | None = None, **kwargs: Any) -> Any:
-        """Makes an environment; watches it if it is to be rendered."""
-        if render_mode is not None and render_mode not in MODES:
-            raise ValueError(f"render_mode must be None or one of {', '.join(MODES)}, got {render_mode!r}")
-        env = super().__call__(*args, **kwargs)
-        env.render_mode = render_mode
-        if render_mode is not None:
-            watch = Watch(env)
-            env.step, env.reset, env.render, env.close = watch.step, watch.reset, watch.render, watch.close
-        return env
-
-
 class Watch:
     """Notes what an environment does, and shows it.
+
+    Args:
+        env: The environment.
+        mode: One of `MODES`.
 
     Attributes:
         env: The environment.
@@ -47,8 +36,10 @@ class Watch:
         pulls: Arm -> its scores, where actions are arms.
     """
 
-    def __init__(self, env: Any) -> None:
-        self.env = env
+    def __init__(self, env: Any, mode: str) -> None:
+        if mode not in MODES:
+            raise ValueError(f"render_mode must be None or one of {', '.join(MODES)}, got {mode!r}")
+        self.env, self.mode = env, mode
         self._step, self._reset, self._close = type(env).step, type(env).reset, type(env).close
         self._window: Any = None
         self._forget()
@@ -63,7 +54,7 @@ class Watch:
         """Resets the environment and forgets the last episode."""
         self._forget()
         out = self._reset(self.env, **kwargs)
-        if self.env.render_mode == "human":
+        if self.mode == "human":
             self._show()
         return out
 
@@ -71,7 +62,7 @@ class Watch:
         """Steps the environment and notes what came of it."""
         out = self._step(self.env, action)
         self._note(action, out[1], out[4])
-        if self.env.render_mode == "human":
+        if self.mode == "human":
             self._show()
         return out
 
@@ -81,9 +72,9 @@ class Watch:
         Raises:
             ModuleNotFoundError: A picture is asked for, and matplotlib is not installed.
         """
-        if self.env.render_mode == "ansi":
+        if self.mode == "ansi":
             return text(self)
-        if self.env.render_mode == "rgb_array":
+        if self.mode == "rgb_array":
             from hpo_envs.core import figures
 
             return figures.pixels(self)

@@ -10,23 +10,9 @@ import gymnasium as gym
 
 from hpo_envs import registry
 from hpo_envs.core.family import Family, Spec
+from hpo_envs.core.pages import HEADINGS
 from hpo_envs.testing.envs import check_env
 from hpo_envs.testing.rules import obey, require
-
-HEADINGS = (
-    "Description",
-    "Action Space",
-    "Observation Space",
-    "Rewards",
-    "Starting State",
-    "Episode End",
-    "Information",
-    "Arguments",
-    "Table",
-    "References",
-    "Version History",
-)
-"""Headings of a page, in order."""
 
 
 def check_family(family: Family, *, rules: Iterable[str] | None = None, environments: bool = True) -> None:

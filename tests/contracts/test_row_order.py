@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import gymnasium as gym
 import pytest
 
 from hpo_envs.registry import SPECS
+from hpo_envs.testing.families import page_of, section
 from tests.helpers import raises
 
 
@@ -20,9 +20,13 @@ OF_ROWS = [i for i in SPECS if _made(i).params.kind in ("rows", "fidelity", "arm
 """Ids whose actions are rows, at one level or at many, or arms."""
 
 
-def test_ids_of_rows_and_no_others_say_that_they_take_order_and_share() -> None:
-    named = {i: inspect.signature(type(_made(i)).__init__).parameters for i in SPECS}
-    assert [i for i, names in named.items() if "order" in names and "share" in names] == OF_ROWS
+def test_ids_of_rows_and_no_others_take_order_and_share_and_their_pages_say_so() -> None:
+    for spec_id, spec in SPECS.items():
+        arguments = section(page_of(spec), "Arguments")
+        assert ('- `order="table"`' in arguments and "- `share=1.0`" in arguments) == (spec_id in OF_ROWS), spec_id
+        if spec_id not in OF_ROWS:
+            with pytest.raises((TypeError, ValueError), match="order"):
+                _made(spec_id, order="episode")
 
 
 @pytest.mark.parametrize("spec_id", OF_ROWS)

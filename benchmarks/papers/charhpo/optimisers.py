@@ -64,7 +64,7 @@ def id_of(table: str) -> str:
 
 def one(agent: str, table: str, seeds: Sequence[int], budget: int, kind: str) -> tuple[Floats, Floats]:
     """(seeds, budget) best accuracies so far and seconds so far of one optimiser on one sweep."""
-    runs = run(agent, id_of(table), seeds, budget=budget, env_kwargs={"table": kind})
+    runs = run(agent, id_of(table), seeds, budget=budget, env_kwargs={"table": kind, "order": "table"})
     runtime = store.load(table, kind).final("runtime")  # type: ignore[arg-type]
     best = np.array([np.maximum.accumulate(r.rewards) for r in runs])
     return best, np.array([np.cumsum(runtime[r.actions]) for r in runs])

@@ -48,6 +48,7 @@ def select(
 def _play(arguments: tuple[Setting, range, int, str, dict[str, Any]]) -> tuple[Any, Any]:
     setting, seeds, budget, table, more = arguments
     kwargs = dict(setting.env_kwargs)
+    kwargs["order"] = "table"
     kwargs["table"] = "auto" if setting.env == "FIESTA-gaussian-v0" else table
     runs = run(
         setting.agent, setting.env, seeds, budget=budget, env_kwargs=kwargs, **{**setting.hyperparameters, **more}

@@ -22,7 +22,7 @@ EPOCHS = (5, 10, 25, 50)
 
 def run_method(method: settings.Method, preset: str, seeds: Sequence[int], dataset: str, table: str) -> list[runs.Run]:
     """All trials of a method."""
-    env = {"table": table, "variant": settings.VARIANT[preset], **method.env}
+    env = {"table": table, "order": "table", "variant": settings.VARIANT[preset], **method.env}
     spec = f"NASBenchNLP-{dataset}-v0"
     if preset == "sensible":
         atomic: Any = gym.make(spec, table=table).unwrapped

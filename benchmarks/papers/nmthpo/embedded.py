@@ -66,7 +66,11 @@ def _own_against_random(kind: str, seeds: list[int]) -> list[dict[str, Any]]:
                 [
                     r.rewards.max()
                     for r in runs.run(
-                        agent, f"NMTHPO-{pair}-v0", seeds, budget=settings.BUDGET, env_kwargs={"table": kind}
+                        agent,
+                        f"NMTHPO-{pair}-v0",
+                        seeds,
+                        budget=settings.BUDGET,
+                        env_kwargs={"table": kind, "order": "table"},
                     )
                 ]
             )

@@ -149,7 +149,7 @@ def course(table: Table, pair: str, kind: str, agent: str, seeds: list[int], bud
         watched.append(_Watched(agents.make(agent, problem, seed), table.final("bleu")))
         return watched[-1]
 
-    found = runs.run(make, f"NMTHPO-{pair}-v0", seeds, budget=budget, env_kwargs={"table": kind})
+    found = runs.run(make, f"NMTHPO-{pair}-v0", seeds, budget=budget, env_kwargs={"table": kind, "order": "table"})
     best = np.array([np.maximum.accumulate(r.rewards) for r in found])
     return best, np.array([w.errors for w in watched])
 
@@ -177,7 +177,9 @@ def _evolution(table: Table, kind: str, seed: int, path: Path) -> None:
     figure, axes = _grid(1, 2)
     truth = settings.front_rewards(table)
     for axis, method in zip(axes, ("BO_M", "GB_M"), strict=True):
-        r = runs.run(settings.MULTI[method], "NMTHPO-ruen-mo-v0", [seed], budget=50, env_kwargs={"table": kind})[0]
+        r = runs.run(
+            settings.MULTI[method], "NMTHPO-ruen-mo-v0", [seed], budget=50, env_kwargs={"table": kind, "order": "table"}
+        )[0]
         for colour, step in zip(("#999999", *COLOURS), (3, 10, 20, 50), strict=False):
             front = r.rewards[:step][pareto_front(r.rewards[:step])]
             front = front[np.argsort(front[:, 0])]

@@ -121,7 +121,7 @@ def _evaluate(argument: tuple[str, str, str, list[int]]) -> dict[str, list[float
             top = max(so_far)
             return top >= best or (len(so_far) >= settings.BUDGET and targets.ftc([top], best, tolerance) == 1)
 
-        kwargs = {"table": kind, "budget": None}
+        kwargs = {"table": kind, "budget": None, "order": "table"}
         one = runs.run("bo", f"NMTHPO-{pair}-v0", [seed], env_kwargs=kwargs, target=enough, **SETTINGS[name])[0]
         wanted["ftc"].append(max(settings.INITIAL, targets.ftc(one.rewards, best, tolerance)))
         wanted["fb"].append(targets.fb(one.rewards, best, settings.BUDGET))

@@ -126,7 +126,7 @@ def run(task: Task, seeds: list[int], env_id: str, target: Callable[[Any, float]
     """Runs of a task, through the batched run loop, until the target is met or the whole table is read."""
     from hpo_envs.benchmarks import runs
 
-    kwargs = {"table": task.kind, "budget": None}
+    kwargs = {"table": task.kind, "budget": None, "order": "table"}
     hyperparameters = dict(task.hyperparameters)
     # The reading of EIF that comes closest to the paper has the order of the rows instead.
     if task.kind == "measured" and task.method.startswith("GB_") and "EIF" not in task.method:

@@ -27,7 +27,7 @@ def _play(arguments: tuple[str, str, list[int]]) -> Any:
     name, agent, seeds = arguments
     env: Any = gym.make(f"NMTLC-{name}-v0").unwrapped
     one = env.budget / settings.TRAININGS[-1]
-    played = runs.run(agent, f"NMTLC-{name}-v0", seeds)
+    played = runs.run(agent, f"NMTLC-{name}-v0", seeds, env_kwargs={"order": "table"})
     return np.array([analysis.at_budgets(run, env, [n * one for n in settings.TRAININGS]) for run in played])
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.vector import AutoresetMode
 
 from hpo_envs.core.env import HPOVectorEnv
 from hpo_envs.core.infos import Info
@@ -17,25 +16,12 @@ from hpo_envs.tables import draws
 
 
 class BanditVectorEnv(HPOVectorEnv):
-    """`BanditEnv` for `num_envs` episodes side by side, without a loop over them.
-
-    Args:
-        num_envs: Number of episodes.
-        params: See `BanditParams.of`.
-        autoreset_mode: `NEXT_STEP`, `SAME_STEP` or `DISABLED`.
-        copy: False reuses the observation array.
-    """
+    """`BanditEnv` for `num_envs` episodes side by side, without a loop over them."""
 
     params: BanditParams
 
-    def __init__(
-        self,
-        num_envs: int,
-        params: BanditParams,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        copy: bool = True,
-    ) -> None:
-        super().__init__(num_envs, params, autoreset_mode, copy)
+    def __init__(self, num_envs: int, params: BanditParams, *args: Any, **kwargs: Any) -> None:
+        super().__init__(num_envs, params, *args, **kwargs)
         p = params
         self._batched = len(p.action_space.shape or ()) > 0
         k, n = self.num_envs, p.actions

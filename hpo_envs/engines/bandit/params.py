@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.spaces import Box, Discrete, MultiDiscrete
+from gymnasium.spaces import Discrete, MultiDiscrete
 
 from hpo_envs.core.loading import load_tables
-from hpo_envs.core.params import Floats, Params, bounds_of, check_budget, check_workers
+from hpo_envs.core.params import Floats, Params, bounds_of, box, check_budget, check_workers
 from hpo_envs.core.view import View
 from hpo_envs.engines.bandit.arms import Arms, GaussianArms, MeasuredArms
 from hpo_envs.tables.datasets.fiesta import build as data
@@ -91,15 +91,16 @@ class BanditParams(Params):
         spent = check_budget(budget, float(n * arms.evaluations), "evaluations")
         if spent < batch:
             raise ValueError(f"budget must be >= batch_size, {batch} evaluations, got {budget!r}")
-        reward_bounds = bounds_of((t.metrics[column],))
+        ((low, high),) = bounds_of((t.metrics[column],))
+        # Layout: see the page's Observation Space.
+        parts = ((n, 0, 1), (n, low, high), (n, 0, (high - low) / 2.0), (1, low, high), (1, 0, batch), (1, 0, 1))
         return cls(
             kind="arms",
             tables=(t,),
-            objectives=(name,),
+            rewarded=(t.metrics[column],),
             vector=False,
-            reward_bounds=reward_bounds,
             action_space=Discrete(n) if batch_size is None else MultiDiscrete(np.full(batch, n)),
-            observation_space=_observations(n, reward_bounds[0], batch),
+            observation_space=box(*parts),
             cost_unit="evaluations",
             budget=spent,
             workers=count,
@@ -118,15 +119,6 @@ def _arms(table: Table, replacement: bool, shared: bool, fix_split: int | None, 
     if table.repeats == 1 and "deviation" in table.metric_names:
         return GaussianArms(table, data.TDSA_EVALUATIONS)
     return MeasuredArms(table, _columns(table, fix_split, fix_seed), replacement, shared)
-
-
-def _observations(n: int, bounds: Floats, batch: int) -> Box:
-    """Layout: see the page's Observation Space."""
-    lowest, highest = bounds
-    low, high = np.zeros(3 * n + 3), np.ones(3 * n + 3)
-    low[n : 2 * n], high[n : 2 * n], high[2 * n : 3 * n] = lowest, highest, (highest - lowest) / 2.0
-    low[3 * n], high[3 * n], high[3 * n + 1] = lowest, highest, batch
-    return Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
 
 
 def _only(task: str, **unset: bool) -> None:

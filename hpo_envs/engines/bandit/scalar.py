@@ -16,16 +16,12 @@ from hpo_envs.engines.workers import Workers
 
 
 class BanditEnv(HPOEnv):
-    """One step evaluates a model, or a batch of them.
-
-    Args:
-        params: See `BanditParams.of`.
-    """
+    """One step evaluates a model, or a batch of them."""
 
     params: BanditParams
 
-    def __init__(self, params: BanditParams) -> None:
-        super().__init__(params)
+    def __init__(self, params: BanditParams, render_mode: str | None = None) -> None:
+        super().__init__(params, render_mode)
         self._arms = params.actions
         self._batched = len(params.action_space.shape or ()) > 0
         self._view: list[int] | None = None
@@ -49,12 +45,7 @@ class BanditEnv(HPOEnv):
         return self._observation.copy(), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Evaluates a model, or a batch of them.
-
-        Raises:
-            ValueError: The action is outside the space.
-            ResetNeeded: No episode is running.
-        """
+        """Evaluates a model, or a batch of them."""
         arms = self._check(action)
         if not self._live:
             raise self._not_live()

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.vector import AutoresetMode
 
 from hpo_envs.core.env import HPOVectorEnv
 from hpo_envs.core.infos import Info
@@ -21,14 +20,8 @@ class BoxVectorEnv(HPOVectorEnv):
 
     params: BoxParams
 
-    def __init__(
-        self,
-        num_envs: int,
-        params: BoxParams,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        copy: bool = True,
-    ) -> None:
-        super().__init__(num_envs, params, autoreset_mode, copy)
+    def __init__(self, num_envs: int, params: BoxParams, *args: Any, **kwargs: Any) -> None:
+        super().__init__(num_envs, params, *args, **kwargs)
         self._best = np.tile(params.low, (self.num_envs, 1))
         self._left = np.full(self.num_envs, params.budget)
         self._observations = params.first(self._table_index)

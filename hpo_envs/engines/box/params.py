@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box
 
-from hpo_envs.core.params import Floats, Objective, Params, bounds_of, check_budget, check_objective, rewarded
+from hpo_envs.core.params import Floats, Objective, Params, bounds_of, box, check_budget, check_objective, rewarded
 from hpo_envs.tables.table import Hyperparameter, Metric, Table, nearest
 
 Ints = npt.NDArray[np.int64]
@@ -85,13 +85,11 @@ class BoxParams(Params):
 
     Attributes:
         function: What answers actions.
-        sign: (m,) -1 for objectives of which lower is better.
         cost: Name of the metric that is the cost; None where that is one evaluation.
     """
 
     action_space: Box
     function: BoxFunction
-    sign: Floats
     cost: str | None
 
     @classmethod
@@ -118,41 +116,33 @@ class BoxParams(Params):
             ValueError: An unknown objective or cost, or a budget that is not positive.
         """
         objective = check_objective(objective)
-        chosen = tuple(metrics[j] for j in rewarded(objective, metrics))
+        chosen = rewarded(objective, metrics)
         price = _price(cost, costs)
         unit, dearest = ("evaluations", 1.0) if price is None else (price.unit, price.high)
-        bounds, d = bounds_of(chosen), len(function.spaces[0])
-        rest = function.facts.shape[1] + 1
-        low, high = (np.concatenate([side, [0.0], side]) for side in bounds.T)
-        high[len(chosen)] = dearest
+        (low, high), d, m = bounds_of(chosen).T, len(function.spaces[0]), len(chosen)
+        facts = function.facts.shape[1]
         return cls(
             kind="box",
             tables=function.tables,
-            objectives=tuple(m.name for m in chosen),
+            rewarded=chosen,
             vector=not isinstance(objective, str),
-            reward_bounds=bounds,
             action_space=Box(-1.0, 1.0, (d,), np.float32),
-            observation_space=Box(
-                np.concatenate([-np.ones(d), low, np.zeros(rest)]).astype(np.float32),
-                np.concatenate([np.ones(d), high, np.ones(rest)]).astype(np.float32),
-                dtype=np.float32,
-            ),
+            observation_space=box((d, -1, 1), (m, low, high), (1, 0, dearest), (m, low, high), (facts + 1, 0, 1)),
             cost_unit=unit,
             budget=check_budget(budget, WITHOUT_BUDGET[unit], unit),
             function=function,
-            sign=np.array([m.sign for m in chosen]),
             cost=None if price is None else price.name,
         )
 
     def evaluate(self, tasks: Ints, actions: Floats) -> tuple[Floats, Floats, Answer]:
         """Rewards (n, m), costs (n,) and everything else of (n, d) actions, each on its task (n,)."""
         answer = self.function.evaluate(tasks, actions)
-        rewards = np.array([answer.metrics[name] for name in self.objectives]).T * self.sign
+        rewards = np.array([answer.metrics[name] for name in self.objectives]).T * self.signs
         return rewards, np.ones(len(rewards)) if self.cost is None else answer.metrics[self.cost].copy(), answer
 
     def first(self, tasks: Ints) -> npt.NDArray[np.float32]:
         """(n, w) observations of episodes in which nothing is evaluated yet."""
-        d, m = len(self.function.spaces[0]), len(self.sign)
+        d, m = len(self.function.spaces[0]), len(self.signs)
         out = np.zeros((len(tasks), *self.observation_space.shape), np.float32)
         out[:, d : d + m] = out[:, d + m + 1 : d + 2 * m + 1] = self.low
         out[:, d + 2 * m + 1 : -1] = self.function.facts[tasks]

@@ -39,12 +39,7 @@ class BoxEnv(HPOEnv):
         return self._first[0].copy(), {**provenance_info(self.table), **p.function.labels[self._table_index]}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Evaluates one configuration.
-
-        Raises:
-            ValueError: The action is outside the space.
-            ResetNeeded: No episode is running.
-        """
+        """Evaluates one configuration."""
         p = self.params
         actions = check_actions(action, p.action_space.shape, "action")[None]
         if not self._live:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.vector import AutoresetMode
 
 from hpo_envs.core.env import HPOVectorEnv
 from hpo_envs.core.infos import Info
@@ -23,14 +22,8 @@ class CellVectorEnv(HPOVectorEnv):
     params: CellParams
     mutate = staticmethod(mutate_actions)
 
-    def __init__(
-        self,
-        num_envs: int,
-        params: CellParams,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        copy: bool = True,
-    ) -> None:
-        super().__init__(num_envs, params, autoreset_mode, copy)
+    def __init__(self, num_envs: int, params: CellParams, *args: Any, **kwargs: Any) -> None:
+        super().__init__(num_envs, params, *args, **kwargs)
         self._runs = [Episode(params, 0) for _ in range(self.num_envs)]
         self._out = np.zeros((self.num_envs, *params.observation_space.shape), np.float32)
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.spaces import Box, MultiDiscrete
+from gymnasium.spaces import MultiDiscrete
 
 from hpo_envs.core.infos import Info
-from hpo_envs.core.params import Floats, Objective, Params, bounds_of, check_budget, check_objective, rewarded
+from hpo_envs.core.params import Floats, Objective, Params, bounds_of, box, check_budget, check_objective, rewarded
 from hpo_envs.tables import draws
 from hpo_envs.tables.cells.grammar import SIZES, SLOTS, actions_of, cell_of, mutate
 from hpo_envs.tables.cells.recipe import MAX_NODES, OPERATIONS, Cell
@@ -33,12 +33,10 @@ class CellParams(Params):
     """See `Params`. Cells are scored by the table where their computation is in it, else by the surrogate of `model`.
 
     Attributes:
-        sign: (m,) -1 for objectives of which lower is better.
         shown: Names of the entries of `info["metrics"]`.
         runs: Canonical key of a computation -> (row, repeat) of each of its trainings in the table.
     """
 
-    sign: Floats
     shown: tuple[str, ...]
     runs: dict[str, list[tuple[int, int]]]
 
@@ -57,32 +55,24 @@ class CellParams(Params):
         """
         objective = check_objective(objective)
         shown = tuple(m for m in table.metrics if m.name not in HELD_OUT)
-        chosen = tuple(shown[j] for j in rewarded(objective, shown))
+        chosen = rewarded(objective, shown)
         if cost != "evaluations":
             raise ValueError(f"cost must be evaluations, got {cost!r}")
         runs: dict[str, list[tuple[int, int]]] = {}
         for row, name in enumerate(table.keys):
             measured = int((~np.isnan(table.cost[row, :, 0])).sum())
             runs.setdefault(name.split("#")[0], []).extend((row, r) for r in range(measured))
-        bounds = bounds_of(chosen)
-        cell, ends = np.ones(MAX_NODES * NODE + 1), np.ones(2)
-        low, high = bounds.T
+        (low, high), m = bounds_of(chosen).T, len(chosen)
         return cls(
             kind="graph",
             tables=(table,),
-            objectives=tuple(m.name for m in chosen),
+            rewarded=chosen,
             vector=not isinstance(objective, str),
-            reward_bounds=bounds,
             action_space=MultiDiscrete([*SIZES]),
-            observation_space=Box(
-                np.concatenate([0.0 * cell, low, low, 0.0 * ends]).astype(np.float32),
-                np.concatenate([cell, high, high, ends]).astype(np.float32),
-                dtype=np.float32,
-            ),
+            observation_space=box((MAX_NODES * NODE + 1, 0, 1), (m, low, high), (m, low, high), (2, 0, 1)),
             cost_unit="evaluations",
             budget=check_budget(budget, float(len(table)), "evaluations"),
             mutate=mutate_actions,
-            sign=np.array([m.sign for m in chosen]),
             shown=(*(m.name for m in shown), "seconds"),
             runs=runs,
         )
@@ -126,7 +116,7 @@ class CellParams(Params):
 
     def reward(self, info: Info) -> Floats:
         """(m,) oriented objectives of a scored cell."""
-        return self.sign * np.array([info["metrics"][n] for n in self.objectives])
+        return self.signs * np.array([info["metrics"][n] for n in self.objectives])
 
     @functools.cached_property
     def _worst(self) -> dict[str, float]:

@@ -96,9 +96,7 @@ class CellEnv(HPOEnv):
     params: CellParams
     mutate = staticmethod(mutate_actions)
 
-    def __init__(self, params: CellParams) -> None:
-        super().__init__(params)
-        self._run: Episode | None = None
+    _run: Episode | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Starts an episode with an empty cell."""
@@ -108,12 +106,7 @@ class CellEnv(HPOEnv):
         return self._run.observation.copy(), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Adds a node, or ends the cell.
-
-        Raises:
-            ValueError: The action is outside the space.
-            ResetNeeded: No episode is running.
-        """
+        """Adds a node, or ends the cell."""
         move = check_action(action)
         if not self._live or self._run is None:
             raise self._not_live()

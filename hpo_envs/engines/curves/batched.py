@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.vector import AutoresetMode
 
 from hpo_envs.core.env import HPOVectorEnv
 from hpo_envs.core.infos import Info
@@ -19,25 +18,12 @@ from hpo_envs.tables.table import STATUSES
 
 
 class CurvesVectorEnv(HPOVectorEnv):
-    """`CurvesEnv` for `num_envs` episodes side by side, without a loop over them.
-
-    Args:
-        num_envs: Number of episodes.
-        params: See `CurveParams.of`.
-        autoreset_mode: `NEXT_STEP`, `SAME_STEP` or `DISABLED`.
-        copy: False reuses the observation array.
-    """
+    """`CurvesEnv` for `num_envs` episodes side by side, without a loop over them."""
 
     params: CurveParams
 
-    def __init__(
-        self,
-        num_envs: int,
-        params: CurveParams,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        copy: bool = True,
-    ) -> None:
-        super().__init__(num_envs, params, autoreset_mode, copy)
+    def __init__(self, num_envs: int, params: CurveParams, *args: Any, **kwargs: Any) -> None:
+        super().__init__(num_envs, params, *args, **kwargs)
         p = params
         self._vector = p.vector
         n, m = self.num_envs, len(p.low)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.spaces import Box, MultiDiscrete
+from gymnasium.spaces import MultiDiscrete
 
 from hpo_envs.core.loading import load_tables
 from hpo_envs.core.params import (
@@ -17,6 +17,7 @@ from hpo_envs.core.params import (
     Objective,
     Params,
     bounds_of,
+    box,
     check_budget,
     check_objective,
     check_workers,
@@ -169,13 +170,12 @@ def _prepare(
 ) -> CurveParams:
     t = keyed.table
     shown = tuple(name for name in t.metric_names if name not in held_out)
-    columns = rewarded(objective, tuple(t.metrics[t.metric(name)] for name in shown))
-    chosen = tuple(shown[j] for j in columns)
+    chosen = rewarded(objective, tuple(t.metrics[t.metric(name)] for name in shown))
+    columns = [t.metric(m.name) for m in chosen]
     hidden_at = [t.metric(name) for name in held_out]
-    values, ends = _filled(t, t.metric(chosen[0]))
+    values, ends = _filled(t, columns[0])
     costs, unit = _costs(t, ends, cost, variant)
-    metrics = tuple(t.metrics[t.metric(name)] for name in chosen)
-    rewards = values[..., [t.metric(name) for name in chosen]] * np.array([m.sign for m in metrics])
+    rewards = values[..., columns] * np.array([m.sign for m in chosen])
     peaks = np.maximum.accumulate(rewards, axis=2)
     new = np.concatenate([np.ones((*peaks.shape[:2], 1), bool), np.diff(peaks[..., 0], axis=2) > 0], axis=2)
     peak_levels = np.maximum.accumulate(np.where(new, np.arange(len(t.levels)), 0), axis=2)
@@ -193,20 +193,22 @@ def _prepare(
         a.setflags(write=False)
         return a
 
-    bounds = bounds_of(metrics)
-    bounds.setflags(write=False)
-    low, high = bounds.T
-    space, templates, initial = _observations(t, low, high)
+    # Layout: features | share of a full training | rewards | cost | best rewards | budget left.
+    (low, high), d, m = bounds_of(chosen).T, t.features.shape[1], len(chosen)
+    space = box((d + 1, 0, 1), (m, low, high), (1, 0, COST_HIGH), (m, low, high), (1, 0, 1))
+    templates, initial = np.zeros((len(t), d + 2 * m + 3), np.float32), np.zeros(d + 2 * m + 3, np.float32)
+    templates[:, :d] = t.features
+    initial[d + 1 : d + 1 + m] = initial[d + 2 + m : -1] = low
+    initial[-1] = 1.0
     seen = values[..., [t.metric(name) for name in shown]]
     count = np.maximum((~np.isnan(t.values).all(axis=(2, 3))).sum(axis=1), 1)
     wide = flat(np.concatenate([rewards, seen, hidden, shares[..., None]], axis=3))
-    m, k = len(chosen), len(chosen) + len(shown)
+    k = m + len(shown)
     p = CurveParams(
         kind="fidelity",
         tables=(t,),
-        objectives=chosen,
+        rewarded=chosen,
         vector=not isinstance(objective, str),
-        reward_bounds=bounds,
         action_space=MultiDiscrete([len(t), len(grid)]),
         observation_space=space,
         cost_unit=unit,
@@ -230,19 +232,15 @@ def _prepare(
         status=flat(status.astype(np.uint8)),
         templates=templates,
         initial=initial,
-        cost_at=t.features.shape[1] + 1 + m,
+        cost_at=d + 1 + m,
     )
     return dataclasses.replace(p, budget=p.whole())
 
 
 def _filled(t: Table, objective: int) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Values without NaN, and the checkpoint at which each run ends.
+    """(rows, repeats, levels, metrics) values without NaN, and (rows * repeats,) checkpoints at which runs end.
 
-    A run that diverged or failed ends at the checkpoint after its last value, where every metric has its worst
-    value; other runs keep their last value.
-
-    Returns:
-        (rows, repeats, levels, metrics) values and (rows * repeats,) ends.
+    A run that diverged or failed ends after its last value, with every metric at its worst; others keep their last.
     """
     known = (~np.isnan(t.values)).sum(axis=2)
     lost = np.isin(t.status, [STATUSES.index("diverged"), STATUSES.index("failed")])
@@ -282,20 +280,3 @@ def _grid(count: int, levels: int | None) -> npt.NDArray[np.intp]:
     if levels == 1:
         return np.array([count - 1])
     return np.unique(np.rint(np.geomspace(1, count, levels)).astype(np.intp)) - 1
-
-
-def _observations(t: Table, low: Floats, high: Floats) -> tuple[Box, npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """Layout: features | share of a full training | rewards | cost | best rewards | budget left."""
-    d, m = t.features.shape[1], len(low)
-    zeros, ones = np.zeros(d + 1), np.ones(d + 1)
-    space = Box(
-        np.concatenate([zeros, low, [0.0], low, [0.0]]).astype(np.float32),
-        np.concatenate([ones, high, [COST_HIGH], high, [1.0]]).astype(np.float32),
-        dtype=np.float32,
-    )
-    templates = np.zeros((len(t), d + 2 * m + 3), np.float32)
-    templates[:, :d] = t.features
-    initial = np.zeros(d + 2 * m + 3, np.float32)
-    initial[d + 1 : d + 1 + m] = initial[d + 2 + m : d + 2 + 2 * m] = low
-    initial[-1] = 1.0
-    return space, templates, initial

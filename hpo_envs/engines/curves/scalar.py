@@ -20,14 +20,52 @@ from hpo_envs.tables.table import STATUSES
 class CurvesEnv(HPOEnv):
     """One step trains one row up to one checkpoint.
 
-    Args:
-        params: See `CurveParams.of`.
+    ## Observation Space
+    `Box`, float32. With d features (a choice has one 0/1 feature per value) and m objectives:
+
+    | index | content | range |
+    |---|---|---|
+    | 0 to d - 1 | features of the last row | 0 to 1 |
+    | d | share of the longest training that the checkpoint stands for | 0 to 1 |
+    | d + 1 to d + m | its reward(s) | bounds of the metric, negative if lower is better |
+    | d + m + 1 | cost of the step | 0 to 1e9 |
+    | d + m + 2 to d + 2m + 1 | best reward(s) at any checkpoint passed so far | as the reward |
+    | d + 2m + 2 | budget left, as a share | 0 to 1 |
+
+    Values beyond a bound are observed at the bound; `info` has them as they are.
+
+    ## Episode End
+    Terminated when the budget is spent (the training that exceeds it still counts), when every row is fully trained,
+    or after rows x checkpoints steps. Never truncated by itself.
+
+    ## Information
+    At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table, `action_mask`.
+    At each step also: `cost` (float, in `env.unwrapped.cost_unit`; 0 for a checkpoint already reached), `reached` (int,
+    checkpoint that the row is trained to: less than asked for where its run ended earlier), `best` (best reward of the
+    row at any checkpoint passed), `action_mask` ((rows + checkpoints,) int8: rows that can be trained further, then
+    checkpoints that some row has not reached). With several workers `finished`, `action` and `clock`, see Arguments.
+    `env.unwrapped.curve(row)` returns the metrics at every checkpoint that a row has reached.
+
+    ## Arguments
+    - `table="auto"`: `"measured"`, `"surrogate"` or a `Table`; `"auto"` takes the measured one where installed.
+    - `cost=None`: the table's own unit; or the unit of its checkpoints, or `"evaluations"`.
+    - `budget="auto"`: the cost of 20 full trainings; or a number in units of `cost`; None = the whole table.
+    - `levels=None`: every checkpoint; an int k leaves at most k of them, geometrically spaced, the last included.
+    - `workers=1`: with W > 1 there is a clock in units of `cost`. While a worker is idle a step submits its action
+      and returns reward 0 with `info["finished"]` False; once all are busy it returns the next result to finish,
+      with `info["action"]` saying whose. When the budget is submitted, further actions are ignored and what still
+      runs comes back step by step.
+    - `variant="paper"`: training to a checkpoint pays all up to it. `"released"`: as in the code released with
+      NAS-Bench-NLP, which charges the checkpoints before the last one trained, so that the first is free.
+    - `order="table"`: the table's order of rows; `"episode"` draws another for each episode, so that the index of an
+      action carries no information. `env.unwrapped.rows` and `info["row"]` then say which row of the table it is.
+    - `share=1.0`: share of the rows, in (0, 1], that an episode has: drawn for each, the action space as small.
     """
 
     params: CurveParams
 
-    def __init__(self, params: CurveParams) -> None:
-        super().__init__(params)
+    def __init__(self, params: CurveParams, render_mode: str | None = None) -> None:
+        super().__init__(params, render_mode)
         p = params
         self._vector, self._parallel = p.vector, p.workers > 1
         self._actions, self._levels, self._limit = p.actions, len(p.levels), p.steps
@@ -60,12 +98,7 @@ class CurvesEnv(HPOEnv):
         return p.initial.copy(), {**provenance_info(self.table), "action_mask": self._mask.copy()}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Trains a row up to a checkpoint; with several workers, submits that to an idle one.
-
-        Raises:
-            ValueError: The action is outside the space.
-            ResetNeeded: No episode is running.
-        """
+        """Trains a row up to a checkpoint; with several workers, submits that to an idle one."""
         index, level = self._pair(action)
         if not self._live:
             raise self._not_live()

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.vector import AutoresetMode
 
 from hpo_envs.core.env import HPOVectorEnv
 from hpo_envs.core.infos import Info
@@ -16,25 +15,12 @@ from hpo_envs.tables import draws
 
 
 class LookupVectorEnv(HPOVectorEnv):
-    """`LookupEnv` for `num_envs` episodes side by side, without a loop over them.
-
-    Args:
-        num_envs: Number of episodes.
-        params: See `LookupParams.of`.
-        autoreset_mode: `NEXT_STEP`, `SAME_STEP` or `DISABLED`.
-        copy: False reuses the observation array.
-    """
+    """`LookupEnv` for `num_envs` episodes side by side, without a loop over them."""
 
     params: LookupParams
 
-    def __init__(
-        self,
-        num_envs: int,
-        params: LookupParams,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        copy: bool = True,
-    ) -> None:
-        super().__init__(num_envs, params, autoreset_mode, copy)
+    def __init__(self, num_envs: int, params: LookupParams, *args: Any, **kwargs: Any) -> None:
+        super().__init__(num_envs, params, *args, **kwargs)
         p = params
         self._limit, self._sizes, self._vector = p.steps, p.sizes, p.vector
         # With a budget of evaluations, not above the limit on steps, the budget alone ends an episode.

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.spaces import Box, Discrete, MultiDiscrete
+from gymnasium.spaces import Discrete, MultiDiscrete
 
 from hpo_envs.core.loading import load_tables
-from hpo_envs.core.params import Floats, Objective, Params, bounds_of, check_budget, check_objective, rewarded
+from hpo_envs.core.params import Floats, Objective, Params, bounds_of, box, check_budget, check_objective, rewarded
 from hpo_envs.core.view import View
 from hpo_envs.tables.by_hash import ByHash
 from hpo_envs.tables.table import STATUSES, Hyperparameter, Table, nearest
@@ -127,39 +127,30 @@ def _prepare(keyed: tuple[ByHash, ...], objective: Objective, cost: str) -> Look
     for t in tables[1:]:
         if t.metrics != first.metrics or t.space != first.space or t.values.shape[:2] != first.values.shape[:2]:
             raise ValueError(f"tables must share space, rows and metrics, got {first.name} and {t.name}")
-    columns = rewarded(objective, first.metrics)
+    chosen = rewarded(objective, first.metrics)
     metrics = np.concatenate([_filled(t) for t in tables])
-    chosen = tuple(first.metrics[j] for j in columns)
-    bounds = bounds_of(chosen)
-    low, high = bounds.T
-    rewards = metrics[:, columns] * np.array([m.sign for m in chosen])
+    rewards = metrics[:, [first.metric(m.name) for m in chosen]] * np.array([m.sign for m in chosen])
     costs, cost_unit, cost_high = _costs(tables, metrics, cost)
     features = np.concatenate([np.repeat(t.features, t.repeats, axis=0) for t in tables])
     # Layout: features | rewards | cost | best rewards | budget left. See the families' Observation Space.
     d, m = features.shape[1], len(chosen)
+    low, high = bounds_of(chosen).T
+    space = box((d, 0, 1), (m, low, high), (1, 0, cost_high), (m, low, high), (1, 0, 1))
     templates = np.zeros((len(metrics) + 1, d + 2 * m + 2), np.float32)
     templates[:-1, :d] = features
     templates[:-1, d : d + m] = np.clip(rewards, low, high)
     templates[:-1, d + m] = np.minimum(costs, cost_high)
-    templates[-1, d : d + m] = low
-    templates[-1, d + m + 1 : d + 2 * m + 1] = low
+    templates[-1, d : d + m] = templates[-1, d + m + 1 : d + 2 * m + 1] = low
     templates[-1, -1] = 1.0
-    zeros, ones = np.zeros(d), np.ones(d)
-    space = Box(
-        np.concatenate([zeros, low, [0.0], low, [0.0]]).astype(np.float32),
-        np.concatenate([ones, high, [cost_high], high, [1.0]]).astype(np.float32),
-        dtype=np.float32,
-    )
     status = np.array(STATUSES, dtype=STATUS_DTYPE)[np.concatenate([t.status.reshape(-1) for t in tables])]
     repeats = np.concatenate([_repeats(t) for t in tables])
-    for array in (metrics, rewards, costs, templates, status, repeats, bounds):
+    for array in (metrics, rewards, costs, templates, status, repeats):
         array.setflags(write=False)
     return LookupParams(
         kind="rows",
         tables=tables,
-        objectives=tuple(metric.name for metric in chosen),
+        rewarded=chosen,
         vector=not isinstance(objective, str),
-        reward_bounds=bounds,
         action_space=Discrete(len(first)),
         observation_space=space,
         cost_unit=cost_unit,

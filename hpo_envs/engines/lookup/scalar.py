@@ -17,14 +17,37 @@ from hpo_envs.tables import draws
 class LookupEnv(HPOEnv):
     """One step evaluates one row of a table.
 
-    Args:
-        params: See `LookupParams.of`.
+    ## Observation Space
+    `Box`, float32. With d features (a choice has one 0/1 feature per value) and m objectives:
+
+    | index | content | range |
+    |---|---|---|
+    | 0 to d - 1 | features of the last row | 0 to 1 |
+    | d to d + m - 1 | its reward(s) | bounds of the metric, negative if lower is better |
+    | d + m | its cost | 0 to 1 evaluation, or 0 to the bound of the cost |
+    | d + m + 1 to d + 2m | best reward(s) so far, each objective on its own | as the reward |
+    | d + 2m + 1 | budget left, as a share | 0 to 1 |
+
+    Values beyond a bound are observed at the bound; `info` has them as they are.
+
+    ## Episode End
+    Terminated when the budget is spent (the evaluation that exceeds it still counts), or after as many steps as the
+    table has rows x repeats. Never truncated by itself.
+
+    ## Information
+    At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table, `action_mask` where steps have one.
+
+    ## Arguments
+    - `table="auto"`: `"measured"`, `"surrogate"` or a `Table`; `"auto"` takes the measured one where installed.
+    - `order="table"`: the table's order of rows; `"episode"` draws another for each episode, so that the index of an
+      action carries no information. `env.unwrapped.rows` and `info["row"]` then say which row of the table it is.
+    - `share=1.0`: share of the rows, in (0, 1], that an episode has: drawn for each, the action space as small.
     """
 
     params: LookupParams
 
-    def __init__(self, params: LookupParams) -> None:
-        super().__init__(params)
+    def __init__(self, params: LookupParams, render_mode: str | None = None) -> None:
+        super().__init__(params, render_mode)
         p = params
         self._limit = p.steps
         self._sizes, self._vector = p.sizes, p.vector
@@ -56,12 +79,7 @@ class LookupEnv(HPOEnv):
         return p.templates[-1].copy(), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Evaluates one row.
-
-        Raises:
-            ValueError: The action is outside the space.
-            ResetNeeded: No episode is running.
-        """
+        """Evaluates one row."""
         index = action if type(action) is int and not self._is_grid else self._index_of(action)
         if not 0 <= index < self._actions:
             raise ValueError(f"action must be an int in [0, {self._actions}), got {action!r}")

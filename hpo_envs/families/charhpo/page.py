@@ -52,15 +52,7 @@ class CharHPOEnv(LookupEnv):
     `attention_heads`, `dropout`. Inactive ones are 0; the LSTM's decoder layers and attention heads are 1.
 
     ## Observation Space
-    `Box`, float32. With m objectives:
-
-    | index | content | range |
-    |---|---|---|
-    | 0 to 17 | features of the last run, in the order above; the scheduler as three of 0 or 1 | 0 to 1 |
-    | 18 to 17 + m | its reward(s) | bounds of the metric, negative if lower is better |
-    | 18 + m | its cost | 0 to 1 evaluation, or 0 to 1e6 seconds |
-    | 19 + m to 18 + 2m | best reward(s) so far, each objective on its own | as the reward |
-    | 19 + 2m | budget left, as a share | 0 to 1 |
+    The d = 18 features are those above in their order, the scheduler as three of 0 or 1.
 
     ## Rewards
     The metric `objective` of this run, negative if lower is better. Default: development accuracy, the percentage of
@@ -70,12 +62,7 @@ class CharHPOEnv(LookupEnv):
     Nothing evaluated: features 0, reward(s) at the lower bound, full budget. The table is deterministic, so the
     seed changes nothing.
 
-    ## Episode End
-    Terminated when the budget is spent (the evaluation that exceeds it still counts), or after 200 steps. Never
-    truncated by itself.
-
     ## Information
-    At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table, `action_mask`.
     At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float: `accuracy` in per cent,
     `runtime` in seconds), `config` (dict of natural hyperparameter values), `status` (`ok`), `action_mask` ((200,)
     int8, 1 = not yet evaluated). Evaluating a row again is allowed, costs again and says the same.
@@ -84,13 +71,9 @@ class CharHPOEnv(LookupEnv):
     - `task`: inflection or g2p.
     - `lang`: alb, ara, cat, dut, gle, hai, hun, rom; for g2p arm_e, dut, geo, hun.
     - `architecture`: lstm or transformer.
-    - `table="auto"`: `"measured"`, `"surrogate"` or a `Table`; `"auto"` takes the measured one where installed.
     - `objective="accuracy"`: or `"runtime"`, or both as a tuple for a vector reward.
     - `cost="evaluations"`: or `"runtime"`, the seconds that the run took.
     - `budget=200`: in units of `cost`; None = every run once.
-    - `order="table"`: the table's order of runs; `"episode"` draws another for each episode, so that the index of an
-      action carries no information. `env.unwrapped.rows` and `info["row"]` then say which row of the table it is.
-    - `share=1.0`: share of the runs, in (0, 1], that an episode has: drawn for each, the action space as small.
 
     ## Table
     Measured: 200 runs each, the first 200 rows of upstream's file, as in the paper; upstream states no licence.
@@ -111,17 +94,13 @@ class CharHPOEnv(LookupEnv):
         lang: str = "hun",
         architecture: str = "lstm",
         *,
-        table: Any = "auto",
         objective: Objective = "accuracy",
-        cost: str = "evaluations",
         budget: float | None = 200,
-        order: str = "table",
-        share: float = 1.0,
+        render_mode: str | None = None,
+        **kwargs: Any,
     ) -> None:
         names = (table_name(task, lang, architecture),)
-        super().__init__(
-            LookupParams.of(names, table=table, objective=objective, cost=cost, budget=budget, order=order, share=share)
-        )
+        super().__init__(LookupParams.of(names, objective=objective, budget=budget, **kwargs), render_mode)
 
 
 CharHPOVectorEnv = LookupVectorEnv.twin_of(CharHPOEnv)

@@ -206,11 +206,13 @@ class CharSpaceEnv(BoxEnv):
         budget: float | None = 200,
         noise: bool = True,
         sweeps: Sequence[str] | None = None,
+        render_mode: str | None = None,
     ) -> None:
         _check_table(table)
         choice = {"task": task, "lang": lang, "architecture": architecture}
         function = Sweeps(among(sweeps, matching(choice, "")), noise)
-        super().__init__(BoxParams.of(function, build.METRICS, objective, cost, budget, costs=build.METRICS[1:]))
+        params = BoxParams.of(function, build.METRICS, objective, cost, budget, costs=build.METRICS[1:])
+        super().__init__(params, render_mode)
 
     @property
     def fixed(self) -> bool:

@@ -150,10 +150,11 @@ class CushLEPOREnv(BoxEnv):
         variant: str = "released",
         bounds: str | Bounds = "published",
         held_out: tuple[str, ...] | None = None,
+        render_mode: str | None = None,
     ) -> None:
         tables = load_tables((f"cushlepor/{pair}",), table)
         function = MetricTuning(tables[0], variant, bounds, held_out, "kendall" in check_objective(objective))
-        super().__init__(BoxParams.of(function, agreement.METRICS, objective, cost, budget))
+        super().__init__(BoxParams.of(function, agreement.METRICS, objective, cost, budget), render_mode)
 
 
 CushLEPORVectorEnv = BoxVectorEnv.twin_of(CushLEPOREnv)

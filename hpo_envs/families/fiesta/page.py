@@ -89,8 +89,8 @@ class FIESTAEnv(BanditEnv):
     - v0: initial version.
     """
 
-    def __init__(self, task: str = "tdsa8", *, order: str = "table", share: float = 1.0, **kwargs: Any) -> None:
-        super().__init__(BanditParams.of(task, order=order, share=share, **kwargs))
+    def __init__(self, task: str = "tdsa8", *, render_mode: str | None = None, **kwargs: Any) -> None:
+        super().__init__(BanditParams.of(task, **kwargs), render_mode)
 
 
 FIESTAVectorEnv = BanditVectorEnv.twin_of(FIESTAEnv)

@@ -98,8 +98,9 @@ class NASBenchNLPCellEnv(CellEnv):
         objective: Objective = "validation_loss",
         cost: str = "evaluations",
         budget: float | None = 1,
+        render_mode: str | None = None,
     ) -> None:
-        super().__init__(CellParams.of(load_tables((TABLE,), table)[0], objective, cost, budget))
+        super().__init__(CellParams.of(load_tables((TABLE,), table)[0], objective, cost, budget), render_mode)
 
 
 NASBenchNLPCellVectorEnv = CellVectorEnv.twin_of(NASBenchNLPCellEnv)

@@ -25,15 +25,7 @@ class NASBenchNLPFinalEnv(LookupEnv):
     `Discrete(4114)`: the architecture, in the order of the released ids.
 
     ## Observation Space
-    `Box`, float32. With m objectives:
-
-    | index | content | range |
-    |---|---|---|
-    | 0 to 9 | released graph2vec features of the last architecture, scaled by their range | 0 to 1 |
-    | 10 to 9 + m | its reward(s) | bounds of the metric, negative if lower is better |
-    | 10 + m | its cost | 0 to 1 evaluation |
-    | 11 + m to 10 + 2m | best reward(s) so far, each objective on its own | as the reward |
-    | 11 + 2m | budget left, as a share | 0 to 1 |
+    The d = 10 features are the released graph2vec features, scaled by their range.
 
     ## Rewards
     The negated log perplexity on the test set after the last epoch (`objective`): the release has no validation loss,
@@ -43,23 +35,14 @@ class NASBenchNLPFinalEnv(LookupEnv):
     Nothing evaluated: features 0, reward(s) at the lower bound, full budget. The seed decides which of the measured
     training seeds each evaluation sees.
 
-    ## Episode End
-    Terminated when the budget is spent, or after as many steps as there are rows and seeds. Never truncated by
-    itself.
-
     ## Information
-    At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table, `action_mask`.
     At each step: `cost` (float, 1), `metrics` (dict of float: `test_loss` in nats, `parameters`), `status` (`ok`,
     `diverged`), `action_mask` ((rows,) int8, 1 = not yet evaluated).
 
     ## Arguments
-    - `table="auto"`: `"measured"`, `"surrogate"` or a `Table`; `"auto"` takes the measured one where installed.
     - `objective="test_loss"`: or `parameters`, or both as a tuple for a vector reward.
     - `cost="evaluations"`: or `parameters`.
     - `budget=100`: in units of `cost`; None = every row once per seed.
-    - `order="table"`: the table's order of rows; `"episode"` draws another for each episode, so that the index of an
-      action carries no information. `env.unwrapped.rows` and `info["row"]` then say which row of the table it is.
-    - `share=1.0`: share of the rows, in (0, 1], that an episode has: drawn for each, the action space as small.
 
     ## Table
     Measured: 12,341 runs of 4,244 architectures, 10,032 of them finite; the 4,114 architectures with features are the
@@ -80,18 +63,12 @@ class NASBenchNLPFinalEnv(LookupEnv):
     def __init__(
         self,
         *,
-        table: Any = "auto",
         objective: Objective = "test_loss",
-        cost: str = "evaluations",
         budget: float | None = 100,
-        order: str = "table",
-        share: float = 1.0,
+        render_mode: str | None = None,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(
-            LookupParams.of(
-                (TABLE,), table=table, objective=objective, cost=cost, budget=budget, order=order, share=share
-            )
-        )
+        super().__init__(LookupParams.of((TABLE,), objective=objective, budget=budget, **kwargs), render_mode)
 
 
 NASBenchNLPFinalVectorEnv = LookupVectorEnv.twin_of(NASBenchNLPFinalEnv)

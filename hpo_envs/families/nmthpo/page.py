@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hpo_envs.core.params import Objective
 from hpo_envs.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.engines.lookup.scalar import LookupEnv
@@ -29,17 +28,7 @@ class NMTHPOEnv(LookupEnv):
     `bpe` (number of BPE symbols), `layers`, `embed`, `hidden`, `heads`, `init_lr` (Table 1 of the paper).
 
     ## Observation Space
-    `Box`, float32. With m objectives:
-
-    | index | content | range |
-    |---|---|---|
-    | 0 to 5 | features of the last row: bpe, layers, embed, hidden, heads, init_lr | 0 to 1 |
-    | 6 to 5 + m | its reward(s) | bounds of the metric, negative if lower is better |
-    | 6 + m | its cost | 0 to 1 evaluation, or 0 to the bound of the cost metric |
-    | 7 + m to 6 + 2m | best reward(s) so far, each objective on its own | as the reward |
-    | 7 + 2m | budget left, as a share | 0 to 1 |
-
-    Values beyond a metric's bound are observed at the bound; `info` has them as they are.
+    The d = 6 features are bpe, layers, embed, hidden, heads, init_lr.
 
     ## Rewards
     The metric `objective` of this evaluation, negative if lower is better. Default: BLEU, 0 to 100. The `-mo-` ids
@@ -49,12 +38,7 @@ class NMTHPOEnv(LookupEnv):
     Nothing evaluated: features 0, reward(s) at the lower bound, full budget. The table is deterministic, so the
     seed changes nothing.
 
-    ## Episode End
-    Terminated when the budget is spent (the evaluation that exceeds it still counts), or after as many steps as
-    there are rows. Never truncated by itself.
-
     ## Information
-    At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table, `action_mask`.
     At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float: `bleu`, `perplexity`,
     `decoding_seconds` in s, `updates`, `gpu_memory` in MiB with 0 = not recorded, `parameters`), `config` (dict of
     natural hyperparameter values), `status` (`ok`), `action_mask` ((rows,) int8, 1 = not yet evaluated). Evaluating
@@ -62,13 +46,9 @@ class NMTHPOEnv(LookupEnv):
 
     ## Arguments
     - `pair`: zhen, ruen, jaen, enja, swen or soen.
-    - `table="auto"`: `"measured"`, `"surrogate"` or a `Table`; `"auto"` takes the measured one where installed.
     - `objective="bleu"`: any metric, or a tuple of metrics for a vector reward.
     - `cost="evaluations"`: or a metric to be kept low, such as `updates` or `decoding_seconds`.
     - `budget=20`: in units of `cost` (the paper's; `-mo-` ids 50, on swen and soen 200); None = every row once.
-    - `order="table"`: the table's order of rows; `"episode"` draws another for each episode, so that the index of an
-      action carries no information. `env.unwrapped.rows` and `info["row"]` then say which row of the table it is.
-    - `share=1.0`: share of the rows, in (0, 1], that an episode has: drawn for each, the action space as small.
 
     ## Table
     Measured: one run per configuration, MIT licence. Embedded: out-of-fold predictions of a regression fitted to
@@ -82,21 +62,8 @@ class NMTHPOEnv(LookupEnv):
     - v0: initial version.
     """
 
-    def __init__(
-        self,
-        pair: str = "swen",
-        *,
-        table: Any = "auto",
-        objective: Objective = "bleu",
-        cost: str = "evaluations",
-        budget: float | None = 20,
-        order: str = "table",
-        share: float = 1.0,
-    ) -> None:
-        names = (f"nmthpo/{pair}",)
-        super().__init__(
-            LookupParams.of(names, table=table, objective=objective, cost=cost, budget=budget, order=order, share=share)
-        )
+    def __init__(self, pair: str = "swen", *, render_mode: str | None = None, **kwargs: Any) -> None:
+        super().__init__(LookupParams.of((f"nmthpo/{pair}",), **kwargs), render_mode)
 
 
 NMTHPOVectorEnv = LookupVectorEnv.twin_of(NMTHPOEnv)
@@ -132,17 +99,8 @@ class NMTHPOGridEnv(LookupEnv):
     (256, 512, 1024), `hidden` (1024, 2048), `heads` (8, 16) and `init_lr` (3e-4, 6e-4, 1e-3).
 
     ## Observation Space
-    `Box`, float32. With m objectives:
-
-    | index | content | range |
-    |---|---|---|
-    | 0 to 5 | features of the last configuration: bpe, layers, embed, hidden, heads, init_lr | 0 to 1 |
-    | 6 to 5 + m | its reward(s) | bounds of the metric, negative if lower is better |
-    | 6 + m | its cost | 0 to 1 evaluation, or 0 to the bound of the cost metric |
-    | 7 + m to 6 + 2m | best reward(s) so far, each objective on its own | as the reward |
-    | 7 + 2m | budget left, as a share | 0 to 1 |
-
-    The language pair is not observed: it has to be learned from the rewards.
+    The d = 6 features are bpe, layers, embed, hidden, heads, init_lr. The language pair is not observed: it has to be
+    learned from the rewards.
 
     ## Rewards
     The metric `objective` of this evaluation, negative if lower is better. Default: BLEU, 0 to 100.
@@ -150,12 +108,7 @@ class NMTHPOGridEnv(LookupEnv):
     ## Starting State
     A pair drawn uniformly from `pairs` (or `reset(options={"table": "jaen"})`), nothing evaluated, full budget.
 
-    ## Episode End
-    Terminated when the budget is spent (the evaluation that exceeds it still counts), or after as many steps as
-    there are cells. Never truncated by itself.
-
     ## Information
-    At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the drawn table.
     At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float), `config` (dict of natural
     values) and `status`: `ok`, or `failed` for a cell that the authors left out because training failed or did not
     learn (footnote 7). On the measured tables a failed cell has BLEU 0 and the other metrics at the worst value
@@ -167,6 +120,7 @@ class NMTHPOGridEnv(LookupEnv):
     - `objective="bleu"`: any metric, or a tuple of metrics for a vector reward.
     - `cost="evaluations"`: or a metric to be kept low, such as `updates` or `decoding_seconds`.
     - `budget=20`: in units of `cost`; None = every cell once.
+    - `order`, `share`: not for values of a grid.
 
     ## Table
     216 cells for each pair, of which 118 (zh-en), 176 (ru-en), 150 (ja-en) and 168 (en-ja) were measured. MIT licence.
@@ -179,17 +133,8 @@ class NMTHPOGridEnv(LookupEnv):
     - v0: initial version.
     """
 
-    def __init__(
-        self,
-        *,
-        pairs: Sequence[str] = SHARED_GRID,
-        table: Any = "auto",
-        objective: Objective = "bleu",
-        cost: str = "evaluations",
-        budget: float | None = 20,
-    ) -> None:
-        names = _grids(pairs)
-        super().__init__(LookupParams.of(names, table=table, objective=objective, cost=cost, budget=budget, grid=True))
+    def __init__(self, *, pairs: Sequence[str] = SHARED_GRID, render_mode: str | None = None, **kwargs: Any) -> None:
+        super().__init__(LookupParams.of(_grids(pairs), grid=True, **kwargs), render_mode)
 
 
 NMTHPOGridVectorEnv = LookupVectorEnv.twin_of(NMTHPOGridEnv)

@@ -31,19 +31,7 @@ class NMTLCEnv(CurvesEnv):
     `embed`, `batch_size`, `init_lr`, `rank`.
 
     ## Observation Space
-    `Box`, float32. With d features (a categorical has one 0/1 feature per choice) and m objectives:
-
-    | index | content | range |
-    |---|---|---|
-    | 0 to d - 1 | features of the last row | 0 to 1 |
-    | d | share of the longest training that the checkpoint stands for | 0 to 1 |
-    | d + 1 to d + m | its reward(s) | bounds of the metric, negative if lower is better |
-    | d + m + 1 | cost of the step | 0 to 1e9 |
-    | d + m + 2 to d + 2m + 1 | best reward(s) at any checkpoint passed so far | as the reward |
-    | d + 2m + 2 | budget left, as a share | 0 to 1 |
-
-    Values beyond a bound are observed at the bound; `info` has them as they are. d = 4 on zh-en, 5 on the other
-    corpora from scratch, 7 where fine-tuned.
+    d = 4 on zh-en, 5 on the other corpora from scratch, 7 where fine-tuned.
 
     ## Rewards
     The metric `objective` at that checkpoint, negative if lower is better. Default: minus the natural logarithm of
@@ -53,35 +41,15 @@ class NMTLCEnv(CurvesEnv):
     Nothing trained: features 0, reward(s) at the lower bound, full budget. The table has one run per row, so the
     seed changes nothing.
 
-    ## Episode End
-    Terminated when the budget is spent (the training that exceeds it still counts), when every row is fully trained,
-    or after rows x checkpoints steps. Never truncated by itself.
-
     ## Information
-    At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table, `action_mask`.
-    At each step: `cost` (float, in `env.unwrapped.cost_unit`; 0 for a checkpoint already reached), `metrics` (dict of
-    float: `log_perplexity`, `perplexity`, and `bleu` where fine-tuned), `config` (dict of natural hyperparameter
-    values), `status` (`ok`; `truncated` at the end of a run that ended without the stopping rule), `reached` (int,
-    checkpoint that the row is trained to: less than asked for where the run ended earlier), `best` (best reward of
-    the row at any checkpoint passed), `action_mask` ((rows + checkpoints,) int8: rows that can be trained further,
-    then checkpoints that some row has not reached). With several workers also `finished`, `action` and `clock`, see
-    Arguments. `env.unwrapped.curve(row)` returns the metrics at every checkpoint that a row has reached.
+    At each step: `metrics` (dict of float: `log_perplexity`, `perplexity`, and `bleu` where fine-tuned), `config` (dict
+    of natural hyperparameter values), `status` (`ok`; `truncated` at the end of a run that ended without the stopping
+    rule).
 
     ## Arguments
     - `corpus`: zhen, ruen, jaen, enja, swen, soen, ft-fren or ft-zhen.
-    - `table="auto"`: `"measured"`, `"surrogate"` or a `Table`; `"auto"` takes the measured one where installed.
     - `objective="log_perplexity"`: any metric, or a tuple of metrics for a vector reward.
     - `cost=None`: updates (from scratch) or checkpoints (fine-tuned), all that was recorded; or `"evaluations"`.
-    - `budget="auto"`: the cost of 20 full trainings; or a number in units of `cost`; None = the whole table.
-    - `levels=None`: every checkpoint; an int k leaves at most k of them, geometrically spaced, the last included.
-    - `workers=1`: with W > 1 there is a clock in units of `cost`. While a worker is idle a step submits its action
-      and returns reward 0 with `info["finished"]` False; once all are busy it returns the next result to finish,
-      with `info["action"]` saying whose. When the budget is submitted, further actions are ignored and what still
-      runs comes back step by step.
-    - `variant="paper"`: see `NASBenchNLPEnv`.
-    - `order="table"`: the table's order of rows; `"episode"` draws another for each episode, so that the index of an
-      action carries no information. `env.unwrapped.rows` and `info["row"]` then say which row of the table it is.
-    - `share=1.0`: share of the rows, in (0, 1], that an episode has: drawn for each, the action space as small.
 
     ## Table
     Measured: one run per row, MIT licence. Embedded: curves drawn from out-of-fold predictions of their parameters
@@ -101,11 +69,10 @@ class NMTLCEnv(CurvesEnv):
         corpus: str = "swen",
         *,
         objective: Objective = "log_perplexity",
-        order: str = "table",
-        share: float = 1.0,
+        render_mode: str | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(CurveParams.of(f"nmtlc/{corpus}", objective=objective, order=order, share=share, **kwargs))
+        super().__init__(CurveParams.of(f"nmtlc/{corpus}", objective=objective, **kwargs), render_mode)
 
 
 NMTLCVectorEnv = CurvesVectorEnv.twin_of(NMTLCEnv)

@@ -55,19 +55,6 @@ class TableHPOEnv(LookupEnv):
     ## Action Space
     `Discrete(rows)`: the configuration to evaluate, in the order of the file.
 
-    ## Observation Space
-    `Box`, float32. With d features (a choice has one 0/1 feature per value) and m objectives:
-
-    | index | content | range |
-    |---|---|---|
-    | 0 to d - 1 | features of the last row | 0 to 1 |
-    | d to d + m - 1 | its reward(s) | bounds of the metric, negative if lower is better |
-    | d + m | its cost | 0 to 1 evaluation, or 0 to the bound of the cost |
-    | d + m + 1 to d + 2m | best reward(s) so far, each objective on its own | as the reward |
-    | d + 2m + 1 | budget left, as a share | 0 to 1 |
-
-    Values beyond a bound are observed at the bound; `info` has them as they are.
-
     ## Rewards
     The metric `objective` of this evaluation, negative if lower is better; the table's first metric by default. A
     configuration whose every run failed gets the metric's worst value.
@@ -75,12 +62,7 @@ class TableHPOEnv(LookupEnv):
     ## Starting State
     Nothing evaluated: features 0, reward(s) at the lower bound, full budget.
 
-    ## Episode End
-    Terminated when the budget is spent (the evaluation that exceeds it still counts), or after as many steps as the
-    table has rows x repeats. Never truncated by itself.
-
     ## Information
-    At reset: `table`, `kind` (`measured`; `surrogate` for the example), `sha256` of the table, `action_mask`.
     At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float), `config` (dict of natural
     hyperparameter values, 0 where inactive), `status` (`ok`, `failed`, `diverged` or `truncated`), `action_mask`
     ((rows,) int8, 1 = not yet evaluated). Where a configuration has several runs, each evaluation draws one.
@@ -92,9 +74,6 @@ class TableHPOEnv(LookupEnv):
     - `objective=None`: any metric, or a tuple of metrics for a vector reward; None is the table's first.
     - `cost="evaluations"`: or the table's cost unit, or a metric to be kept low.
     - `budget=20`: in units of `cost`; None = every run once.
-    - `order="table"`: the table's order of rows; `"episode"` draws another for each episode, so that the index of an
-      action carries no information. `env.unwrapped.rows` and `info["row"]` then say which row of the table it is.
-    - `share=1.0`: share of the rows, in (0, 1], that an episode has: drawn for each, the action space as small.
 
     ## Table
     What `hpo_envs.tables.user.from_csv`, `from_frame` or `from_study` made of your data; its notes say how each
@@ -113,18 +92,12 @@ class TableHPOEnv(LookupEnv):
         *,
         table: Any = "auto",
         objective: Objective | None = None,
-        cost: str = "evaluations",
-        budget: float | None = 20,
-        order: str = "table",
-        share: float = 1.0,
+        render_mode: str | None = None,
+        **kwargs: Any,
     ) -> None:
         t = own_table(name, table)
-        first = t.metric_names[0]
-        super().__init__(
-            LookupParams.of(
-                (t.name,), table=t, objective=objective or first, cost=cost, budget=budget, order=order, share=share
-            )
-        )
+        params = LookupParams.of((t.name,), table=t, objective=objective or t.metric_names[0], **kwargs)
+        super().__init__(params, render_mode)
 
 
 TableHPOVectorEnv = LookupVectorEnv.twin_of(TableHPOEnv)
@@ -143,40 +116,21 @@ class TableLCEnv(CurvesEnv):
     ## Action Space
     `MultiDiscrete([rows, checkpoints])`: the configuration, in the order of the file, and the checkpoint.
 
-    ## Observation Space
-    `Box`, float32. With d features (a choice has one 0/1 feature per value) and m objectives:
-
-    | index | content | range |
-    |---|---|---|
-    | 0 to d - 1 | features of the last row | 0 to 1 |
-    | d | share of the longest training that the checkpoint stands for | 0 to 1 |
-    | d + 1 to d + m | its reward(s) | bounds of the metric, negative if lower is better |
-    | d + m + 1 | cost of the step | 0 to 1e9 |
-    | d + m + 2 to d + 2m + 1 | best reward(s) at any checkpoint passed so far | as the reward |
-    | d + 2m + 2 | budget left, as a share | 0 to 1 |
-
     ## Rewards
     The metric `objective` at that checkpoint, negative if lower is better; the table's first metric by default.
 
     ## Starting State
     Nothing trained: features 0, reward(s) at the lower bound, full budget.
 
-    ## Episode End
-    Terminated when the budget is spent, when every row is fully trained, or after rows x checkpoints steps. Never
-    truncated by itself.
-
     ## Information
-    At reset: `table`, `kind` (`measured`; `surrogate` for the example), `sha256` of the table, `action_mask`.
-    At each step: `cost`, `metrics`, `config`, `status`, `reached`, `best` and `action_mask`; with several workers
-    also `finished`, `action` and `clock`. All as in `NMTLCEnv`.
+    At each step: `metrics` (dict of float), `config` (dict of natural hyperparameter values), `status` (`ok`, `failed`,
+    `diverged` or `truncated`).
 
     ## Arguments
     - `table="auto"`: the table called `name`; or a `Table`, the path of an .npz file written by
       `hpo_envs.tables.user.save`, or the name of a saved one.
     - `name="example"`: of the saved table, fixed by its id; the example is synthetic.
     - `objective=None`: any metric, or a tuple of metrics for a vector reward; None is the table's first.
-    - `cost=None`, `budget="auto"`, `levels=None`, `workers=1`, `variant="paper"`, `order="table"`, `share=1.0`: as in
-      `NMTLCEnv`.
 
     ## Table
     What `hpo_envs.tables.user.from_csv` made of your file; its notes say how each column was read.
@@ -194,15 +148,12 @@ class TableLCEnv(CurvesEnv):
         *,
         table: Any = "auto",
         objective: Objective | None = None,
-        order: str = "table",
-        share: float = 1.0,
+        render_mode: str | None = None,
         **kwargs: Any,
     ) -> None:
         t = own_table(name, table)
-        first = t.metric_names[0]
-        super().__init__(
-            CurveParams.of(t.name, table=t, objective=objective or first, order=order, share=share, **kwargs)
-        )
+        params = CurveParams.of(t.name, table=t, objective=objective or t.metric_names[0], **kwargs)
+        super().__init__(params, render_mode)
 
 
 TableLCVectorEnv = CurvesVectorEnv.twin_of(TableLCEnv)

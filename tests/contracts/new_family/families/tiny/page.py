@@ -21,31 +21,18 @@ class TinyEnv(LookupEnv):
     ## Action Space
     `Discrete(12)`: the tagger.
 
-    ## Observation Space
-    `Box`, float32:
-
-    | index | content | range |
-    |---|---|---|
-    | 0 | reward of the last tagger | 0 to 1 |
-    | 1 | its cost | 0 to 1 evaluation |
-    | 2 | best reward so far | 0 to 1 |
-    | 3 | budget left, as a share | 0 to 1 |
-
     ## Rewards
     Accuracy.
 
     ## Starting State
     Nothing evaluated.
 
-    ## Episode End
-    Terminated when the budget is spent.
-
     ## Information
     At reset: `table`, `kind`, `sha256`, `action_mask`. At each step: `cost`, `metrics`, `config` (empty), `status`,
     `action_mask`.
 
     ## Arguments
-    - `table="auto"`, `objective="accuracy"`, `cost="evaluations"`, `budget=6`.
+    - `objective="accuracy"`, `cost="evaluations"`, `budget=6`.
 
     ## Table
     One accuracy a tagger.
@@ -60,12 +47,12 @@ class TinyEnv(LookupEnv):
     def __init__(
         self,
         *,
-        table: Any = "auto",
         objective: Objective = "accuracy",
-        cost: str = "evaluations",
         budget: float | None = 6,
+        render_mode: str | None = None,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(LookupParams.of(TABLES, table=table, objective=objective, cost=cost, budget=budget))
+        super().__init__(LookupParams.of(TABLES, objective=objective, budget=budget, **kwargs), render_mode)
 
 
 TinyVectorEnv = LookupVectorEnv.twin_of(TinyEnv)

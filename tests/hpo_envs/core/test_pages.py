@@ -1,0 +1,66 @@
+"""A family's page has what its engine says once for all families."""
+
+from __future__ import annotations
+
+import inspect
+
+from hpo_envs.core.pages import HEADINGS, complete
+from hpo_envs.engines.curves.scalar import CurvesEnv
+from hpo_envs.families.nmthpo.page import NMTHPOEnv, NMTHPOGridEnv
+from hpo_envs.families.nmtlc.page import NMTLCEnv
+
+ENGINE = """One step.
+
+    ## Episode End
+    After the last row.
+
+    ## Information
+    At reset: `table`.
+
+    ## Arguments
+    - `table="auto"`: which table,
+      and where from.
+    - `order="table"`: of rows.
+    - `share=1.0`: of rows.
+    """
+
+PAGE = """One family.
+
+    ## Description
+    Text with {braces}.
+
+    ## Information
+    At each step: `cost`.
+
+    ## Arguments
+    - `pair`: one of `share`, or more.
+    - `order`, `levels`: not here.
+    """
+
+
+def test_a_section_is_the_familys_then_the_engines() -> None:
+    assert complete(PAGE, ENGINE) == (
+        "One family.\n\n## Description\nText with {braces}.\n\n## Episode End\nAfter the last row.\n\n"
+        "## Information\nAt each step: `cost`.\n\nAt reset: `table`.\n\n## Arguments\n"
+        "- `pair`: one of `share`, or more.\n- `order`, `levels`: not here.\n"
+        '- `table="auto"`: which table,\n  and where from.\n- `share=1.0`: of rows.'
+    )
+
+
+def test_pages_are_whole_wherever_they_are_read() -> None:
+    for env in (NMTHPOEnv, NMTHPOGridEnv, NMTLCEnv):
+        page = inspect.getdoc(env) or ""
+        assert [line[3:] for line in page.splitlines() if line.startswith("## ")] == [*HEADINGS]
+        assert page.count("- `table=") == page.count("Episode End") == 1
+
+
+def test_classes_without_a_page_and_engines_keep_their_docstrings() -> None:
+    class Plain(NMTHPOEnv):
+        """One line."""
+
+    class Bare(NMTHPOEnv):
+        pass
+
+    assert Plain.__doc__ == "One line."
+    assert Bare.__dict__.get("__doc__") is None
+    assert (CurvesEnv.__doc__ or "").startswith("One step trains")
