@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -103,6 +103,28 @@ class Planned(Agent):
             self._next = self._plan.send((reward, info))
         except StopIteration:
             self.done = True
+
+
+def whole(name: str, value: Any, least: int) -> int:
+    """Returns `value` as an int.
+
+    Raises:
+        ValueError: It is not a whole number >= `least`.
+    """
+    if isinstance(value, (bool, str)) or int(value) != value or value < least:
+        raise ValueError(f"{name} must be an int >= {least}, got {value!r}")
+    return int(value)
+
+
+def one_of(name: str, value: str, known: Sequence[str]) -> str:
+    """Returns `value`.
+
+    Raises:
+        ValueError: It is none of those known.
+    """
+    if value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+    return value
 
 
 def positive(name: str, value: float) -> float:

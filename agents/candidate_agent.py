@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.base import Agent
+from hpo_envs.agents.base import Agent, one_of, whole
 from hpo_envs.agents.candidates import Candidates, lost
 from hpo_envs.agents.models.kernels import gram
 from hpo_envs.agents.problem import Problem
@@ -34,7 +34,6 @@ class CandidateAgent(Agent):
     Args:
         problem: A finite problem with features. Actions may be rows, values of a grid, or (row, level) pairs, of
             which the last level is asked for.
-        seed: Seed of `self.rng`.
         initial: Candidates drawn at random before the model chooses (section 4.3 of Zhang and Duh 2020 has 3). They
             are the first ones of `random` with the same seed, so runs of several agents are paired.
         design: How the initial candidates are drawn: `random`, or `spread`, see `spread_row`.
@@ -53,12 +52,8 @@ class CandidateAgent(Agent):
 
     def __init__(self, problem: Problem, seed: int, *, initial: int = 3, design: str = "random") -> None:
         super().__init__(problem, seed)
-        if design not in DESIGNS:
-            raise ValueError(f"design must be one of {', '.join(DESIGNS)}, got {design!r}")
-        self.design = design
-        if isinstance(initial, bool) or int(initial) != initial or initial < 1:
-            raise ValueError(f"initial must be an int >= 1, got {initial!r}")
-        self.initial = int(initial)
+        self.design = one_of("design", design, DESIGNS)
+        self.initial = whole("initial", initial, 1)
         self.candidates = Candidates(problem)
         self.features = self.candidates.features
         self.candidates.shuffle(self.rng)

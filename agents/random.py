@@ -36,7 +36,6 @@ class RandomSearch(Agent):
 
     Args:
         problem: Any problem.
-        seed: Seed of `self.rng`.
         resource: Where actions are (row, level) pairs: the level that a training goes to, in units of the first one;
             None = the last.
     """

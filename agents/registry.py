@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import importlib
 from collections.abc import Mapping
@@ -37,158 +38,148 @@ class Entry:
     alias_of: str | None = None
 
 
+def _entry(target: str, summary: str, *supports: str, **more: Any) -> Entry:
+    return Entry(f"hpo_envs.agents.{target}", summary, supports=supports, **more)
+
+
 def _candidate_agents() -> dict[str, Entry]:
     """Optimisers over featured candidates; Zhang and Duh 2020 name theirs method_acquisition_kernel."""
     one, two = ("rows", "features", "levels", "grid"), ("rows", "features", "levels", "grid", "objectives")
-    bo, gb, eif = (
-        f"hpo_envs.agents.search.{target}"
-        for target in ("bo:BayesianOptimisation", "graph_search:GraphSearch", "graph_search:GraphInfluence")
+    bo, graph, influence = (
+        "search.bo:BayesianOptimisation",
+        "search.graph_search:GraphSearch",
+        "search.graph_search:GraphInfluence",
     )
-    kernels = {"M": "matern52", "R": "rbf"}
+    middle = {"fit": True, "design": "spread", "initial": 2}
     entries = {
-        "bo": Entry(bo, "Gaussian-process optimisation with fitted length-scales, EI or EHVI", {"fit": True}, two),
-        "bo-spread": Entry(
+        "bo": _entry(
+            bo, "Gaussian-process optimisation with fitted length-scales, EI or EHVI", *two, kwargs={"fit": True}
+        ),
+        "bo-spread": _entry(
             bo,
             "bo started from two candidates in the middle; the best one here on few evaluations",
-            {"fit": True, "design": "spread", "initial": 2},
-            two,
+            *two,
+            kwargs=middle,
         ),
-        "bo-ucb": Entry(bo, "Gaussian process, fixed kernel, upper confidence bound", {"acquisition": "ucb"}, one),
-        "bo-thompson": Entry(bo, "Gaussian process, fixed kernel, Thompson sampling", {"acquisition": "thompson"}, one),
+        "bo-ucb": _entry(
+            bo, "Gaussian process, fixed kernel, upper confidence bound", *one, kwargs={"acquisition": "ucb"}
+        ),
+        "bo-thompson": _entry(
+            bo, "Gaussian process, fixed kernel, Thompson sampling", *one, kwargs={"acquisition": "thompson"}
+        ),
     }
-    for letter, kernel in kernels.items():
-        fixed = {"kernel": kernel}
-        rows: tuple[tuple[str, str, str, str, dict[str, str], tuple[str, ...]], ...] = (
-            ("bo-ei", "BO_EI", bo, f"Gaussian process, fixed {kernel} kernel, EI", {"acquisition": "ei"}, one),
-            (
-                "graph-ei",
-                "GB_EI",
-                gb,
-                f"finite-set Gaussian process on a kNN graph, {kernel}, EI",
-                {"acquisition": "ei"},
-                one,
-            ),
-            ("graph-eif", "GB_EIF", eif, f"label propagation on a graph, {kernel}, expected influence", {}, one),
-            (
-                "bo-ehvi",
-                "BO",
-                bo,
-                f"Gaussian processes, fixed {kernel} kernel, EHVI",
-                {"acquisition": "ehvi"},
-                ("objectives",),
-            ),
-            (
-                "graph-ehvi",
-                "GB",
-                gb,
-                f"finite-set Gaussian processes on a graph, {kernel}, EHVI",
-                {"acquisition": "ehvi"},
-                ("objectives",),
-            ),
-        )
-        for name, paper, target, summary, kwargs, supports in rows:
-            entries[f"{name}-{kernel}"] = Entry(target, summary, {**fixed, **kwargs}, supports)
-            entries[f"{paper}_{letter}"] = Entry(
-                target, summary, {**fixed, **kwargs}, supports, None, f"{name}-{kernel}"
-            )
+    rows = (
+        ("bo-ei", "BO_EI", bo, "Gaussian process, fixed {} kernel, EI", "ei", one),
+        ("graph-ei", "GB_EI", graph, "finite-set Gaussian process on a kNN graph, {}, EI", "ei", one),
+        ("graph-eif", "GB_EIF", influence, "label propagation on a graph, {}, expected influence", None, one),
+        ("bo-ehvi", "BO", bo, "Gaussian processes, fixed {} kernel, EHVI", "ehvi", ("objectives",)),
+        ("graph-ehvi", "GB", graph, "finite-set Gaussian processes on a graph, {}, EHVI", "ehvi", ("objectives",)),
+    )
+    for letter, kernel in (("M", "matern52"), ("R", "rbf")):
+        for name, paper, target, summary, acquisition, supports in rows:
+            kwargs = {"kernel": kernel} | ({} if acquisition is None else {"acquisition": acquisition})
+            made = entries[f"{name}-{kernel}"] = _entry(target, summary.format(kernel), *supports, kwargs=kwargs)
+            entries[f"{paper}_{letter}"] = dataclasses.replace(made, alias_of=f"{name}-{kernel}")
     return entries
 
 
 AGENTS: dict[str, Entry] = {
-    "random": Entry(
-        "hpo_envs.agents.random:RandomSearch",
+    "random": _entry(
+        "random:RandomSearch",
         "random search without replacement",
-        supports=("rows", "levels", "grid", "box", "arms", "cells", "objectives"),
+        "rows",
+        "levels",
+        "grid",
+        "box",
+        "arms",
+        "cells",
+        "objectives",
     ),
-    "box-bo": Entry(
-        "hpo_envs.agents.search.bo_box:BoxBayesianOptimisation",
+    "box-bo": _entry(
+        "search.bo_box:BoxBayesianOptimisation",
         "Gaussian process with fitted length-scales and expected improvement, on a box",
-        supports=("box",),
+        "box",
     ),
-    "tpe": Entry(
-        "hpo_envs.agents.external.optuna:OptunaTPE",
-        "tree-structured Parzen estimator of Optuna",
-        supports=("box", "grid"),
-        extra="optuna",
+    "tpe": _entry(
+        "external.optuna:OptunaTPE", "tree-structured Parzen estimator of Optuna", "box", "grid", extra="optuna"
     ),
-    "cmaes": Entry(
-        "hpo_envs.agents.external.optuna:OptunaCMAES", "CMA-ES of Optuna", supports=("box",), extra="optuna"
-    ),
-    "optuna": Entry(
-        "hpo_envs.agents.external.any_sampler:AnySampler",
+    "cmaes": _entry("external.optuna:OptunaCMAES", "CMA-ES of Optuna", "box", extra="optuna"),
+    # On a leaderboard it would be a contestant for each sampler: `tpe` and `cmaes` stand there by name.
+    "optuna": _entry(
+        "external.any_sampler:AnySampler",
         "any sampler of Optuna: sampler=GPSampler, QMCSampler, one of your own, ...; TPE by default",
-        supports=("box", "grid", "rows", "features", "levels", "objectives"),
+        "box",
+        "grid",
+        "rows",
+        "features",
+        "levels",
+        "objectives",
         extra="optuna",
-        # On a leaderboard it would be a contestant for each sampler: `tpe` and `cmaes` stand there by name.
         alias_of="tpe",
     ),
-    "nonadaptive": Entry(
-        "hpo_envs.agents.bandits.nonadaptive:NonAdaptive",
-        "all arms equally often, for a fixed budget or until confident",
-        supports=("arms",),
+    "nonadaptive": _entry(
+        "bandits.nonadaptive:NonAdaptive", "all arms equally often, for a fixed budget or until confident", "arms"
     ),
-    "sh": Entry(
-        "hpo_envs.agents.bandits.elimination:SequentialHalving",
-        "sequential halving: half of the arms leave each round",
-        supports=("arms",),
+    "sh": _entry(
+        "bandits.elimination:SequentialHalving", "sequential halving: half of the arms leave each round", "arms"
     ),
-    "sr": Entry(
-        "hpo_envs.agents.bandits.elimination:SuccessiveRejects",
-        "successive rejects: one arm leaves each round",
-        supports=("arms",),
-    ),
-    "ttts": Entry("hpo_envs.agents.bandits.top_two:TTTS", "top-two Thompson sampling", supports=("arms",)),
-    "t3c": Entry("hpo_envs.agents.bandits.top_two:T3C", "top-two transportation cost", supports=("arms",)),
-    "ttei": Entry("hpo_envs.agents.bandits.top_two:TTEI", "top-two expected improvement", supports=("arms",)),
-    "bts": Entry(
-        "hpo_envs.agents.bandits.batch_thompson:BTS", "batch Thompson sampling, synchronous or not", supports=("arms",)
-    ),
-    "lucb": Entry("hpo_envs.agents.bandits.lucb:LUCB", "lower and upper confidence bounds", supports=("arms",)),
-    "track-and-stop": Entry(
-        "hpo_envs.agents.bandits.track_and_stop:TrackAndStop", "Track-and-Stop, optimal proportions", supports=("arms",)
-    ),
+    "sr": _entry("bandits.elimination:SuccessiveRejects", "successive rejects: one arm leaves each round", "arms"),
+    "ttts": _entry("bandits.top_two:TTTS", "top-two Thompson sampling", "arms"),
+    "t3c": _entry("bandits.top_two:T3C", "top-two transportation cost", "arms"),
+    "ttei": _entry("bandits.top_two:TTEI", "top-two expected improvement", "arms"),
+    "bts": _entry("bandits.batch_thompson:BTS", "batch Thompson sampling, synchronous or not", "arms"),
+    "lucb": _entry("bandits.lucb:LUCB", "lower and upper confidence bounds", "arms"),
+    "track-and-stop": _entry("bandits.track_and_stop:TrackAndStop", "Track-and-Stop, optimal proportions", "arms"),
     **_candidate_agents(),
-    "regularized-evolution": Entry(
-        "hpo_envs.agents.search.evolution:RegularizedEvolution",
+    "regularized-evolution": _entry(
+        "search.evolution:RegularizedEvolution",
         "regularised evolution: mutate a tournament's winner, the oldest leaves",
-        supports=("rows", "levels", "grid", "cells"),
+        "rows",
+        "levels",
+        "grid",
+        "cells",
     ),
-    "bagged-trees": Entry(
-        "hpo_envs.agents.search.trees:BaggedTrees",
+    "bagged-trees": _entry(
+        "search.trees:BaggedTrees",
         "Bayesian optimisation with bagged boosted trees and a confidence bound",
-        supports=("rows", "features", "levels"),
+        "rows",
+        "features",
+        "levels",
     ),
-    "smac-like": Entry(
-        "hpo_envs.agents.search.trees:ForestSearch",
+    "smac-like": _entry(
+        "search.trees:ForestSearch",
         "random-forest Bayesian optimisation with interleaved random rows",
-        supports=("rows", "features", "levels"),
+        "rows",
+        "features",
+        "levels",
     ),
-    "tpe-features": Entry(
-        "hpo_envs.agents.external.any_sampler:FeatureTPE",
+    "tpe-features": _entry(
+        "external.any_sampler:FeatureTPE",
         "tree-structured Parzen estimator in the space of the rows' features",
-        supports=("rows", "features", "levels"),
+        "rows",
+        "features",
+        "levels",
         extra="optuna",
     ),
-    "learned": Entry(
-        "hpo_envs.agents.transfer.learned:LearnedAcquisition",
+    "learned": _entry(
+        "transfer.learned:LearnedAcquisition",
         "acquisition function trained across tables; knows ours unless without= leaves a language out",
-        supports=("rows", "features", "levels", "grid"),
+        "rows",
+        "features",
+        "levels",
+        "grid",
     ),
-    "successive-halving": Entry(
-        "hpo_envs.agents.multifidelity.hyperband:SuccessiveHalving",
+    "successive-halving": _entry(
+        "multifidelity.hyperband:SuccessiveHalving",
         "successive halving: train many rows a little, the best of them longer",
-        supports=("levels",),
+        "levels",
     ),
-    "hyperband": Entry(
-        "hpo_envs.agents.multifidelity.hyperband:Hyperband",
+    "hyperband": _entry(
+        "multifidelity.hyperband:Hyperband",
         "Hyperband: successive halving with every trade-off of rows against resource",
-        supports=("levels",),
+        "levels",
     ),
-    "asha": Entry(
-        "hpo_envs.agents.multifidelity.asha:ASHA",
-        "asynchronous successive halving, for parallel workers",
-        supports=("levels",),
-    ),
+    "asha": _entry("multifidelity.asha:ASHA", "asynchronous successive halving, for parallel workers", "levels"),
 }
 
 

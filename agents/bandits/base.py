@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from hpo_envs.agents.bandits.best_arm import Belief, best_probability_sampled
 from hpo_envs.agents.bandits.glr import likelihood_ratio
-from hpo_envs.agents.base import Agent
+from hpo_envs.agents.base import Agent, one_of, whole
 from hpo_envs.agents.problem import Problem
 
 Floats = npt.NDArray[np.float64]
@@ -55,8 +55,6 @@ class ArmsAgent(Agent):
     `info["action"]` whose result came back.
 
     Args:
-        problem: What is known before the first evaluation.
-        seed: Seed of the agent's generator.
         transform: `none`, or `logit` to model the log odds of the score between the metric's bounds.
         rule: Quadrature rule of the belief, `fast` or `exact`.
 
@@ -75,8 +73,7 @@ class ArmsAgent(Agent):
         super().__init__(problem, seed)
         self.arms, self.batch = _shape(problem.action_space)
         self._vector = isinstance(problem.action_space, gym.spaces.MultiDiscrete)
-        if transform not in TRANSFORMS:
-            raise ValueError(f"transform must be one of {', '.join(TRANSFORMS)}, got {transform!r}")
+        one_of("transform", transform, TRANSFORMS)
         low, high = (0.0, 1.0) if problem.reward_bounds is None else problem.reward_bounds[0]
         self._transform = Logit(low, high) if transform == "logit" else None
         self.belief = Belief(self.arms, rule)
@@ -139,8 +136,6 @@ class ConfidentAgent(ArmsAgent):
     before the first `ask`: they count.
 
     Args:
-        problem: What is known before the first evaluation.
-        seed: Seed of the agent's generator.
         confidence: 1 - delta: stop when the rule promises this probability of a right selection; None never stops.
         stopping: `pi`: the largest posterior probability exceeds `confidence` (Moss et al. 2019, Algorithm 2).
             `glr`: the generalised likelihood ratio for Gaussians with unknown variances exceeds
@@ -169,14 +164,10 @@ class ConfidentAgent(ArmsAgent):
         super().__init__(problem, seed, transform=transform, rule=rule)
         if confidence is not None and not 0.0 < confidence < 1.0:
             raise ValueError(f"confidence must be None or lie strictly between 0 and 1, got {confidence!r}")
-        if stopping not in STOPPING:
-            raise ValueError(f"stopping must be one of {', '.join(STOPPING)}, got {stopping!r}")
-        if isinstance(initial, bool) or initial != int(initial) or initial < 3:
-            raise ValueError(f"initial must be an int >= 3, got {initial!r}")
         if draws is not None and (isinstance(draws, bool) or draws != int(draws) or draws < 1):
             raise ValueError(f"draws must be None or an int >= 1, got {draws!r}")
-        self.confidence, self.stopping, self.draws = confidence, stopping, draws
-        self.initial = int(initial)
+        self.confidence, self.stopping, self.draws = confidence, one_of("stopping", stopping, STOPPING), draws
+        self.initial = whole("initial", initial, 3)
         self._first = deque(np.repeat(np.arange(self.arms), self.initial).tolist())
         self._queue: deque[int] = deque()
         self._started = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hpo_envs.agents.bandits.base import ConfidentAgent
+from hpo_envs.agents.base import whole
 from hpo_envs.agents.problem import Problem
 
 
@@ -28,8 +29,6 @@ class BTS(ConfidentAgent):
     Complexity: one arm's quadrature an evaluation, O(arms x nodes); O(arms) a draw.
 
     Args:
-        problem: What is known before the first evaluation.
-        seed: Seed of the agent's generator.
         batch_size: Actions whose arms are drawn from the same pi.
         **options: See `hpo_envs.agents.bandits.base.ConfidentAgent`.
 
@@ -39,9 +38,7 @@ class BTS(ConfidentAgent):
 
     def __init__(self, problem: Problem, seed: int, *, batch_size: int = 1, **options: Any) -> None:
         super().__init__(problem, seed, **options)
-        if isinstance(batch_size, bool) or batch_size != int(batch_size) or batch_size < 1:
-            raise ValueError(f"batch_size must be an int >= 1, got {batch_size!r}")
-        self.batch_size = int(batch_size)
+        self.batch_size = whole("batch_size", batch_size, 1)
         self._out = 0
 
     def sample(self) -> int:

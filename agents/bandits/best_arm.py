@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.bandits.quadrature import RULES, Floats, Posterior, Quadrature
+from hpo_envs.agents.base import one_of, whole
 
 MINIMUM = 3
 """Evaluations of each arm that the posterior needs (section 4.2, footnote 3)."""
@@ -88,9 +89,7 @@ def best_probability(p: Posterior, rule: str = "exact") -> Floats:
     Raises:
         ValueError: Unknown rule.
     """
-    if rule not in RULES:
-        raise ValueError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
-    return Quadrature(p, RULES[rule]).pi
+    return Quadrature(p, RULES[one_of("rule", rule, [*RULES])]).pi
 
 
 def best_probability_sampled(p: Posterior, draws: int, rng: np.random.Generator) -> Floats:
@@ -101,10 +100,8 @@ def best_probability_sampled(p: Posterior, draws: int, rng: np.random.Generator)
     Raises:
         ValueError: draws below 1.
     """
-    if isinstance(draws, bool) or draws != int(draws) or draws < 1:
-        raise ValueError(f"draws must be an int >= 1, got {draws!r}")
+    left = whole("draws", draws, 1)
     wins = np.zeros(len(p.mean))
-    left = int(draws)
     while left:
         chunk = min(left, 100_000)
         sample = rng.standard_t(p.df, (chunk, len(p.df))) * p.scale + p.mean
@@ -130,11 +127,8 @@ class Belief:
     """
 
     def __init__(self, arms: int, rule: str = "fast") -> None:
-        if isinstance(arms, bool) or arms != int(arms) or arms < 2:
-            raise ValueError(f"arms must be an int >= 2, got {arms!r}")
-        if rule not in RULES:
-            raise ValueError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
-        self.rule = rule
+        whole("arms", arms, 2)
+        self.rule = one_of("rule", rule, [*RULES])
         self.counts = np.zeros(arms)
         self.means = np.zeros(arms)
         self.squares = np.zeros(arms)

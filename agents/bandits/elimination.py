@@ -76,26 +76,25 @@ class Elimination(ArmsAgent):
     def told(self) -> None:
         """Ends the round when all of its evaluations are in."""
         if not self.done and self.belief.counts.sum() >= self._due:
-            _, _, keep = self.rounds.popleft()
-            ranked = sorted(self.survivors, key=lambda arm: (-self.belief.means[arm], arm))
-            self.survivors = sorted(ranked[:keep])
             self._queue.clear()
+            self._drop()
             self._start()
 
     def recommend(self) -> Any:
         """Returns the survivor with the best mean."""
         return self._action(max(self.survivors, key=lambda arm: (self.belief.counts[arm] > 0, self.belief.means[arm])))
 
+    def _drop(self) -> None:
+        _, _, keep = self.rounds.popleft()
+        self.survivors = sorted(sorted(self.survivors, key=lambda arm: (-self.belief.means[arm], arm))[:keep])
+
     def _start(self) -> None:
         while self.rounds and not self.rounds[0][1]:  # a round without evaluations decides on the means so far
-            _, _, keep = self.rounds.popleft()
-            self.survivors = sorted(sorted(self.survivors, key=lambda arm: (-self.belief.means[arm], arm))[:keep])
+            self._drop()
         if not self.rounds:
             self.done = True
             return
-        _, each, _ = self.rounds[0]
-        for _ in range(each):
-            self._queue.extend(self.survivors)
+        self._queue.extend(self.survivors * self.rounds[0][1])
         self._due = self.belief.counts.sum() + len(self._queue)
 
 
@@ -116,8 +115,6 @@ class SequentialHalving(Elimination):
     Complexity: O(1) a suggestion, O(n log n) a round of n survivors.
 
     Args:
-        problem: What is known before the first evaluation.
-        seed: Seed of the agent's generator.
         rounds: See `halving_schedule`.
         total: Evaluations to plan for; None is the problem's budget. With `rounds="floor"` the plan costs more.
         **options: See `hpo_envs.agents.bandits.base.ArmsAgent`.

@@ -29,8 +29,6 @@ class LUCB(ConfidentAgent):
     Complexity: O(arms) a suggestion.
 
     Args:
-        problem: What is known before the first evaluation.
-        seed: Seed of the agent's generator.
         stopping: `bounds` (its own rule), `pi` or `glr`.
         **options: See `hpo_envs.agents.bandits.base.ConfidentAgent`.
 

@@ -26,8 +26,6 @@ class NonAdaptive(ConfidentAgent):
     Complexity: O(1) a suggestion; with a confidence one quadrature a round, O(arms x nodes).
 
     Args:
-        problem: What is known before the first evaluation.
-        seed: Seed of the agent's generator.
         confidence: None for the fixed-budget form, else 1 - delta.
         **options: See `ConfidentAgent`.
 

@@ -16,8 +16,6 @@ class TopTwo(ConfidentAgent):
     """Base of the top-two agents (Russo 2016).
 
     Args:
-        problem: What is known before the first evaluation.
-        seed: Seed of the agent's generator.
         beta: Probability of evaluating the leader rather than the challenger (the paper's "randomly choose": 1/2).
         **options: See `hpo_envs.agents.bandits.base.ConfidentAgent`.
 

@@ -28,8 +28,6 @@ class TrackAndStop(ConfidentAgent):
     Complexity: O(arms) a suggestion: a bisection of 60 steps, and the likelihood ratio on a fixed grid.
 
     Args:
-        problem: What is known before the first evaluation.
-        seed: Seed of the agent's generator.
         stopping: `glr` (its own rule) or `pi`.
         **options: See `hpo_envs.agents.bandits.base.ConfidentAgent`.
     """

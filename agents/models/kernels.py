@@ -16,17 +16,6 @@ LARGEST_SHARED = 4000
 """Candidates up to which the whole kernel matrix (128 MB there) is kept and shared."""
 
 
-def check_kernel(kernel: str) -> str:
-    """Returns `kernel`.
-
-    Raises:
-        ValueError: There is no such kernel.
-    """
-    if kernel not in KERNELS:
-        raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {kernel!r}")
-    return kernel
-
-
 def square_distances(a: Floats, b: Floats) -> Floats:
     """(len(a), len(b)) squared Euclidean distances of two (rows, d) arrays; exact zeros for equal rows."""
     total = np.zeros((len(a), len(b)))

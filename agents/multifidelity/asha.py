@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents.base import Agent
-from hpo_envs.agents.candidates import Candidates, lost
-from hpo_envs.agents.multifidelity.hyperband import halvings
+from hpo_envs.agents.candidates import lost
+from hpo_envs.agents.multifidelity.hyperband import checkpointed, halvings
 from hpo_envs.agents.problem import Problem
 
 
@@ -33,7 +33,6 @@ class ASHA(Agent):
 
     Args:
         problem: Actions are (row, checkpoint) pairs.
-        seed: Seed.
         eta: Reduction factor.
         minimum: Resource of the lowest rung in units of the first checkpoint; None = the last checkpoint divided by
             eta as often as possible.
@@ -46,13 +45,7 @@ class ASHA(Agent):
         self, problem: Problem, seed: int, eta: float = 3.0, minimum: float | None = None, score: str = "best"
     ) -> None:
         super().__init__(problem, seed)
-        rows = self._rows = Candidates(problem)
-        if not rows.pairs:
-            raise ValueError(f"action_space must be (row, level) pairs, got {problem.action_space}")
-        if not eta > 1:
-            raise ValueError(f"eta must be > 1, got {eta!r}")
-        if score not in ("last", "best"):
-            raise ValueError(f"score must be one of last, best, got {score!r}")
+        rows = self._rows = checkpointed(problem, eta, score)
         self.eta, self.score = float(eta), score
         span = rows.maximum / (minimum or 1.0)
         s = halvings(span, self.eta)
@@ -66,26 +59,20 @@ class ASHA(Agent):
 
     def ask(self) -> Any:
         """Returns a promotion if there is one, else a new row."""
+        # Once all rows were tried, the best of those that wait go up, whatever their rank.
         for k in range(len(self.rungs) - 2, -1, -1):
-            row = self._promotable(k)
+            row = self._promotable(k, self.eta if self._order else 1.0)
             if row is not None:
                 self._promoted[k].add(row)
                 return self._submit(row, k + 1)
         if self._order:
             return self._submit(self._order.pop(), 0)
-        # All rows were tried: the best of those that wait go up, whatever their rank.
-        for k in range(len(self.rungs) - 2, -1, -1):
-            row = self._promotable(k, 1.0)
-            if row is not None:
-                self._promoted[k].add(row)
-                return self._submit(row, k + 1)
         return self._rows.submit(int(self.rng.integers(self._rows.count)), 0)
 
-    def _promotable(self, k: int, eta: float | None = None) -> int | None:
+    def _promotable(self, k: int, eta: float) -> int | None:
         results = self._results[k]
-        best = sorted(results, key=lambda row: (-results[row], row))[: int(len(results) / (eta or self.eta))]
-        waiting = [row for row in best if row not in self._promoted[k] and np.isfinite(results[row])]
-        return waiting[0] if waiting else None
+        best = sorted(results, key=lambda row: (-results[row], row))[: int(len(results) / eta)]
+        return next((row for row in best if row not in self._promoted[k] and np.isfinite(results[row])), None)
 
     def _submit(self, row: int, rung: int) -> Any:
         self._pending[row, self.rungs[rung]] = rung

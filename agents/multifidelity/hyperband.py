@@ -7,11 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.agents.base import Planned
+from hpo_envs.agents.base import Planned, one_of
 from hpo_envs.agents.candidates import Candidates, lost
 from hpo_envs.agents.problem import Problem
 
 Plan = Generator[Any, tuple[Any, Mapping[str, Any]], None]
+
+
+def checkpointed(problem: Problem, eta: float, score: str) -> Candidates:
+    """The rows of a problem of (row, checkpoint) pairs.
+
+    Raises:
+        ValueError: The problem is another, `eta` is not above 1, or `score` neither `last` nor `best`.
+    """
+    rows = Candidates(problem)
+    if not rows.pairs:
+        raise ValueError(f"action_space must be (row, level) pairs, got {problem.action_space}")
+    if not eta > 1:
+        raise ValueError(f"eta must be > 1, got {eta!r}")
+    one_of("score", score, ("last", "best"))
+    return rows
 
 
 def halvings(maximum: float, eta: float) -> int:
@@ -51,8 +66,6 @@ class Halving(Planned):
     """What successive halving and Hyperband share: running one bracket.
 
     Args:
-        problem: Actions are (row, checkpoint) pairs.
-        seed: Seed.
         eta: 1 / eta of the configurations survive each rung.
         score: What survivors are chosen by: `"last"`, the reward at the rung's checkpoint, or `"best"`, the best
             reward at any checkpoint up to it (where over-training is common and the best checkpoint is kept).
@@ -67,13 +80,7 @@ class Halving(Planned):
     def __init__(
         self, problem: Problem, seed: int, eta: float = 3.0, score: str = "best", shift: int = 0, fresh: bool = True
     ) -> None:
-        self._rows = Candidates(problem)
-        if not self._rows.pairs:
-            raise ValueError(f"action_space must be (row, level) pairs, got {problem.action_space}")
-        if not eta > 1:
-            raise ValueError(f"eta must be > 1, got {eta!r}")
-        if score not in ("last", "best"):
-            raise ValueError(f"score must be one of last, best, got {score!r}")
+        self._rows = checkpointed(problem, eta, score)
         self.eta, self.score, self.shift = float(eta), score, int(shift)
         self.fresh, self._spent = fresh, 0.0
         super().__init__(problem, seed)
@@ -122,8 +129,6 @@ class SuccessiveHalving(Halving):
     Complexity: O(n log n) a rung.
 
     Args:
-        problem: Actions are (row, checkpoint) pairs.
-        seed: Seed.
         n: Rows of the first rung; None = eta^s, so that one row reaches the last checkpoint.
         s: Number of halvings; None = as many as fit between the first and the last checkpoint.
         **options: See `Halving`.
@@ -160,7 +165,6 @@ class Hyperband(Halving):
 
     Args:
         problem: Actions are (row, checkpoint) pairs.
-        seed: Seed.
         trainings: B / R of the brackets; None = s_max + 1. NAS-Bench-NLP's comparison uses B = N R / 3.5 with
             N = 100, so 100 / 3.5.
         rounds: How many times all brackets are run; None = until the budget is spent.

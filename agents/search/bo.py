@@ -7,7 +7,7 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.base import positive
+from hpo_envs.agents.base import one_of, positive
 from hpo_envs.agents.models import kernels
 from hpo_envs.agents.models.finite_gp import FiniteGP, cholesky, root
 from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
@@ -47,7 +47,6 @@ class BayesianOptimisation(PosteriorSearch):
 
     Args:
         problem: A finite problem with features and one or two objectives.
-        seed: Seed of `self.rng`.
         kernel: `matern52` or `rbf`.
         length_scale: Of all features alike; with `fit`, the median of its prior.
         amplitude: Prior variance of the fixed kernel.
@@ -78,7 +77,7 @@ class BayesianOptimisation(PosteriorSearch):
         **common: object,
     ) -> None:
         super().__init__(problem, seed, **common)  # type: ignore[arg-type]
-        self.kernel = kernels.check_kernel(kernel)
+        self.kernel = one_of("kernel", kernel, kernels.KERNELS)
         self.length_scale = positive("length_scale", length_scale)
         self.amplitude = positive("amplitude", amplitude)
         self.noise = positive("noise", noise)
@@ -89,10 +88,7 @@ class BayesianOptimisation(PosteriorSearch):
         self._fits: list[KernelFit | None] = [None] * problem.objectives
         self._roots: dict[int, Floats] = {}
         self._fitted_at = 0
-        if not fit:
-            self._gps = [self._fixed_gp()]
-        else:
-            self._gps = []
+        self._gps = [] if fit else [self._fixed_gp()]
 
     def _fixed_gp(self) -> FiniteGP:
         rows = self.candidates.gram_rows(self.kernel, self.length_scale)

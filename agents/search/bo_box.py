@@ -9,11 +9,11 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.base import Agent, positive
+from hpo_envs.agents.base import Agent, one_of, positive, whole
 from hpo_envs.agents.candidates import Incumbent, lost
 from hpo_envs.agents.models.acquisition import expected_improvement
 from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
-from hpo_envs.agents.models.kernels import check_kernel
+from hpo_envs.agents.models.kernels import KERNELS
 from hpo_envs.agents.problem import Problem
 
 Floats = npt.NDArray[np.float64]
@@ -40,7 +40,6 @@ class BoxBayesianOptimisation(Agent):
 
     Args:
         problem: A bounded `Box` problem with one objective.
-        seed: Seed of `self.rng`.
         initial: Suggestions before the first model, an int >= 2.
         candidates: Random points at which the acquisition is compared, an int >= 1.
         kernel: `matern52` or `rbf`.
@@ -66,10 +65,8 @@ class BoxBayesianOptimisation(Agent):
             raise ValueError(f"action_space must be a bounded Box without levels for this agent, got {space}")
         if problem.objectives != 1:
             raise ValueError(f"objectives must be 1 for this agent, got {problem.objectives}")
-        for name, value, least in (("initial", initial, 2), ("candidates", candidates, 1)):
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-                raise ValueError(f"{name} must be an int >= {least}, got {value!r}")
-        self.kernel, self.candidates = check_kernel(kernel), int(candidates)
+        initial = whole("initial", initial, 2)
+        self.kernel, self.candidates = one_of("kernel", kernel, KERNELS), whole("candidates", candidates, 1)
         self.refit = positive("refit", refit)
         self._space = space
         self._low, self._high = (a.ravel().astype(np.float64) for a in (space.low, space.high))
@@ -84,9 +81,7 @@ class BoxBayesianOptimisation(Agent):
 
     def ask(self) -> Any:
         """Returns the next point of the design, or the point of largest expected improvement found."""
-        if self._design:
-            return self._action(self._design.pop())
-        return self._action(self._suggest())
+        return self._action(self._design.pop() if self._design else self._suggest())
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Adds an observation, unless its run failed."""

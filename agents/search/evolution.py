@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from hpo_envs.agents.base import Agent
+from hpo_envs.agents.base import Agent, one_of
 from hpo_envs.agents.candidates import Candidates, Floats, Incumbent, lost
 from hpo_envs.agents.problem import Problem
 
@@ -44,7 +44,6 @@ class RegularizedEvolution(Agent):
 
     Args:
         problem: `Discrete` rows, (row, checkpoint) pairs, a grid, or a space with a grammar.
-        seed: Seed.
         population: P.
         sample: S, size of a tournament.
         features: Prefix of the features that mutations move in.
@@ -75,9 +74,8 @@ class RegularizedEvolution(Agent):
         super().__init__(problem, seed)
         if not 1 <= sample <= population:
             raise ValueError(f"sample must be between 1 and population={population}, got {sample!r}")
-        if metric not in ("cosine", "euclidean"):
-            raise ValueError(f"metric must be one of cosine, euclidean, got {metric!r}")
-        self.population, self.sample, self.metric = population, sample, metric
+        self.population, self.sample = population, sample
+        self.metric = one_of("metric", metric, ("cosine", "euclidean"))
         self.fresh, self._left = fresh, evaluations
         self._members: deque[tuple[float, Any]] = deque(maxlen=population)
         self._told = Incumbent()
@@ -85,15 +83,13 @@ class RegularizedEvolution(Agent):
         self._rows: Candidates | None = None
         self._x: Any = None
         self.parallel = problem.mutate is None
-        if problem.mutate is None and (
-            problem.levels is not None or isinstance(problem.action_space, gym.spaces.Discrete)
-        ):
+        if self.parallel and (problem.levels is not None or isinstance(problem.action_space, gym.spaces.Discrete)):
             self._told = self._rows = Candidates(problem, resource)
             self._rows.shuffle(self.rng)
             if problem.features is not None:
                 self._x = standardised(self._rows.select(features))
                 self._bounds = self._x.min(axis=0), self._x.max(axis=0)
-        elif problem.mutate is None and not isinstance(problem.action_space, gym.spaces.MultiDiscrete):
+        elif self.parallel and not isinstance(problem.action_space, gym.spaces.MultiDiscrete):
             raise ValueError(f"action_space must be rows, a grid or have a grammar, got {problem.action_space}")
 
     def ask(self) -> Any:

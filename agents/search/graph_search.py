@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.base import positive
+from hpo_envs.agents.base import one_of, positive
 from hpo_envs.agents.candidate_agent import CandidateAgent
 from hpo_envs.agents.models.finite_gp import FiniteGP, root
-from hpo_envs.agents.models.kernels import check_kernel
+from hpo_envs.agents.models.kernels import KERNELS
 from hpo_envs.agents.models.similarity_graph import Harmonic, SimilarityGraph
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.posterior_search import PosteriorSearch
@@ -46,7 +46,7 @@ def graph_of(
     Raises:
         ValueError: A setting breaks its rule.
     """
-    check_kernel(kernel)
+    one_of("kernel", kernel, KERNELS)
     positive("length_scale", length_scale)
     if neighbours == "auto":
         neighbours = max(1, round(SHARE * len(features)))
@@ -79,7 +79,6 @@ class GraphSearch(PosteriorSearch):
 
     Args:
         problem: A finite problem with features and one or two objectives.
-        seed: Seed of `self.rng`.
         kernel: Of the edge weights, `matern52` or `rbf` (equation 4).
         length_scale: Sigma of equation 4.
         neighbours: See `graph_of`.
@@ -167,7 +166,6 @@ class GraphInfluence(CandidateAgent):
 
     Args:
         problem: A finite problem with features and one objective.
-        seed: Seed of `self.rng`.
         kernel: Of the edge weights, `matern52` or `rbf` (equation 4).
         length_scale: Sigma of equation 4.
         neighbours: See `graph_of`.

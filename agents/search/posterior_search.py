@@ -7,7 +7,7 @@ import abc
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.base import positive
+from hpo_envs.agents.base import one_of, positive
 from hpo_envs.agents.candidate_agent import CandidateAgent
 from hpo_envs.agents.models.acquisition import expected_improvement, upper_confidence_bound
 from hpo_envs.agents.models.hypervolume import expected_hypervolume_improvement
@@ -23,7 +23,6 @@ class PosteriorSearch(CandidateAgent):
 
     Args:
         problem: A finite problem with features and one or two objectives.
-        seed: Seed of `self.rng`.
         initial: Candidates before the model chooses, see `CandidateAgent`.
         design: How they are drawn, see `CandidateAgent`.
         acquisition: `ei` (equation 3 of Zhang and Duh 2020), `ucb`, `thompson` (one draw of the joint posterior), for
@@ -48,9 +47,7 @@ class PosteriorSearch(CandidateAgent):
         margin: float = 1.0,
     ) -> None:
         super().__init__(problem, seed, initial=initial, design=design)
-        if acquisition not in ACQUISITIONS:
-            raise ValueError(f"acquisition must be one of {', '.join(ACQUISITIONS)}, got {acquisition!r}")
-        if acquisition == "auto":
+        if one_of("acquisition", acquisition, ACQUISITIONS) == "auto":
             acquisition = "ei" if problem.objectives == 1 else "ehvi"
         needed = 2 if acquisition == "ehvi" else 1
         if problem.objectives != needed:

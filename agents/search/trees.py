@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.base import Agent
+from hpo_envs.agents.base import Agent, whole
 from hpo_envs.agents.candidates import Candidates, Floats, lost
 from hpo_envs.agents.models.acquisition import expected_improvement
 from hpo_envs.agents.models.tree_ensembles import Splits, boosted, splits_of
@@ -25,7 +25,6 @@ class TreeSearch(Agent):
 
     Args:
         problem: Rows with features, or (row, checkpoint) pairs.
-        seed: Seed.
         initial: Random rows at the start.
         batch: Evaluations between two fits of the model.
         features: Prefix of the features that the model sees.
@@ -44,17 +43,14 @@ class TreeSearch(Agent):
         seed: int,
         initial: int,
         batch: int,
-        features: str | tuple[str, ...],
-        count: int | None,
-        resource: float | None,
+        features: str | tuple[str, ...] = "",
+        count: int | None = None,
+        resource: float | None = None,
     ) -> None:
         super().__init__(problem, seed)
-        for name, value in (("initial", initial), ("batch", batch)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name} must be an int >= 1, got {value!r}")
         self.candidates = Candidates(problem, resource)
         self.x = self.candidates.select(features, count)
-        self.initial, self.batch = initial, batch
+        self.initial, self.batch = whole("initial", initial, 1), whole("batch", batch, 1)
         self._start = self.rng.permutation(self.candidates.count).tolist()[:initial]
         self._told = self._fitted = 0
         self._y: list[float] = []
@@ -121,17 +117,13 @@ class BaggedTrees(TreeSearch):
     Complexity: O(bag x trees x 2^depth n k) a fit, k <= 32 d split questions, as matrix products.
 
     Args:
-        problem: Rows with features, or (row, checkpoint) pairs.
-        seed: Seed.
         initial: Random rows at the start.
         batch: Evaluations between two fits.
         beta: Weight of the standard deviation.
         bag: Regressors in the bag, each trained on half of the evaluations without repetition.
         trees: Boosted trees in each regressor.
         depth: Their depth; 15 as released.
-        features: Prefix of the features that the model sees.
-        count: At most so many of them.
-        resource: See `Candidates`.
+        **common: See `TreeSearch`.
     """
 
     def __init__(
@@ -144,11 +136,9 @@ class BaggedTrees(TreeSearch):
         bag: int = 14,
         trees: int = 50,
         depth: int = 3,
-        features: str | tuple[str, ...] = "",
-        count: int | None = None,
-        resource: float | None = None,
+        **common: Any,
     ) -> None:
-        super().__init__(problem, seed, initial, batch, features, count, resource)
+        super().__init__(problem, seed, initial, batch, **common)
         self.beta, self.bag, self.trees, self.depth = float(beta), bag, trees, depth
 
     def score(self, splits: Splits, rows: Rowids, y: Floats) -> Floats:
@@ -175,15 +165,11 @@ class ForestSearch(TreeSearch):
     Complexity: O(trees x n^2 k) a fit, k <= 32 d split questions, as matrix products.
 
     Args:
-        problem: Rows with features, or (row, checkpoint) pairs.
-        seed: Seed.
         initial: Random rows at the start.
         batch: Evaluations between two fits.
         trees: Trees of the forest; 10 in SMAC.
         random_share: Probability of a random suggestion; 1/2 in SMAC.
-        features: Prefix of the features that the model sees.
-        count: At most so many of them.
-        resource: See `Candidates`.
+        **common: See `TreeSearch`.
     """
 
     def __init__(
@@ -194,11 +180,9 @@ class ForestSearch(TreeSearch):
         batch: int = 1,
         trees: int = 10,
         random_share: float = 0.5,
-        features: str | tuple[str, ...] = "",
-        count: int | None = None,
-        resource: float | None = None,
+        **common: Any,
     ) -> None:
-        super().__init__(problem, seed, initial, batch, features, count, resource)
+        super().__init__(problem, seed, initial, batch, **common)
         if not 0 <= random_share <= 1:
             raise ValueError(f"random_share must be in [0, 1], got {random_share!r}")
         self.trees, self.random_share = trees, float(random_share)
