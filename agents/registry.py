@@ -38,148 +38,113 @@ class Entry:
     alias_of: str | None = None
 
 
-def _entry(target: str, summary: str, *supports: str, **more: Any) -> Entry:
-    return Entry(f"hpo_envs.agents.{target}", summary, supports=supports, **more)
+def _entry(target: str, supports: str, summary: str, **more: Any) -> Entry:
+    return Entry(f"hpo_envs.agents.{target}", summary, supports=tuple(supports.split()), **more)
 
 
 def _candidate_agents() -> dict[str, Entry]:
     """Optimisers over featured candidates; Zhang and Duh 2020 name theirs method_acquisition_kernel."""
-    one, two = ("rows", "features", "levels", "grid"), ("rows", "features", "levels", "grid", "objectives")
-    bo, graph, influence = (
+    one, both, bo = (
+        "rows features levels grid",
+        "rows features levels grid objectives",
         "search.bo:BayesianOptimisation",
-        "search.graph_search:GraphSearch",
-        "search.graph_search:GraphInfluence",
     )
-    middle = {"fit": True, "design": "spread", "initial": 2}
-    entries = {
-        "bo": _entry(
-            bo, "Gaussian-process optimisation with fitted length-scales, EI or EHVI", *two, kwargs={"fit": True}
-        ),
-        "bo-spread": _entry(
-            bo,
-            "bo started from two candidates in the middle; the best one here on few evaluations",
-            *two,
-            kwargs=middle,
-        ),
-        "bo-ucb": _entry(
-            bo, "Gaussian process, fixed kernel, upper confidence bound", *one, kwargs={"acquisition": "ucb"}
-        ),
-        "bo-thompson": _entry(
-            bo, "Gaussian process, fixed kernel, Thompson sampling", *one, kwargs={"acquisition": "thompson"}
-        ),
-    }
+    graph, influence = "search.graph_search:GraphSearch", "search.graph_search:GraphInfluence"
+    fitted: tuple[tuple[str, str, dict[str, Any], str], ...] = (
+        ("bo", both, {"fit": True}, "Gaussian-process optimisation with fitted length-scales, EI or EHVI"),
+        ("bo-spread", both, {"fit": True, "design": "spread", "initial": 2},
+         "bo started from two candidates in the middle; the best one here on few evaluations"),
+        ("bo-ucb", one, {"acquisition": "ucb"}, "Gaussian process, fixed kernel, upper confidence bound"),
+        ("bo-thompson", one, {"acquisition": "thompson"}, "Gaussian process, fixed kernel, Thompson sampling"),
+    )  # fmt: skip
+    entries = {name: _entry(bo, supports, summary, kwargs=kwargs) for name, supports, kwargs, summary in fitted}
     rows = (
-        ("bo-ei", "BO_EI", bo, "Gaussian process, fixed {} kernel, EI", "ei", one),
-        ("graph-ei", "GB_EI", graph, "finite-set Gaussian process on a kNN graph, {}, EI", "ei", one),
-        ("graph-eif", "GB_EIF", influence, "label propagation on a graph, {}, expected influence", None, one),
-        ("bo-ehvi", "BO", bo, "Gaussian processes, fixed {} kernel, EHVI", "ehvi", ("objectives",)),
-        ("graph-ehvi", "GB", graph, "finite-set Gaussian processes on a graph, {}, EHVI", "ehvi", ("objectives",)),
+        ("bo-ei", "BO_EI", bo, one, "ei", "Gaussian process, fixed {} kernel, EI"),
+        ("graph-ei", "GB_EI", graph, one, "ei", "finite-set Gaussian process on a kNN graph, {}, EI"),
+        ("graph-eif", "GB_EIF", influence, one, None, "label propagation on a graph, {}, expected influence"),
+        ("bo-ehvi", "BO", bo, "objectives", "ehvi", "Gaussian processes, fixed {} kernel, EHVI"),
+        ("graph-ehvi", "GB", graph, "objectives", "ehvi", "finite-set Gaussian processes on a graph, {}, EHVI"),
     )
     for letter, kernel in (("M", "matern52"), ("R", "rbf")):
-        for name, paper, target, summary, acquisition, supports in rows:
+        for name, paper, target, supports, acquisition, summary in rows:
             kwargs = {"kernel": kernel} | ({} if acquisition is None else {"acquisition": acquisition})
-            made = entries[f"{name}-{kernel}"] = _entry(target, summary.format(kernel), *supports, kwargs=kwargs)
+            made = entries[f"{name}-{kernel}"] = _entry(target, supports, summary.format(kernel), kwargs=kwargs)
             entries[f"{paper}_{letter}"] = dataclasses.replace(made, alias_of=f"{name}-{kernel}")
     return entries
 
 
 AGENTS: dict[str, Entry] = {
     "random": _entry(
-        "random:RandomSearch",
-        "random search without replacement",
-        "rows",
-        "levels",
-        "grid",
-        "box",
-        "arms",
-        "cells",
-        "objectives",
+        "random:RandomSearch", "rows levels grid box arms cells objectives", "random search without replacement"
     ),
     "box-bo": _entry(
         "search.bo_box:BoxBayesianOptimisation",
-        "Gaussian process with fitted length-scales and expected improvement, on a box",
         "box",
+        "Gaussian process with fitted length-scales and expected improvement, on a box",
     ),
     "tpe": _entry(
-        "external.optuna:OptunaTPE", "tree-structured Parzen estimator of Optuna", "box", "grid", extra="optuna"
+        "external.optuna:OptunaTPE", "box grid", "tree-structured Parzen estimator of Optuna", extra="optuna"
     ),
-    "cmaes": _entry("external.optuna:OptunaCMAES", "CMA-ES of Optuna", "box", extra="optuna"),
+    "cmaes": _entry("external.optuna:OptunaCMAES", "box", "CMA-ES of Optuna", extra="optuna"),
     # On a leaderboard it would be a contestant for each sampler: `tpe` and `cmaes` stand there by name.
     "optuna": _entry(
         "external.any_sampler:AnySampler",
+        "box grid rows features levels objectives",
         "any sampler of Optuna: sampler=GPSampler, QMCSampler, one of your own, ...; TPE by default",
-        "box",
-        "grid",
-        "rows",
-        "features",
-        "levels",
-        "objectives",
         extra="optuna",
         alias_of="tpe",
     ),
     "nonadaptive": _entry(
-        "bandits.nonadaptive:NonAdaptive", "all arms equally often, for a fixed budget or until confident", "arms"
+        "bandits.nonadaptive:NonAdaptive", "arms", "all arms equally often, for a fixed budget or until confident"
     ),
     "sh": _entry(
-        "bandits.elimination:SequentialHalving", "sequential halving: half of the arms leave each round", "arms"
+        "bandits.elimination:SequentialHalving", "arms", "sequential halving: half of the arms leave each round"
     ),
-    "sr": _entry("bandits.elimination:SuccessiveRejects", "successive rejects: one arm leaves each round", "arms"),
-    "ttts": _entry("bandits.top_two:TTTS", "top-two Thompson sampling", "arms"),
-    "t3c": _entry("bandits.top_two:T3C", "top-two transportation cost", "arms"),
-    "ttei": _entry("bandits.top_two:TTEI", "top-two expected improvement", "arms"),
-    "bts": _entry("bandits.batch_thompson:BTS", "batch Thompson sampling, synchronous or not", "arms"),
-    "lucb": _entry("bandits.lucb:LUCB", "lower and upper confidence bounds", "arms"),
-    "track-and-stop": _entry("bandits.track_and_stop:TrackAndStop", "Track-and-Stop, optimal proportions", "arms"),
+    "sr": _entry("bandits.elimination:SuccessiveRejects", "arms", "successive rejects: one arm leaves each round"),
+    "ttts": _entry("bandits.top_two:TTTS", "arms", "top-two Thompson sampling"),
+    "t3c": _entry("bandits.top_two:T3C", "arms", "top-two transportation cost"),
+    "ttei": _entry("bandits.top_two:TTEI", "arms", "top-two expected improvement"),
+    "bts": _entry("bandits.batch_thompson:BTS", "arms", "batch Thompson sampling, synchronous or not"),
+    "lucb": _entry("bandits.lucb:LUCB", "arms", "lower and upper confidence bounds"),
+    "track-and-stop": _entry("bandits.track_and_stop:TrackAndStop", "arms", "Track-and-Stop, optimal proportions"),
     **_candidate_agents(),
     "regularized-evolution": _entry(
         "search.evolution:RegularizedEvolution",
+        "rows levels grid cells",
         "regularised evolution: mutate a tournament's winner, the oldest leaves",
-        "rows",
-        "levels",
-        "grid",
-        "cells",
     ),
     "bagged-trees": _entry(
         "search.trees:BaggedTrees",
+        "rows features levels",
         "Bayesian optimisation with bagged boosted trees and a confidence bound",
-        "rows",
-        "features",
-        "levels",
     ),
     "smac-like": _entry(
         "search.trees:ForestSearch",
+        "rows features levels",
         "random-forest Bayesian optimisation with interleaved random rows",
-        "rows",
-        "features",
-        "levels",
     ),
     "tpe-features": _entry(
         "external.any_sampler:FeatureTPE",
+        "rows features levels",
         "tree-structured Parzen estimator in the space of the rows' features",
-        "rows",
-        "features",
-        "levels",
         extra="optuna",
     ),
     "learned": _entry(
         "transfer.learned:LearnedAcquisition",
+        "rows features levels grid",
         "acquisition function trained across tables; knows ours unless without= leaves a language out",
-        "rows",
-        "features",
-        "levels",
-        "grid",
     ),
     "successive-halving": _entry(
         "multifidelity.hyperband:SuccessiveHalving",
-        "successive halving: train many rows a little, the best of them longer",
         "levels",
+        "successive halving: train many rows a little, the best of them longer",
     ),
     "hyperband": _entry(
         "multifidelity.hyperband:Hyperband",
-        "Hyperband: successive halving with every trade-off of rows against resource",
         "levels",
+        "Hyperband: successive halving with every trade-off of rows against resource",
     ),
-    "asha": _entry("multifidelity.asha:ASHA", "asynchronous successive halving, for parallel workers", "levels"),
+    "asha": _entry("multifidelity.asha:ASHA", "levels", "asynchronous successive halving, for parallel workers"),
 }
 
 
