@@ -60,11 +60,12 @@ class ASHA(Agent):
     def ask(self) -> Any:
         """Returns a promotion if there is one, else a new row."""
         # Once all rows were tried, the best of those that wait go up, whatever their rank.
-        for k in range(len(self.rungs) - 2, -1, -1):
-            row = self._promotable(k, self.eta if self._order else 1.0)
-            if row is not None:
-                self._promoted[k].add(row)
-                return self._submit(row, k + 1)
+        for eta in (self.eta,) if self._order else (self.eta, 1.0):
+            for k in range(len(self.rungs) - 2, -1, -1):
+                row = self._promotable(k, eta)
+                if row is not None:
+                    self._promoted[k].add(row)
+                    return self._submit(row, k + 1)
         if self._order:
             return self._submit(self._order.pop(), 0)
         return self._rows.submit(int(self.rng.integers(self._rows.count)), 0)
