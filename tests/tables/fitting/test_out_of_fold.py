@@ -1,4 +1,3 @@
-import csv
 import itertools
 import os
 import subprocess
@@ -9,14 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpo_envs.tables import store
-from hpo_envs.tables.datasets.nmthpo import build as nmthpo
-from hpo_envs.tables.datasets.nmthpo import fit as fit_nmthpo
 from hpo_envs.tables.fitting import out_of_fold as sur
 from hpo_envs.tables.fitting import regression
-from tests.helpers import ROOT
-
-PAIRS = list(nmthpo.PAIRS)
 
 
 def waves(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -67,50 +60,6 @@ FITS = {
     "stacked": regression.stacked(regression.gaussian_process, lambda x, y: regression.extra_trees(x, y, 50)),
     "least_squares": regression.least_squares,
 }
-
-
-@pytest.mark.parametrize("name", FITS)
-def test_regression_predicts_new_rows_as_well_as_it_says(name):
-    """The error of `held_out` must tell the error on new rows, not the (smaller) one on training rows."""
-    x, y = waves(80)
-    new_x, new_y = waves(300, seed=1)
-    fitted = FITS[name](x, y)
-    said, true = np.sqrt(((fitted.held_out - y) ** 2).mean()), np.sqrt(((fitted.predict(new_x) - new_y) ** 2).mean())
-    assert 0.6 < said / true < 1.7
-    if name != "least_squares":  # a straight line cannot
-        assert true < 0.6 * new_y.std()
-
-
-def test_leave_one_out_of_least_squares_is_refitting():
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(12, 3)), rng.normal(size=12)
-    held_out = regression.least_squares(x, y).held_out
-    for i in range(12):
-        rest = np.arange(12) != i
-        assert held_out[i] == pytest.approx(float(x[i] @ np.linalg.lstsq(x[rest], y[rest])[0]))
-
-
-def test_leave_one_out_of_gaussian_process_is_conditioning_without_the_row():
-    from sklearn.gaussian_process import GaussianProcessRegressor
-    from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
-
-    x, y = waves(30)
-    held_out = regression.gaussian_process(x, y).held_out
-    z = (y - y.mean()) / y.std()
-    kernel = ConstantKernel(1.0, (1e-2, 1e3)) * Matern(np.ones(2), (0.05, 100.0), nu=2.5) + WhiteKernel(0.1, (1e-4, 2))
-    rows = np.argsort(sur.uniforms("gaussian process", [str(i) for i in range(30)]), kind="stable")
-    tuned = GaussianProcessRegressor(kernel).fit(x[rows], z[rows]).kernel_
-    for i in (0, 7, 29):
-        rest = np.arange(30) != i
-        alone = GaussianProcessRegressor(tuned, optimizer=None).fit(x[rest], z[rest]).predict(x[[i]])[0]
-        assert held_out[i] == pytest.approx(alone * y.std() + y.mean(), abs=1e-8)
-
-
-def test_stack_prefers_the_better_regression():
-    x, y = waves(80)
-    useless = lambda x, y: sur.Fitted(lambda new: np.zeros(len(new)), np.zeros(len(y)))  # noqa: E731
-    both, alone = regression.stacked(useless, regression.gaussian_process)(x, y), regression.gaussian_process(x, y)
-    np.testing.assert_allclose(both.predict(x), alone.predict(x), atol=0.05)
 
 
 # ------------------------------------------------------------------------------------------------ out of fold
@@ -210,86 +159,6 @@ def test_scales_invert(scale):
 # ------------------------------------------------------------------------------------------------ what ships
 
 
-@pytest.mark.parametrize("pair", PAIRS)
-def test_shipped_values_are_physical_and_rounded(pair):
-    table = store.load(f"nmthpo/{pair}-grid", "surrogate")
-    assert table.provenance.kind == "surrogate"
-    assert len(table) == len(nmthpo.grid(pair))
-    assert table.metric_names == tuple(fit_nmthpo.RULES)
-    for metric, rule in fit_nmthpo.RULES.items():
-        v = table.final(metric)
-        assert (v >= rule.low).all(), metric
-        assert (v <= rule.high).all(), metric
-        np.testing.assert_allclose(v / rule.step, np.rint(v / rule.step), rtol=0, atol=1e-6, err_msg=metric)
-
-
-def test_shipped_files_are_small():
-    assert (fit_nmthpo.DATA / "nmthpo.npz").stat().st_size < 100_000
-    assert (fit_nmthpo.DATA / "nmthpo_fit.csv").stat().st_size < 10_000
-
-
-@pytest.mark.measured
-@pytest.mark.parametrize("pair", PAIRS)
-def test_same_configurations_in_the_same_order(pair):
-    for name in (f"nmthpo/{pair}", f"nmthpo/{pair}-grid"):
-        measured, embedded = store.load(name, "measured"), store.load(name, "surrogate")
-        assert measured.keys == embedded.keys
-        assert measured.space == embedded.space
-        assert measured.metrics == embedded.metrics
-        np.testing.assert_array_equal(measured.features, embedded.features)
-
-
-@pytest.mark.measured
-@pytest.mark.parametrize("pair", PAIRS)
-def test_no_measurement_travels_in_disguise(pair):
-    """Shipped values coincide with measured ones as often as they do with those of the neighbouring ranks.
-
-    The number of parameters is exempt: it is arithmetic, and nobody has to train a model to know it.
-    """
-    measured, embedded = store.load(f"nmthpo/{pair}", "measured"), store.load(f"nmthpo/{pair}", "surrogate")
-    for metric in ("bleu", "decoding_seconds", "perplexity", "gpu_memory"):
-        a, b = measured.final(metric), embedded.final(metric)
-        rank = np.argsort(np.argsort(a, kind="stable"), kind="stable")
-        by_rank = np.sort(a)
-        chance = np.mean([(by_rank[np.clip(rank + s, 0, len(a) - 1)] == b).mean() for s in (-3, -2, -1, 1, 2, 3)])
-        deviation = np.sqrt((chance + 1 / len(a)) / len(a))
-        assert (a == b).mean() <= chance + 4 * deviation, metric
-
-
-@pytest.mark.measured
-@pytest.mark.parametrize("pair", PAIRS)
-def test_landscape_is_about_as_hard_as_the_measured(pair):
-    from hpo_envs.benchmarks.papers.nmthpo.landscape import agreement, landscape
-
-    measured, embedded = store.load(f"nmthpo/{pair}", "measured"), store.load(f"nmthpo/{pair}", "surrogate")
-    a, b = landscape(measured), landscape(embedded)
-    assert abs(a["best"] - b["best"]) < 0.6
-    for q in (0.99, 0.9, 0.5):
-        assert abs(a[f"quantile {q}"] - b[f"quantile {q}"]) < 0.6
-    for effort in ("evaluations to top 1%", "evaluations to best - 0.5"):
-        assert 1 / 4 <= a[effort] / b[effort] <= 4
-    common = agreement(measured, embedded)
-    assert common["importance, rank correlation"] > 0.75
-    assert common["importance, largest difference"] < 0.1
-
-
-def test_documented_numbers_are_the_committed_ones():
-    from hpo_envs.benchmarks.papers.nmthpo.landscape import markdown
-
-    page = ROOT / "docs" / "embedded-tables.md"
-    for line in markdown().splitlines():
-        assert line in page.read_text(encoding="utf-8")
-
-
-@pytest.mark.measured
-def test_committed_landscape_is_that_of_the_shipped_values():
-    from hpo_envs.benchmarks.papers.nmthpo import landscape as comparison
-
-    with open(comparison.OUT) as file:
-        committed = list(csv.DictReader(file))
-    assert [row for row in committed if row["table"] == "jaen"] == comparison.compare("jaen")
-
-
 def test_expected_evaluations_in_closed_form():
     from hpo_envs.benchmarks.papers.nmthpo.landscape import evaluations_to_reach, pareto_size, top_percent
 
@@ -301,57 +170,6 @@ def test_expected_evaluations_in_closed_form():
     assert top_percent(v, 40.0) == 4.0
     assert top_percent(v, 1.0) == 5.0
     assert pareto_size([1, 2, 3, 2], [1, 2, 3, 3]) == 3
-
-
-def committed_errors() -> dict[tuple[str, str], dict[str, str]]:
-    with open(fit_nmthpo.DATA / "nmthpo_fit.csv") as file:
-        return {(row["table"], row["metric"]): row for row in csv.DictReader(file)}
-
-
-@pytest.mark.measured
-def test_refitting_gives_what_ships_and_its_committed_error():
-    """The smallest pair; `python -m hpo_envs.tables.datasets.nmthpo.fit --check` does this for all."""
-    zhen = fit_nmthpo.fit("zhen")
-    fit_nmthpo.check({"zhen_values": zhen.grid(), "zhen_measured": zhen.cells})
-    for row in fit_nmthpo.report(zhen):
-        assert float(committed_errors()["zhen", row["metric"]]["r2"]) == pytest.approx(float(row["r2"]), abs=5e-3)
-
-
-@pytest.mark.parametrize("change", ["one value much", "many values a little"])
-def test_check_rejects_other_values(change):
-    with np.load(fit_nmthpo.DATA / "nmthpo.npz") as shipped:
-        values = shipped["zhen_values"].copy()
-    fit_nmthpo.check({"zhen_values": values})
-    if change == "one value much":
-        values[3, 0] += 0.5
-    else:
-        values[: len(values) // 8, 4] += 1.0
-    with pytest.raises(ValueError, match="zhen_values must agree with the shipped values"):
-        fit_nmthpo.check({"zhen_values": values})
-
-
-@pytest.mark.measured
-def test_committed_errors_are_those_of_the_shipped_values():
-    committed = committed_errors()
-    assert len(committed) == len(PAIRS) * len(fit_nmthpo.RULES)
-    for (pair, metric), row in committed.items():
-        y = store.load(f"nmthpo/{pair}", "measured").final(metric)
-        y = np.where((metric == "gpu_memory") & (y == 0), np.nan, y)
-        e = sur.error(y, store.load(f"nmthpo/{pair}", "surrogate").final(metric))
-        assert float(row["r2_noise"]) == pytest.approx(e.r2, abs=6e-4)
-        assert float(row["tau_noise"]) == pytest.approx(e.tau, abs=6e-4)
-
-
-def test_zhen_rows_that_differ_in_bpe_alone_share_what_they_share_upstream():
-    table = store.load("nmthpo/zhen", "surrogate")
-    groups = np.array(fit_nmthpo.groups("zhen", table.configs))
-    twins = [np.flatnonzero(groups == g) for g in np.unique(groups)]
-    assert (len(twins), max(len(t) for t in twins)) == (57, 3)
-    for metric, rule in fit_nmthpo.RULES.items():
-        v = table.final(metric)
-        assert all(np.ptp(v[t]) == 0 for t in twins) == (rule.repeated or metric == "parameters"), metric
-    fold = sur.folds(list(groups), 20, "nmthpo zhen")
-    assert all(len(set(fold[t])) == 1 for t in twins)
 
 
 def test_same_draws_in_another_process_with_another_hash_seed():

@@ -19,39 +19,10 @@ from hpo_envs.agents import AGENTS, fits
 from hpo_envs.benchmarks import problem_of, run
 from hpo_envs.benchmarks.analysis import compare, summary
 from hpo_envs.commands.main import main
-from hpo_envs.tables import store, user
+from hpo_envs.tables import user
 from hpo_envs.tables.table import Table
-from hpo_envs.tables.user import infer
 from hpo_envs.testing.rules import same
-
-SWEEP = """id,lr,layers,optimiser,momentum,amp,accuracy,seconds
-a,0.00001,1,sgd,0.9,true,0.71,10
-b,0.001,2,adam,,false,0.82,20
-c,0.01,4,sgd,0.5,true,0.77,31
-d,0.1,4,adam,,false,,5
-e,0.003,2,adam,,true,0.84,22
-f,0.0002,1,sgd,0.7,false,0.79,12
-g,0.02,4,adam,,true,0.69,33
-h,0.0005,2,sgd,0.8,false,nan,21
-"""
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("HPO_ENVS_TABLES", str(tmp_path / "tables"))
-    monkeypatch.setattr("hpo_envs.tables.user.saved._remembered", {})
-    return tmp_path / "tables"
-
-
-def write(tmp_path: Path, text: str, name: str = "sweep.csv") -> Path:
-    path = tmp_path / name
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-@pytest.fixture
-def table(tmp_path: Path) -> Table:
-    return user.from_csv(write(tmp_path, SWEEP), "accuracy", "max", cost="seconds")
+from tests.tables.user.helpers import SWEEP, write
 
 
 def test_kinds_ranges_and_conditions_are_guessed(table: Table) -> None:
@@ -104,44 +75,6 @@ def test_gymnasium_finds_no_fault_and_both_forms_agree(table: Table) -> None:
     pickle.loads(pickle.dumps(singles[0]))
 
 
-def test_equal_configurations_are_repeats(tmp_path: Path) -> None:
-    text = "lr,seed,acc\n.1,1,.5\n.1,2,.6\n.2,1,.7\n.2,2,\n"
-    t = user.from_csv(write(tmp_path, text), "acc", "max", repeat="seed")
-    assert t.values.shape == (2, 2, 1, 1)
-    # The failure is an outcome like the other run's.
-    assert t.values[1, :, 0, 0].tolist() == [0.7, 0.0]
-    env = gym.make("TableHPO-v0", table=t, budget=None)
-    seen = set()
-    for seed in range(20):
-        env.reset(seed=seed)
-        seen.add(env.step(1)[1])
-    assert seen == {0.7, 0.0}
-    without = user.from_csv(write(tmp_path, text), "acc", "max", drop=["seed"])
-    assert np.array_equal(without.values, t.values)
-    assert "2 lines repeat a configuration" in " ".join(without.provenance.notes)
-
-
-CURVES = "lr,epoch,loss,seconds\n.1,1,2.5,3\n.1,2,2.0,6\n.1,4,1.5,12\n.01,1,2.7,3\n.01,2,2.6,7\n"
-
-
-def test_checkpoints_become_levels(tmp_path: Path) -> None:
-    t = user.from_csv(write(tmp_path, CURVES), "loss", level="epoch", cost="seconds")
-    assert t.levels.tolist() == [1, 2, 4]
-    assert t.metrics[0].goal == "min"
-    env = gym.make("TableLC-v0", table=t, budget=None)
-    check_env(env.unwrapped, skip_render_check=True)
-    env.reset(seed=0)
-    _, reward, _, _, info = env.step(np.array([0, 1]))
-    assert (reward, info["cost"]) == (-2.0, 6.0)
-    _, reward, _, _, info = env.step(np.array([0, 2]))
-    assert (reward, info["cost"]) == (-1.5, 6.0)
-    assert run("hyperband", "TableLC-v0", [0], env_kwargs={"table": t})[0].rewards.max() <= -1.5
-    # As a table of final scores, the last checkpoint counts.
-    env = gym.make("TableHPO-v0", table=t)
-    env.reset()
-    assert env.step(1)[1] == -2.6
-
-
 def test_every_agent_for_rows_works_on_it(table: Table) -> None:
     problem = problem_of(gym.make("TableHPO-v0", table=table))
     names = [n for n, e in AGENTS.items() if e.alias_of is None and e.extra is None and fits(n, problem)]
@@ -180,18 +113,6 @@ def test_the_command_line_from_file_to_report(tmp_path: Path, capsys: pytest.Cap
     assert main([*again, "layers", "--goal", "max", "--drop", "accuracy"]) == 2
     assert "--replace" in capsys.readouterr().err
     assert main([*again, "layers", "--goal", "max", "--drop", "accuracy", "--replace"]) == 0
-
-
-def test_a_saved_table_is_the_table(table: Table, tmp_path: Path) -> None:
-    path = user.save(table, tmp_path / "here.npz")
-    user.saved._remembered.clear()
-    assert not user.exists("sweep")
-    assert gym.make("TableHPO-v0", table=str(path)).unwrapped.table.provenance == table.provenance
-    assert user.exists("sweep")  # known by name from now on, so that runs can be scored
-    assert store.load("user/sweep").provenance.sha256 == table.provenance.sha256
-    path.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(ValueError, match="must be a table written by hpo-envs"):
-        user.load(path)
 
 
 @pytest.mark.parametrize(
@@ -240,27 +161,6 @@ def test_wrong_arguments(tmp_path: Path, arguments: dict[str, Any], message: str
         user.from_csv(write(tmp_path, SWEEP), **arguments)
 
 
-def test_a_failed_save_leaves_the_old_table(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = user.save(table)
-    before = path.read_bytes()
-
-    def full(*_: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(user.saved.os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"):
-        user.save(user.renamed(table.subset([0, 1]), "sweep"), replace=True)
-    assert path.read_bytes() == before
-    assert [p.name for p in path.parent.iterdir()] == ["sweep.npz"]
-
-
-def test_replacing_a_table_is_seen_at_once(table: Table) -> None:
-    user.save(table)
-    assert len(store.load("user/sweep")) == 8
-    user.save(table.subset([0, 1, 2]), replace=True)
-    assert len(store.load("user/sweep")) == 3
-
-
 def test_a_data_frame_is_as_good(table: Table, tmp_path: Path) -> None:
     import pandas as pd
 
@@ -274,14 +174,6 @@ def test_a_data_frame_is_as_good(table: Table, tmp_path: Path) -> None:
         user.from_frame(frame.astype(object).replace({"lr": {0.001: "fast"}}), "accuracy", "max")
 
 
-def test_costs_that_fall_are_refused(tmp_path: Path) -> None:
-    text = CURVES.replace(".1,4,1.5,12", ".1,4,1.5,5")
-    with pytest.raises(ValueError, match="line 4, column seconds: must be the cost since the start of the run"):
-        user.from_csv(write(tmp_path, text), "loss", level="epoch", cost="seconds")
-    with pytest.raises(ValueError, match="line 7: must be another configuration than line 6, .*--repeat"):
-        user.from_csv(write(tmp_path, CURVES + ".01,2,2.6,7\n"), "loss", level="epoch", cost="seconds")
-
-
 def test_errors_of_ids_and_names(table: Table) -> None:
     assert registry.find("TableHPO-nothing-v0") is None
     with pytest.raises(ValueError, match="env_id must be a registered id"):
@@ -293,13 +185,6 @@ def test_errors_of_ids_and_names(table: Table) -> None:
         gym.make("TableHPO-v0", table="swep")
     with pytest.raises(ValueError, match="has no surrogate"):
         gym.make("TableHPO-v0", name="sweep", table="surrogate")
-
-
-def test_an_unreadable_table_hides_no_other(table: Table, folder: Path) -> None:
-    user.save(table)
-    (folder / "broken.npz").write_bytes(b"PK\x03\x04 not a table")
-    with pytest.warns(UserWarning, match="saved table broken is left out"):
-        assert [s.id for s in registry.own()] == ["TableHPO-sweep-v0"]
 
 
 @settings(max_examples=150, deadline=None)
@@ -317,66 +202,3 @@ def test_any_text_is_a_table_or_a_clear_error(tmp_path_factory: pytest.TempPathF
         env.reset(seed=0)
         assert np.isfinite(env.step(len(made) - 1)[1])
     assert str(path) in complaint
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [("1", 1), (" -2.5e3", -2500.0), ("1_000", None), ("inf", None), ("0x1", None), ("", None), ("1e999", None)],
-)
-def test_numbers(text: str, value: Any) -> None:
-    assert infer.number(text) == value
-    assert type(infer.number(text)) is type(value)
-
-
-def test_an_optuna_study_is_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    optuna = pytest.importorskip("optuna", reason="extra optuna is not installed")
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-
-    def objective(trial: Any) -> float:
-        lr = trial.suggest_float("lr", 1e-5, 1e-1, log=True)
-        layers = trial.suggest_int("layers", 2, 8, step=2)
-        kind = trial.suggest_categorical("optimiser", ["adam", "sgd", None])
-        extra = trial.suggest_float("momentum", 0.0, 0.9) if kind == "sgd" else 0.0
-        if trial.number == 4:
-            raise optuna.TrialPruned
-        if trial.number == 5:
-            trial.report(7.0, 1)
-            raise optuna.TrialPruned
-        return float(-np.log10(lr) + layers + extra)
-
-    storage = f"sqlite:///{tmp_path}/o.db"
-    sampler = optuna.samplers.RandomSampler(seed=1)
-    study = optuna.create_study(study_name="my study", storage=storage, sampler=sampler)
-    study.optimize(objective, 20)
-    study.ask()  # a running trial is left out
-    t = user.from_study(study)
-    assert t.name == "user/my-study"
-    assert len(t) == 20
-    space = {h.name: h for h in t.space}
-    assert (space["lr"].low, space["lr"].high, space["lr"].log) == (1e-5, 1e-1, True)
-    assert space["layers"].values == (2, 4, 6, 8)
-    assert space["optimiser"].values == ("adam", "sgd", "None")
-    assert space["momentum"].condition == ("optimiser", ("sgd",))
-    assert (t.metrics[0].name, t.metrics[0].goal) == ("value", "min")
-    for trial in study.trials[:20]:
-        row = t.row(f"trial-{trial.number}")
-        if trial.state.name == "COMPLETE":
-            assert t.values[row, 0, 0, 0] == trial.value
-            assert t.config(row)["lr"] == trial.params["lr"]
-            assert t.config(row)["layers"] == trial.params["layers"]
-    assert t.status[[4, 5], 0].tolist() == [1, 3]
-    assert t.values[5, 0, 0, 0] == 7.0
-    (one,) = run("bo-ei-rbf", "TableHPO-v0", [0], budget=5, env_kwargs={"table": t})
-    assert compare.reference(one).best[0] == -study.best_value
-    assert main(["table", "from-optuna", "my study", "--storage", storage]) == 0
-    assert "optimiser: as the study defines it" in capsys.readouterr().out
-    assert store.load("user/my-study").provenance.sha256 == t.provenance.sha256
-    assert main(["table", "from-optuna", "another", "--storage", storage]) == 2
-    assert "study must be one of my study in" in capsys.readouterr().err
-    two = optuna.create_study(directions=["maximize", "minimize"], study_name="two")
-    two.optimize(lambda trial: (trial.suggest_float("x", 0, 1), trial.params["x"] ** 2), 5)
-    t = user.from_study(two)
-    assert [(m.name, m.goal) for m in t.metrics] == [("value_0", "max"), ("value_1", "min")]
-    env = gym.make("TableHPO-v0", table=t, objective=("value_0", "value_1"), disable_env_checker=True)
-    env.reset()
-    assert env.step(0)[1].tolist() == [two.trials[0].values[0], -two.trials[0].values[1]]

@@ -11,9 +11,6 @@ import pytest
 from hpo_envs.benchmarks.papers.cushlepor import package_check
 from hpo_envs.tables import hlepor, store
 from hpo_envs.tables.datasets.cushlepor import build as cushlepor
-from hpo_envs.tables.datasets.cushlepor import fit as fit_cushlepor
-from hpo_envs.tables.datasets.cushlepor import model
-from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
 
 NAME = "cushlepor/ted-ende"
 
@@ -63,22 +60,6 @@ def test_any_test_set_of_the_repository(tmp_path, references, score_names, suffi
         cushlepor.from_folder(folder, reference="C")
     assert t.provenance.kind == "measured"
     assert "not verified" in t.provenance.notes[0]
-
-
-@pytest.mark.parametrize(
-    ("name", "letter"),
-    [
-        ("ref", "A"),
-        ("ref.A", "A"),
-        ("ref-B", "B"),
-        ("refC", "C"),
-        ("Human-P.0", "P"),
-        ("Online-A", None),
-        ("Nemo", None),
-    ],
-)
-def test_reference_letters(name, letter):
-    assert cushlepor_text.reference_letter(name) == letter
 
 
 @pytest.mark.parametrize(
@@ -138,31 +119,6 @@ def test_hold_out_takes_whole_documents():
     assert cushlepor.hold_out(["a"] * 1 + ["b"] * 9) == ("b",)
 
 
-def test_stand_in_has_the_shape_of_the_measured_table():
-    t = store.load(NAME, "surrogate")
-    assert t.provenance.kind == "surrogate"
-    assert t.values.shape == (13 * 529, 1, 1, len(cushlepor.metrics()))
-    assert int(t.configs[:, 3].sum()) == 13 * 229
-    s = cushlepor.statistics(t)
-    assert (s.matches <= np.minimum(s.hypothesis_length, s.reference_length)).all()
-    assert ((s.npd >= 0) & (s.npd <= 1)).all()
-    points = (1 - t.values[:, 0, 0, 0]) * 25
-    assert np.abs(points - np.rint(points)).max() < 1e-9
-    assert (points == 0).mean() == pytest.approx(fit_cushlepor.WITHOUT_ERROR, abs=0.001)
-
-
-def test_planted_parameters_beat_every_preset_on_the_stand_in():
-    t = store.load(NAME, "surrogate")
-    human, basis = t.values[:, 0, 0, 0], hlepor.Basis(cushlepor.statistics(t))
-
-    def r(p):
-        return np.corrcoef(basis.scores(p.vector()), human)[0, 1]
-
-    planted = r(model.PLANTED)
-    assert 0.15 < planted < 0.3
-    assert all(r(p) < planted for p in hlepor.PRESETS.values())
-
-
 @pytest.mark.measured
 def test_measured_table():
     """Section 8 of the data's description: 13 systems, 529 segments, five talks; correlations of the presets."""
@@ -198,51 +154,3 @@ def test_released_variant_equals_the_package_on_every_segment():
     assert summary["largest_difference"] < 1e-9
     scores = hlepor.Basis(cushlepor.statistics(store.load(NAME, "measured"))).scores(package_check.vectors())
     assert np.abs(scores.mean(axis=1) - summary["mean_scores"]).max() < 1e-9
-
-
-@pytest.mark.measured
-def test_averaged_scores_are_the_weighted_spans():
-    """Weights of Freitag et al. 2021: major 5, minor 1, minor punctuation 0.1."""
-    spans, _ = cushlepor.files(NAME)
-    points = cushlepor_text.span_scores(store.read(spans), spans)
-    t = store.load(NAME, "measured")
-    keys = [(key.split("/")[0], int(key.split("/")[2])) for key in t.keys]
-    assert t.values[:, 0, 0, 0] == pytest.approx([1 + (points[key] or 0.0) / 25 for key in keys], abs=1e-6)
-
-
-def test_scores_from_spans(tmp_path):
-    header = "system\tdoc\tseg_id\trater\ttarget\tcategory\tseverity"
-    spans = [
-        ("A", 1, "r1", "Accuracy/Mistranslation", "Major"),
-        ("A", 1, "r1", "Fluency/Punctuation", "Minor"),
-        ("A", 1, "r2", "Style/Awkward", "minor"),
-        ("B", 1, "r1", "Non-translation!", "Major"),
-        ("B", 1, "r1", "Accuracy/Mistranslation", "Major"),
-        ("C", 1, "r1", "No-error", "No-error"),
-        ("ref", 1, "r1", "Fluency/Punctuation", "Major"),
-    ]
-    lines = [
-        f"{system}\td\t{seg}\t{rater}\tsome text\t{category}\t{severity}"
-        for system, seg, rater, category, severity in spans
-    ]
-    (tmp_path / "mqm_x.tsv").write_text("\n".join([header, *lines]), encoding="utf-8")
-    t = cushlepor.from_folder(tmp_path, "cushlepor/x")
-    assert t.values[:, 0, 0, 0] == pytest.approx([1 - (5.1 + 1) / 2 / 25, 0.0, 1.0])
-
-
-def test_the_most_frequent_text_of_a_segment_counts(tmp_path):
-    rows = [("A", "one"), ("A", "two"), ("A", "<v>two</v>"), ("ref", "two"), ("ref", "one")]
-    lines = [f"{system}\td\t1\tr\t{text}\tNo-error\tNo-error" for system, text in rows]
-    (tmp_path / "mqm_x.tsv").write_text(
-        "\n".join(["system\tdoc\tseg_id\trater\ttarget\tcategory\tseverity", *lines]), encoding="utf-8"
-    )
-    t = cushlepor.from_folder(tmp_path, "cushlepor/x")
-    assert t.values[0, 0, 0, 3] == 1  # A: two, twice; ref: two, the first of equals
-
-
-def test_stand_in_is_what_its_program_makes():
-    made = fit_cushlepor.make()
-    with np.load(model.FILE) as shipped:
-        assert sorted(shipped) == sorted(made)
-        for key, array in made.items():
-            assert np.array_equal(shipped[key], array), key

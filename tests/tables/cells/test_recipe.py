@@ -1,0 +1,115 @@
+"""Recipes and the text forms of cells."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from hpo_envs.tables import cells, store
+from hpo_envs.tables.cells.recipe import Cell, InvalidRecipe
+from tests.tables.cells.helpers import SEEDS, drawn
+
+RNN = {"f": {"op": "linear", "input": ["x", "h_prev_0"]}, "h_new_0": {"op": "activation_tanh", "input": ["f"]}}
+
+
+def with_node(name: str, op: str, inputs: list[str]) -> dict[str, Any]:
+    return {**RNN, name: {"op": op, "input": inputs}}
+
+
+BAD = [
+    ("form", "[]"),
+    ("form", "not json"),
+    ("form", '{"a": 1'),
+    ("form", " " * 70_000),
+    ("nodes", {}),
+    ("nodes", {f"n{i}": {"op": "linear", "input": ["x", "h_prev_0"]} for i in range(24)} | {"h_new_0": RNN["h_new_0"]}),
+    ("form", {"h_new_0": {"op": "linear"}}),
+    ("form", {"h_new_0": ["linear", ["x"]]}),
+    ("form", {"h_new_0": {"op": "linear", "input": "x"}}),
+    ("form", {"h_new_0": {"op": "linear", "input": [1]}}),
+    ("operation", with_node("h_new_0", "activation_relu", ["f"])),
+    ("operation", with_node("h_new_0", None, ["f"])),
+    ("arity", with_node("h_new_0", "activation_tanh", ["f", "x"])),
+    ("arity", with_node("h_new_0", "blend", ["f", "x"])),
+    ("arity", with_node("h_new_0", "elementwise_sum", ["f"])),
+    ("arity", with_node("h_new_0", "linear", ["f", "x", "h_prev_0", "f"])),
+    ("arity", with_node("h_new_0", "linear", [])),
+    ("input", with_node("h_new_0", "activation_tanh", ["g"])),
+    ("input", with_node("h_new_0", "activation_tanh", ["h_prev_1"])),
+    ("name", with_node("x", "activation_tanh", ["f"])),
+    ("name", with_node("h_prev_0", "activation_tanh", ["f"])),
+    ("name", '{"h_new_0": {"op": "linear", "input": ["x", "h_prev_0"]}, "h_new_0": {"op": "linear", "input": ["x"]}}'),
+    ("hidden", {"f": RNN["f"]}),
+    ("hidden", with_node("h_new_2", "activation_tanh", ["f"])),
+    ("hidden", RNN | {f"h_new_{i}": RNN["h_new_0"] for i in range(1, 4)}),
+    ("cycle", RNN | {"f": {"op": "linear", "input": ["x", "h_prev_0", "h_new_0"]}}),
+    ("cycle", with_node("g", "activation_tanh", ["g"])),
+    ("redundant", with_node("g", "activation_tanh", ["f"])),
+    ("unused", RNN | {"f": {"op": "linear", "input": ["h_prev_0"]}}),
+    ("unused", RNN | {"f": {"op": "linear", "input": ["x"]}}),
+    ("unused", RNN | {"h_new_1": RNN["h_new_0"]}),
+]
+
+
+@pytest.mark.parametrize(("rule", "recipe"), BAD, ids=[f"{i}-{r}" for i, (r, _) in enumerate(BAD)])
+def test_recipes_outside_the_space_name_the_rule(rule: str, recipe: Any) -> None:
+    with pytest.raises(InvalidRecipe) as error:
+        cells.parse(recipe)
+    assert error.value.rule == rule
+    if not isinstance(recipe, str):
+        with pytest.raises(InvalidRecipe) as again:
+            cells.parse(json.dumps(recipe))
+        assert again.value.rule == rule
+
+
+def test_misspelt_operations_suggest_the_nearest() -> None:
+    with pytest.raises(InvalidRecipe, match="did you mean 'activation_tanh'"):
+        cells.parse(with_node("h_new_0", "activation_tan", ["f"]))
+
+
+def test_deeply_nested_json_is_an_error_of_form() -> None:
+    with pytest.raises(InvalidRecipe, match="JSON"):
+        cells.parse("[" * 60_000)
+
+
+def test_twenty_four_nodes_are_allowed() -> None:
+    chain = {"n0": RNN["f"]} | {f"n{i}": {"op": "activation_tanh", "input": [f"n{i - 1}"]} for i in range(1, 23)}
+    assert len(cells.parse(chain | {"h_new_0": {"op": "activation_tanh", "input": ["n22"]}}).nodes) == 24
+
+
+def test_conventional_cells_are_instances() -> None:
+    assert cells.parse(RNN) == cells.EXAMPLES["RNN"]
+    assert {name: len(c.nodes) for name, c in cells.EXAMPLES.items()} == {"RNN": 2, "LSTM": 13, "GRU": 8}
+    assert [cells.accepted(c) for c in cells.EXAMPLES.values()] == [True, True, False]
+
+
+@pytest.mark.measured
+def test_conventional_cells_are_the_released_ones() -> None:
+    released = json.loads(store.read("nasbenchnlp/data/recepies_example.json"))
+    assert [cells.key(cells.parse(r)) for r in released[:3]] == [cells.key(c) for c in cells.EXAMPLES.values()]
+
+
+@given(SEEDS)
+@settings(max_examples=60, deadline=None)
+def test_text_forms_are_inverse(seed: int) -> None:
+    cell = drawn(seed)
+    assert Cell.from_text(cell.text()) == cell
+    again = cells.parse(cell.to_json())
+    assert cells.key(again) == cells.key(cell)
+    assert np.array_equal(cells.actions_of(cells.cell_of(cells.actions_of(cell))), cells.actions_of(cell))
+
+
+def test_a_linear_becomes_one_hidden_state_only() -> None:
+    assert len(Cell.from_text("2:l0,1,2;t3:4,4").recipe()) == 3
+    with pytest.raises(InvalidRecipe, match="a linear must not become two hidden states"):
+        Cell.from_text("2:l0,1,2:3,3")
+
+
+@pytest.mark.parametrize("text", ["", "1:t0:2", "9:l0,1:3", "1:l0,1;t9:3", "1:l0,1:2:3", "1:z0:2", "1:l0,1:9", 7])
+def test_texts_that_are_no_cell(text: Any) -> None:
+    with pytest.raises(InvalidRecipe):
+        Cell.from_text(text)

@@ -1,0 +1,22 @@
+"""A sweep as a CSV file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+SWEEP = """id,lr,layers,optimiser,momentum,amp,accuracy,seconds
+a,0.00001,1,sgd,0.9,true,0.71,10
+b,0.001,2,adam,,false,0.82,20
+c,0.01,4,sgd,0.5,true,0.77,31
+d,0.1,4,adam,,false,,5
+e,0.003,2,adam,,true,0.84,22
+f,0.0002,1,sgd,0.7,false,0.79,12
+g,0.02,4,adam,,true,0.69,33
+h,0.0005,2,sgd,0.8,false,nan,21
+"""
+
+
+def write(tmp_path: Path, text: str, name: str = "sweep.csv") -> Path:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
