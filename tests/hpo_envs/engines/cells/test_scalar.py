@@ -129,16 +129,6 @@ def test_masks_exclude_what_is_never_legal() -> None:
     assert not any(m[SOURCES:].any() for m in mask[1:])
 
 
-def test_mutation_is_a_valid_other_cell_and_seeded() -> None:
-    problem = benchmarks.problem_of(make())
-    first = problem.mutate(None, np.random.default_rng(0))
-    a, b = (problem.mutate(first, np.random.default_rng(1)) for _ in range(2))
-    assert np.array_equal(a, b)
-    assert cells.key(cells.cell_of(a)) != cells.key(cells.cell_of(first))
-    with pytest.raises(ValueError, match=r"actions must be ints of shape \(steps, 4\)"):
-        cells.cell_of(np.zeros(4, int))
-
-
 def test_vector_rewards() -> None:
     env = make(objective=("validation_loss", "parameters"))
     env.reset(seed=0)

@@ -1,0 +1,59 @@
+"""The tables of FIESTA: the measured numbers of the paper, and the embedded ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hpo_envs.tables import store
+from hpo_envs.tables.datasets.fiesta import build as data
+
+
+@pytest.mark.measured
+def test_measured_tables_hold_what_the_paper_says() -> None:
+    t = store.load("fiesta/tdsa12", "measured")
+    assert t.values.shape == (12, 500, 1, 1)
+    # Figure 3: TDLSTM is the state of the art; appendix A needs a unique best arm.
+    assert t.keys[int(t.final("f1").argmax())] == "tdlstm"
+    assert store.load("fiesta/tdsa8", "measured").keys == data.TDSA[:8]
+    ner = store.load("fiesta/ner", "measured")
+    assert ner.values.shape == (2, 750, 1, 2)
+    assert ((ner.values[..., 0, 0] < 0.9).sum(axis=1)).tolist() == [4, 0]
+    # Section 2: over all splits and seeds the LSTM is the better encoder.
+    assert ner.keys[int(ner.final("test_f1").argmax())] == "lstm"
+
+
+@pytest.mark.measured
+def test_embedded_moments_are_the_measured_ones() -> None:
+    real = store.load("fiesta/tdsa12", "measured").values[:, :, 0, 0]
+    drawn = store.load("fiesta/tdsa12", "surrogate").values[:, :, 0, 0]
+    assert drawn.mean(axis=1) == pytest.approx(real.mean(axis=1), abs=1e-5)
+    assert drawn.std(axis=1) == pytest.approx(real.std(axis=1), rel=1e-3)
+    assert np.abs(np.corrcoef(drawn) - np.corrcoef(real)).max() < 1e-3
+    assert not np.isin(drawn.round(5), real.round(5)).all()
+    ner, fake = (store.load("fiesta/ner", kind).values[:, :, 0] for kind in ("measured", "surrogate"))
+    good = ner[0, :, 0] > 0.9
+    assert fake[0].mean(axis=0) == pytest.approx(ner[0, good].mean(axis=0), abs=2e-4)
+    assert fake[0].std(axis=0) == pytest.approx(ner[0, good].std(axis=0), rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"{", "must be JSON"), (b"[]", "must have the models"), (b"3", "must have the models")],
+)
+def test_corrupt_files_are_named(content: bytes, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        data.build("fiesta/tdsa8", lambda file: content)
+
+
+def test_corrupt_scores_are_named() -> None:
+    import json
+
+    short = json.dumps({name: [0.5] * 500 for name in data.TDSA[:-1]} | {data.TDSA[-1]: [0.5] * 499}).encode()
+    with pytest.raises(ValueError, match="numbers of shape"):
+        data.build("fiesta/tdsa8", lambda file: short)
+    high = json.dumps({name: [1.5] * 500 for name in data.TDSA}).encode()
+    with pytest.raises(ValueError, match="scores between 0 and 1"):
+        data.build("fiesta/tdsa8", lambda file: high)
+    with pytest.raises(ValueError, match="5 cnn and 5 lstm"):
+        data.build("fiesta/ner", lambda file: b'[[[0.9, 0.9, "cnn"]]]')

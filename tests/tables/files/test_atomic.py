@@ -1,0 +1,56 @@
+"""Files are written whole, or not at all; `tests/robustness/test_faults.py` breaks the disk at every step."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hpo_envs.tables.files import atomic
+
+
+def test_the_old_content_stays_until_the_new_one_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.txt"
+    atomic.write(path, "old")
+
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", refuse)
+        with pytest.raises(OSError, match="No space left"):
+            atomic.write(path, "new")
+    assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
+    assert path.read_text() == "old"
+    atomic.write_all({path: "new", tmp_path / "b" / "c.txt": b"\xff"})
+    assert (path.read_text(), (tmp_path / "b" / "c.txt").read_bytes()) == ("new", b"\xff")
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    atomic.write(tmp_path / "link", "x")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_text() == "x"
+
+
+def test_tables_and_arrays_are_read_as_written(tmp_path: Path) -> None:
+    atomic.write_csv(tmp_path / "a.csv", [{"a": 1, "b": 'é,"'}, {"a": 2}])
+    assert atomic.read_csv(tmp_path / "a.csv") == [{"a": "1", "b": 'é,"'}, {"a": "2", "b": ""}]
+    with pytest.raises(ValueError, match="'c'"):
+        atomic.write_csv(tmp_path / "a.csv", [{"a": 1}, {"c": 2}])
+    np.savez(tmp_path / "a.npz", x=np.arange(3))
+    assert atomic.read_npz(tmp_path / "a.npz")["x"].tolist() == [0, 1, 2]
+    np.savez(tmp_path / "b.npz", x=np.array([{}]))
+    with pytest.raises(ValueError, match="pickle"):
+        atomic.read_npz(tmp_path / "b.npz")
+
+
+def test_only_what_dead_writers_left_is_swept(tmp_path: Path) -> None:
+    machine = atomic._machine()
+    mine, dead = (tmp_path / f".{c * 32}-{pid}-{machine}.part" for c, pid in (("a", os.getpid()), ("b", 2**31 - 1)))
+    for path in (mine, dead, tmp_path / "other.part"):
+        path.touch()
+    atomic.sweep(tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([mine.name, "other.part"])
