@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import io
 import json
 from collections.abc import Callable
@@ -156,6 +158,27 @@ class Problem:
             Source(name, *(arrays[f"{column}_{i}"] for column in _COLUMNS)) for i, name in enumerate(plain["sources"])
         )
         return cls(**plain, **{name: arrays[name] for name in _ARRAYS if name in arrays})
+
+
+def sealed(problem: Problem) -> Problem:
+    """A problem whose arrays nobody can write to: they are backed by bytes, which no flag unlocks."""
+    arrays: dict[str, Any] = {
+        f.name: _immutable(value)
+        for f in dataclasses.fields(problem)
+        if isinstance(value := getattr(problem, f.name), np.ndarray)
+    }
+    return dataclasses.replace(problem, **arrays)
+
+
+def private(problem: Problem, seed: int) -> Problem:
+    """A problem with an action space of its own, seeded: what one agent does to it no other sees."""
+    space = copy.deepcopy(problem.action_space)
+    space.seed(seed)
+    return dataclasses.replace(problem, action_space=space)
+
+
+def _immutable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return np.frombuffer(array.tobytes(), array.dtype).reshape(array.shape)
 
 
 _PLAIN = ("feature_names", "objectives", "budget", "unit", "excluded")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+import contextlib
 import dataclasses
 import functools
 import json
@@ -21,7 +21,10 @@ from threadpoolctl import threadpool_limits
 import hpo_envs
 from hpo_envs import agents, registry
 from hpo_envs.agents import Agent, Problem
+from hpo_envs.agents.problem import private, sealed
 from hpo_envs.benchmarks import actions, sources
+from hpo_envs.benchmarks.crew import Crew, LocalCrew
+from hpo_envs.benchmarks.isolation import Host
 from hpo_envs.registry import SPECS
 from hpo_envs.tables.table import nearest
 
@@ -75,6 +78,7 @@ def run(
     target: Target | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
     progress: Callable[[int], object] | None = None,
+    isolate: bool | Host = False,
     **hyperparameters: Any,
 ) -> list[Run]:
     """Runs an agent once per seed and returns what happened.
@@ -82,13 +86,16 @@ def run(
     Seed 7 alone gives the same run as seed 7 among others.
 
     Args:
-        agent: Registered name, or a factory `(problem, seed, **hyperparameters) -> Agent`.
+        agent: Registered name, or a factory `(problem, seed, **hyperparameters) -> Agent`; where it is isolated,
+            `module:factory` will do.
         env_id: Registered id.
         seeds: Distinct seeds, each used for the agent and for its environment.
         budget: Replaces the id's default budget, in its cost unit.
         target: Stops a run once it returns True for an evaluation.
         env_kwargs: Arguments of the environment (`table=`, `objective=`, ...).
         progress: Called with the number of evaluations done since the last call.
+        isolate: Whether the agents run in a process of their own, which knows the problem and nothing else; or such a
+            process of this agent, to be used again.
         **hyperparameters: Arguments of the agent.
 
     Returns:
@@ -97,6 +104,7 @@ def run(
     Raises:
         ValueError: Unknown id or agent, seeds that are not distinct ints >= 0, or an agent that asks for or recommends
             what is no action.
+        AgentError: An isolated agent failed in whatever way.
     """
     if registry.find(env_id) is None:
         raise ValueError(f"env_id must be a registered id (hpo-envs list), got {env_id!r}{nearest(env_id, [*SPECS])}")
@@ -105,20 +113,23 @@ def run(
     if budget is not None:
         kwargs["budget"] = budget
     envs = gym.make_vec(env_id, num_envs=len(seeds), autoreset_mode=AutoresetMode.NEXT_STEP, **kwargs)
-    make = (lambda *a, **k: agents.make(agent, *a, **k)) if isinstance(agent, str) else agent
     name = agent if isinstance(agent, str) else getattr(agent, "__qualname__", repr(agent))
-    with one_blas_thread():
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(one_blas_thread())
         problem = sealed(problem_of(envs))
-        crew = [make(private(problem, seed), seed, **hyperparameters) for seed in seeds]
+        if isolate is True:
+            isolate = stack.enter_context(Host(agent))
+        crew = (
+            isolate.crew(problem, seeds, hyperparameters) if isolate else _local(agent, problem, seeds, hyperparameters)
+        )
         check = actions.checker(envs.single_action_space)
         logs, info = _loop(envs, crew, seeds, target, progress, check, f"{name} on {env_id}")
         tables = info["table"], info["kind"], info["sha256"]
-        shared = json.dumps(header_of(envs, agent, env_id, kwargs, hyperparameters))
+        shared = json.dumps(header_of(envs, agent, env_id, kwargs, hyperparameters, isolated=bool(isolate)))
         runs = []
-        for i, (seed, log) in enumerate(zip(seeds, logs, strict=True)):
+        for i, (seed, log, last) in enumerate(zip(seeds, logs, crew.recommend(), strict=True)):
             header = json.loads(shared)  # a copy, four times faster than copy.deepcopy
             header |= {"table": str(tables[0][i]), "kind": str(tables[1][i]), "sha256": str(tables[2][i]), "seed": seed}
-            last = crew[i].recommend()
             try:
                 last = actions.recommendation(check, last, problem.mutate is not None)
             except ValueError as error:
@@ -128,25 +139,11 @@ def run(
     return runs
 
 
-def sealed(problem: Problem) -> Problem:
-    """A problem whose arrays nobody can write to: they are backed by bytes, which no flag unlocks."""
-    arrays: dict[str, Any] = {
-        f.name: _immutable(value)
-        for f in dataclasses.fields(problem)
-        if isinstance(value := getattr(problem, f.name), np.ndarray)
-    }
-    return dataclasses.replace(problem, **arrays)
-
-
-def _immutable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return np.frombuffer(array.tobytes(), array.dtype).reshape(array.shape)
-
-
-def private(problem: Problem, seed: int) -> Problem:
-    """A problem with an action space of its own, seeded: what one agent does to it no other sees."""
-    space = copy.deepcopy(problem.action_space)
-    space.seed(seed)
-    return dataclasses.replace(problem, action_space=space)
+def _local(
+    agent: str | Callable[..., Agent], problem: Problem, seeds: Sequence[int], hyperparameters: Mapping[str, Any]
+) -> Crew:
+    make = functools.partial(agents.make, agent) if isinstance(agent, str) else agent
+    return LocalCrew([make(private(problem, seed), seed, **hyperparameters) for seed in seeds])
 
 
 def one_blas_thread() -> threadpool_limits:
@@ -191,7 +188,7 @@ class _Log:
 
 def _loop(
     envs: Any,
-    crew: list[Agent],
+    crew: Crew,
     seeds: list[int],
     target: Target | None,
     progress: Callable[[int], object] | None,
@@ -204,16 +201,15 @@ def _loop(
     copies.
     """
     _, start = envs.reset(seed=seeds)
-    logs = [_Log() for _ in crew]
-    running = list(range(len(crew)))
+    logs = [_Log() for _ in seeds]
+    running = list(range(len(seeds)))
     # Episodes that ended keep being stepped with this harmless action; what they return is dropped.
     envs.single_action_space.seed(0)
     idle = envs.single_action_space.sample()
-    batch = np.stack([np.asarray(idle)] * len(crew))
+    batch = np.stack([np.asarray(idle)] * len(seeds))
     while running:
         asked = []
-        for i in running:
-            action = crew[i].ask()
+        for i, action in zip(running, crew.ask(running), strict=True):
             try:
                 asked.append(check(action))
             except ValueError as error:
@@ -222,27 +218,24 @@ def _loop(
         for i, action in zip(running, asked, strict=True):
             batch[i] = action
         _, rewards, terminated, _, infos = envs.step(batch)
-        chosen = None if len(running) == len(crew) else running
-        going = []
+        chosen = None if len(running) == len(seeds) else running
+        evaluated, told, ended = [], _rows(infos, chosen), []
+        rewards = _listed(rewards, chosen)
         for i, action, reward, over, info in zip(
-            running, asked, _listed(rewards, chosen), _listed(terminated, chosen), _rows(infos, chosen), strict=True
+            running, asked, rewards, _listed(terminated, chosen), told, strict=True
         ):
             action = info.pop("action", action)
+            evaluated.append(action)
             stop = False
             if info.get("finished", True):
                 logs[i].add(action, reward, info)
                 stop = target is not None and target(action, reward)
-            crew[i].tell(_copied(action), _copied(reward), info)
-            if not (over or stop or crew[i].done):
-                going.append(i)
+            ended.append(over or stop)
+        done = crew.tell(running, evaluated, rewards, told)
         if progress is not None:
             progress(len(running))
-        running = going
+        running = [i for i, over, stop in zip(running, ended, done, strict=True) if not (over or stop)]
     return logs, start
-
-
-def _copied(value: Any) -> Any:
-    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def _rows(infos: Mapping[str, Any], chosen: list[int] | None) -> list[dict[str, Any]]:
@@ -275,6 +268,7 @@ def header_of(
     env_id: str,
     env_kwargs: Mapping[str, Any],
     hyperparameters: Mapping[str, Any],
+    isolated: bool = False,
 ) -> dict[str, Any]:
     """What is known of runs before they start; all of it is plain JSON.
 
@@ -284,6 +278,7 @@ def header_of(
         env_id: Registered id.
         env_kwargs: Arguments of the environment; which table answers is said by name, kind and sha256 of each run.
         hyperparameters: Arguments of the agent.
+        isolated: Whether the agent has a process of its own.
     """
     header = {
         "env": env_id,
@@ -298,6 +293,8 @@ def header_of(
         "environment_source": sources.of_environment(registry.find(env_id).vector_entry_point),  # type: ignore[union-attr]
         "versions": {"hpo_envs": hpo_envs.__version__, "python": platform.python_version(), **_versions()},
     }
+    if isolated:
+        header["isolated"] = True
     plain: dict[str, Any] = json.loads(json.dumps(header, default=_jsonable))
     return plain
 
@@ -309,7 +306,7 @@ def _versions() -> dict[str, str]:
 
 def _extra_version(agent: Any) -> dict[str, str]:
     """Version of the optional package that an agent is made of; extras are named as their package."""
-    extra = agents.entry(agent).extra if isinstance(agent, str) else None
+    extra = agents.entry(agent).extra if isinstance(agent, str) and ":" not in agent else None
     return {extra: version(extra)} if extra else {}
 
 

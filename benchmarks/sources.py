@@ -10,9 +10,11 @@ import ast
 import functools
 import hashlib
 import importlib.util
+import itertools
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +45,9 @@ BEHIND_A_HASH = ("hpo_envs.tables.files", "hpo_envs.tables.store", "hpo_envs.tab
 
 def of_agent(agent: str | Callable[..., Any]) -> dict[str, str]:
     """Digests by module of an agent's code; of a user's agent those of all their modules that it imports."""
-    if isinstance(agent, str):
+    if isinstance(agent, str) and ":" in agent:
+        module = agent.partition(":")[0]
+    elif isinstance(agent, str):
         from hpo_envs import agents
 
         module = agents.entry(agent).target.partition(":")[0]
@@ -119,13 +123,25 @@ def _file(name: str) -> Path | None:
         script = getattr(sys.modules["__main__"], "__file__", None)
         return Path(script) if script else None
     try:
-        spec = importlib.util.find_spec(name)
+        spec = _spec(name)
     except (ImportError, AttributeError, ValueError):  # no module: a function or a class
         return None
     if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
         return None
     path = Path(spec.origin)
     return path if path.is_file() and not _installed(path) else None
+
+
+def _spec(name: str) -> ModuleSpec | None:
+    """Where a module lies; unlike `importlib.util.find_spec` this imports no package that it is in."""
+    top, *inner = itertools.accumulate(name.split("."), "{}.{}".format)
+    spec = importlib.util.find_spec(top)
+    for part in inner:
+        if spec is None or spec.submodule_search_locations is None:
+            return None
+        places = spec.submodule_search_locations
+        spec = next((s for finder in sys.meta_path if (s := finder.find_spec(part, places)) is not None), None)
+    return spec
 
 
 def _installed(path: Path) -> bool:

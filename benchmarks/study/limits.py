@@ -79,7 +79,7 @@ def memory(share: float = SHARE) -> Iterator[None]:
 
     On Linux, in the main thread; elsewhere nothing is limited.
     """
-    free = _free()
+    free = available()
     if free is None or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -96,7 +96,7 @@ def memory(share: float = SHARE) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
-def _free() -> int | None:
+def available() -> int | None:
     """Bytes of memory that are free, where that is known."""
     try:
         with open("/proc/meminfo", encoding="ascii") as stream:

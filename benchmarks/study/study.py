@@ -13,7 +13,7 @@
     ]
 
 `table` (auto, measured, surrogate), `objective` and `cost` may stand beside `budget`, for all environments or for
-one. Agents run on the environments that they can work on.
+one. Agents run on the environments that they can work on; `isolate = true` gives each of them a process of its own.
 """
 
 from __future__ import annotations
@@ -61,16 +61,18 @@ class Contestant:
         algorithm: Registered name, or `module:factory`.
         hyperparameters: Arguments of the agent.
         changed: Whether its runs stand beside some of the same agent that were made with other code.
+        isolated: Whether it runs in a process of its own; its code is never imported elsewhere.
     """
 
     name: str
     algorithm: str
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
     changed: bool = False
+    isolated: bool = False
 
     def factory(self) -> str | Callable[..., registry.Agent]:
         """What `benchmarks.run` takes as agent."""
-        if ":" not in self.algorithm:
+        if ":" not in self.algorithm or self.isolated:
             return self.algorithm
         module, _, attribute = self.algorithm.partition(":")
         try:
@@ -89,6 +91,8 @@ class Contestant:
             named["algorithm"] = self.algorithm
         if self.changed:
             named["changed"] = True
+        if self.isolated:
+            named["isolated"] = True
         return named
 
 
@@ -138,13 +142,16 @@ def from_data(data: Mapping[str, Any]) -> Study:
     Raises:
         ValueError: As `from_file`.
     """
-    _known(data, ("environments", "agents", "seeds", *SETTINGS), "key of a study")
+    _known(data, ("environments", "agents", "seeds", "isolate", *SETTINGS), "key of a study")
     for key in ("environments", "agents", "seeds"):
         if key not in data:
             raise ValueError(f"a study must have {key}, got {', '.join(data) or 'nothing'}")
     shared = {k: data[k] for k in SETTINGS if k in data}
     environments = [e for entry in _listed(data["environments"]) for e in _environments(entry, shared)]
-    contestants = [c for entry in _listed(data["agents"]) for c in _contestants(entry)]
+    isolate = data.get("isolate", False)
+    if not isinstance(isolate, bool):
+        raise ValueError(f"isolate must be true or false, got {isolate!r}")
+    contestants = [c for entry in _listed(data["agents"]) for c in _contestants(entry, isolate)]
     _distinct("environments", [e.id for e in environments])
     _distinct("agents", [c.name for c in contestants])
     return Study(tuple(environments), tuple(contestants), seeds_of(data["seeds"]))
@@ -194,17 +201,20 @@ def _environments(entry: Any, shared: Mapping[str, Any]) -> list[Environment]:
     return [Environment(i, kwargs) for i in ids]
 
 
-def _contestants(entry: Any) -> list[Contestant]:
+def _contestants(entry: Any, isolated: bool) -> list[Contestant]:
     if entry == "all":
-        return [Contestant(n, n) for n, e in registry.AGENTS.items() if e.alias_of is None and _installed(e)]
+        names = [n for n, e in registry.AGENTS.items() if e.alias_of is None and _installed(e)]
+        return [Contestant(n, n, isolated=isolated) for n in names]
     given: dict[str, Any] = {"name": entry} if isinstance(entry, str) else _table(entry)
     _known(given, ("name", "algorithm", "hyperparameters"), "key of an agent")
     name = given.get("name", given.get("algorithm"))
     if not isinstance(name, str):
         raise ValueError(f"an agent must be a name or a table with a name, got {entry!r}")
-    one = Contestant(name, given.get("algorithm", name), given.get("hyperparameters", {}))
+    one = Contestant(name, given.get("algorithm", name), given.get("hyperparameters", {}), isolated=isolated)
     if ":" in one.algorithm:
         one.factory()
+        if isolated and importlib.util.find_spec(one.algorithm.partition(":")[0].partition(".")[0] or "?") is None:
+            raise ValueError(f"agent must be importable as module:factory, got {one.algorithm!r}")
     elif not _installed(registry.entry(one.algorithm)):
         extra = registry.entry(one.algorithm).extra
         raise ValueError(f'agent {one.algorithm} must have its extra: pip install "hpo_envs[{extra}]"')

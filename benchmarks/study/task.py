@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 import traceback
 from dataclasses import dataclass
 
+from hpo_envs.benchmarks.isolation import Host
 from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.benchmarks.study import limits
 from hpo_envs.benchmarks.study.study import Contestant, Environment
@@ -64,10 +66,15 @@ def perform(task: Task) -> Done:
 
     Runs go side by side, in batches that grow while there is time: that a run is the same alone and among others
     is what makes results independent of all this. Whatever an agent raises (`SystemExit`, say) stops it on this id
-    alone, as do a run that takes too long and memory that is not there.
+    alone, as do a run that takes too long and memory that is not there. An isolated agent has one process for all.
     """
     import scipy.linalg  # noqa: F401  (seconds in a fresh process, which are not the agent's)
 
+    with contextlib.ExitStack() as stack:
+        return _perform(task, stack.enter_context(Host(task.agent.algorithm)) if task.agent.isolated else False)
+
+
+def _perform(task: Task, isolate: bool | Host) -> Done:
     start = time.perf_counter()
     runs: list[Run] = []
     size = 1
@@ -77,7 +84,12 @@ def perform(task: Task) -> Done:
             agent = task.agent.factory()
             with limits.deadline(task.run_seconds * len(seeds)), limits.memory():
                 batch = run(
-                    agent, task.environment.id, seeds, env_kwargs=task.environment.kwargs, **task.agent.hyperparameters
+                    agent,
+                    task.environment.id,
+                    seeds,
+                    env_kwargs=task.environment.kwargs,
+                    isolate=isolate,
+                    **task.agent.hyperparameters,
                 )
         except KeyboardInterrupt:
             raise

@@ -60,6 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where runs of other code or versions are stored, keep both: new ones under the name AGENT@CODE",
     )
     parser.add_argument(
+        "--isolate",
+        action="store_true",
+        help="run each agent in a process of its own, which knows the problem and nothing else: for others' agents",
+    )
+    parser.add_argument(
         "--run-seconds",
         type=float,
         default=3600.0,
@@ -106,6 +111,8 @@ def _study(args: argparse.Namespace) -> Study:
 
     options = ("env", "agents", "seeds", "budget", "table", "objective", "cost")
     given = {k: getattr(args, k) for k in options if getattr(args, k) is not None}
+    if args.isolate:
+        given["isolate"] = True
     if args.study is not None:
         if given:
             raise ValueError(f"--{next(iter(given))} must be written into {args.study}, got it beside the file")

@@ -1,0 +1,133 @@
+"""The process that agents have to themselves: `python -m hpo_envs.agents.serve`, started by `benchmarks.isolation`.
+
+It reads messages (`hpo_envs.agents.wire`) from its standard input and answers each on its standard output. What agents
+print goes to standard error.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from typing import IO, Any
+
+import numpy as np
+
+import hpo_envs
+from hpo_envs.agents import Agent, Problem, make, wire
+from hpo_envs.agents.problem import private, sealed
+
+LONGEST = 20_000
+"""Characters kept of a traceback."""
+
+
+class Crew:
+    """Agents for the episodes of one run, and what they can be told to do."""
+
+    def __init__(self) -> None:
+        self._agents: list[Agent] = []
+
+    def make(self, agent: str, problem: bytes, seeds: list[int], hyperparameters: Mapping[str, Any]) -> int:
+        """Makes one agent a seed, in place of those before.
+
+        Args:
+            agent: Registered name, or `module:factory`.
+            problem: What `Problem.to_bytes` returned.
+            seeds: One an episode.
+            hyperparameters: Arguments of the agent.
+
+        Returns:
+            How many were made.
+        """
+        shared = sealed(Problem.from_bytes(problem))
+        factory = _factory(agent)
+        self._agents = [factory(private(shared, seed), seed, **hyperparameters) for seed in seeds]
+        return len(self._agents)
+
+    def ask(self, who: list[int]) -> list[Any]:
+        """The next action of each of these agents."""
+        return [_kept(self._agents[i].ask()) for i in who]
+
+    def tell(self, who: list[int], actions: list[Any], rewards: list[Any], infos: list[Any]) -> list[bool]:
+        """Tells each of these agents an outcome; returns which of them are done."""
+        for i, action, reward, info in zip(who, actions, rewards, infos, strict=True):
+            self._agents[i].tell(action, reward, info)
+        return [bool(self._agents[i].done) for i in who]
+
+    def recommend(self) -> list[Any]:
+        """What each agent recommends."""
+        return [_kept(agent.recommend()) for agent in self._agents]
+
+
+def _kept(value: Any) -> Any:
+    """An action as it is now: agents may share a buffer."""
+    return value.copy() if type(value) is np.ndarray else value
+
+
+def _factory(agent: str) -> Callable[..., Agent]:
+    if ":" not in agent:
+        return functools.partial(make, agent)
+    module, _, attribute = agent.partition(":")
+    factory: Any = functools.reduce(getattr, attribute.split("."), importlib.import_module(module))
+    return factory  # type: ignore[no-any-return]
+
+
+def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """Answers messages until no more come; whatever an agent raises is an answer, too."""
+    crew = Crew()
+    while len(head := requests.read(wire.HEAD.size)) == wire.HEAD.size:
+        text, arrays = wire.lengths(head)
+        message = wire.decode(requests.read(text), requests.read(arrays))
+        try:
+            answer = wire.encode({"answer": getattr(crew, message.pop("do"))(**message)})
+        except BaseException:  # SystemExit, too: a message says more than an exit status
+            answer = wire.encode({"error": traceback.format_exc()[-LONGEST:]})
+        replies.write(answer)
+        replies.flush()
+
+
+def _pipes() -> tuple[IO[bytes], IO[bytes]]:
+    """Standard input and output for messages alone: what agents print goes to standard error."""
+    pipes = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    return pipes
+
+
+def _refuse_tables() -> None:
+    """Lets nothing of this process open a table that is shipped with the package."""
+    folder = os.path.realpath(os.path.join(os.path.dirname(hpo_envs.__file__), "tables")) + os.sep
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if event != "open" or not isinstance(arguments[0], (str, bytes)):
+            return
+        path = os.path.realpath(os.fsdecode(arguments[0]))
+        if path.startswith(folder) and not path.endswith((".py", ".pyc")):
+            raise PermissionError(f"an isolated agent must not open tables, got {os.path.basename(path)}")
+
+    sys.addaudithook(hook)
+
+
+def _die_with_parent() -> None:
+    """Where the kernel can, ends this process with the one that started it, even in the middle of an agent's loop."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def main() -> None:
+    """Serves the process that started this one."""
+    pipes = _pipes()
+    _die_with_parent()
+    _refuse_tables()
+    import scipy.linalg  # noqa: F401  (seconds in a fresh process, which are not the agent's)
+
+    serve(*pipes)
+
+
+if __name__ == "__main__":
+    main()

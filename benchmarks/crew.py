@@ -1,0 +1,60 @@
+"""The agents of one `run`, one an episode, as the run loop sees them."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.agents import Agent
+
+
+class Crew(abc.ABC):
+    """Agents of episodes 0, 1, ..., in this process or in another."""
+
+    @abc.abstractmethod
+    def ask(self, who: Sequence[int]) -> Iterable[Any]:
+        """The next action of each of these episodes."""
+
+    @abc.abstractmethod
+    def tell(
+        self, who: Sequence[int], actions: Sequence[Any], rewards: Sequence[Any], infos: Sequence[Mapping[str, Any]]
+    ) -> Sequence[bool]:
+        """Tells the agents of these episodes their outcomes; returns which of them are done."""
+
+    @abc.abstractmethod
+    def recommend(self) -> Iterable[Any]:
+        """What each agent recommends."""
+
+
+class LocalCrew(Crew):
+    """Agents in this process, which get copies of what they are told.
+
+    Args:
+        agents: One an episode.
+    """
+
+    def __init__(self, agents: Sequence[Agent]) -> None:
+        self._agents = agents
+
+    def ask(self, who: Sequence[int]) -> Iterable[Any]:
+        """Asks one agent after the other, each when its turn comes: they may share a buffer."""
+        return (self._agents[i].ask() for i in who)
+
+    def tell(
+        self, who: Sequence[int], actions: Sequence[Any], rewards: Sequence[Any], infos: Sequence[Mapping[str, Any]]
+    ) -> Sequence[bool]:
+        """Tells each agent."""
+        for i, action, reward, info in zip(who, actions, rewards, infos, strict=True):
+            self._agents[i].tell(_copied(action), _copied(reward), info)
+        return [self._agents[i].done for i in who]
+
+    def recommend(self) -> Iterable[Any]:
+        """Asks one agent after the other."""
+        return (agent.recommend() for agent in self._agents)
+
+
+def _copied(value: Any) -> Any:
+    return value.copy() if isinstance(value, np.ndarray) else value

@@ -1,0 +1,262 @@
+"""Agents in a process of their own, which knows the `Problem` and nothing else.
+
+This keeps out accidents and shortcuts; it is no sandbox. `docs/trust.md` says what each can still do.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import select
+import signal
+import site
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import hpo_envs
+from hpo_envs.agents import Agent, Problem, wire
+from hpo_envs.benchmarks.crew import Crew
+from hpo_envs.benchmarks.study import limits
+
+MOST_BYTES = 1 << 24
+"""How long an answer may be."""
+
+KEPT = (
+    "PATH",
+    "LANG",
+    "LC_ALL",
+    "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH",
+    "PYTHONHASHSEED",
+    "OPENBLAS_CORETYPE",
+    "NPY_DISABLE_CPU_FEATURES",
+)
+"""Variables of the environment that the process gets: what libraries are found with, and what numbers depend on."""
+
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+
+class AgentError(RuntimeError):
+    """An agent in a process of its own raised an error, ended its process or answered with what is no message."""
+
+
+def name_of(agent: str | Callable[..., Agent]) -> str:
+    """A registered name or `module:factory`, by which another process can make the agent.
+
+    Raises:
+        ValueError: A factory that cannot be imported by name.
+    """
+    if isinstance(agent, str):
+        return agent
+    module, name = getattr(agent, "__module__", "__main__"), getattr(agent, "__qualname__", "<none>")
+    if module == "__main__" or "<" in name:
+        raise ValueError(f"agent must be importable as module:factory to be isolated, got {agent!r}")
+    return f"{module}:{name}"
+
+
+class Host:
+    """A process for agents of one name: as many `run`s as you like, one after another.
+
+    Args:
+        agent: Registered name, `module:factory`, or a factory that can be imported by name.
+
+    Raises:
+        ValueError: Another factory, or a system without POSIX's pipes.
+    """
+
+    def __init__(self, agent: str | Callable[..., Agent]) -> None:
+        if os.name != "posix":
+            raise ValueError(f"isolate must be False where pipes are not POSIX's, got True on {sys.platform}")
+        self.agent = name_of(agent)
+        self._folder = tempfile.TemporaryDirectory(prefix="hpo-envs-agent-", ignore_cleanup_errors=True)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "hpo_envs.agents.serve"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            cwd=self._folder.name,
+            env=_environment(self.agent, self._folder.name),
+            start_new_session=True,
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._in, self._out = self._process.stdin.fileno(), self._process.stdout.fileno()
+        self._open = True
+        os.set_blocking(self._in, False)
+        _limit(self._process.pid)
+
+    def crew(self, problem: Problem, seeds: Sequence[int], hyperparameters: Mapping[str, Any]) -> Crew:
+        """Makes one agent a seed.
+
+        Raises:
+            ValueError: Hyperparameters that are no JSON data.
+            AgentError: An agent could not be made.
+        """
+        try:
+            plain = json.loads(json.dumps(hyperparameters)) == hyperparameters
+        except (TypeError, ValueError):
+            plain = False
+        if not plain:
+            raise ValueError(f"hyperparameters must be JSON data for an isolated agent, got {dict(hyperparameters)!r}")
+        return _RemoteCrew(self, problem, seeds, hyperparameters)
+
+    def call(self, do: str, **message: Any) -> Any:
+        """Sends a message and returns the answer; whatever goes wrong ends the process.
+
+        Raises:
+            AgentError: The agent raised an error, its process ended or what it sent is no answer.
+        """
+        try:
+            self._send(wire.encode({"do": do, **message}))
+            reply = self._receive()
+            if not isinstance(reply, dict) or len(reply) != 1 or not reply.keys() & {"answer", "error"}:
+                raise self._refused("a reply must be an answer or an error")
+            if "error" in reply:
+                raise AgentError(_printable(str(reply["error"])))
+            return reply["answer"]
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Ends the process and everything that it has started."""
+        if not self._open:
+            return
+        self._open = False
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass  # it has ended; macOS does not permit to end what has
+        self._process.kill()  # where it has left its group
+        with self._process:
+            pass  # closes the pipes and waits
+        self._folder.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _send(self, data: bytes) -> None:
+        if not self._open:
+            raise AgentError(f"the process of {self.agent} has ended before")
+        left = memoryview(data)
+        both = select.poll()
+        both.register(self._out, select.POLLIN)
+        both.register(self._in, select.POLLOUT)
+        while left:
+            for pipe, _ in both.poll(1000):  # awake each second, for a deadline that another thread may set
+                if pipe == self._out:
+                    if os.read(self._out, 1):
+                        raise self._refused("nothing must be sent unasked")
+                    raise self._ended()
+                try:
+                    left = left[os.write(self._in, left) :]
+                except BrokenPipeError:
+                    raise self._ended() from None
+
+    def _receive(self) -> Any:
+        try:
+            text, arrays = wire.lengths(self._read(wire.HEAD.size), MOST_BYTES)
+            return wire.decode(self._read(text), self._read(arrays))
+        except ValueError as error:
+            raise self._refused(str(error)) from None
+
+    def _read(self, size: int) -> bytes:
+        found = bytearray()
+        one = select.poll()
+        one.register(self._out, select.POLLIN)
+        while len(found) < size:
+            if one.poll(1000):
+                chunk = os.read(self._out, size - len(found))
+                if not chunk:
+                    raise self._ended()
+                found += chunk
+        return bytes(found)
+
+    def _ended(self) -> AgentError:
+        try:
+            status = self._process.wait(1.0)
+        except subprocess.TimeoutExpired:
+            return AgentError(f"the process of {self.agent} closed its pipe")
+        return AgentError(f"the process of {self.agent} ended with exit status {status}")
+
+    def _refused(self, rule: str) -> AgentError:
+        return AgentError(f"what the process of {self.agent} sent is refused: {_printable(rule)}")
+
+
+class _RemoteCrew(Crew):
+    """Agents of a host."""
+
+    def __init__(self, host: Host, problem: Problem, seeds: Sequence[int], hyperparameters: Mapping[str, Any]) -> None:
+        self._host, self._size = host, len(seeds)
+        host.call("make", agent=host.agent, problem=problem.to_bytes(), seeds=seeds, hyperparameters=hyperparameters)
+
+    def ask(self, who: Sequence[int]) -> Sequence[Any]:
+        return self._several("ask", len(who), who=who)
+
+    def tell(
+        self, who: Sequence[int], actions: Sequence[Any], rewards: Sequence[Any], infos: Sequence[Mapping[str, Any]]
+    ) -> Sequence[bool]:
+        return self._several("tell", len(who), who=who, actions=actions, rewards=rewards, infos=infos)
+
+    def recommend(self) -> Sequence[Any]:
+        return self._several("recommend", self._size)
+
+    def _several(self, do: str, count: int, **message: Any) -> list[Any]:
+        answer = self._host.call(do, **message)
+        if not isinstance(answer, list) or len(answer) != count:
+            self._host.close()
+            raise AgentError(f"{self._host.agent} must answer {do} with a list of {count}, got {str(answer)[:80]!r}")
+        return answer
+
+
+def _environment(agent: str, folder: str) -> dict[str, str]:
+    """Variables for the process: a home that is empty, one thread, and the way to this package and the agent."""
+    path = dict.fromkeys([str(Path(hpo_envs.__file__).parent.parent), *_folders(agent)])
+    variables = {name: os.environ[name] for name in KEPT if name in os.environ}
+    variables |= dict.fromkeys(ONE_THREAD, "1")
+    variables |= dict.fromkeys(("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "TMPDIR"), folder)
+    if site.ENABLE_USER_SITE:
+        variables["PYTHONUSERBASE"] = site.getuserbase()
+    return {**variables, "PYTHONPATH": os.pathsep.join(path)}
+
+
+def _folders(agent: str) -> Iterator[str]:
+    """Where the agent's module or package lies; none of it is imported here."""
+    top = agent.partition(":")[0].partition(".")[0]
+    spec = importlib.util.find_spec(top) if ":" in agent else None
+    if spec is None:
+        return
+    if spec.submodule_search_locations is not None:
+        yield from (str(Path(place).resolve().parent) for place in spec.submodule_search_locations)
+    elif spec.origin is not None:
+        yield str(Path(spec.origin).resolve().parent)
+
+
+def _limit(pid: int) -> None:
+    """On Linux, what the process may take: its share of the memory, no core dumps, a gigabyte a file, few files."""
+    if sys.platform != "linux":
+        return
+    import resource
+
+    wanted = {resource.RLIMIT_CORE: 0, resource.RLIMIT_FSIZE: 1 << 30, resource.RLIMIT_NOFILE: 256}
+    if (free := limits.available()) is not None:
+        wanted[resource.RLIMIT_AS] = int(limits.SHARE * free)
+    for what, value in wanted.items():
+        now = [v for v in resource.prlimit(pid, what) if v != resource.RLIM_INFINITY]
+        resource.prlimit(pid, what, (min([value, *now]),) * 2)
+
+
+def _printable(text: str) -> str:
+    """A text without what a terminal would obey."""
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text[-20_000:])

@@ -1,0 +1,266 @@
+"""Agents in a process of their own: the same results, and nothing that they do reaches further than themselves."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from hpo_envs import agents
+from hpo_envs.agents import wire
+from hpo_envs.agents.random import RandomSearch
+from hpo_envs.benchmarks import isolation
+from hpo_envs.benchmarks.isolation import AgentError, Host
+from hpo_envs.benchmarks.runs import Run, problem_of, run
+from hpo_envs.benchmarks.study import limits, store
+from hpo_envs.benchmarks.study.scheduler import conduct, runs_of
+from hpo_envs.benchmarks.study.study import Contestant, Environment, Study, from_data
+from hpo_envs.commands.main import main
+from tests.helpers import missing_extra
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="isolation needs POSIX's pipes")
+
+SURROGATE = {"table": "surrogate"}
+HOSTILE = "tests.benchmarks.hostile_agents"
+MISBEHAVES = f"{HOSTILE}:Misbehaves"
+
+IDS = ["NMTHPO-zhen-v0", "NMTHPO-v0", "NMTHPO-zhen-mo-v0", "NMTLC-zhen-v0", "CharHPO-v0", "FIESTA-tdsa8-v0"]
+IDS += ["NASBenchNLP-cell-v0"]
+
+BUDGETS = {"FIESTA-tdsa8-v0": 60, "NASBenchNLP-cell-v0": 3}
+
+
+def assert_same(a: Run, b: Run) -> None:
+    """To the bit, but for the word `isolated` in the second's header."""
+    assert {**a.header, "isolated": True} == b.header
+    for one, other in (
+        (a.actions, b.actions),
+        (a.rewards, b.rewards),
+        (a.costs, b.costs),
+        (np.asarray(a.recommended), np.asarray(b.recommended)),
+    ):
+        assert one.dtype == other.dtype
+        assert one.shape == other.shape
+        assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("agent", [name for name, entry in agents.AGENTS.items() if entry.alias_of is None])
+def test_results_are_those_of_the_same_process(agent: str) -> None:
+    if missing_extra(agent):
+        pytest.skip(f"extra {agents.entry(agent).extra} not installed")
+    ran = 0
+    with Host(agent) as host:
+        for env in IDS:
+            envs: Any = gym.make_vec(env, num_envs=1, table="surrogate")
+            fits = agents.fits(agent, problem_of(envs))
+            envs.close()
+            if fits:
+                kwargs: dict[str, Any] = {"budget": BUDGETS.get(env, 8), "env_kwargs": SURROGATE}
+                here = run(agent, env, [3, 0], **kwargs)
+                for a, b in zip(here, run(agent, env, [3, 0], isolate=host, **kwargs), strict=True):
+                    assert_same(a, b)
+                ran += 1
+    assert ran
+
+
+def test_target_and_agents_that_are_done_end_a_run_as_ever() -> None:
+    met = {"target": lambda action, reward: action % 7 == 0, "env_kwargs": SURROGATE}
+    for a, b in zip(
+        run("random", "NMTHPO-zhen-v0", range(4), **met),
+        run("random", "NMTHPO-zhen-v0", range(4), isolate=True, **met),
+        strict=True,
+    ):
+        assert_same(a, b)
+    sized = [len(r) for r in run("random", "NMTHPO-zhen-v0", range(4), isolate=True, **met)]
+    assert len(set(sized)) > 1
+
+
+def isolated(agent: str, seeds: list[int] | None = None, **hyperparameters: Any) -> list[Run]:
+    return run(agent, "NMTHPO-zhen-v0", seeds or [0], budget=5, env_kwargs=SURROGATE, isolate=True, **hyperparameters)
+
+
+def test_nothing_of_the_table_is_in_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HPO_ENVS_DATA", "/nowhere")
+    monkeypatch.setenv("SECRET", "1")
+    with open(__file__, encoding="utf-8"):  # a file that is open here is not open there
+        (found,) = isolated(f"{HOSTILE}:LooksForTables")
+    assert len(found) == 5
+    assert HOSTILE not in sys.modules  # the agent's code was imported nowhere but in its own process
+    assert HOSTILE in found.header["agent_source"]
+
+
+def test_the_same_search_finds_what_is_in_this_process() -> None:
+    from tests.benchmarks.hostile_agents import LooksForTables
+
+    try:
+        with pytest.raises(AssertionError, match="Table"):
+            run(LooksForTables, "NMTHPO-zhen-v0", [0], budget=5, env_kwargs=SURROGATE)
+    finally:
+        del sys.modules[HOSTILE]
+
+
+def test_a_table_that_is_shipped_is_not_opened() -> None:
+    with pytest.raises(AgentError, match="an isolated agent must not open tables"):
+        isolated(f"{HOSTILE}:MakesEnvironment")
+
+
+def test_what_agents_print_goes_to_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
+    (found,) = isolated(f"{HOSTILE}:Prints")
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.count("printed by Python") == err.count("written to 1") == err.count("printed by C") == len(found) == 5
+
+
+@pytest.mark.parametrize(
+    "how, message",
+    [
+        ("exits", "SystemExit: 3"),
+        ("ends", "ended with exit status 3"),
+        ("raises", r"in raises\n(?s:.*)KeyError: '\\x1b\[31mred'"),
+        ("answers_an_object", "got object"),
+        ("answers_too_much", "at most 16777216 bytes"),
+        ("sends_garbage", "must begin with b'hpo1', got b'garbage"),
+        ("sends_endless_bytes", "must begin with"),
+        ("sends_a_length_without_end", "at most 16777216 bytes"),
+        ("sends_twice", "nothing must be sent unasked"),
+        ("sends_another_answer", "a list of 1, got '7'"),
+        ("takes_memory", "MemoryError"),
+    ],
+)
+def test_an_agent_that_misbehaves_is_stopped(how: str, message: str) -> None:
+    with pytest.raises(AgentError, match=message) as caught:
+        isolated(MISBEHAVES, how=how)
+    assert "\x1b" not in str(caught.value)
+
+
+def test_actions_are_checked_as_ever() -> None:
+    with pytest.raises(ValueError, match="action 2 of .*Misbehaves on NMTHPO-zhen-v0, seed 0, must be an int"):
+        isolated(MISBEHAVES, how="answers_text")
+
+
+@pytest.mark.parametrize("thread", [False, True])
+def test_an_agent_that_hangs_is_ended_with_its_process(thread: bool) -> None:
+    caught: list[BaseException] = []
+
+    def within() -> None:
+        try:
+            with Host(MISBEHAVES) as host, limits.deadline(1.0):
+                run(host.agent, "NMTHPO-zhen-v0", [0], env_kwargs=SURROGATE, isolate=host, how="hangs")
+        except BaseException as error:
+            caught.append(error)
+            with pytest.raises(ProcessLookupError):
+                os.kill(host._process.pid, 0)
+
+    if thread:
+        one = threading.Thread(target=within)
+        one.start()
+        one.join()
+    else:
+        within()
+    assert [type(error) for error in caught] == [limits.RunTimeout]
+
+
+def test_one_bad_agent_stops_alone_in_a_study(tmp_path: Path) -> None:
+    bad = Contestant("bad", MISBEHAVES, {"how": "ends"}, isolated=True)
+    good = Contestant("good", "random", isolated=True)
+    study = Study((Environment("NMTHPO-zhen-v0", SURROGATE),), (bad, good), (0, 1, 2))
+    outcome = conduct(study, tmp_path)
+    assert outcome.errors.keys() == {("NMTHPO-zhen-v0", "bad")}
+    (runs,) = runs_of(study, tmp_path, outcome).values()
+    assert [r.header["isolated"] for r in runs["good"]] == [True] * 3
+    plain = Study(study.environments, (Contestant("good", "random"),), study.seeds)
+    with pytest.raises(ValueError, match="isolated"):  # one folder holds one kind
+        conduct(plain, tmp_path)
+    conduct(plain, tmp_path / "plain")
+    for a, b in zip(store.read(tmp_path / "plain"), runs["good"], strict=True):
+        assert_same(a, b)
+
+
+def test_compare_isolates(tmp_path: Path) -> None:
+    words = ["compare", "--env", "NMTHPO-zhen-v0", "--table", "surrogate", "--agents", "random", "--seeds", "2"]
+    assert main([*words, "--isolate", "--out", str(tmp_path)]) == 0
+    assert all(r.header["isolated"] for r in store.read(tmp_path))
+
+
+def test_study_files_isolate_without_importing_the_agent() -> None:
+    data = {"environments": "NMTHPO-zhen-v0", "seeds": 1, "agents": [f"{HOSTILE}:NoSuchAgent"], "isolate": True}
+    assert [c.isolated for c in from_data(data).agents] == [True]
+    assert HOSTILE not in sys.modules
+    with pytest.raises(ValueError, match="isolate must be true or false, got 1"):
+        from_data({**data, "isolate": 1})
+    with pytest.raises(ValueError, match="importable as module:factory, got 'no_such:Agent'"):
+        from_data({**data, "agents": ["no_such:Agent"]})
+    with pytest.raises(AgentError, match="NoSuchAgent"):
+        isolated(f"{HOSTILE}:NoSuchAgent")
+
+
+def test_factories_have_a_name() -> None:
+    assert isolation.name_of(RandomSearch) == "hpo_envs.agents.random:RandomSearch"
+    with pytest.raises(ValueError, match="agent must be importable as module:factory to be isolated"):
+        isolation.name_of(lambda problem, seed: agents.make("random", problem, seed))
+
+
+@pytest.mark.parametrize("value", [(1, 2), object(), {1: 2}])
+def test_hyperparameters_are_json(value: Any) -> None:
+    with pytest.raises(ValueError, match="hyperparameters must be JSON data"):
+        isolated("random", value=value)
+
+
+def test_a_host_that_has_ended_says_so() -> None:
+    with Host("random") as host:
+        folder = host._folder.name
+    assert not Path(folder).exists()
+    host.close()
+    with pytest.raises(AgentError, match="has ended before"):
+        run("random", "NMTHPO-zhen-v0", [0], env_kwargs=SURROGATE, isolate=host)
+
+
+def test_messages_keep_every_bit() -> None:
+    message = {
+        "a": [np.array([[1.5, np.nan]]), np.float32(0.1), np.int64(-3), np.array("ä"), np.zeros((0, 3)), True, None],
+        "b": b"\x00\xff",
+        "c": [0.1, float("inf"), -0.0, 2**70, "ü"],
+    }
+    data = wire.encode(message)
+    text, arrays = wire.lengths(data[: wire.HEAD.size])
+    found = wire.decode(data[wire.HEAD.size :][:text], data[wire.HEAD.size + text :])
+    assert len(data) == wire.HEAD.size + text + arrays
+    assert found["b"] == message["b"]
+    assert found["c"] == message["c"]
+    for one, other in zip(message["a"][:5], found["a"][:5], strict=True):  # type: ignore[index]
+        assert np.asarray(one).dtype == other.dtype
+        assert np.asarray(one).shape == other.shape
+        assert np.asarray(one).tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"{",
+        b"[" * 100_000,
+        b"\xff",
+        b"1" * 10_000,
+        b'{"$array": 1}',
+        b'{"$array": ["|O", [1], 0]}',
+        b'{"$array": ["<f8", [9999999999999], 0]}',
+        b'{"$array": ["<f8", [-1], 0]}',
+        b'{"$array": ["<f8", [1, 1e300], 0]}',
+        b'{"$array": ["<f8", [0, 1e300], 0]}',
+        b'{"$bytes": ["a", 0]}',
+    ],
+)
+def test_what_is_no_message_is_refused(text: bytes) -> None:
+    with pytest.raises(ValueError, match="a message must be"):
+        wire.decode(text, b"12345678")
+
+
+@pytest.mark.parametrize("value", [object(), np.array([object()]), np.ma.masked_array([1], [True]), {1, 2}, 1j])
+def test_what_cannot_be_sent_is_refused(value: Any) -> None:
+    with pytest.raises(TypeError, match="a message must be of JSON, bytes and arrays"):
+        wire.encode(value)
