@@ -14,11 +14,11 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
-import hpo_envs
 from hpo_envs.agents import Agent, Problem, make, wire
 from hpo_envs.agents.problem import private, sealed
 
@@ -101,7 +101,7 @@ def _pipes() -> tuple[IO[bytes], IO[bytes]]:
 
 def _refuse_tables() -> None:
     """Lets nothing of this process open a table that is shipped with the package."""
-    folder = os.path.realpath(os.path.join(os.path.dirname(hpo_envs.__file__), "tables")) + os.sep
+    folder = os.path.realpath(Path(__file__).parent.parent / "tables") + os.sep
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if event != "open" or not isinstance(arguments[0], (str, bytes)):

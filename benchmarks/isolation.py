@@ -21,8 +21,8 @@ from typing import Any, Self
 
 import hpo_envs
 from hpo_envs.agents import Agent, Problem, wire
+from hpo_envs.benchmarks import limits
 from hpo_envs.benchmarks.crew import Crew
-from hpo_envs.benchmarks.study import limits
 
 MOST_BYTES = 1 << 24
 """How long an answer may be."""

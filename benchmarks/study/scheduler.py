@@ -15,8 +15,8 @@ from typing import Any
 import gymnasium as gym
 
 from hpo_envs import agents as registry
+from hpo_envs.benchmarks import limits
 from hpo_envs.benchmarks.runs import Run, header_of, problem_of
-from hpo_envs.benchmarks.study import limits
 from hpo_envs.benchmarks.study.executors import Executor, Serial, WorkerLost
 from hpo_envs.benchmarks.study.store import CODE_KEYS, Store
 from hpo_envs.benchmarks.study.study import Contestant, Environment, Study

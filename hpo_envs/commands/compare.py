@@ -23,6 +23,7 @@ EPILOG = """examples:
 study.toml:
   seeds = 100                                  # 0 to 99; or "100-199", or a list
   budget = 50                                  # optional, as table, objective and cost
+  isolate = true                               # optional: each agent in a process of its own
   environments = ["NMTHPO-*-v0", { id = "NMTLC-swen-v0", cost = "evaluations", budget = 200 }]
   agents = ["random", { name = "wide", algorithm = "bo-ucb", hyperparameters = { beta = 4.0 } }, "my_file:MyAgent"]
 

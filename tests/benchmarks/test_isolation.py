@@ -15,10 +15,10 @@ import pytest
 from hpo_envs import agents
 from hpo_envs.agents import wire
 from hpo_envs.agents.random import RandomSearch
-from hpo_envs.benchmarks import isolation
+from hpo_envs.benchmarks import isolation, limits
 from hpo_envs.benchmarks.isolation import AgentError, Host
 from hpo_envs.benchmarks.runs import Run, problem_of, run
-from hpo_envs.benchmarks.study import limits, store
+from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.scheduler import conduct, runs_of
 from hpo_envs.benchmarks.study.study import Contestant, Environment, Study, from_data
 from hpo_envs.commands.main import main
