@@ -55,3 +55,15 @@ def test_a_users_agent_is_every_module_of_theirs(tmp_path: Path, monkeypatch: py
 
 def test_what_is_no_module_of_anybody_is_left_out() -> None:
     assert sources.closure(("numpy", "json", "no_such_module_at_all")) == {}
+
+
+def test_looking_at_code_runs_none_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "unread" / "inner"
+    folder.mkdir(parents=True)
+    for package in (folder.parent, folder):
+        (package / "__init__.py").write_text("raise SystemExit('imported')\n")
+    (folder / "agent.py").write_text("from unread.inner import tools\nraise SystemExit('imported')\n")
+    (folder / "tools.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = sources.of_agent("unread.inner.agent:Agent")
+    assert list(found) == ["unread.inner", "unread.inner.agent", "unread.inner.tools"]
