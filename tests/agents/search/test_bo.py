@@ -1,4 +1,4 @@
-"""Bayesian optimisation against the textbook, by dense algebra."""
+"""x"""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from hpo_envs import agents
 from hpo_envs.agents import Problem
 from hpo_envs.agents.models import kernels
 from hpo_envs.agents.models.kernel_fit import Prior
 from hpo_envs.agents.search import bo
 from hpo_envs.agents.search.bo import BayesianOptimisation
-from tests.agents.helpers import grid, play, problem, solved
+from tests.agents.helpers import solved
 from tests.helpers import raises
 
 Floats = np.ndarray
@@ -175,11 +174,3 @@ def test_words_about_kernels_settings() -> None:
             BayesianOptimisation(problem_of(), 0, **{name: 0.0})
     with raises("kernel must be one of matern52, rbf, got 'linear'"):
         BayesianOptimisation(problem_of(), 0, kernel="linear")
-
-
-def test_spread_starts_in_the_middle_and_moves_away() -> None:
-    features = grid(5, 5)
-    agent = agents.make("bo-spread", problem(features), 0)
-    first, second = play(agent, lambda row: 0.0, 2)
-    assert features[first].tolist() == [0.5, 0.5]
-    assert np.abs(features[second] - features[first]).max() >= 0.25

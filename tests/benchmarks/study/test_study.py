@@ -1,38 +1,24 @@
-"""Studies: what a file may say, going on after any stop, and the same results on every engine."""
+"""Studies: files, seeds, resuming, failing agents, interruption."""
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
-import json
 import os
 import signal
 import subprocess
 import sys
 import time
-import types
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
 import pytest
 
 from hpo_envs import agents, benchmarks
-from hpo_envs.benchmarks.study import executors, store
-from hpo_envs.benchmarks.study import task as work
+from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.scheduler import conduct, runs_of
-from hpo_envs.benchmarks.study.study import Contestant, Environment, Study, from_data, from_file, seeds_of
-from hpo_envs.benchmarks.study.task import Task, perform, remainder
-from hpo_envs.commands.main import main
+from hpo_envs.benchmarks.study.study import Contestant, from_data, from_file, seeds_of
 from hpo_envs.registry import SPECS
-
-SMALL: dict[str, Any] = {
-    "seeds": 5,
-    "table": "surrogate",
-    "budget": 4,
-    "environments": ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0"],
-    "agents": ["random", {"name": "graph", "algorithm": "graph-ei-rbf"}],
-}
+from tests.benchmarks.study.helpers import MINE, SMALL
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -164,37 +150,6 @@ def test_a_changed_table_is_refused(tmp_path: Path) -> None:
         conduct(from_data(SMALL), tmp_path)
 
 
-MINE = """
-import os, signal
-from pathlib import Path
-from hpo_envs.agents.random import RandomSearch
-
-class Fails(RandomSearch):
-    def __init__(self, problem, seed):
-        super().__init__(problem, seed)
-        if seed == 2:
-            raise RuntimeError("seed 2 is unlucky")
-
-class Dies(RandomSearch):
-    '''Takes its process with it: always, or once.'''
-    def __init__(self, problem, seed, flag, once=True):
-        super().__init__(problem, seed)
-        if seed == 3 and not (once and Path(flag).exists()):
-            Path(flag).touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-@pytest.fixture
-def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A module of a user's own agents, under a name of its own, that worker processes find, too."""
-    name = f"mine_{tmp_path.name}".replace("-", "_")
-    (tmp_path / f"{name}.py").write_text(MINE)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *filter(None, sys.path)]))
-    return name
-
-
 def test_an_agent_that_fails_stops_alone(tmp_path: Path, mine: str) -> None:
     study = from_data({**SMALL, "agents": ["random", f"{mine}:Fails"], "environments": ["NMTHPO-zhen-v0"]})
     outcome = conduct(study, tmp_path / "runs")
@@ -216,92 +171,6 @@ def test_an_agent_that_fails_stops_alone(tmp_path: Path, mine: str) -> None:
     assert outcome.pairs == [("NMTHPO-zhen-v0", "random"), ("NMTHPO-zhen-v0", apart)]
     again = conduct(study, tmp_path / "runs", accept_changed=True)
     assert (again.pairs, again.errors.keys()) == (outcome.pairs, outcome.errors.keys())
-
-
-def deadly(mine: str, flag: Path, once: bool) -> Study:
-    dies = {"name": "dies", "algorithm": f"{mine}:Dies", "hyperparameters": {"flag": str(flag), "once": once}}
-    return from_data({**SMALL, "agents": [*SMALL["agents"], dies]})
-
-
-@pytest.mark.parametrize("kind", ["processes", "dask"])
-def test_two_workers_one_killed_in_the_middle_same_bytes(tmp_path: Path, mine: str, kind: str) -> None:
-    if kind == "dask":
-        pytest.importorskip("distributed")
-    flag = tmp_path / "died"
-    study = deadly(mine, flag, once=True)
-    engine = executors.Processes(2) if kind == "processes" else executors.Dask("local", 2)
-    with engine:
-        assert engine.workers == 2
-        outcome = conduct(study, tmp_path / "two", engine)
-    assert flag.exists()
-    assert (outcome.made, outcome.errors) == (25, {})
-    conduct(study, tmp_path / "one")  # it died once already
-    two, one = store.read(tmp_path / "two"), store.read(tmp_path / "one")
-    assert store.digest(two) == store.digest(one)
-    for name, runs in (("packed-one", one), ("packed-two", two)):
-        store.write(runs, tmp_path / name)
-    assert files_of(tmp_path / "packed-one") == files_of(tmp_path / "packed-two")
-
-
-def test_a_scheduler_elsewhere_loses_a_worker(tmp_path: Path, mine: str) -> None:
-    """As on machines that others set up: a scheduler and two workers, each a process of its own; one is killed."""
-    pytest.importorskip("distributed")
-    address = tmp_path / "scheduler.json"
-    where = ["--scheduler-file", str(address)]
-    scheduler = ["dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", *where]
-    worker = ["dask_worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(tmp_path)]
-    crew = []
-    try:
-        for words in (scheduler, [*worker, *where], [*worker, *where]):
-            with open(tmp_path / "log", "ab") as log:
-                crew.append(
-                    subprocess.Popen([sys.executable, "-m", f"distributed.cli.{words[0]}", *words[1:]], stderr=log)
-                )
-        deadline = time.monotonic() + 120
-        while not (address.exists() and address.stat().st_size) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        tcp = json.loads(address.read_text())["address"]
-        assert tcp.startswith("tcp://127.0.0.1:")
-        flag = tmp_path / "died"
-        study = deadly(mine, flag, once=True)
-        with executors.Dask(tcp) as engine:
-            engine.client.wait_for_workers(2, timeout=120)
-            outcome = conduct(study, tmp_path / "far", engine)
-            assert engine.workers == 1
-        assert flag.exists()
-        assert (outcome.made, outcome.errors) == (25, {})
-        assert [p.poll() for p in crew].count(-signal.SIGKILL) == 1
-        assert crew[0].poll() is None  # the scheduler is not ours to end
-        conduct(study, tmp_path / "here")
-        assert store.digest(store.read(tmp_path / "far")) == store.digest(store.read(tmp_path / "here"))
-    finally:
-        for process in crew:
-            process.kill()
-            process.wait()
-
-
-def test_an_agent_at_which_workers_always_die_stops_alone(tmp_path: Path, mine: str) -> None:
-    study = deadly(mine, tmp_path / "died", once=False)
-    with executors.Processes(2) as engine:
-        outcome = conduct(study, tmp_path / "runs", engine)
-    assert {agent for _, agent in outcome.errors} == {"dies"}
-    assert all("the worker died each time" in e for e in outcome.errors.values())
-    kept = store.read(tmp_path / "runs")
-    assert sorted({r.header["agent"] for r in kept}) == ["graph", "random"]
-    assert len(kept) == outcome.made == 3 * 5
-
-
-def test_tasks_take_about_their_time_and_lose_no_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    ticks = itertools.count()
-    clock = types.SimpleNamespace(perf_counter=lambda: next(ticks) / 10)  # each look at it is a tenth of a second later
-    monkeypatch.setattr(work, "time", clock)
-    environment = Environment("NMTHPO-zhen-v0", {"table": "surrogate"})
-    task = Task(environment, Contestant("random", "random"), tuple(range(50)), seconds=0.35)
-    done = perform(task)  # batches of 1, 2, 2 and 1 begin before the time is over
-    rest = remainder(done)
-    assert [r.seed for r in done.runs] == list(range(6))
-    assert [len(t.seeds) for t in rest] == [4] * 11  # six runs took half a second
-    assert [s for t in rest for s in t.seeds] == list(range(6, 50))
 
 
 # -- crashes -------------------------------------------------------------------------------------------------------
@@ -343,28 +212,6 @@ def test_ctrl_c_leaves_what_is_finished(tmp_path: Path) -> None:
     assert 0 < len(kept) < 6000
 
 
-def test_the_command_line_says_what_it_did(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given = ["compare", "--env", "NMTHPO-zhen-v0", "--budget", "4", "--table", "surrogate", "--out", str(tmp_path)]
-    assert main([*given, "--agents", "random", "--seeds", "3"]) == 0
-    assert main([*given, "--agents", "random,graph-ei-rbf", "--seeds", "4"]) == 0
-    said = capsys.readouterr().out
-    assert "5 runs made" in said
-    assert "3 found" in said
-    assert (tmp_path / "NMTHPO-zhen-v0" / "summary.csv").read_text().startswith("agent,score,n,")
-    everything = store.digest(store.read(tmp_path))
-    assert f"sha256 of all results: {everything}" in said
-    assert main([*given, "--agents", "random", "--budget", "5"]) == 2
-    assert "Choose another folder" in capsys.readouterr().err
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    assert main([*given, "--scheduler", "local"]) == 2
-    assert 'pip install "hpo_envs[dask]"' in capsys.readouterr().err
-    (tmp_path / "s.toml").write_text("seeds = 3")
-    assert main(["compare", str(tmp_path / "s.toml"), "--seeds", "3"]) == 2
-    assert "--seeds must be written into" in capsys.readouterr().err
-
-
 # -- what all of this rests on -------------------------------------------------------------------------------------
 
 
@@ -376,20 +223,3 @@ def test_a_run_has_the_same_bits_alone_and_among_others(spec_id: str) -> None:
     together = benchmarks.run("random", spec_id, range(6), env_kwargs=env)
     alone = [benchmarks.run("random", spec_id, [s], env_kwargs=env)[0] for s in range(6)]
     assert store.digest(together) == store.digest(alone)
-
-
-def test_fits() -> None:
-    for name, spec_id, expected in [
-        ("random", "NMTHPO-zhen-mo-v0", True),
-        ("bo", "NMTHPO-zhen-v0", True),
-        ("ttts", "NMTHPO-zhen-v0", False),
-        ("ttts", "FIESTA-tdsa8-v0", True),
-        ("bo", "FIESTA-tdsa8-v0", False),
-        ("hyperband", "NMTLC-zhen-v0", True),
-        ("hyperband", "NMTHPO-zhen-v0", False),
-        ("box-bo", "CushLEPOR-ted-ende-v0", True),
-        ("bo-ehvi-rbf", "NMTHPO-zhen-mo-v0", True),
-        ("bo-ehvi-rbf", "NMTHPO-zhen-v0", False),
-    ]:
-        problem = benchmarks.problem_of(gym.make(spec_id, table="surrogate"))
-        assert agents.fits(name, problem) is expected, (name, spec_id)

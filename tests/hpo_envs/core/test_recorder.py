@@ -1,4 +1,4 @@
-"""Rendering: every family, every mode; nothing is paid where nobody looks; RecordVideo and Gymnasium's own checks."""
+"""x"""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pickle
 import subprocess
 import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -18,6 +17,7 @@ from hpo_envs.core.recorder import MODES
 from hpo_envs.engines.lookup.scalar import LookupEnv
 from hpo_envs.registry import SPECS
 from tests.helpers import ROOT
+from tests.hpo_envs.core.helpers import played
 
 FAMILIES = list({(s.entry_point, isinstance(s.kwargs.get("objective"), tuple)): s.id for s in SPECS.values()}.values())
 """An id of each class, with one objective and with two."""
@@ -25,19 +25,6 @@ FAMILIES = list({(s.entry_point, isinstance(s.kwargs.get("objective"), tuple)): 
 
 def made(spec_id: str, mode: str | None, **kwargs: Any) -> Any:
     return gym.make(spec_id, table="surrogate", render_mode=mode, disable_env_checker=True, **kwargs)
-
-
-def played(env: Any, steps: int = 6) -> Any:
-    env.action_space.seed(2)
-    env.reset(seed=1)
-    mutate = getattr(env.unwrapped, "mutate", None)
-    actions = [env.action_space.sample() for _ in range(steps)]
-    if mutate is not None:
-        actions = [*mutate(None, np.random.default_rng(2)), *mutate(None, np.random.default_rng(4))[:-2]]
-    for action in actions:
-        if env.step(action)[2]:
-            break
-    return env
 
 
 @pytest.mark.parametrize("spec_id", FAMILIES)
@@ -156,30 +143,6 @@ def test_human_prints_where_there_is_no_window(capsys: pytest.CaptureFixture[str
     env.close()
 
 
-def test_human_draws_in_a_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a backend that counts instead of showing."""
-    pytest.importorskip("matplotlib", reason="extra plots is not installed")
-    import matplotlib.backends.backend_agg as agg
-    from matplotlib import figure, pyplot
-
-    shown: list[Any] = []
-    monkeypatch.setattr("matplotlib.get_backend", lambda: "counting")
-    monkeypatch.setattr(pyplot, "figure", lambda **kwargs: agg.FigureCanvasAgg(figure.Figure(**kwargs)).figure)
-    monkeypatch.setattr(figure.Figure, "show", lambda self: shown.append("new"))
-    monkeypatch.setattr(agg.FigureCanvasAgg, "draw_idle", lambda self: shown.append("drawn"))
-    monkeypatch.setattr(agg.FigureCanvasAgg, "flush_events", lambda self: None)
-    monkeypatch.setattr(pyplot, "close", lambda f: shown.append("closed"))
-    played(made("NMTHPO-zhen-v0", "human"), 3).close()
-    assert shown == ["new", "drawn", "drawn", "drawn", "drawn", "closed"]
-
-
-def test_pictures_without_matplotlib_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    env = played(made("NMTHPO-zhen-v0", "rgb_array"), 1)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install .hpo_envs\[plots\]"):
-        env.render()
-
-
 def test_a_wrong_mode_is_named() -> None:
     from hpo_envs.families.nmthpo.page import NMTHPOEnv
 
@@ -198,15 +161,3 @@ def test_copies_and_pickles_go_on_by_themselves(mode: str | None) -> None:
             assert "2 evaluations" in other.render()
     if mode:
         assert "1 evaluations" in env.render()
-
-
-def test_record_video(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="extra plots is not installed")
-    pytest.importorskip("moviepy", reason="moviepy is not installed")
-    from gymnasium.wrappers import RecordVideo
-
-    env = RecordVideo(made("NMTHPO-zhen-v0", "rgb_array", budget=3), str(tmp_path), disable_logger=True)
-    played(env, 3)
-    env.close()
-    (video,) = tmp_path.glob("*.mp4")
-    assert video.stat().st_size > 1000

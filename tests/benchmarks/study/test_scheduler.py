@@ -1,0 +1,94 @@
+"""Workers that are killed, elsewhere or always dying: the same bytes, or an agent that stops alone."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hpo_envs.benchmarks.study import executors, store
+from hpo_envs.benchmarks.study.scheduler import conduct
+from hpo_envs.benchmarks.study.study import Study, from_data
+from tests.benchmarks.study.helpers import SMALL
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*.parquet"))}
+
+
+def deadly(mine: str, flag: Path, once: bool) -> Study:
+    dies = {"name": "dies", "algorithm": f"{mine}:Dies", "hyperparameters": {"flag": str(flag), "once": once}}
+    return from_data({**SMALL, "agents": [*SMALL["agents"], dies]})
+
+
+@pytest.mark.parametrize("kind", ["processes", "dask"])
+def test_two_workers_one_killed_in_the_middle_same_bytes(tmp_path: Path, mine: str, kind: str) -> None:
+    if kind == "dask":
+        pytest.importorskip("distributed")
+    flag = tmp_path / "died"
+    study = deadly(mine, flag, once=True)
+    engine = executors.Processes(2) if kind == "processes" else executors.Dask("local", 2)
+    with engine:
+        assert engine.workers == 2
+        outcome = conduct(study, tmp_path / "two", engine)
+    assert flag.exists()
+    assert (outcome.made, outcome.errors) == (25, {})
+    conduct(study, tmp_path / "one")  # it died once already
+    two, one = store.read(tmp_path / "two"), store.read(tmp_path / "one")
+    assert store.digest(two) == store.digest(one)
+    for name, runs in (("packed-one", one), ("packed-two", two)):
+        store.write(runs, tmp_path / name)
+    assert files_of(tmp_path / "packed-one") == files_of(tmp_path / "packed-two")
+
+
+def test_a_scheduler_elsewhere_loses_a_worker(tmp_path: Path, mine: str) -> None:
+    """As on machines that others set up: a scheduler and two workers, each a process of its own; one is killed."""
+    pytest.importorskip("distributed")
+    address = tmp_path / "scheduler.json"
+    where = ["--scheduler-file", str(address)]
+    scheduler = ["dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", *where]
+    worker = ["dask_worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(tmp_path)]
+    crew = []
+    try:
+        for words in (scheduler, [*worker, *where], [*worker, *where]):
+            with open(tmp_path / "log", "ab") as log:
+                crew.append(
+                    subprocess.Popen([sys.executable, "-m", f"distributed.cli.{words[0]}", *words[1:]], stderr=log)
+                )
+        deadline = time.monotonic() + 120
+        while not (address.exists() and address.stat().st_size) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        tcp = json.loads(address.read_text())["address"]
+        assert tcp.startswith("tcp://127.0.0.1:")
+        flag = tmp_path / "died"
+        study = deadly(mine, flag, once=True)
+        with executors.Dask(tcp) as engine:
+            engine.client.wait_for_workers(2, timeout=120)
+            outcome = conduct(study, tmp_path / "far", engine)
+            assert engine.workers == 1
+        assert flag.exists()
+        assert (outcome.made, outcome.errors) == (25, {})
+        assert [p.poll() for p in crew].count(-signal.SIGKILL) == 1
+        assert crew[0].poll() is None  # the scheduler is not ours to end
+        conduct(study, tmp_path / "here")
+        assert store.digest(store.read(tmp_path / "far")) == store.digest(store.read(tmp_path / "here"))
+    finally:
+        for process in crew:
+            process.kill()
+            process.wait()
+
+
+def test_an_agent_at_which_workers_always_die_stops_alone(tmp_path: Path, mine: str) -> None:
+    study = deadly(mine, tmp_path / "died", once=False)
+    with executors.Processes(2) as engine:
+        outcome = conduct(study, tmp_path / "runs", engine)
+    assert {agent for _, agent in outcome.errors} == {"dies"}
+    assert all("the worker died each time" in e for e in outcome.errors.values())
+    kept = store.read(tmp_path / "runs")
+    assert sorted({r.header["agent"] for r in kept}) == ["graph", "random"]
+    assert len(kept) == outcome.made == 3 * 5

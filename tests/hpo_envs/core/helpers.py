@@ -1,0 +1,20 @@
+"""An episode of random actions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def played(env: Any, steps: int = 6) -> Any:
+    env.action_space.seed(2)
+    env.reset(seed=1)
+    mutate = getattr(env.unwrapped, "mutate", None)
+    actions = [env.action_space.sample() for _ in range(steps)]
+    if mutate is not None:
+        actions = [*mutate(None, np.random.default_rng(2)), *mutate(None, np.random.default_rng(4))[:-2]]
+    for action in actions:
+        if env.step(action)[2]:
+            break
+    return env

@@ -1,0 +1,27 @@
+"""The tables that answer an environment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hpo_envs.core.loading import load_tables, provenance_info
+from hpo_envs.tables import store
+from tests.helpers import raises
+
+ONE = store.load("nmthpo/zhen", "surrogate")
+
+
+def test_tables_by_kind_or_as_they_are() -> None:
+    names = ("nmthpo/zhen", "nmthpo/jaen")
+    assert [t.name for t in load_tables(names, "surrogate")] == list(names)
+    assert load_tables((), ONE) == (ONE,)
+    assert load_tables(names, [ONE, ONE]) == (ONE, ONE)
+    assert provenance_info(ONE) == {"table": "nmthpo/zhen", "kind": "surrogate", "sha256": ONE.provenance.sha256}
+
+
+@pytest.mark.parametrize("given", [3, (), [1], None])
+def test_what_is_no_table(given: Any) -> None:
+    with raises(f"table must be one of auto, measured, surrogate or a Table, got {given!r}"):
+        load_tables((), given)
