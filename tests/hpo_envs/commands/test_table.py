@@ -1,0 +1,45 @@
+"""`hpo-envs table`: from a file to a saved table, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hpo_envs.commands.main import main
+
+SWEEP = "lr,layers,accuracy\n0.1,1,0.7\n0.01,2,0.8\n0.001,1,0.75\n0.01,1,0.72\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("HPO_ENVS_TABLES", str(tmp_path / "tables"))
+    (tmp_path / "sweep.csv").write_text(SWEEP)
+    return str(tmp_path / "sweep.csv")
+
+
+def test_a_file_is_saved_listed_and_shown(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["table", "from-csv", file, "--score", "accuracy", "--name", "fresh"]
+    assert main([*given, "--dry-run"]) == 0
+    assert "lr: float" in capsys.readouterr().out
+    assert not list(Path(file).parent.rglob("*.npz"))
+    assert main(given) == 0
+    assert "TableHPO-fresh-v0" in capsys.readouterr().out
+    assert main(["table", "list"]) == 0
+    assert "fresh" in capsys.readouterr().out
+    assert main(["table", "show", "fresh", "--json"]) == 0
+    assert "fresh" in json.dumps(json.loads(capsys.readouterr().out))
+
+
+def test_a_table_of_that_name_is_kept(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["table", "from-csv", file, "--name", "kept", "--drop", "layers", "--score"]
+    assert main([*given, "accuracy"]) == 0
+    assert main(["table", "from-csv", file, "--name", "kept", "--score", "accuracy"]) == 2
+    assert "--replace" in capsys.readouterr().err
+    assert main(["table", "from-csv", file, "--name", "kept", "--score", "accuracy", "--replace"]) == 0
+
+
+def test_an_unknown_column_is_named(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["table", "from-csv", file, "--score", "acuracy"]) == 2
+    assert "accuracy" in capsys.readouterr().err
