@@ -20,7 +20,7 @@ from hpo_envs.benchmarks.study.study import Contestant, Environment, Study
 from hpo_envs.commands.main import main
 from tests.helpers import short
 
-COVERS = ("hpo_envs.benchmarks.study.limits",)
+COVERS = ("hpo_envs.benchmarks.limits",)
 """Modules that are tested here."""
 
 SURROGATE = {"table": "surrogate"}

@@ -1,0 +1,24 @@
+"""Pieces of the fit of the WikiText-2 table."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hpo_envs.tables.cells import key
+from hpo_envs.tables.datasets.nasbenchnlp import fit
+
+
+def test_generated_cells_are_distinct_and_begin_with_those_given() -> None:
+    cells = fit.distinct(12, seed=1)
+    assert len({key(c) for c in cells}) == 12
+    more = fit.distinct(14, seed=2, first=tuple(cells))
+    assert more[:12] == cells
+    assert len({key(c) for c in more}) == 14
+
+
+def test_the_root_of_a_correlation() -> None:
+    residuals = np.random.default_rng(0).normal(size=(400, 2)) @ [[1.0, 0.8], [0.0, 0.6]]
+    root = fit._root(residuals)
+    product = root @ root.T
+    assert np.allclose(np.diag(product), 1.0, atol=1e-6)
+    assert abs(product[0, 1] - 0.8) < 0.1
