@@ -13,6 +13,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.tables import exact
+
 Floats = npt.NDArray[np.float64]
 
 STATUSES = ("ok", "failed", "diverged", "truncated")
@@ -93,7 +95,7 @@ class Hyperparameter:
         x = np.where(inside, x, self.low)
         low, high = self.low, self.high
         if self.log:
-            x, low, high = np.log(x), float(np.log(low)), float(np.log(high))
+            x, low, high = exact.log(x), float(exact.log(low)), float(exact.log(high))
         return np.where(inside, (x - low) / (high - low) if high > low else 0.0, 0.0)
 
     def natural(self, raw: float) -> Any:

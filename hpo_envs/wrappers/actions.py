@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
 
 from hpo_envs.core.params import kind_of, whole_table
+from hpo_envs.tables import exact
 
 Rows = npt.NDArray[np.int64]
 
@@ -91,8 +92,10 @@ class NearestValues(Nearest):
         own = np.column_stack([h.scale(c) for h, c in zip(table.space, table.configs.T, strict=True)])
         squares = (own**2).sum(axis=1)
         # In chunks: memory stays bounded whatever the grid.
+        inner = exact.Factor(own.T)
         parts = [
-            (squares - 2.0 * chunk @ own.T).argmin(axis=1) for chunk in np.array_split(cells, 1 + len(cells) // 4096)
+            (squares - 2.0 * inner.after(chunk)).argmin(axis=1)
+            for chunk in np.array_split(cells, 1 + len(cells) // 4096)
         ]
         self._row = np.concatenate(parts)
 

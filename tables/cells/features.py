@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.tables import exact
 from hpo_envs.tables.cells.canonical import canonical
 from hpo_envs.tables.cells.recipe import OPERATIONS, Cell
 
@@ -77,7 +78,7 @@ def counts(cells: Sequence[Cell]) -> Floats:
     for row, cell in enumerate(cells):
         for word in words(cell):
             table[row, int(_digest(word), 16) % BUCKETS] += 1.0
-    return np.log1p(table)
+    return np.asarray(exact.log(1.0 + table))
 
 
 BASIS = Path(__file__).with_name("basis.npz")
@@ -94,9 +95,8 @@ def _basis() -> tuple[Floats, Floats, Floats, Floats]:
 def embed(cells: Sequence[Cell]) -> Floats:
     """(cells, SIZE) features in [0, 1]; the first SMALL columns are the 10-dimensional embedding."""
     mean, components, low, high = _basis()
-    # einsum without optimisation adds in one order whatever the batch, so a cell has one embedding.
-    scores = np.einsum("nb,bd->nd", counts(cells) - mean, components)
-    return np.round(np.clip((scores - low) / (high - low), 0.0, 1.0), DECIMALS) + 0.0
+    scores = exact.product(counts(cells) - mean, components)
+    return np.asarray(np.round(np.clip((scores - low) / (high - low), 0.0, 1.0), DECIMALS) + 0.0, dtype=np.float64)
 
 
 def fit_basis(cells: Sequence[Cell]) -> dict[str, npt.NDArray[np.float32]]:

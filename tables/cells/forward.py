@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.tables import exact
 from hpo_envs.tables.cells.recipe import OPERATIONS, Cell
 
 Floats = npt.NDArray[np.float64]
@@ -29,6 +31,11 @@ class Weights:
 
     matrices: tuple[tuple[Floats, ...], ...]
     biases: tuple[Floats | None, ...]
+
+    @functools.cached_property
+    def factors(self) -> dict[int, exact.Factor]:
+        """The matrices of each linear, one below the other, prepared for products."""
+        return {j: exact.Factor(np.vstack(ms)) for j, ms in enumerate(self.matrices) if ms}
 
     @property
     def parameters(self) -> int:
@@ -82,7 +89,7 @@ def forward(cell: Cell, weights: Weights, x: Floats, states: Sequence[Floats], c
         if op == _LINEAR:
             bias = weights.biases[j]
             assert bias is not None
-            y = sum((v @ m for v, m in zip(a, weights.matrices[j], strict=True)), start=bias)
+            y = weights.factors[j].after(np.concatenate(a, axis=-1)) + bias
         else:
             y = _simple(op, a)
         vectors.append(np.clip(y, -cap, cap) if cap < np.inf else y)
@@ -92,9 +99,9 @@ def forward(cell: Cell, weights: Weights, x: Floats, states: Sequence[Floats], c
 def _simple(op: int, a: list[Floats]) -> Floats:
     """Operations without parameters."""
     if op == _TANH:
-        return np.tanh(a[0])
+        return exact.tanh(a[0])
     if op == _SIGM:
-        return 0.5 * (1.0 + np.tanh(0.5 * a[0]))
+        return 0.5 * (1.0 + exact.tanh(0.5 * a[0]))
     if op == _LEAKY:
         return np.where(a[0] > 0, a[0], SLOPE * a[0])
     if op == _BLEND:

@@ -8,6 +8,7 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.tables import exact
 from hpo_envs.tables.hlepor.align import Floats, Statistics, collect
 from hpo_envs.tables.hlepor.parameters import NAMES, Parameters, preset
 from hpo_envs.tables.hlepor.tokens import tokenize
@@ -46,10 +47,10 @@ class Basis:
         self._both_empty = np.flatnonzero((s.hypothesis_length == 0) & (s.reference_length == 0))
         # Where nothing matches the terms are harmless numbers and the score is masked to 0.
         h, r, a = (np.where(self.matched, v, 1.0) for v in (s.hypothesis_length, s.reference_length, s.matches))
-        elp = np.exp(1.0 - np.maximum(h, r) / np.minimum(h, r))
+        elp = exact.exp(1.0 - np.maximum(h, r) / np.minimum(h, r))
         shared = np.stack([1.0 / elp, r / a, h / a])
         self._terms = [
-            np.concatenate([shared, np.exp(np.where(self.matched, s.npd[:, n], 0.0))[None]])
+            np.concatenate([shared, exact.exp(np.where(self.matched, s.npd[:, n], 0.0))[None]])
             for n in range(self.max_n + 1)
         ]
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import abc
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.params import Floats
-from hpo_envs.tables import draws
+from hpo_envs.tables import draws, exact
 from hpo_envs.tables.table import Table
 
 Ints = npt.NDArray[np.int64]
@@ -46,21 +45,18 @@ class GaussianArms(Arms):
     """
 
     def __init__(self, table: Table, evaluations: int) -> None:
-        from scipy.special import ndtri  # heavy: only where an environment is made
-
         self.names = table.metric_names[:1]
         self.arms, self.evaluations = len(table), evaluations
         self._mean, self._deviation = table.values[:, 0, 0, 0], table.values[:, 0, 0, 1]
-        self._ndtri: Any = ndtri
 
     def pull(self, key: int, arm: int, k: int) -> list[float]:
         """One Gaussian draw."""
-        z = float(self._ndtri(draws.uniform(draws.mix(draws.mix(key, arm), k))))
+        z = exact.normal_quantile(draws.uniform(draws.mix(draws.mix(key, arm), k)))
         return [float(self._mean[arm]) + float(self._deviation[arm]) * z]
 
     def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
         """One Gaussian draw for each episode."""
-        z = self._ndtri(draws.uniform_many(draws.mix_many(draws.mix_many(keys, arms), k)))
+        z = exact.normal_quantile(draws.uniform_many(draws.mix_many(draws.mix_many(keys, arms), k)))
         return (self._mean[arms] + self._deviation[arms] * z)[:, None]
 
 

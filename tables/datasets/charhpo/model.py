@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.tables import exact
 from hpo_envs.tables.datasets.charhpo import hyperparameters, space
 from hpo_envs.tables.datasets.charhpo.forests import Forest, compile_forest
 from hpo_envs.tables.datasets.charhpo.names import ARCHITECTURES, RUNS, SCHEDULERS, TABLES, parts
@@ -108,7 +109,7 @@ class Surrogate:
             here = task == t
             accuracy[here] = np.interp(score[here], self.quantile_at, self.quantiles[t])
         word = WORDS[task]
-        return np.column_stack([np.round(accuracy / word) * word, np.round(np.exp(log_runtime), 1)])
+        return np.column_stack([np.round(accuracy / word) * word, np.round(exact.exp(log_runtime), 1)])
 
     def forest(self, arch: int, metric: int, x: Ints) -> Floats:
         """(n,) predictions of an architecture's accuracy score (0) or log runtime (1) for (n, 17 or 18) inputs."""
@@ -129,7 +130,7 @@ def _scaling(arch: int) -> tuple[npt.NDArray[np.intp], Floats, Floats, Floats, I
     space = hyperparameters.space([*ARCHITECTURES][arch])
     numbers = [h for h in space if h.kind != "categorical"]
     columns = np.array([space.index(h) for h in numbers])
-    bounds = np.array([(np.log(h.low), np.log(h.high)) if h.log else (h.low, h.high) for h in numbers])
+    bounds = np.array([(exact.log(h.low), exact.log(h.high)) if h.log else (h.low, h.high) for h in numbers])
     needs = np.array([-1 if h.condition is None else SCHEDULERS.index(h.condition[1][0]) for h in numbers])
     span = bounds[:, 1] - bounds[:, 0]
     return columns, bounds[:, 0], bounds[:, 1], np.where(span > 0, span, np.inf), needs
@@ -139,7 +140,7 @@ def inputs(arch: int, task: Ints, configs: Floats) -> Ints:
     """(n, 17) integer inputs: 15 numbers in 0..UNIT (0 if inactive), the scheduler, which of the 12 tasks."""
     columns, low, high, span, needs = _scaling(arch)
     values = configs[:, columns]
-    values[:, _RATE] = np.log(values[:, _RATE])
+    values[:, _RATE] = exact.log(values[:, _RATE])
     active = (needs == -1) | (needs == configs[:, _SCHEDULER, None])
     scaled = np.where(active, (np.clip(values, low, high) - low) / span, 0.0)
     return np.column_stack([np.rint(scaled * UNIT), configs[:, _SCHEDULER], task // 2]).astype(np.int64)
@@ -192,9 +193,9 @@ def normals(task: Ints, x: Ints) -> tuple[Floats, Floats]:
     """Two independent standard normal draws a row, from a hash of the task and the (n, 17) inputs."""
     key = mix_many((x[:, :17].astype(np.uint64) * _ODD).sum(axis=1, dtype=np.uint64), task)
     # Box and Muller (1958).
-    radius = np.sqrt(-2.0 * np.log(uniform_many(mix_many(key, 0))))
-    angle = 2.0 * np.pi * uniform_many(mix_many(key, 1))
-    return radius * np.cos(angle), radius * np.sin(angle)
+    radius = np.sqrt(-2.0 * exact.log(uniform_many(mix_many(key, 0))))
+    cosine, sine = exact.circle(uniform_many(mix_many(key, 1)))
+    return radius * cosine, radius * sine
 
 
 _ODD = mix_many(np.arange(17, dtype=np.uint64), 0) | np.uint64(1)

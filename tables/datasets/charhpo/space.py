@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.tables import exact
 from hpo_envs.tables.datasets.charhpo import hyperparameters
 from hpo_envs.tables.datasets.charhpo.names import ARCHITECTURES, WARMUP_STEP
 from hpo_envs.tables.table import Floats, Hyperparameter, nearest
@@ -32,7 +33,7 @@ def natural(h: Hyperparameter, u: npt.ArrayLike) -> Floats:
         count = (int(h.high) - int(h.low)) // WARMUP_STEP + 1
         return h.low + WARMUP_STEP * np.minimum(np.floor(u * count), count - 1.0)
     if h.log:
-        return np.clip(np.exp(np.log(h.low) + u * (np.log(h.high) - np.log(h.low))), h.low, h.high)
+        return np.clip(exact.exp(exact.log(h.low) + u * (exact.log(h.high) - exact.log(h.low))), h.low, h.high)
     return np.clip(h.low + u * (h.high - h.low), h.low, h.high)
 
 
@@ -47,7 +48,7 @@ def _grids(arch: int) -> tuple[npt.NDArray[np.intp], Ints, Floats, npt.NDArray[n
         values[row, : len(h.values)] = range(len(h.values)) if h.kind == "categorical" else h.values
     counts = np.array([len(space[j].values) for j in listed])
     ranges = np.array([j for j, h in enumerate(space) if not h.values and h.kind == "float"])
-    bounds = np.array([np.log([space[j].low, space[j].high]) if space[j].log else (space[j].low, space[j].high)
+    bounds = np.array([exact.log([space[j].low, space[j].high]) if space[j].log else (space[j].low, space[j].high)
                        for j in ranges])  # fmt: skip
     return listed, counts, values, ranges, bounds[:, 0], bounds[:, 1]
 
@@ -70,7 +71,7 @@ def configurations(arch: Ints, u: Floats) -> Floats:
         part[:, listed] = values[np.arange(len(listed)), choice]
         part[:, _WARMUP] = WARMUP_STEP * (1.0 + np.minimum(np.floor(x[:, _WARMUP] * WARMUPS), WARMUPS - 1.0))
         part[:, ranges] = np.minimum(low + x[:, ranges] * (high - low), high)
-        part[:, _RATE] = np.clip(np.exp(part[:, _RATE]), 1e-6, 0.01)
+        part[:, _RATE] = np.clip(exact.exp(part[:, _RATE]), 1e-6, 0.01)
         scheduler = part[:, _SCHEDULER, None]
         part[:, _ONLY_WARMUP] *= scheduler == 2
         part[:, _ONLY_PLATEAU] *= scheduler == 1
@@ -106,5 +107,5 @@ def _share(h: Hyperparameter, value: Any) -> float:
         raise ValueError(f"config[{h.name!r}] must be a number in [{h.low:g}, {h.high:g}], got {value!r}")
     if h.kind == "int":
         return float((value - h.low) // WARMUP_STEP + 0.5) / WARMUPS
-    low, high, x = (np.log(h.low), np.log(h.high), np.log(value)) if h.log else (h.low, h.high, value)
+    low, high, x = (exact.log(h.low), exact.log(h.high), exact.log(value)) if h.log else (h.low, h.high, value)
     return float((x - low) / (high - low))

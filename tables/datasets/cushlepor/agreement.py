@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import hlepor
+from hpo_envs.tables import exact, hlepor
 from hpo_envs.tables.by_hash import ByHash
 from hpo_envs.tables.datasets.cushlepor import build
 from hpo_envs.tables.table import Metric, Table, nearest
@@ -39,17 +39,18 @@ class _Part:
         self.human = human
         self.n = float(len(human))
         self.centred = human - human.mean()
-        self.square = float(self.centred @ self.centred)
+        self.square = float(exact.product(self.centred, self.centred))
         _, self.starts, counts = np.unique(systems, return_index=True, return_counts=True)
         self.counts = counts.astype(np.float64)
         means = np.add.reduceat(human, self.starts) / self.counts
         self.system_centred = means - means.mean()
-        self.system_square = float(self.system_centred @ self.system_centred)
+        self.system_square = float(exact.product(self.system_centred, self.system_centred))
 
     def agreement(self, scores: Floats, kendall: bool) -> dict[str, Floats]:
         """Metrics of (k, n) scores, each (k,).
 
-        Sums run along rows and never through a matrix product, so that a setting gets the same bits in any batch.
+        Sums run along rows and never through a matrix product, so that a setting gets the same bits in any batch and
+        on any processor.
         """
         mean = scores.sum(axis=1) / self.n
         deviation = scores - mean[:, None]

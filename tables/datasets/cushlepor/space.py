@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import hlepor
+from hpo_envs.tables import exact, hlepor
 from hpo_envs.tables.table import Hyperparameter, nearest
 
 Floats = npt.NDArray[np.float64]
@@ -71,7 +71,7 @@ class ParameterBox:
         )
         self.low, self.high = (np.array([float(chosen[n][k]) for n in hlepor.NAMES]) for k in (0, 1))
         self._choices = self.high[2] - self.low[2] + 1.0
-        scale = np.log if self.log else np.asarray
+        scale = exact.log if self.log else np.asarray
         with np.errstate(divide="ignore"):
             self._start, end = scale(self.low), scale(self.high)
         self._width = np.where(np.isfinite(self._start), end - self._start, 0.0)
@@ -82,7 +82,7 @@ class ParameterBox:
         n = np.minimum(np.floor(share[:, 2] * self._choices), self._choices - 1.0) + self.low[2]
         if self.log:
             with np.errstate(invalid="ignore"):
-                vectors = np.exp(self._start + share * self._width)
+                vectors = exact.exp(self._start + share * self._width)
         else:
             vectors = self._start + share * self._width
         vectors = np.minimum(np.maximum(vectors, self.low), self.high)
@@ -101,6 +101,6 @@ class ParameterBox:
                 f"vector must lie in the box, {self.low.tolist()} to {self.high.tolist()}, got {v.tolist()}"
             )
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = ((np.log(v) if self.log else v) - self._start) / np.where(self._width > 0, self._width, 1.0)
+            share = ((exact.log(v) if self.log else v) - self._start) / np.where(self._width > 0, self._width, 1.0)
         share[2] = (v[2] - self.low[2] + 0.5) / self._choices
         return share * 2.0 - 1.0

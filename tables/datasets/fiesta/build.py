@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables import catalogue
+from hpo_envs.tables import catalogue, exact
 from hpo_envs.tables.datasets.fiesta.names import (
     GAUSSIAN_DEVIATION,
     GAUSSIAN_MEANS,
@@ -72,8 +72,8 @@ def embedded(name: str) -> Table:
         m = {key: np.array(value) for key, value in moments["ner"].items()}
         return _ner(name, _ner_draws(m["mean"], m["between"], m["within"]), provenance)
     m = {key: np.array(moments["tdsa"][key]) for key in ("mean", "sd", "correlation")}
-    factor = np.linalg.cholesky(m["correlation"]).T
-    draws = m["mean"] + (_white(TDSA_EVALUATIONS, len(TDSA), 1) @ factor) * m["sd"]
+    factor = exact.lower_root(m["correlation"]).T
+    draws = m["mean"] + exact.product(_white(TDSA_EVALUATIONS, len(TDSA), 1), factor) * m["sd"]
     return _tdsa(name, np.clip(draws.T.round(5), 0.0, 1.0), provenance)
 
 
@@ -168,20 +168,24 @@ def _ner_draws(mean: Floats, between: Floats, within: Floats) -> Floats:
         between: (4, 4) covariance over splits of (encoder, metric).
         within: (2, 2, 2) covariance over seeds of each encoder's metrics.
     """
-    split = (_white(NER_SPLITS, 4, 2) @ np.linalg.cholesky(between).T).reshape(NER_SPLITS, 1, 2, 2)
+    split = exact.product(_white(NER_SPLITS, 4, 2), exact.lower_root(between).T).reshape(NER_SPLITS, 1, 2, 2)
     seed = np.empty((NER_SPLITS, NER_SEEDS, 2, 2))
     for i in range(2):
         white = _white(NER_SPLITS * NER_SEEDS, 2, 3 + i)
-        seed[:, :, i] = (white @ np.linalg.cholesky(within[i]).T).reshape(NER_SPLITS, NER_SEEDS, 2)
+        drawn = exact.product(white, exact.lower_root(within[i]).T)
+        seed[:, :, i] = drawn.reshape(NER_SPLITS, NER_SEEDS, 2)
     draws = np.clip((mean + split + seed).round(5), 0.0, 1.0)
     return draws.transpose(2, 0, 1, 3).reshape(2, NER_SPLITS * NER_SEEDS, 2)
 
 
 def _white(rows: int, columns: int, seed: int) -> Floats:
     """(rows, columns) seeded normal draws with sample mean 0 and sample covariance (ddof 0) the identity."""
-    z = np.random.Generator(np.random.PCG64(seed)).standard_normal((rows, columns))
+    z = exact.rounded(np.random.Generator(np.random.PCG64(seed)).standard_normal((rows, columns)))
     z -= z.mean(axis=0)
-    return np.linalg.solve(np.linalg.cholesky(z.T @ z / rows), z.T).T
+    root = exact.lower_root(exact.product(z.T, z) / rows)
+    for i in range(columns):
+        z[:, i] = (z[:, i] - exact.product(z[:, :i], root[i, :i])) / root[i, i]
+    return z
 
 
 def _json(content: bytes, file: str) -> Any:

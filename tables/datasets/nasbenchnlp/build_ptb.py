@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hpo_envs.tables import catalogue
+from hpo_envs.tables import catalogue, exact
 from hpo_envs.tables.cells import features as graph
 from hpo_envs.tables.datasets.nasbenchnlp import model
 from hpo_envs.tables.datasets.nasbenchnlp.assemble import DIVERGED, OK, arrays, curves_table
@@ -91,14 +91,14 @@ def embedded() -> Table:
     noise[:PTB_MULTI_ROWS] = d["noise"].astype(np.float64) * d["noise_step"].astype(np.float64)
     targets = targets[:, None] + noise
     p = model._parameters()
-    logs = p["mean"] + np.einsum("nrk,kc->nrc", targets[..., :-1], p["components"])
+    logs = p["mean"] + exact.product(targets[..., :-1], p["components"])
     # The move of final losses between the data sets, applied to whole curves.
-    losses = np.exp(d["move"][0] + d["move"][1] * logs).reshape(PTB_ROWS, PTB_REPEATS, 3, EPOCHS)
+    losses = exact.exp(d["move"][0] + d["move"][1] * logs).reshape(PTB_ROWS, PTB_REPEATS, 3, EPOCHS)
     losses = np.round(np.minimum(np.moveaxis(losses, 2, 3) + d["floors"], CAP), 4)
     values = np.empty((PTB_ROWS, PTB_REPEATS, EPOCHS, len(METRICS)))
     values[..., :3] = losses
     values[..., 3] = d["parameters"][:, None, None]
-    cost = np.round(np.exp(targets[..., -1]), 2)[..., None] * np.arange(1.0, EPOCHS + 1)
+    cost = np.round(exact.exp(targets[..., -1]), 2)[..., None] * np.arange(1.0, EPOCHS + 1)
     status = np.full((PTB_ROWS, PTB_REPEATS), OK, np.uint8)
     later = np.arange(EPOCHS) >= d["ends"][:, None, None]
     diverged = d["ends"] < EPOCHS

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hpo_envs.tables import exact
 from hpo_envs.tables.cells import features as graph
 from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.datasets.nasbenchnlp.names import RELEASED
@@ -84,7 +85,7 @@ def row_features(cells: Sequence[Cell], known: Sequence[Floats | None]) -> Float
 def predicted_released(own: Floats) -> Floats:
     """(rows, RELEASED) linear predictions of the released features from our own."""
     weights = _released_from_own()
-    guess = np.einsum("nd,df->nf", own, weights[1:]) + weights[0]
+    guess = exact.product(own, weights[1:]) + weights[0]
     return np.round(np.clip(guess, 0.0, 1.0), graph.DECIMALS) + 0.0
 
 

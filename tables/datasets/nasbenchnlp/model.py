@@ -14,11 +14,11 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.tables import exact
 from hpo_envs.tables.cells.canonical import canonical, key
 from hpo_envs.tables.cells.probe import probe
 from hpo_envs.tables.cells.recipe import EXAMPLES, MAX_LINEAR, OPERATIONS, Cell
@@ -87,7 +87,7 @@ def uniform(*parts: object) -> float:
 
 def normal(*parts: object) -> float:
     """A standard normal draw that is a hash of its arguments."""
-    return NormalDist().inv_cdf(uniform(*parts))
+    return float(exact.normal_quantile(uniform(*parts)))
 
 
 @functools.cache
@@ -135,8 +135,8 @@ def divergence_probability(cell: Cell) -> float:
     if canonical(cell) in CONVENTIONAL:
         return 0.0
     p = _parameters()
-    z = p["divergence"][0] + float(divergence_inputs(cell) @ p["divergence"][1:])
-    return round(1.0 / (1.0 + float(np.exp(-z))), 6)
+    z = p["divergence"][0] + float(exact.product(divergence_inputs(cell), p["divergence"][1:]))
+    return round(1.0 / (1.0 + float(exact.exp(-z))), 6)
 
 
 def divergence_inputs(cell: Cell) -> Floats:
@@ -150,7 +150,7 @@ def noise(name: str, parameters: Mapping[str, Floats] | None = None) -> Floats:
     """(COMPONENTS + 1,) residual noise of a canonical key: quantiles of held-out residuals, correlated normals."""
     p = parameters or _parameters()
     draws = np.array([normal("cell", name, j) for j in range(COMPONENTS + 1)])
-    levels = [NormalDist().cdf(z) for z in p["root"] @ draws]
+    levels = [exact.normal_level(z) for z in exact.product(p["root"], draws).tolist()]
     grid = np.linspace(0.0, 1.0, p["quantiles"].shape[1])
     return np.array([np.interp(u, grid, q) for u, q in zip(levels, p["quantiles"], strict=True)])
 
@@ -168,20 +168,20 @@ def simulate(cell: Cell, repeat: int = 0) -> Outcome:
 
 def curves(logs: Floats) -> Floats:
     """(..., EPOCHS, 3) losses from (..., 3 * EPOCHS) values of log(loss - floor)."""
-    return np.swapaxes(np.exp(logs).reshape(*logs.shape[:-1], len(FLOORS), EPOCHS), -1, -2) + FLOORS
+    return np.swapaxes(exact.exp(logs).reshape(*logs.shape[:-1], len(FLOORS), EPOCHS), -1, -2) + FLOORS
 
 
 def log_curves(losses: Floats) -> Floats:
     """The inverse of `curves`."""
-    return np.log(np.swapaxes(losses - FLOORS, -1, -2)).reshape(*losses.shape[:-2], len(FLOORS) * losses.shape[-2])
+    return exact.log(np.swapaxes(losses - FLOORS, -1, -2)).reshape(*losses.shape[:-2], len(FLOORS) * losses.shape[-2])
 
 
 def outcome(targets: Floats, name: str, repeat: int, diverged: bool, probability: float) -> Outcome:
     """Curves from targets (COMPONENTS + 1,); the jitter of seconds is a hash of the name and the repeat."""
     p = _parameters()
-    losses = np.asarray(np.round(np.minimum(curves(p["mean"] + targets[:-1] @ p["components"]), CAP), 4))
+    losses = np.asarray(np.round(np.minimum(curves(p["mean"] + exact.product(targets[:-1], p["components"])), CAP), 4))
     jitter = np.array([normal("seconds", name, repeat, e) for e in range(EPOCHS)])
-    seconds = np.round(np.exp(targets[-1] + JITTER * jitter), 2)
+    seconds = np.round(exact.exp(targets[-1] + JITTER * jitter), 2)
     if diverged:
         # Half of the measured runs that diverged did so in the first epoch, the others anywhere (release: 4 runs).
         u = uniform("epoch", name, repeat)

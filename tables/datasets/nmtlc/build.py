@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables import catalogue
+from hpo_envs.tables import catalogue, exact
 from hpo_envs.tables.datasets.nmtlc.names import CORPORA, MAX_LOG_PERPLEXITY, PATIENCE, TABLES, UPDATES_PER_CHECKPOINT
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import STATUSES, Floats, Hyperparameter, Metric, Provenance, Table, searched
@@ -40,7 +40,7 @@ FILE = "nmthpo/lc_datasets/nmtlc.pkl"
 
 METRICS = (
     Metric("log_perplexity", "nat", "min", 0.0, MAX_LOG_PERPLEXITY, "Natural logarithm of the validation perplexity."),
-    Metric("perplexity", "", "min", 1.0, math.exp(MAX_LOG_PERPLEXITY), "Perplexity on the validation set."),
+    Metric("perplexity", "", "min", 1.0, exact.exp(MAX_LOG_PERPLEXITY), "Perplexity on the validation set."),
 )
 BLEU = Metric("bleu", "BLEU", "max", 0.0, 100.0, "BLEU on the validation set; fine-tuned runs only.")
 
@@ -220,7 +220,7 @@ def _config(record: Mapping[str, Any], hyperparameters: tuple[Hyperparameter, ..
 
 def _curve(record: Mapping[str, Any]) -> Floats:
     perplexity = np.array(record["perplexity_curve"])
-    columns = [np.log(perplexity), perplexity]
+    columns = [exact.log(perplexity), perplexity]
     if "bleu_curve" in record:
         columns.append(np.array(record["bleu_curve"]))
     return np.column_stack(columns)

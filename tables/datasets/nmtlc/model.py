@@ -13,7 +13,7 @@ import hashlib
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import draws
+from hpo_envs.tables import draws, exact
 from hpo_envs.tables.table import Floats
 
 DOWN = (0.0, 0.1, 0.25, 0.5, 0.75)
@@ -44,10 +44,10 @@ def describe(curve: Floats) -> Floats:
     loss = curve[:, 0]
     best = int(np.argmin(loss))
     after = len(loss) - 1 - best
-    height = np.log(loss - loss[best] + FLOOR)
+    height = exact.log(loss - loss[best] + FLOOR)
     down = np.interp(np.array(DOWN) * best, np.arange(len(loss)), height) if best else np.full(len(DOWN), np.nan)
     up = np.interp(best + np.array(UP) * after, np.arange(len(loss)), height) if after else np.full(len(UP), np.nan)
-    found = [[np.log1p(best), after, loss[best]], down, up]
+    found = [[exact.log(1.0 + best), after, loss[best]], down, up]
     for column in curve.T[1:]:
         at = [share * best if phase == 0 else best + share * after for phase, share in _EXTRA]
         found.append(np.interp(at, np.arange(len(loss)), column))
@@ -62,7 +62,7 @@ def roughness(curves: list[Floats]) -> Floats:
         smooth = _smooth(describe(curve), len(curve))
         loss = curve[:, 0]
         best = int(np.argmin(loss))
-        residuals = [np.delete(np.log(loss - loss[best] + FLOOR) - smooth[:, 0], best)]
+        residuals = [np.delete(exact.log(loss - loss[best] + FLOOR) - smooth[:, 0], best)]
         residuals += [curve[:, j] - smooth[:, j] for j in range(1, columns)]
         for j, r in enumerate(residuals):
             total[j] += (r @ r, len(r), r[1:] @ r[:-1])
@@ -92,10 +92,10 @@ def expand(
         length = best + after + 1
         smooth = _smooth(p, length, best)
         noise = np.column_stack([_autoregressive(f"{seed}/{row}/{j}", length, *r) for j, r in enumerate(rough)])
-        height = np.maximum(np.exp(smooth[:, 0] + noise[:, 0]) - FLOOR, 1e-4)
+        height = np.maximum(exact.exp(smooth[:, 0] + noise[:, 0]) - FLOOR, 1e-4)
         height[best] = 0.0
         loss = np.round(p[2] + height, 5)
-        columns = [loss, np.exp(loss)]
+        columns = [loss, exact.exp(loss)]
         if smooth.shape[1] > 1:
             columns.append(np.round(np.clip(smooth[:, 1] + noise[:, 1], 0.0, 100.0), 4))
         curves.append(np.column_stack(columns))
@@ -105,18 +105,18 @@ def expand(
 
 def _lengths(p: Floats, count: int, patience: int) -> tuple[int, int]:
     after = int(np.clip(np.rint(p[1]), 0, patience))
-    best = int(np.clip(np.rint(np.expm1(p[0])), 0, count - 1))
+    best = int(np.clip(np.rint(exact.expm1(p[0])), 0, count - 1))
     return best, min(after, count - 1 - best)
 
 
 def _smooth(p: Floats, length: int, best: int | None = None) -> Floats:
     """(length, metrics) log heights and further metrics, interpolated between the knots."""
     if best is None:
-        best = int(np.rint(np.expm1(p[0])))
+        best = int(np.rint(exact.expm1(p[0])))
     after = length - 1 - best
     n = len(NAMES)
     x = [*(np.array(DOWN) * best if best else ()), best, *(best + np.array(UP) * after if after else ())]
-    y = [*(p[3 : 3 + len(DOWN)] if best else ()), np.log(FLOOR), *(p[3 + len(DOWN) : n] if after else ())]
+    y = [*(p[3 : 3 + len(DOWN)] if best else ()), exact.log(FLOOR), *(p[3 + len(DOWN) : n] if after else ())]
     at = np.arange(length)
     columns = [np.interp(at, x, y)]
     if len(p) > n:
@@ -138,4 +138,4 @@ def _normals(seed: str, n: int) -> Floats:
     """(n,) standard normal draws: Box and Muller's transform of a sequence that starts at the seed's hash."""
     start = np.frombuffer(hashlib.blake2b(seed.encode(), digest_size=8).digest(), "<u8")
     u = draws.uniform_many(draws.sequence(start, 2 * n))
-    return np.sqrt(-2.0 * np.log(u[:n])) * np.cos(2.0 * np.pi * u[n:])
+    return np.sqrt(-2.0 * exact.log(u[:n])) * exact.circle(u[n:])[0]

@@ -1,0 +1,287 @@
+"""Arithmetic with the same bits on every processor.
+
+IEEE 754 fixes the results of +, -, *, / and the square root. It fixes neither those of exp, log and their relatives,
+for which NumPy and the C library have several kernels and take one by the processor's features, nor the order in which
+BLAS adds. Whatever an environment computes, or an embedded table holds, therefore uses the functions below. They
+consist of the fixed operations only, element by element in one order, and lie within a few units in the last place of
+NumPy's. Sums by `np.sum` and its relatives need no substitute: NumPy adds in an order that depends on the shape alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+_LN2, _LN2_HIGH, _LN2_LOW = 0.6931471805599453, 0.6931471803691238, 1.9082149292705877e-10
+"""The logarithm of 2, and as a sum whose first part times any exponent is exact."""
+_LN10 = 2.302585092994046
+_SQRT_HALF = 0.7071067811865476
+_SQRT_2PI = 2.5066282746310002
+
+_EXP = tuple(1.0 / math.factorial(i) for i in range(14, 0, -1))
+_LOG = tuple(2.0 / i for i in range(25, 2, -2))
+_SIN = tuple((-1.0) ** i / math.factorial(2 * i + 1) for i in range(9, 0, -1))
+_COS = tuple((-1.0) ** i / math.factorial(2 * i) for i in range(10, 0, -1))
+
+_CHUNK = 2**16
+"""Terms of a product that are held at once."""
+
+_FEW = 8
+"""Up to so many elements are faster one by one in Python, with the same bits."""
+
+# Wichura (1988), algorithm AS 241, PPND16: numerators and denominators for the centre, the tails and the far tails.
+_CENTRE = (
+    (2.5090809287301226727e3, 3.3430575583588128105e4, 6.7265770927008700853e4, 4.5921953931549871457e4,
+     1.3731693765509461125e4, 1.9715909503065514427e3, 1.3314166789178437745e2, 3.3871328727963666080e0),
+    (5.2264952788528545610e3, 2.8729085735721942674e4, 3.9307895800092710610e4, 2.1213794301586595867e4,
+     5.3941960214247511077e3, 6.8718700749205790830e2, 4.2313330701600911252e1, 1.0),
+)  # fmt: skip
+_TAIL = (
+    (7.74545014278341407640e-4, 2.27238449892691845833e-2, 2.41780725177450611770e-1, 1.27045825245236838258e0,
+     3.64784832476320460504e0, 5.76949722146069140550e0, 4.63033784615654529590e0, 1.42343711074968357734e0),
+    (1.05075007164441684324e-9, 5.47593808499534494600e-4, 1.51986665636164571966e-2, 1.48103976427480074590e-1,
+     6.89767334985100004550e-1, 1.67638483018380384940e0, 2.05319162663775882187e0, 1.0),
+)  # fmt: skip
+_FAR = (
+    (2.01033439929228813265e-7, 2.71155556874348757815e-5, 1.24266094738807843860e-3, 2.65321895265761230930e-2,
+     2.96560571828504891230e-1, 1.78482653991729133580e0, 5.46378491116411436990e0, 6.65790464350110377720e0),
+    (2.04426310338993978564e-15, 1.42151175831644588870e-7, 1.84631831751005468180e-5, 7.86869131145613259100e-4,
+     1.48753612908506148525e-2, 1.36929880922735805310e-1, 5.99832206555887937690e-1, 1.0),
+)  # fmt: skip
+
+
+def _polynomial(coefficients: Sequence[float], x: Any) -> Any:
+    """The value at x, highest power first; floats and arrays alike."""
+    value = coefficients[0] * x + coefficients[1]
+    for c in coefficients[2:]:
+        value *= x
+        value += c
+    return value
+
+
+def _elementwise(one: Callable[[float], float], valid: tuple[float, float]) -> Callable[[Any], Any]:
+    """Makes a function of arrays answer floats and short arrays one by one, by `one`, where they lie in `valid`."""
+    low, high = valid
+
+    def decorate(many: Callable[[Floats], Floats]) -> Any:
+        @functools.wraps(many)
+        def answer(x: Any) -> Any:
+            a = np.asarray(x, dtype=np.float64)
+            if a.size <= _FEW:
+                values = a.ravel().tolist()
+                if all(low <= v <= high for v in values):
+                    return one(values[0]) if a.ndim == 0 else np.array([one(v) for v in values]).reshape(a.shape)
+            with np.errstate(all="ignore"):
+                return many(np.atleast_1d(a)).reshape(a.shape)[()]
+
+        return answer
+
+    return decorate
+
+
+def _split_exp(x: Any, k: Any) -> Any:
+    """exp(x - k log 2) - 1, where that lies within a quarter of log 2's double."""
+    r = (x - k * _LN2_HIGH) - k * _LN2_LOW
+    return _polynomial(_EXP, r) * r
+
+
+def _exp(x: float) -> float:
+    k = round(x / _LN2)
+    return math.ldexp(1.0 + _split_exp(x, k), k)
+
+
+def _expm1(x: float) -> float:
+    k = round(x / _LN2)
+    scale = math.ldexp(1.0, k)
+    return scale * _split_exp(x, k) + (scale - 1.0)
+
+
+def _log(x: float) -> float:
+    m, e = math.frexp(x)
+    if m < _SQRT_HALF:
+        m, e = m * 2.0, e - 1
+    return _join_log(m, e)
+
+
+def _join_log(m: Any, e: Any) -> Any:
+    """log(m) + e log 2 for m in [sqrt(1/2), sqrt(2))."""
+    f = m - 1.0
+    s = f / (2.0 + f)
+    z = s * s
+    return e * _LN2_HIGH + (2.0 * s + (s * (z * _polynomial(_LOG, z)) + e * _LN2_LOW))
+
+
+@_elementwise(_exp, (-700.0, 700.0))
+def exp(x: Floats) -> Floats:
+    """The exponential of numbers, any shape; a float for a float."""
+    x = np.clip(x, -750.0, 750.0)
+    k = np.rint(x / _LN2)
+    return np.ldexp(1.0 + _split_exp(x, k), k.astype(np.int64))
+
+
+@_elementwise(_expm1, (-700.0, 700.0))
+def expm1(x: Floats) -> Floats:
+    """exp(x) - 1, accurate around 0."""
+    x = np.clip(x, -750.0, 750.0)
+    k = np.rint(x / _LN2)
+    scale = np.ldexp(1.0, k.astype(np.int64))
+    return np.asarray(scale * _split_exp(x, k) + (scale - 1.0))
+
+
+@_elementwise(_log, (5e-324, 1.7976931348623157e308))
+def log(x: Floats) -> Floats:
+    """The natural logarithm: -inf at 0, NaN below."""
+    m, e = np.frexp(x)
+    small = m < _SQRT_HALF
+    value = _join_log(np.where(small, m * 2.0, m), (e - small).astype(np.float64))
+    if ((x > 0.0) & (x < np.inf)).all():
+        return np.asarray(value)
+    return np.select([x == 0.0, x < 0.0, x == np.inf], [-np.inf, np.nan, np.inf], value)
+
+
+def log10(x: Any) -> Any:
+    """The decimal logarithm."""
+    return log(x) / _LN10
+
+
+def tanh(x: Floats) -> Floats:
+    """The hyperbolic tangent."""
+    e = expm1(-2.0 * np.abs(x))
+    return np.copysign(e / (2.0 + e), x)
+
+
+def _circle(u: float) -> tuple[float, float]:
+    q = round(4.0 * u)
+    a = (u - 0.25 * q) * (2.0 * math.pi)
+    z = a * a
+    c, s = 1.0 + z * _polynomial(_COS, z), a + a * (z * _polynomial(_SIN, z))
+    return ((c, s), (-s, c), (-c, -s), (s, -c))[q % 4]
+
+
+def circle(turns: Floats) -> tuple[Floats, Floats]:
+    """Cosines and sines of (n,) angles, given in turns in [0, 1]."""
+    if len(turns) <= _FEW:
+        pairs = np.array([_circle(u) for u in turns.tolist()]).reshape(-1, 2)
+        return pairs[:, 0], pairs[:, 1]
+    q = np.rint(4.0 * turns)
+    a = (turns - 0.25 * q) * (2.0 * math.pi)
+    z = a * a
+    c, s = 1.0 + z * _polynomial(_COS, z), a + a * (z * _polynomial(_SIN, z))
+    odd = q % 2.0 == 1.0
+    cosine, sine = np.where(odd, s, c), np.where(odd, c, s)
+    quarter = q % 4.0
+    return (
+        np.where((quarter == 1.0) | (quarter == 2.0), -cosine, cosine),
+        np.where(quarter >= 2.0, -sine, sine),
+    )
+
+
+def _ratio(parts: tuple[Sequence[float], Sequence[float]], r: Any) -> Any:
+    return _polynomial(parts[0], r) / _polynomial(parts[1], r)
+
+
+def _normal_quantile(p: float) -> float:
+    q = p - 0.5
+    if abs(q) <= 0.425:
+        return float(q * _ratio(_CENTRE, 0.180625 - q * q))
+    r = math.sqrt(-_log(min(p, 1.0 - p)))
+    return math.copysign(_ratio(_TAIL, r - 1.6) if r <= 5.0 else _ratio(_FAR, r - 5.0), q)
+
+
+@_elementwise(_normal_quantile, (5e-324, 1.0 - 2.0**-53))
+def normal_quantile(p: Floats) -> Floats:
+    """Quantiles of the standard normal distribution at levels in (0, 1)."""
+    q = p - 0.5
+    value = np.asarray(q * _ratio(_CENTRE, 0.180625 - q * q))
+    tail = np.abs(q) > 0.425
+    if tail.any():
+        r = np.sqrt(-log(np.minimum(p[tail], 1.0 - p[tail])))
+        size = np.asarray(_ratio(_TAIL, r - 1.6))
+        far = r > 5.0
+        if far.any():
+            size[far] = _ratio(_FAR, r[far] - 5.0)
+        value[tail] = np.copysign(size, q[tail])
+    return value
+
+
+def normal_level(z: float) -> float:
+    """The standard normal distribution function, by the series of its integral; errors below 1e-15."""
+    if abs(z) > 8.5:
+        return 0.0 if z < 0.0 else 1.0
+    square, term, total, odd = z * z, z, 0.0, 1.0
+    while total + term != total:
+        total += term
+        odd += 2.0
+        term *= square / odd
+    return 0.5 + total * _exp(-0.5 * square) / _SQRT_2PI
+
+
+def product(a: Floats, b: Floats) -> Floats:
+    """The product of (..., n) and (n,) or (n, m), each sum in one order and rounded as it goes."""
+    if b.ndim == 1:
+        return np.asarray((a * b).sum(axis=-1))
+    n, m = b.shape
+    rows = a.reshape(-1, n)
+    out = np.empty((len(rows), m))
+    step = max(1, _CHUNK // (n * m))
+    for i in range(0, len(rows), step):
+        out[i : i + step] = (rows[i : i + step, :, None] * b).sum(axis=1)
+    return out.reshape(*a.shape[:-1], m)
+
+
+class Factor:
+    """An (n, m) matrix to multiply by from the right, faster than by `product`: the sums are BLAS's, but exact.
+
+    Both sides are cut into three slices of so few bits that sums of n products of two slices fit into 53. No order of
+    adding, and no fused operation, then rounds anything.
+
+    Args:
+        matrix: Finite numbers.
+    """
+
+    def __init__(self, matrix: Floats) -> None:
+        self._bits = (52 - math.ceil(math.log2(len(matrix)))) // 2
+        self._m = matrix.shape[1]
+        self._slices = np.hstack(self._cut(matrix, np.abs(matrix).max()))
+
+    def after(self, a: Floats) -> Floats:
+        """(..., m) the product of (..., n) with the matrix."""
+        m = self._m
+        high, middle, low = self._cut(a, np.abs(a).max(axis=-1, keepdims=True))
+        first, second = high @ self._slices, middle @ self._slices[:, : 2 * m]
+        small = (low @ self._slices[:, :m] + second[..., m:]) + first[..., 2 * m :]
+        return np.asarray(first[..., :m] + ((first[..., m : 2 * m] + second[..., :m]) + small))
+
+    def _cut(self, x: Floats, largest: Any) -> tuple[Floats, Floats, Floats]:
+        """The leading bits of numbers, the next ones and the rest: adding a large number cuts at its last bit."""
+        large = largest * 2.0 ** (53 - self._bits)
+        high = (x + large) - large
+        rest = x - high
+        large = large * 2.0**-self._bits
+        middle = (rest + large) - large
+        return high, middle, rest - middle
+
+
+def lower_root(matrix: Floats) -> Floats:
+    """Cholesky's lower triangular root of a small (n, n) positive definite matrix."""
+    n = len(matrix)
+    root = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i + 1):
+            rest = matrix[i, j] - (root[i, :j] * root[j, :j]).sum()
+            root[i, j] = math.sqrt(rest) if i == j else rest / root[j, j]
+    return root
+
+
+def rounded(x: Floats, bits: int = 40) -> Floats:
+    """Numbers with so many bits of their 53, to hide the last ones of what a library computed."""
+    drop = 53 - bits
+    half, mask = np.int64(1 << (drop - 1)), np.int64(-1 << drop)
+    return np.asarray(((np.asarray(x, dtype=np.float64).view(np.int64) + half) & mask).view(np.float64))

@@ -1,0 +1,113 @@
+"""Environments and embedded tables have the same bits on every processor; see docs/trust.md."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+_V4 = "X86_V4 AVX512_ICL AVX512_SPR"
+PROCESSORS: dict[str, dict[str, str]] = {
+    # What a processor lacks already can't be turned off, and a BLAS of another maker has one kernel.
+    "without AVX-512": {"NPY_DISABLE_CPU_FEATURES": _V4, "OPENBLAS_CORETYPE": "Haswell"},
+    "without AVX2": {
+        "NPY_DISABLE_CPU_FEATURES": f"X86_V3 {_V4}",
+        "OPENBLAS_CORETYPE": "Nehalem",
+        "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX,-FMA,-FMA4",
+    },
+}
+
+_SCRIPT = """
+import json, sys, warnings
+warnings.simplefilter("ignore")
+from tests.regression import digests
+from hpo_envs.registry import SPECS
+from hpo_envs.tables import store
+digests.STEPS = 20
+keys = [(id, form) for id in SPECS for form in ("scalar", "batched")]
+found = {f"{id}/{form}": digests.steps(id, "surrogate", form == "batched") for id, form in keys}
+found |= {name: store.load(name, "surrogate").provenance.sha256 for name in store.names()}
+json.dump(found, sys.stdout)
+"""
+
+
+def _answers(variables: Mapping[str, str]) -> dict[str, str]:
+    """Digests of steps by id and form, and hashes of tables, in a new process."""
+    done = subprocess.run(
+        [sys.executable, "-c", _SCRIPT],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="module")
+def here() -> dict[str, str]:
+    return _answers({})
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_every_id_and_table_is_the_same(processor: str, here: dict[str, str]) -> None:
+    other = _answers(PROCESSORS[processor])
+    assert [key for key in here if other[key] != here[key]] == []
+    assert len(here) > 100
+
+
+_DEPENDS = frozenset(
+    "exp exp2 expm1 log log2 log10 log1p power float_power cbrt hypot sin cos tan sinh cosh tanh arcsin arccos arctan "
+    "arctan2 arcsinh arccosh arctanh logaddexp dot vdot inner matmul tensordot einsum asin acos atan atan2 erf erfc "
+    "gamma lgamma pow linalg NormalDist scipy".split()
+)
+"""Names of functions and modules whose results may depend on the processor."""
+
+ALLOWED = {
+    "tables/exact.py": "is the substitute, and its product of matrices is exact",
+    "tables/cells/probe.py": "singular values, of which four decimals are kept",
+    "tables/cells/features.py": "fits the components that ship",
+    "tables/datasets/cushlepor/agreement.py": "Kendall's tau counts pairs",
+    "tables/user/infer.py": "the decimal logarithm's ceiling",
+    "tables/datasets/nmtlc/model.py": "roughness is fitted and ships",
+    "hpo_envs/core/figures.py": "pictures",
+}
+FOLDERS = ("tables", "hpo_envs/core", "hpo_envs/engines", "hpo_envs/families", "hpo_envs/wrappers")
+
+
+def _uses(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("np", "math"):
+            if node.attr in _DEPENDS:
+                yield f"line {node.lineno}: {node.value.id}.{node.attr}"
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            yield f"line {node.lineno}: @"
+        elif isinstance(node, ast.ImportFrom) and {
+            str(node.module).partition(".")[0],
+            *(a.name for a in node.names),
+        } & {
+            "scipy",
+            "NormalDist",
+        }:
+            yield f"line {node.lineno}: {node.module}"
+
+
+def test_what_environments_compute_avoids_what_depends_on_the_processor() -> None:
+    found = {}
+    for path in sorted(p for folder in FOLDERS for p in (ROOT / folder).rglob("*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        if "fit" in path.stem or "fitting" in path.parts:  # runs once; its results ship
+            continue
+        if uses := list(_uses(ast.parse(path.read_text(encoding="utf-8")))):
+            found[name] = uses
+    assert {name: uses for name, uses in found.items() if name not in ALLOWED} == {}
+    assert sorted(found) == sorted(ALLOWED), "an exception that is none any more"

@@ -1,0 +1,112 @@
+"""Arithmetic with the same bits everywhere is close to NumPy's, and does not depend on what it is computed with."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hpo_envs.tables import exact
+
+RNG = np.random.default_rng(0)
+WIDE, NEAR = RNG.uniform(-700.0, 700.0, 5_000), RNG.normal(size=5_000) * np.array([[1.0], [1e-3], [1e-9]])
+NUMBERS = np.concatenate([WIDE, NEAR.ravel()])
+LEVELS = np.concatenate([RNG.random(5_000), np.exp(RNG.uniform(-36.0, -1.0, 500)), 1.0 - RNG.random(500) / 1e9])
+
+CASES: dict[str, tuple[Any, Any, Any, int]] = {
+    "exp": (exact.exp, np.exp, NUMBERS, 1),
+    "expm1": (exact.expm1, np.expm1, NUMBERS, 3),
+    "log": (exact.log, np.log, np.concatenate([np.exp(WIDE), RNG.uniform(0.5, 2.0, 5_000)]), 2),
+    "log10": (exact.log10, np.log10, RNG.uniform(1e-6, 1e6, 5_000), 4),
+    "tanh": (exact.tanh, np.tanh, NUMBERS, 4),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_functions_are_numpys_within_a_few_units_in_the_last_place(name: str) -> None:
+    ours, numpys, x, units = CASES[name]
+    want = numpys(x)
+    assert (np.abs(ours(x) - want) <= units * np.spacing(np.abs(want))).all()
+
+
+@pytest.mark.parametrize("name", [*CASES, "normal_quantile"])
+def test_a_number_has_the_same_bits_alone_and_in_any_array(name: str) -> None:
+    f, x = (CASES[name][0], CASES[name][2]) if name in CASES else (exact.normal_quantile, LEVELS)
+    many = f(x)
+    some = slice(0, len(x), 7)
+    assert np.array([f(v) for v in x[some].tolist()]).tobytes() == many[some].tobytes()
+    assert f(x[:6].reshape(2, 3)).tobytes() == many[:6].tobytes()
+    assert isinstance(f(float(x[0])), float)
+
+
+def test_ends_of_the_range() -> None:
+    x = np.array([np.inf, -np.inf, np.nan, 0.0, 1e4, -1e4])
+    for some in (x, np.tile(x, 3)):
+        assert np.array_equal(exact.exp(some)[:6], [np.inf, 0.0, np.nan, 1.0, np.inf, 0.0], equal_nan=True)
+        assert np.array_equal(exact.expm1(some)[:6], [np.inf, -1.0, np.nan, 0.0, np.inf, -1.0], equal_nan=True)
+        assert np.array_equal(exact.tanh(some)[:6], [1.0, -1.0, np.nan, 0.0, 1.0, -1.0], equal_nan=True)
+        assert np.array_equal(exact.log(some)[:5], [np.inf, np.nan, np.nan, -np.inf, math.log(1e4)], equal_nan=True)
+    assert exact.log(0.0) == -np.inf
+    assert exact.log(5e-324) == pytest.approx(math.log(5e-324), rel=1e-15)
+    assert exact.exp(np.zeros((0, 2))).shape == (0, 2)
+
+
+def test_circle() -> None:
+    turns = np.concatenate([np.arange(9) / 8, RNG.random(5_000)])
+    cosine, sine = exact.circle(turns)
+    assert np.abs(cosine - np.cos(2 * np.pi * turns)).max() < 1e-15
+    assert np.abs(sine - np.sin(2 * np.pi * turns)).max() < 1e-15
+    for i in range(0, 2_000, 3):
+        few = exact.circle(turns[i : i + 3])
+        assert few[0].tobytes() == cosine[i : i + 3].tobytes()
+        assert few[1].tobytes() == sine[i : i + 3].tobytes()
+
+
+def test_normal_distribution() -> None:
+    quantiles = exact.normal_quantile(LEVELS)
+    want = np.array([NormalDist().inv_cdf(p) for p in LEVELS.tolist()])
+    assert quantiles == pytest.approx(want, rel=1e-14, abs=1e-15)
+    assert [exact.normal_level(z) for z in quantiles.tolist()] == pytest.approx(LEVELS.tolist(), abs=2e-15)
+    assert [exact.normal_level(z) for z in (-9.0, 0.0, 9.0)] == [0.0, 0.5, 1.0]
+
+
+def test_a_product_is_one_whatever_it_is_computed_with() -> None:
+    a, b = RNG.normal(size=(300, 40)), RNG.normal(size=(40, 30))
+    many = exact.product(a, b)
+    assert many == pytest.approx(a @ b, rel=1e-12, abs=1e-12)
+    assert np.concatenate([exact.product(row[None], b) for row in a]).tobytes() == many.tobytes()
+    assert exact.product(a.reshape(3, 100, 40), b).tobytes() == many.tobytes()
+    assert exact.product(a[0], b).tobytes() == many[0].tobytes()
+    assert exact.product(a, b[:, 0]) == pytest.approx(many[:, 0], rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 32, 96, 200])
+def test_factors_add_without_rounding(n: int) -> None:
+    matrix = RNG.normal(size=(n, 5))
+    a = RNG.normal(size=(4, n)) * np.array([[1.0], [1e6], [1e-3], [0.0]])
+    got = exact.Factor(matrix).after(a)
+    for i, row in enumerate(a):
+        for j, column in enumerate(matrix.T):
+            want = float(sum((Fraction(x) * Fraction(y) for x, y in zip(row, column, strict=True)), Fraction(0)))
+            assert got[i, j] == pytest.approx(want, rel=1e-15, abs=2e-16 * np.abs(row).max() * np.abs(matrix).max())
+    # No order of adding changes a bit.
+    order = RNG.permutation(n)
+    assert exact.Factor(matrix[order]).after(a[:, order]).tobytes() == got.tobytes()
+
+
+def test_lower_root() -> None:
+    x = RNG.normal(size=(12, 12))
+    matrix = x @ x.T
+    assert exact.lower_root(matrix) == pytest.approx(np.linalg.cholesky(matrix), rel=1e-9, abs=1e-12)
+
+
+def test_rounded_keeps_bits() -> None:
+    x = RNG.normal(size=1_000)
+    got = exact.rounded(x)
+    assert (np.abs(got - x) <= np.abs(x) * 2.0**-40).all()
+    assert not (got.view(np.int64) & 0x1FFF).any()
+    assert exact.rounded(np.nextafter(got, np.inf)).tobytes() == got.tobytes()
