@@ -12,7 +12,6 @@ import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
 
 from hpo_envs.core.params import kind_of, whole_table
-from hpo_envs.tables import exact
 
 Rows = npt.NDArray[np.int64]
 
@@ -90,13 +89,13 @@ class NearestValues(Nearest):
         scaled = [h.scale(v) for h, v in zip(table.space, values, strict=True)]
         cells = np.array(list(itertools.product(*scaled)))
         own = np.column_stack([h.scale(c) for h, c in zip(table.space, table.configs.T, strict=True)])
-        squares = (own**2).sum(axis=1)
-        # In chunks: memory stays bounded whatever the grid.
-        inner = exact.Factor(own.T)
-        parts = [
-            (squares - 2.0 * inner.after(chunk)).argmin(axis=1)
-            for chunk in np.array_split(cells, 1 + len(cells) // 4096)
-        ]
+        # In chunks: memory stays bounded whatever the grid. Without BLAS: it breaks ties by the processor.
+        parts = []
+        for chunk in np.array_split(cells, 1 + len(cells) // 4096):
+            distance = np.zeros((len(chunk), len(own)))
+            for x, y in zip(chunk.T, own.T, strict=True):
+                distance += np.subtract.outer(x, y) ** 2
+            parts.append(distance.argmin(axis=1))
         self._row = np.concatenate(parts)
 
     def rows(self, actions: npt.NDArray[Any]) -> Rows:
