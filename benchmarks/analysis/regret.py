@@ -191,7 +191,9 @@ def anytime(run: Run, regret: Floats) -> float:
     """Regret averaged over the budget: over its evaluations, or over its shares where cost is something else."""
     budget = float(run.header["budget"])
     if run.header["cost_unit"] == "evaluations":
-        return float(at_evaluations(regret, max(round(budget), 1)).mean())
+        total = max(round(budget), 1)
+        kept = regret[:total]
+        return float((kept.sum() + (total - len(kept)) * kept[-1]) / total)
     return float(at_costs(regret, run.costs, budget).mean())
 
 

@@ -46,6 +46,7 @@ class Outcome:
         found: Runs that were stored before.
         made: Runs that were made and stored now.
         errors: (id, agent) -> traceback of what stopped it.
+        capped: id -> budget in evaluations, where the one asked for is more than the whole table.
     """
 
     folder: Path
@@ -54,6 +55,7 @@ class Outcome:
     found: int = 0
     made: int = 0
     errors: dict[tuple[str, str], str] = field(default_factory=dict)
+    capped: dict[str, int] = field(default_factory=dict)
 
 
 Watch = Callable[[int, int, float | None], object]
@@ -146,7 +148,10 @@ def _of(key: tuple[str, str], task: Task) -> bool:
 def _missing(study: Study, store: Store, outcome: Outcome, accept_changed: bool, seconds: float) -> list[Task]:
     """What is left to run; fills in what fits and what is stored."""
     tasks = []
-    for environment in study.environments:
+    for asked in study.environments:
+        environment = _capped(asked)
+        if environment is not asked:
+            outcome.capped[environment.id] = environment.kwargs["budget"]
         fitting, headers = _probe(environment, study.agents, study.seeds[0])
         names = {c.name for c in fitting}
         if accept_changed:
@@ -167,6 +172,18 @@ def _missing(study: Study, store: Store, outcome: Outcome, accept_changed: bool,
             f"{', '.join(e.id for e in study.environments)} (hpo-envs list --agents)"
         )
     return tasks
+
+
+def _capped(environment: Environment) -> Environment:
+    """An environment whose budget is no more evaluations than its table has; the rest could never be spent."""
+    if not isinstance(environment.kwargs.get("budget"), (int, float)):
+        return environment
+    envs: Any = gym.make_vec(environment.id, num_envs=1, **environment.kwargs)
+    params = envs.unwrapped.params
+    envs.close()
+    if params.cost_unit != "evaluations" or params.steps is None or params.budget <= params.steps:
+        return environment
+    return dataclasses.replace(environment, kwargs={**environment.kwargs, "budget": params.steps})
 
 
 def _apart(contestant: Contestant, header: dict[str, Any], store: Store) -> tuple[Contestant, dict[str, Any]]:

@@ -184,21 +184,28 @@ class Store:
         return [found[key] for key in sorted(found)]
 
     def blocks(self, env: str | None = None, agent: str | None = None) -> Iterator[tuple[Path, Block]]:
-        """The parts, verified, with what they hold: runs that two processes stored are in two of them."""
-        for part in self._parts(env, agent):
-            # Another process may have tidied up since the folder was listed; what it removed is in another part.
-            with contextlib.suppress(FileNotFoundError):
-                yield part, parquet.decode(part)
+        """The parts, verified, with what they hold: runs that two processes stored are in two of them.
+
+        Another process may tidy up meanwhile. What it removes is in a part that it added before, so the folder is
+        listed until that brings nothing new.
+        """
+        known: set[Path] = set()
+        while new := [part for part in self._parts(env, agent) if part not in known]:
+            known.update(new)
+            for part in new:
+                with contextlib.suppress(FileNotFoundError):
+                    yield part, parquet.decode(part)
 
     def groups(self, env: str | None = None, agent: str | None = None) -> list[Group]:
         """What is stored, by runs that differ only in their seed; parts read before are not read again."""
-        listed = []
-        for part in self._parts(env, agent):
-            if part not in self._groups:
-                with contextlib.suppress(FileNotFoundError):
-                    self._groups[part] = _grouped(parquet.decode(part))
-            listed.extend(self._groups.get(part, []))
-        return listed
+        known: set[Path] = set()
+        while new := [part for part in self._parts(env, agent) if part not in known]:  # as `blocks`
+            known.update(new)
+            for part in new:
+                if part not in self._groups:
+                    with contextlib.suppress(FileNotFoundError):
+                        self._groups[part] = _grouped(parquet.decode(part))
+        return [group for part in sorted(known) for group in self._groups.get(part, [])]
 
     def seeds(self, env: str, agent: str) -> set[int]:
         """Seeds that an agent has finished on an id."""

@@ -99,6 +99,8 @@ def run(args: argparse.Namespace) -> int:
             f"\nstopped; what is finished is in {args.out}/, and the same command goes on from there", file=sys.stderr
         )
         raise
+    for env, most in outcome.capped.items():
+        print(f"\n{env}: its whole table is {most} evaluations, so that is the budget")
     _report_stops(outcome)
     found = runs_of(study, args.out, outcome)
     for env, runs in found.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -101,6 +101,11 @@ class Params:
         """Rows, or arms, that an episode has."""
         return self.view.size(len(self.table))
 
+    @property
+    def steps(self) -> int | None:
+        """Steps after which an episode ends whatever its budget; None if only the budget ends it."""
+        return None
+
     def problem(self, rows: npt.NDArray[np.int64] | None = None) -> dict[str, Any]:
         """What agents may know before the first evaluation, by the names of an agent's `Problem`.
 
@@ -167,7 +172,7 @@ def check_budget(budget: Any, whole: float, unit: str) -> float:
         return whole
     if isinstance(budget, (bool, np.bool_)) or not isinstance(budget, (int, float, np.integer, np.floating)):
         raise ValueError(f"budget must be None or a number > 0, got {budget!r}")
-    if not (math.isfinite(budget) and budget > 0):
+    if not 0 < budget <= sys.float_info.max:
         raise ValueError(f"budget must be None or a finite number > 0 ({unit}), got {budget!r}")
     if unit == "evaluations" and budget != int(budget):
         raise ValueError(f"budget must be None or an int >= 1 (evaluations), got {budget!r}")

@@ -385,3 +385,9 @@ def test_scales_of_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     (scale,) = regret.scales([run([1.0, 8.0], **long)]).values()
     assert scale.best.tolist() == [8.0]
     assert math.isfinite(scale.volume)
+
+
+def test_memory_does_not_grow_with_the_budget() -> None:
+    assert regret.anytime(run([1.0, 2.0], budget=1e12), np.array([1.0, 0.5])) == pytest.approx(0.5)
+    assert regret.anytime(run([1.0, 2.0], budget=4.0), np.array([1.0, 0.5])) == 0.625
+    assert regret.anytime(run([1.0, 2.0, 3.0], budget=2.0), np.array([1.0, 0.5, 0.0])) == 0.75

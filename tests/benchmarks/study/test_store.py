@@ -333,6 +333,23 @@ def test_runs_that_two_processes_stored_are_read_once_and_settled(tmp_path: Path
             refused()
 
 
+def test_runs_are_found_while_another_process_tidies_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two, reader = (store.Store(tmp_path) for _ in range(3))
+    assert one.seeds("NMTHPO-zhen-v0", "random") == two.seeds("NMTHPO-zhen-v0", "random") == set()
+    one.write([make(s) for s in range(3)])
+    two.write([make(s) for s in range(1, 5)])
+    decode = store.parquet.decode
+
+    def tidied(path: Path) -> store.Block:
+        monkeypatch.setattr(store.parquet, "decode", decode)
+        one.settle()
+        return decode(path)
+
+    monkeypatch.setattr(store.parquet, "decode", tidied)
+    assert [r.seed for r in reader.read()] == [0, 1, 2, 3, 4]
+    assert reader.seeds("NMTHPO-zhen-v0", "random") == set(range(5))
+
+
 def test_publishing_reads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = store.Store(tmp_path)
     kept.write([make(0)])

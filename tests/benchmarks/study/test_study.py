@@ -223,3 +223,13 @@ def test_a_run_has_the_same_bits_alone_and_among_others(spec_id: str) -> None:
     together = benchmarks.run("random", spec_id, range(6), env_kwargs=env)
     alone = [benchmarks.run("random", spec_id, [s], env_kwargs=env)[0] for s in range(6)]
     assert store.digest(together) == store.digest(alone)
+
+
+def test_a_budget_of_more_evaluations_than_the_table_has_is_capped(tmp_path: Path) -> None:
+    data = {"seeds": 1, "environments": ["NMTHPO-swen-v0"], "agents": ["random"], "table": "surrogate"}
+    outcome = conduct(from_data({**data, "budget": 1e12}), tmp_path)
+    (one,) = store.read(tmp_path)
+    assert outcome.capped == {"NMTHPO-swen-v0": len(one)}
+    assert one.header["budget"] == one.header["env_kwargs"]["budget"] == len(one) < 1000
+    again = conduct(from_data({**data, "budget": 1e8}), tmp_path)
+    assert (again.found, again.made) == (1, 0)
