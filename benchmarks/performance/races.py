@@ -10,6 +10,7 @@ import contextlib
 import io
 import multiprocessing
 import os
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -100,12 +101,14 @@ def _forks(commands: Sequence[Sequence[str]], out: Path, waits: Sequence[float])
 
 
 def _command(words: list[str], log: Path, wait: float) -> None:
-    from hpo_envs.commands.main import main
-
-    text = io.StringIO()
+    text, status = io.StringIO(), 0
     time.sleep(wait)
+    sys.argv[1:] = words
     with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
-        status = main(words)
+        try:
+            runpy.run_module("hpo_envs", run_name="__main__")
+        except SystemExit as stop:
+            status = int(stop.code or 0)
     log.write_text(text.getvalue(), encoding="utf-8")
     os._exit(status)
 
