@@ -19,7 +19,7 @@ from gymnasium.vector.utils import batch_space
 
 from hpo_envs.core.infos import Info, blank, copy_info, merge, scatter
 from hpo_envs.core.pages import complete
-from hpo_envs.core.params import HasParams, Params
+from hpo_envs.core.params import HasParams, Params, check_options, unmasked
 from hpo_envs.core.recorder import FPS, MODES, Watch
 from hpo_envs.tables import draws
 from hpo_envs.tables.table import Table
@@ -78,6 +78,15 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
     def rows(self) -> npt.NDArray[np.int64]:
         """(k,) the table row of each of this episode's actions; the same in every episode unless a view says else."""
         return self.params.view.rows(self._key, len(self.table))
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        """Seeds the environment; what each form of episode does besides, its class says.
+
+        Raises:
+            ValueError: Options that are no mapping, or unknown keys among them.
+        """
+        check_options(options, self.params.options)
+        return super().reset(seed=seed)
 
     def _new_key(self, seed: int | None) -> int:
         """Starts an episode; returns its key."""
@@ -199,6 +208,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
     ) -> tuple[Any, Info]:
         """Starts a fresh episode in every environment (or those in `options["reset_mask"]`, (n,) bool)."""
         index = self._index
+        check_options(options, (*self.params.options, "reset_mask"))
         if options is not None and "reset_mask" in options:
             options = dict(options)
             mask = options.pop("reset_mask")
@@ -226,7 +236,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         """
         if self._streams is None:
             raise ResetNeeded("step() must follow reset(). Call envs.reset() first.")
-        actions = self._check_actions(actions)
+        actions = self._check_actions(unmasked(actions))
         resets = self._any_ended and self.autoreset_mode is AutoresetMode.NEXT_STEP
         if self._any_ended and self.autoreset_mode is AutoresetMode.DISABLED:
             raise ResetNeeded(

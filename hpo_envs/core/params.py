@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -106,6 +106,11 @@ class Params:
         """Steps after which an episode ends whatever its budget; None if only the budget ends it."""
         return None
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Keys that the `options` of `reset` may have."""
+        return ()
+
     def problem(self, rows: npt.NDArray[np.int64] | None = None) -> dict[str, Any]:
         """What agents may know before the first evaluation, by the names of an agent's `Problem`.
 
@@ -162,6 +167,42 @@ class HasParams:
             self.reward_space = copy.deepcopy(params.reward_space)
 
 
+def is_integer(value: Any) -> bool:
+    """Whether a value is an int, Python's or NumPy's; bool and timedelta64, which derive from these, are none."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
+
+
+def unmasked(actions: Any) -> Any:
+    """An action, or a batch of them, as it is.
+
+    Raises:
+        ValueError: A masked array, whose hidden values would be taken for actions.
+    """
+    if isinstance(actions, np.ma.MaskedArray):
+        raise ValueError(f"actions must be without a mask, got {actions!r}")
+    return actions
+
+
+def check_options(options: Any, names: tuple[str, ...]) -> None:
+    """Validates the `options` of `reset`.
+
+    Args:
+        options: None, or a mapping.
+        names: The keys that it may have.
+
+    Raises:
+        ValueError: No mapping, or an unknown key.
+    """
+    if options is None:
+        return
+    if not isinstance(options, Mapping):
+        raise ValueError(f"options must be None or a mapping, got {options!r}")
+    for name in options:
+        if name not in names:
+            known = ", ".join(names) or "none here"
+            raise ValueError(f"keys of options must be among {known}, got {name!r}{nearest(str(name), names)}")
+
+
 def check_budget(budget: Any, whole: float, unit: str) -> float:
     """Validates `budget`; None stands for `whole`.
 
@@ -170,7 +211,7 @@ def check_budget(budget: Any, whole: float, unit: str) -> float:
     """
     if budget is None:
         return whole
-    if isinstance(budget, (bool, np.bool_)) or not isinstance(budget, (int, float, np.integer, np.floating)):
+    if not (is_integer(budget) or isinstance(budget, (float, np.floating))):
         raise ValueError(f"budget must be None or a number > 0, got {budget!r}")
     if not 0 < budget <= sys.float_info.max:
         raise ValueError(f"budget must be None or a finite number > 0 ({unit}), got {budget!r}")
@@ -185,7 +226,7 @@ def check_workers(workers: Any) -> int:
     Raises:
         ValueError: Not an int >= 1.
     """
-    if isinstance(workers, (bool, np.bool_)) or not isinstance(workers, (int, np.integer)) or workers < 1:
+    if not is_integer(workers) or workers < 1:
         raise ValueError(f"workers must be an int >= 1, got {workers!r}")
     return int(workers)
 

@@ -56,7 +56,7 @@ def write(path: Path | str, content: bytes | str) -> None:
 
 
 def write_csv(path: Path | str, records: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> None:
-    """Writes a table of records.
+    """Writes a table of records; a text that a spreadsheet would take for a formula gets an apostrophe before it.
 
     Args:
         path: The file; its folder must exist.
@@ -69,9 +69,19 @@ def write_csv(path: Path | str, records: Sequence[Mapping[str, Any]], columns: S
     """
     text = io.StringIO()
     writer = csv.DictWriter(text, list(columns or records[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(records)
+    writer.writerow({name: _harmless(name) for name in writer.fieldnames})
+    writer.writerows({name: _harmless(value) for name, value in record.items()} for record in records)
     write(path, text.getvalue())
+
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)")
+
+
+def _harmless(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    text = value.replace("\r", "\\r")  # the csv module of Python 3.11 leaves it unquoted: a row would end there
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) and not _NUMBER.fullmatch(text) else text
 
 
 def read_csv(path: Path | str) -> list[dict[str, str]]:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from hpo_envs.core.env import HPOEnv
 from hpo_envs.core.infos import Info
 from hpo_envs.core.loading import provenance_info
+from hpo_envs.core.params import unmasked
 from hpo_envs.engines.bandit.params import BanditParams
 from hpo_envs.engines.workers import Workers
 
@@ -29,7 +30,7 @@ class BanditEnv(HPOEnv):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Starts an episode; `options` are not used."""
-        super().reset(seed=seed)
+        super().reset(seed=seed, options=options)
         self._new_key(seed)
         n, p = self._arms, self.params
         self._view = None if p.view.whole else self.rows.tolist()
@@ -105,7 +106,7 @@ class BanditEnv(HPOEnv):
 
     def _check(self, action: Any) -> list[int]:
         n = self._arms
-        array = np.asarray(action)
+        array = np.asarray(unmasked(action))
         shape = (self.params.batch,) if self._batched else ()
         if array.shape != shape or array.dtype.kind not in "iu":
             form = f"{self.params.batch} ints" if self._batched else "an int"

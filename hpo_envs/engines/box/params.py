@@ -11,7 +11,17 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box
 
-from hpo_envs.core.params import Floats, Objective, Params, bounds_of, box, check_budget, check_objective, rewarded
+from hpo_envs.core.params import (
+    Floats,
+    Objective,
+    Params,
+    bounds_of,
+    box,
+    check_budget,
+    check_objective,
+    rewarded,
+    unmasked,
+)
 from hpo_envs.tables.table import Hyperparameter, Metric, Table, nearest
 
 Ints = npt.NDArray[np.int64]
@@ -42,12 +52,14 @@ class BoxFunction(abc.ABC):
         spaces: The d hyperparameters of each task.
         labels: What `info` says at reset of each task besides its table.
         facts: (tasks, f) what the observation says of each task, in [0, 1].
+        options: Keys that the `options` of `reset` may have.
     """
 
     tables: tuple[Table, ...]
     spaces: tuple[tuple[Hyperparameter, ...], ...]
     labels: tuple[Mapping[str, str], ...]
     facts: Floats
+    options: tuple[str, ...] = ()
 
     @abc.abstractmethod
     def evaluate(self, tasks: Ints, actions: Floats) -> Answer:
@@ -91,6 +103,11 @@ class BoxParams(Params):
     action_space: Box
     function: BoxFunction
     cost: str | None
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Keys that the `options` of `reset` may have."""
+        return self.function.options
 
     @classmethod
     def of(
@@ -179,7 +196,8 @@ def check_actions(actions: Any, shape: tuple[int, ...], argument: str) -> Floats
         ValueError: Not numbers of that shape in [-1, 1].
     """
     try:
-        array = np.asarray(actions, dtype=np.float64)
+        given = np.asarray(unmasked(actions))
+        array = given.astype(np.float64) if given.dtype.kind not in "mM" else np.empty(0)
     except (TypeError, ValueError, OverflowError):
         array = np.empty(0)
     # A NaN fails both comparisons, so the test must be for inside, not for outside.

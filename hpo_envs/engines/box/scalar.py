@@ -29,7 +29,7 @@ class BoxEnv(HPOEnv):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Starts an episode on a drawn task; see Starting State for `options`."""
-        super().reset(seed=seed)
+        super().reset(seed=seed, options=options)
         p = self.params
         among = p.function.choose(options)
         self._table_index = int(among[draws.below(draws.mix(self._new_key(seed), 0), len(among))])

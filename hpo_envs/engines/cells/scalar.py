@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hpo_envs.core.env import HPOEnv
 from hpo_envs.core.infos import Info
 from hpo_envs.core.loading import provenance_info
-from hpo_envs.core.params import Floats
+from hpo_envs.core.params import Floats, unmasked
 from hpo_envs.engines.cells.params import NODE, CellParams, mutate_actions
 from hpo_envs.tables import draws
 from hpo_envs.tables.cells.canonical import key as key_of
@@ -100,7 +100,7 @@ class CellEnv(HPOEnv):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Starts an episode with an empty cell."""
-        super().reset(seed=seed)
+        super().reset(seed=seed, options=options)
         self._run = Episode(self.params, self._new_key(seed))
         info = {**provenance_info(self.table), "action_mask": self._run.mask()}
         return self._run.observation.copy(), info
@@ -129,7 +129,7 @@ def check_action(action: Any) -> list[int]:
     Raises:
         ValueError: Not four ints inside the space.
     """
-    array = np.asarray(action) if isinstance(action, (np.ndarray, list, tuple)) else np.asarray(None)
+    array = np.asarray(unmasked(action)) if isinstance(action, (np.ndarray, list, tuple)) else np.asarray(None)
     if array.shape == (len(SIZES),) and array.dtype.kind in "iu" and not (array < 0).any() and (array < SIZES).all():
         return array.tolist()  # type: ignore[no-any-return]
     raise ValueError(f"action must be four ints below {SIZES}, got {action!r}")

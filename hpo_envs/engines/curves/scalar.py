@@ -10,7 +10,7 @@ import numpy.typing as npt
 from hpo_envs.core.env import HPOEnv
 from hpo_envs.core.infos import Info
 from hpo_envs.core.loading import provenance_info
-from hpo_envs.core.params import Floats
+from hpo_envs.core.params import Floats, is_integer, unmasked
 from hpo_envs.engines.curves.params import COST_HIGH, CurveParams
 from hpo_envs.engines.workers import Workers
 from hpo_envs.tables import draws
@@ -81,7 +81,7 @@ class CurvesEnv(HPOEnv):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Starts an episode: nothing is trained."""
-        super().reset(seed=seed)
+        super().reset(seed=seed, options=options)
         p = self.params
         self._new_key(seed)
         self._view = None if p.view.whole else self.rows.tolist()
@@ -218,7 +218,7 @@ class CurvesEnv(HPOEnv):
         if type(action) is np.ndarray and action.dtype.kind in "iu":
             pair = action.tolist()
         else:
-            pair = [int(v) if isinstance(v, np.integer) else v for v in action] if np.iterable(action) else None
+            pair = [int(v) if is_integer(v) else v for v in unmasked(action)] if np.iterable(action) else None
         if type(pair) is list and len(pair) == 2:
             row, level = pair
             if type(row) is type(level) is int and 0 <= row < self._actions and 0 <= level < self._levels:

@@ -103,6 +103,11 @@ class LookupParams(Params):
         """Short names of the tables, for `options={"table": ...}`."""
         return tuple(t.name.partition("/")[2].removesuffix("-grid") for t in self.tables)
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Keys that the `options` of `reset` may have."""
+        return ("table",)
+
     def choose(self, options: dict[str, Any] | None) -> int | None:
         """Index of the table that `reset` options ask for, or None.
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from hpo_envs.core.env import HPOEnv
 from hpo_envs.core.infos import Info
 from hpo_envs.core.loading import provenance_info
+from hpo_envs.core.params import is_integer, unmasked
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.tables import draws
 
@@ -61,7 +62,7 @@ class LookupEnv(HPOEnv):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Starts an episode; `options={"table": name}` chooses among several tables."""
-        super().reset(seed=seed)
+        super().reset(seed=seed, options=options)
         p = self.params
         chosen = p.choose(options)
         self._new_key(seed)
@@ -134,13 +135,13 @@ class LookupEnv(HPOEnv):
     def _index_of(self, action: Any) -> int:
         """The index that an action of any admitted type means."""
         if self._sizes is None:
-            if isinstance(action, (int, np.integer)) or (
-                isinstance(action, np.ndarray) and action.shape == () and np.issubdtype(action.dtype, np.integer)
+            if is_integer(action) or (
+                isinstance(unmasked(action), np.ndarray) and action.shape == () and action.dtype.kind in "iu"
             ):
                 return int(action)
             raise ValueError(f"action must be an int in [0, {self._actions}), got {action!r}")
-        array = np.asarray(action)
-        if array.shape != self._sizes.shape or not np.issubdtype(array.dtype, np.integer):
+        array = np.asarray(unmasked(action))
+        if array.shape != self._sizes.shape or array.dtype.kind not in "iu":
             raise ValueError(f"action must be {len(self._sizes)} ints below {self._sizes.tolist()}, got {action!r}")
         index = 0
         for value, size in zip(array.tolist(), self._sizes.tolist(), strict=True):

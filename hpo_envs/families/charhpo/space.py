@@ -32,6 +32,8 @@ class Sweeps(BoxFunction):
         noise: Whether runs scatter about the prediction.
     """
 
+    options = tuple(CALLED[0])
+
     def __init__(self, numbers: Ints, noise: bool) -> None:
         self.numbers, self.noise, self.model = numbers, noise, model.load()
         self.tables = tuple(store.load(build.NAMES[t], "surrogate") for t in numbers)

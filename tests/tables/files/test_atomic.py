@@ -54,3 +54,11 @@ def test_only_what_dead_writers_left_is_swept(tmp_path: Path) -> None:
         path.touch()
     atomic.sweep(tmp_path)
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([mine.name, "other.part"])
+
+
+def test_a_spreadsheet_takes_no_text_for_a_formula(tmp_path: Path) -> None:
+    texts = ["=1+1", "+a", "-b", "@c", "\td", "\re", "-1.5", "+2e3", "-inf", "f=g", "é"]
+    atomic.write_csv(tmp_path / "a.csv", [{"=name": text, "n": -k} for k, text in enumerate(texts)])
+    read = atomic.read_csv(tmp_path / "a.csv")
+    assert [r["'=name"] for r in read] == [f"'{t}" for t in texts[:5]] + ["\\re", *texts[6:]]
+    assert [int(r["n"]) for r in read] == [-k for k in range(len(texts))]
