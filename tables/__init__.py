@@ -1,1 +1,1 @@
-"""Tables of measured evaluations: the schema, the builders, fetching, and the embedded stand-ins."""
+"""Tables of measured evaluations: the schema, the builders, fetching, and the embedded tables."""

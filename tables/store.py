@@ -1,4 +1,4 @@
-"""Gets a table by name: built from verified upstream files where they are installed, else the embedded stand-in.
+"""Gets a table by name: built from verified upstream files where they are installed, else the embedded one.
 
 A builder module (one per data set, named in the catalogue) has
 
@@ -30,7 +30,7 @@ KINDS = ("auto", "measured", "surrogate")
 
 
 class EmbeddedTableWarning(UserWarning):
-    """An embedded surrogate stands in for a measured table that is not installed."""
+    """A measured table is not installed: the embedded one is used."""
 
 
 class TableNotInstalled(FileNotFoundError):
@@ -185,7 +185,7 @@ def _embedded(name: str) -> Table:
 @functools.cache
 def _warn_once(dataset: str, command: str) -> None:
     warnings.warn(
-        f"The measured tables of {dataset} are not installed; embedded surrogates stand in, and numbers obtained on "
+        f"The measured tables of {dataset} are not installed; embedded tables are used, and numbers obtained on "
         f'them are not measurements. Run `{command}` for the measured ones, or pass table="surrogate" to choose the '
         "embedded ones silently.",
         EmbeddedTableWarning,

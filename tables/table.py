@@ -255,16 +255,9 @@ class Table:
 
 
 def feature_matrix(space: tuple[Hyperparameter, ...], configs: Floats) -> tuple[tuple[str, ...], Floats]:
-    """Scales raw configurations to features.
+    """Names and (rows, d) values in [0, 1] of the features of raw configurations.
 
     Numbers become one column in [0, 1]; a categorical becomes one 0/1 column per choice.
-
-    Args:
-        space: The hyperparameters.
-        configs: (rows, len(space)) raw values.
-
-    Returns:
-        Feature names and a (rows, d) float64 matrix in [0, 1].
     """
     names: list[str] = []
     columns: list[Floats] = []

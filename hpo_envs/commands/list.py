@@ -1,6 +1,6 @@
 """Shows all environment ids by family, and which table each would use now; with --agents, the agents.
 
-`measured`: built from upstream's files, which are installed; `surrogate`: the embedded stand-in; `synthetic`: there
+`measured`: built from upstream's files, which are installed; `surrogate`: the embedded table; `synthetic`: there
 is nothing to measure.
 """
 
@@ -59,9 +59,7 @@ def run(args: argparse.Namespace) -> int:
     replaceable = [r for r in rows if r["kind"] == "surrogate" and not SPECS[r["id"]].surrogate_only]
     stand_ins = dict.fromkeys(d for r in replaceable for d in r["datasets"] if d in catalogue.datasets())
     if stand_ins:
-        print(
-            f"\nEmbedded surrogates stand in where it says surrogate; `hpo-envs fetch {' '.join(stand_ins)}` installs"
-        )
+        print(f"\nEmbedded tables are used where it says surrogate; `hpo-envs fetch {' '.join(stand_ins)}` installs")
         print("the measured tables.")
     return 0
 

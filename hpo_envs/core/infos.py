@@ -58,7 +58,7 @@ def blank(value: Any, index: npt.NDArray[np.intp]) -> None:
 
 
 def nothing(value: npt.NDArray[Any]) -> Any:
-    """What stands in an info array where nothing was reported."""
+    """What an info array holds where nothing was reported."""
     return {"O": None, "U": ""}.get(value.dtype.kind, 0)
 
 

@@ -31,11 +31,9 @@ def layout(cell: Cell) -> dict[str, tuple[float, float]]:
     """Position of each node: height by the longest path from the inputs, places in a layer by the inputs' places."""
     g = graph(cell)
     depth: dict[str, int] = {}
-    order = list(g)  # inputs first, then nodes in topological order
-    for name in order:
-        depth[name] = max((depth[k] + 1 for k in g.predecessors(name)), default=0)
     layers: dict[int, list[str]] = {}
-    for name in order:
+    for name in g:  # inputs first, then nodes in topological order
+        depth[name] = max((depth[k] + 1 for k in g.predecessors(name)), default=0)
         layers.setdefault(depth[name], []).append(name)
     place: dict[str, float] = {}
     for level in sorted(layers):
@@ -43,18 +41,11 @@ def layout(cell: Cell) -> dict[str, tuple[float, float]]:
         wish = {n: sum(place[k] for k in g.predecessors(n)) / max(g.in_degree(n), 1) for n in names}
         for i, n in enumerate(sorted(names, key=lambda n: wish[n])):
             place[n] = i - (len(names) - 1) / 2
-    return {name: (place[name], float(depth[name])) for name in order}
+    return {name: (place[name], float(depth[name])) for name in g}
 
 
 def draw(cell: Cell, axes: Any = None) -> Any:
-    """Draws a cell, inputs at the bottom.
-
-    Args:
-        cell: The cell.
-        axes: matplotlib axes; new ones if None.
-
-    Returns:
-        The axes.
+    """Draws a cell, inputs at the bottom, on matplotlib axes (None: new ones), and returns them.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -71,19 +62,8 @@ def draw(cell: Cell, axes: Any = None) -> Any:
         style, colour = ROLES[role]
         # Bent when it skips a layer, so that it does not run through other nodes.
         bend = 0.0 if at[b][1] - at[a][1] < 1.5 else 0.25
-        axes.annotate(
-            "",
-            xy=at[b],
-            xytext=at[a],
-            arrowprops={
-                "arrowstyle": "->",
-                "linestyle": style,
-                "color": colour,
-                "shrinkA": 14,
-                "shrinkB": 14,
-                "connectionstyle": f"arc3,rad={bend}",
-            },
-        )
+        arrow = {"arrowstyle": "->", "linestyle": style, "color": colour, "shrinkA": 14, "shrinkB": 14}
+        axes.annotate("", at[b], at[a], arrowprops={**arrow, "connectionstyle": f"arc3,rad={bend}"})
     for name, data in g.nodes(data=True):
         state = int(name.rpartition("_")[2]) if data["op"] == "hidden" else data["new"]
         colour = INPUT if data["op"] == "input" else PLAIN if state is None else COLOURS[state]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hpo_envs.tables.cells.recipe import MAX_HIDDEN, MAX_NODES, OPERATIONS, Cell, InvalidRecipe, accepted
+from hpo_envs.tables.cells.recipe import MAX_HIDDEN, MAX_NODES, OPERATIONS, Cell, InvalidRecipe, accepted, leading
 
 WEIGHTS = (0.46, 0.03, 0.04, 0.05, 0.14, 0.16, 0.12)
 """Probability of each of `OPERATIONS`."""
@@ -39,11 +39,8 @@ def generate(rng: np.random.Generator, hidden: int | None = None, nodes: int | N
 
     Args:
         rng: Source of randomness.
-        hidden: Number of hidden states; drawn with probabilities `HIDDEN` if None.
-        nodes: Nodes before redundant ones are removed, 6 to 24; drawn from `NODES` if None.
-
-    Raises:
-        ValueError: A number outside its range.
+        hidden: Number of hidden states; None: drawn with probabilities `HIDDEN`.
+        nodes: Nodes before redundant ones are removed, 6 to 24; None: drawn from `NODES`.
     """
     if hidden is not None and not 1 <= hidden <= MAX_HIDDEN:
         raise ValueError(f"hidden must be None or an int in [1, {MAX_HIDDEN}], got {hidden}")
@@ -58,12 +55,10 @@ def generate(rng: np.random.Generator, hidden: int | None = None, nodes: int | N
 
 
 def _attempt(rng: np.random.Generator, hidden: int, count: int) -> Cell | None:
-    first = 1 + hidden
     nodes: list[Node] = []
     for _ in range(count):
         nodes.append(_node(rng, hidden, nodes))
-    outputs = tuple(int(k) + first for k in rng.choice(count, size=hidden, replace=False))
-    return prune(hidden, nodes, outputs)
+    return prune(hidden, nodes, tuple(int(k) + 1 + hidden for k in rng.choice(count, size=hidden, replace=False)))
 
 
 def _node(rng: np.random.Generator, hidden: int, nodes: list[Node]) -> tuple[int, tuple[int, ...]]:
@@ -86,18 +81,11 @@ def _node(rng: np.random.Generator, hidden: int, nodes: list[Node]) -> tuple[int
 
 def prune(hidden: int, nodes: list[Node], outputs: tuple[int, ...]) -> Cell | None:
     """Removes the nodes that lead to no new hidden state; None if the rest is outside the search space."""
-    first = 1 + hidden
-    used = set(outputs)
-    for j in reversed(range(len(nodes))):
-        if first + j in used:
-            used.update(nodes[j][1])
+    first, used = 1 + hidden, leading(nodes, 1 + hidden, outputs)
     kept = [j for j in range(len(nodes)) if first + j in used]
     number = {k: k for k in range(first)} | {first + j: first + place for place, j in enumerate(kept)}
+    mapped = tuple((nodes[j][0], tuple(number[k] for k in nodes[j][1])) for j in kept)
     try:
-        return Cell(
-            hidden,
-            tuple((nodes[j][0], tuple(number[k] for k in nodes[j][1])) for j in kept),
-            tuple(number[k] for k in outputs),
-        )
+        return Cell(hidden, mapped, tuple(number[k] for k in outputs))
     except InvalidRecipe:
         return None

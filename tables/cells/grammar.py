@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from hpo_envs.tables.cells.canonical import key
 from hpo_envs.tables.cells.generate import generate, prune
-from hpo_envs.tables.cells.recipe import MAX_HIDDEN, MAX_NODES, OPERATIONS, Cell, InvalidRecipe, arity_error
+from hpo_envs.tables.cells.recipe import MAX_HIDDEN, MAX_NODES, OPERATIONS, Cell, InvalidRecipe, arity_error, leading
 
 Ints = npt.NDArray[np.int64]
 
@@ -69,16 +69,10 @@ def finish(nodes: Sequence[tuple[int, tuple[int, ...]]], action: Sequence[int]) 
         raise InvalidRecipe("hidden", f"the new hidden states must be nodes of the cell, got {list(action[1:])}")
     # From vectors of actions to vectors of cells: without "none", and with `hidden` instead of three states.
     shift = SOURCES - (1 + hidden)
-    needed = set(outputs)
-    for j in reversed(range(len(nodes))):
-        if SOURCES + j in needed:
-            needed.update(nodes[j][1])
-    if any(1 + hidden < k < SOURCES for k in needed):
+    if any(1 + hidden < k < SOURCES for k in leading(nodes, SOURCES, outputs)):
         raise InvalidRecipe("hidden", f"a cell with {hidden} new hidden states must not use a later previous one")
-    mapped = []
-    for op, inputs in nodes:
-        # Inputs of nodes that will be removed may be states that the cell does not have: any vector will do.
-        mapped.append((op, tuple(k - shift if k >= SOURCES else min(k - 1, hidden) for k in inputs)))
+    # Inputs of nodes that will be removed may be states that the cell does not have: any vector will do.
+    mapped = [(op, tuple(k - shift if k >= SOURCES else min(k - 1, hidden) for k in inputs)) for op, inputs in nodes]
     cell = prune(hidden, mapped, tuple(k - shift for k in outputs))
     if cell is None:
         raise InvalidRecipe("unused", "the input vector and every previous hidden state must lead to a new one")
@@ -86,10 +80,7 @@ def finish(nodes: Sequence[tuple[int, tuple[int, ...]]], action: Sequence[int]) 
 
 
 def cell_of(actions: npt.ArrayLike) -> Cell:
-    """The cell that a sequence of actions builds.
-
-    Args:
-        actions: (steps, 4) ints, the last of kind END.
+    """The cell that (steps, 4) int actions build, the last of kind END.
 
     Raises:
         InvalidRecipe: An illegal move.
@@ -126,14 +117,9 @@ def _vector(cell: Cell, k: int) -> int:
 
 
 def mutate(cell: Cell | None, rng: np.random.Generator) -> Cell:
-    """A random cell one small change away: another operation, input, state or order, a node more or less.
+    """A random valid cell with another computation, one small change away; of None a new one from the generator.
 
-    Args:
-        cell: The parent; None draws a new cell from the generator.
-        rng: Source of randomness.
-
-    Returns:
-        A valid cell whose computation differs from the parent's.
+    The change is another operation, input, state or order, a node more or less.
     """
     if cell is None:
         return generate(rng)

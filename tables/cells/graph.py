@@ -34,12 +34,8 @@ def graph(cell: Cell) -> Any:
 def edit_distance(a: Cell, b: Cell, seconds: float = 1.0) -> float:
     """An upper bound of the graph edit distance: the best of networkx's successive approximations in limited time.
 
-    Substituting a node by one with another operation, and inserting or deleting a node or an edge, cost 1 each.
-
-    Args:
-        a: One cell.
-        b: Another.
-        seconds: Time after which no better approximation is waited for, > 0.
+    Substituting a node by one with another operation, and inserting or deleting a node or an edge, cost 1 each. After
+    so many seconds no better approximation is waited for.
     """
     import networkx as nx
 
@@ -47,9 +43,6 @@ def edit_distance(a: Cell, b: Cell, seconds: float = 1.0) -> float:
         raise ValueError(f"seconds must be a number > 0, got {seconds!r}")
     # Deleting one graph and inserting the other is always possible.
     trivial = float(sum(len(c.nodes) + c.first + sum(len(i) for _, i in c.nodes) for c in (a, b)))
-
-    def match(u: Any, v: Any) -> bool:
-        return bool(u["op"] == v["op"])
-
+    match = nx.algorithms.isomorphism.categorical_node_match("op", None)
     found = nx.graph_edit_distance(graph(a), graph(b), node_match=match, timeout=seconds)
     return trivial if found is None else min(trivial, float(found))

@@ -236,7 +236,7 @@ def _check(cell: Cell) -> None:
     linear = [k for k in cell.outputs if cell.nodes[k - cell.first][0] == 0]
     if len(set(linear)) < len(linear):
         raise InvalidRecipe("hidden", f"a linear must not become two hidden states, got {cell.outputs}")
-    used = reachable(cell)
+    used = leading(cell.nodes, cell.first, cell.outputs)
     dead = [j for j in range(len(cell.nodes)) if cell.first + j not in used]
     if dead:
         raise InvalidRecipe("redundant", f"every node must lead to a new hidden state, got redundant nodes {dead}")
@@ -245,12 +245,12 @@ def _check(cell: Cell) -> None:
         raise InvalidRecipe("unused", f"the input vector and every hidden state must be used, unused: {unused}")
 
 
-def reachable(cell: Cell) -> set[int]:
-    """Numbers of the vectors that lead to a new hidden state."""
-    used = set(cell.outputs)
-    for j in reversed(range(len(cell.nodes))):
-        if cell.first + j in used:
-            used.update(cell.nodes[j][1])
+def leading(nodes: Sequence[tuple[int, tuple[int, ...]]], first: int, outputs: Sequence[int]) -> set[int]:
+    """Numbers of the vectors that lead to a new hidden state; the first node's is `first`."""
+    used = set(outputs)
+    for j in reversed(range(len(nodes))):
+        if first + j in used:
+            used.update(nodes[j][1])
     return used
 
 

@@ -20,12 +20,7 @@ _LINEAR = OPERATIONS.index("linear")
 
 
 def parameters(cell: Cell, vocabulary: int) -> int:
-    """Trainable parameters: tied embeddings, decoder bias, and the linears of three stacked cells.
-
-    Args:
-        cell: The cell.
-        vocabulary: Number of words, see `VOCABULARY`.
-    """
+    """Trainable parameters: tied embeddings, decoder bias, and the linears of three stacked cells."""
     if vocabulary < 1:
         raise ValueError(f"vocabulary must be an int >= 1, got {vocabulary}")
     total = vocabulary * EMBEDDING + vocabulary

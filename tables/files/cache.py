@@ -33,6 +33,7 @@ _DIGEST = hashlib.sha256().digest_size
 
 _ARRAYS = ("values", "cost", "configs", "features", "levels", "status")
 _RAGGED = ("values", "cost")
+_DAMAGE = (TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError, zipfile.BadZipFile)
 
 
 def folder() -> Path:
@@ -46,15 +47,7 @@ def folder() -> Path:
 
 
 def load(name: str, version: int, files: Sequence[str], root: Path, build: Callable[[], Table]) -> Table:
-    """Returns the kept table, or builds and keeps it.
-
-    Args:
-        name: Name of the table.
-        version: The builder's `VERSION`.
-        files: Upstream files it is built from.
-        root: Folder in which they are installed.
-        build: Builds the table from verified bytes.
-    """
+    """Returns the table that was kept of these upstream files in `root`, or builds and keeps it."""
     path = folder() / f"{name.replace('/', '-')}-{_fingerprint(name, version, files, root)[:24]}.npz"
     try:
         table = unpack(path.read_bytes())
@@ -81,11 +74,8 @@ def pack(table: Table) -> bytes:
     for name in _RAGGED:
         # Many runs are shorter, or have fewer repeats, than the array has room for.
         known = ~np.isnan(arrays[name])
-        arrays |= {
-            name: arrays[name][known],
-            f"{name}_known": np.packbits(known),
-            f"{name}_shape": np.array(known.shape),
-        }
+        arrays |= {f"{name}_known": np.packbits(known), f"{name}_shape": np.array(known.shape)}
+        arrays[name] = arrays[name][known]
     stream = io.BytesIO()
     np.savez(stream, **arrays)
     content = stream.getvalue()
@@ -102,15 +92,7 @@ def unpack(content: bytes) -> Table:
         raise ValueError("a kept table must have the bytes that were written")
     try:
         return _unpack(content[_DIGEST:])
-    except (
-        TypeError,
-        KeyError,
-        AttributeError,
-        IndexError,
-        OverflowError,
-        RecursionError,
-        zipfile.BadZipFile,
-    ) as error:
+    except _DAMAGE as error:
         raise ValueError(f"a kept table must have the form of `pack`, got {type(error).__name__}: {error}") from None
 
 
@@ -142,14 +124,9 @@ def _unpack(content: bytes) -> Table:
 
 
 def _hyperparameter(data: dict[str, Any]) -> Hyperparameter:
-    condition = data["condition"]
-    return Hyperparameter(
-        **{
-            **data,
-            "values": tuple(data["values"]),
-            "condition": None if condition is None else (condition[0], tuple(condition[1])),
-        }
-    )
+    parent = data["condition"]
+    condition = None if parent is None else (parent[0], tuple(parent[1]))
+    return Hyperparameter(**{**data, "values": tuple(data["values"]), "condition": condition})
 
 
 def _fingerprint(name: str, version: int, files: Sequence[str], root: Path) -> str:

@@ -227,12 +227,7 @@ class Error:
 
 
 def error(measured: Floats, values: Floats) -> Error:
-    """R2 (1 - squared error / variance), Kendall's tau-b and root mean squared error, over recorded cells.
-
-    Args:
-        measured: (n,) NaN = not recorded.
-        values: (n,) to be compared.
-    """
+    """R2 (1 - squared error / variance), Kendall's tau-b and root mean squared error; NaN = not recorded."""
     from scipy.stats import kendalltau
 
     known = ~np.isnan(measured)

@@ -25,18 +25,7 @@ SHOWN = 5
 def from_csv(
     path: str | Path, score: str | Sequence[str], goal: Goal | Sequence[Goal] | None = None, **options: Any
 ) -> Table:
-    """Makes a table of a CSV file, see `from_text`.
-
-    Args:
-        path: The file.
-        score: As in `from_text`.
-        goal: As in `from_text`.
-        **options: As in `from_text`; the name is that of the file unless given.
-
-    Raises:
-        ValueError: As in `from_text`; or a file above `BYTES`.
-        OSError: The file cannot be read.
-    """
+    """Makes a table of a CSV file of at most `BYTES`, see `from_text`; its name is the file's unless given."""
     path = Path(path)
     with open(path, "rb") as stream:
         content = stream.read(BYTES + 1)
@@ -50,17 +39,7 @@ def from_csv(
 def from_frame(
     frame: Any, score: str | Sequence[str], goal: Goal | Sequence[Goal] | None = None, **options: Any
 ) -> Table:
-    """Makes a table of a pandas DataFrame, see `from_text`; its lines are counted from 2, as in a file.
-
-    Args:
-        frame: One run a row; its index is left out.
-        score: As in `from_text`.
-        goal: As in `from_text`.
-        **options: As in `from_text`.
-
-    Raises:
-        ValueError: As in `from_text`.
-    """
+    """Makes a table of a pandas DataFrame, a run a row, see `from_text`; lines are counted from 2, as in a file."""
     content = frame.to_csv(index=False).encode()
     return from_text(content, score, goal, **{"source": "DataFrame", **options})
 

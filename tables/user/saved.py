@@ -120,11 +120,14 @@ def load(name: str | Path) -> Table:
     return _remembered[full] if full in _remembered else _read(folder() / f"{full.removeprefix(PREFIX)}.npz")
 
 
+_NO_TABLE = (ValueError, TypeError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile)
+
+
 def _read(path: Path) -> Table:
     content = path.read_bytes()
     try:
         table = cache.unpack(content)
-    except (ValueError, TypeError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile) as error:
+    except _NO_TABLE as error:
         raise ValueError(f"{path} must be a table written by hpo-envs, got a file that is none: {error}") from None
     return remember(table) if table.name.startswith(PREFIX) else table
 
@@ -132,5 +135,5 @@ def _read(path: Path) -> Table:
 def _same(path: Path, table: Table) -> bool:
     try:
         return cache.unpack(path.read_bytes()).provenance.sha256 == table.provenance.sha256
-    except (ValueError, TypeError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile):
+    except _NO_TABLE:
         return False

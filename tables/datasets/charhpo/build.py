@@ -52,12 +52,7 @@ def build(name: str, read: Callable[[str], bytes]) -> Table:
 
 
 def sampled(name: str, read: Callable[[str], bytes], runs: int | None = RUNS) -> Floats:
-    """(runs, 16) the values that the sweep drew, conditional hyperparameters included where inactive.
-
-    Args:
-        name: One of `NAMES`.
-        read: Returns the verified bytes of an upstream file.
-        runs: How many of the file's rows; None for all.
+    """(runs, 16) the values that the sweep drew, conditional hyperparameters included where inactive; None: all runs.
 
     Raises:
         ValueError: A value outside its range in Table 2.

@@ -77,10 +77,8 @@ def train(metric: int, x: Ints, y: Floats) -> tuple[Any, Any, Any, float]:
 
 def expand(x: Ints) -> Ints:
     """(n, 30 or 31) features: the numbers, 0/1 columns for the choices, the score if there."""
-    parts = []
-    for column, k in zip(x.T, (*SIZES, 1), strict=False):
-        parts.append(column[:, None] if k == 1 else (column[:, None] == np.arange(k)).astype(np.int64))
-    return np.hstack(parts)
+    columns = zip(x.T[:, :, None], (*SIZES, 1), strict=False)
+    return np.hstack([column if k == 1 else (column == np.arange(k)).astype(np.int64) for column, k in columns])
 
 
 def _export(tree: Any, features: Any, thresholds: Any, leaves: Any) -> None:
@@ -188,7 +186,6 @@ def errors(s: Surrogate, arch: int, predicted: Floats, log_predicted: Floats) ->
 def main() -> None:
     """Fits and writes both files."""
     surrogate, records = fit()
-    DATA.parent.mkdir(exist_ok=True)
     np.savez_compressed(DATA, **vars(surrogate))
     atomic.write_csv(DATA.with_name("charhpo_fit.csv"), records)
 

@@ -10,8 +10,6 @@ from hpo_envs.tables.datasets.charhpo.names import ARCHITECTURES, SCHEDULERS
 from hpo_envs.tables.table import Floats, Hyperparameter, nearest
 
 _PLATEAU = ("scheduler", ("reduceonplateau",))
-
-
 _WARMUP = ("scheduler", ("warmupinvsqrt",))
 
 

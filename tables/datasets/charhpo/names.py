@@ -6,18 +6,10 @@ TASKS = {"inflection": "sig-2017-inflection", "g2p": "sig-2021-g2p"}
 """Name in ids -> name in upstream's files."""
 
 LANGUAGES = {
-    "inflection": {
-        "alb": "albanian",
-        "ara": "arabic",
-        "cat": "catalan",
-        "dut": "dutch",
-        "gle": "irish",
-        "hai": "haida",
-        "hun": "hungarian",
-        "rom": "romanian",
-    },
+    "inflection": {"alb": "albanian", "ara": "arabic", "cat": "catalan", "dut": "dutch", "gle": "irish", "hai": "haida",
+                   "hun": "hungarian", "rom": "romanian"},
     "g2p": {"arm_e": "arm_e", "dut": "dut", "geo": "geo", "hun": "hun"},
-}
+}  # fmt: skip
 """Languages of each task: code in Table 6 -> name in upstream's files."""
 
 ARCHITECTURES = {"lstm": "attentive_lstm", "transformer": "transformer"}

@@ -115,14 +115,7 @@ def from_tsv(path: str | Path, name: str | None = None, *, score_range: tuple[fl
 def from_segments(
     segments: Sequence[Segment], name: str, held_out: tuple[str, ...] | None, provenance: Provenance
 ) -> Table:
-    """Builds a table from text.
-
-    Args:
-        segments: In the order of the rows.
-        name: Name of the table.
-        held_out: Documents of the held-out split; None for the last ones, see `hold_out`.
-        provenance: Where the text and the scores come from.
-    """
+    """Builds a table from text; without documents of the held-out split the last ones are, see `hold_out`."""
     # Each reference is compared with many translations: tokenise every text once.
     texts = dict.fromkeys(text for s in segments for text in (s.hypothesis, s.reference))
     tokens = {text: hlepor.tokenize(text) for text in texts}

@@ -1,4 +1,4 @@
-"""Makes the embedded stand-in of the CushLEPOR tables: segments of an invented language, scored by planted parameters.
+"""Makes the embedded CushLEPOR tables: segments of an invented language, scored by planted parameters.
 
     python -m hpo_envs.tables.datasets.cushlepor.fit          # writes tables/datasets/cushlepor/cushlepor.npz
 
@@ -42,7 +42,7 @@ WORDS = 4000
 
 
 def make(seed: int = SEED) -> dict[str, npt.NDArray[Any]]:
-    """The integers that the stand-in consists of.
+    """The integers that the embedded table consists of.
 
     Returns:
         `lengths` (3, rows) hypothesis, reference, matches; `points` (rows,) MQM; `paper`, `relative`, `released`
@@ -125,27 +125,24 @@ def _points(rng: np.random.Generator, planted: npt.NDArray[np.float64]) -> npt.N
 
 
 def summary(table: Table) -> dict[str, float]:
-    """Moments to compare a stand-in with the measured table."""
+    """Moments to compare an embedded table with the measured one."""
     values = table.values[:, 0, 0, :]
     s = build.statistics(table)
     human, train = values[:, 0], table.configs[:, 3] == 0
-    default = hlepor.segment_scores(s)
-    planted = hlepor.segment_scores(s, PLANTED)
-    return {
-        "reference_length": float(s.reference_length.mean()),
-        "log_length_ratio": float(np.log(s.hypothesis_length / s.reference_length).mean()),
-        "log_length_ratio_sd": float(np.log(s.hypothesis_length / s.reference_length).std()),
-        "precision": float((s.matches / s.hypothesis_length).mean()),
-        "precision_sd": float((s.matches / s.hypothesis_length).std()),
-        "npd": float(s.npd[:, 2].mean()),
-        "npd_sd": float(s.npd[:, 2].std()),
-        "human": float(human.mean()),
-        "human_sd": float(human.std()),
-        "pearson_default_train": float(np.corrcoef(default[train], human[train])[0, 1]),
-        "pearson_default_held_out": float(np.corrcoef(default[~train], human[~train])[0, 1]),
-        "pearson_planted_train": float(np.corrcoef(planted[train], human[train])[0, 1]),
-        "pearson_planted_held_out": float(np.corrcoef(planted[~train], human[~train])[0, 1]),
+    quantities = {
+        "log_length_ratio": np.log(s.hypothesis_length / s.reference_length),
+        "precision": s.matches / s.hypothesis_length,
+        "npd": s.npd[:, 2],
+        "human": human,
     }
+    found = {"reference_length": float(s.reference_length.mean())}
+    for name, x in quantities.items():
+        found |= {name: float(x.mean()), f"{name}_sd": float(x.std())}
+    for name, setting in (("default", hlepor.PRESETS["default"]), ("planted", PLANTED)):
+        score = hlepor.segment_scores(s, setting)
+        for split, rows in (("train", train), ("held_out", ~train)):
+            found[f"pearson_{name}_{split}"] = float(np.corrcoef(score[rows], human[rows])[0, 1])
+    return found
 
 
 def main() -> None:
@@ -153,7 +150,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=FILE, help="where to write (default: %(default)s)")
     args = parser.parse_args()
-    args.out.parent.mkdir(parents=True, exist_ok=True)
     arrays: dict[str, Any] = make()
     np.savez_compressed(args.out, **arrays)
     for key, value in summary(store.load(TABLES[0], "surrogate")).items():

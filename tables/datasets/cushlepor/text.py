@@ -90,11 +90,7 @@ def parse(
 
 
 def _lines(content: bytes, file: str, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
-    """Line numbers and the chosen columns of an error spans file.
-
-    Raises:
-        ValueError: A column is missing, or a line is too short.
-    """
+    """Line numbers and the chosen columns of an error spans file."""
     lines = content.decode("utf-8-sig").split("\n")
     header = lines[0].rstrip("\r").split("\t")
     if not set(columns) <= set(header):
@@ -112,11 +108,7 @@ def _lines(content: bytes, file: str, columns: tuple[str, ...]) -> Iterator[tupl
 
 
 def _texts(content: bytes, file: str) -> tuple[dict[tuple[str, int], str], dict[int, str]]:
-    """Text by (system, segment), and the document of each segment.
-
-    A segment has a line for each span and rater. Where they disagree on the text, the most frequent one counts, the
-    first of equals.
-    """
+    """Text by (system, segment), the most frequent one of its lines, and the document of each segment."""
     versions: dict[tuple[str, int], Counter[str]] = {}
     documents: dict[int, str] = {}
     for number, (system, document, segment, target) in _lines(content, file, ("system", "doc", "seg_id", "target")):

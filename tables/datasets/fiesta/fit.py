@@ -52,7 +52,6 @@ def _rounded(moments: dict[str, np.ndarray]) -> dict[str, Any]:
 def main() -> None:
     """Writes the file."""
     path = Path(__file__).with_name("fiesta.json")
-    path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(fit(), indent=1) + "\n", encoding="utf-8")
     print(f"wrote {path}")
 

@@ -19,15 +19,9 @@ OK, FAILED, DIVERGED, TRUNCATED = (STATUSES.index(s) for s in ("ok", "failed", "
 def arrays(
     runs: Sequence[Sequence[Log | Outcome]], repeats: int, sizes: Sequence[int] = ()
 ) -> tuple[Floats, Floats, npt.NDArray[np.uint8]]:
-    """Values, cumulative seconds and status of runs.
+    """Values (rows, repeats, epochs, metrics), cumulative seconds and status of the runs of each row.
 
-    Args:
-        runs: The repeats of each row; a row without any has failed.
-        repeats: Most repeats of a row.
-        sizes: Parameters of each row, for simulated runs; logs say them.
-
-    Returns:
-        (rows, repeats, epochs, metrics), (rows, repeats, epochs) and (rows, repeats).
+    A row without runs has failed. `sizes` are the parameters of each row, for simulated runs; logs say them.
     """
     values = np.full((len(runs), repeats, EPOCHS, len(METRICS)), np.nan)
     cost = np.full(values.shape[:3], np.nan)

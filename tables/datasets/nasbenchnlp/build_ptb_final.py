@@ -88,11 +88,7 @@ _LINE = re.compile(r"log_stats_model_(\d+)_[^,]*\.json,([^,]+),[^,]+,[^,]+,([^,]
 
 
 def read_final(content: bytes, file: str) -> dict[int, tuple[float, float]]:
-    """(last-epoch test loss or NaN, parameters) of each id; the first line with numbers counts.
-
-    Raises:
-        ValueError: No id, two different losses of one, or one without parameters.
-    """
+    """(last-epoch test loss or NaN, parameters) of each id; the first line with numbers counts."""
     found: dict[int, tuple[float, float]] = {}
     for number, line in enumerate(content.decode("utf-8-sig").splitlines(), start=1):
         match = _LINE.match(line.partition("log name")[0] if line.startswith("log_stats") else line)

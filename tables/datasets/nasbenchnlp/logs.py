@@ -68,11 +68,7 @@ def read_archive(content: bytes, file: str) -> list[Log]:
 
 
 def read_acceptable(content: bytes, file: str) -> tuple[list[Log], list[str]]:
-    """Reads the logs of an archive that are acceptable; returns them and the reasons against the others.
-
-    Raises:
-        ValueError: The archive itself is not acceptable.
-    """
+    """Reads the logs of an archive that are acceptable; returns them and the reasons against the others."""
     logs: list[Log] = []
     refused: list[str] = []
     for name, text in zips.members(content, file, ".json"):

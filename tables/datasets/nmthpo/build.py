@@ -83,12 +83,13 @@ def build(name: str, read: Callable[[str], bytes]) -> Table:
     if len(configs) != len(evals):
         raise ValueError(f"{evals_file} must have as many lines as {hyps_file}, {len(configs)}, got {len(evals)}")
     cells = grid(pair)
-    where = {tuple(cell): i for i, cell in enumerate(cells.tolist())}
-    index = np.empty(len(configs), dtype=np.intp)
-    for line, config in enumerate(configs.tolist(), start=1):
-        if tuple(config) not in where:
-            raise ValueError(f"{hyps_file}, line {line}: must be a cell of the grid of Table 1, got {config}")
-        index[line - 1] = where[tuple(config)]
+    same = (configs[:, None] == cells).all(axis=2)
+    if not same.any(axis=1).all():
+        line = int(same.any(axis=1).argmin())
+        raise ValueError(
+            f"{hyps_file}, line {line + 1}: must be a cell of the grid of Table 1, got {configs[line].tolist()}"
+        )
+    index = same.argmax(axis=1)
     if len(np.unique(index)) != len(index):
         raise ValueError(f"{hyps_file} must not repeat a configuration")
     if name.endswith("-grid"):

@@ -25,11 +25,7 @@ DATA = Path(__file__).parent
 
 
 def fit(name: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Fits one table.
-
-    Returns:
-        Arrays of the embedded table by name, and the rows of the error report.
-    """
+    """Fits one table; returns the arrays of the embedded one by name, and the rows of the error report."""
     table = store.load(name, "measured")
     curves = measured_curves(table)
     target = np.array([model.describe(c) for c in curves])
@@ -47,13 +43,9 @@ def fit(name: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     noise[:, noisy] = out_of_fold.residual_noise(predicted[:, noisy], residuals[:, noisy], keys, groups, name)
     parameters = np.round(predicted + noise, 3).astype(np.float32)
     rough = np.round(model.roughness(curves), 3)
-    corpus = name.partition("/")[2]
-    arrays = {
-        f"{corpus}_configs": table.configs,
-        f"{corpus}_parameters": parameters,
-        f"{corpus}_levels": np.array(len(table.levels)),
-        f"{corpus}_roughness": rough,
-    }
+    corpus, levels = name.partition("/")[2], np.array(len(table.levels))
+    fitted = {"configs": table.configs, "parameters": parameters, "levels": levels, "roughness": rough}
+    arrays = {f"{corpus}_{key}": array for key, array in fitted.items()}
     patience = build.PATIENCE[build.CORPORA[corpus][0]]
     report = []
     for kind, p, r in (("prediction", predicted, 0 * rough), ("shipped", parameters.astype(np.float64), rough)):
@@ -71,23 +63,21 @@ def measured_curves(table: Table) -> list[Floats]:
 
 def errors(corpus: str, kind: str, measured: list[Floats], drawn: list[Floats]) -> list[dict[str, Any]]:
     """Held-out error of the quantities that matter: the best loss, the length, the curve at common checkpoints."""
-    quantities: dict[str, tuple[list[float], list[float]]] = {
-        "best log perplexity": ([c[:, 0].min() for c in measured], [c[:, 0].min() for c in drawn]),
-        "log checkpoints": ([np.log(len(c)) for c in measured], [np.log(len(c)) for c in drawn]),
+    pairs = list(zip(measured, drawn, strict=True))
+    quantities = {
+        "best log perplexity": [(a[:, 0].min(), b[:, 0].min()) for a, b in pairs],
+        "log checkpoints": [(np.log(len(a)), np.log(len(b))) for a, b in pairs],
     }
     for share in (0.1, 0.3):
-        pairs = [(a, b) for a, b in zip(measured, drawn, strict=True)]
-        at = [int(share * len(a)) for a, _ in pairs]
-        quantities[f"log perplexity after {share:.0%} of the run"] = (
-            [a[i, 0] for (a, _), i in zip(pairs, at, strict=True)],
-            [b[min(i, len(b) - 1), 0] for (_, b), i in zip(pairs, at, strict=True)],
-        )
+        at = [(a, b, int(share * len(a))) for a, b in pairs]
+        label = f"log perplexity after {share:.0%} of the run"
+        quantities[label] = [(a[i, 0], b[min(i, len(b) - 1), 0]) for a, b, i in at]
     if measured[0].shape[1] > 1:
-        quantities["best BLEU"] = ([c[:, 1].max() for c in measured], [c[:, 2].max() for c in drawn])
+        quantities["best BLEU"] = [(a[:, 1].max(), b[:, 2].max()) for a, b in pairs]
     rows = []
-    for name, (a, b) in quantities.items():
-        e = out_of_fold.error(np.array(a), np.array(b))
-        row = {"table": corpus, "quantity": name, "values": kind, "rows": len(a)}
+    for name, values in quantities.items():
+        e = out_of_fold.error(*np.array(values).T)
+        row = {"table": corpus, "quantity": name, "values": kind, "rows": len(values)}
         rows.append(row | {"r2": f"{e.r2:.3f}", "tau": f"{e.tau:.3f}", "rmse": f"{e.rmse:.4g}"})
     return rows
 
