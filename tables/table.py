@@ -241,17 +241,9 @@ class Table:
     def subset(self, rows: npt.ArrayLike, name: str | None = None) -> Table:
         """The same table with these rows only, in this order."""
         index = np.asarray(rows, dtype=np.intp)
-        return dataclasses.replace(
-            self,
-            name=name or self.name,
-            keys=tuple(self.keys[i] for i in index),
-            values=self.values[index],
-            cost=self.cost[index],
-            configs=self.configs[index],
-            features=self.features[index],
-            status=self.status[index],
-            provenance=dataclasses.replace(self.provenance, sha256=""),
-        )
+        arrays = {a: getattr(self, a)[index] for a in ("values", "cost", "configs", "features", "status")}
+        keys, fresh = tuple(self.keys[i] for i in index), dataclasses.replace(self.provenance, sha256="")
+        return dataclasses.replace(self, name=name or self.name, keys=keys, provenance=fresh, **arrays)
 
 
 def feature_matrix(space: tuple[Hyperparameter, ...], configs: Floats) -> tuple[tuple[str, ...], Floats]:
@@ -293,11 +285,8 @@ def _check_laws(t: Table) -> None:
     law(t.status.shape == shape[:2], f"status must be {shape[:2]}", t.status.shape)
     law(bool((t.status < len(STATUSES)).all()), f"status must index {STATUSES}")
     law(t.configs.shape == (rows, len(t.space)), f"configs must be {(rows, len(t.space))}", t.configs.shape)
-    law(
-        t.features.shape == (rows, len(t.feature_names)),
-        f"features must be {(rows, len(t.feature_names))}",
-        t.features.shape,
-    )
+    d = len(t.feature_names)
+    law(t.features.shape == (rows, d), f"features must be {(rows, d)}", t.features.shape)
     law(bool(np.isfinite(t.configs).all()), "configs must be finite")
     law(bool(((t.features >= 0) & (t.features <= 1)).all()), "features must lie in [0, 1]")
     law(bool(np.isfinite(t.levels).all() and (np.diff(t.levels) > 0).all()), "levels must be finite and increasing")

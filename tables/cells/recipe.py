@@ -97,16 +97,13 @@ class Cell:
         ):
             raise InvalidRecipe("form", f"text must look like '1:l0,1;t2:3', got {str(text)[:60]!r}")
         hidden, nodes, outputs = text.split(":")
-        return cls(
-            int(hidden),
-            tuple((_LETTERS.index(n[0]), tuple(map(int, n[1:].split(",")))) for n in nodes.split(";")),
-            tuple(map(int, outputs.split(","))),
-        )
+        read = tuple((_LETTERS.index(n[0]), tuple(map(int, n[1:].split(",")))) for n in nodes.split(";"))
+        return cls(int(hidden), read, tuple(map(int, outputs.split(","))))
 
     def recipe(self) -> dict[str, dict[str, Any]]:
         """The cell in the released form: `{name: {"op": operation, "input": [names]}}`.
 
-            A node without parameters that becomes two hidden states is written once per state, because names are
+        A node without parameters that becomes two hidden states is written once per state, because names are
         unique there; a linear cannot become two, since each linear of a recipe has weights of its own.
         """
         names = ["x", *(f"h_prev_{i}" for i in range(self.hidden)), *(f"node_{j}" for j in range(len(self.nodes)))]

@@ -139,7 +139,6 @@ def accept(record: catalogue.File, part: Path, target: Path, source: str) -> Non
 
     Raises:
         WrongContent: It is not right.
-        OSError: The disk refused.
     """
     size, digest = fingerprint(record, part)
     if not is_right(record, size, digest):
@@ -156,7 +155,6 @@ def copy(record: catalogue.File, source: Path, target: Path, part: Path) -> None
 
     Raises:
         FetchError: The folder does not have it, or has other bytes.
-        OSError: The disk refused.
     """
     try:
         size = source.stat().st_size
@@ -176,14 +174,8 @@ def copy(record: catalogue.File, source: Path, target: Path, part: Path) -> None
 def locked(folder: Path, waiting: Callable[[], object] = lambda: None) -> Iterator[bool]:
     """Holds the lock on the data folder, waiting for another process to release it.
 
-    The lock is on the folder itself, so nothing is left behind, and it goes with the process that holds it.
-
-    Args:
-        folder: The data folder.
-        waiting: Called once if another process has the lock.
-
-    Yields:
-        Whether there is a lock: not on file systems without locks, nor on Windows.
+    The lock is on the folder itself, so nothing is left behind, and it goes with the process that holds it. Yields
+    whether there is a lock: not on file systems without locks, nor on Windows. `waiting` is called once before waiting.
     """
     try:
         import fcntl

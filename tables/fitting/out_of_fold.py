@@ -61,9 +61,6 @@ def logit(high: float) -> Scale:
     return Scale("logit", lambda v: np.log(v / (high - v)), lambda z: high / (1.0 + np.exp(-z)))
 
 
-# ---------------------------------------------------------------------------------------------- seeded draws
-
-
 def uniforms(seed: str, keys: Sequence[str]) -> Floats:
     """(len(keys),) draws in the open interval (0, 1); each is a hash of the seed and its own key."""
     bits = [hashlib.blake2b(f"{seed}|{key}".encode(), digest_size=8).digest() for key in keys]
@@ -99,9 +96,6 @@ def folds(groups: Sequence[str], k: int, seed: str = "folds") -> Ints:
     return rank[index] % k
 
 
-# ---------------------------------------------------------------------------------------------- predictions
-
-
 def out_of_fold(fit: Fit, x: Floats, y: Floats, fold: Ints, unmeasured: Floats | None = None) -> tuple[Floats, Floats]:
     """Predicts every row by a model trained on the other folds, and new rows by one trained on all.
 
@@ -129,9 +123,6 @@ def out_of_fold(fit: Fit, x: Floats, y: Floats, fold: Ints, unmeasured: Floats |
         predicted[fold == f] = train(known & (fold != f)).predict(x[fold == f])
     new = train(known).predict(unmeasured) if unmeasured is not None and len(unmeasured) else np.empty(0)
     return predicted, np.asarray(new)
-
-
-# ---------------------------------------------------------------------------------------------- noise and error
 
 
 def residual_noise(

@@ -54,11 +54,7 @@ class Statistics:
 
 
 def check_variant(variant: str) -> str:
-    """Returns a valid variant.
-
-    Raises:
-        ValueError: No such variant.
-    """
+    """Returns one of `VARIANTS`."""
     if variant not in VARIANTS:
         raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}{nearest(variant, VARIANTS)}")
     return variant
@@ -68,12 +64,6 @@ def collect(
     hypotheses: Sequence[Tokens], references: Sequence[Tokens], *, variant: str = "paper", max_n: int = MAX_N
 ) -> Statistics:
     """Collects the statistics of a corpus of tokenised segments.
-
-    Args:
-        hypotheses: Tokens of each translation.
-        references: Tokens of each reference, in the same order.
-        variant: One of `VARIANTS`.
-        max_n: Largest context width to prepare, an int >= 0.
 
     Raises:
         ValueError: Unequal numbers of segments, unknown variant, or `max_n` < 0.

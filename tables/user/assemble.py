@@ -52,13 +52,7 @@ class Runs:
 
 
 def table_of(runs: Runs, name: str, provenance: Provenance, explain: Callable[[str], None]) -> Table:
-    """Makes the table.
-
-    Args:
-        runs: What was measured.
-        name: Of the table, without prefix.
-        provenance: Where it comes from; the explanations are added to its notes.
-        explain: Called with each decision, in words.
+    """Makes the table; each decision is explained, and kept with the notes of the provenance.
 
     Raises:
         ValueError: Lines that contradict each other, or hyperparameters that are empty for no visible reason.
@@ -156,12 +150,7 @@ def _places(runs: Runs, raw: Any, say: Callable[[str], None]) -> list[tuple[int,
         row = rows.setdefault(config, len(rows))
         own = repeats.setdefault(row, {})
         level = runs.level[i] if runs.level else None
-        if runs.repeat is not None:
-            label = runs.repeat[i]
-        elif runs.level is not None:
-            label = 0
-        else:
-            label = len(own)
+        label = runs.repeat[i] if runs.repeat is not None else len(own) if runs.level is None else 0
         if (row, label, level) in seen:
             raise ValueError(
                 f"{where}: must be another configuration than {runs.where[seen[row, label, level]]}, or a run of its "

@@ -52,15 +52,7 @@ class Forest:
     starts: npt.NDArray[np.intp]
 
     def __call__(self, x: Ints, chunk: int = 1024) -> Ints:
-        """Sums the leaves that rows reach.
-
-        Args:
-            x: (n, columns) inputs in 0..size - 1.
-            chunk: Rows evaluated together; larger blocks leave the cache.
-
-        Returns:
-            (n,) int64.
-        """
+        """(n,) sums of the leaves that (n, columns) inputs reach; blocks larger than `chunk` leave the cache."""
         rows = self.lookup[np.arange(x.shape[1]), x]
         out = np.empty(len(x), np.int64)
         for low in range(0, len(x), chunk):

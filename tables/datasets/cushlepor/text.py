@@ -163,11 +163,7 @@ def _scores(content: bytes, file: str) -> dict[tuple[str, int], float | None]:
 
 
 def parse_tsv(content: bytes, file: str, score_range: tuple[float, float] | None = None) -> tuple[list[Segment], str]:
-    """Reads a user's TSV; returns the segments and a sentence on how scores were scaled.
-
-    Raises:
-        ValueError: See `cushlepor.from_tsv`.
-    """
+    """Reads a user's TSV, see `build.from_tsv`; returns the segments and a sentence on how scores were scaled."""
     rows: list[tuple[dict[str, str], float]] = []
     for number, row in _rows(content, file, ("hypothesis", "reference", "score")):
         try:
@@ -203,11 +199,7 @@ def parse_tsv(content: bytes, file: str, score_range: tuple[float, float] | None
 
 
 def parse_pairs(content: bytes, file: str) -> tuple[list[str], list[str]]:
-    """Hypotheses and references of a user's TSV.
-
-    Raises:
-        ValueError: A missing column or field, or no rows; names the line.
-    """
+    """Hypotheses and references of a user's TSV."""
     rows = [row for _, row in _rows(content, file, ("hypothesis", "reference"))]
     return [row["hypothesis"] for row in rows], [row["reference"] for row in rows]
 

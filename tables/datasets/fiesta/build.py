@@ -116,11 +116,7 @@ def gaussian(
 
 
 def tdsa_values(content: bytes) -> Floats:
-    """(12, 500) macro F1 of the models in the order of `TDSA`.
-
-    Raises:
-        ValueError: The file is not 12 lists of 500 scores between 0 and 1.
-    """
+    """(12, 500) macro F1 of the models in the order of `TDSA`."""
     scores = _json(content, _TDSA_FILE)
     if not isinstance(scores, dict) or set(scores) != set(TDSA):
         raise ValueError(f"{_TDSA_FILE} must have the models {', '.join(TDSA)}, got {str(scores)[:80]}")
@@ -128,11 +124,7 @@ def tdsa_values(content: bytes) -> Floats:
 
 
 def ner_values(content: bytes) -> Floats:
-    """(2, 750, 2) test and validation F1 of the encoders in the order of `NER`, repeat `split * 5 + seed`.
-
-    Raises:
-        ValueError: The file is not 150 splits of 5 runs of either encoder.
-    """
+    """(2, 750, 2) test and validation F1 of the encoders in the order of `NER`, repeat `split * 5 + seed`."""
     splits = _json(content, _NER_FILE)
     order = [name for name in NER for _ in range(NER_SEEDS)]
     if not isinstance(splits, list) or not all(_is_split(split, order) for split in splits):
@@ -161,13 +153,7 @@ def _ner(name: str, values: Floats, provenance: Provenance) -> Table:
 
 
 def _ner_draws(mean: Floats, between: Floats, within: Floats) -> Floats:
-    """(2, 750, 2) draws: a split's effect on both encoders and metrics, plus a seed's effect on one encoder.
-
-    Args:
-        mean: (2, 2) encoder x metric.
-        between: (4, 4) covariance over splits of (encoder, metric).
-        within: (2, 2, 2) covariance over seeds of each encoder's metrics.
-    """
+    """(2, 750, 2) draws: a split's effect on both encoders and metrics, plus a seed's effect on one encoder."""
     split = exact.product(_white(NER_SPLITS, 4, 2), exact.lower_root(between).T).reshape(NER_SPLITS, 1, 2, 2)
     seed = np.empty((NER_SPLITS, NER_SEEDS, 2, 2))
     for i in range(2):

@@ -43,11 +43,7 @@ def group(architecture: int) -> int:
 
 
 def read_released(content: bytes, file: str) -> dict[int, Floats]:
-    """The released features by group, each scaled to [0, 1] by its range over all architectures.
-
-    Raises:
-        ValueError: Not `recepie_id` and RELEASED finite numbers per line, or two ids of one group.
-    """
+    """The released features by group, each scaled to [0, 1] by its range over all architectures."""
     try:
         lines = iter(list(csv.reader(io.StringIO(content.decode("utf-8")))))
     except csv.Error as error:

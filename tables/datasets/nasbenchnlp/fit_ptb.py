@@ -46,9 +46,6 @@ def main() -> None:
     print(json.dumps(report, indent=1))
 
 
-# ---------------------------------------------------------------------------------------------- final losses
-
-
 def fit_final(table: Table) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
     """Draws rows from the copula of the features and predicts what the table measured of them."""
     from scipy.special import ndtr
@@ -98,9 +95,6 @@ def _seed_spread(table: Table) -> float:
     values = table.values[:, :, 0, 0]
     complete = ~np.isnan(values).any(axis=1)
     return float(np.median(values[complete].std(axis=1, ddof=1)))
-
-
-# ---------------------------------------------------------------------------------------------- curves
 
 
 def fit_curves(final: Table) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:

@@ -56,11 +56,7 @@ class Log:
 
 
 def read_archive(content: bytes, file: str) -> list[Log]:
-    """Reads all logs of an archive, sorted by architecture, start and experiment.
-
-    Raises:
-        ValueError: The archive or a log is not acceptable; the message names the member and the rule.
-    """
+    """Reads all logs of an archive, sorted by architecture, start and experiment; an error names member and rule."""
     logs = [read_log(text, f"{file}: {name}") for name, text in zips.members(content, file, ".json")]
     if not logs:
         raise ValueError(f"{file} must contain training logs (.json), got none")
@@ -82,11 +78,7 @@ def read_acceptable(content: bytes, file: str) -> tuple[list[Log], list[str]]:
 
 
 def read_log(content: bytes, where: str) -> Log:
-    """Reads one log. Its JSON may have a literal NaN, as in runs that diverged, but no Infinity.
-
-    Raises:
-        ValueError: Not such a log.
-    """
+    """Reads one log. Its JSON may have a literal NaN, as in runs that diverged, but no Infinity."""
 
     def constant(name: str) -> float:
         if name == "NaN":

@@ -19,6 +19,7 @@ Quirks of the file, which is a pickled list of 2,483 dicts:
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import math
 import pickle
@@ -30,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.tables import catalogue, exact
+from hpo_envs.tables.datasets.nmthpo import build as nmthpo
 from hpo_envs.tables.datasets.nmtlc.names import CORPORA, MAX_LOG_PERPLEXITY, PATIENCE, TABLES, UPDATES_PER_CHECKPOINT
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import STATUSES, Floats, Hyperparameter, Metric, Provenance, Table, searched
@@ -56,17 +58,9 @@ def space(corpus: str) -> tuple[Hyperparameter, ...]:
             Hyperparameter("init_lr", "float", 2e-5, 2e-4, True, (2e-5, 1e-4, 2e-4), None, "Initial learning rate."),
             Hyperparameter("rank", "int", 2, 64, True, (2, 16, 64), None, "Rank of the low-rank adapters."),
         )
-    small = corpus in ("swen", "soen")
-    symbols = (1000, 2000, 4000, 8000, 16000, 32000) if small else (10000, 30000, 50000)
-    layers = {"swen": (1, 2, 4, 6), "soen": (1, 2, 4)}.get(corpus, (2, 4))
-    found = (
-        Hyperparameter("bpe", "int", symbols[0], symbols[-1], small, symbols, None, "Number of BPE symbols."),
-        Hyperparameter("layers", "int", layers[0], layers[-1], False, layers, None, "Encoder and decoder layers."),
-        Hyperparameter("embed", "int", 256, 1024, True, (256, 512, 1024), None, "Embedding size."),
-        Hyperparameter("hidden", "int", 1024, 2048, False, (1024, 2048), None, "Hidden units of a layer."),
-        Hyperparameter("init_lr", "float", 3e-4, 1e-3, False, (3e-4, 6e-4, 1e-3), None, "Initial learning rate."),
-    )
-    return found[1:] if corpus == "zhen" else found
+    unknown = ("heads", "bpe") if corpus == "zhen" else ("heads",)
+    *known, init_lr = (h for h in nmthpo.space(corpus) if h.name not in unknown)
+    return (*known, dataclasses.replace(init_lr, description="Initial learning rate."))
 
 
 _FIELDS = {"layers": "num_layers", "embed": "model_size", "hidden": "ff_num_hidden", "init_lr": "initial_lr"}
@@ -91,11 +85,7 @@ def _check_memo(content: bytes) -> None:
 
 
 def read_records(content: bytes, file: str = FILE) -> list[Mapping[str, Any]]:
-    """Reads the pickled list of dicts.
-
-    Raises:
-        ValueError: Damaged, with anything but plain data, or not of the promised form; the message says where.
-    """
+    """Reads the pickled list of dicts; an error says where there is anything but plain data of the promised form."""
     try:
         _check_memo(content)
         records = _PlainUnpickler(io.BytesIO(content)).load()
