@@ -96,21 +96,29 @@ def run_all(folder: Path, planned: Sequence[Study], jobs: int) -> int:
 
 def markdown(found: Mapping[str, Any]) -> str:
     """The leaderboard as a table, for the README."""
-    lines = ["| environments | lowest regret | mean [95 % interval] | random search | not told apart from it |"]
-    lines.append("|---|---|---|---|---|")
+    lines = [
+        "| environments | lowest regret | mean [95 % interval] | random search | best on these | on others like these |"
+    ]
+    lines.append("|---|---|---|---|---|---|")
     for t in found["tracks"]:
         if len(t["ranking"]) < 2:
             continue
         leader = t["ranking"][0]
         base = next((sentences.number(r["mean"][0]) for r in t["ranking"] if r["agent"] == "random"), "")
-        pairs = [(r["agent"], sentences.against(t, leader["agent"], r["agent"])) for r in t["ranking"][1:]]
-        ties = [f"`{a}`" for a, p in pairs if p and p["verdict"] == "tie"]
-        shown = ", ".join(ties) if len(ties) < 6 else f"{', '.join(ties[:4])} and {len(ties) - 4} more"
         name = f"{t['name']} ({sentences.runs(t)}{', regret at the end' if t['score'] == 'final' else ''})"
-        lines.append(
-            f"| {name} | `{leader['agent']}` | {sentences.interval(leader['mean'])} | {base} | {shown or 'none'} |"
-        )
+        here, there = (_standing(t, where) for where in ("here", "there"))
+        lines.append(f"| {name} | `{leader['agent']}` | {sentences.score(leader)} | {base} | {here} | {there} |")
     return "\n".join(lines)
+
+
+def _standing(t: Mapping[str, Any], where: str) -> str:
+    """Whether the leader is best, and who may be as well."""
+    if t["best"][where]:
+        return f"`{t['best'][where]}`"
+    names = [f"`{r['agent']}`" for r in t["ranking"] if r[where] == "may be best"]
+    if not names:
+        return "cannot be told" if where == "here" else f"cannot be told from {t['clusters']}"
+    return f"open: {sentences.listed(names, 6)}"
 
 
 def _thin(panel: Mapping[str, Any], points: int = 20) -> dict[str, Any]:

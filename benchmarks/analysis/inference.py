@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,9 @@ Floats = npt.NDArray[np.float64]
 
 ALPHA = 0.05
 """Level of every verdict and of every interval."""
+
+CONFIDENCE = 1 - ALPHA / 2
+"""Quantile that an interval ends at."""
 
 FEWEST_SEEDS = 5
 """Runs on a single environment below which no interval is printed."""
@@ -83,7 +87,7 @@ def here(differences: npt.ArrayLike) -> Estimate:
     return _estimate(m.mean(axis=-1), variance, df, skew, n.sum(axis=-1), testable)
 
 
-def elsewhere(differences: npt.ArrayLike, clusters: Sequence[int] | None = None) -> Estimate:
+def elsewhere(differences: npt.ArrayLike, clusters: Sequence[Any] | None = None) -> Estimate:
     """On environments like these: t over the means of environments, or of clusters of related ones.
 
     What seeds shared by all environments add to the variance is added (`max(0, V_block - V)`). One cluster says
@@ -107,7 +111,7 @@ def elsewhere(differences: npt.ArrayLike, clusters: Sequence[int] | None = None)
     return _estimate(g.mean(axis=-1), variance, df, np.zeros(g.shape[:-1]), np.full(g.shape[:-1], count), testable)
 
 
-def moderated(differences: npt.ArrayLike, clusters: Sequence[int] | None = None) -> Estimate:
+def moderated(differences: npt.ArrayLike, clusters: Sequence[Any] | None = None) -> Estimate:
     """`elsewhere` for all pairs of agents at once, their variances shrunk towards a common one (Smyth 2004, limma).
 
     For the table of pairs only: a single winner is never named by it.
@@ -130,11 +134,11 @@ def moderated(differences: npt.ArrayLike, clusters: Sequence[int] | None = None)
     return _estimate(plain.mean, variance, df, zero, np.full(zero.shape, count), np.isfinite(plain.low))
 
 
-def grouped(means: Floats, clusters: Sequence[int] | None) -> Floats:
+def grouped(means: Floats, clusters: Sequence[Any] | None) -> Floats:
     """(..., clusters) means of the (..., environments) means of each cluster."""
     if clusters is None:
         return means
-    labels = np.asarray(clusters)
+    labels = np.asarray(list(clusters))
     if labels.shape != means.shape[-1:]:
         raise ValueError(f"clusters must be one label for each environment ({means.shape[-1]}), got {len(labels)}")
     return np.stack([means[..., labels == k].mean(axis=-1) for k in dict.fromkeys(labels.tolist())], axis=-1)
@@ -177,11 +181,11 @@ def _checked(differences: npt.ArrayLike) -> Floats:
     return d
 
 
-def _weights(environments: int, clusters: Sequence[int] | None) -> Floats:
+def _weights(environments: int, clusters: Sequence[Any] | None) -> Floats:
     """Share of each environment in the mean over clusters."""
     if clusters is None:
         return np.full(environments, 1 / environments)
-    _, index, sizes = np.unique(np.asarray(clusters), return_inverse=True, return_counts=True)
+    _, index, sizes = np.unique(np.asarray(list(clusters)), return_inverse=True, return_counts=True)
     return np.asarray(1 / sizes[index] / len(sizes))
 
 
@@ -220,7 +224,7 @@ def _estimate(
     with np.errstate(all="ignore"):
         se = np.where(spread, np.sqrt(variance), 0.0)
         df = np.where(spread, df, 1.0)
-        q = stdtrit(df, 1 - ALPHA / 2)
+        q = stdtrit(df, CONFIDENCE)
         t = np.where(spread, mean / np.where(spread, se, 1.0), 0.0)
         low = mean - se * np.maximum(q, _inverse(q, skew))
         high = mean + se * np.maximum(q, -_inverse(-q, skew))

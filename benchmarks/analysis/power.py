@@ -1,67 +1,78 @@
-"""How often the statistics call a winner, in simulated studies: `python -m hpo_envs.benchmarks.analysis.power`.
+"""How often a study names the better agent, by simulation: what to plan a study with.
 
-A simulated score is what a score of this suite looks like: between 0 and 1, skewed, with environments that differ in
-difficulty and pairs of runs that share a seed's luck.
+In units of the standard deviation of one run, a score is `mean of the agent + interaction + luck + run`: the
+interaction of an agent with an environment has standard deviation `tau` and stays; the luck with the rows that a table
+happens to have stays, too, unless each run is on a replicate of the problem with other rows.
 """
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from hpo_envs.benchmarks.analysis import statistics as s
+from hpo_envs.benchmarks.analysis import inference
 
-SHARED = 0.3
-"""Correlation of the two runs that share a seed, before the scores are squeezed into [0, 1]."""
+BATCH = 2_000_000
+"""Numbers drawn at once."""
 
 
-def study(
-    rng: np.random.Generator, environments: int, seeds: int, effect: float, agents: int = 2
-) -> dict[str, s.Floats]:
-    """Scores of agents that are identical but for the first, which is better by `effect` standard deviations.
+@dataclass(frozen=True)
+class Study:
+    """A plan.
 
-    Returns:
-        By agent (environments, seeds) scores in (0, 1), lower is better.
+    Attributes:
+        clusters: Environments, or clusters of related ones.
+        seeds: Runs of each agent on each environment.
+        replicates: Samples of a table's rows that these runs are on; they are runs of their table, never environments.
+        agents: Number of agents; all but the best are equal.
+        tau: Standard deviation of an agent's interaction with an environment.
+        luck: That of an agent's luck with the rows of a table.
     """
-    difficulty = rng.normal(-1.0, 1.0, (environments, 1))
-    luck = rng.normal(size=(environments, seeds))
-    scores = {}
-    for i in range(agents):
-        own = rng.normal(size=(environments, seeds))
-        z = np.sqrt(SHARED) * luck + np.sqrt(1 - SHARED) * own - (effect if i == 0 else 0.0)
-        scores[f"agent {i}"] = 1.0 / (1.0 + np.exp(-(difficulty + z)))
-    return scores
+
+    clusters: int
+    seeds: int
+    replicates: int = 1
+    agents: int = 2
+    tau: float = 0.5
+    luck: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, least in (("clusters", 1), ("seeds", 1), ("replicates", 1), ("agents", 2)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be an int >= {least}, got {getattr(self, name)}")
+        if self.seeds % self.replicates:
+            raise ValueError(f"replicates must divide the {self.seeds} seeds, got {self.replicates}")
+        for name in ("tau", "luck"):
+            if not 0 <= getattr(self, name) < np.inf:
+                raise ValueError(f"{name} must be a number >= 0, got {getattr(self, name)}")
 
 
-def called(studies: int, environments: int, seeds: int, effect: float, agents: int = 2, seed: int = 0) -> float:
-    """Share of simulated studies in which the first agent is not called a tie with the second.
+def winners(plan: Study, effect: float, studies: int = 2000, seed: int = 0) -> tuple[float, float]:
+    """Shares of studies that name the agent that is better by `effect`: on these environments, and elsewhere.
 
-    With no effect and more than two agents: in which any two are not called a tie.
+    On these environments, the agent is better by `effect` there: interaction and luck have mean 0 over them. On one
+    environment or on fewer clusters than `inference.FEWEST_CLUSTERS` nothing is said of others.
     """
     rng = np.random.default_rng(seed)
-    hits = 0
-    for _ in range(studies):
-        found = s.pairs(study(rng, environments, seeds, effect, agents), draws=400)
-        if effect:
-            found = [p for p in found if (p.a, p.b) == ("agent 0", "agent 1")]
-        hits += any(p.verdict == ("better" if effect else p.verdict) and p.verdict != "tie" for p in found)
-    return hits / studies
+    hits = np.zeros(2)
+    size = plan.agents * plan.clusters
+    each = max(1, BATCH // (size * plan.seeds))
+    for count in (min(each, studies - i) for i in range(0, studies, each)):
+        lasting = plan.tau * rng.standard_normal((count, plan.agents, plan.clusters, 1))
+        luck = plan.luck * rng.standard_normal((count, plan.agents, plan.clusters, plan.replicates))
+        lasting = lasting + np.repeat(luck, plan.seeds // plan.replicates, axis=3)
+        runs = rng.standard_normal((count, plan.agents, plan.clusters, plan.seeds))
+        runs[:, 0] -= effect
+        centred = lasting - lasting.mean(axis=(2, 3), keepdims=True)
+        hits[0] += _named(runs + centred, inference.here)
+        if plan.clusters >= inference.FEWEST_CLUSTERS:
+            hits[1] += _named(runs + lasting, inference.elsewhere)
+    return float(hits[0] / studies), float(hits[1] / studies)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--studies", type=int, default=1000, help="simulated studies a cell (default: %(default)s)")
-    args = parser.parse_args(argv)
-    print("share of studies in which a winner is called; effect in standard deviations of one run")
-    print("environments  seeds  agents  effect  called")
-    for environments, seeds, agents in ((1, 20, 2), (1, 100, 2), (6, 20, 2), (6, 20, 5), (6, 100, 2)):
-        for effect in (0.0, 0.1, 0.2, 0.3, 0.5):
-            share = called(args.studies, environments, seeds, effect, agents)
-            print(f"{environments:12d}  {seeds:5d}  {agents:6d}  {effect:6.1f}  {share:6.3f}")
-
-
-if __name__ == "__main__":
-    main()
+def _named(scores: inference.Floats, estimate: Callable[..., inference.Estimate]) -> int:
+    """Studies in which the first agent is called the only best one."""
+    e = estimate(scores[:, :1] - scores[:, 1:])
+    return int(((e.p < inference.ALPHA) & (e.mean < 0)).all(axis=1).sum())

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from hpo_envs import registry
 from hpo_envs.agents.models.hypervolume import hypervolume
-from hpo_envs.benchmarks.analysis import compare
+from hpo_envs.benchmarks.analysis import reference
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.pareto import pareto_front
 from hpo_envs.tables import store
@@ -79,14 +79,14 @@ def _scale(group: list[Run]) -> Scale:
     h = group[0].header
     spec, family = registry.find(h["env"]), registry.family_of(h["env"])
     first = np.median([np.atleast_1d(r.rewards[0]) for r in group], axis=0)
-    if compare.searched(h["env"]):
-        best = np.maximum(compare.reference(group[0]).best, max(r.rewards.max() for r in group))
+    if reference.searched(h["env"]):
+        best = np.maximum(reference.of_run(group[0]).best, max(r.rewards.max() for r in group))
         return Scale(best, first, "searched")
     answers_more = spec is None or family is None or spec.surrogate_only or family.optimum == "seen"
     if not store.exists(h["table"]):
         seen = np.concatenate([r.rewards.reshape(len(r), -1) for r in group])
         return _several(seen, "seen") if seen.shape[1] > 1 else Scale(seen.max(axis=0), first, "seen")
-    table = compare.table_of(h)
+    table = reference.table_of(h)
     scale = of_table(table, h["objectives"], bandit=family is not None and family.score == "final")
     if answers_more and len(h["objectives"]) == 1:
         best = np.maximum(scale.best, max(r.rewards.max() for r in group))
@@ -102,7 +102,7 @@ def of_table(table: Table, objectives: Sequence[str], *, bandit: bool = False) -
         objectives: Names of the rewarded metrics.
         bandit: Whether rows are arms.
     """
-    final = compare.final_rewards(table, objectives)
+    final = reference.final_rewards(table, objectives)
     if bandit:
         return Scale(final.max(axis=0), np.median(final, axis=0), "table", means=final[:, 0])
     if len(objectives) > 1:

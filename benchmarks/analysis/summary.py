@@ -6,7 +6,6 @@ from. A *track* is a group of environments of one family on which the same agent
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -17,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs import registry
-from hpo_envs.benchmarks.analysis import fronts, regret, statistics
-from hpo_envs.benchmarks.analysis.ranking import rank
+from hpo_envs.benchmarks.analysis import fronts, regret, statistics, verdict
 from hpo_envs.benchmarks.analysis.scored import GRID, ScoredRuns, agent_of, check, environment_of, score
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import store
@@ -62,12 +60,33 @@ def of_runs(
         "versions": dict(runs[0].header["versions"]),
         "environments": [_environment(first[env], runs, scales) for env in scored],
         "agents": [_agent(next(r for r in runs if agent_of(r) == n), n) for n in names],
-        "tracks": [track(name, envs, scored) for name, envs in tracks_of(first, scored)],
+        "tracks": [
+            {**(t := track(name, envs, scored)), "curves": _track_curves(list(t["heat"]), envs, scored, t["score"])}
+            for name, envs in tracks_of(first, scored)
+        ],
         "cells": [_record(env, a, c) for env, by in scored.items() for a, c in by.items()],
         "curves": {env: _curves(by, first[env]) for env, by in scored.items()},
         "fronts": fronts.of_runs(runs, environment_of, agent_of) if with_fronts else {},
     }
     plain: dict[str, Any] = rounded(summary)
+    return plain
+
+
+def scores(runs: Sequence[Run]) -> dict[str, Any]:
+    """`tracks` and `cells` of `of_runs` alone, without curves.
+
+    Raises:
+        ValueError: See `check`.
+    """
+    check(runs)
+    scored = score(runs, regret.scales(runs))
+    first = {environment_of(r): r for r in reversed(runs)}
+    plain: dict[str, Any] = rounded(
+        {
+            "tracks": [track(name, envs, scored) for name, envs in tracks_of(first, scored)],
+            "cells": [_record(env, a, c) for env, by in scored.items() for a, c in by.items()],
+        }
+    )
     return plain
 
 
@@ -90,38 +109,44 @@ def tracks_of(first: Mapping[str, Run], scored: Mapping[str, Mapping[str, Scored
 
 
 def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, ScoredRuns]]) -> dict[str, Any]:
-    """Ranks the agents of a track; see `statistics` for what each number is."""
+    """Ranks the agents of a track; see `verdict.judged` for what each number is."""
     family = registry.family_of(envs[0])
     measure = family.score if family else "anytime"
-    agents = list(scored[envs[0]])
-    strata = {a: [scored[e][a].score(measure) for e in envs] for a in agents}
-    ends = {a: [scored[e][a].final for e in envs] for a in agents}
-    order = sorted(agents, key=lambda a: float(np.mean([s.mean() for s in strata[a]])))
+    judged = verdict.judged({a: _matrix(a, envs, scored, measure) for a in scored[envs[0]]}, clusters_of(envs))
+    order = [s["agent"] for s in judged["standings"]]
+    strata = {a: [scored[e][a].score(measure) for e in envs] for a in order}
     means = {a: [float(s.mean()) for s in strata[a]] for a in order}
     best = [min(means[a][i] for a in order) for i in range(len(envs))]
     ranking = []
-    for a in order:
-        mean, low, high = (float(x) for x in statistics.band(strata[a]))
-        record: dict[str, Any] = {"agent": a, "n": [len(s) for s in strata[a]], "mean": [mean, low, high]}
-        record |= {k: list(v) for k, v in statistics.aggregates(strata[a]).items() if k != "mean"}
-        record["final"] = [float(x) for x in statistics.band(ends[a])]
-        record["solved"] = float(np.mean([(s <= 1e-9).mean() for s in ends[a]]))
+    for standing in judged["standings"]:
+        a = standing["agent"]
+        pooled, ends = np.concatenate(strata[a]), [scored[e][a].final for e in envs]
+        record: dict[str, Any] = {**standing, "n": [len(s) for s in strata[a]]}
+        record |= {"median": float(np.median(pooled)), "iqm": float(statistics.iqm(pooled))}
+        record["final"] = verdict.interval(verdict.padded(ends))
+        record["solved"] = float(np.mean([(s <= 1e-9).mean() for s in ends]))
         record["constant"] = all(len(s) > 1 and float(np.ptp(s)) < 1e-12 for s in strata[a])
         record["first"] = sum(m <= b + 1e-12 for m, b in zip(means[a], best, strict=True))
         ranking.append(record)
-    compared = statistics.pairs({a: _matrix(a, envs, scored, measure) for a in order})
-    # Two agents are told apart by their pair; what is equal but for rounding shares its rank.
-    ranks = rank({a: [-round(m, 12) for m in means[a]] for a in order}) if len(envs) > 1 and len(order) > 2 else None
     return {
         "name": name,
         "score": measure,
         "environments": list(envs),
+        "clusters": judged["clusters"],
+        "best": judged["best"],
         "ranking": ranking,
-        "pairs": [dataclasses.asdict(p) for p in compared],
-        "friedman": dataclasses.asdict(ranks) if ranks else None,
+        "pairs": judged["pairs"],
         "heat": means,
-        "curves": _track_curves(order, envs, scored, strata),
     }
+
+
+def clusters_of(envs: Sequence[str]) -> list[str]:
+    """Label of each environment; those with equal labels are related."""
+    labels = []
+    for env in envs:
+        spec = registry.find(env.partition(" ")[0])
+        labels.append(spec.cluster if spec and spec.cluster else env)
+    return labels
 
 
 def _matrix(agent: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, ScoredRuns]], measure: str) -> Floats:
@@ -135,10 +160,7 @@ def _matrix(agent: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, S
 
 
 def _track_curves(
-    agents: Sequence[str],
-    envs: Sequence[str],
-    scored: Mapping[str, Mapping[str, ScoredRuns]],
-    strata: Mapping[str, Any],
+    agents: Sequence[str], envs: Sequence[str], scored: Mapping[str, Mapping[str, ScoredRuns]], measure: str
 ) -> dict[str, Any]:
     """Regret by share of the budget, ECDF of running times, expected running time by target, score profile."""
     spent, thresholds = np.logspace(-2.5, 0, 51), np.linspace(0.0, 1.0, 51)
@@ -150,13 +172,13 @@ def _track_curves(
     }
     for a in agents:
         here = [scored[e][a] for e in envs]
-        result["regret"]["agents"][a] = list(statistics.band([c.shares for c in here], draws=500))
+        result["regret"]["agents"][a] = verdict.interval(verdict.padded([c.shares for c in here]))
         result["ecdf"]["agents"][a] = [np.mean([statistics.ecdf(c.runtimes, spent) for c in here], axis=0)]
         times, ends = np.concatenate([c.runtimes for c in here]), np.concatenate([c.spent for c in here])
         ert = [statistics.expected_runtime(np.minimum(t, ends), np.isfinite(t)) for t in times.T]
         result["ert"]["agents"][a] = [ert]
-        below = [(s[:, None] <= thresholds + 1e-12).astype(float) for s in strata[a]]
-        result["profile"]["agents"][a] = list(statistics.band(below, draws=500))
+        below = [(c.score(measure)[:, None] <= thresholds + 1e-12).mean(axis=0) for c in here]
+        result["profile"]["agents"][a] = [np.mean(below, axis=0)]
     return result
 
 
@@ -164,17 +186,11 @@ def _curves(by: Mapping[str, ScoredRuns], first: Run) -> dict[str, Any]:
     """Regret of one environment against evaluations, and against cost where that is something else."""
     length = next(iter(by.values())).evaluations.shape[1]
     at = np.unique(np.round(np.geomspace(1, length, min(length, 40))).astype(int))
-    result = {
-        "evaluations": {
-            "x": at,
-            "agents": {a: list(statistics.band([c.evaluations[:, at - 1]], draws=300)) for a, c in by.items()},
-        }
-    }
+    evaluations = {a: verdict.interval(verdict.padded([c.evaluations[:, at - 1]])) for a, c in by.items()}
+    result = {"evaluations": {"x": at, "agents": evaluations}}
     if first.header["cost_unit"] != "evaluations":
-        result["cost"] = {
-            "x": GRID * first.header["budget"],
-            "agents": {a: list(statistics.band([c.shares], draws=300)) for a, c in by.items()},
-        }
+        shares = {a: verdict.interval(verdict.padded([c.shares])) for a, c in by.items()}
+        result["cost"] = {"x": GRID * first.header["budget"], "agents": shares}
     return result
 
 
@@ -185,9 +201,9 @@ def _record(env: str, agent: str, cell: ScoredRuns) -> dict[str, Any]:
         "environment": env,
         "agent": agent,
         "n": len(cell.seeds),
-        "anytime": statistics.aggregates([cell.anytime])["mean"],
+        "anytime": verdict.interval(cell.anytime[None]),
         "anytime_iqm": float(statistics.iqm(cell.anytime)),
-        "final": statistics.aggregates([cell.final])["mean"],
+        "final": verdict.interval(cell.final[None]),
         "solved": float((cell.final <= 1e-9).mean()),
         "close": statistics.expected_runtime(np.minimum(times, cell.spent), np.isfinite(times)),
         "spent": float(cell.spent.mean()),

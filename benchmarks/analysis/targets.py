@@ -1,4 +1,4 @@
-"""Scores of runs: pure functions of what was saved.
+"""Targets of Zhang and Duh (2020): pure functions of what was saved, and a table of them.
 
 Fixed-target best and close, fixed budget (Zhang and Duh 2020, section 4.1); all, one and budget on the Pareto front
 (section 4.2). Runtime is counted in evaluations.
@@ -6,10 +6,14 @@ Fixed-target best and close, fixed budget (Zhang and Duh 2020, section 4.1); all
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from hpo_envs.benchmarks.analysis import reference, verdict
+from hpo_envs.benchmarks.runs import Run
 
 Floats = npt.NDArray[np.float64]
 
@@ -96,3 +100,69 @@ def attainment(sets: Sequence[npt.ArrayLike], grid: npt.ArrayLike, share: float 
         best[i] = running[count]
     needed = max(int(np.ceil(share * len(sets) - 1e-9)), 1)
     return np.asarray(-np.sort(-best, axis=0)[needed - 1])
+
+
+LEGEND = """\
+best: best reward of a run; fb: how far it stays below the best of the table; ftb: evaluations until the table's best;
+ftc: evaluations until within --tolerance of it. Several objectives: fbp: points of the Pareto front found; fto:
+evaluations until one of them; fta: until all. A target that some runs never met has no mean: the share that met it.
+Mean ± standard deviation [95 % interval of the mean for other seeds]"""
+
+
+def score(run: Run, tolerance: float = 0.5) -> dict[str, float]:
+    """Targets of one run: `best`, `fb`, `ftb`, `ftc` for one objective; `fbp`, `fto`, `fta` for several."""
+    ref = reference.of_run(run)
+    if run.rewards.ndim == 2:
+        return {
+            "fbp": fbp(run.rewards, ref.front, len(run)),
+            "fto": fto(run.rewards, ref.front),
+            "fta": fta(run.rewards, ref.front),
+        }
+    best = float(ref.best[0])
+    return {
+        "best": float(run.rewards.max()),
+        "fb": fb(run.rewards, best, len(run)),
+        "ftb": ftb(run.rewards, best),
+        "ftc": ftc(run.rewards, best, tolerance),
+    }
+
+
+def summarise(by_agent: Mapping[str, Sequence[Run]], tolerance: float = 0.5) -> list[dict[str, Any]]:
+    """One record per agent and target: n, share of runs that met it; mean, deviation and interval where all did.
+
+    Raises:
+        ValueError: Runs on measured and on embedded tables, or on different ids, are mixed.
+    """
+    mixed = {(r.header["env"], r.header["kind"]) for rs in by_agent.values() for r in rs}
+    if len(mixed) != 1:
+        raise ValueError(f"runs must share id and kind of table, got {sorted(mixed)}")
+    records = []
+    for agent, rs in by_agent.items():
+        scores = [score(r, tolerance) for r in rs]
+        for name in scores[0]:
+            values = np.array([row[name] for row in scores])
+            met = np.isfinite(values)
+            record = {"agent": agent, "score": name, "n": len(values), "reached": float(met.mean())}
+            if met.all():
+                least = -np.inf if name == "best" else 0.0
+                mean, low, high = map(float, verdict.interval(values[None], bounds=(least, np.inf)))
+                record |= {"mean": mean, "std": float(values.std()), "low": low, "high": high}
+            records.append(record)
+    return records
+
+
+def rows(records: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """The records as rows of text, agents by targets."""
+    names = list(dict.fromkeys(r["score"] for r in records))
+    cells = {(r["agent"], r["score"]): _cell(r) for r in records}
+    agents = dict.fromkeys(r["agent"] for r in records)
+    return [["agent", *names], *([a, *(cells[a, name] for name in names)] for a in agents)]
+
+
+def _cell(record: Mapping[str, Any]) -> str:
+    if "mean" not in record:
+        return f"met by {record['reached']:.0%}"
+    # Correlations and rates need more digits than BLEU or counts.
+    digits = 2 if abs(record["mean"]) >= 1.0 else 4
+    mean, std, low, high = (f"{record[k]:.{digits}f}" for k in ("mean", "std", "low", "high"))
+    return f"{mean} ± {std}" + ("" if np.isnan(record["low"]) else f" [{low}, {high}]")

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis import statistics
+from hpo_envs.benchmarks.analysis import inference, statistics
+from hpo_envs.benchmarks.learned import pairs
 from hpo_envs.benchmarks.papers.common import Comparison
 
 Floats = npt.NDArray[np.float64]
@@ -51,7 +52,7 @@ def rows(regrets: Regrets, baseline: str = "random") -> list[Row]:
     for method in dict.fromkeys(m for _, m in regrets):
         names = [t for t, m in regrets if m == method]
         apart = [regrets[t, method][:, -1] - regrets[t, baseline][:, -1] for t in names]
-        adjusted = statistics.holm([statistics.wilcoxon(d) for d in apart])
+        adjusted = inference.holm([statistics.wilcoxon(d) for d in apart])
         for t, d, p in zip(names, apart, adjusted.tolist(), strict=True):
             r = regrets[t, method]
             verdict: Comparison = "tie" if p >= ALPHA else ("better" if d.mean() < 0 else "worse")
@@ -63,33 +64,23 @@ def rows(regrets: Regrets, baseline: str = "random") -> list[Row]:
 def overall(regrets: Regrets, scales: Mapping[str, float], method: str = "learned") -> list[dict[str, Any]]:
     """One record a method: mean final regret over tables, raw and in units of random search's, and `method` against it.
 
-    Only methods that ran on every table are compared. The interval and the test are those of `statistics.pairs`, on
+    Only methods that ran on every table are compared. The interval and the test are those of `pairs`, on
     normalised regrets.
     """
     every = list(dict.fromkeys(t for t, _ in regrets))
     methods = [m for m in dict.fromkeys(m for _, m in regrets) if all((t, m) in regrets for t in every)]
     final = {m: np.array([regrets[t, m][:, -1] / scales[t] for t in every]) for m in methods}
-    against = {
-        (p.b if p.a == method else p.a): (p if p.a == method else _turned(p))
-        for p in statistics.pairs({method: final[method]} | {m: v for m, v in final.items() if m != method})
-        if method in (p.a, p.b)
-    }
+    against = pairs.against(final, method)
     records = []
     for m in methods:
         raw = float(np.mean([regrets[t, m][:, -1].mean() for t in every]))
         record: dict[str, Any] = {"method": m, "regret": f"{raw:.4f}", "normalised": f"{final[m].mean():.4f}"}
         if m in against:
             p = against[m]
-            record |= {"difference": f"{p.difference:.4f}", "low": f"{p.low:.4f}", "high": f"{p.high:.4f}"}
-            record |= {"p_holm": f"{p.p_holm:.2g}", f"{method}_is": p.verdict}
+            record |= {"difference": f"{p.mean:.4f}", "low": f"{p.low:.4f}", "high": f"{p.high:.4f}"}
+            record |= {"p_holm": f"{p.p:.2g}", f"{method}_is": p.verdict}
         records.append(record)
     return records
-
-
-def _turned(p: statistics.Pair) -> statistics.Pair:
-    """The same comparison seen from the other agent."""
-    verdict = {"better": "worse", "worse": "better"}.get(p.verdict, p.verdict)
-    return statistics.Pair(p.b, p.a, -p.difference, -p.high, -p.low, p.p, p.p_holm, 1.0 - p.improvement, verdict)
 
 
 def format_rows(found: list[Row], unit: str) -> str:

@@ -16,13 +16,10 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis import inference
+from hpo_envs.benchmarks.analysis import inference, power
 
 Floats = npt.NDArray[np.float64]
 Shape = Callable[[np.random.Generator, tuple[int, ...]], Floats]
-
-BATCH = 2_000_000
-"""Numbers drawn at once."""
 
 
 def _normal(rng: np.random.Generator, size: tuple[int, ...]) -> Floats:
@@ -66,7 +63,7 @@ SHAPES: dict[str, Shape] = {
 
 def batches(studies: int, size: int) -> list[int]:
     """Numbers of studies to draw at once, for studies of `size` numbers."""
-    each = max(1, BATCH // size)
+    each = max(1, power.BATCH // size)
     return [min(each, studies - i) for i in range(0, studies, each)]
 
 
@@ -162,6 +159,12 @@ def _many_zeros(rng: np.random.Generator, size: tuple[int, ...]) -> tuple[Floats
     return 0.3 * rng.standard_normal(size), _zeros
 
 
+def _skewed_alone(rng: np.random.Generator, size: tuple[int, ...]) -> tuple[Floats, Shape]:
+    interaction = np.zeros(size)
+    interaction[:, 0] = 0.7 * (rng.exponential(1.0, (size[0], size[2])) - 1.0)
+    return interaction, _normal
+
+
 def _skewed(rng: np.random.Generator, size: tuple[int, ...]) -> tuple[Floats, Shape]:
     interaction = 0.5 * rng.standard_normal(size)
     interaction[:, 0] = 0.5 * (rng.exponential(1.0, (size[0], size[2])) - 1.0)
@@ -181,6 +184,7 @@ NULLS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], tuple[Floats, 
 APART: dict[str, Callable[[np.random.Generator, tuple[int, ...]], tuple[Floats, Shape]]] = {
     "80 % zeros": _many_zeros,
     "one agent's interaction skewed": _skewed,
+    "the same, and no other agent interacts": _skewed_alone,
 }
 """Worlds in which the bound of 7 % is not claimed."""
 
@@ -197,23 +201,6 @@ def _sole(scores: Floats, estimate: Callable[[Floats], inference.Estimate]) -> n
     rows = np.arange(len(scores))
     d = scores[rows, first][:, None] - scores[rows[:, None], others[first]]
     return np.asarray(inference.leader(estimate(d).p)[0])
-
-
-def power(effect: float, tau: float, environments: int, seeds: int, studies: int, seed: int = 0) -> tuple[float, float]:
-    """Shares of studies in which the better of two agents is called the winner here, and elsewhere."""
-    rng = np.random.default_rng(seed)
-    hits = np.zeros(2)
-    for count in batches(studies, 2 * environments * seeds):
-        scores = tau * rng.standard_normal((count, 2, environments, 1)) + rng.standard_normal(
-            (count, 2, environments, seeds)
-        )
-        scores[:, 0] -= effect
-        d = scores[:, 0] - scores[:, 1]
-        for i, estimate in enumerate((inference.here, inference.elsewhere)):
-            e = estimate(d)
-            enough = environments >= inference.FEWEST_CLUSTERS or i == 0
-            hits[i] += ((e.p < inference.ALPHA) & (e.mean < 0)).sum() * enough
-    return float(hits[0] / studies), float(hits[1] / studies)
 
 
 def unlike(shape: Shape, environments: int, seeds: int, studies: int, seed: int = 0) -> float:
@@ -272,10 +259,22 @@ def _power(n: int) -> None:
     rows = []
     for tau in (0.3, 0.5, 0.8):
         for e, k in ((1, 20), (6, 5), (6, 20), (6, 100), (12, 20), (24, 5), (24, 20)):
-            values = [power(x, tau, e, k, n) for x in effects]
+            values = [power.winners(power.Study(e, k, tau=tau), x, n) for x in effects]
             rows.append([f"{tau:g}", f"{e} x {k}", *(f"{100 * a:.0f} / {100 * b:.0f}" for a, b in values)])
     title = f"True winners of two agents, %: on these environments / on environments like these ({n} studies a cell)"
     _table(title, ["tau", "environments x seeds", *(f"effect {x:g}" for x in effects)], rows)
+
+
+def _replicates(n: int) -> None:
+    rows = []
+    for luck in (0.0, 0.5, 0.85):
+        for e, k, r in ((6, 20, 1), (6, 20, 5), (6, 20, 20), (6, 100, 1), (6, 100, 100), (24, 20, 1)):
+            shares = [power.winners(power.Study(e, k, r, luck=luck), effect, n)[1] for effect in (0.0, 1.0)]
+            rows.append([f"{luck:g}", f"{e} x {k}", str(r), *_percent(shares)])
+    title = (
+        f"Named as the winner on environments like these, %, tau .5, by replicates of each table ({n} studies a cell)"
+    )
+    _table(title, ["luck", "environments x seeds", "replicates", "falsely", "better by 1"], rows)
 
 
 TABLES: dict[str, Callable[[int], None]] = {
@@ -283,6 +282,7 @@ TABLES: dict[str, Callable[[int], None]] = {
     "here": _here,
     "elsewhere": _elsewhere,
     "power": _power,
+    "replicates": _replicates,
 }
 """What can be printed."""
 

@@ -29,7 +29,7 @@ def of_track(t: Mapping[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]], 
     yield (
         "regret",
         [chart(f"Regret over the budget, {name}", "share of the budget", "normalised regret", c["regret"])],
-        "Lower and further left is better. Mean over environments and runs; the bands are 95 % intervals.",
+        "Lower and further left is better. Mean of environments and runs; bands are 95 % intervals for other seeds.",
     )
     yield (
         "ert",

@@ -44,10 +44,11 @@ def num(value: float | None, shown: str | None = None) -> str:
     return f'<td class="n" data-value="{raw}">{escape(number(value) if shown is None else shown)}</td>'
 
 
-def bar(estimate: float, low: float, high: float, top: float, shown: str) -> str:
-    """A cell with an interval drawn from 0 to `top`, and the same in figures."""
-    at, start, end = (100 * v / top for v in (estimate, low, high))
+def bar(values: Sequence[float | None], top: float, shown: str) -> str:
+    """A cell with an interval, where there is one, drawn from 0 to `top`, and the same in figures."""
+    mean, low, high = values
+    at, start, end = (100 * (mean if v is None else v) / top for v in (mean, low, high))  # type: ignore[operator]
     return (
-        f'<td data-value="{estimate}"><span class="span"><i style="left:{start:.1f}%;width:{end - start:.1f}%"></i>'
+        f'<td data-value="{mean}"><span class="span"><i style="left:{start:.1f}%;width:{end - start:.1f}%"></i>'
         f'<b style="left:{at:.1f}%"></b></span>{escape(shown)}</td>'
     )

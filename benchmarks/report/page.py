@@ -100,8 +100,8 @@ def _winners(summary: Mapping[str, Any]) -> str:
         for i, t in enumerate(summary["tracks"])
     )
     return (
-        '<section><h2 id="winners">Who won, by how much, how sure</h2><p class="soft">Regret: 0 is the best there is, '
-        f"1 is no better than a middling configuration. In brackets: 95 % intervals.</p><ul>{items}</ul></section>"
+        '<section><h2 id="winners">Who is best, by how much, how sure</h2><p class="soft">Regret: 0 is the best '
+        f"there is, 1 the median configuration. In brackets: 95 % intervals.</p><ul>{items}</ul></section>"
     )
 
 

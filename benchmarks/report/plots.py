@@ -162,7 +162,7 @@ def ranking(track: Mapping[str, Any], path: Path) -> list[Path]:
     names = [r["agent"] for r in track["ranking"]]
     with _figure(path, size=(6.4, 1.2 + 0.26 * len(names))) as ((axes,),):
         for y, r in enumerate(track["ranking"]):
-            mean, low, high = r["mean"]
+            mean, low, high = np.array(r["mean"], dtype=float)
             axes.plot([low, high], [y, y], color=COLOURS[0], linewidth=2)
             axes.plot(mean, y, "o", color=COLOURS[0])
         axes.set(yticks=range(len(names)), yticklabels=names, title=track["name"])
@@ -182,7 +182,7 @@ def overview(summary: Mapping[str, Any], path: Path, columns: int = 3) -> list[P
             spare.axis("off")
         for here, track in zip(axes.ravel(), tracks, strict=False):
             for y, r in enumerate(track["ranking"]):
-                mean, low, high = r["mean"]
+                mean, low, high = np.array(r["mean"], dtype=float)
                 colour = COLOURS[1] if r["agent"] == "random" else COLOURS[0]
                 here.plot([low, high], [y, y], color=colour, linewidth=1.5)
                 here.plot(mean, y, "o", color=colour, markersize=3)
@@ -267,9 +267,6 @@ def draw_all(summary: Mapping[str, Any], folder: Path, progress: bool = False) -
     for track in tqdm(summary["tracks"], unit=" tracks", disable=not progress):
         here = folder / slug(track["name"])
         written += ranking(track, here / "ranking") + heat_map(track, here / "heat-map")
-        if track["friedman"] is not None:
-            ranked = Ranking(**track["friedman"])
-            written += critical_difference(ranked, here / "critical-difference", track["name"])
         for key, (xlabel, ylabel, axis) in AXES.items():
             written += curves(track["curves"][key], here / key, xlabel, ylabel, track["name"], **axis)
     for env, panels in tqdm(summary["curves"].items(), unit=" environments", disable=not progress):

@@ -1,9 +1,12 @@
-"""What a track's numbers say, in sentences."""
+"""What a track's numbers say, in sentences: the same in `compare`, in reports and on the leaderboard."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from hpo_envs.benchmarks.analysis import inference
+from hpo_envs.benchmarks.analysis import verdict as verdicts
 
 SCORES = {"anytime": "regret averaged over the budget", "final": "regret at the end"}
 """What a track is ranked by."""
@@ -16,70 +19,120 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def interval(values: Sequence[float | None]) -> str:
-    """An estimate with its interval."""
-    return f"{number(values[0])} [{number(values[1])}, {number(values[2])}]"
+    """An estimate with its interval, alone where it has none."""
+    mean, low, high = values
+    return number(mean) if low is None or high is None else f"{number(mean)} [{number(low)}, {number(high)}]"
 
 
-def p_value(p: float) -> str:
+def score(record: Mapping[str, Any], name: str = "mean") -> str:
+    """A mean of runs with its interval, or what can be said of runs that are all equal."""
+    text = interval(record[name])
+    if name == "mean" and record["constant"]:
+        n = min(record["n"])
+        return f"{text} in all runs (others in {1 - (1 - inference.CONFIDENCE) ** (1 / n):.1%} at most)"
+    return f"{text} (unreliable)" if name == "mean" and record["unreliable"] else text
+
+
+def p_value(p: float | None) -> str:
     """A p-value as papers print it."""
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    return "" if p is None else "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def against(track: Mapping[str, Any], a: str, b: str) -> dict[str, Any] | None:
-    """How agent a does against agent b, whichever way round the pair was stored; None if they are the same."""
-    for p in track["pairs"]:
-        if (p["a"], p["b"]) == (a, b):
-            return dict(p)
-        if (p["a"], p["b"]) == (b, a):
-            turned = {"better": "worse", "worse": "better", "tie": "tie"}[p["verdict"]]
-            mirrored = {"difference": -p["difference"], "low": -p["high"], "high": -p["low"]}
-            return {**p, "a": a, "b": b, **mirrored, "improvement": 1 - p["improvement"], "verdict": turned}
-    return None
+    """How agent a does against agent b; None if they are the same."""
+    return verdicts.against(track["pairs"], a, b)
 
 
 def runs(track: Mapping[str, Any]) -> str:
-    """How many environments and seeds stand behind a track."""
+    """How many environments, clusters and seeds stand behind a track."""
+    n, k = len(track["environments"]), track["clusters"]
+    clusters = f" in {k} cluster{'s' * (k > 1)}" if k < n else ""
+    return f"{n} environment{'s' * (n > 1)}{clusters}, {_seeds(track)} each"
+
+
+def _seeds(track: Mapping[str, Any]) -> str:
     counts = sorted({n for r in track["ranking"] for n in r["n"]})
     seeds = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    n = len(track["environments"])
-    return f"{n} environment{'s' * (n > 1)}, {seeds} seed{'s' * (counts[-1] > 1)} each"
+    return f"{seeds} seed{'s' * (counts[-1] > 1)}"
 
 
 def verdict(track: Mapping[str, Any]) -> list[str]:
-    """Who won, by how much, how sure: sentences, the first of which names the leader."""
-    ranking = track["ranking"]
-    leader = ranking[0]["agent"]
-    level = f"{SCORES[track['score']].capitalize()}: {interval(ranking[0]['mean'])}, the lowest."
-    if len(ranking) == 1:
-        return [f"Only {leader} ran.", f"{SCORES[track['score']].capitalize()}: {interval(ranking[0]['mean'])}."]
-    pairs = {r["agent"]: against(track, leader, r["agent"]) for r in ranking[1:]}
-    ties = [a for a, p in pairs.items() if p and p["verdict"] == "tie"]
-    beaten = {a: p for a, p in pairs.items() if p and p["verdict"] == "better"}
-    equal = [r["agent"] for r in ranking if abs(r["mean"][0] - ranking[0]["mean"][0]) < 1e-9]
-    lead = f"{listed(equal)} share the lead." if len(equal) > 1 else f"{leader} leads."
-    said = [f"No single winner, {lead}" if ties else f"{leader} wins.", level]
-    others = [a for a in ties if a not in equal]
-    if others:
-        said.append(f"These runs do not tell {'them' if len(equal) > 1 else 'it'} apart from {listed(others)}.")
-    if beaten:
-        who, p = next(iter(beaten.items()))
-        how = f"{number(-p['difference'])} [{number(-p['high'])}, {number(-p['low'])}], {p_value(p['p_holm'])}"
-        many = "all others" if len(beaten) == len(pairs) else f"{len(beaten)} of {len(pairs)} others"
-        said.append(f"{leader if len(equal) > 1 else 'It'} is better than {many}, than {who} by {how}.")
-    if ranking[0]["constant"] and len(equal) == 1:
-        said.append(
-            "It scores the same on every seed, so that the intervals leave out what luck it had: see the ranks."
-        )
-    if "random" in beaten:
-        base = next(r["mean"][0] for r in ranking if r["agent"] == "random")
-        said.append(f"Its regret is {-beaten['random']['difference'] / base:.0%} below that of random search.")
-    elif "random" in (leader, *ties):
-        said.append("No agent here is shown to beat random search.")
-    return said
+    """Who is best on these environments, and on environments like these: sentences, the first of which names it."""
+    leader = track["ranking"][0]
+    level = f"{SCORES[track['score']].capitalize()}: {score(leader)}."
+    if len(track["ranking"]) == 1:
+        return [f"Only {leader['agent']} ran.", level]
+    return [*_best(track), level, *_others(track), *_random(track)]
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names as English lists them."""
+def _best(track: Mapping[str, Any]) -> list[str]:
+    """Who leads here, and whether it would elsewhere."""
+    first, second = (r["agent"] for r in track["ranking"][:2])
+    n, k = len(track["environments"]), track["clusters"]
+    where = f"these {n} environments" if n > 1 else track["environments"][0]
+    if track["ranking"][0]["here"] == "open":
+        return [f"On {where}, {first} has the lowest mean; {_seeds(track)} are too few for an interval or a verdict."]
+    if track["best"]["here"] != first:
+        equal = [r["agent"] for r in track["ranking"] if abs(r["mean"][0] - track["ranking"][0]["mean"][0]) < 1e-9]
+        others = [r["agent"] for r in track["ranking"][1:] if r["here"] == "may be best" and r["agent"] not in equal]
+        lead = f"{listed(equal)} share" if len(equal) > 1 else f"{first} has"
+        return [f"On {where}, {lead} the lowest mean" + (f"; not told apart from {listed(others)}." if others else ".")]
+    p = against(track, first, second)
+    assert p is not None  # two agents have a pair
+    here, there = (f"{_lead(p[w]['difference'])}" for w in ("here", "there"))
+    if k < inference.FEWEST_CLUSTERS:
+        return [f"On {where}, {first} is best ({_seeds(track)}; lead over {second} {here})."]
+    if track["best"]["there"] == first:
+        return [f"{first} is best on {where}, and on environments like these (lead over {second} {there})."]
+    rivals = [r["agent"] for r in track["ranking"] if r["there"] == "may be best" and r["agent"] != first]
+    return [
+        f"{first} leads on {where} (lead over {second} {here}).",
+        f"Whether it would on other such environments is open: {there}, ahead on {p['ahead']} of {n}"
+        + (f"; may be best as well: {listed(rivals)}." if rivals else "."),
+    ]
+
+
+def _others(track: Mapping[str, Any]) -> list[str]:
+    """Why nothing is said of other environments, where there are too few."""
+    n, k = len(track["environments"]), track["clusters"]
+    if n == 1:
+        return ["One environment says nothing about others."]
+    if k == 1:
+        return ["These environments are related and count as one, which says nothing about others."]
+    if k >= inference.FEWEST_CLUSTERS:
+        return []
+    first, second = (r["agent"] for r in track["ranking"][:2])
+    p = against(track, first, second)
+    assert p is not None  # two agents have a pair
+    counted = f"{k} clusters of related environments are too few" if k < n else "Too few environments"
+    return [
+        f"{counted} for a statement about others: even if {first} led on all of them, chance alone would do that in "
+        f"2^(1-{k}) = {2.0 ** (1 - k):.3g} of studies.",
+        f"It is ahead of {second} on {p['ahead']} of {n}; as a sample of environments, its lead is "
+        f"{_lead(p['there']['difference'])}.",
+    ]
+
+
+def _random(track: Mapping[str, Any]) -> list[str]:
+    """How far the leader is from random search on these environments."""
+    first = track["ranking"][0]
+    base = next((r for r in track["ranking"] if r["agent"] == "random"), None)
+    if base is None or first["here"] == "open":
+        return []
+    if base["here"] == "worse" and base["mean"][0]:
+        return [f"Its regret is {1 - first['mean'][0] / base['mean'][0]:.0%} below that of random search."]
+    return ["No agent here is shown to beat random search."] if base["here"] in ("may be best", "best") else []
+
+
+def _lead(difference: Sequence[float | None]) -> str:
+    mean, low, high = (None if v is None else -v for v in difference)
+    return interval([mean, high, low])
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Names as English lists them, the last ones of many by their number."""
+    if len(names) > most:
+        names = [*names[: most - 2], f"{len(names) - most + 2} more"]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

@@ -63,7 +63,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "hpo_envs.benchmarks.analysis.ranking",
         "hpo_envs.benchmarks.analysis.summary",
         "hpo_envs.benchmarks.analysis.expected",
-        "hpo_envs.benchmarks.analysis.compare",
+        "hpo_envs.benchmarks.analysis.reference",
         "hpo_envs.benchmarks.report",
     ),
 }

@@ -72,10 +72,10 @@ def agent_table(names: list[str], found: Found) -> str:
                 leader = t["ranking"][0]["agent"]
                 pair = sentences.against(t, r["agent"], leader)
                 behind = "leads"
-                if pair is not None and pair["verdict"] == "tie":
+                if r["here"] != "worse" and place > 1:
                     behind = f"not told apart from `{leader}`"
                 elif pair is not None:
-                    behind = f"{sentences.number(pair['difference'])} behind `{leader}`"
+                    behind = f"{sentences.number(pair['here']['difference'][0])} behind `{leader}`"
                 score = sentences.interval(r["mean"])
                 rows.append((t["name"], f"`{r['agent']}`", f"{place} of {len(t['ranking'])}", score, behind))
     return markdown.table(("environments", "name", "place", "mean regret [95 % interval]", ""), rows) if rows else ""
@@ -102,8 +102,8 @@ def page(found: Found) -> str:
     """The page of all rankings."""
     return f"""# Leaderboard
 Every reference agent on the environments that it fits, on measured tables. Regret is 0 if the best was known from
-the start and 1 if nothing better than the median configuration was ever found; intervals are 95 % bootstrap
-intervals of the mean over runs. <a href="leaderboard.html">The full report</a> has every curve, test and table.
+the start and 1 if nothing better than the median configuration was ever found; intervals are for other seeds on the
+same environments, with 95 % confidence. <a href="leaderboard.html">The full report</a> has every curve, test and table.
 Again: `{found["command"]}`.
 
 {track_tables(found)}
@@ -115,8 +115,7 @@ def gains(found: Found, folder: str = "../agents/") -> str:
     rows = []
     for t in found["tracks"]:
         leader, base = t["ranking"][0], next((r for r in t["ranking"] if r["agent"] == "random"), None)
-        pairs = {r["agent"]: sentences.against(t, leader["agent"], r["agent"]) for r in t["ranking"][1:]}
-        ties = [agent_link(a, folder) for a, p in pairs.items() if p and p["verdict"] == "tie"]
+        ties = [agent_link(r["agent"], folder) for r in t["ranking"][1:] if r["here"] == "may be best"]
         share = "" if not base or not base["mean"][0] else f"{100 * (1 - leader['mean'][0] / base['mean'][0]):.0f} %"
         also = ", ".join(ties[:5]) + (f" and {len(ties) - 5} more" if len(ties) > 5 else "")
         rows.append((t["name"], agent_link(leader["agent"], folder), also or "nobody", share))
@@ -132,7 +131,7 @@ def early_stopping(found: Found, folder: str = "../agents/") -> str:
         full = next((r for r in t["ranking"] if r["agent"] not in CHEAP), None)
         if early and full:
             pair = sentences.against(t, early["agent"], full["agent"])
-            verdict = {"better": "better", "worse": "worse", "tie": "not told apart"}[pair["verdict"]] if pair else ""
+            verdict = pair["here"]["verdict"] if pair else ""
             said.append(
                 f"- {t['name']}: {agent_link(early['agent'], folder)} {sentences.interval(early['mean'])}, best with "
                 f"whole trainings {agent_link(full['agent'], folder)} {sentences.interval(full['mean'])}: {verdict}."
@@ -144,13 +143,13 @@ def versus_random(found: Found, folder: str = "../agents/") -> str:
     """How many agents of each group are better than, tied with and worse than random search."""
     rows = []
     for t in found["tracks"]:
-        counts = {"better": 0, "tie": 0, "worse": 0}
+        counts = {"better": 0, "not told apart": 0, "worse": 0}
         worst = []
         for r in t["ranking"]:
             pair = sentences.against(t, r["agent"], "random")
-            if pair is not None:
-                counts[pair["verdict"]] += 1
-                worst += [agent_link(r["agent"], folder)] * (pair["verdict"] == "worse")
+            if pair is not None and (verdict := pair["here"]["verdict"]) in counts:
+                counts[verdict] += 1
+                worst += [agent_link(r["agent"], folder)] * (verdict == "worse")
         if sum(counts.values()):
             rows.append((t["name"], *counts.values(), ", ".join(worst)))
     return markdown.table(("environments", "better than random", "not told apart", "worse", "which are worse"), rows)

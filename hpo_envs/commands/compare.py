@@ -30,11 +30,9 @@ study.toml:
 Runs are stored as they are finished. Ctrl-C stops; the same command goes on; with more agents or seeds it runs what
 is missing. Runs on another table, with other versions or arguments are refused in the same --out folder.
 
-scores, counted in evaluations (Zhang and Duh 2020, section 4):
-  best  best reward of the run                     fb   how far it stays below the best of the table
-  ftb   evaluations until the table's best         ftc  evaluations until within --tolerance of it
-  fbp, fto, fta (several objectives): points of the Pareto front found, evaluations until one, until all
-A target that some runs never met has no mean; the table says how many runs met it.
+The score is regret: 0 is the best there is, 1 the median configuration. The verdict answers two questions: who is best
+on these environments, and who would be on environments like these. --scores targets prints those of Zhang and Duh
+(2020) as well: evaluations until the table's best and the like.
 """
 
 DEFAULTS = {"env": "NMTHPO-swen-v0", "agents": "random", "seeds": 100}
@@ -52,6 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--table", help="auto, measured or surrogate (default: auto)")
     parser.add_argument("--objective", help="rewarded metric(s), separated by commas (default: the id's own)")
     parser.add_argument("--cost", help="evaluations, or a metric that counts as cost")
+    parser.add_argument(
+        "--scores", choices=("regret", "targets"), default="regret", help="what to print (default: %(default)s)"
+    )
     parser.add_argument("--tolerance", type=float, default=0.5, help="of ftc, in reward units (default: %(default)s)")
     parser.add_argument("--out", type=Path, default=Path("runs"), help="folder for runs, tables and plots")
     parser.add_argument("--jobs", type=int, default=1, help="processes on this machine (default: %(default)s)")
@@ -77,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs what is missing of the study, prints a table for each id and saves summaries and plots."""
+    """Runs what is missing of the study, prints rankings and verdicts and saves summaries and plots."""
     from hpo_envs.benchmarks.study.scheduler import conduct, runs_of
 
     study = _study(args)
@@ -104,7 +105,10 @@ def run(args: argparse.Namespace) -> int:
     _report_stops(outcome)
     found = runs_of(study, args.out, outcome)
     for env, runs in found.items():
-        _show(env, runs, args.out / env, args.tolerance)
+        _plot(env, runs, args.out / env)
+        if args.scores == "targets":
+            _show_targets(env, runs, args.out / env, args.tolerance)
+    _show_verdict(found, args.out)
     _conclude(args.out, outcome, found, time.perf_counter() - start)
     return 1 if outcome.errors else 0
 
@@ -186,26 +190,14 @@ def _report_stops(outcome: Outcome) -> None:
         print(f"\n{agent} on {env} stopped:\n{error}", file=sys.stderr)
 
 
-def _show(env: str, runs: dict[str, list[Run]], folder: Path, tolerance: float) -> None:
-    """Prints the table of an id and saves it, with a plot, beside its runs."""
-    from hpo_envs.benchmarks.analysis import compare as c
+def _plot(env: str, runs: dict[str, list[Run]], folder: Path) -> None:
+    """Says which table answered, and draws the best reward so far."""
     from hpo_envs.benchmarks.report import plots
-    from hpo_envs.tables.files import atomic
 
     first = next(iter(runs.values()))[0]
     header = first.header
     print(f"\n{env}: {header['kind']} table {header['table']}, sha256 {header['sha256'][:12]}")
-    try:
-        records = c.summarise(runs, tolerance)
-    except ValueError as error:
-        print(f"no scores: {error}")
-        return
-    columns = ("agent", "score", "n", "reached", "mean", "std", "low", "high")
-    atomic.write_csv(folder / "summary.csv", records, columns)
-    seeds = max(map(len, runs.values()))
-    print(f"{seeds} seeds, budget {header['budget']:g} {header['cost_unit']}")
-    print("mean ± standard deviation over runs [95 % bootstrap interval of the mean]\n")
-    print(c.format_table(records))
+    print(f"{max(map(len, runs.values()))} seeds, budget {header['budget']:g} {header['cost_unit']}")
     if first.rewards.ndim == 1:
         try:
             files = plots.best(runs, folder / "best", f"best {' '.join(header['objectives'])} so far")
@@ -213,6 +205,52 @@ def _show(env: str, runs: dict[str, list[Run]], folder: Path, tolerance: float) 
             print(error)
         else:
             print(f"plot: {files[0]}")
+
+
+def _show_targets(env: str, runs: dict[str, list[Run]], folder: Path, tolerance: float) -> None:
+    """Prints the targets of an id and saves them beside its runs."""
+    from hpo_envs.benchmarks.analysis import targets
+    from hpo_envs.benchmarks.report import terminal
+    from hpo_envs.tables.files import atomic
+
+    try:
+        records = targets.summarise(runs, tolerance)
+    except ValueError as error:
+        print(f"no targets on {env}: {error}")
+        return
+    columns = ("agent", "score", "n", "reached", "mean", "std", "low", "high")
+    atomic.write_csv(folder / "targets.csv", records, columns)
+    print(f"\n{terminal.aligned(targets.rows(records))}\n\n{targets.LEGEND}")
+
+
+def _show_verdict(found: dict[str, dict[str, list[Run]]], folder: Path) -> None:
+    """Prints rankings and verdicts, as `hpo-envs report` shows them, and saves the scores of all cells."""
+    from hpo_envs.benchmarks.analysis import summary
+    from hpo_envs.benchmarks.report import terminal
+    from hpo_envs.tables.files import atomic
+
+    runs = [r for by in found.values() for rs in by.values() for r in rs]
+    try:
+        scored = summary.scores(runs)
+    except ValueError as error:
+        print(f"\nno scores: {error}")
+        return
+    cells = [
+        {
+            **{k: c[k] for k in ("environment", "agent", "n")},
+            **_flat("anytime", c["anytime"]),
+            **_flat("final", c["final"]),
+            **{k: c[k] for k in ("solved", "spent")},
+        }
+        for c in scored["cells"]
+    ]
+    atomic.write_csv(folder / "summary.csv", cells)
+    for track in scored["tracks"]:
+        print(f"\n{terminal.of_track(track)}")
+
+
+def _flat(name: str, values: list[float | None]) -> dict[str, float | None]:
+    return dict(zip((name, f"{name}_low", f"{name}_high"), values, strict=True))
 
 
 def _conclude(out: Path, outcome: Outcome, found: dict[str, dict[str, list[Run]]], seconds: float) -> None:

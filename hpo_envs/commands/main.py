@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "fetch": ("hpo_envs.commands.fetch", "install the measured tables' upstream files"),
     "compare": ("hpo_envs.commands.compare", "run agents against each other: table, plot, saved runs"),
     "report": ("hpo_envs.commands.report", "saved runs as one self-contained page: who won, by how much, how sure"),
+    "power": ("hpo_envs.commands.power", "how many environments and seeds a comparison needs, before it is run"),
     "reproduce": ("hpo_envs.commands.reproduce", "a paper's tables and figures again, with verdicts"),
     "sensitivity": ("hpo_envs.commands.sensitivity", "how sensitive a model is to its hyperparameters"),
     "select": ("hpo_envs.commands.select", "which model is best by your own scores, and which to evaluate next"),

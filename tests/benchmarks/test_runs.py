@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.analysis import compare, statistics, targets
+from hpo_envs.benchmarks.analysis import reference, statistics, targets
 from hpo_envs.benchmarks.report import plots
 from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.pareto import pareto_front
@@ -83,20 +83,21 @@ def test_headers_say_what_was_run() -> None:
 
 def test_summary_and_its_refusals() -> None:
     runs = run("random", "NMTHPO-zhen-v0", range(10), env_kwargs=SURROGATE)
-    records = compare.summarise({"random": runs})
+    records = targets.summarise({"random": runs})
     fb = next(r for r in records if r["score"] == "fb")
-    expected = [compare.reference(r).best[0] - r.rewards.max() for r in runs]
+    expected = [reference.of_run(r).best[0] - r.rewards.max() for r in runs]
     assert fb["mean"] == pytest.approx(np.mean(expected))
     assert fb["std"] == pytest.approx(np.std(expected))
     assert fb["low"] <= fb["mean"] <= fb["high"]
-    text = compare.format_table(records)
-    assert text.splitlines()[0].split() == ["agent", "best", "fb", "ftb", "ftc"]
+    head, row = targets.rows(records)
+    assert head == ["agent", "best", "fb", "ftb", "ftc"]
+    assert row[0] == "random"
     other = Run(0, runs[0].actions, runs[0].rewards, runs[0].costs, 0, {**runs[0].header, "kind": "measured"})
     with pytest.raises(ValueError, match="runs must share id and kind of table"):
-        compare.summarise({"a": runs, "b": [other]})
+        targets.summarise({"a": runs, "b": [other]})
     stale = Run(0, runs[0].actions, runs[0].rewards, runs[0].costs, 0, {**runs[0].header, "sha256": "0" * 64})
     with pytest.raises(ValueError, match="runs must be scored against the table they were made on"):
-        compare.score(stale)
+        targets.score(stale)
 
 
 def test_plot_is_written(tmp_path: Path) -> None:

@@ -14,9 +14,7 @@ CONTRACTS = sorted(p for name in ("contracts", "robustness", "docs") for p in (R
 OPEN: tuple[str, ...] = (
     "hpo_envs.agents.serve",
     "hpo_envs.agents.wire",
-    "hpo_envs.benchmarks.analysis.compare",
     "hpo_envs.benchmarks.analysis.fronts",
-    "hpo_envs.benchmarks.analysis.power",
     "hpo_envs.benchmarks.analysis.regret",
     "hpo_envs.benchmarks.analysis.scored",
     "hpo_envs.benchmarks.crew",

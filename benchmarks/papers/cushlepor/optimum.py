@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis import compare
+from hpo_envs.benchmarks.analysis import reference
 from hpo_envs.tables.by_hash import ByHash
 from hpo_envs.tables.datasets.cushlepor import agreement
 from hpo_envs.tables.datasets.cushlepor.space import ParameterBox
@@ -91,4 +91,4 @@ def of_run(header: dict[str, Any]) -> float:
     Raises:
         ValueError: The run was made on a table of a user's, or on a table that has changed.
     """
-    return of_env(header["env_kwargs"], compare.table_of(header))[0]
+    return of_env(header["env_kwargs"], reference.table_of(header))[0]

@@ -221,7 +221,3 @@ def test_simulated_intervals_cover_and_winners_are_rarely_false() -> None:
     assert verdicts.false_here(verdicts.SHAPES["normal"], 7, 6, 10, 300, shared=0.65) < 0.1
     for null in verdicts.NULLS:
         assert verdicts.false_elsewhere(null, 7, 6, 5, 300) < 0.1
-    here, elsewhere = verdicts.power(1.2, 0.5, 24, 5, 100)
-    assert here > 0.95
-    assert elsewhere > 0.95
-    assert verdicts.power(1.2, 0.5, 3, 20, 50)[1] == 0.0

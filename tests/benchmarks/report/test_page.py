@@ -131,7 +131,7 @@ def scroll_to(page: Any, figure: str) -> Any:
 def test_in_a_browser_it_shows_sorts_filters_and_asks_for_nothing(page: Any) -> None:
     assert page.title == HOSTILE
     assert page.find_element("tag name", "h1").text == HOSTILE
-    assert "Who won, by how much, how sure" in page.find_element("tag name", "main").text
+    assert "Who is best, by how much, how sure" in page.find_element("tag name", "main").text
     # Sort: a click sorts upwards, the next one downwards; numbers as numbers.
     head = page.find_elements("css selector", "#all th button")[3]
     for direction in ("ascending", "descending"):

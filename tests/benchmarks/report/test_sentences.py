@@ -1,46 +1,86 @@
-"""What the report says in words."""
+"""What is said of a track: who is best, on these environments and on environments like these."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+import numpy as np
+
+from hpo_envs.benchmarks.analysis import summary, verdict
 from hpo_envs.benchmarks.report import sentences
 
 
-def made(verdicts: dict[str, str], means: list[float]) -> dict[str, Any]:
-    names = ["a", *verdicts]
+def made(scores: dict[str, Any], clusters: Any = None) -> dict[str, Any]:
+    """A track of agents whose (environments, seeds) scores are their mean and the same small luck."""
+    matrices = {a: np.asarray(v, dtype=float) for a, v in scores.items()}
+    count = len(next(iter(matrices.values())))
+    envs = [f"e{i}" for i in range(count)]
+    judged = verdict.judged(matrices, envs if clusters is None else clusters)
     ranking = [
-        {"agent": n, "mean": [m, m - 0.01, m + 0.01], "n": [20], "constant": False}
-        for n, m in zip(names, means, strict=True)
+        {**s, "n": [matrices[s["agent"]].shape[1]] * count, "constant": bool(np.ptp(matrices[s["agent"]]) == 0.0)}
+        for s in judged["standings"]
     ]
-    pairs = [
-        {"a": "a", "b": n, "difference": means[0] - m, "low": means[0] - m - 0.01, "high": means[0] - m + 0.01,
-         "p_holm": 0.0001, "improvement": 0.9, "verdict": v}
-        for (n, v), m in zip(verdicts.items(), means[1:], strict=True)
-    ]  # fmt: skip
-    return {"name": "t", "score": "anytime", "environments": ["e"], "ranking": ranking, "pairs": pairs}
+    track = {"name": "t", "score": "anytime", "environments": envs, "ranking": ranking, **judged}
+    plain: dict[str, Any] = summary.rounded(track)
+    return plain
 
 
-def test_sentences_say_who_won_by_how_much_and_how_sure() -> None:
-    clear = made({"b": "better", "random": "better"}, [0.1, 0.2, 0.4])
-    assert sentences.verdict(clear) == [
-        "a wins.",
-        "Regret averaged over the budget: 0.1 [0.09, 0.11], the lowest.",
-        "It is better than all others, than b by 0.1 [0.09, 0.11], p < 0.001.",
-        "Its regret is 75% below that of random search.",
-    ]
-    tied = made({"random": "tie", "c": "better"}, [0.1, 0.12, 0.3])
-    assert sentences.verdict(tied)[0] == "No single winner, a leads."
-    assert "These runs do not tell it apart from random." in sentences.verdict(tied)
-    assert sentences.verdict(tied)[-1] == "No agent here is shown to beat random search."
-    equal = made({"b": "tie", "c": "better"}, [0.1, 0.1, 0.3])
-    assert sentences.verdict(equal)[0] == "No single winner, a and b share the lead."
-    assert not any("apart" in s for s in sentences.verdict(equal))
-    assert sentences.verdict(made({}, [0.1]))[0] == "Only a ran."
-    clear["ranking"][0]["constant"] = True
-    assert any("scores the same on every seed" in s for s in sentences.verdict(clear))
-    turned = sentences.against(clear, "b", "a")
+def spread(means: list[float], seeds: int = 20, seed: int = 0) -> Any:
+    luck = np.random.default_rng(seed).standard_normal((len(means), seeds))
+    return np.array(means)[:, None] + 0.01 * (luck - luck.mean(axis=1, keepdims=True))
+
+
+def test_sentences_on_one_environment() -> None:
+    said = sentences.verdict(made({"a": spread([0.1]), "b": spread([0.2], seed=1), "random": spread([0.4], seed=2)}))
+    assert said[0].startswith("On e0, a is best (20 seeds; lead over b 0.1 [0.")
+    assert said[2:] == ["One environment says nothing about others.", said[-1]]
+    assert said[-1] == "Its regret is 75% below that of random search."
+    tied = sentences.verdict(made({"a": spread([0.1]), "random": spread([0.101], seed=1), "c": spread([0.3], seed=2)}))
+    assert tied[0] == "On e0, a has the lowest mean; not told apart from random."
+    assert tied[-1] == "No agent here is shown to beat random search."
+    few = sentences.verdict(made({"a": spread([0.1], 3), "b": spread([0.2], 3)}))
+    assert few[0] == "On e0, a has the lowest mean; 3 seeds are too few for an interval or a verdict."
+    assert "[" not in " ".join(few)
+    assert sentences.verdict(made({"a": spread([0.1])}))[0] == "Only a ran."
+    equal = sentences.verdict(made({"a": np.full((1, 20), 0.1), "b": np.full((1, 20), 0.1), "c": spread([0.5])}))
+    assert equal[0] == "On e0, a and b share the lowest mean."
+    assert equal[1] == "Regret averaged over the budget: 0.1 in all runs (others in 16.8% at most)."
+
+
+def test_sentences_on_few_environments_and_on_clusters() -> None:
+    four = sentences.verdict(made({"a": spread([0.1] * 4), "b": spread([0.2] * 3 + [0.05], seed=1)}))
+    assert four[0].startswith("On these 4 environments, a is best (20 seeds; lead over b 0.06")
+    assert "Too few environments for a statement about others" in four[2]
+    assert "2^(1-4) = 0.125 of studies" in four[2]
+    assert four[3].startswith("It is ahead of b on 3 of 4; as a sample of environments, its lead is 0.06")
+    six = made({"a": spread([0.1] * 6), "b": spread([0.2] * 6, seed=1)}, "aabbcd")
+    assert six["clusters"] == 4
+    assert "4 clusters of related environments are too few" in sentences.verdict(six)[2]
+    assert sentences.runs(six) == "6 environments in 4 clusters, 20 seeds each"
+    one = sentences.verdict(made({"a": spread([0.1] * 2), "b": spread([0.2] * 2, seed=1)}, "xx"))
+    assert "count as one" in one[2]
+
+
+def test_sentences_on_many_environments() -> None:
+    both = sentences.verdict(made({"a": spread([0.1] * 6), "b": spread([0.2] * 6, seed=1)}))
+    assert re.match(r"a is best on these 6 environments, and on environments like these \(lead over b 0.1[ )]", both[0])
+    rivals = {"a": spread([0.6] * 6), "b": spread([0.8, 0.8, 0.8, 0.8, 0.8, -0.2], seed=1)}
+    said = sentences.verdict(made(rivals))
+    assert said[0].startswith("a leads on these 6 environments (lead over b 0.03")
+    assert said[1].startswith("Whether it would on other such environments is open: 0.03")
+    assert said[1].endswith("ahead on 5 of 6; may be best as well: b.")
+
+
+def test_pairs_can_be_read_either_way() -> None:
+    track = made({"a": spread([0.1] * 6), "b": spread([0.2] * 6, seed=1)})
+    one, turned = sentences.against(track, "a", "b"), sentences.against(track, "b", "a")
+    assert one is not None
     assert turned is not None
-    assert (turned["verdict"], round(turned["difference"], 3), round(turned["low"], 3)) == ("worse", 0.1, 0.09)
-    assert sentences.against(clear, "a", "a") is None
+    assert (one["here"]["verdict"], turned["here"]["verdict"]) == ("better", "worse")
+    low, high = one["here"]["difference"][1:]
+    assert turned["here"]["difference"][1:] == [-high, -low]
+    assert (one["ahead"], turned["ahead"]) == (6, 0)
+    assert sentences.against(track, "a", "a") is None
     assert [sentences.number(v) for v in (None, -0.0, 0.12345)] == ["never", "0", "0.123"]
+    assert sentences.listed(list("abcdefghij"), 4) == "a, b and 8 more"

@@ -20,7 +20,7 @@ def test_the_command_line_says_what_it_did(
     said = capsys.readouterr().out
     assert "5 runs made" in said
     assert "3 found" in said
-    assert (tmp_path / "NMTHPO-zhen-v0" / "summary.csv").read_text().startswith("agent,score,n,")
+    assert (tmp_path / "summary.csv").read_text().startswith("environment,agent,n,anytime,")
     everything = store.digest(store.read(tmp_path))
     assert f"sha256 of all results: {everything}" in said
     assert main([*given, "--agents", "random", "--budget", "5"]) == 2

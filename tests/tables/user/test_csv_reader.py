@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hpo_envs import registry
 from hpo_envs.agents import AGENTS, fits
 from hpo_envs.benchmarks import problem_of, run
-from hpo_envs.benchmarks.analysis import compare, summary
+from hpo_envs.benchmarks.analysis import summary, targets
 from hpo_envs.commands.main import main
 from hpo_envs.tables import user
 from hpo_envs.tables.table import Table
@@ -83,7 +83,7 @@ def test_every_agent_for_rows_works_on_it(table: Table) -> None:
         (one,) = run(name, "TableHPO-v0", [3], budget=4, env_kwargs={"table": table})
         assert len(one) == 4
         assert one.header["table"] == "user/sweep"
-        scored = compare.score(one)
+        scored = targets.score(one)
         assert scored["fb"] == pytest.approx(0.84 - one.rewards.max())
 
 

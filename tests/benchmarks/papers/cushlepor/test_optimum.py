@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.analysis import compare
+from hpo_envs.benchmarks.analysis import targets
 from hpo_envs.benchmarks.papers.cushlepor import optimum, settings
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.tables import hlepor, store
@@ -40,11 +40,11 @@ def test_planted_weights_are_nearly_the_best_of_the_stand_in():
 def test_compare_scores_runs_against_the_best_found():
     runs = run("random", settings.ENV, [0], budget=15, env_kwargs={"table": "surrogate"})
     best = optimum.of_env({"objective": "pearson"}, store.load(TABLE, "surrogate"))[0]
-    found = compare.score(runs[0], 0.5)
+    found = targets.score(runs[0], 0.5)
     assert found["fb"] == pytest.approx(best - runs[0].rewards.max())
     assert found["ftc"] == 1
     two = run(
         "random", settings.ENV, [0], budget=2, env_kwargs={"table": "surrogate", "objective": ("pearson", "rmse")}
     )
     with pytest.raises(ValueError, match="objective must be one name on CushLEPOR"):
-        compare.score(two[0])
+        targets.score(two[0])

@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.analysis import compare, targets
+from hpo_envs.benchmarks.analysis import reference, targets
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.pareto import pareto_front
 from hpo_envs.tables import store
@@ -133,7 +133,7 @@ def test_random_search_row_of_table_3(pair: str) -> None:
 def test_random_search_row_of_table_4(pair: str) -> None:
     env_kwargs: dict[str, Any] = {"table": "measured", "budget": None}
     runs = run("random", f"NMTHPO-{pair}-mo-v0", range(100), env_kwargs=env_kwargs)
-    front, budget = compare.reference(runs[0]).front, TABLE_4[pair][1]
+    front, budget = reference.of_run(runs[0]).front, TABLE_4[pair][1]
     fto = np.array([max(3.0, targets.fto(r.rewards, front)) for r in runs])
     fta = np.array([max(3.0, targets.fta(r.rewards, front)) for r in runs])
     fbp = np.array([targets.fbp(r.rewards, front, budget) for r in runs])

@@ -1,0 +1,152 @@
+"""Who is best of a track, on its environments and on environments like these, as plain data.
+
+Tables and sentences of `compare`, of reports and of the leaderboard are made of what is computed here and of nothing
+else. `inference` has the statistics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.benchmarks.analysis import inference, statistics
+
+Floats = npt.NDArray[np.float64]
+
+FEW = 20
+"""Runs of an agent below which an interval of scores that are mostly 0 is marked as unreliable."""
+
+
+def interval(
+    scores: npt.ArrayLike, estimate: inference.Estimate | None = None, bounds: tuple[float, float] = (0.0, 1.0)
+) -> list[Any]:
+    """[mean, low, high] of scores on these environments; NaN where there can be no interval.
+
+    Args:
+        scores: (..., environments, seeds), NaN where a seed was not run.
+        estimate: Of these scores, where it is not `inference.here`.
+        bounds: What a mean can be at least and at most; the highest score, if that is more.
+    """
+    s = np.asarray(scores, dtype=float)
+    e = inference.here(s) if estimate is None else estimate
+    enough = s.shape[-2] > 1 or np.isfinite(s).sum(axis=-1).max() >= inference.FEWEST_SEEDS
+    ends = np.maximum(e.low, bounds[0]), np.minimum(e.high, max(bounds[1], float(np.nanmax(s))))
+    low, high = (np.where(enough, x, np.nan) for x in ends)
+    return [e.mean[()], low[()], high[()]]
+
+
+def padded(rows: Sequence[Floats]) -> Floats:
+    """(..., environments, seeds) of the (seeds, ...) scores of each environment, NaN where one has fewer seeds."""
+    most = max(map(len, rows))
+    full = np.full((len(rows), most, *rows[0].shape[1:]), np.nan)
+    for i, row in enumerate(rows):
+        full[i, : len(row)] = row
+    return np.moveaxis(full, (0, 1), (-2, -1))
+
+
+def judged(scores: Mapping[str, Floats], clusters: Sequence[Any]) -> dict[str, Any]:
+    """Ranks agents and compares each with each.
+
+    Args:
+        scores: By agent (environments, seeds) scores, lower is better; NaN where a seed was not run. Seeds of all
+            agents stand in the same columns.
+        clusters: Label of each environment; those with equal labels are related, and count as one.
+
+    Returns:
+        `clusters`, their number; `standings`, in the order of the means, with the intervals of each agent on these
+        environments (`mean`) and on environments like these (`elsewhere`) and whether it is "best", "may be best" or
+        "worse" `here` and `there`; `pairs`; and `best`, the agent that alone is best `here` and `there`, or None.
+        No one is best elsewhere with fewer clusters than `inference.FEWEST_CLUSTERS`: all are "open" there.
+    """
+    names = sorted(scores, key=lambda a: float(np.nanmean(scores[a], axis=1).mean()))
+    pairs = _pairs(names, scores, clusters)
+    count = len(dict.fromkeys(clusters))
+    few = len(clusters) == 1 and min(int(np.isfinite(s).sum()) for s in scores.values()) < inference.FEWEST_SEEDS
+    here = _standing(names, pairs, "here") if not few else dict.fromkeys(names, "open")
+    there = dict.fromkeys(names, "open")
+    if count >= inference.FEWEST_CLUSTERS:
+        means = {a: float(inference.grouped(np.nanmean(scores[a], axis=1), clusters).mean()) for a in names}
+        there = _standing(sorted(names, key=means.__getitem__), pairs, "there")
+    standings = [
+        {
+            "agent": a,
+            "mean": interval(scores[a]),
+            "elsewhere": interval(scores[a], inference.elsewhere(scores[a], clusters)),
+            "here": here[a],
+            "there": there[a],
+            "unreliable": bool(np.nanmean(scores[a] <= 0.0) > 0.5 and np.isfinite(scores[a]).sum() < FEW),
+        }
+        for a in names
+    ]
+    best = {
+        where: next((a for a in names if of[a] == "best"), None) for where, of in (("here", here), ("there", there))
+    }
+    return {"clusters": count, "standings": standings, "pairs": pairs, "best": best}
+
+
+def against(pairs: Sequence[Mapping[str, Any]], a: str, b: str) -> dict[str, Any] | None:
+    """How agent a does against agent b, whichever way round the pair was stored; None if there is no such pair."""
+    for p in pairs:
+        if (p["a"], p["b"]) == (a, b):
+            return dict(p)
+        if (p["a"], p["b"]) == (b, a):
+            turned = {"a": a, "b": b, "here": _turned(p["here"]), "there": _turned(p["there"])}
+            turned |= {"ahead": p["behind"], "behind": p["ahead"], "improvement": 1 - p["improvement"]}
+            return turned
+    return None
+
+
+def _turned(p: Mapping[str, Any]) -> dict[str, Any]:
+    mean, low, high = (None if v is None else -v for v in p["difference"])
+    verdict = {"better": "worse", "worse": "better"}.get(p["verdict"], p["verdict"])
+    return {**p, "difference": [mean, high, low], "verdict": verdict}
+
+
+def _pairs(names: Sequence[str], scores: Mapping[str, Floats], clusters: Sequence[Any]) -> list[dict[str, Any]]:
+    """Every agent against every other one, on the seeds that both ran."""
+    chosen = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    if not chosen:
+        return []
+    apart = np.stack([scores[a] - scores[b] for a, b in chosen])
+    alone = ~np.isfinite(apart).any(axis=-1)
+    for (a, b), missing in zip(chosen, np.atleast_2d(alone), strict=True):
+        if missing.any():
+            raise ValueError(f"agents must share a seed on every environment, got none for {a!r} and {b!r}")
+    here, there = inference.here(apart), inference.elsewhere(apart, clusters)
+    table = inference.moderated(apart, clusters) if len(names) > 2 else there
+    ahead = np.nanmean(apart, axis=-1)
+    enough = apart.shape[1] > 1 or np.isfinite(apart[0]).sum() >= inference.FEWEST_SEEDS
+    decides = len(dict.fromkeys(clusters)) >= inference.FEWEST_CLUSTERS
+    kinds = (("here", here, here, enough), ("there", there, table, decides))
+    holm = {where: inference.holm(tested.p) for where, _, tested, _ in kinds}
+    records = []
+    for i, (a, b) in enumerate(chosen):
+        record: dict[str, Any] = {"a": a, "b": b}
+        for where, e, _, tested in kinds:
+            ends = [float(x[i]) for x in (e.low, e.high)] if enough or where == "there" else [np.nan, np.nan]
+            p, p_holm = (float(e.p[i]), float(holm[where][i])) if tested else (np.nan, np.nan)
+            verdict = "open" if not tested else "not told apart"
+            if p_holm < inference.ALPHA:
+                verdict = "better" if e.mean[i] < 0 else "worse"
+            record[where] = {"difference": [float(e.mean[i]), *ends], "p": p, "p_holm": p_holm, "verdict": verdict}
+        record["ahead"] = int((ahead[i] < -inference.ROUNDING).sum())
+        record["behind"] = int((ahead[i] > inference.ROUNDING).sum())
+        rows = ([row[np.isfinite(row)] for row in scores[n]] for n in (a, b))
+        record["improvement"] = statistics.probability_of_improvement(*rows)
+        records.append(record)
+    return records
+
+
+def _standing(names: Sequence[str], pairs: Sequence[Mapping[str, Any]], where: str) -> dict[str, str]:
+    """By agent: best (alone), may be best, or worse; `names` starts with the lowest mean."""
+    first, rivals = names[0], names[1:]
+    if not rivals:
+        return {first: "open"}
+    found = [p for r in rivals if (p := against(pairs, first, r))]
+    # A lead on all seeds that is none on the shared ones is no lead.
+    sole, as_well = inference.leader([f[where]["p"] if f[where]["difference"][0] < 0 else 1.0 for f in found])
+    rest = {r: "may be best" if kept else "worse" for r, kept in zip(rivals, as_well, strict=True)}
+    return {first: "best" if sole else "may be best", **rest}

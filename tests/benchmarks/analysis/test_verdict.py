@@ -1,0 +1,65 @@
+"""Verdicts: who leads, who may be best as well, on these environments and on environments like these."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hpo_envs.benchmarks.analysis import inference, verdict
+from tests.helpers import raises
+
+NAN = float("nan")
+
+
+def test_numbers_are_those_of_inference() -> None:
+    rng = np.random.default_rng(0)
+    scores = {name: 0.3 + 0.05 * i + 0.1 * rng.random((6, 10)) for i, name in enumerate("abc")}
+    found = verdict.judged(scores, "uvwxyz")
+    assert [s["agent"] for s in found["standings"]] == ["a", "b", "c"]
+    here, there = inference.here(scores["a"]), inference.elsewhere(scores["a"])
+    assert found["standings"][0]["mean"] == pytest.approx([float(x) for x in (here.mean, here.low, here.high)])
+    assert found["standings"][0]["elsewhere"][2] == pytest.approx(float(there.high))
+    apart = np.stack([scores[a] - scores[b] for a, b in ("ab", "ac", "bc")])
+    p = inference.holm(inference.here(apart).p)
+    assert [q["here"]["p_holm"] for q in found["pairs"]] == pytest.approx(p.tolist())
+    p = inference.holm(inference.moderated(apart).p)
+    assert [q["there"]["p_holm"] for q in found["pairs"]] == pytest.approx(p.tolist())
+    assert [q["there"]["p"] for q in found["pairs"]] == pytest.approx(inference.elsewhere(apart).p.tolist())
+    assert found["best"] == {"here": "a", "there": "a"}
+
+
+def test_fewer_than_six_clusters_say_nothing_of_others() -> None:
+    rng = np.random.default_rng(1)
+    scores = {"a": 0.1 + 0.01 * rng.random((6, 10)), "b": 0.5 + 0.01 * rng.random((6, 10))}
+    for clusters, winner in (("uvwxyz", "a"), ("uuwxyz", None)):
+        found = verdict.judged(scores, clusters)
+        assert found["best"] == {"here": "a", "there": winner}
+        assert found["clusters"] == len(set(clusters))
+    assert {s["there"] for s in found["standings"]} == {"open"}
+    assert found["pairs"][0]["there"]["verdict"] == "open"
+
+
+def test_three_seeds_on_one_environment_say_nothing() -> None:
+    found = verdict.judged({"a": np.array([[0.1, 0.2, 0.15]]), "b": np.array([[0.8, 0.9, 0.91]])}, "u")
+    assert {s["here"] for s in found["standings"]} == {"open"}
+    assert np.isnan(found["standings"][0]["mean"][1])
+    assert np.isnan(found["pairs"][0]["here"]["p"])
+
+
+def test_agents_that_share_no_seed_are_not_compared() -> None:
+    with raises("agents must share a seed on every environment, got none for 'x' and 'y'"):
+        verdict.judged({"x": np.array([[1.0, NAN]]), "y": np.array([[NAN, 1.0]])}, "u")
+
+
+def test_scores_of_unequal_length_are_padded() -> None:
+    full = verdict.padded([np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0, 6.0]])])
+    assert full.shape == (2, 2, 2)
+    assert full[0].tolist()[0] == [1.0, 3.0]
+    assert full[1, 1, 0] == 6.0
+    assert np.isnan(full[:, 1, 1]).all()
+
+
+def test_one_agent_has_no_rival() -> None:
+    found = verdict.judged({"a": np.random.default_rng(0).random((6, 10))}, "uvwxyz")
+    assert found["pairs"] == []
+    assert found["best"] == {"here": None, "there": None}
