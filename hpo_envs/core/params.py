@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-import sys
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -213,7 +213,11 @@ def check_budget(budget: Any, whole: float, unit: str) -> float:
         return whole
     if not (is_integer(budget) or isinstance(budget, (float, np.floating))):
         raise ValueError(f"budget must be None or a number > 0, got {budget!r}")
-    if not 0 < budget <= sys.float_info.max:
+    try:
+        finite = math.isfinite(budget)
+    except OverflowError:  # an int beyond all floats
+        finite = False
+    if not (finite and budget > 0):
         raise ValueError(f"budget must be None or a finite number > 0 ({unit}), got {budget!r}")
     if unit == "evaluations" and budget != int(budget):
         raise ValueError(f"budget must be None or an int >= 1 (evaluations), got {budget!r}")

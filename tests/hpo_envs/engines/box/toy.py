@@ -37,6 +37,8 @@ def table(name: str) -> Table:
 class Toy(BoxFunction):
     """Height: x + 5 on task 1, x on task 0; loss: 1 if flat; duration: x, beyond its bound of 4."""
 
+    options = ("hill",)
+
     def __init__(self) -> None:
         self.tables, self.spaces = (table("low"), table("high")), (SPACE, SPACE)
         self.labels, self.facts = ({"hill": "low"}, {"hill": "high"}), np.array([[0.0], [1.0]])
