@@ -101,7 +101,8 @@ class Problem:
         if self.features is not None and self.features is not chosen and not np.array_equal(self.features, chosen):
             raise ValueError(f"features must be base[index], got {self.features.shape} that differ from them")
         object.__setattr__(self, "base", base)
-        object.__setattr__(self, "features", chosen)
+        if self.features is None:
+            object.__setattr__(self, "features", chosen)
 
     @property
     def rows(self) -> int:
@@ -170,11 +171,21 @@ def sealed(problem: Problem) -> Problem:
     return dataclasses.replace(problem, **arrays)
 
 
-def private(problem: Problem, seed: int) -> Problem:
-    """A problem with an action space of its own, seeded: what one agent does to it no other sees."""
+def private(problem: Problem, seed: int, rows: npt.NDArray[Any] | None = None) -> Problem:
+    """One agent's problem: with an action space of its own, seeded, and perhaps with its own rows of the base.
+
+    Args:
+        problem: Shared; see `sealed`.
+        seed: Of the action space.
+        rows: (k,) which row of the base each candidate is; None = all, in order.
+    """
     space = copy.deepcopy(problem.action_space)
     space.seed(seed)
-    return dataclasses.replace(problem, action_space=space)
+    if rows is None or problem.base is None:
+        return dataclasses.replace(problem, action_space=space)
+    index = np.asarray(rows, np.intp)
+    features = _immutable(problem.base[index])
+    return dataclasses.replace(problem, action_space=space, index=_immutable(index), features=features)
 
 
 def _immutable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -32,7 +32,9 @@ class Crew:
     def __init__(self) -> None:
         self._agents: list[Agent] = []
 
-    def make(self, agent: str, problem: bytes, seeds: list[int], hyperparameters: Mapping[str, Any]) -> int:
+    def make(
+        self, agent: str, problem: bytes, seeds: list[int], hyperparameters: Mapping[str, Any], rows: Any = None
+    ) -> int:
         """Makes one agent a seed, in place of those before.
 
         Args:
@@ -40,13 +42,16 @@ class Crew:
             problem: What `Problem.to_bytes` returned.
             seeds: One an episode.
             hyperparameters: Arguments of the agent.
+            rows: (seeds, k) which rows of the problem's base each of them has; None = all, in order.
 
         Returns:
             How many were made.
         """
         shared = sealed(Problem.from_bytes(problem))
         factory = _factory(agent)
-        self._agents = [factory(private(shared, seed), seed, **hyperparameters) for seed in seeds]
+        each = [None] * len(seeds) if rows is None else rows
+        problems = [private(shared, seed, own) for seed, own in zip(seeds, each, strict=True)]
+        self._agents = [factory(p, seed, **hyperparameters) for p, seed in zip(problems, seeds, strict=True)]
         return len(self._agents)
 
     def ask(self, who: list[int]) -> list[Any]:

@@ -19,6 +19,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
+import numpy.typing as npt
+
 import hpo_envs
 from hpo_envs.agents import Agent, Problem, wire
 from hpo_envs.benchmarks import limits
@@ -91,7 +94,13 @@ class Host:
         os.set_blocking(self._in, False)
         _limit(self._process.pid)
 
-    def crew(self, problem: Problem, seeds: Sequence[int], hyperparameters: Mapping[str, Any]) -> Crew:
+    def crew(
+        self,
+        problem: Problem,
+        seeds: Sequence[int],
+        hyperparameters: Mapping[str, Any],
+        rows: npt.NDArray[np.int64] | None = None,
+    ) -> Crew:
         """Makes one agent a seed.
 
         Raises:
@@ -104,7 +113,9 @@ class Host:
             plain = False
         if not plain:
             raise ValueError(f"hyperparameters must be JSON data for an isolated agent, got {dict(hyperparameters)!r}")
-        return _RemoteCrew(self, problem, seeds, hyperparameters)
+        made = {"problem": problem.to_bytes(), "seeds": seeds, "hyperparameters": hyperparameters, "rows": rows}
+        self.call("make", agent=self.agent, **made)
+        return _RemoteCrew(self, len(seeds))
 
     def call(self, do: str, **message: Any) -> Any:
         """Sends a message and returns the answer; whatever goes wrong ends the process.
@@ -197,9 +208,8 @@ class Host:
 class _RemoteCrew(Crew):
     """Agents of a host."""
 
-    def __init__(self, host: Host, problem: Problem, seeds: Sequence[int], hyperparameters: Mapping[str, Any]) -> None:
-        self._host, self._size = host, len(seeds)
-        host.call("make", agent=host.agent, problem=problem.to_bytes(), seeds=seeds, hyperparameters=hyperparameters)
+    def __init__(self, host: Host, size: int) -> None:
+        self._host, self._size = host, size
 
     def ask(self, who: Sequence[int]) -> Sequence[Any]:
         return self._several("ask", len(who), who=who)

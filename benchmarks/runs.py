@@ -24,14 +24,16 @@ from hpo_envs.agents import Agent, Problem
 from hpo_envs.agents.problem import private, sealed
 from hpo_envs.benchmarks import actions, sources
 from hpo_envs.benchmarks.crew import Crew, LocalCrew
+from hpo_envs.benchmarks.episodes import Episodes
 from hpo_envs.benchmarks.isolation import Host
+from hpo_envs.core.params import kind_of
 from hpo_envs.registry import SPECS
-from hpo_envs.tables.table import nearest
+from hpo_envs.tables.table import STATUSES, nearest
 
 Target = Callable[[Any, float], bool]
 """`target(action, reward) -> bool`: whether a run has reached what it was meant to find. Agents never see it."""
 
-_STRIPPED = ("held_out",)
+_STRIPPED = ("held_out", "row")
 
 
 @dataclass(frozen=True)
@@ -40,15 +42,18 @@ class Run:
 
     Attributes:
         seed: Seed of agent and environment.
-        actions: One entry per evaluation: (k,) ints, or (k, ...) arrays.
+        actions: One entry per evaluation: (k,) ints, or (k, ...) arrays. Rows are the table's, whatever the episode's
+            own order of them.
         rewards: (k,) or (k, objectives) float64, higher is better.
         costs: (k,) float64 in `header["cost_unit"]`.
-        recommended: The action that the agent recommends at the end.
-        header: What was run: env id and arguments, table name, kind and sha256, agent and hyperparameters, versions,
-            and the digests of the source of every module that the agent and the environment import.
+        recommended: The action that the agent recommends at the end; a row of it is the table's, too.
+        header: What was run: env id and arguments, order and share of the rows, table name, kind and sha256, agent and
+            hyperparameters, versions, and the digests of the source of every module that the agent and the environment
+            import.
         evaluated: What is known of each evaluation besides, (k, ...) arrays by name: `row`, `level` and `repeat` of the
-            table, `status` (index in `STATUSES`) and `truth` (mean of the row's repeats, as the rewards).
-        recommended_truth: `truth` of the recommended action, where it is known.
+            table (int32) where one answered; `status` (int8, index in `STATUSES`); and for arms and tables with repeats
+            `truth`, shaped as the rewards: what the row's repeats have at that level on average.
+        recommended_truth: What all repeats of the recommended action have on average, where a table says so.
     """
 
     seed: int
@@ -92,7 +97,8 @@ def run(
         seeds: Distinct seeds, each used for the agent and for its environment.
         budget: Replaces the id's default budget, in its cost unit.
         target: Stops a run once it returns True for an evaluation.
-        env_kwargs: Arguments of the environment (`table=`, `objective=`, ...).
+        env_kwargs: Arguments of the environment (`table=`, `objective=`, ...). Where actions are rows, each episode has
+            its own order of them unless `order="table"` is among the arguments.
         progress: Called with the number of evaluations done since the last call.
         isolate: Whether the agents run in a process of their own, which knows the problem and nothing else; or such a
             process of this agent, to be used again.
@@ -109,21 +115,22 @@ def run(
     if registry.find(env_id) is None:
         raise ValueError(f"env_id must be a registered id (hpo-envs list), got {env_id!r}{nearest(env_id, [*SPECS])}")
     seeds = _check_seeds(seeds)
-    kwargs = dict(env_kwargs or {})
+    kwargs = arguments(env_id, env_kwargs or {})
     if budget is not None:
         kwargs["budget"] = budget
-    envs = gym.make_vec(env_id, num_envs=len(seeds), autoreset_mode=AutoresetMode.NEXT_STEP, **kwargs)
+    envs: Any = gym.make_vec(env_id, num_envs=len(seeds), autoreset_mode=AutoresetMode.NEXT_STEP, **kwargs)
     name = agent if isinstance(agent, str) else getattr(agent, "__qualname__", repr(agent))
     with contextlib.ExitStack() as stack:
         stack.enter_context(one_blas_thread())
+        _, info = envs.reset(seed=seeds)
+        episodes = Episodes.of(envs)
         problem = sealed(problem_of(envs))
         if isolate is True:
             isolate = stack.enter_context(Host(agent))
-        crew = (
-            isolate.crew(problem, seeds, hyperparameters) if isolate else _local(agent, problem, seeds, hyperparameters)
-        )
+        hire = isolate.crew if isolate else functools.partial(_local, agent)
+        crew = hire(problem, seeds, hyperparameters, episodes.rows)
         check = actions.checker(envs.single_action_space)
-        logs, info = _loop(envs, crew, seeds, target, progress, check, f"{name} on {env_id}")
+        logs = _loop(envs, episodes, crew, seeds, target, progress, check, f"{name} on {env_id}")
         tables = info["table"], info["kind"], info["sha256"]
         shared = json.dumps(header_of(envs, agent, env_id, kwargs, hyperparameters, isolated=bool(isolate)))
         runs = []
@@ -131,19 +138,56 @@ def run(
             header = json.loads(shared)  # a copy, four times faster than copy.deepcopy
             header |= {"table": str(tables[0][i]), "kind": str(tables[1][i]), "sha256": str(tables[2][i]), "seed": seed}
             try:
-                last = actions.recommendation(check, last, problem.mutate is not None)
+                last = actions.recommendation(check, last, envs.unwrapped.params.mutate is not None)
             except ValueError as error:
                 raise ValueError(f"what {name} on {env_id}, seed {seed}, recommends {error}") from None
-            runs.append(log.run(seed, last, header))
+            runs.append(log.run(seed, episodes, i, last, header))
     envs.close()
     return runs
 
 
 def _local(
-    agent: str | Callable[..., Agent], problem: Problem, seeds: Sequence[int], hyperparameters: Mapping[str, Any]
+    agent: str | Callable[..., Agent],
+    problem: Problem,
+    seeds: Sequence[int],
+    hyperparameters: Mapping[str, Any],
+    rows: npt.NDArray[np.int64] | None,
 ) -> Crew:
     make = functools.partial(agents.make, agent) if isinstance(agent, str) else agent
-    return LocalCrew([make(private(problem, seed), seed, **hyperparameters) for seed in seeds])
+    each = [None] * len(seeds) if rows is None else rows
+    return LocalCrew([make(private(problem, s, r), s, **hyperparameters) for s, r in zip(seeds, each, strict=True)])
+
+
+def arguments(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of an environment on which agents are compared: an order of the rows for each episode, where that is.
+
+    Args:
+        env_id: Registered id.
+        env_kwargs: Arguments given; they win.
+
+    Raises:
+        ValueError: An order or a share of rows where actions are none.
+    """
+    if _has_rows(env_id, {k: v for k, v in env_kwargs.items() if k not in ("order", "share")}):
+        return {"order": "episode", **env_kwargs}
+    for name in ("order", "share"):
+        if name in env_kwargs:
+            raise ValueError(
+                f"{name} must be left alone on {env_id}, whose actions are no rows, got {env_kwargs[name]!r}"
+            )
+    return dict(env_kwargs)
+
+
+_KINDS: dict[str, str | None] = {}
+"""What an action is on the ids that were asked for so far; no argument changes that."""
+
+
+def _has_rows(env_id: str, env_kwargs: Mapping[str, Any]) -> bool:
+    if env_id not in _KINDS:
+        env = gym.make(env_id, disable_env_checker=True, **env_kwargs)
+        _KINDS[env_id] = kind_of(env)
+        env.close()
+    return _KINDS[env_id] in ("rows", "fidelity", "arms")
 
 
 def one_blas_thread() -> threadpool_limits:
@@ -161,46 +205,52 @@ class _Log:
     actions: list[Any] = dataclasses.field(default_factory=list)
     rewards: list[Any] = dataclasses.field(default_factory=list)
     costs: list[float] = dataclasses.field(default_factory=list)
+    statuses: list[int] = dataclasses.field(default_factory=list)
 
-    def run(self, seed: int, recommended: Any, header: dict[str, Any]) -> Run:
+    def run(self, seed: int, episodes: Episodes, i: int, recommended: Any, header: dict[str, Any]) -> Run:
+        actions, recommended = np.array(self.actions), episodes.in_table(i, recommended)
         return Run(
             seed,
-            np.array(self.actions),
+            actions,
             np.array(self.rewards, dtype=np.float64),
             np.array(self.costs, dtype=np.float64),
             recommended,
             header,
+            {**episodes.evaluated(i, actions), "status": np.array(self.statuses, np.int8)},
+            episodes.truth(i, recommended),
         )
 
     def add(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        scores = info.get("scores")
+        scores, status = info.get("scores"), STATUSES.index(info["status"])
         if scores is None:
             self.actions.append(action)
             self.rewards.append(reward)
             self.costs.append(info["cost"])
+            self.statuses.append(status)
             return
         # A batch of pulls is one entry per pull; the cost is shared equally.
         scores = np.atleast_1d(scores)
         self.actions.extend(np.atleast_1d(action).tolist())
         self.rewards.extend(scores.tolist())
         self.costs.extend([info["cost"] / len(scores)] * len(scores))
+        self.statuses.extend([status] * len(scores))
 
 
 def _loop(
     envs: Any,
+    episodes: Episodes,
     crew: Crew,
     seeds: list[int],
     target: Target | None,
     progress: Callable[[int], object] | None,
     check: actions.Checker,
     who: str,
-) -> tuple[list[_Log], dict[str, Any]]:
+) -> list[_Log]:
     """Steps all episodes side by side until every one has ended, its agent is done or its target is met.
 
     What is recorded is what the environment did: it is logged before the agent sees any of it, and the agent gets
     copies.
     """
-    _, start = envs.reset(seed=seeds)
     logs = [_Log() for _ in seeds]
     running = list(range(len(seeds)))
     # Episodes that ended keep being stepped with this harmless action; what they return is dropped.
@@ -228,14 +278,15 @@ def _loop(
             evaluated.append(action)
             stop = False
             if info.get("finished", True):
-                logs[i].add(action, reward, info)
-                stop = target is not None and target(action, reward)
+                row = episodes.in_table(i, action)
+                logs[i].add(row, reward, info)
+                stop = target is not None and target(row, reward)
             ended.append(over or stop)
         done = crew.tell(running, evaluated, rewards, told)
         if progress is not None:
             progress(len(running))
         running = [i for i, over, stop in zip(running, ended, done, strict=True) if not (over or stop)]
-    return logs, start
+    return logs
 
 
 def _rows(infos: Mapping[str, Any], chosen: list[int] | None) -> list[dict[str, Any]]:
@@ -282,7 +333,9 @@ def header_of(
     """
     header = {
         "env": env_id,
-        "env_kwargs": {k: v for k, v in env_kwargs.items() if k != "table"},
+        "env_kwargs": {k: v for k, v in env_kwargs.items() if k not in ("table", "order", "share")},
+        "order": envs.unwrapped.params.view.order,
+        "share": float(envs.unwrapped.params.view.share),
         "budget": float(envs.unwrapped.budget),
         "cost_unit": envs.unwrapped.cost_unit,
         "objectives": list(envs.unwrapped.objectives),

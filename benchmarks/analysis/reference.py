@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs import registry
+from hpo_envs.benchmarks.analysis import subsets
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.pareto import pareto_front
 from hpo_envs.tables import store as tables
@@ -65,8 +66,11 @@ def of_table(table: Table, objectives: Sequence[str]) -> Reference:
 
 
 @functools.cache
-def _reference(table: str, kind: str, sha256: str, objectives: tuple[str, ...]) -> Reference:
-    return of_table(table_of({"table": table, "kind": kind, "sha256": sha256}), objectives)
+def _reference(
+    table: str, kind: str, sha256: str, objectives: tuple[str, ...], part: tuple[float, int] | tuple[()]
+) -> Reference:
+    header = {"table": table, "kind": kind, "sha256": sha256, **dict(zip(("share", "seed"), part, strict=False))}
+    return of_table(subsets.of(table_of(header), header), objectives)
 
 
 def searched(env_id: str) -> Callable[[Mapping[str, Any]], float] | None:
@@ -90,4 +94,4 @@ def of_run(run: Run) -> Reference:
             )
         best = np.array([function(h)])
         return Reference(best, best[None])
-    return _reference(h["table"], h["kind"], h["sha256"], tuple(h["objectives"]))
+    return _reference(h["table"], h["kind"], h["sha256"], tuple(h["objectives"]), subsets.key(h))

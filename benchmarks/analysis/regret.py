@@ -12,6 +12,7 @@ objectives: 1 - hypervolume / hypervolume of the table's front, bounded by the f
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ import numpy.typing as npt
 
 from hpo_envs import registry
 from hpo_envs.agents.models.hypervolume import hypervolume
-from hpo_envs.benchmarks.analysis import reference
+from hpo_envs.benchmarks.analysis import reference, subsets
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.pareto import pareto_front
 from hpo_envs.tables import store
@@ -59,7 +60,7 @@ class Scale:
 def key(run: Run) -> str:
     """What runs must share to be measured with the same scale."""
     h = run.header
-    parts = (h["env"], h["env_kwargs"], h["table"], h["kind"], h["sha256"], h["objectives"])
+    parts = (h["env"], h["env_kwargs"], h["table"], h["kind"], h["sha256"], h["objectives"], *subsets.key(h))
     return json.dumps(parts, sort_keys=True, default=repr)
 
 
@@ -87,7 +88,10 @@ def _scale(group: list[Run]) -> Scale:
         seen = np.concatenate([r.rewards.reshape(len(r), -1) for r in group])
         return _several(seen, "seen") if seen.shape[1] > 1 else Scale(seen.max(axis=0), first, "seen")
     table = reference.table_of(h)
-    scale = of_table(table, h["objectives"], bandit=family is not None and family.score == "final")
+    bandit = family is not None and family.score == "final"
+    scale = of_table(subsets.of(table, h), h["objectives"], bandit=bandit)
+    if bandit:  # by the table's rows, whichever of them an episode has
+        scale = dataclasses.replace(scale, means=reference.final_rewards(table, h["objectives"])[:, 0])
     if answers_more and len(h["objectives"]) == 1:
         best = np.maximum(scale.best, max(r.rewards.max() for r in group))
         return Scale(best, scale.origin, "seen")

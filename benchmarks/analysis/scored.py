@@ -23,6 +23,8 @@ GRID = np.linspace(0.0, 1.0, 51)[1:]
 def environment_of(run: Run) -> str:
     """Label of an environment: its id, and the arguments given but for table and budget."""
     extra = {k: v for k, v in run.header["env_kwargs"].items() if k not in ("table", "budget")}
+    if (share := run.header.get("share", 1.0)) < 1.0:
+        extra["share"] = share
     return _label(run.header["env"], extra)
 
 
@@ -57,6 +59,7 @@ def check(runs: Sequence[Run]) -> None:
             ("sha256", f"table {h['table']} ({h['kind']})"): h["sha256"],
             ("budget", env): (h["budget"], h["cost_unit"]),
             ("objective", env): tuple(h["objectives"]),
+            ("order of rows", env): h.get("order", "table"),
             ("version of hpo_envs",): h["versions"]["hpo_envs"],
         }
         for fact, value in here.items():

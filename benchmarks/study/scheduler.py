@@ -16,7 +16,7 @@ import gymnasium as gym
 
 from hpo_envs import agents as registry
 from hpo_envs.benchmarks import limits
-from hpo_envs.benchmarks.runs import Run, header_of, problem_of
+from hpo_envs.benchmarks.runs import Run, arguments, header_of, problem_of
 from hpo_envs.benchmarks.study.executors import Executor, Serial, WorkerLost
 from hpo_envs.benchmarks.study.store import CODE_KEYS, Store
 from hpo_envs.benchmarks.study.study import Contestant, Environment, Study
@@ -202,7 +202,8 @@ def _probe(
     environment: Environment, contestants: Sequence[Contestant], seed: int
 ) -> tuple[list[Contestant], list[dict[str, Any]]]:
     """The agents that fit an environment, and the headers that their runs will have."""
-    envs: Any = gym.make_vec(environment.id, num_envs=1, **environment.kwargs)
+    kwargs = arguments(environment.id, environment.kwargs)
+    envs: Any = gym.make_vec(environment.id, num_envs=1, **kwargs)
     try:
         problem = problem_of(envs)
         fitting = [c for c in contestants if ":" in c.algorithm or registry.fits(c.algorithm, problem)]
@@ -210,7 +211,7 @@ def _probe(
         table = {k: str(info[k][0]) for k in ("table", "kind", "sha256")}
         headers = []
         for c in fitting:
-            plain = header_of(envs, c.factory(), environment.id, environment.kwargs, c.hyperparameters)
+            plain = header_of(envs, c.factory(), environment.id, kwargs, c.hyperparameters)
             headers.append({**c.describe(plain), **table})
     finally:
         envs.close()

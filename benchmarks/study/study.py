@@ -12,8 +12,9 @@
         "my_agents:Greedy",                      # module:factory, looked for beside the file, too
     ]
 
-`table` (auto, measured, surrogate), `objective` and `cost` may stand beside `budget`, for all environments or for
-one. Agents run on the environments that they can work on; `isolate = true` gives each of them a process of its own.
+`table` (auto, measured, surrogate), `objective`, `cost`, `order` (episode, table) and `share` of the rows may stand
+beside `budget`, for all environments or for one. Agents run on the environments that they can work on; `isolate = true`
+gives each of them a process of its own.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from hpo_envs import registry as known
 from hpo_envs.registry import SPECS
 from hpo_envs.tables.table import nearest
 
-SETTINGS = ("table", "budget", "objective", "cost")
+SETTINGS = ("table", "budget", "objective", "cost", "order", "share")
 """Arguments of environments that a study may set."""
 
 

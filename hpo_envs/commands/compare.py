@@ -22,7 +22,7 @@ EPILOG = """examples:
 
 study.toml:
   seeds = 100                                  # 0 to 99; or "100-199", or a list
-  budget = 50                                  # optional, as table, objective and cost
+  budget = 50                                  # optional, as table, objective, cost, order, share
   isolate = true                               # optional: each agent in a process of its own
   environments = ["NMTHPO-*-v0", { id = "NMTLC-swen-v0", cost = "evaluations", budget = 200 }]
   agents = ["random", { name = "wide", algorithm = "bo-ucb", hyperparameters = { beta = 4.0 } }, "my_file:MyAgent"]
@@ -52,6 +52,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cost", help="evaluations, or a metric that counts as cost")
     parser.add_argument(
         "--scores", choices=("regret", "targets"), default="regret", help="what to print (default: %(default)s)"
+    )
+    parser.add_argument("--order", help="order of rows: episode, drawn for each run (default), or table")
+    parser.add_argument(
+        "--share", type=float, help="share of the rows that each run has, drawn by its seed (default: 1)"
     )
     parser.add_argument("--tolerance", type=float, default=0.5, help="of ftc, in reward units (default: %(default)s)")
     parser.add_argument("--out", type=Path, default=Path("runs"), help="folder for runs, tables and plots")
@@ -116,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
 def _study(args: argparse.Namespace) -> Study:
     from hpo_envs.benchmarks.study import study
 
-    options = ("env", "agents", "seeds", "budget", "table", "objective", "cost")
+    options = ("env", "agents", "seeds", "budget", "table", "objective", "cost", "order", "share")
     given = {k: getattr(args, k) for k in options if getattr(args, k) is not None}
     if args.isolate:
         given["isolate"] = True

@@ -271,6 +271,11 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         return self.tables[int(self._table_index[0])]
 
     @property
+    def episodes(self) -> tuple[draws.Keys, npt.NDArray[np.int64]]:
+        """(num_envs,) key and (num_envs,) index in `tables` of each episode: copies."""
+        return self._keys.copy(), self._table_index.copy()
+
+    @property
     def rows(self) -> npt.NDArray[np.int64]:
         """(num_envs, k) the table row of each action in each episode."""
         return self.params.view.rows_many(self._keys, len(self.table))

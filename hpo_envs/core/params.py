@@ -111,6 +111,25 @@ class Params:
         """Keys that the `options` of `reset` may have."""
         return ()
 
+    def truth(self, table: int, actions: npt.NDArray[Any]) -> Floats | None:
+        """(k,) or (k, m) mean reward of what actions evaluate, over all repeats; None where nobody knows.
+
+        Args:
+            table: Index in `tables`.
+            actions: (k, ...) actions whose rows are the table's.
+        """
+        return None
+
+    def repeats_of(self, key: int, table: int, actions: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.int64]]:
+        """(k,) `row`, `level` and `repeat` of the table that answered each evaluation; empty where none did.
+
+        Args:
+            key: Of the episode.
+            table: Index in `tables`.
+            actions: (k, ...) all actions of the episode, whose rows are the table's, in the order of their results.
+        """
+        return {}
+
     def problem(self, rows: npt.NDArray[np.int64] | None = None) -> dict[str, Any]:
         """What agents may know before the first evaluation, by the names of an agent's `Problem`.
 
@@ -133,6 +152,16 @@ class Params:
             "base": features,
             "index": rows if features is not None else None,
         }
+
+
+def occurrences(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """(k,) how often each value occurred before."""
+    order = np.argsort(values, kind="stable")
+    new = np.diff(values[order], prepend=-1) != 0
+    starts = np.maximum.accumulate(np.where(new, np.arange(len(values)), 0))
+    before = np.empty(len(values), np.int64)
+    before[order] = np.arange(len(values)) - starts
+    return before
 
 
 def _shared(name: str) -> Any:

@@ -66,5 +66,10 @@ class View:
         return np.sort(kept, axis=1) if self.order == "table" else kept
 
 
+def first_key(seed: int) -> int:
+    """The key of the first episode after `reset(seed=seed)`."""
+    return draws.mix(draws.mix(seed, 0), 1)
+
+
 WHOLE = View()
 """Every row, in the table's order."""

@@ -21,11 +21,13 @@ class Arms(abc.ABC):
         names: Names of the metrics drawn.
         arms: Number of arms.
         evaluations: Distinct evaluations of an arm that a `budget=None` episode pays for.
+        means: (arms, metrics) true means of the metrics.
     """
 
     names: tuple[str, ...]
     arms: int
     evaluations: int
+    means: Floats
 
     @abc.abstractmethod
     def pull(self, key: int, arm: int, k: int) -> list[float]:
@@ -34,6 +36,10 @@ class Arms(abc.ABC):
     @abc.abstractmethod
     def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
         """(n, metrics) `pull` for n episodes, one pull each."""
+
+    @abc.abstractmethod
+    def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
+        """(n,) the table's repeat that each of these pulls reads; 0 where scores are drawn."""
 
 
 class GaussianArms(Arms):
@@ -48,6 +54,7 @@ class GaussianArms(Arms):
         self.names = table.metric_names[:1]
         self.arms, self.evaluations = len(table), evaluations
         self._mean, self._deviation = table.values[:, 0, 0, 0], table.values[:, 0, 0, 1]
+        self.means = self._mean[:, None]
 
     def pull(self, key: int, arm: int, k: int) -> list[float]:
         """One Gaussian draw."""
@@ -58,6 +65,10 @@ class GaussianArms(Arms):
         """One Gaussian draw for each episode."""
         z = exact.normal_quantile(draws.uniform_many(draws.mix_many(draws.mix_many(keys, arms), k)))
         return (self._mean[arms] + self._deviation[arms] * z)[:, None]
+
+    def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
+        """None is read."""
+        return np.zeros_like(arms)
 
 
 class MeasuredArms(Arms):
@@ -74,7 +85,9 @@ class MeasuredArms(Arms):
         self.names = table.metric_names
         self.arms, self.evaluations = len(table), len(columns)
         self.replacement, self.shared = replacement, shared
+        self._columns = columns
         self._values = np.ascontiguousarray(table.values[:, columns, 0, :])
+        self.means = self._values.mean(axis=1)
         self._lists = self._values.tolist()
         self._orders: dict[tuple[int, int], list[int]] = {}
 
@@ -94,13 +107,19 @@ class MeasuredArms(Arms):
 
     def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
         """The metrics of one column for each episode."""
+        return self._values[arms, self._drawn(keys, arms, k)]
+
+    def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
+        """The column of each."""
+        return self._columns[self._drawn(keys, arms, k)]
+
+    def _drawn(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
+        """(n,) which of the columns that may be drawn each pull reads."""
         streams = draws.mix_many(keys, np.zeros_like(arms) if self.shared else 1 + arms)
         if self.replacement:
-            column = draws.below_many(draws.mix_many(streams, k), self.evaluations)
-        else:
-            sweep, place = np.divmod(k, self.evaluations)
-            column = self._nth(draws.mix_many(streams, sweep), place)
-        return self._values[arms, column]
+            return draws.below_many(draws.mix_many(streams, k), self.evaluations)
+        sweep, place = np.divmod(k, self.evaluations)
+        return self._nth(draws.mix_many(streams, sweep), place)
 
     def _permutation(self, keys: draws.Keys) -> Ints:
         """(n, c) a random order of the columns for each key: that of the columns' hashes."""

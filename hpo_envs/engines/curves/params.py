@@ -24,6 +24,7 @@ from hpo_envs.core.params import (
     rewarded,
 )
 from hpo_envs.core.view import View
+from hpo_envs.tables import draws
 from hpo_envs.tables.by_hash import ByHash
 from hpo_envs.tables.table import STATUSES, Table, nearest
 
@@ -147,6 +148,21 @@ class CurveParams(Params):
     def steps(self) -> int:
         """Steps after which an episode ends whatever its budget."""
         return self.actions * len(self.levels)
+
+    def truth(self, table: int, actions: npt.NDArray[Any]) -> Floats:
+        """See `Params`."""
+        rows, levels = actions.T
+        rewards = self.rewards.reshape(self.rows, self.repeats, len(self.levels), -1)[rows, :, levels]
+        kept = (np.arange(self.repeats) < self.count[rows, None])[..., None]
+        means: Floats = rewards.sum(axis=1, where=kept) / self.count[rows, None]
+        return means if self.vector else means[:, 0]
+
+    def repeats_of(self, key: int, table: int, actions: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.int64]]:
+        """See `Params`."""
+        rows, levels = actions.T
+        bits = draws.mix_many(np.full(len(rows), key, np.uint64), rows)
+        level = np.searchsorted(self.table.levels, self.levels)[levels]
+        return {"row": rows, "level": level, "repeat": draws.below_many(bits, self.count[rows])}
 
     def full(self) -> Floats:
         """(rows, repeats) cost of each full training; NaN where there is no such repeat."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,19 @@ import numpy.typing as npt
 from gymnasium.spaces import Discrete, MultiDiscrete
 
 from hpo_envs.core.loading import load_tables
-from hpo_envs.core.params import Floats, Objective, Params, bounds_of, box, check_budget, check_objective, rewarded
+from hpo_envs.core.params import (
+    Floats,
+    Objective,
+    Params,
+    bounds_of,
+    box,
+    check_budget,
+    check_objective,
+    occurrences,
+    rewarded,
+)
 from hpo_envs.core.view import View
+from hpo_envs.tables import draws
 from hpo_envs.tables.by_hash import ByHash
 from hpo_envs.tables.table import STATUSES, Hyperparameter, Table, nearest
 
@@ -97,6 +109,33 @@ class LookupParams(Params):
     def steps(self) -> int:
         """Steps after which an episode ends whatever its budget."""
         return self.actions * self.max_repeats
+
+    def truth(self, table: int, actions: npt.NDArray[Any]) -> Floats:
+        """See `Params`."""
+        means = self._means[self._rows(actions) + table * self.rows]
+        return means if self.vector else means[:, 0]
+
+    def repeats_of(self, key: int, table: int, actions: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.int64]]:
+        """See `Params`."""
+        rows = self._rows(actions)
+        at = rows + table * self.rows
+        keys = np.full(len(at), key, np.uint64)
+        bits = draws.mix_many(draws.mix_many(keys, at + 1), occurrences(at))
+        level = np.full_like(rows, len(self.table.levels) - 1)
+        return {"row": rows, "level": level, "repeat": draws.below_many(bits, self.repeats[at])}
+
+    def _rows(self, actions: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        if self.sizes is None:
+            return actions.astype(np.int64)
+        return np.ravel_multi_index(tuple(actions.astype(np.int64).T), tuple(self.sizes.tolist()))
+
+    @cached_property
+    def _means(self) -> Floats:
+        """(tables * rows, m) rewards, averaged over the measured repeats."""
+        kept = (np.arange(self.max_repeats) < self.repeats[:, None])[..., None]
+        rewards = self.rewards.reshape(len(self.repeats), self.max_repeats, -1)
+        means: Floats = rewards.sum(axis=1, where=kept) / self.repeats[:, None]
+        return means
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -1,0 +1,64 @@
+"""What the run loop knows of its episodes and keeps from their agents: keys, tables, and which rows they have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.core.params import Params
+from hpo_envs.tables import draws
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """The episodes that a batched environment has started.
+
+    Attributes:
+        params: What the environment is made of.
+        keys: (n,) uint64, the key of each episode.
+        tables: (n,) index in `params.tables` of the table that answers.
+        rows: (n, k) the table row of each action, or None where there is nothing to map.
+    """
+
+    params: Params
+    keys: draws.Keys
+    tables: npt.NDArray[np.int64]
+    rows: npt.NDArray[np.int64] | None
+
+    @classmethod
+    def of(cls, envs: Any) -> Episodes:
+        """The episodes of an environment right after `reset`."""
+        env = envs.unwrapped
+        keys, tables = env.episodes
+        return cls(env.params, keys, tables, None if env.params.view.whole else env.rows)
+
+    def in_table(self, i: int, action: Any) -> Any:
+        """An action of an episode, with the table's row for its own."""
+        if self.rows is None:
+            return action
+        if self.params.kind != "fidelity":
+            row = self.rows[i][action]
+            return row if isinstance(action, np.ndarray) else int(row)
+        return np.array([self.rows[i][action[0]], action[1]])
+
+    def evaluated(self, i: int, actions: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
+        """What is known of an episode's evaluations, by the names of `Run.evaluated`.
+
+        Args:
+            i: The episode.
+            actions: (k, ...) its actions, with the table's rows.
+        """
+        where = self.params.repeats_of(int(self.keys[i]), int(self.tables[i]), actions)
+        found: dict[str, npt.NDArray[Any]] = {name: values.astype(np.int32) for name, values in where.items()}
+        if where and (self.params.table.repeats > 1 or self.params.kind == "arms"):
+            found["truth"] = np.asarray(self.params.truth(int(self.tables[i]), actions))
+        return found
+
+    def truth(self, i: int, action: Any) -> Any:
+        """What all repeats of an action, with the table's row, have on average; None where no table says so."""
+        first = np.atleast_1d(action)[:1] if self.params.kind == "arms" else np.asarray(action)[None]
+        known = self.params.truth(int(self.tables[i]), first)
+        return None if known is None else known[0]
