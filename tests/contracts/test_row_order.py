@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
 import pytest
 
+from hpo_envs.benchmarks.analysis.inference import holm
+from hpo_envs.benchmarks.runs import arguments
 from hpo_envs.registry import SPECS
+from hpo_envs.tables import draws
 from hpo_envs.testing.families import page_of, section
 from tests.helpers import raises
 
@@ -52,3 +57,54 @@ def test_other_orders_and_shares_are_refused(spec_id: str) -> None:
     for share in (0.0, 1.5, True, float("nan")):
         with raises(f"share must be a number in (0, 1], got {share!r}"):
             _made(spec_id, share=share)
+
+
+SEEDS, EVALUATIONS = 200, 20
+ONE_FIDELITY = [i for i in OF_ROWS if _made(i).params.kind == "rows"]
+
+
+def _by_hash(n: int) -> npt.NDArray[Any]:
+    return np.argsort(draws.mix_many(np.array([14], np.uint64), np.arange(n)))
+
+
+def _from_the_ends(n: int) -> npt.NDArray[Any]:
+    return np.stack([np.arange(n), np.arange(n)[::-1]], axis=1).ravel()[:n]
+
+
+PERMUTATIONS = {"in order": np.arange, "reversed": lambda n: np.arange(n)[::-1], "by a hash": _by_hash}
+PERMUTATIONS |= {"from the ends": _from_the_ends}
+
+
+def _best(spec_id: str, permutations: npt.NDArray[Any], first: int, **kwargs: Any) -> npt.NDArray[Any]:
+    """(seeds, m) best rewards of agents that go through a permutation each, whatever they are told."""
+    given = arguments(spec_id, {"table": "surrogate", "budget": EVALUATIONS, **kwargs})
+    envs: Any = gym.make_vec(spec_id, num_envs=SEEDS, **given)
+    envs.reset(seed=first)
+    rewards = [envs.step(permutations[:, k])[1].reshape(SEEDS, -1) for k in range(EVALUATIONS)]
+    return np.max(rewards, axis=0)
+
+
+def _p_values(spec_id: str, **kwargs: Any) -> list[float]:
+    """Whether each fixed permutation scores as random search does, by objective: Mann and Whitney's test."""
+    from scipy.stats import mannwhitneyu
+
+    n = len(_made(spec_id).table)
+    rng = np.random.default_rng(0)
+    at_random = _best(spec_id, np.stack([rng.permutation(n) for _ in range(SEEDS)]), SEEDS, **kwargs)
+    found = []
+    for permutation in PERMUTATIONS.values():
+        fixed = _best(spec_id, np.tile(permutation(n), (SEEDS, 1)), 0, **kwargs)
+        found += [float(mannwhitneyu(a, b).pvalue) for a, b in zip(fixed.T, at_random.T, strict=True)]
+    return found
+
+
+def test_fixed_permutations_of_the_index_score_like_random_search() -> None:
+    """By default, where agents are compared; Holm's correction over all ids, permutations and objectives."""
+    assert len(ONE_FIDELITY) > 30
+    adjusted = holm([p for spec_id in ONE_FIDELITY for p in _p_values(spec_id)])
+    assert min(adjusted) > 0.05
+
+
+def test_in_the_tables_order_they_do_not() -> None:
+    """What the order of an episode is for: on a grid in grid order the test above fails."""
+    assert min(holm(_p_values("NMTHPO-swen-v0", order="table"))) < 1e-6
