@@ -168,7 +168,7 @@ def arguments(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: An order or a share of rows where actions are none.
     """
-    if _has_rows(env_id, {k: v for k, v in env_kwargs.items() if k not in ("order", "share")}):
+    if has_rows(env_id, {k: v for k, v in env_kwargs.items() if k not in ("order", "share")}):
         return {"order": "episode", **env_kwargs}
     for name in ("order", "share"):
         if name in env_kwargs:
@@ -182,7 +182,8 @@ _KINDS: dict[str, str | None] = {}
 """What an action is on the ids that were asked for so far; no argument changes that."""
 
 
-def _has_rows(env_id: str, env_kwargs: Mapping[str, Any]) -> bool:
+def has_rows(env_id: str, env_kwargs: Mapping[str, Any]) -> bool:
+    """Whether an id's actions are rows or arms of its table, alone or with a checkpoint."""
     if env_id not in _KINDS:
         env = gym.make(env_id, disable_env_checker=True, **env_kwargs)
         _KINDS[env_id] = kind_of(env)

@@ -116,7 +116,8 @@ def _command(words: list[str], log: Path, wait: float) -> None:
 def faults(out: Path, alone: Path, env: str, statuses: Sequence[int]) -> list[str]:
     """What is wrong with a folder, compared with that of one process alone."""
     wrong = [f"process {i} ended with {status}" for i, status in enumerate(statuses) if status]
-    wrong += [f"process {i} says {(out / f'log-{i}').read_text()[-300:]!r}" for i, s in enumerate(statuses) if s]
+    logs = [out / f"log-{i}" for i, status in enumerate(statuses) if status]
+    wrong += [f"{log.name} says {log.read_text(encoding='utf-8')[-300:]!r}" for log in logs if log.exists()]
     runs, expected = store.read(out), store.read(alone)
     if store.digest(runs) != store.digest(expected):
         wrong.append(f"{len(runs)} runs instead of {len(expected)}, or different ones")

@@ -12,7 +12,7 @@ import numpy as np
 
 from hpo_envs import agents
 from hpo_envs.agents import AGENTS, Agent, Problem
-from hpo_envs.benchmarks.runs import Run, problem_of, run
+from hpo_envs.benchmarks.runs import Run, has_rows, problem_of, run
 from hpo_envs.tables.table import nearest
 from hpo_envs.testing.rules import obey, require
 
@@ -37,7 +37,9 @@ class _Subject:
     def play(self, seeds: Iterable[int], agent: Any = None, **arguments: Any) -> list[Run]:
         """Runs of the agent, or of another one, on the stage."""
         spec_id, kwargs = STAGES[self.stage]
-        env_kwargs = {"table": "surrogate", **kwargs, **arguments}
+        # In the table's order: what is recorded is what the agent asked for, and only its seed makes runs differ.
+        order = {"order": "table"} if has_rows(spec_id, kwargs) else {}
+        env_kwargs = {"table": "surrogate", **order, **kwargs, **arguments}
         return run(agent or self.agent, spec_id, list(seeds), env_kwargs=env_kwargs, **self.hyperparameters)
 
     def make(self, problem: Problem, seed: int, **hyperparameters: Any) -> Agent:

@@ -81,7 +81,7 @@ def _harmless(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     text = value.replace("\r", "\\r")  # the csv module of Python 3.11 leaves it unquoted: a row would end there
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) and not _NUMBER.fullmatch(text) else text
+    return f"'{text}" if len(text) > 1 and text[0] in "=+-@\t" and not _NUMBER.fullmatch(text) else text
 
 
 def read_csv(path: Path | str) -> list[dict[str, str]]:

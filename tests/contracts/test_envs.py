@@ -28,6 +28,7 @@ import hashlib, sys, warnings
 import gymnasium as gym, numpy as np, hpo_envs
 from hpo_envs.registry import SPECS
 sys.path.insert(0, sys.argv[1])
+from tests.helpers import short
 digest = hashlib.sha256()
 def feed(v):
     if isinstance(v, dict):
@@ -50,7 +51,7 @@ def test_same_seed_same_trajectory_in_another_process(request: pytest.FixtureReq
     digests = set()
     for hash_seed in ("0", "4711"):
         done = subprocess.run(
-            [sys.executable, "-c", _SCRIPT, str(request.config.rootpath / "tests")],
+            [sys.executable, "-c", _SCRIPT, str(request.config.rootpath)],
             env={**os.environ, "PYTHONHASHSEED": hash_seed},
             capture_output=True,
             text=True,

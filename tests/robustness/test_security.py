@@ -72,6 +72,7 @@ ALLOWED = {
     ("benchmarks/isolation.py", "subprocess"),
     # Measurements that start this Python again, with arguments of their own.
     ("benchmarks/performance/crash.py", "subprocess"),
+    ("benchmarks/performance/races.py", "subprocess"),
     ("benchmarks/performance/speed.py", "subprocess"),
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.analysis import compare, regret, subsets
+from hpo_envs.benchmarks.analysis import reference, regret, subsets
 from hpo_envs.benchmarks.runs import Run, run
 
 
@@ -21,11 +21,11 @@ def test_regret_is_that_of_the_rows_that_a_run_has() -> None:
         scales = regret.scales(runs)
         assert len(scales) == 4
         for r in runs:
-            scale, table = scales[regret.key(r)], compare.table_of(r.header)
-            own = compare.final_rewards(subsets.of(table, r.header), r.header["objectives"])
+            scale, table = scales[regret.key(r)], reference.table_of(r.header)
+            own = reference.final_rewards(subsets.of(table, r.header), r.header["objectives"])
             assert len(own) == round(0.3 * len(table)) == len(r)
             assert regret.final(r, scale) == pytest.approx(0.0)
-            assert compare.reference(r).best.tolist() == own.max(axis=0).tolist()
+            assert reference.of_run(r).best.tolist() == own.max(axis=0).tolist()
             if len(scale.origin) == 1:
                 assert scale.origin[0] == np.median(own)
 
@@ -34,7 +34,7 @@ def test_arms_keep_their_means_under_a_share() -> None:
     runs = _runs("FIESTA-tdsa8-v0", {}, share=0.5)
     scales = regret.scales(runs)
     for r in runs:
-        scale, means = scales[regret.key(r)], compare.final_rewards(compare.table_of(r.header), ["f1"])[:, 0]
+        scale, means = scales[regret.key(r)], reference.final_rewards(reference.table_of(r.header), ["f1"])[:, 0]
         assert scale.means is not None
         assert scale.means.tolist() == means.tolist()
         assert scale.best[0] == means[sorted(set(r.evaluated["row"].tolist()))].max()

@@ -7,7 +7,9 @@ import pytest
 from hpo_envs.benchmarks.report import html
 
 
-@pytest.mark.parametrize("cell", [html.text, html.head, lambda s: html.num(1.0, s), lambda s: html.bar(1, 0, 2, 2, s)])
+@pytest.mark.parametrize(
+    "cell", [html.text, html.head, lambda s: html.num(1.0, s), lambda s: html.bar((1, 0, 2), 2, s)]
+)
 def test_text_is_escaped(cell: object) -> None:
     assert "&lt;b&gt;&amp;" in cell("<b>&")  # type: ignore[operator]
 
@@ -23,4 +25,4 @@ def test_tables_and_downloads_are_escaped() -> None:
 def test_numbers_sort_by_their_value() -> None:
     assert html.num(0.25, "25%") == '<td class="n" data-value="0.25">25%</td>'
     assert 'data-value=""' in html.num(None)
-    assert "left:25.0%;width:50.0%" in html.bar(1.0, 0.5, 1.5, 2.0, "1")
+    assert "left:25.0%;width:50.0%" in html.bar((1.0, 0.5, 1.5), 2.0, "1")

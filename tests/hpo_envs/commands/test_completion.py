@@ -43,7 +43,7 @@ def complete(script: Path, line: str, tmp_path: Path) -> list[str]:
         ("hpo-envs describe NMTHPO-swen-v0 --table m", ["measured"]),
         ("hpo-envs describe smac", ["smac-like"]),
         ("hpo-envs list --a", ["--agents"]),
-        ("hpo-envs compare --s", ["--seeds", "--scheduler"]),
+        ("hpo-envs compare --se", ["--seeds"]),
         ("hpo-envs compare --agents bo-s", ["bo-spread"]),
         ("hpo-envs compare --agents random,bo-s", ["random,bo-spread"]),
         ("hpo-envs compare --env NMTHPO-zhen-v0,CushL", ["NMTHPO-zhen-v0,CushLEPOR-ted-ende-v0"]),

@@ -78,5 +78,7 @@ def test_committed_results_are_of_this_table():
             scores = corpus.basis.scores(hlepor.preset(record["metric"]).vector())
             (again,) = analysis.both_splits({record["metric"]: scores}, corpus)
             assert {k: record[k] for k in again if k != "metric"} == pytest.approx(
-                {k: v for k, v in again.items() if k != "metric"}, rel=1e-9
+                {k: v for k, v in again.items() if k != "metric"},
+                rel=1e-9,
+                abs=1e-6,  # a tie more moves tau by 5e-7
             )

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import ndtri
 
-from hpo_envs.tables import draws
+from hpo_envs.tables import draws, exact
 from hpo_envs.tables.table import Metric, Provenance, Table
 
 SOURCE = Provenance("surrogate", "nobody/nothing", "0" * 40, "none", "none")
@@ -64,7 +63,7 @@ class Model:
         """Metrics of the k-th pull of an arm."""
         if self.table is PLANTED:
             mean, deviation = self.table.values[arm, 0, 0]
-            return [mean + deviation * ndtri(draws.uniform(draws.mix(draws.mix(self.key, arm), k)))]
+            return [mean + deviation * exact.normal_quantile(draws.uniform(draws.mix(draws.mix(self.key, arm), k)))]
         stream, c = draws.mix(self.key, 0 if self.shared else 1 + arm), len(self.columns)
         if self.replacement:
             column = self.columns[draws.below(draws.mix(stream, k), c)]
