@@ -124,7 +124,10 @@ def faults(out: Path, alone: Path, env: str, statuses: Sequence[int]) -> list[st
     stored = sum(len(block) for _, block in store.Store(out).blocks())
     if stored != len(expected):
         wrong.append(f"{stored} runs in parts instead of {len(expected)}")
-    for file in sorted(p.relative_to(alone) for p in (alone / env).iterdir() if p.suffix != ".parquet"):
+    files = [
+        p for p in (*alone.iterdir(), *(alone / env).iterdir()) if p.is_file() and p.suffix not in (".parquet", "")
+    ]
+    for file in sorted(p.relative_to(alone) for p in files):
         if not (out / file).is_file() or (out / file).read_bytes() != (alone / file).read_bytes():
             wrong.append(f"{file} is missing or differs")
     wrong += [f"{p.name} was left behind" for p in out.rglob("*.part")]

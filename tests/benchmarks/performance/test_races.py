@@ -20,7 +20,7 @@ def test_what_is_wrong_with_a_folder_is_seen(tmp_path: Path) -> None:
     assert races.faults(tmp_path / "torn", tmp_path / "alone", races.PLAIN, [0]) == []
     for path in (tmp_path / "torn").rglob("random-*.parquet"):
         path.unlink()
-    (tmp_path / "torn" / races.PLAIN / "summary.csv").write_text("agent")
+    (tmp_path / "torn" / "summary.csv").write_text("agent")
     wrong = races.faults(tmp_path / "torn", tmp_path / "alone", races.PLAIN, [0, 1])
-    assert len(wrong) == 5
-    assert len(store.read(tmp_path / "torn")) == 3
+    assert len(wrong) == 4
+    assert store.read(tmp_path / "torn") == []
