@@ -201,7 +201,7 @@ def family_page(family: str, specs: list[Spec], found: results.Found) -> str:
         shown = facts["tables"][0]["rows"] if len(facts["tables"]) == 1 else f"{len(facts['tables'])} tables"
         rows.append((f"[{spec.id}]({spec.id}.md)", f"`{facts['spaces']['action']}`", shown, leader))
     track = next((results.track_of(s.id, found) for s in specs if results.track_of(s.id, found)), None)
-    verdict = f"On the [leaderboard](../results.md): {' '.join(results.words.verdict(track))}" if track else ""
+    verdict = f"On the [leaderboard](../results.md): {' '.join(results.sentences.verdict(track))}" if track else ""
     kinds = dict.fromkeys(summary_of(s) for s in specs)
     return "\n\n".join(
         [
