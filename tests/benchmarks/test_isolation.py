@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from hpo_envs import agents
-from hpo_envs.agents import wire
 from hpo_envs.agents.random import RandomSearch
 from hpo_envs.benchmarks import isolation, limits
 from hpo_envs.benchmarks.isolation import AgentError, Host
@@ -22,18 +21,23 @@ from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.scheduler import conduct, runs_of
 from hpo_envs.benchmarks.study.study import Contestant, Environment, Study, from_data
 from hpo_envs.commands.main import main
+from tests.benchmarks.helpers import HOSTILE, SURROGATE, isolated
 from tests.helpers import missing_extra
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="isolation needs POSIX's pipes")
 
-SURROGATE = {"table": "surrogate"}
-HOSTILE = "tests.benchmarks.hostile_agents"
 MISBEHAVES = f"{HOSTILE}:Misbehaves"
 
 IDS = ["NMTHPO-zhen-v0", "NMTHPO-v0", "NMTHPO-zhen-mo-v0", "NMTLC-zhen-v0", "CharHPO-v0", "FIESTA-tdsa8-v0"]
 IDS += ["NASBenchNLP-cell-v0"]
 
 BUDGETS = {"FIESTA-tdsa8-v0": 60, "NASBenchNLP-cell-v0": 3}
+
+# What could differ between two processes is what is sent: problems, actions, outcomes. Agents of one kind share these,
+# and each process costs the seconds of its imports; so one of each kind is run, and all of them where HPO_ENVS_FUZZ is
+# set.
+KINDS = ("random", "bo", "box-bo", "bo-ehvi-rbf", "regularized-evolution", "ttts", "hyperband", "learned")
+EVERY = tuple(name for name, entry in agents.AGENTS.items() if entry.alias_of is None)
 
 
 def assert_same(a: Run, b: Run) -> None:
@@ -50,7 +54,7 @@ def assert_same(a: Run, b: Run) -> None:
         assert one.tobytes() == other.tobytes()
 
 
-@pytest.mark.parametrize("agent", [name for name, entry in agents.AGENTS.items() if entry.alias_of is None])
+@pytest.mark.parametrize("agent", EVERY if "HPO_ENVS_FUZZ" in os.environ else KINDS)
 def test_results_are_those_of_the_same_process(agent: str) -> None:
     if missing_extra(agent):
         pytest.skip(f"extra {agents.entry(agent).extra} not installed")
@@ -79,42 +83,6 @@ def test_target_and_agents_that_are_done_end_a_run_as_ever() -> None:
         assert_same(a, b)
     sized = [len(r) for r in run("random", "NMTHPO-zhen-v0", range(4), isolate=True, **met)]
     assert len(set(sized)) > 1
-
-
-def isolated(agent: str, seeds: list[int] | None = None, **hyperparameters: Any) -> list[Run]:
-    return run(agent, "NMTHPO-zhen-v0", seeds or [0], budget=5, env_kwargs=SURROGATE, isolate=True, **hyperparameters)
-
-
-def test_nothing_of_the_table_is_in_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HPO_ENVS_DATA", "/nowhere")
-    monkeypatch.setenv("SECRET", "1")
-    with open(__file__, encoding="utf-8"):  # a file that is open here is not open there
-        (found,) = isolated(f"{HOSTILE}:LooksForTables")
-    assert len(found) == 5
-    assert HOSTILE not in sys.modules  # the agent's code was imported nowhere but in its own process
-    assert HOSTILE in found.header["agent_source"]
-
-
-def test_the_same_search_finds_what_is_in_this_process() -> None:
-    from tests.benchmarks.hostile_agents import LooksForTables
-
-    try:
-        with pytest.raises(AssertionError, match="Table"):
-            run(LooksForTables, "NMTHPO-zhen-v0", [0], budget=5, env_kwargs=SURROGATE)
-    finally:
-        del sys.modules[HOSTILE]
-
-
-def test_a_table_that_is_shipped_is_not_opened() -> None:
-    with pytest.raises(AgentError, match="an isolated agent must not open tables"):
-        isolated(f"{HOSTILE}:MakesEnvironment")
-
-
-def test_what_agents_print_goes_to_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
-    (found,) = isolated(f"{HOSTILE}:Prints")
-    out, err = capfd.readouterr()
-    assert out == ""
-    assert err.count("printed by Python") == err.count("written to 1") == err.count("printed by C") == len(found) == 5
 
 
 @pytest.mark.parametrize(
@@ -219,48 +187,3 @@ def test_a_host_that_has_ended_says_so() -> None:
     host.close()
     with pytest.raises(AgentError, match="has ended before"):
         run("random", "NMTHPO-zhen-v0", [0], env_kwargs=SURROGATE, isolate=host)
-
-
-def test_messages_keep_every_bit() -> None:
-    message = {
-        "a": [np.array([[1.5, np.nan]]), np.float32(0.1), np.int64(-3), np.array("ä"), np.zeros((0, 3)), True, None],
-        "b": b"\x00\xff",
-        "c": [0.1, float("inf"), -0.0, 2**70, "ü"],
-    }
-    data = wire.encode(message)
-    text, arrays = wire.lengths(data[: wire.HEAD.size])
-    found = wire.decode(data[wire.HEAD.size :][:text], data[wire.HEAD.size + text :])
-    assert len(data) == wire.HEAD.size + text + arrays
-    assert found["b"] == message["b"]
-    assert found["c"] == message["c"]
-    for one, other in zip(message["a"][:5], found["a"][:5], strict=True):  # type: ignore[index]
-        assert np.asarray(one).dtype == other.dtype
-        assert np.asarray(one).shape == other.shape
-        assert np.asarray(one).tobytes() == other.tobytes()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        b"{",
-        b"[" * 100_000,
-        b"\xff",
-        b"1" * 10_000,
-        b'{"$array": 1}',
-        b'{"$array": ["|O", [1], 0]}',
-        b'{"$array": ["<f8", [9999999999999], 0]}',
-        b'{"$array": ["<f8", [-1], 0]}',
-        b'{"$array": ["<f8", [1, 1e300], 0]}',
-        b'{"$array": ["<f8", [0, 1e300], 0]}',
-        b'{"$bytes": ["a", 0]}',
-    ],
-)
-def test_what_is_no_message_is_refused(text: bytes) -> None:
-    with pytest.raises(ValueError, match="a message must be"):
-        wire.decode(text, b"12345678")
-
-
-@pytest.mark.parametrize("value", [object(), np.array([object()]), np.ma.masked_array([1], [True]), {1, 2}, 1j])
-def test_what_cannot_be_sent_is_refused(value: Any) -> None:
-    with pytest.raises(TypeError, match="a message must be of JSON, bytes and arrays"):
-        wire.encode(value)
