@@ -79,7 +79,7 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
     "scores": (
         ["benchmarks/analysis/targets.py", "benchmarks/analysis/statistics.py", "benchmarks/analysis/regret.py"],
         [
-            "tests/benchmarks/analysis/test_core_scores.py",
+            "tests/benchmarks/analysis/test_regret.py",
             "tests/benchmarks/analysis/test_targets.py",
             "tests/benchmarks/analysis/test_statistics.py",
         ],

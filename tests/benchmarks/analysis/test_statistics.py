@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -109,3 +111,39 @@ def test_bootstrap_is_these_numbers() -> None:
         statistics.bootstrap_interval([])
     with raises("values must be finite and at least one, got array([ 1., nan])"):
         statistics.bootstrap_interval([1.0, NAN])
+
+
+def test_interquartile_mean_by_hand() -> None:
+    assert float(s.iqm([100, 1, 2, 3, -100, 6, 7, 8])) == 4.5  # without the two lowest and the two highest
+    assert float(s.iqm([5, 1, 3])) == 3.0  # a quarter of three is none
+    assert float(s.iqm([9, 1, 3, 100])) == 6.0
+    both = s.iqm([["1", "2", "3", "50"], ["4", "0", "0", "9"]])
+    assert both.tolist() == [2.5, 2.0]
+
+
+def test_signed_ranks_by_hand() -> None:
+    # Of the 8 signs of three ranks, 2 are as far out as +++.
+    assert s.wilcoxon([1.0, 2.0, 3.0]) == pytest.approx(2 / 8)
+    assert s.wilcoxon(["1", "2", "3"]) == pytest.approx(2 / 8)
+    assert s.wilcoxon([1.0, 2.0, 3.0, 1e-12]) == pytest.approx(2 / 8)
+    assert s.wilcoxon([1.0, 2.0, 3.0, 2e-12]) == pytest.approx(2 / 16)
+    assert s.wilcoxon([-1.0, 2.0, 3.0]) == pytest.approx(4 / 8)
+    assert s.wilcoxon([0.0]) == 1.0
+
+
+def test_improvement_by_counting_pairs() -> None:
+    a, b = np.array([1.0, 2.0, 2.0]), np.array([2.0, 0.0])
+    wins = [(x < y) + 0.5 * (x == y) for x, y in itertools.product(a, b)]
+    assert s.probability_of_improvement([a], [b]) == pytest.approx(np.mean(wins))
+    assert s.probability_of_improvement([a, b], [b, b]) == pytest.approx((np.mean(wins) + 0.5) / 2)
+    assert type(s.probability_of_improvement([a], [b])) is float
+    with pytest.raises(ValueError, match="zip"):
+        s.probability_of_improvement([a], [b, b])
+
+
+def test_running_times_and_shares_by_hand() -> None:
+    assert s.expected_runtime([3, 4, 5], [True, False, True]) == 6.0
+    assert type(s.expected_runtime([3], [True])) is float
+    assert s.expected_runtime([3, 4], [0, 0]) == float("inf")
+    assert s.ecdf([[3.0, 1.0], [np.inf, 1.0]], ["1", "2.9", "3", "inf"]).tolist() == [0.5, 0.5, 0.75, 1.0]
+    assert s.ecdf(["1", "10", "9"], [9.5]).tolist() == pytest.approx([2 / 3])

@@ -42,3 +42,11 @@ def test_attainment_by_hand() -> None:
     assert targets.attainment([[["1", "2"]]], ["1"]).tolist() == [2.0]
     unsorted = [[[3.0, 1.0], [1.0, 5.0], [2.0, 0.0]]]
     assert targets.attainment(unsorted, [1.0, 2.0, 3.0]).tolist() == [5.0, 1.0, 1.0]
+
+
+def test_numbers_may_be_read_from_text() -> None:
+    assert targets.ftc(["25", "25.6", "9"], 26.0) == 2.0
+    assert targets.fb(["25", "9"], 26.0) == 1.0
+    text, numbers = [["1", "2"], ["3", "4"]], np.array([[3.0, 4.0]])
+    assert targets.fto(text, numbers) == targets.fto(np.array(text, float), numbers.astype(str)) == 2.0
+    assert targets.fta(text, numbers) == targets.fbp(text, numbers, 2) + 1 == 2.0

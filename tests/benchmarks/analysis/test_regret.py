@@ -1,4 +1,4 @@
-"""Scores, statistics and regret by hand and against definitions, and every word of their errors.
+"""Regret by hand and against definitions, and every word of its errors.
 
 `tests/robustness/mutation.py` shows that these tests notice nearly every change of an operator, a number, a name or
 a text.
@@ -9,75 +9,23 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-import re
 from typing import Any
 
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.analysis import reference, regret, targets
-from hpo_envs.benchmarks.analysis import statistics as s
+from hpo_envs import benchmarks
+from hpo_envs.agents.models.hypervolume import hypervolume
+from hpo_envs.benchmarks.analysis import reference, regret
 from hpo_envs.benchmarks.analysis.regret import Scale
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.tables import store
 from hpo_envs.tables.table import Metric, Provenance, Table
+from tests.helpers import raises
 
 NAN, INF = float("nan"), float("inf")
-
-
-def raises(message: str, error: type[Exception] = ValueError) -> Any:
-    """Expects an error with exactly this message."""
-    return pytest.raises(error, match=f"^{re.escape(message)}$")
-
-
-# -- statistics --------------------------------------------------------------------------------------------------------
-
-
-def test_interquartile_mean_by_hand() -> None:
-    assert float(s.iqm([100, 1, 2, 3, -100, 6, 7, 8])) == 4.5  # without the two lowest and the two highest
-    assert float(s.iqm([5, 1, 3])) == 3.0  # a quarter of three is none
-    assert float(s.iqm([9, 1, 3, 100])) == 6.0
-    both = s.iqm([["1", "2", "3", "50"], ["4", "0", "0", "9"]])
-    assert both.tolist() == [2.5, 2.0]
-
-
-def test_signed_ranks_by_hand() -> None:
-    # Of the 8 signs of three ranks, 2 are as far out as +++.
-    assert s.wilcoxon([1.0, 2.0, 3.0]) == pytest.approx(2 / 8)
-    assert s.wilcoxon(["1", "2", "3"]) == pytest.approx(2 / 8)
-    assert s.wilcoxon([1.0, 2.0, 3.0, 1e-12]) == pytest.approx(2 / 8)
-    assert s.wilcoxon([1.0, 2.0, 3.0, 2e-12]) == pytest.approx(2 / 16)
-    assert s.wilcoxon([-1.0, 2.0, 3.0]) == pytest.approx(4 / 8)
-    assert s.wilcoxon([0.0]) == 1.0
-
-
-def test_improvement_by_counting_pairs() -> None:
-    a, b = np.array([1.0, 2.0, 2.0]), np.array([2.0, 0.0])
-    wins = [(x < y) + 0.5 * (x == y) for x, y in itertools.product(a, b)]
-    assert s.probability_of_improvement([a], [b]) == pytest.approx(np.mean(wins))
-    assert s.probability_of_improvement([a, b], [b, b]) == pytest.approx((np.mean(wins) + 0.5) / 2)
-    assert type(s.probability_of_improvement([a], [b])) is float
-    with pytest.raises(ValueError, match="zip"):
-        s.probability_of_improvement([a], [b, b])
-
-
-def test_running_times_and_shares_by_hand() -> None:
-    assert s.expected_runtime([3, 4, 5], [True, False, True]) == 6.0
-    assert type(s.expected_runtime([3], [True])) is float
-    assert s.expected_runtime([3, 4], [0, 0]) == INF
-    assert s.ecdf([[3.0, 1.0], [INF, 1.0]], ["1", "2.9", "3", "inf"]).tolist() == [0.5, 0.5, 0.75, 1.0]
-    assert s.ecdf(["1", "10", "9"], [9.5]).tolist() == pytest.approx([2 / 3])
-
-
-def test_numbers_may_be_read_from_text() -> None:
-    assert targets.ftc(["25", "25.6", "9"], 26.0) == 2.0
-    assert targets.fb(["25", "9"], 26.0) == 1.0
-    text, numbers = [["1", "2"], ["3", "4"]], np.array([[3.0, 4.0]])
-    assert targets.fto(text, numbers) == targets.fto(np.array(text, float), numbers.astype(str)) == 2.0
-    assert targets.fta(text, numbers) == targets.fbp(text, numbers, 2) + 1 == 2.0
-
-
-# -- regret ------------------------------------------------------------------------------------------------------------
+SURROGATE = {"table": "surrogate"}
+ONE = Scale(np.array([10.0]), np.array([5.0]), "table")
 
 SOURCE = Provenance("surrogate", "nobody/nothing", "0" * 40, "none", "none")
 METRICS = (
@@ -290,3 +238,79 @@ def test_memory_does_not_grow_with_the_budget() -> None:
     assert regret.anytime(run([1.0, 2.0], budget=1e12), np.array([1.0, 0.5])) == pytest.approx(0.5)
     assert regret.anytime(run([1.0, 2.0], budget=4.0), np.array([1.0, 0.5])) == 0.625
     assert regret.anytime(run([1.0, 2.0, 3.0], budget=2.0), np.array([1.0, 0.5, 0.0])) == 0.75
+
+
+def test_regret_is_kept_between_origin_and_best() -> None:
+    r = run([4.0, 7.5, 6.0, 11.0], budget=4.0)
+    after = regret.after(r, ONE)
+    # Worse than the origin counts as the origin, better than the best known as the best.
+    assert after.tolist() == [1.0, 0.5, 0.5, 0.0]
+    assert regret.anytime(r, after) == 0.5
+    assert regret.final(r, ONE) == 0.0
+    assert regret.runtimes(r, after, [1.0, 0.5, 0.1, 0.0]).tolist() == [1.0, 2.0, 4.0, 4.0]
+    short = run([7.5], budget=4.0)
+    assert regret.runtimes(short, regret.after(short, ONE), [0.5, 0.1]).tolist() == [1.0, np.inf]
+    assert regret.anytime(short, regret.after(short, ONE)) == 0.5
+
+
+def test_regret_by_cost_counts_what_is_finished() -> None:
+    r = run([7.5, 10.0], costs=[30.0, 90.0], cost_unit="s", budget=100.0)
+    after = regret.after(r, ONE)
+    shares = [0.1, 0.29, 0.3, 0.99, 1.0]
+    # The second training costs more than is left and counts at the end.
+    assert regret.at_costs(after, r.costs, 100.0, shares).tolist() == [1.0, 1.0, 0.5, 0.5, 0.0]
+    # Read at 1 to 100 per cent: 29 times 1, 70 times 0.5, once 0.
+    assert regret.anytime(r, after) == pytest.approx((29 + 35) / 100)
+    assert regret.runtimes(r, after, [0.5, 0.0]).tolist() == [30.0, 120.0]
+
+
+def test_the_first_of_equal_arms_is_a_bandits_favourite() -> None:
+    scale = regret.Scale(np.array([3.0]), np.array([2.0]), "table", means=np.array([1.0, 2.0, 3.0]))
+    r = run([9.0, 5.0, 1.0, 6.0], actions=[1, 2, 1, 2])
+    # Arm 1 leads with 9, then has mean 5, as arm 2 (the first of equals leads); then arm 2 has 5.5.
+    assert regret.after(r, scale).tolist() == [1.0, 1.0, 1.0, 0.0]
+    assert regret.final(r, scale) == 1.0
+
+
+def test_regret_of_two_objectives_is_hypervolume() -> None:
+    rng = np.random.default_rng(0)
+    points = rng.uniform(size=(60, 2))
+    scale = regret._several(points, "table")
+    r = run(points)
+    after = regret.after(r, scale)
+    brute = [1 - hypervolume(-points[: k + 1], -scale.origin) / scale.volume for k in range(60)]
+    assert after == pytest.approx(np.clip(brute, 0, 1), abs=1e-12)
+    assert after[-1] == pytest.approx(0.0, abs=1e-12)
+    with pytest.raises(ValueError, match="objectives must be one or two"):
+        regret._several(rng.uniform(size=(5, 3)), "table")
+
+
+def test_the_scale_of_a_table_is_its_optimum(runs: list[Run]) -> None:
+    r = runs[0]
+    scale = regret.scales([r])[regret.key(r)]
+    assert scale.best == pytest.approx(reference.of_run(r).best)
+    table = store.load(r.header["table"], "surrogate")
+    assert scale.origin == pytest.approx(np.median(table.final("bleu")))
+    # A row that is best at a level before its last counts with that level.
+    curves = next(r for r in runs if r.header["env"].startswith("NMTLC"))
+    t = store.load(curves.header["table"], "surrogate")
+    best = -np.nanmin(t.values[..., t.metric("log_perplexity")])
+    assert regret.scales([curves])[regret.key(curves)].best == pytest.approx(best)
+    stale = dataclasses.replace(r, header={**r.header, "sha256": "0" * 64})
+    with pytest.raises(ValueError, match="runs must be scored against the table they were made on"):
+        regret.scales([stale])
+
+
+def test_what_nobody_knows_is_measured_against_what_was_seen() -> None:
+    seen = benchmarks.run("random", "CharHPO-v0", [0], budget=8)
+    scale = regret.scales(seen)[regret.key(seen[0])]
+    table = store.load(seen[0].header["table"], "surrogate").final(seen[0].header["objectives"][0])
+    assert scale.source == "seen"
+    assert scale.best[0] == max(seen[0].rewards.max(), table.max())
+    assert scale.origin[0] == np.median(table)
+    own = [dataclasses.replace(r, header={**r.header, "table": "mine/own"}) for r in seen]
+    assert regret.scales(own)[regret.key(own[0])].best[0] == seen[0].rewards.max()
+    searched = benchmarks.run("random", "CushLEPOR-ted-ende-v0", [0], budget=5, env_kwargs=SURROGATE)
+    scale = regret.scales(searched)[regret.key(searched[0])]
+    assert scale.source == "searched"
+    assert scale.best[0] > searched[0].rewards.max()

@@ -1,0 +1,60 @@
+"""Runs scored by environment and agent, and what may not be compared."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hpo_envs.benchmarks.analysis import regret, scored
+from hpo_envs.benchmarks.runs import Run
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kind": "measured", "env": "NMTHPO-ruen-v0", "table": "nmthpo/ruen"}, "runs must not mix kinds of tables"),
+        ({"sha256": "0" * 64, "seed": 9}, "runs must share their sha256 of table nmthpo/zhen"),
+        ({"budget": 21.0}, "runs must share their budget of NMTHPO-zhen-v0"),
+        ({"objectives": ["chrf"]}, "runs must share their objective"),
+        ({"versions": {"hpo_envs": "0.0.1"}}, "runs must share their version of hpo_envs"),
+        ({}, "runs must be there once, got random on NMTHPO-zhen-v0 with seed 0 twice"),
+    ],
+)
+def test_what_differs_is_not_mixed(runs: list[Run], changes: dict[str, Any], message: str) -> None:
+    other = dataclasses.replace(runs[0], header={**runs[0].header, **changes})
+    with pytest.raises(ValueError, match=message):
+        scored.check([*runs, other])
+
+
+def test_arguments_are_part_of_the_names(runs: list[Run]) -> None:
+    header = {**runs[0].header, "env_kwargs": {"cost": "s", "budget": 3}, "hyperparameters": {"k": 2, "a": 1}}
+    other = dataclasses.replace(runs[0], header=header)
+    assert scored.environment_of(other) == "NMTHPO-zhen-v0 (cost=s)"
+    assert scored.agent_of(other) == "random (a=1, k=2)"
+    scored.check([*runs, other])
+    with pytest.raises(ValueError, match="at least one, got none"):
+        scored.check([])
+
+
+def test_scores_are_kept_by_environment_and_agent(runs: list[Run]) -> None:
+    some = [r for r in runs if r.header["env"].startswith("NMTHPO")]
+    scales = regret.scales(some)
+    found = scored.score(some[::-1], scales)
+    assert {env: set(by) for env, by in found.items()} == {
+        "NMTHPO-zhen-v0": {"random", "graph-ei-rbf", "bo-ei-rbf"},
+        "NMTHPO-jaen-v0": {"random", "graph-ei-rbf", "bo-ei-rbf"},
+        "NMTHPO-zhen-mo-v0": {"random", "bo-ehvi-rbf"},
+    }
+    one = found["NMTHPO-zhen-v0"]["random"]
+    own = [r for r in some if r.header["env"] == "NMTHPO-zhen-v0" and r.header["agent"] == "random"]
+    after = [regret.after(r, scales[regret.key(r)]) for r in own]
+    assert one.seeds == list(range(6))
+    assert one.evaluations.tolist() == [a.tolist() for a in after]
+    assert one.shares.shape == (6, len(scored.GRID))
+    assert one.shares[:, -1].tolist() == one.evaluations[:, -1].tolist() == one.final.tolist()
+    assert one.spent.tolist() == [1.0] * 6
+    assert one.score("anytime") == pytest.approx(np.mean(after, axis=1))
+    assert one.score("final") is one.final
