@@ -63,3 +63,20 @@ def test_tables_are_printed(name: str, capsys: pytest.CaptureFixture[str]) -> No
     assert "2 studies a cell" in title
     assert len(rows) > 4
     assert head.count("|") == line.count("|") == rows[0].count("|")
+
+
+@pytest.mark.parametrize("shape", verdicts.SHAPES)
+def test_shapes_of_the_simulation_are_standardised(shape: str) -> None:
+    values = verdicts.SHAPES[shape](np.random.default_rng(0), (400_000,))
+    assert values.mean() == pytest.approx(0.0, abs=0.02)
+    if shape != "lognormal 1.5":  # its variance is that of a few large values
+        assert values.std() == pytest.approx(1.0, abs=0.03)
+
+
+def test_simulated_intervals_cover_and_winners_are_rarely_false() -> None:
+    # Rates known to one point; `python -m hpo_envs.benchmarks.performance.verdicts` prints docs/statistics.md.
+    assert verdicts.coverage(verdicts.SHAPES["normal"], 1, 10, 400) > 0.92
+    assert verdicts.coverage(verdicts.SHAPES["three values"], 6, 5, 400) > 0.92
+    assert verdicts.false_here(verdicts.SHAPES["normal"], 7, 6, 10, 300, shared=0.65) < 0.1
+    for null in verdicts.NULLS:
+        assert verdicts.false_elsewhere(null, 7, 6, 5, 300) < 0.1
