@@ -9,23 +9,12 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from hpo_envs import benchmarks
 from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells.grammar import END, SIZES, SOURCES
 from hpo_envs.tables.cells.recipe import Cell
-
-SEEDS = st.integers(0, 2**32 - 1)
-
-
-def drawn(seed: int) -> Cell:
-    """A generated cell, mutated a little so that it leaves the generator's grammar."""
-    rng = np.random.default_rng(seed)
-    cell = cells.generate(rng)
-    for _ in range(int(rng.integers(4))):
-        cell = cells.mutate(cell, rng)
-    return cell
+from tests.tables.cells.helpers import SEEDS, drawn
 
 
 def make(**kwargs: Any) -> Any:
