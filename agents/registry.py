@@ -88,7 +88,7 @@ AGENTS: dict[str, Entry] = {
     "cmaes": _entry("external.optuna:OptunaCMAES", "box", "CMA-ES of Optuna", extra="optuna"),
     # On a leaderboard it would be a contestant for each sampler: `tpe` and `cmaes` stand there by name.
     "optuna": _entry(
-        "external.any_sampler:AnySampler",
+        "external.from_optuna:AnySampler",
         "box grid rows features levels objectives",
         "any sampler of Optuna: sampler=GPSampler, QMCSampler, one of your own, ...; TPE by default",
         extra="optuna",
@@ -124,7 +124,7 @@ AGENTS: dict[str, Entry] = {
         "random-forest Bayesian optimisation with interleaved random rows",
     ),
     "tpe-features": _entry(
-        "external.any_sampler:FeatureTPE",
+        "external.from_optuna:FeatureTPE",
         "rows features levels",
         "tree-structured Parzen estimator in the space of the rows' features",
         extra="optuna",

@@ -26,6 +26,7 @@ LENGTH = 16
 PICTURES_AND_LISTS = (
     "hpo_envs.core.figures",
     "hpo_envs.core.recorder",
+    "hpo_envs.core.rendering",
     "hpo_envs.core.family",
     "hpo_envs.registry",
     "hpo_envs.families",

@@ -134,7 +134,7 @@ DATASETS: dict[str, Dataset] = {
             "https://github.com/Este1le/hpo_nmt",
             "hpo_envs.tables.datasets.nmtlc.build",
         ),
-        Dataset("user", "users' own tables", "the user's own table", "hpo_envs.tables.datasets.user.build"),
+        Dataset("user", "users' own tables", "the user's own table", "hpo_envs.tables.datasets.user_table.build"),
     )
 }
 

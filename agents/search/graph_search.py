@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.base import one_of, positive
-from hpo_envs.agents.candidate_agent import CandidateAgent
 from hpo_envs.agents.models.finite_gp import FiniteGP, root
 from hpo_envs.agents.models.kernels import KERNELS
 from hpo_envs.agents.models.similarity_graph import Harmonic, SimilarityGraph
 from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.search.base import CandidateAgent
 from hpo_envs.agents.search.posterior_search import PosteriorSearch
 
 Floats = npt.NDArray[np.float64]

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.base import one_of, positive
-from hpo_envs.agents.candidate_agent import CandidateAgent
 from hpo_envs.agents.models.acquisition import expected_improvement, upper_confidence_bound
 from hpo_envs.agents.models.hypervolume import expected_hypervolume_improvement
 from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.search.base import CandidateAgent
 
 Floats = npt.NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.candidate_agent import CandidateAgent
 from hpo_envs.agents.models.mixture import Family, Hypotheses, MixturePosterior
 from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.search.base import CandidateAgent
 from hpo_envs.agents.transfer import acquisition_net
 
 Floats = npt.NDArray[np.float64]

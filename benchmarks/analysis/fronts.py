@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks.analysis import targets
 from hpo_envs.benchmarks.runs import Run
-from hpo_envs.pareto import pareto_front
 from hpo_envs.tables import store
 
 Floats = npt.NDArray[np.float64]

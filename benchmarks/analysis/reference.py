@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs import registry
+from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks.analysis import subsets
 from hpo_envs.benchmarks.runs import Run
-from hpo_envs.pareto import pareto_front
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.table import Table
 

@@ -22,9 +22,9 @@ import numpy.typing as npt
 
 from hpo_envs import registry
 from hpo_envs.agents.models.hypervolume import hypervolume
+from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks.analysis import reference, subsets
 from hpo_envs.benchmarks.runs import Run
-from hpo_envs.pareto import pareto_front
 from hpo_envs.tables import store
 from hpo_envs.tables.table import Table
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from _site import markdown, results
 from hpo_envs.agents import AGENTS
-from hpo_envs.commands import docstrings
 from hpo_envs.commands.agents import WORKS_ON, forwarded, hyperparameters, load
+from hpo_envs.core import docstrings
 
 NEEDED = ("Formula", "Paper", "Complexity")
 """What every agent's docstring says."""

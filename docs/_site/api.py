@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from _site import markdown
-from hpo_envs.commands import docstrings
+from hpo_envs.core import docstrings
 from hpo_envs.registry import SPECS
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -29,7 +29,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "hpo_envs.wrappers.vector",
         "hpo_envs.tasks",
         "hpo_envs.integrations.sb3",
-        "hpo_envs.core.recorder",
+        "hpo_envs.core.rendering",
         "hpo_envs.benchmarks.analysis.sensitivity",
         "hpo_envs.tables.cells",
     ),

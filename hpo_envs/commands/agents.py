@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium as gym
 
 from hpo_envs import agents
-from hpo_envs.commands import docstrings
+from hpo_envs.core import docstrings
 from hpo_envs.registry import SPECS
 
 WORKS_ON = {

@@ -1,6 +1,7 @@
 """The two Gymnasium shells: what every scalar and every batched environment of the suite shares.
 
-Families subclass them in one module each; `tests/contracts/test_vector.py` proves that the two forms agree.
+Each engine subclasses both (`engines/NAME/scalar.py` and `batched.py`), and a family's page the engine's scalar form;
+`tests/contracts/test_vector.py` proves that the two forms agree.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from gymnasium.vector.utils import batch_space
 from hpo_envs.core.infos import Info, blank, copy_info, merge, scatter
 from hpo_envs.core.pages import complete
 from hpo_envs.core.params import HasParams, Params, check_options, unmasked
-from hpo_envs.core.recorder import FPS, MODES, Watch
+from hpo_envs.core.recorder import FPS, MODES
 from hpo_envs.tables import draws
 from hpo_envs.tables.table import Table
 
@@ -43,7 +44,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
 
     Args:
         params: What the environment is made of.
-        render_mode: None, `human`, `rgb_array` or `ansi`, see `hpo_envs.core.recorder`.
+        render_mode: None, `human`, `rgb_array` or `ansi`, see `hpo_envs.core.rendering`.
     """
 
     metadata: dict[str, Any] = {"render_modes": [*MODES], "render_fps": FPS}  # noqa: RUF012
@@ -61,6 +62,8 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
         self._adopt(params)
         self.render_mode = render_mode
         if render_mode is not None:
+            from hpo_envs.core.rendering import Watch
+
             watch: Any = Watch(self, render_mode)
             self.step, self.reset, self.render, self.close = watch.step, watch.reset, watch.render, watch.close  # type: ignore[method-assign]
         self.action_space = copying.deepcopy(params.action_space)
@@ -106,7 +109,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
 class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
     """Base of the batched environments: seeding, autoreset and the info convention.
 
-    Families write `_start`, `_advance` and `_observe` on arrays; this class never loops over environments.
+    Engines write `_start`, `_advance` and `_observe` on arrays; this class never loops over environments.
     `reset(seed=s)` gives environment i the episodes of a scalar environment reset with `s + i`.
 
     Args:
@@ -173,7 +176,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         }
         return type(name, (cls,), members)
 
-    # -- what a family writes ------------------------------------------------------------------------------------
+    # -- what an engine writes -----------------------------------------------------------------------------------
 
     @abc.abstractmethod
     def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:

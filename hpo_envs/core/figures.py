@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.core.recorder import NoDisplay, Watch
-from hpo_envs.pareto import pareto_front
+from hpo_envs.agents.models.pareto import pareto_front
+from hpo_envs.core.recorder import Record
 
 SIZE = (6.4, 4.8)
 DPI = 100
@@ -19,6 +19,10 @@ RUN, BEST, FRONT, FAINT = "#0072B2", "#D55E00", "#009E73", "#999999"
 
 SHOWN = 14
 """Features in a picture of a configuration."""
+
+
+class NoDisplay(RuntimeError):
+    """There is no window to draw in."""
 
 
 def _matplotlib() -> Any:
@@ -31,7 +35,7 @@ def _matplotlib() -> Any:
     return matplotlib
 
 
-def pixels(watch: Watch) -> npt.NDArray[np.uint8]:
+def pixels(record: Record) -> npt.NDArray[np.uint8]:
     """(480, 640, 3) uint8: the episode so far."""
     _matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -39,12 +43,12 @@ def pixels(watch: Watch) -> npt.NDArray[np.uint8]:
 
     figure = Figure(figsize=SIZE, dpi=DPI)
     canvas = FigureCanvasAgg(figure)
-    paint(watch, figure)
+    paint(record, figure)
     canvas.draw()
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
-def window(watch: Watch, figure: Any) -> Any:
+def window(record: Record, figure: Any) -> Any:
     """Draws the episode in a window, a new one if there is none; returns it.
 
     Raises:
@@ -58,7 +62,7 @@ def window(watch: Watch, figure: Any) -> Any:
     if figure is None:
         figure = pyplot.figure(figsize=SIZE, dpi=DPI)
         figure.show()
-    paint(watch, figure)
+    paint(record, figure)
     figure.canvas.draw_idle()
     figure.canvas.flush_events()
     return figure
@@ -71,25 +75,25 @@ def shut(figure: Any) -> None:
     pyplot.close(figure)
 
 
-def paint(watch: Watch, figure: Any) -> None:
+def paint(record: Record, figure: Any) -> None:
     """Draws the episode on a matplotlib figure, from scratch."""
-    env = watch.env
+    env = record.env
     figure.clear()
     left, right = figure.subplots(1, 2, width_ratios=(1.1, 1.0))
-    _run(watch, left)
+    _run(record, left)
     kind = env.params.kind
     if kind == "graph":
-        _cell(watch, right)
+        _cell(record, right)
     elif kind == "arms":
-        _arms(watch, right)
+        _arms(record, right)
     elif len(env.objectives) == 2:
-        _front(watch, right)
+        _front(record, right)
     elif kind == "fidelity" and len(env.levels) > 1:
-        _curves(watch, right)
+        _curves(record, right)
     else:
-        _configuration(watch, right)
+        _configuration(record, right)
     source = f"{env.table.name} ({env.table.provenance.kind})"
-    figure.suptitle(f"{source}: {watch.spent:g} of {env.budget:g} {env.cost_unit}", fontsize=9)
+    figure.suptitle(f"{source}: {record.spent:g} of {env.budget:g} {env.cost_unit}", fontsize=9)
     figure.tight_layout()
 
 
@@ -102,16 +106,16 @@ def _style(axes: Any, title: str, x: str, y: str) -> None:
         axes.spines[side].set_visible(False)
 
 
-def _run(watch: Watch, axes: Any) -> None:
+def _run(record: Record, axes: Any) -> None:
     """Each evaluation at what was spent by then, and the best so far; of two objectives the first."""
-    env = watch.env
+    env = record.env
     _style(axes, "run so far", env.cost_unit, env.objectives[0])
-    axes.set_xlim(0.0, max(min(env.budget, 1.25 * watch.spent + 1e-9 + env.budget / 50.0), watch.spent))
-    if not watch.entries:
+    axes.set_xlim(0.0, max(min(env.budget, 1.25 * record.spent + 1e-9 + env.budget / 50.0), record.spent))
+    if not record.entries:
         return
-    spent = np.array([e["spent"] for e in watch.entries])
-    rewards, values = np.array([(e["rewards"][0], e["values"][0]) for e in watch.entries]).T
-    ok = np.array([e["info"]["status"] in ("ok", "truncated") for e in watch.entries])
+    spent = np.array([e["spent"] for e in record.entries])
+    rewards, values = np.array([(e["rewards"][0], e["values"][0]) for e in record.entries]).T
+    ok = np.array([e["info"]["status"] in ("ok", "truncated") for e in record.entries])
     # A failed or diverged run lies at the metric's bound, which would squeeze all others together.
     axes.plot(spent[ok], values[ok], "o", ms=3, color=RUN, alpha=0.7)
     if ok.any():
@@ -124,15 +128,15 @@ def _run(watch: Watch, axes: Any) -> None:
         axes.axvline(x, color=FAINT, lw=0.5, ls=":")
 
 
-def _front(watch: Watch, axes: Any) -> None:
+def _front(record: Record, axes: Any) -> None:
     """Two objectives against each other, and the Pareto front found so far."""
-    env = watch.env
+    env = record.env
     _style(axes, "Pareto front so far", *env.objectives)
-    if not watch.entries:
+    if not record.entries:
         return
-    points = np.array([e["rewards"] for e in watch.entries])
+    points = np.array([e["rewards"] for e in record.entries])
     dominated = ~pareto_front(points)
-    native = np.array([e["values"] for e in watch.entries])
+    native = np.array([e["values"] for e in record.entries])
     axes.plot(*native[dominated].T, "o", ms=3, color=FAINT)
     front = native[~dominated]
     front = front[np.argsort(front[:, 0])]
@@ -143,33 +147,33 @@ def _front(watch: Watch, axes: Any) -> None:
     axes.plot(*native[-1], "o", ms=8, mfc="none", color=BEST)
 
 
-def _curves(watch: Watch, axes: Any) -> None:
+def _curves(record: Record, axes: Any) -> None:
     """Learning curves of the rows trained so far; the one with the best value stands out."""
-    env = watch.env
+    env = record.env
     _style(axes, "learning curves so far", env.table.level_unit, "")
     rows: dict[int, list[tuple[float, float]]] = {}
-    for e in watch.entries:
+    for e in record.entries:
         row = int(np.ravel(e["action"])[0])
         at = int(e["info"].get("reached", np.ravel(e["action"])[1]))
         rows.setdefault(row, []).append((float(env.levels[at]), float(e["values"][0])))
     best = None
-    if watch.entries:
-        best = int(np.ravel(max(watch.entries, key=lambda e: float(e["rewards"][0]))["action"])[0])
+    if record.entries:
+        best = int(np.ravel(max(record.entries, key=lambda e: float(e["rewards"][0]))["action"])[0])
     for row, points in rows.items():
         x, y = np.array(sorted(points)).T
         bold = row == best
         axes.plot(x, y, "o-", ms=3, lw=1.6 if bold else 0.7, color=BEST if bold else FAINT, zorder=2 + bold)
 
 
-def _arms(watch: Watch, axes: Any) -> None:
+def _arms(record: Record, axes: Any) -> None:
     """Posterior of each arm's mean under the usual vague prior: Student's t, from two pulls on; a dot before."""
     from scipy import stats
 
-    env = watch.env
+    env = record.env
     _style(axes, "posterior of each model's mean", env.objectives[0], "")
-    order = sorted(watch.pulls, key=lambda arm: -float(np.mean(watch.pulls[arm])))[:SHOWN]
+    order = sorted(record.pulls, key=lambda arm: -float(np.mean(record.pulls[arm])))[:SHOWN]
     for place, arm in enumerate(reversed(order)):
-        scores = np.array(watch.pulls[arm])
+        scores = np.array(record.pulls[arm])
         colour = BEST if place == len(order) - 1 else RUN
         axes.plot([scores.mean()], [place], "o", ms=3, color=colour)
         scale = scores.std(ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else 0.0
@@ -180,7 +184,7 @@ def _arms(watch: Watch, axes: Any) -> None:
             density = t.pdf(x)
             axes.fill_between(x, place, place + 0.8 * density / density.max(), color=colour, alpha=0.4, lw=0)
     rows, keys = env.rows, env.table.keys
-    axes.set_yticks(range(len(order)), [f"{keys[rows[a]][:16]} ({len(watch.pulls[a])})" for a in reversed(order)])
+    axes.set_yticks(range(len(order)), [f"{keys[rows[a]][:16]} ({len(record.pulls[a])})" for a in reversed(order)])
 
 
 @dataclass(frozen=True)
@@ -197,7 +201,7 @@ class Sketch:
         return 1 + self.hidden
 
 
-def _cell(watch: Watch, axes: Any) -> None:
+def _cell(record: Record, axes: Any) -> None:
     """The cell under construction; when none is, the last complete one."""
     from hpo_envs.tables.cells.draw import draw
     from hpo_envs.tables.cells.grammar import cell_of, node_of
@@ -205,12 +209,12 @@ def _cell(watch: Watch, axes: Any) -> None:
 
     axes.set_axis_off()
     try:
-        if watch.moves:
-            nodes = [node_of(move, i) for i, move in enumerate(watch.moves)]
+        if record.moves:
+            nodes = [node_of(move, i) for i, move in enumerate(record.moves)]
             cell: Any = Sketch(tuple((op, tuple(k - 1 for k in inputs)) for op, inputs in nodes))
             axes.set_title("cell under construction", fontsize=9)
-        elif watch.entries:
-            last = watch.entries[-1]
+        elif record.entries:
+            last = record.entries[-1]
             cell = cell_of(np.array([*last["moves"], last["action"].tolist()]))
             axes.set_title("last complete cell", fontsize=9)
         else:
@@ -222,15 +226,15 @@ def _cell(watch: Watch, axes: Any) -> None:
     draw(cell, axes)
 
 
-def _configuration(watch: Watch, axes: Any) -> None:
+def _configuration(record: Record, axes: Any) -> None:
     """Features of the best configuration so far as bars, of the last one as ticks, each between 0 and 1."""
     _style(axes, "best configuration (tick: last)", "feature, scaled", "")
     axes.set_xlim(0.0, 1.0)
-    if not watch.entries:
+    if not record.entries:
         return
-    best = max(watch.entries, key=lambda e: float(e["rewards"][0]))
-    names, values = _features(watch.env, best)
-    _, last = _features(watch.env, watch.entries[-1])
+    best = max(record.entries, key=lambda e: float(e["rewards"][0]))
+    names, values = _features(record.env, best)
+    _, last = _features(record.env, record.entries[-1])
     # Choices that neither has say nothing.
     kept = [i for i, n in enumerate(names) if "=" not in n or values[i] or last[i]][:SHOWN]
     places = np.arange(len(kept))[::-1]

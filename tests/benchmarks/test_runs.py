@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks.analysis import reference, statistics, targets
 from hpo_envs.benchmarks.report import plots
 from hpo_envs.benchmarks.runs import Run, run
-from hpo_envs.pareto import pareto_front
 
 SURROGATE = {"table": "surrogate"}
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks.analysis.importance import decompose
-from hpo_envs.pareto import pareto_front
 from hpo_envs.tables.datasets.nmthpo import names as nmthpo
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.store import load

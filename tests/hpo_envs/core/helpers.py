@@ -1,10 +1,15 @@
-"""An episode of random actions."""
+"""Environments that render, and an episode of random actions."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
+
+
+def made(spec_id: str, mode: str | None, **kwargs: Any) -> Any:
+    return gym.make(spec_id, table="surrogate", render_mode=mode, disable_env_checker=True, **kwargs)
 
 
 def played(env: Any, steps: int = 6) -> Any:

@@ -6,14 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
 import pytest
 
-from tests.hpo_envs.core.helpers import played
-
-
-def made(spec_id: str, mode: str | None, **kwargs: Any) -> Any:
-    return gym.make(spec_id, table="surrogate", render_mode=mode, disable_env_checker=True, **kwargs)
+from tests.hpo_envs.core.helpers import made, played
 
 
 def test_human_draws_in_a_window(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from hpo_envs.tables import store
 
 optuna = pytest.importorskip("optuna", reason="extra optuna is not installed")
 suites = pytest.importorskip("optuna.testing.pytest_samplers", reason="this Optuna has no sampler tests to offer")
-from hpo_envs.agents.external.as_sampler import AgentSampler  # noqa: E402
+from hpo_envs.agents.external.to_optuna import AgentSampler  # noqa: E402
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 

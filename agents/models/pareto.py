@@ -1,4 +1,4 @@
-"""The Pareto front: one definition for every layer. Of the project it imports nothing, so all may import it."""
+"""The Pareto front: one definition for every layer."""
 
 from __future__ import annotations
 

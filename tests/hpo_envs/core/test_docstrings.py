@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hpo_envs.commands import docstrings
+from hpo_envs.core import docstrings
 
 
 def test_docstrings_are_taken_apart() -> None:

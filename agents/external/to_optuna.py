@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from hpo_envs import agents
 from hpo_envs.agents.base import Agent, Planned
-from hpo_envs.agents.external.any_sampler import AnySampler
+from hpo_envs.agents.external.from_optuna import AnySampler
 from hpo_envs.agents.external.optuna import OptunaAgent, _optuna
 from hpo_envs.agents.external.unit_cube import Cube
 from hpo_envs.agents.problem import Problem

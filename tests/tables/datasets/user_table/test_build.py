@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hpo_envs.tables import user
-from hpo_envs.tables.datasets.user import build
+from hpo_envs.tables.datasets.user_table import build
 
 
 def test_the_example_is_a_grid_without_upstream_files() -> None:

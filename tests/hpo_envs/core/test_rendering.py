@@ -1,0 +1,113 @@
+"""Rendering: every mode of every family, and what it must leave alone."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+import warnings
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from hpo_envs.core.recorder import MODES
+from hpo_envs.engines.lookup.scalar import LookupEnv
+from hpo_envs.registry import SPECS
+from tests.helpers import ROOT
+from tests.hpo_envs.core.helpers import made, played
+
+FAMILIES = list({(s.entry_point, isinstance(s.kwargs.get("objective"), tuple)): s.id for s in SPECS.values()}.values())
+"""An id of each class, with one objective and with two."""
+
+
+@pytest.mark.parametrize("spec_id", FAMILIES)
+def test_text_and_picture_of_every_family(spec_id: str) -> None:
+    pytest.importorskip("matplotlib", reason="extra plots is not installed")
+    more = {"budget": 3} if spec_id == "NASBenchNLP-cell-v0" else {}
+    env = made(spec_id, "rgb_array", **more)
+    env.reset(seed=1)
+    empty = env.render()
+    picture = played(env).render()
+    assert picture.shape == (480, 640, 3)
+    assert picture.dtype == np.uint8
+    assert (picture != empty).mean() > 0.005
+    # Looking changes nothing: the same picture again, and another episode is another picture.
+    assert np.array_equal(env.render(), picture)
+    env.reset(seed=1)
+    assert np.array_equal(env.render(), empty)
+    said = played(made(spec_id, "ansi", **more)).render()
+    assert said.startswith(f"{spec_id}: ")
+    assert "best" in said
+    assert max(map(len, said.splitlines())) < 600
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_watched_environment_says_the_same(mode: str, capsys: pytest.CaptureFixture[str]) -> None:
+    plain, seen = made("NMTHPO-zhen-v0", None), made("NMTHPO-zhen-v0", mode)
+    for a, b in zip(plain.reset(seed=4), seen.reset(seed=4), strict=True):
+        assert np.array_equal(a, b) if isinstance(a, np.ndarray) else a.keys() == b.keys()
+    for row in (3, 9, 3):
+        a, b = plain.step(row), seen.step(row)
+        assert a[1:4] == b[1:4]
+        assert np.array_equal(a[0], b[0])
+
+
+def test_without_rendering_nothing_is_in_the_way() -> None:
+    env = gym.make("NMTHPO-zhen-v0", table="surrogate").unwrapped
+    assert env.render_mode is None
+    assert "step" not in vars(env)
+    assert env.step.__func__ is LookupEnv.step
+    # Nor is matplotlib imported, not even for text.
+    code = (
+        "import sys, gymnasium as gym, hpo_envs\n"
+        "env = gym.make('NMTHPO-zhen-v0', table='surrogate', render_mode='ansi')\n"
+        "env.reset(seed=0); env.step(0); env.render()\n"
+        "assert 'matplotlib' not in sys.modules and 'scipy.stats' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+@pytest.mark.parametrize("spec_id", ["NMTHPO-zhen-v0", "FIESTA-tdsa8-v0", "NMTLC-ft-zhen-v0"])
+def test_gymnasium_checks_rendering(spec_id: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib", reason="extra plots is not installed")
+    from gymnasium.utils.env_checker import check_env
+
+    env = gym.make(spec_id, table="surrogate", disable_env_checker=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(env.unwrapped)
+
+
+def test_human_prints_where_there_is_no_window(capsys: pytest.CaptureFixture[str]) -> None:
+    matplotlib = pytest.importorskip("matplotlib", reason="extra plots is not installed")
+    matplotlib.use("agg")
+    env = made("NMTHPO-zhen-v0", "human")
+    env.reset(seed=0)
+    env.step(1)
+    said = capsys.readouterr().out
+    assert "0 evaluations" in said
+    assert "1 evaluations, 1 of 20" in said
+    assert env.render() is None
+    env.close()
+
+
+def test_a_wrong_mode_is_named() -> None:
+    from hpo_envs.families.nmthpo.page import NMTHPOEnv
+
+    with pytest.raises(ValueError, match="render_mode must be None or one of human, rgb_array, ansi, got 'video'"):
+        NMTHPOEnv("zhen", table="surrogate", render_mode="video")
+
+
+@pytest.mark.parametrize("mode", [None, "ansi"])
+def test_copies_and_pickles_go_on_by_themselves(mode: str | None) -> None:
+    env = made("NMTHPO-zhen-v0", mode).unwrapped
+    env.reset(seed=0)
+    env.step(1)
+    for other in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+        other.step(2)
+        if mode:
+            assert "2 evaluations" in other.render()
+    if mode:
+        assert "1 evaluations" in env.render()
