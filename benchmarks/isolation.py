@@ -5,6 +5,7 @@ This keeps out accidents and shortcuts; it is no sandbox. `docs/trust.md` says w
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -16,8 +17,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -63,7 +63,7 @@ def name_of(agent: str | Callable[..., Agent]) -> str:
     return f"{module}:{name}"
 
 
-class Host:
+class Host(contextlib.AbstractContextManager["Host"]):
     """A process for agents of one name: as many `run`s as you like, one after another.
 
     Args:
@@ -149,12 +149,7 @@ class Host:
             pass  # closes the pipes and waits
         self._folder.cleanup()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _send(self, data: bytes) -> None:

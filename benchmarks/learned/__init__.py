@@ -1,1 +1,1 @@
-"""The learned optimiser: training, and what it transfers to tables that it has not seen."""
+"""No paper: the learned optimiser, trained on all tables but those of one language, tested on these."""

@@ -6,13 +6,13 @@ A paper's folder has `settings` (what is run, as data), `analysis` (pure functio
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from hpo_envs.benchmarks.study import executors
 from hpo_envs.tables import store
@@ -80,46 +80,38 @@ def compare(low: float, high: float) -> Comparison:
     return "better" if low > 0.0 else "worse" if high < 0.0 else "tie"
 
 
-class Reproduction:
+@dataclass
+class Reproduction(contextlib.ExitStack):
     """One reproduction: how much is run, on how many processes, and where results go.
 
-    Args:
-        paper: Name of the paper, for the command in the results.
+    Attributes:
         out: Folder for results.
         trials: Seeds of each method; None takes the paper's number.
         jobs: Processes.
         seed: First seed.
         only: The part that was asked for, None for all.
-
-    Attributes:
+        paper: Name of the paper, for the command in the results.
         results: What the parts returned, by name.
         notes: Numbers that parts noted, where one file has those of several.
     """
 
-    def __init__(
-        self,
-        out: Path,
-        *,
-        trials: int | None = None,
-        jobs: int = 1,
-        seed: int = 0,
-        only: str | None = None,
-        paper: str = "",
-    ) -> None:
-        self.paper, self.out, self.trials, self.jobs, self.seed, self.only = paper, out, trials, jobs, seed, only
-        self.results: Record = {}
-        self.notes: list[Record] = []
-        self._executor: executors.Executor | None = None
-        self._told = False
+    out: Path
+    _: KW_ONLY
+    trials: int | None = None
+    jobs: int = 1
+    seed: int = 0
+    only: str | None = None
+    paper: str = ""
+    results: Record = field(default_factory=dict)
+    notes: list[Record] = field(default_factory=list)
+    _told: bool = field(default=False, init=False)
 
-    def __enter__(self) -> Self:
-        return self
+    def __post_init__(self) -> None:
+        super().__init__()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._executor is not None:
-            self._executor.close()
+    @functools.cached_property
+    def _executor(self) -> executors.Executor:
+        return self.enter_context(executors.of_jobs(self.jobs))
 
     @property
     def command(self) -> str:
@@ -139,7 +131,7 @@ class Reproduction:
         if not self._told:
             print(f"The measured tables are not installed (hpo-envs fetch {dataset}): embedded ones stand in for them.")
             print("Verdicts say how close the stand-ins come; they do not judge the paper.")
-        self._told = True
+            self._told = True
         return "surrogate"
 
     def map(self, function: Callable[[Any], Any], arguments: Sequence[Any], label: str, unit: str = "run") -> list[Any]:
@@ -153,7 +145,6 @@ class Reproduction:
         """
         from tqdm import tqdm
 
-        self._executor = self._executor or executors.of_jobs(self.jobs)
         results: list[Any] = [None] * len(arguments)
         with tqdm(total=len(arguments), desc=label, unit=unit, leave=False) as bar:
             for i, result in self._executor.map(function, arguments):
@@ -176,39 +167,25 @@ Parts = Mapping[str, Callable[[Reproduction], Any]]
 
 
 def reproduce(
-    paper: str,
-    parts: Parts,
-    out: Path,
-    *,
-    trials: int | None = None,
-    jobs: int = 1,
-    seed: int = 0,
-    only: str | None = None,
-    finish: Callable[[Reproduction], object] | None = None,
+    paper: str, parts: Parts, out: Path, *, finish: Callable[[Reproduction], object] | None = None, **settings: Any
 ) -> int:
-    """Runs all parts of a paper, or one.
+    """Runs all parts of a paper, or one; returns 0.
 
     Args:
         paper: Its name.
         parts: Its parts, in order.
         out: Folder for results, created.
-        trials: See `Reproduction`.
-        jobs: See `Reproduction`.
-        seed: See `Reproduction`.
-        only: One part instead of all.
         finish: Called at the end; writes what concerns several parts.
-
-    Returns:
-        0.
+        **settings: Others of `Reproduction`.
 
     Raises:
         ValueError: Unknown part.
     """
-    if only is not None and only not in parts:
-        raise ValueError(f"only must be one of {', '.join(parts)}, got {only!r}")
-    out.mkdir(parents=True, exist_ok=True)
-    with Reproduction(out, trials=trials, jobs=jobs, seed=seed, only=only, paper=paper) as r:
-        for name in parts if only is None else (only,):
+    with Reproduction(out, paper=paper, **settings) as r:
+        if r.only is not None and r.only not in parts:
+            raise ValueError(f"only must be one of {', '.join(parts)}, got {r.only!r}")
+        out.mkdir(parents=True, exist_ok=True)
+        for name in parts if r.only is None else (r.only,):
             r.results[name] = parts[name](r)
         if finish is not None:
             finish(r)

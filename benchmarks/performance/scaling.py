@@ -1,6 +1,6 @@
 """What studies cost beyond environments and agents, and how they would do on many workers.
 
-    python -m hpo_envs.benchmarks.performance.scaling --out scaling.json
+    python -m hpo_envs.benchmarks.performance.scaling --json scaling.json
 
 Measures (1) the run loop and the store against the environment alone, by evaluation; (2) what an executor and the
 coordinator add to a task; (3) the same study on one process and on two; and computes (4) efficiency on up to 1,000
@@ -10,7 +10,6 @@ back, for a part's time; whichever is slower sets the pace, and the last tasks l
 
 from __future__ import annotations
 
-import argparse
 import concurrent.futures
 import heapq
 import json
@@ -29,6 +28,7 @@ import numpy as np
 
 from hpo_envs.agents import Agent
 from hpo_envs.benchmarks import runs
+from hpo_envs.benchmarks.performance.speed import json_option, seconds_of, write
 from hpo_envs.benchmarks.study import executors, scheduler, store, study
 from hpo_envs.benchmarks.study import task as work
 from hpo_envs.tables.store import EmbeddedTableWarning
@@ -76,7 +76,7 @@ def harness(env_id: str, episodes: int, steps: int, rounds: int = 5) -> dict[str
         stores = (store.Store(Path(folder) / str(i)) for i in range(rounds))
         loop()
         timed = {"env": bare, "loop": loop, "store": lambda: next(stores).write(found)}
-        best = {k: min(_seconds(f, time.process_time) for _ in range(rounds)) for k, f in timed.items()}
+        best = {k: min(seconds_of(f, time.process_time) for _ in range(rounds)) for k, f in timed.items()}
     each = {k: 1e6 * v / (episodes * steps) for k, v in best.items()}
     return {"env": each["env"], "run loop": each["loop"] - each["env"], "store": each["store"]}
 
@@ -100,7 +100,7 @@ def overheads(executor: executors.Executor, tasks: int) -> dict[str, float]:
     inside = sum(d.seconds for d in done)
     with tempfile.TemporaryDirectory() as folder:
         kept = store.Store(folder)
-        parts = [_seconds(lambda d=d: kept.write(d.runs)) for d in done]  # type: ignore[misc]
+        parts = [seconds_of(lambda d=d: kept.write(d.runs)) for d in done]  # type: ignore[misc]
     return {
         "task": inside / tasks,
         "executor": max(0.0, wall * executor.workers - inside) / tasks,
@@ -120,7 +120,7 @@ def two_processes(seeds: int) -> dict[str, Any]:
                 warm = study.from_data({**data, "seeds": 2 * jobs, "budget": 2})
                 scheduler.conduct(warm, Path(folder) / f"warm{jobs}", executor, seconds=0.0)
                 out = Path(folder) / str(jobs)
-                seconds[jobs] = _seconds(lambda o=out, e=executor: scheduler.conduct(plan, o, e, seconds=1.0))  # type: ignore[misc]
+                seconds[jobs] = seconds_of(lambda o=out, e=executor: scheduler.conduct(plan, o, e, seconds=1.0))  # type: ignore[misc]
             digests[jobs] = store.digest(store.read(out))
     machine = bare_speedup()
     return {"speedup": seconds[1] / seconds[2], "of bare loops": machine, "same": digests[1] == digests[2], **seconds}
@@ -130,8 +130,8 @@ def bare_speedup(steps: int = 20_000_000) -> float:
     """How much more two processes that share nothing do than one: what the machine gives, were executors free."""
     with concurrent.futures.ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
         list(pool.map(_burn, [1, 1]))
-        one = _seconds(lambda: _burn(steps))
-        two = _seconds(lambda: list(pool.map(_burn, [steps, steps])))
+        one = seconds_of(lambda: _burn(steps))
+        two = seconds_of(lambda: list(pool.map(_burn, [steps, steps])))
     return 2 * one / two
 
 
@@ -180,22 +180,13 @@ def report() -> dict[str, Any]:
     return result
 
 
-def _seconds(function: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
-    start = clock()
-    function()
-    return clock() - start
-
-
 def main() -> int:
     """Prints the figures as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, help="also write the figures to this file")
-    args = parser.parse_args()
+    args = json_option(__doc__).parse_args()
     warnings.simplefilter("ignore", EmbeddedTableWarning)
-    text = json.dumps(report(), indent=2)
-    print(text)
-    if args.out is not None:
-        args.out.write_text(text + "\n", encoding="utf-8")
+    result = report()
+    print(json.dumps(result, indent=1))
+    write(args.json, result)
     return 0
 
 

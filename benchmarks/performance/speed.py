@@ -55,6 +55,33 @@ def best_of(rounds: int, timed: dict[str, Callable[[], float]]) -> dict[str, flo
     return best
 
 
+def seconds_of(function: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+    """Seconds that a call takes."""
+    start = clock()
+    function()
+    return clock() - start
+
+
+def batched_step(env_id: str, actions: Any, **kwargs: Any) -> Callable[[], float]:
+    """Seconds per `step` of the batched form, over batches of actions."""
+    envs = gym.make_vec(env_id, num_envs=len(actions[0]), **kwargs)
+    envs.reset(seed=0)
+    return lambda: seconds_of(lambda: [envs.step(a) for a in actions]) / len(actions)
+
+
+def json_option(doc: str | None) -> argparse.ArgumentParser:
+    """A parser of the command line that knows `--json`, for `write`."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    return parser
+
+
+def write(path: Path | None, figures: Any) -> None:
+    """Writes figures as JSON, if a file was asked for."""
+    if path is not None:
+        path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
 def scalar_step(env: gym.Env[Any, Any], actions: list[Any]) -> Callable[[], float]:
     """Seconds per `step`; episodes that end are started anew outside the clock."""
 
@@ -98,29 +125,15 @@ def batched(num_envs: int) -> dict[str, float]:
     templates, wide = rng.random((767, 10)).astype(np.float32), rng.random((767, 12))
     reward, cost = rng.random(767), rng.random(767)
 
-    def gathers() -> float:
-        start = time.perf_counter()
+    def gathers() -> None:
         for a in actions:
             templates.take(a, axis=0), wide.take(a, axis=0), reward.take(a), cost.take(a)
-        return (time.perf_counter() - start) / len(actions)
-
-    def steps(spec_id: str, **kwargs: Any) -> Callable[[], float]:
-        envs = gym.make_vec(spec_id, num_envs=num_envs, table="surrogate", **kwargs)
-        envs.reset(seed=0)
-
-        def measure() -> float:
-            start = time.perf_counter()
-            for a in actions:
-                envs.step(a)
-            return (time.perf_counter() - start) / len(actions)
-
-        return measure
 
     timed = {
-        "bare gathers": gathers,
-        "NMTHPO-swen-v0": steps("NMTHPO-swen-v0"),
-        "NMTHPO-swen-v0, copy=False": steps("NMTHPO-swen-v0", copy=False),
-        "NMTHPO-swen-mo-v0": steps("NMTHPO-swen-mo-v0"),
+        "bare gathers": lambda: seconds_of(gathers) / len(actions),
+        "NMTHPO-swen-v0": batched_step("NMTHPO-swen-v0", actions, table="surrogate"),
+        "NMTHPO-swen-v0, copy=False": batched_step("NMTHPO-swen-v0", actions, table="surrogate", copy=False),
+        "NMTHPO-swen-mo-v0": batched_step("NMTHPO-swen-mo-v0", actions, table="surrogate"),
     }
     return {name: num_envs / seconds / 1e6 for name, seconds in best_of(30, timed).items()}
 
@@ -167,12 +180,8 @@ def report() -> dict[str, Any]:
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    args = parser.parse_args()
-    result = report()
-    if args.json:
-        args.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    args = json_option(__doc__).parse_args()
+    write(args.json, report())
 
 
 if __name__ == "__main__":

@@ -11,13 +11,10 @@ Needs `pip install "hpo_envs[bench]"`; peers that are not installed are left out
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
-import json
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -26,6 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from hpo_envs import agents
 from hpo_envs.agents import Problem
+from hpo_envs.benchmarks.performance.speed import json_option, seconds_of, write
 from hpo_envs.tables import store
 from hpo_envs.tables.table import Table
 
@@ -41,17 +39,15 @@ def own(table: Table, name: str, rows: list[int]) -> float:
     for row in rows:
         agent.tell(row, float(bleu[row]), {"cost": 1.0})
     # The first suggestion builds what all later ones share.
-    _ask_and_tell(agent, bleu)
+    _ask_and_tell(agent, bleu, 1)
     stretch = max(10, len(rows) // 10) if name in ("bo", "bo-spread") else 10
-    start = time.process_time()
-    for _ in range(stretch):
-        _ask_and_tell(agent, bleu)
-    return 1e3 * (time.process_time() - start) / stretch
+    return 1e3 * seconds_of(lambda: _ask_and_tell(agent, bleu, stretch), time.process_time) / stretch
 
 
-def _ask_and_tell(agent: agents.Agent, bleu: np.ndarray) -> None:
-    row = agent.ask()
-    agent.tell(row, float(bleu[row]), {"cost": 1.0})
+def _ask_and_tell(agent: agents.Agent, bleu: np.ndarray, times: int) -> None:
+    for _ in range(times):
+        row = agent.ask()
+        agent.tell(row, float(bleu[row]), {"cost": 1.0})
 
 
 def optuna_sampler(table: Table, kind: str, rows: list[int]) -> float:
@@ -70,10 +66,7 @@ def optuna_sampler(table: Table, kind: str, rows: list[int]) -> float:
         study.add_trial(
             optuna.trial.create_trial(params={k: values[k] for k in space}, distributions=space, value=float(bleu[row]))
         )
-    start = time.process_time()
-    trial = study.ask(space)
-    study.tell(trial, 10.0)
-    return 1e3 * (time.process_time() - start)
+    return 1e3 * seconds_of(lambda: study.tell(study.ask(space), 10.0), time.process_time)
 
 
 def scikit_optimize(table: Table, rows: list[int]) -> float:
@@ -117,9 +110,8 @@ def measure(rounds: int) -> dict[str, dict[int, float]]:
 
 def main() -> None:
     """Measures, prints a table with ratios, and writes it where asked."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = json_option(__doc__)
     parser.add_argument("--rounds", type=int, default=3, help="interleaved rounds (default: %(default)s)")
-    parser.add_argument("--json", type=Path, help="file to write the milliseconds to")
     args = parser.parse_args()
     found = measure(args.rounds)
     print(f"{'ms per suggestion':18}" + "".join(f"{f't = {t}':>12}" for t in SIZES))
@@ -130,8 +122,7 @@ def main() -> None:
             print(f"\ntimes faster than {peer}")
             for name in OWN:
                 print(f"{name:18}" + "".join(f"{found[peer][t] / found[name][t]:12.0f}" for t in SIZES))
-    if args.json:
-        args.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    write(args.json, found)
 
 
 if __name__ == "__main__":

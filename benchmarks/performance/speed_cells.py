@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -17,7 +15,7 @@ import numpy as np
 
 import hpo_envs  # noqa: F401
 from hpo_envs.benchmarks.papers.nasbenchnlp.released import ReleasedEnvironment, first_runs
-from hpo_envs.benchmarks.performance.speed import best_of
+from hpo_envs.benchmarks.performance.speed import batched_step, best_of, json_option, write
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nasbenchnlp.logs import read_archive
 from hpo_envs.tables.datasets.nasbenchnlp.names import LOGS
@@ -73,31 +71,21 @@ def measure(rounds: int = 7) -> dict[str, float]:
 
 def batched(num_envs: int, rounds: int = 5) -> float:
     """Environment steps a second of the batched form."""
-    envs = gym.make_vec(ENV, num_envs=num_envs, table="measured")
-    envs.action_space.seed(0)
-    actions = [envs.action_space.sample() for _ in range(20)]
-    envs.reset(seed=0)
-    best = float("inf")
-    for _ in range(rounds):
-        start = time.perf_counter()
-        for action in actions:
-            envs.step(action)
-        best = min(best, time.perf_counter() - start)
-    return num_envs * len(actions) / best
+    space = gym.make_vec(ENV, num_envs=num_envs, table="measured").action_space
+    space.seed(0)
+    step = batched_step(ENV, [space.sample() for _ in range(20)], table="measured")
+    return num_envs / min(step() for _ in range(rounds))
 
 
 def main(argv: list[str] | None = None) -> int:
     """Prints the figures, and writes them to a file if asked."""
-    parser = argparse.ArgumentParser(prog="python -m hpo_envs.benchmarks.performance.speed_cells", description=__doc__)
-    parser.add_argument("--json", type=Path, help="file to write the figures to")
-    args = parser.parse_args(argv)
+    args = json_option(__doc__).parse_args(argv)
     found = measure()
     for name, value in found.items():
         print(f"{name:28} {value:12.2f}" if value < 1e4 else f"{name:28} {value:12,.0f}")
     ratio = found["released train and query"] / found["step, unwrapped"]
     print(f"{'released / step, unwrapped':28} {ratio:12.1f}")
-    if args.json:
-        args.json.write_text(json.dumps(found | {"ratio": ratio}, indent=1) + "\n", encoding="utf-8")
+    write(args.json, found | {"ratio": ratio})
     return 0
 
 

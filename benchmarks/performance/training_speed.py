@@ -8,13 +8,14 @@ thread and an idle machine processor time is wall time; on a shared one it is wh
 from __future__ import annotations
 
 import argparse
+import functools
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
-from gymnasium.vector import AutoresetMode, VectorWrapper
+from gymnasium.vector import AutoresetMode
 
 
 @dataclass(frozen=True)
@@ -46,22 +47,19 @@ class Share:
         )
 
 
-class Timed(VectorWrapper[Any, Any, Any, Any, Any]):
-    """Adds up the seconds in `reset` and `step`."""
+class Stopwatch:
+    """Adds up the processor seconds of the methods that it stands before."""
 
     seconds = 0.0
 
-    def reset(self, **kwargs: Any) -> Any:
-        """Starts episodes."""
-        start = time.process_time()
-        result = self.env.reset(**kwargs)
-        self.seconds += time.process_time() - start
-        return result
+    def before(self, obj: Any, *names: str) -> None:
+        """Times methods of an object from now on."""
+        for name in names:
+            setattr(obj, name, functools.partial(self._timed, getattr(obj, name)))
 
-    def step(self, actions: Any) -> Any:
-        """Performs one step in every environment."""
+    def _timed(self, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         start = time.process_time()
-        result = self.env.step(actions)
+        result = method(*args, **kwargs)
         self.seconds += time.process_time() - start
         return result
 
@@ -81,30 +79,23 @@ def measure(env_id: str, num_envs: int, steps: int, n_steps: int = 20, **kwargs:
     """
     from hpo_envs.integrations.sb3 import SB3VecEnv
 
-    inner = Timed(gym.make_vec(env_id, num_envs=num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **kwargs))
-    envs = SB3VecEnv(inner)
+    inner = gym.make_vec(env_id, num_envs=num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **kwargs)
+    envs, environment, adapter = SB3VecEnv(inner), Stopwatch(), Stopwatch()
+    environment.before(inner, "reset", "step")
+    adapter.before(envs, "step_wait")
     import torch
     from stable_baselines3 import PPO
 
-    spent, step_wait = 0.0, envs.step_wait
-
-    def timed() -> Any:
-        nonlocal spent
-        start = time.process_time()
-        result = step_wait()
-        spent += time.process_time() - start
-        return result
-
-    envs.step_wait = timed  # type: ignore[method-assign]
     policy = PPO("MlpPolicy", envs, n_steps=n_steps, batch_size=num_envs * n_steps // 4, seed=0, device="cpu")
-    inner.seconds = 0.0
+    environment.seconds = 0.0
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     wall, start = time.perf_counter(), time.process_time()
     policy.learn(steps)
     total, wall = time.process_time() - start, time.perf_counter() - wall
     torch.set_num_threads(threads)
-    return Share(env_id, policy.num_timesteps, total, wall, inner.seconds, spent - inner.seconds)
+    inside = environment.seconds
+    return Share(env_id, policy.num_timesteps, total, wall, inside, adapter.seconds - inside)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import abc
 import collections
 import concurrent.futures
+import contextlib
 import multiprocessing
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 Call = tuple[Callable[[Any], Any], Any]
 """A function and its argument."""
@@ -38,7 +38,7 @@ class WorkerLost(ChildProcessError):
         self.argument = argument
 
 
-class Executor(abc.ABC):
+class Executor(contextlib.AbstractContextManager["Executor"], abc.ABC):
     """Carries out calls.
 
     Attributes:
@@ -70,15 +70,10 @@ class Executor(abc.ABC):
         for _ in arguments:
             yield self.next()
 
-    def close(self) -> None:  # noqa: B027 (nothing to end is a good answer)
+    def close(self) -> None:
         """Drops what is not finished and ends what was started."""
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import time
 from pathlib import Path
@@ -40,8 +41,6 @@ DEFAULTS = {"env": "NMTHPO-swen-v0", "agents": "random", "seeds": 100}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.epilog = EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("study", nargs="?", type=Path, help="TOML file that says all that the first options say")
     parser.add_argument("--env", help=f"ids, separated by commas, or 'all' (default: {DEFAULTS['env']})")
     parser.add_argument("--agents", help=f"names, separated by commas, or 'all' (default: {DEFAULTS['agents']})")
@@ -90,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"--run-seconds must be a number > 0, got {args.run_seconds}")
     start = time.perf_counter()
     try:
-        with _executor(args) as executor, _Bar() as bar:
+        with _executor(args) as executor, contextlib.closing(_Bar()) as bar:
             outcome = conduct(
                 study,
                 args.out,
@@ -170,10 +169,7 @@ class _Bar:
 
     _bar: Any = None
 
-    def __enter__(self) -> _Bar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         if self._bar is not None:
             self._bar.close()
 

@@ -22,7 +22,6 @@ SHELLS = ("bash", "zsh", "fish")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
-    parser.epilog = EPILOG
     parser.add_argument("shell", choices=SHELLS, help="which shell")
 
 

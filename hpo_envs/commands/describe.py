@@ -33,7 +33,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
-    parser.epilog = EPILOG
     parser.add_argument("subject", metavar="NAME", help="environment id or agent, see `hpo-envs list [--agents]`")
     parser.add_argument("--table", choices=store.KINDS, default="auto", help="which table of an id (default: auto)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")

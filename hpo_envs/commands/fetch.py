@@ -22,7 +22,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
-    parser.epilog = EPILOG
     parser.add_argument("names", nargs="*", metavar="NAME", help="data sets, see --list")
     parser.add_argument("--all", action="store_true", help="every data set")
     parser.add_argument("--list", action="store_true", help="show the data sets and stop")

@@ -34,8 +34,6 @@ OBJECTIVES = ("pearson", "kendall", "system_pearson", "rmse")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
-    parser.epilog = EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     what = parser.add_subparsers(title="what to do", metavar="ACTION", dest="action", required=True)
     score = what.add_parser("score", help="score the rows of a file; prints one score a row and the mean")
     score.add_argument("file", type=Path, help="TSV with columns hypothesis and reference")

@@ -29,7 +29,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
-    parser.epilog = EPILOG
     parser.add_argument(
         "text", nargs="?", default="", metavar="TEXT", help="part of an id, family or agent, in any case"
     )

@@ -2,7 +2,8 @@
 
 A subcommand is a module of `hpo_envs.commands` with
 
-    add_arguments(parser) -> None       also sets `parser.epilog`: example command lines
+    EPILOG                              example command lines
+    add_arguments(parser) -> None
     run(args) -> int                    exit status
 
 and one line in `COMMANDS`. Only the module of the chosen one is imported.
@@ -130,7 +131,7 @@ def parser_of(name: str | None) -> tuple[argparse.ArgumentParser, Any]:
         chosen = commands.add_parser(each, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
         if each == name:
             module = importlib.import_module(path)
-            chosen.description = module.__doc__
+            chosen.description, chosen.epilog = module.__doc__, module.EPILOG
             chosen.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks")
             module.add_arguments(chosen)
     return parser, module

@@ -22,7 +22,6 @@ CLUSTERS, SEEDS = (1, 3, 6, 8, 12, 24, 48), (5, 10, 20, 50, 100)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
-    parser.epilog = EPILOG
     parser.add_argument("--effect", type=float, default=0.5, help="how much better an agent is (default: %(default)g)")
     parser.add_argument("--clusters", type=int, help="environments, related ones counted once (default: several)")
     parser.add_argument("--seeds", type=int, help="runs of an agent on an environment (default: several)")

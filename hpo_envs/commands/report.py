@@ -21,7 +21,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
-    parser.epilog = EPILOG
     parser.add_argument("runs", type=Path, help="folder of runs (hpo-envs compare --out), or a summary (.json)")
     parser.add_argument("--out", type=Path, help="the page (default: report.html in the folder)")
     parser.add_argument("--title", help="title of the page")

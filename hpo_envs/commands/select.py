@@ -39,8 +39,6 @@ PROPOSERS = ("ttts", "t3c", "ttei", "bts", "lucb", "track-and-stop", "nonadaptiv
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
-    parser.epilog = EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("file", type=Path, metavar="FILE", help="CSV file with scores, see below")
     parser.add_argument("--confidence", type=float, default=0.95, help="when to stop evaluating (default: %(default)s)")
     parser.add_argument("--batch", type=int, default=1, help="evaluations to propose (default: %(default)s)")

@@ -27,8 +27,6 @@ Where the actions are the rows of a table, every row is a run; elsewhere --runs 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.epilog = EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--env", default="CharHPO-g2p-dut-lstm-v0", help="id of the environment (default: %(default)s)")
     parser.add_argument("--metric", help="metric that is the score (default: the environment's reward)")
     parser.add_argument("--hyperparameters", help="similarity by these alone, separated by commas (default: all)")

@@ -33,8 +33,6 @@ score is a failed run. The table is saved, and is an environment from then on: T
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.epilog = EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("what", choices=("from-csv", "from-optuna", "list", "show"), help="what to do")
     parser.add_argument("source", nargs="?", help="CSV file, name of the study, or name of a saved table")
     parser.add_argument("--score", help="column(s) of the score(s), separated by commas; the first is the reward")

@@ -18,7 +18,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
-    parser.epilog = EPILOG
     parser.add_argument("names", nargs="*", metavar="NAME", help="data sets (default: all)")
     parser.add_argument("-v", "--verbose", action="store_true", help="name files that are right or missing, too")
 

@@ -52,11 +52,12 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
     _table_index = 0
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Completes the page of a family by its engine's."""
+        """Completes the page of a family by those of its bases."""
         super().__init_subclass__(**kwargs)
-        page, base = cls.__dict__.get("__doc__") or "", cls.__bases__[0].__doc__ or ""
-        if "## " in page and "## " in base and "## Description" not in base:
-            cls.__doc__ = complete(page, base)
+        for base in cls.__bases__:
+            page, shared = cls.__dict__.get("__doc__") or "", base.__doc__ or ""
+            if "## " in page and "## " in shared and "## Description" not in shared:
+                cls.__doc__ = complete(page, shared)
 
     def __init__(self, params: Params, render_mode: str | None = None) -> None:
         self._adopt(params)

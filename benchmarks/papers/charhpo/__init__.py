@@ -1,1 +1,1 @@
-"""Reproduction of Wiemerslage, Gorman and von der Wense (2024), and what their sweeps teach about optimisers."""
+"""Wiemerslage, Gorman and von der Wense 2024: hyperparameter sensitivity in character transduction."""

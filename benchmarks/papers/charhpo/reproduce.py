@@ -1,4 +1,4 @@
-"""`hpo-envs reproduce char`."""
+"""`hpo-envs reproduce charhpo`."""
 
 from __future__ import annotations
 
@@ -121,4 +121,4 @@ def search(r: Reproduction) -> dict[str, Any]:
 
 PARTS: common.Parts = {"tables": tables, "claims": answer_claims, "figures": draw, "optimisers": search}
 
-main = functools.partial(common.reproduce, "char", PARTS, finish=common.write_summary)
+main = functools.partial(common.reproduce, "charhpo", PARTS, finish=common.write_summary)

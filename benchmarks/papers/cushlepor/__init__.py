@@ -1,1 +1,1 @@
-"""Han et al. 2021, cushLEPOR: settings, analysis, comparison with the public package, reproduction."""
+"""Han, Sorokina, Erofeev and Gladkoff 2021: tuning hLEPOR towards human scores."""

@@ -1,1 +1,1 @@
-"""Moss et al. 2019: model selection as a bandit."""
+"""Moss, Moore, Leslie and Rayson 2019: model selection with adaptive bandit algorithms."""

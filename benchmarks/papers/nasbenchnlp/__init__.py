@@ -1,1 +1,1 @@
-"""Klyuchnikov et al. 2020 (NAS-Bench-NLP): figures and tables again."""
+"""Klyuchnikov et al. 2020: architecture search among recurrent cells."""

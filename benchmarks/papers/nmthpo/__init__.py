@@ -1,1 +1,1 @@
-"""Zhang and Duh 2020, hyperparameter optimisation for machine translation: settings, analysis, reproduction."""
+"""Zhang and Duh 2020: hyperparameter optimisation of neural machine translation."""

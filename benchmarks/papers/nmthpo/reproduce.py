@@ -1,4 +1,4 @@
-"""`hpo-envs reproduce nmt`: Tables 3 and 4, the claims of section 6, figures, and what goes beyond the paper."""
+"""`hpo-envs reproduce nmthpo`: Tables 3 and 4, the claims of section 6, figures, and what goes beyond the paper."""
 
 from __future__ import annotations
 
@@ -80,4 +80,4 @@ PARTS: common.Parts = {
     "ours": lambda r: ours.run(r, kind_of(r)),
 }
 
-main = functools.partial(common.reproduce, "nmt", PARTS)
+main = functools.partial(common.reproduce, "nmthpo", PARTS)

@@ -1,1 +1,1 @@
-"""Learning curves of machine translation: what stopping early is worth."""
+"""Zhang and Duh 2020, data repository: early stopping on learning curves of machine translation."""

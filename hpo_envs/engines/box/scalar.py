@@ -15,7 +15,26 @@ from hpo_envs.tables import draws
 
 
 class BoxEnv(HPOEnv):
-    """An action sets every hyperparameter by a number in [-1, 1]; a function answers it."""
+    """An action sets every hyperparameter by a number in [-1, 1]; a function answers it.
+
+    ## Observation Space
+    `Box`, float32. With d hyperparameters, m objectives and f facts of the task:
+
+    | index | content | range |
+    |---|---|---|
+    | 0 to d - 1 | last action | -1 to 1 |
+    | d to d + m - 1 | its reward(s) | bounds of the metric, negative if lower is better |
+    | d + m | its cost | 0 to 1 evaluation, or 0 to the bound of the cost |
+    | d + m + 1 to d + 2m | best reward(s) so far, each objective on its own | as the reward |
+    | d + 2m + 1 to d + 2m + f | facts of the task | 0 to 1 |
+    | d + 2m + f + 1 | budget left, as a share | 0 to 1 |
+
+    ## Episode End
+    Terminated when the budget is spent (the evaluation that exceeds it still counts). Never truncated by itself.
+
+    ## Information
+    At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table.
+    """
 
     params: BoxParams
 

@@ -138,19 +138,8 @@ class CharSpaceEnv(BoxEnv):
     and `hpo_envs.integrations.config_space.to_configspace` exports the space.
 
     ## Observation Space
-    `Box`, float32. With m objectives:
-
-    | index | content | range |
-    |---|---|---|
-    | 0 to 15 | last action | -1 to 1 |
-    | 16 to 15 + m | its reward(s) | bounds of the metric, negative if lower is better |
-    | 16 + m | its cost | 0 to 1 evaluation, or 0 to 1e6 seconds |
-    | 17 + m to 16 + 2m | best reward(s) so far, each objective on its own | as the reward |
-    | 17 + 2m | 1 for a transformer, 0 for an LSTM | 0 to 1 |
-    | 18 + 2m | 1 for grapheme-to-phoneme conversion, 0 for inflection | 0 to 1 |
-    | 19 + 2m | budget left, as a share | 0 to 1 |
-
-    The language is not observed.
+    d = 16; two facts: 1 for a transformer, 0 for an LSTM; 1 for grapheme-to-phoneme conversion, 0 for inflection. The
+    language is not observed. Seconds as cost are 0 to 1e6.
 
     ## Rewards
     The metric `objective` of this run, negative if lower is better. Default: development accuracy, the percentage of
@@ -161,12 +150,8 @@ class CharSpaceEnv(BoxEnv):
     `reset(options={"task": "g2p", "lang": "geo", "architecture": "lstm"})` leave (each may be missing; or
     `{"table": "g2p-geo-lstm"}`). Nothing evaluated: last action 0, reward(s) at the lower bound, full budget.
 
-    ## Episode End
-    Terminated when the budget is spent (the evaluation that exceeds it still counts). Never truncated by itself.
-
     ## Information
-    At reset: `table` (the embedded sweep of the drawn task), `kind` (always `surrogate`), `sha256`, `task`, `lang`,
-    `architecture`.
+    At reset also: `task`, `lang`, `architecture`; the table is the embedded sweep of the drawn task.
     At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float: `accuracy` in per cent,
     `runtime` in seconds), `config` (dict of natural hyperparameter values, inactive ones 0), `status` (`ok`).
 

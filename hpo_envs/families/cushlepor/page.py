@@ -77,15 +77,7 @@ class CushLEPOREnv(BoxEnv):
     `beta`, n = 1, 2, 3, 4 in four equal parts, and [1, 15] for the weights, all linear.
 
     ## Observation Space
-    `Box`, float32. With m objectives:
-
-    | index | content | range |
-    |---|---|---|
-    | 0 to 5 | last action | -1 to 1 |
-    | 6 to 5 + m | its reward(s) | -1 to 1; RMSE -1 to 0 |
-    | 6 + m | its cost | 0 to 1 |
-    | 7 + m to 6 + 2m | best reward(s) so far, each objective on its own | as the reward |
-    | 7 + 2m | budget left, as a share | 0 to 1 |
+    d = 6, no facts. Rewards are -1 to 1, RMSE -1 to 0.
 
     ## Rewards
     The agreement `objective` on the training documents: `pearson` (default), the correlation of segment scores with
@@ -96,11 +88,7 @@ class CushLEPOREnv(BoxEnv):
     Nothing evaluated: last action 0, reward(s) at the lower bound, full budget. The corpus is fixed, so the seed
     changes nothing.
 
-    ## Episode End
-    Terminated when the budget of evaluations is spent. Never truncated by itself.
-
     ## Information
-    At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table.
     At each step: `cost` (1.0 evaluation), `metrics` (dict of float on the training documents: `pearson`,
     `system_pearson`, `rmse`, `skill` = 1 - MSE / variance, which is 0 for the best constant; `kendall` where it is an
     objective), `held_out` (the same on documents that no reward sees; absent where a table has only one document),

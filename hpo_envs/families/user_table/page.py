@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from hpo_envs.core.env import HPOEnv
 from hpo_envs.core.params import Objective
 from hpo_envs.engines.curves.batched import CurvesVectorEnv
 from hpo_envs.engines.curves.params import CurveParams
@@ -42,7 +43,45 @@ def own_table(name: str, table: Any) -> Table:
     return store.load(f"{user.PREFIX}{name}", table)  # type: ignore[arg-type]
 
 
-class TableHPOEnv(LookupEnv):
+class OfUser(HPOEnv):
+    """What the two families of users' tables share.
+
+    ## Arguments
+    - `table="auto"`: the table called `name`; or a `Table`, the path of an .npz file written by
+      `hpo_envs.tables.user.save`, or the name of a saved one.
+    - `name="example"`: of the saved table, fixed by its id; the example is synthetic.
+    - `objective=None`: any metric, or a tuple of metrics for a vector reward; None is the table's first.
+
+    ## Table
+    What `hpo_envs.tables.user.from_csv`, `from_frame` or `from_study` made of your data; its notes say how each
+    column was read.
+
+    ## References
+    The table's own `provenance.citation`.
+
+    ## Version History
+    - v0: initial version.
+    """
+
+    def __init__(
+        self,
+        name: str = "example",
+        *,
+        table: Any = "auto",
+        objective: Objective | None = None,
+        render_mode: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        t = own_table(name, table)
+        super().__init__(self._params(t, objective=objective or t.metric_names[0], **kwargs), render_mode)
+
+    @staticmethod
+    def _params(table: Table, **kwargs: Any) -> Any:
+        """The engine's parameters of these arguments."""
+        raise NotImplementedError
+
+
+class TableHPOEnv(OfUser, LookupEnv):
     """Hyperparameter optimisation on a table of your own.
 
     ## Description
@@ -68,42 +107,20 @@ class TableHPOEnv(LookupEnv):
     ((rows,) int8, 1 = not yet evaluated). Where a configuration has several runs, each evaluation draws one.
 
     ## Arguments
-    - `table="auto"`: the table called `name`; or a `Table`, the path of an .npz file written by
-      `hpo_envs.tables.user.save`, or the name of a saved one.
-    - `name="example"`: of the saved table, fixed by its id; the example is synthetic.
-    - `objective=None`: any metric, or a tuple of metrics for a vector reward; None is the table's first.
     - `cost="evaluations"`: or the table's cost unit, or a metric to be kept low.
     - `budget=20`: in units of `cost`; None = every run once.
 
-    ## Table
-    What `hpo_envs.tables.user.from_csv`, `from_frame` or `from_study` made of your data; its notes say how each
-    column was read.
-
-    ## References
-    The table's own `provenance.citation`.
-
-    ## Version History
-    - v0: initial version.
     """
 
-    def __init__(
-        self,
-        name: str = "example",
-        *,
-        table: Any = "auto",
-        objective: Objective | None = None,
-        render_mode: str | None = None,
-        **kwargs: Any,
-    ) -> None:
-        t = own_table(name, table)
-        params = LookupParams.of((t.name,), table=t, objective=objective or t.metric_names[0], **kwargs)
-        super().__init__(params, render_mode)
+    @staticmethod
+    def _params(table: Table, **kwargs: Any) -> LookupParams:
+        return LookupParams.of((table.name,), table=table, **kwargs)
 
 
 TableHPOVectorEnv = LookupVectorEnv.twin_of(TableHPOEnv)
 
 
-class TableLCEnv(CurvesEnv):
+class TableLCEnv(OfUser, CurvesEnv):
     """Multi-fidelity hyperparameter optimisation on learning curves of your own.
 
     ## Description
@@ -126,34 +143,11 @@ class TableLCEnv(CurvesEnv):
     At each step: `metrics` (dict of float), `config` (dict of natural hyperparameter values), `status` (`ok`, `failed`,
     `diverged` or `truncated`).
 
-    ## Arguments
-    - `table="auto"`: the table called `name`; or a `Table`, the path of an .npz file written by
-      `hpo_envs.tables.user.save`, or the name of a saved one.
-    - `name="example"`: of the saved table, fixed by its id; the example is synthetic.
-    - `objective=None`: any metric, or a tuple of metrics for a vector reward; None is the table's first.
-
-    ## Table
-    What `hpo_envs.tables.user.from_csv` made of your file; its notes say how each column was read.
-
-    ## References
-    The table's own `provenance.citation`.
-
-    ## Version History
-    - v0: initial version.
     """
 
-    def __init__(
-        self,
-        name: str = "example",
-        *,
-        table: Any = "auto",
-        objective: Objective | None = None,
-        render_mode: str | None = None,
-        **kwargs: Any,
-    ) -> None:
-        t = own_table(name, table)
-        params = CurveParams.of(t.name, table=t, objective=objective or t.metric_names[0], **kwargs)
-        super().__init__(params, render_mode)
+    @staticmethod
+    def _params(table: Table, **kwargs: Any) -> CurveParams:
+        return CurveParams.of(table.name, table=table, **kwargs)
 
 
 TableLCVectorEnv = CurvesVectorEnv.twin_of(TableLCEnv)

@@ -16,7 +16,7 @@ from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.commands.reproduce import PAPERS
 
 HERE = Path(common.__file__).parent
-FOLDERS = [folder.partition(".")[2] for folder, _ in PAPERS.values() if folder.startswith("papers.")]
+FOLDERS = [folder.partition(".")[2] for folder in PAPERS.values() if folder.startswith("papers.")]
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -27,7 +27,7 @@ def test_every_folder_has_the_same_files(folder: str) -> None:
         assert common.expected(folder)
 
 
-@pytest.mark.parametrize("folder", [folder for folder, _ in PAPERS.values()])
+@pytest.mark.parametrize("folder", PAPERS.values())
 def test_parts_are_functions_by_name(folder: str) -> None:
     module = importlib.import_module(f"hpo_envs.benchmarks.{folder}.reproduce")
     assert module.PARTS

@@ -1,4 +1,4 @@
-"""Entries as rows of the tables that `hpo-envs reproduce nmt` writes."""
+"""Entries as rows of the tables that `hpo-envs reproduce nmthpo` writes."""
 
 from __future__ import annotations
 
