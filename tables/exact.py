@@ -73,6 +73,8 @@ def _elementwise(one: Callable[[float], float], valid: tuple[float, float]) -> C
     def decorate(many: Callable[[Floats], Floats]) -> Any:
         @functools.wraps(many)
         def answer(x: Any) -> Any:
+            if type(x) is float and low <= x <= high:
+                return one(x)
             a = np.asarray(x, dtype=np.float64)
             if a.size <= _FEW:
                 values = a.ravel().tolist()
@@ -165,8 +167,10 @@ def _circle(u: float) -> tuple[float, float]:
     return ((c, s), (-s, c), (-c, -s), (s, -c))[q % 4]
 
 
-def circle(turns: Floats) -> tuple[Floats, Floats]:
-    """Cosines and sines of (n,) angles, given in turns in [0, 1]."""
+def circle(turns: Any) -> tuple[Any, Any]:
+    """Cosines and sines of (n,) angles, given in turns in [0, 1]; floats for a float."""
+    if type(turns) is float:
+        return _circle(turns)
     if len(turns) <= _FEW:
         pairs = np.array([_circle(u) for u in turns.tolist()]).reshape(-1, 2)
         return pairs[:, 0], pairs[:, 1]

@@ -106,6 +106,8 @@ class BanditEnv(HPOEnv):
 
     def _check(self, action: Any) -> list[int]:
         n = self._arms
+        if type(action) in (int, np.int64) and not self._batched and 0 <= action < n:
+            return [int(action)]
         array = np.asarray(unmasked(action))
         shape = (self.params.batch,) if self._batched else ()
         if array.shape != shape or array.dtype.kind not in "iu":

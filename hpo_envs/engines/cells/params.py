@@ -85,16 +85,16 @@ class CellParams(Params):
             name: Its canonical key.
             bits: 64 random bits that choose the training seed.
         """
-        probability = model.divergence_probability(cell)
         table = self.table
         if name in self.runs:
             row, repeat = self.runs[name][draws.below(bits, len(self.runs[name]))]
             count = int((~np.isnan(table.cost[row, repeat])).sum())
             losses, seconds = table.values[row, repeat, :count, :3], float(table.cost[row, repeat, count - 1])
             status, source = STATUSES[table.status[row, repeat]], table.provenance.kind
-            size = float(table.values[row, repeat, 0, 3])
+            size, probability = float(table.values[row, repeat, 0, 3]), model.divergence_probability(cell)
         else:
-            run = model.simulate(cell, draws.below(bits, SEEDS))
+            run = model.simulate(cell, draws.below(bits, SEEDS), name)
+            probability = run.divergence_probability
             losses, seconds, source = run.losses, float(run.seconds.sum()), "surrogate"
             status, size = "diverged" if run.diverged else "ok", float(parameters(cell, VOCABULARY["wikitext2"]))
         curve = np.full((EPOCHS, 3), model.CAP)

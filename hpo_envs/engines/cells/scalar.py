@@ -130,6 +130,8 @@ def check_action(action: Any) -> list[int]:
         ValueError: Not four ints inside the space.
     """
     array = np.asarray(unmasked(action)) if isinstance(action, (np.ndarray, list, tuple)) else np.asarray(None)
-    if array.shape == (len(SIZES),) and array.dtype.kind in "iu" and not (array < 0).any() and (array < SIZES).all():
-        return array.tolist()  # type: ignore[no-any-return]
+    if array.shape == (len(SIZES),) and array.dtype.kind in "iu":
+        parts: list[int] = array.tolist()
+        if all(0 <= part < size for part, size in zip(parts, SIZES, strict=True)):
+            return parts
     raise ValueError(f"action must be four ints below {SIZES}, got {action!r}")

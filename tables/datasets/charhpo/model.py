@@ -13,8 +13,10 @@ same one in a batch of a million get the same answer. `hpo_envs.tables.datasets.
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +25,7 @@ from hpo_envs.tables import exact
 from hpo_envs.tables.datasets.charhpo import hyperparameters, space
 from hpo_envs.tables.datasets.charhpo.forests import Forest, compile_forest
 from hpo_envs.tables.datasets.charhpo.names import ARCHITECTURES, RUNS, SCHEDULERS, TABLES, parts
-from hpo_envs.tables.draws import mix_many, uniform_many
+from hpo_envs.tables.draws import mix, mix_many, uniform, uniform_many
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Floats
 
@@ -102,14 +104,15 @@ class Surrogate:
         x = inputs(arch, task, configs)
         score = self.slope[arch] * self.forest(arch, 0, x)
         e1, e2 = normals(task, x) if noise else (np.zeros(len(x)), np.zeros(len(x)))
-        score = np.clip(score + e1 * np.interp(score, self.noise_at, self.noise[arch]), *SCORES)
+        score = _clip(score + e1 * np.interp(score, self.noise_at, self.noise[arch]), *SCORES)
         log_runtime = self.forest(arch, 1, with_score(x, score)) + e2 * self.runtime_noise[task]
-        accuracy = np.empty(len(x))
-        for t in np.unique(task):
+        out, word = np.empty((len(x), 2)), WORDS[task]
+        for t in dict.fromkeys(task.tolist()):
             here = task == t
-            accuracy[here] = np.interp(score[here], self.quantile_at, self.quantiles[t])
-        word = WORDS[task]
-        return np.column_stack([np.round(accuracy / word) * word, np.round(exact.exp(log_runtime), 1)])
+            out[here, 0] = np.interp(score[here], self.quantile_at, self.quantiles[t])
+        out[:, 0] = np.rint(out[:, 0] / word) * word
+        out[:, 1] = np.round(exact.exp(log_runtime), 1)
+        return out
 
     def forest(self, arch: int, metric: int, x: Ints) -> Floats:
         """(n,) predictions of an architecture's accuracy score (0) or log runtime (1) for (n, 17 or 18) inputs."""
@@ -142,14 +145,24 @@ def inputs(arch: int, task: Ints, configs: Floats) -> Ints:
     values = configs[:, columns]
     values[:, _RATE] = exact.log(values[:, _RATE])
     active = (needs == -1) | (needs == configs[:, _SCHEDULER, None])
-    scaled = np.where(active, (np.clip(values, low, high) - low) / span, 0.0)
-    return np.column_stack([np.rint(scaled * UNIT), configs[:, _SCHEDULER], task // 2]).astype(np.int64)
+    x = np.empty((len(configs), len(SIZES)), np.int64)
+    np.rint(np.where(active, (_clip(values, low, high) - low) / span, 0.0) * UNIT, out=x[:, :-2], casting="unsafe")
+    x[:, -2], x[:, -1] = configs[:, _SCHEDULER], task // 2
+    return x
 
 
 def with_score(x: Ints, score: Floats) -> Ints:
     """(n, 18) inputs of the runtime's forest: those of the accuracy's and the accuracy's normal score."""
     low, high = SCORES
-    return np.column_stack([x, np.rint((np.clip(score, low, high) - low) / (high - low) * UNIT).astype(np.int64)])
+    out = np.empty((len(x), x.shape[1] + 1), np.int64)
+    out[:, :-1] = x
+    np.rint((_clip(score, low, high) - low) / (high - low) * UNIT, out=out[:, -1], casting="unsafe")
+    return out
+
+
+def _clip(x: Floats, low: Any, high: Any) -> Floats:
+    """`np.clip`, which takes longer than its work on few numbers."""
+    return np.asarray(np.minimum(np.maximum(x, low), high))
 
 
 def word_worth(task: int) -> float:
@@ -191,8 +204,14 @@ def held_out_error(name: str) -> str:
 
 def normals(task: Ints, x: Ints) -> tuple[Floats, Floats]:
     """Two independent standard normal draws a row, from a hash of the task and the (n, 17) inputs."""
-    key = mix_many((x[:, :17].astype(np.uint64) * _ODD).sum(axis=1, dtype=np.uint64), task)
+    seeds = (x[:, :17].astype(np.uint64) * _ODD).sum(axis=1, dtype=np.uint64)
     # Box and Muller (1958).
+    if len(x) == 1:  # Python's numbers are faster than NumPy's on one row, and have the same bits
+        key1 = mix(int(seeds[0]), int(task[0]))
+        radius1 = math.sqrt(-2.0 * exact.log(uniform(mix(key1, 0))))
+        c, s = exact.circle(uniform(mix(key1, 1)))
+        return np.array([radius1 * c]), np.array([radius1 * s])
+    key = mix_many(seeds, task)
     radius = np.sqrt(-2.0 * exact.log(uniform_many(mix_many(key, 0))))
     cosine, sine = exact.circle(uniform_many(mix_many(key, 1)))
     return radius * cosine, radius * sine

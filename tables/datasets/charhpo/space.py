@@ -62,16 +62,16 @@ def configurations(arch: Ints, u: Floats) -> Floats:
     """
     out = np.empty(u.shape)
     for a in range(2):
-        rows = arch == a
-        if not rows.any():
+        rows = np.flatnonzero(arch == a)
+        if not len(rows):
             continue
         listed, counts, values, ranges, low, high = _grids(a)
-        x, part = u[rows], np.empty((int(rows.sum()), u.shape[1]))
-        choice = np.minimum((x[:, listed] * counts).astype(np.int64), counts - 1)
+        x, part = u[rows], np.empty((len(rows), u.shape[1]))
+        choice = np.minimum((x.take(listed, axis=1) * counts).astype(np.int64), counts - 1)
         part[:, listed] = values[np.arange(len(listed)), choice]
         part[:, _WARMUP] = WARMUP_STEP * (1.0 + np.minimum(np.floor(x[:, _WARMUP] * WARMUPS), WARMUPS - 1.0))
-        part[:, ranges] = np.minimum(low + x[:, ranges] * (high - low), high)
-        part[:, _RATE] = np.clip(exact.exp(part[:, _RATE]), 1e-6, 0.01)
+        part[:, ranges] = np.minimum(low + x.take(ranges, axis=1) * (high - low), high)
+        part[:, _RATE] = np.minimum(np.maximum(exact.exp(part[:, _RATE]), 1e-6), 0.01)
         scheduler = part[:, _SCHEDULER, None]
         part[:, _ONLY_WARMUP] *= scheduler == 2
         part[:, _ONLY_PLATEAU] *= scheduler == 1

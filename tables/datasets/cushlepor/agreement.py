@@ -38,7 +38,8 @@ class _Part:
     def __init__(self, human: Floats, systems: npt.NDArray[np.intp]) -> None:
         self.human = human
         self.n = float(len(human))
-        self.centred = human - human.mean()
+        self.mean = float(human.mean())
+        self.centred = human - self.mean
         self.square = float(exact.product(self.centred, self.centred))
         _, self.starts, counts = np.unique(systems, return_index=True, return_counts=True)
         self.counts = counts.astype(np.float64)
@@ -58,7 +59,7 @@ class _Part:
         cross = product.sum(axis=1)
         np.multiply(deviation, deviation, out=product)
         spread = product.sum(axis=1)
-        error = spread - 2.0 * cross + self.square + self.n * (mean - self.human.mean()) ** 2
+        error = spread - 2.0 * cross + self.square + self.n * (mean - self.mean) ** 2
         mse = np.maximum(error, 0.0) / self.n
         systems = np.add.reduceat(scores, self.starts, axis=1) / self.counts
         systems -= (systems.sum(axis=1) / len(self.counts))[:, None]

@@ -83,7 +83,7 @@ def embedded_rows() -> dict[str, npt.NDArray[Any]]:
     targets = []
     for cell, name in zip(cells, keys, strict=True):
         base = model.predict(cell) + model.noise(name)
-        draws = [[model.normal("repeat", name, r, j) for j in range(len(base))] for r in range(3)]
+        draws = [model.normals(len(base), "repeat", name, r) for r in range(3)]
         targets.append(base + p["repeat"] * np.array(draws))
     return {
         "keys": np.array(keys),

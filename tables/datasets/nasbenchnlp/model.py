@@ -85,9 +85,21 @@ def uniform(*parts: object) -> float:
     return ((int.from_bytes(digest, "little") >> 11) + 0.5) * 2.0**-53
 
 
-def normal(*parts: object) -> float:
-    """A standard normal draw that is a hash of its arguments."""
-    return float(exact.normal_quantile(uniform(*parts)))
+def uniforms(count: int, *parts: object) -> Floats:
+    """(count,) draws `uniform(*parts, i)` for i = 0, 1, ..."""
+    start = hashlib.blake2b(("|".join(map(str, parts)) + "|").encode(), digest_size=8)
+    digests = []
+    for i in range(count):
+        digest = start.copy()
+        digest.update(b"%d" % i)
+        digests.append(digest.digest())
+    bits = np.frombuffer(b"".join(digests), "<u8") >> np.uint64(11)
+    return (bits.astype(np.float64) + 0.5) * 2.0**-53
+
+
+def normals(count: int, *parts: object) -> Floats:
+    """(count,) standard normal draws: the quantiles at `uniforms`."""
+    return np.asarray(exact.normal_quantile(uniforms(count, *parts)))
 
 
 @functools.cache
@@ -148,27 +160,41 @@ def divergence_inputs(cell: Cell) -> Floats:
 
 def noise(name: str, parameters: Mapping[str, Floats] | None = None) -> Floats:
     """(COMPONENTS + 1,) residual noise of a canonical key: quantiles of held-out residuals, correlated normals."""
-    p = parameters or _parameters()
-    draws = np.array([normal("cell", name, j) for j in range(COMPONENTS + 1)])
-    levels = [exact.normal_level(z) for z in exact.product(p["root"], draws).tolist()]
-    grid = np.linspace(0.0, 1.0, p["quantiles"].shape[1])
+    return _noise(normals(COMPONENTS + 1, "cell", name), parameters or _parameters())
+
+
+def _noise(draws: Floats, p: Mapping[str, Floats]) -> Floats:
+    levels = map(exact.normal_level, exact.product(p["root"], draws).tolist())
+    grid = _grid(p["quantiles"].shape[1])
     return np.array([np.interp(u, grid, q) for u, q in zip(levels, p["quantiles"], strict=True)])
 
 
-def simulate(cell: Cell, repeat: int = 0) -> Outcome:
-    """Trains a cell as the surrogate sees it; each repeat has a training seed of its own."""
-    name = key(cell)
-    p = _parameters()
-    targets = predict(cell) + noise(name)
-    targets += p["repeat"] * np.array([normal("repeat", name, repeat, j) for j in range(COMPONENTS + 1)])
+@functools.cache
+def _grid(n: int) -> Floats:
+    """(n,) the levels that quantiles are known at."""
+    return np.linspace(0.0, 1.0, n)
+
+
+def simulate(cell: Cell, repeat: int = 0, name: str = "") -> Outcome:
+    """Trains a cell, whose canonical key may be given, as the surrogate sees it; each repeat has its training seed."""
+    name, p, n = name or key(cell), _parameters(), COMPONENTS + 1
+    # All draws at once: the quantiles of many take hardly longer than those of few.
+    draws = [uniforms(n, "cell", name), uniforms(n, "repeat", name, repeat), uniforms(EPOCHS, "seconds", name, repeat)]
+    of_cell, of_repeat, jitter = np.split(exact.normal_quantile(np.concatenate(draws)), (n, 2 * n))
+    targets = predict(cell) + _noise(of_cell, p)
+    targets += p["repeat"] * of_repeat
     probability = divergence_probability(cell)
     diverged = uniform("diverges", name) < probability
-    return outcome(targets, name, repeat, diverged, probability)
+    return _outcome(targets, jitter, name, repeat, diverged, probability)
 
 
 def curves(logs: Floats) -> Floats:
     """(..., EPOCHS, 3) losses from (..., 3 * EPOCHS) values of log(loss - floor)."""
-    return np.swapaxes(exact.exp(logs).reshape(*logs.shape[:-1], len(FLOORS), EPOCHS), -1, -2) + FLOORS
+    return _curves(exact.exp(logs))
+
+
+def _curves(above: Floats) -> Floats:
+    return np.swapaxes(above.reshape(*above.shape[:-1], len(FLOORS), EPOCHS), -1, -2) + FLOORS
 
 
 def log_curves(losses: Floats) -> Floats:
@@ -178,10 +204,15 @@ def log_curves(losses: Floats) -> Floats:
 
 def outcome(targets: Floats, name: str, repeat: int, diverged: bool, probability: float) -> Outcome:
     """Curves from targets (COMPONENTS + 1,); the jitter of seconds is a hash of the name and the repeat."""
+    return _outcome(targets, normals(EPOCHS, "seconds", name, repeat), name, repeat, diverged, probability)
+
+
+def _outcome(targets: Floats, jitter: Floats, name: str, repeat: int, diverged: bool, probability: float) -> Outcome:
     p = _parameters()
-    losses = np.asarray(np.round(np.minimum(curves(p["mean"] + exact.product(targets[:-1], p["components"])), CAP), 4))
-    jitter = np.array([normal("seconds", name, repeat, e) for e in range(EPOCHS)])
-    seconds = np.round(exact.exp(targets[-1] + JITTER * jitter), 2)
+    logs = (p["mean"] + exact.product(targets[:-1], p["components"]), targets[-1] + JITTER * jitter)
+    numbers = exact.exp(np.concatenate(logs))
+    losses = np.asarray(np.round(np.minimum(_curves(numbers[:-EPOCHS]), CAP), 4))
+    seconds = np.round(numbers[-EPOCHS:], 2)
     if diverged:
         # Half of the measured runs that diverged did so in the first epoch, the others anywhere (release: 4 runs).
         u = uniform("epoch", name, repeat)
