@@ -44,21 +44,25 @@ class Episodes:
             return row if isinstance(action, np.ndarray) else int(row)
         return np.array([self.rows[i][action[0]], action[1]])
 
-    def evaluated(self, i: int, actions: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
-        """What is known of an episode's evaluations, by the names of `Run.evaluated`.
+    def evaluated(self, i: npt.NDArray[np.int64], actions: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
+        """What is known of evaluations, by the names of `Run.evaluated`.
 
         Args:
-            i: The episode.
-            actions: (k, ...) its actions, with the table's rows.
+            i: (k,) the episode of each.
+            actions: (k, ...) all actions of these episodes, in their order, with the table's rows.
         """
-        where = self.params.repeats_of(int(self.keys[i]), int(self.tables[i]), actions)
+        where = self.params.repeats_of(self.keys[i], self.tables[i], actions)
         found: dict[str, npt.NDArray[Any]] = {name: values.astype(np.int32) for name, values in where.items()}
         if where and (self.params.table.repeats > 1 or self.params.kind == "arms"):
-            found["truth"] = np.asarray(self.params.truth(int(self.tables[i]), actions))
+            found["truth"] = np.asarray(self.params.truth(self.tables[i], actions))
         return found
 
-    def truth(self, i: int, action: Any) -> Any:
-        """What all repeats of an action, with the table's row, have on average; None where no table says so."""
-        first = np.atleast_1d(action)[:1] if self.params.kind == "arms" else np.asarray(action)[None]
-        known = self.params.truth(int(self.tables[i]), first)
-        return None if known is None else known[0]
+    def truth(self, i: npt.NDArray[np.int64], actions: npt.NDArray[Any]) -> npt.NDArray[np.float64] | None:
+        """(k, ...) what all repeats of actions have on average; None where no table says so.
+
+        Args:
+            i: (k,) the episode of each.
+            actions: (k, ...) actions, with the table's rows; of several arms the first counts.
+        """
+        first = actions.reshape(len(actions), -1)[:, 0] if self.params.kind == "arms" else actions
+        return self.params.truth(self.tables[i], first)

@@ -20,6 +20,7 @@ from typing import Any
 from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks import report
 from hpo_envs.benchmarks.analysis import summary
+from hpo_envs.benchmarks.analysis.replay import Replay
 from hpo_envs.benchmarks.report import plots, sentences
 from hpo_envs.benchmarks.study import executors, store
 from hpo_envs.benchmarks.study.scheduler import conduct
@@ -132,7 +133,9 @@ def publish(folder: Path, root: Path) -> None:
     """Writes scores, picture, page and the README's table below the root of the repository."""
     command = "python -m hpo_envs.benchmarks.leaderboard run --runs runs/ --jobs 2"
     title = "hpo_envs leaderboard"
-    found = summary.of_runs(store.read(folder), title=title, command=command, with_fronts=False)
+    replay = Replay()
+    runs = store.read(folder, check=replay)
+    found = summary.of_runs(runs, title=title, command=command, checked=str(replay), with_fronts=False)
     found["curves"] = {env: {k: _thin(p) for k, p in panels.items()} for env, panels in found["curves"].items()}
     readme = root / "README.md"
     text = readme.read_text(encoding="utf-8")

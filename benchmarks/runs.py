@@ -52,7 +52,8 @@ class Run:
             import.
         evaluated: What is known of each evaluation besides, (k, ...) arrays by name: `row`, `level` and `repeat` of the
             table (int32) where one answered; `status` (int8, index in `STATUSES`); and for arms and tables with repeats
-            `truth`, shaped as the rewards: what the row's repeats have at that level on average.
+            `truth`, shaped as the rewards: what the row's repeats have at that level on average. Where several actions
+            make one evaluation, `move` has all of them (int8), then -1.
         recommended_truth: What all repeats of the recommended action have on average, where a table says so.
     """
 
@@ -207,9 +208,19 @@ class _Log:
     rewards: list[Any] = dataclasses.field(default_factory=list)
     costs: list[float] = dataclasses.field(default_factory=list)
     statuses: list[int] = dataclasses.field(default_factory=list)
+    moves: list[list[Any]] = dataclasses.field(default_factory=lambda: [[]])
 
     def run(self, seed: int, episodes: Episodes, i: int, recommended: Any, header: dict[str, Any]) -> Run:
         actions, recommended = np.array(self.actions), episodes.in_table(i, recommended)
+        truth = episodes.truth(np.array([i]), np.asarray(recommended)[None])
+        evaluated = {
+            **episodes.evaluated(np.full(len(actions), i), actions),
+            "status": np.array(self.statuses, np.int8),
+        }
+        if (most := episodes.params.moves) > 1:
+            evaluated["move"] = np.full((len(actions), most, *actions.shape[1:]), -1, np.int8)
+            for row, moves in zip(evaluated["move"], self.moves, strict=False):  # the last may be unfinished
+                row[: len(moves)] = moves
         return Run(
             seed,
             actions,
@@ -217,9 +228,15 @@ class _Log:
             np.array(self.costs, dtype=np.float64),
             recommended,
             header,
-            {**episodes.evaluated(i, actions), "status": np.array(self.statuses, np.int8)},
-            episodes.truth(i, recommended),
+            evaluated,
+            None if truth is None else truth[0],
         )
+
+    def move(self, action: Any, finished: bool) -> None:
+        """Keeps an action of an evaluation that takes several."""
+        self.moves[-1].append(action)
+        if finished:
+            self.moves.append([])
 
     def add(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         scores, status = info.get("scores"), STATUSES.index(info["status"])
@@ -252,7 +269,7 @@ def _loop(
     What is recorded is what the environment did: it is logged before the agent sees any of it, and the agent gets
     copies.
     """
-    logs = [_Log() for _ in seeds]
+    logs, several = [_Log() for _ in seeds], episodes.params.moves > 1
     running = list(range(len(seeds)))
     # Episodes that ended keep being stepped with this harmless action; what they return is dropped.
     envs.single_action_space.seed(0)
@@ -278,6 +295,8 @@ def _loop(
             action = info.pop("action", action)
             evaluated.append(action)
             stop = False
+            if several:
+                logs[i].move(action, info["finished"])
             if info.get("finished", True):
                 row = episodes.in_table(i, action)
                 logs[i].add(row, reward, info)

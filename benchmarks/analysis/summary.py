@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from hpo_envs import registry
 from hpo_envs.benchmarks.analysis import fronts, regret, statistics, verdict
+from hpo_envs.benchmarks.analysis.replay import Replay
 from hpo_envs.benchmarks.analysis.scored import GRID, ScoredRuns, agent_of, check, environment_of, score
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import store
@@ -32,7 +33,7 @@ CLOSE = 0.1
 
 
 def of_runs(
-    runs: Sequence[Run], *, title: str = "Comparison", command: str = "", with_fronts: bool = True
+    runs: Sequence[Run], *, title: str = "Comparison", command: str = "", checked: str = "", with_fronts: bool = True
 ) -> dict[str, Any]:
     """Summarises runs.
 
@@ -40,11 +41,12 @@ def of_runs(
         runs: Of any number of environments and agents, in any order.
         title: Title of the report.
         command: The command that makes the runs again.
+        checked: What of the runs was compared with their environments, in words.
         with_fronts: Whether to keep attainment surfaces, which are made of rewards.
 
     Returns:
-        Plain data: `title`, `command`, `versions`, `targets`, `environments`, `agents`, `tracks`, `cells`, `curves`
-        and `fronts`.
+        Plain data: `title`, `command`, `checked`, `versions`, `environments`, `agents`, `tracks`, `cells`, `curves` and
+        `fronts`.
 
     Raises:
         ValueError: See `check`.
@@ -57,6 +59,7 @@ def of_runs(
     summary = {
         "title": title,
         "command": command,
+        "checked": checked,
         "versions": dict(runs[0].header["versions"]),
         "environments": [_environment(first[env], runs, scales) for env in scored],
         "agents": [_agent(next(r for r in runs if agent_of(r) == n), n) for n in names],
@@ -254,13 +257,14 @@ def load(path: Path) -> dict[str, Any]:
 
     Raises:
         FileNotFoundError: There is nothing.
-        ValueError: A folder without runs, runs that must not be mixed, or a file that holds no summary.
+        ValueError: A folder without runs, runs that must not be mixed, or with a value that their environment does
+            not answer; or a file that holds no summary.
     """
     if path.is_dir():
-        command = f"hpo-envs report {path}"
-        found = store.read(path)
+        command, replay = f"hpo-envs report {path}", Replay()
+        found = store.read(path, check=replay)
         try:
-            return of_runs(found, title="Comparison of agents", command=command)
+            return of_runs(found, title="Comparison of agents", command=command, checked=str(replay))
         except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:  # of headers that lie
             raise ValueError(
                 f"{path} must have runs as hpo_envs writes them, got {type(error).__name__}: {error}"

@@ -190,7 +190,7 @@ def _compared(summary: Mapping[str, Any]) -> str:
         f'<section><h2 id="compared">What was compared</h2>'
         f"{table('tables', 'Environments and the tables that answered (first 16 digits of sha256)', columns, rows)}"
         f"{download('tables', 'Tables')}<h3>Agents</h3><ul>{agents}</ul>"
-        f'<p class="soft">{escape(versions)}</p></section>'
+        f'<p class="soft">{escape(versions)}</p><p class="soft">{escape(summary.get("checked", ""))}</p></section>'
     )
 
 

@@ -18,7 +18,7 @@ from hpo_envs import agents as registry
 from hpo_envs.benchmarks import limits
 from hpo_envs.benchmarks.runs import Run, arguments, header_of, problem_of
 from hpo_envs.benchmarks.study.executors import Executor, Serial, WorkerLost
-from hpo_envs.benchmarks.study.store import CODE_KEYS, Store
+from hpo_envs.benchmarks.study.store import CODE_KEYS, Check, Store
 from hpo_envs.benchmarks.study.study import Contestant, Environment, Study
 from hpo_envs.benchmarks.study.task import Done, Task, key_of, perform, remainder
 
@@ -128,14 +128,23 @@ def conduct(
     return outcome
 
 
-def runs_of(study: Study, folder: Path | str, outcome: Outcome) -> dict[str, dict[str, list[Run]]]:
-    """A study's finished runs by id and agent, in the study's order; others in the folder are left out."""
+def runs_of(
+    study: Study, folder: Path | str, outcome: Outcome, check: Check | None = None
+) -> dict[str, dict[str, list[Run]]]:
+    """A study's finished runs by id and agent, in the study's order; others in the folder are left out.
+
+    Args:
+        study: What was run.
+        folder: Of the store.
+        outcome: What `conduct` returned.
+        check: Called with each part before its runs are taken.
+    """
     store, seeds = Store(folder), set(study.seeds)
     found: dict[str, dict[str, list[Run]]] = {}
     if not store.folder.is_dir():  # every agent stopped before its first run
         return found
     for env, agent in outcome.pairs:
-        runs = [r for r in store.read(env, agent) if r.seed in seeds]
+        runs = [r for r in store.read(env, agent, check) if r.seed in seeds]
         if runs:
             found.setdefault(env, {})[agent] = runs
     return found

@@ -20,7 +20,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,20 +47,29 @@ AGENT_KEYS = ("agent", "algorithm", "hyperparameters", "agent_versions", "agent_
 Key = tuple[str, str, int]
 """(env, agent, seed): what a store holds at most once."""
 
+Check = Callable[[Path, Block], object]
+"""What looks at a part before its runs are used: `hpo_envs.benchmarks.analysis.replay.Replay`."""
+
 
 def write(runs: Sequence[Run], folder: Path | str) -> int:
     """Stores runs that are not stored yet; see `Store.write`."""
     return Store(folder).write(runs)
 
 
-def read(folder: Path | str, env: str | None = None, agent: str | None = None) -> list[Run]:
+def read(folder: Path | str, env: str | None = None, agent: str | None = None, check: Check | None = None) -> list[Run]:
     """Reads all runs of a folder, or those of one id, one agent; sorted by id, agent and seed.
+
+    Args:
+        folder: Of a store.
+        env: Id.
+        agent: Name in results.
+        check: Called with each part before its runs are taken; raises where they are not to be trusted.
 
     Raises:
         FileNotFoundError: No such folder.
         ValueError: A file that this module did not write, or a run that is there twice.
     """
-    return Store(folder).read(env, agent)
+    return Store(folder).read(env, agent, check)
 
 
 def digest(runs: Iterable[Run]) -> str:
@@ -169,12 +178,14 @@ class Store:
                 written += len(new)
         return written
 
-    def read(self, env: str | None = None, agent: str | None = None) -> list[Run]:
+    def read(self, env: str | None = None, agent: str | None = None, check: Check | None = None) -> list[Run]:
         """Reads runs; see the function of this name."""
         if not self.folder.is_dir():
             raise FileNotFoundError(f"runs must be in a folder, got {self.folder}, which is none")
         found: dict[Key, Run] = {}
         for part, block in self.blocks(env, agent):
+            if check is not None:
+                check(part, block)
             for run in block.runs():
                 key = key_of(run)
                 if key not in found:

@@ -82,6 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Runs what is missing of the study, prints rankings and verdicts and saves summaries and plots."""
+    from hpo_envs.benchmarks.analysis.replay import Replay
     from hpo_envs.benchmarks.study.scheduler import conduct, runs_of
 
     study = _study(args)
@@ -106,12 +107,14 @@ def run(args: argparse.Namespace) -> int:
     for env, most in outcome.capped.items():
         print(f"\n{env}: its whole table is {most} evaluations, so that is the budget")
     _report_stops(outcome)
-    found = runs_of(study, args.out, outcome)
+    replay = Replay()
+    found = runs_of(study, args.out, outcome, replay)
     for env, runs in found.items():
         _plot(env, runs, args.out / env)
         if args.scores == "targets":
             _show_targets(env, runs, args.out / env, args.tolerance)
     _show_verdict(found, args.out)
+    print(f"\n{replay}")
     _conclude(args.out, outcome, found, time.perf_counter() - start)
     return 1 if outcome.errors else 0
 

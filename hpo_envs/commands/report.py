@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     page = args.out or (args.runs if args.runs.is_dir() else args.runs.parent) / "report.html"
     page.parent.mkdir(parents=True, exist_ok=True)
     atomic.write(page, text)
-    print("\n".join(verdicts))
+    print("\n".join([*verdicts, *filter(None, [found.get("checked")])]))
     if args.summary:
         atomic.write(args.summary, json.dumps(found, separators=(",", ":")) + "\n")
         print(f"summary: {args.summary}")

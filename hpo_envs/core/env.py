@@ -269,6 +269,17 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         done = terminated.copy() if any_ended else terminated
         return self._observe(), rewards, done, np.zeros(self.num_envs, bool), info
 
+    def answer(self, actions: Any) -> tuple[Any, npt.NDArray[np.bool_], Info]:
+        """What `step` would answer if no episode had ended, without observing: for evaluations that were made before.
+
+        Returns:
+            Rewards, terminated and info as of `_advance`.
+
+        Raises:
+            ValueError: An action outside the space.
+        """
+        return self._advance(self._check_actions(unmasked(actions)))
+
     @property
     def table(self) -> Table:
         """The table; with several, that of the first environment's episode."""

@@ -20,6 +20,7 @@ from hpo_envs.tables.table import Metric, Table, nearest
 Floats = npt.NDArray[np.float64]
 Kind = Literal["rows", "grid", "fidelity", "arms", "box", "graph"]
 Objective = str | tuple[str, ...]
+Index = int | npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -107,26 +108,33 @@ class Params:
         return None
 
     @property
+    def moves(self) -> int:
+        """Most actions that one evaluation takes."""
+        return 1
+
+    @property
     def options(self) -> tuple[str, ...]:
         """Keys that the `options` of `reset` may have."""
         return ()
 
-    def truth(self, table: int, actions: npt.NDArray[Any]) -> Floats | None:
+    def truth(self, table: Index, actions: npt.NDArray[Any]) -> Floats | None:
         """(k,) or (k, m) mean reward of what actions evaluate, over all repeats; None where nobody knows.
 
         Args:
-            table: Index in `tables`.
+            table: Index in `tables`, of all or of each.
             actions: (k, ...) actions whose rows are the table's.
         """
         return None
 
-    def repeats_of(self, key: int, table: int, actions: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.int64]]:
+    def repeats_of(
+        self, keys: npt.NDArray[np.uint64], table: Index, actions: npt.NDArray[Any]
+    ) -> dict[str, npt.NDArray[np.int64]]:
         """(k,) `row`, `level` and `repeat` of the table that answered each evaluation; empty where none did.
 
         Args:
-            key: Of the episode.
-            table: Index in `tables`.
-            actions: (k, ...) all actions of the episode, whose rows are the table's, in the order of their results.
+            keys: (k,) of the episode of each.
+            table: Index in `tables`, of all or of each.
+            actions: (k, ...) all actions of these episodes, whose rows are the table's, in the order of their results.
         """
         return {}
 
@@ -154,11 +162,11 @@ class Params:
         }
 
 
-def occurrences(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """(k,) how often each value occurred before."""
-    order = np.argsort(values, kind="stable")
-    new = np.diff(values[order], prepend=-1) != 0
-    starts = np.maximum.accumulate(np.where(new, np.arange(len(values)), 0))
+def occurrences(values: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+    """(k,) how often each value occurred before with the same key."""
+    order = np.lexsort((values, keys))
+    same = (values[order][1:] == values[order][:-1]) & (keys[order][1:] == keys[order][:-1])
+    starts = np.maximum.accumulate(np.where(np.append(False, same), 0, np.arange(len(values))))
     before = np.empty(len(values), np.int64)
     before[order] = np.arange(len(values)) - starts
     return before

@@ -11,6 +11,7 @@ import gymnasium as gym
 import hpo_envs  # noqa: F401
 from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks import runs
+from hpo_envs.benchmarks.analysis.replay import Replay
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction, show
 from hpo_envs.benchmarks.papers.nasbenchnlp import analysis, figures, settings
@@ -80,7 +81,7 @@ def _cached(task: tuple[Any, ...]) -> list[runs.Run]:
     new = [s for s in seeds if s not in kept]
     if new:
         store.write(run_method(method, preset, new, dataset, table), where)
-    return [run for run in store.read(where) if run.seed in seeds]
+    return [run for run in store.read(where, check=Replay()) if run.seed in seeds]
 
 
 def _missing(agent: str) -> bool:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gymnasium.spaces import Discrete, MultiDiscrete
 
 from hpo_envs.core.loading import load_tables
-from hpo_envs.core.params import Floats, Params, bounds_of, box, check_budget, check_workers, occurrences
+from hpo_envs.core.params import Floats, Index, Params, bounds_of, box, check_budget, check_workers, occurrences
 from hpo_envs.core.view import View
 from hpo_envs.engines.bandit.arms import Arms, GaussianArms, MeasuredArms
 from hpo_envs.tables.datasets.fiesta import build as data
@@ -113,14 +113,16 @@ class BanditParams(Params):
             durations=times,
         )
 
-    def truth(self, table: int, actions: npt.NDArray[Any]) -> Floats:
+    def truth(self, table: Index, actions: npt.NDArray[Any]) -> Floats:
         """See `Params`."""
         return self.sign * self.arms.means[actions, self.column]
 
-    def repeats_of(self, key: int, table: int, actions: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.int64]]:
+    def repeats_of(
+        self, keys: npt.NDArray[np.uint64], table: Index, actions: npt.NDArray[Any]
+    ) -> dict[str, npt.NDArray[np.int64]]:
         """See `Params`."""
         arms = actions.astype(np.int64)
-        repeat = self.arms.repeats(np.full(len(arms), key, np.uint64), arms, occurrences(arms))
+        repeat = self.arms.repeats(keys, arms, occurrences(arms, keys))
         return {"row": arms, "level": np.zeros_like(arms), "repeat": repeat}
 
 

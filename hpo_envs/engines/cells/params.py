@@ -77,6 +77,11 @@ class CellParams(Params):
             runs=runs,
         )
 
+    @property
+    def moves(self) -> int:
+        """A node each, and the end."""
+        return MAX_NODES + 1
+
     def score(self, cell: Cell, name: str, bits: int) -> Info:
         """What a step that completes a cell reports of it, without reward.
 

@@ -14,6 +14,7 @@ from gymnasium.spaces import MultiDiscrete
 from hpo_envs.core.loading import load_tables
 from hpo_envs.core.params import (
     Floats,
+    Index,
     Objective,
     Params,
     bounds_of,
@@ -149,7 +150,7 @@ class CurveParams(Params):
         """Steps after which an episode ends whatever its budget."""
         return self.actions * len(self.levels)
 
-    def truth(self, table: int, actions: npt.NDArray[Any]) -> Floats:
+    def truth(self, table: Index, actions: npt.NDArray[Any]) -> Floats:
         """See `Params`."""
         rows, levels = actions.T
         rewards = self.rewards.reshape(self.rows, self.repeats, len(self.levels), -1)[rows, :, levels]
@@ -157,10 +158,12 @@ class CurveParams(Params):
         means: Floats = rewards.sum(axis=1, where=kept) / self.count[rows, None]
         return means if self.vector else means[:, 0]
 
-    def repeats_of(self, key: int, table: int, actions: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.int64]]:
+    def repeats_of(
+        self, keys: npt.NDArray[np.uint64], table: Index, actions: npt.NDArray[Any]
+    ) -> dict[str, npt.NDArray[np.int64]]:
         """See `Params`."""
         rows, levels = actions.T
-        bits = draws.mix_many(np.full(len(rows), key, np.uint64), rows)
+        bits = draws.mix_many(keys, rows)
         level = np.searchsorted(self.table.levels, self.levels)[levels]
         return {"row": rows, "level": level, "repeat": draws.below_many(bits, self.count[rows])}
 

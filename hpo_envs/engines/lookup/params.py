@@ -15,6 +15,7 @@ from gymnasium.spaces import Discrete, MultiDiscrete
 from hpo_envs.core.loading import load_tables
 from hpo_envs.core.params import (
     Floats,
+    Index,
     Objective,
     Params,
     bounds_of,
@@ -110,17 +111,18 @@ class LookupParams(Params):
         """Steps after which an episode ends whatever its budget."""
         return self.actions * self.max_repeats
 
-    def truth(self, table: int, actions: npt.NDArray[Any]) -> Floats:
+    def truth(self, table: Index, actions: npt.NDArray[Any]) -> Floats:
         """See `Params`."""
         means = self._means[self._rows(actions) + table * self.rows]
         return means if self.vector else means[:, 0]
 
-    def repeats_of(self, key: int, table: int, actions: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.int64]]:
+    def repeats_of(
+        self, keys: npt.NDArray[np.uint64], table: Index, actions: npt.NDArray[Any]
+    ) -> dict[str, npt.NDArray[np.int64]]:
         """See `Params`."""
         rows = self._rows(actions)
         at = rows + table * self.rows
-        keys = np.full(len(at), key, np.uint64)
-        bits = draws.mix_many(draws.mix_many(keys, at + 1), occurrences(at))
+        bits = draws.mix_many(draws.mix_many(keys, at + 1), occurrences(at, keys))
         level = np.full_like(rows, len(self.table.levels) - 1)
         return {"row": rows, "level": level, "repeat": draws.below_many(bits, self.repeats[at])}
 

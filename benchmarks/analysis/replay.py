@@ -1,0 +1,247 @@
+"""Takes stored actions again and compares what was stored with what the environment answers, bit for bit.
+
+Of every run: rewards, costs and statuses; the row, level and repeat of the table that answered, and their true reward;
+the true reward of what was recommended. Environments that compute their answers compute them again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs import registry
+from hpo_envs.benchmarks import actions as strict
+from hpo_envs.benchmarks import sources
+from hpo_envs.benchmarks.analysis import reference
+from hpo_envs.benchmarks.episodes import Episodes
+from hpo_envs.benchmarks.study.parquet import Block
+from hpo_envs.tables import store as tables
+from hpo_envs.tables.table import STATUSES
+
+Array = npt.NDArray[Any]
+
+SIDE_BY_SIDE = 128
+"""Runs that are replayed side by side: where more would not be faster, and memory would grow."""
+
+SETTING = ("env_kwargs", "order", "share", "budget", "kind")
+"""Keys of a header that say with which arguments an environment was made."""
+
+
+@dataclass
+class Replay:
+    """Compares parts with what their environments answer; `Store.read` calls it with each.
+
+    Attributes:
+        checked: Number of runs that were compared.
+        unchecked: Id -> why runs on it were not.
+    """
+
+    checked: int = 0
+    unchecked: dict[str, str] = field(default_factory=dict)
+
+    def __call__(self, part: Path, block: Block) -> None:
+        """Checks the runs of a part.
+
+        Raises:
+            ValueError: A value that the environment does not answer, named by file, run and evaluation; or the table
+                has changed since.
+            TableNotInstalled: The table that was measured is not there.
+        """
+        env = block.header["env"]
+        used = {h["table"]: {**block.header, **h} for h in block.headers}
+        lacking = [name for name in used if not tables.exists(name)]
+        if lacking or registry.find(env) is None:
+            self.unchecked[env] = f"table {lacking[0]} is not installed" if lacking else "no such id is registered"
+            return
+        for header in used.values():
+            reference.table_of(header)
+        try:
+            for runs in _alike(block):
+                for some in np.array_split(runs, -(-len(runs) // SIDE_BY_SIDE)):
+                    _Runs(block, some).check()
+        except _FalseError as error:
+            now = sources.of_environment(registry.find(env).vector_entry_point)  # type: ignore[union-attr]
+            changed = "" if block.header.get("environment_source") == now else "; its code has changed since"
+            raise ValueError(f"{part}: {error}{changed}") from None
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
+            raise ValueError(f"{part} must have runs as hpo_envs writes them, got {error!r}") from error
+        self.checked += len(block)
+
+    def __str__(self) -> str:
+        """What was compared, for those who read the scores."""
+        said = [f"All rewards, costs and statuses of {self.checked:,} runs are what their environments answer."]
+        said += [f"Runs on {env} were not checked: {why}." for env, why in sorted(self.unchecked.items())]
+        return " ".join(said if self.checked else said[1:])
+
+
+class _FalseError(ValueError):
+    """A stored value is not what the environment answers."""
+
+
+def _alike(block: Block) -> Iterator[npt.NDArray[np.intp]]:
+    """The runs of a part by the arguments of their environment."""
+    groups: dict[str, list[int]] = {}
+    for r, own in enumerate(block.headers):
+        header = {**block.header, **own}
+        groups.setdefault(json.dumps([header[k] for k in SETTING], sort_keys=True), []).append(r)
+    yield from map(np.array, groups.values())
+
+
+class _Runs:
+    """Runs of a part whose environments have the same arguments, and these environments.
+
+    Args:
+        block: The part.
+        runs: (n,) which runs.
+    """
+
+    def __init__(self, block: Block, runs: npt.NDArray[np.intp]) -> None:
+        self.headers = [{**block.header, **block.headers[r]} for r in runs]
+        self.header = h = self.headers[0]
+        lengths = block.starts[runs + 1] - block.starts[runs]
+        self.starts = np.cumsum([0, *lengths])
+        self.run = np.repeat(np.arange(len(runs)), lengths)
+        at = np.arange(self.starts[-1]) + (block.starts[runs] - self.starts[:-1])[self.run]
+        self.actions, self.recommended = block.actions[at], block.recommended[runs]
+        self.stored = {"reward": block.rewards[at], "cost": block.costs[at]}
+        self.stored |= {name: values[at] for name, values in block.evaluated.items()}
+        self.truth = None if block.recommended_truth is None else block.recommended_truth[runs]
+        # Any order of rows, of which the table's is simplest; results as they came back, which is the order in which
+        # one worker makes them; and pulls of a batch one by one.
+        kwargs = {k: v for k, v in h["env_kwargs"].items() if k not in ("workers", "batch_size")}
+        kwargs |= {"budget": h["budget"]} | ({"share": h["share"]} if h["share"] < 1.0 else {})
+        listed = h["table"] in registry.find(h["env"]).tables  # type: ignore[union-attr]
+        kwargs["table"] = h["kind"] if listed else tables.load(h["table"])
+        envs: Any = gym.make_vec(h["env"], num_envs=len(runs), **kwargs)
+        self.envs, self.params = envs.unwrapped, envs.unwrapped.params
+        _, self.told = self.envs.reset(seed=[h["seed"] for h in self.headers])
+        self.episodes = Episodes.of(self.envs)
+        self.checker = strict.checker(self.envs.single_action_space)
+
+    def check(self) -> None:
+        """Compares all that is stored.
+
+        Raises:
+            _FalseError: A value that is not what the environment answers.
+        """
+        for i, h in enumerate(self.headers):
+            for name in ("table", "kind", "sha256"):
+                self._equal(i, name, h[name], str(self.told[name][i]))
+        self._equal(0, "objectives", self.header["objectives"], list(self.params.objectives))
+        self._equal(0, "cost_unit", self.header["cost_unit"], self.params.cost_unit)
+        asked, run = self._asked()
+        known, over = self._answers(asked, run)
+        known |= self.episodes.evaluated(self.run, self.actions)
+        if self.params.moves > 1:
+            known["move"] = self.stored["move"]
+        self._equal(0, "columns", sorted(self.stored), sorted(known))
+        for name, values in known.items():
+            self._equal_all(name, self.stored[name], values)
+        if self.header["env_kwargs"].get("workers", 1) == 1:
+            late = over & np.append(self.run[1:] == self.run[:-1], False)
+            if late.any():
+                at = int(late.argmax())
+                raise self._false_at(at + 1, "place", "after it", "before the budget is spent")
+        self._check_recommended()
+
+    def _asked(self) -> tuple[Array, npt.NDArray[np.intp]]:
+        """Stored actions as they were asked for, one after the other, and the run of each."""
+        actions, run = self._own(self.actions, self.run), self.run
+        if self.params.moves > 1:  # only the last of each evaluation is its action
+            moves = self.stored["move"]
+            made = (moves >= 0).all(axis=-1)
+            self._equal_all("action", actions, moves[np.arange(len(moves)), made.sum(axis=1) - 1])
+            actions, run = moves[made], np.repeat(run, made.sum(axis=1))
+        if len(actions) and not self._admits(actions[0]):  # all have its type and shape
+            raise self._refused(0)
+        return actions, run
+
+    def _own(self, actions: Array, run: Array) -> Array:
+        """(k, ...) actions of runs with the episode's index for the table's row, -1 for those that it has not."""
+        if self.episodes.rows is None:
+            return actions
+        rows = actions.reshape(len(actions), -1)[:, 0]
+        index = np.full((len(self.headers), len(self.params.table)), -1)
+        np.put_along_axis(index, self.episodes.rows, np.arange(self.params.actions)[None], axis=1)
+        inside = (rows >= 0) & (rows < index.shape[1])
+        own = np.where(inside, index[run, np.where(inside, rows, 0)], -1)
+        return np.stack([own, *actions.T[1:]], axis=1) if actions.ndim > 1 else own
+
+    def _answers(self, asked: Array, run: Array) -> tuple[dict[str, Array], Array]:
+        """What the environments answer to all stored actions, and whether their episodes had ended then."""
+        total, n = int(self.starts[-1]), len(self.headers)
+        shape = (total, self.params.reward_dim) if self.params.vector else (total,)
+        rewards, costs = np.full(shape, np.nan), np.full(total, np.nan)
+        statuses, over = np.zeros(total, np.int8), np.zeros(total, bool)
+        steps = np.bincount(run, minlength=n)
+        first, to = np.cumsum(steps) - steps, self.starts[:-1].copy()
+        self.envs.single_action_space.seed(0)
+        batch = np.stack([np.asarray(self.envs.single_action_space.sample())] * n)  # what runs that have ended do
+        for k in range(steps.max(initial=0)):
+            on = k < steps
+            batch[on] = asked[first[on] + k]
+            try:
+                answered, ended, info = self.envs.answer(batch)
+            except ValueError:
+                i = next(i for i in range(n) if not self._admits(batch[i]))
+                raise self._refused(int(to[i])) from None
+            done = on & (to < self.starts[1:]) & info.get("finished", True)
+            at = to[done]
+            rewards[at], costs[at], over[at] = answered[done], info["cost"][done], ended[done]
+            for code, name in enumerate(STATUSES):
+                statuses[at[info["status"][done] == name]] = code
+            to[done] += 1
+        return {"reward": rewards, "cost": costs, "status": statuses}, over
+
+    def _check_recommended(self) -> None:
+        """Compares recommendations: actions of the episode, and their true rewards."""
+        run, each = np.arange(len(self.headers)), self.recommended
+        if self.params.kind == "arms":  # the first counts
+            each = each.reshape(len(run), -1)[:, 0]
+        for i, action in enumerate(self._own(each, run)):
+            moves = action if self.params.moves > 1 and action.ndim > 1 else [action]
+            if not all(map(self._admits, moves)):
+                raise self._false(i, "recommendation", each[i].tolist(), "an action of its episode")
+        truth = self.episodes.truth(run, self.recommended)
+        self._equal(0, "whether recommendations have a true reward", self.truth is not None, truth is not None)
+        if truth is not None and self.truth is not None:
+            for i, (stored, answered) in enumerate(zip(self.truth.tolist(), truth.tolist(), strict=True)):
+                self._equal(i, "true reward of the recommendation", stored, answered)
+
+    def _admits(self, action: Any) -> bool:
+        try:
+            self.checker(action)
+        except ValueError:
+            return False
+        return True
+
+    def _equal_all(self, name: str, stored: Array, answered: Array) -> None:
+        """Compares a column of all evaluations."""
+        self._equal(0, f"shape of {name}", stored.shape, answered.shape)
+        false = (stored != answered).any(axis=tuple(range(1, stored.ndim)))
+        if false.any():
+            at = int(false.argmax())
+            raise self._false_at(at, name, stored[at].tolist(), answered[at].tolist())
+
+    def _equal(self, i: int, name: str, stored: Any, answered: Any) -> None:
+        """Compares what a run has once."""
+        if stored != answered:
+            raise self._false(i, name, stored, answered)
+
+    def _refused(self, at: int) -> _FalseError:
+        return self._false_at(at, "action", self.actions[at].tolist(), "one of its episode")
+
+    def _false_at(self, at: int, name: str, stored: Any, answered: Any) -> _FalseError:
+        i = self.run[at]
+        return self._false(i, f"{name} of evaluation {at - self.starts[i]}", stored, answered)
+
+    def _false(self, i: int, name: str, stored: Any, answered: Any) -> _FalseError:
+        h = self.headers[i]
+        return _FalseError(f"{name} of {h['agent']} on {h['env']}, seed {h['seed']}, must be {answered}, got {stored}")

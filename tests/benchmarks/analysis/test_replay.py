@@ -1,0 +1,160 @@
+"""Stored runs are what their environments answer, or they are refused by name."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hpo_envs.benchmarks.analysis.replay import Replay
+from hpo_envs.benchmarks.runs import Run, run
+from hpo_envs.benchmarks.study import store
+from hpo_envs.commands.main import main
+from hpo_envs.registry import SPECS
+from hpo_envs.tables import user
+from hpo_envs.tables.user import csv_reader
+from tests.helpers import short
+
+Changes = dict[str, Any]
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("NMTHPO-zhen-v0", {}),
+    ("NMTHPO-zhen-v0", {"share": 0.5, "order": "table"}),
+    ("NMTHPO-v0", {}),
+    ("NMTLC-ft-zhen-v0", {"levels": 3, "workers": 3}),
+    ("NMTLC-ft-zhen-v0", {"share": 0.8}),
+    ("FIESTA-tdsa8-v0", {"budget": 30, "workers": 3, "durations": [3.0, 1.0, 2.0, 1.5] * 2}),
+    ("FIESTA-tdsa8-v0", {"budget": 30, "batch_size": 4}),
+    ("FIESTA-ner-v0", {"budget": 30, "fix_split": 7, "replacement": False}),
+    ("CharHPO-v0", {"budget": 5}),
+]
+
+
+def _stored(folder: Path, runs: list[Run]) -> Path:
+    store.write(runs, folder)
+    return folder
+
+
+def _checked(folder: Path) -> Replay:
+    replay = Replay()
+    store.read(folder, check=replay)
+    return replay
+
+
+@pytest.mark.parametrize("env", [*SPECS])
+def test_runs_are_what_their_environments_answer(env: str, tmp_path: Path) -> None:
+    runs = run("random", env, [3, 1], env_kwargs={"table": "surrogate", **short(env)})
+    replay = _checked(_stored(tmp_path, runs))
+    assert (replay.checked, replay.unchecked) == (2, {})
+    assert str(replay) == "All rewards, costs and statuses of 2 runs are what their environments answer."
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_every_form_of_episode_is_replayed(case: tuple[str, dict[str, Any]], tmp_path: Path) -> None:
+    runs = run("random", case[0], range(4), env_kwargs={"table": "surrogate", **case[1]})
+    assert _checked(_stored(tmp_path, runs)).checked == 4
+    false = [dataclasses.replace(r, rewards=np.nextafter(r.rewards, 1e9)) for r in runs]
+    with pytest.raises(ValueError, match="reward of evaluation 0 of random"):
+        _checked(_stored(tmp_path / "false", false))
+
+
+def _at(array: Any, k: int, value: Any) -> Any:
+    array = np.array(array)
+    array[k] = value if not callable(value) else value(array[k])
+    return array
+
+
+def _evaluated(name: str, value: Callable[[Any], Any]) -> Callable[[Run], Changes]:
+    return lambda r: {"evaluated": {**r.evaluated, name: _at(r.evaluated[name], 2, value)}}
+
+
+def _other_row(r: Run) -> Changes:
+    """Another row throughout, whose reward is not that of the action."""
+    other = r.actions[r.rewards != r.rewards[2]][0]
+    return {"actions": _at(r.actions, 2, other), "evaluated": {**r.evaluated, "row": _at(r.evaluated["row"], 2, other)}}
+
+
+FALSE: dict[str, Callable[[Run], Changes]] = {
+    "reward of evaluation 2": lambda r: {"rewards": _at(r.rewards, 2, lambda x: np.nextafter(x, np.inf))},
+    "cost of evaluation 2": lambda r: {"costs": _at(r.costs, 2, 0.5)},
+    "status of evaluation 2": _evaluated("status", lambda x: 1),
+    "row of evaluation 2": _evaluated("row", lambda x: x + 1 if x < 50 else x - 1),
+    "level of evaluation 2": _evaluated("level", lambda x: x + 1),
+    "repeat of evaluation 2": _evaluated("repeat", lambda x: x + 1),
+    "truth of evaluation 2": _evaluated("truth", lambda x: x + 1e-9),
+    "reward of evaluation 2 of": _other_row,
+    "action of evaluation 2": lambda r: {"actions": _at(r.actions, 2, -1)},
+    "true reward of the recommendation": lambda r: {"recommended_truth": r.recommended_truth + 1e-9},
+    "recommendation of random": lambda r: {"recommended": 10_000},
+    "columns of random": lambda r: {"evaluated": {k: v for k, v in r.evaluated.items() if k != "row"}},
+    "sha256": lambda r: {"header": {**r.header, "sha256": "0" * 64}},
+    "objectives of random": lambda r: {"header": {**r.header, "objectives": ["parameters"]}},
+    "cost_unit of random": lambda r: {"header": {**r.header, "cost_unit": "s"}},
+    "place of evaluation 3": lambda r: {"header": {**r.header, "budget": 3.0}},
+    "shape of reward": lambda r: {"rewards": np.stack([r.rewards] * 2, axis=1)},
+}
+
+
+@pytest.mark.parametrize("what", FALSE)
+def test_one_false_value_is_refused_by_file_run_and_evaluation(what: str, tmp_path: Path) -> None:
+    runs = run("random", "NASBenchNLP-ptb-final-v0", range(3), budget=6, env_kwargs={"table": "surrogate"})
+    false = dataclasses.replace(runs[1], **FALSE[what](runs[1]))
+    folder = _stored(tmp_path, [runs[0], false, runs[2]] if what.split()[0] not in ALONE else [false])
+    with pytest.raises(ValueError, match=what) as caught:
+        _checked(folder)
+    text = str(caught.value)
+    assert what == "sha256" or "random on NASBenchNLP-ptb-final-v0, seed 1, must be" in text
+    assert what == "sha256" or text.startswith(str(next(folder.glob("*/*.parquet"))))
+
+
+ALONE = ("columns", "shape", "sha256", "objectives", "cost_unit", "place")
+"""What all runs of a folder, or of a part, share."""
+
+
+def test_a_row_that_the_episode_did_not_have_is_refused(tmp_path: Path) -> None:
+    (one,) = run("random", "NMTHPO-zhen-v0", [0], env_kwargs={"table": "surrogate", "share": 0.5}, budget=59)
+    whole = dataclasses.replace(one, header={**one.header, "share": 0.4})
+    with pytest.raises(ValueError, match="action of evaluation"):
+        _checked(_stored(tmp_path, [whole]))
+
+
+def test_cells_are_built_again(tmp_path: Path) -> None:
+    (one,) = run("regularized-evolution", "NASBenchNLP-cell-v0", [0], budget=3, env_kwargs={"table": "surrogate"})
+    assert one.evaluated["move"].shape == (3, 25, 4)
+    other = dataclasses.replace(one, evaluated={**one.evaluated, "move": one.evaluated["move"][[1, 0, 2]]})
+    with pytest.raises(ValueError, match="of evaluation 0 of regularized-evolution"):
+        _checked(_stored(tmp_path, [other]))
+
+
+def test_what_cannot_be_checked_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HPO_ENVS_TABLES", str(tmp_path / "tables"))
+    lines = [b"width,accuracy", *(b"%d,0.%d" % (k, k) for k in range(10, 30))]
+    table = csv_reader.from_text(b"\n".join(lines), "accuracy", "max", name="mine")
+    user.save(table)
+    _stored(tmp_path / "runs", run("random", "TableHPO-mine-v0", [0]))
+    _stored(tmp_path / "runs", run("random", "TableHPO-v0", [0], env_kwargs={"table": table}))
+    assert _checked(tmp_path / "runs").checked == 2
+    shutil.rmtree(user.folder())
+    user.saved._remembered.clear()  # another process would not have it in memory
+    assert str(_checked(tmp_path / "runs")).startswith("Runs on TableHPO-mine-v0 were not checked: ")
+
+
+def test_commands_say_it_and_refuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = run("random", "NMTHPO-zhen-v0", range(3), budget=4, env_kwargs={"table": "surrogate"})
+    command = ["compare", "--env", "NMTHPO-zhen-v0", "--seeds", "3", "--budget", "4", "--table", "surrogate", "--out"]
+    assert main([*command, str(tmp_path / "runs")]) == 0
+    assert main(["report", str(tmp_path / "runs")]) == 0
+    said = "All rewards, costs and statuses of 3 runs are what their environments answer."
+    assert capsys.readouterr().out.count(said) == 2
+    assert said in (tmp_path / "runs" / "report.html").read_text("utf-8")
+    false = [dataclasses.replace(r, rewards=r.rewards + 1.0, header={**r.header}) for r in runs]
+    kept = store.read(tmp_path / "runs")
+    false = [dataclasses.replace(f, header=k.header) for f, k in zip(false, kept, strict=True)]
+    folder = _stored(tmp_path / "false", false)
+    assert main([*command, str(folder)]) == 2
+    assert main(["report", str(folder)]) == 2
+    assert capsys.readouterr().err.count("reward of evaluation 0 of random on NMTHPO-zhen-v0, seed 0, must be") == 2
