@@ -69,19 +69,15 @@ def here(differences: npt.ArrayLike) -> Estimate:
         differences: (..., environments, seeds), or (..., environments, seeds) scores of one agent.
     """
     d = _checked(differences)
-    n = np.isfinite(d).sum(axis=-1)
-    m = np.nansum(d, axis=-1) / np.maximum(n, 1)
-    c = np.where(np.isfinite(d), d - m[..., None], 0.0)
+    n, m, c, v = _moments(d)
     environments = d.shape[-2]
     with np.errstate(all="ignore"):
-        squares = c * c
-        v = squares.sum(axis=-1) / (n - 1) / n
         seeds = v.sum(axis=-1) / environments**2
         seeds_df = v.sum(axis=-1) ** 2 / (v**2 / (n - 1)).sum(axis=-1)
         block, block_df = _blocks(d, np.full(environments, 1 / environments))
         wider = block > seeds
         variance, df = np.where(wider, block, seeds), np.where(wider, block_df, seeds_df)
-        third = ((squares * c).sum(axis=-1) / ((n - 1) * (n - 2) * n)).sum(axis=-1)
+        third = (np.einsum("...s,...s,...s->...", c, c, c) / ((n - 1) * (n - 2) * n)).sum(axis=-1)
         skew = np.nan_to_num(third / (environments**3 * variance**1.5), posinf=0.0, neginf=0.0)
     testable = (n >= 2).all(axis=-1)
     return _estimate(m.mean(axis=-1), variance, df, skew, n.sum(axis=-1), testable)
@@ -98,30 +94,27 @@ def elsewhere(differences: npt.ArrayLike, clusters: Sequence[Any] | None = None)
         clusters: Label of each environment; equal labels are one cluster. None: each its own.
     """
     d = _checked(differences)
-    n = np.isfinite(d).sum(axis=-1)
-    m = np.nansum(d, axis=-1) / np.maximum(n, 1)
+    n, m, _, v = _moments(d)
     g = grouped(m, clusters)
     count = g.shape[-1]
     with np.errstate(all="ignore"):
         between = g.var(axis=-1) / (count - 1) if count > 1 else np.zeros(g.shape[:-1])
-        extra, extra_df = _shared(d, m, n, _weights(d.shape[-2], clusters))
+        extra, extra_df = _shared(d, v, _weights(d.shape[-2], clusters))
         variance = between + extra
         df = variance**2 / (between**2 / max(count - 1, 1) + np.where(extra > 0, extra**2 / extra_df, 0.0))
     testable = np.full(g.shape[:-1], count >= 2) & (n >= 1).all(axis=-1)
     return _estimate(g.mean(axis=-1), variance, df, np.zeros(g.shape[:-1]), np.full(g.shape[:-1], count), testable)
 
 
-def moderated(differences: npt.ArrayLike, clusters: Sequence[Any] | None = None) -> Estimate:
-    """`elsewhere` for all pairs of agents at once, their variances shrunk towards a common one (Smyth 2004, limma).
+def moderated(plain: Estimate, count: int) -> Estimate:
+    """Variances of all pairs of agents shrunk towards a common one (Smyth 2004, limma).
 
     For the table of pairs only: a single winner is never named by it.
 
     Args:
-        differences: (pairs, environments, seeds).
-        clusters: As of `elsewhere`.
+        plain: What `elsewhere` says of (pairs, environments, seeds) differences.
+        count: Number of clusters.
     """
-    plain = elsewhere(differences, clusters)
-    count = grouped(_checked(differences)[..., 0], clusters).shape[-1]
     prior, prior_df = _common_variance(plain.se**2, count - 1)
     if prior_df == 0.0:
         return plain
@@ -181,6 +174,20 @@ def _checked(differences: npt.ArrayLike) -> Floats:
     return d
 
 
+def _moments(d: Floats) -> tuple[npt.NDArray[np.integer], Floats, Floats, Floats]:
+    """Of each environment's seeds: number, mean, (..., environments, seeds) deviations, and variance of the mean.
+
+    Deviations are 0 where a seed was not run; the variance is NaN below two seeds.
+    """
+    run = np.isfinite(d)
+    n = run.sum(axis=-1)
+    m = d.sum(axis=-1, where=run) / np.maximum(n, 1)
+    c = d - m[..., None]
+    np.copyto(c, 0.0, where=~run)
+    with np.errstate(all="ignore"):
+        return n, m, c, np.where(n >= 2, np.einsum("...s,...s->...", c, c) / (n - 1) / n, np.nan)
+
+
 def _weights(environments: int, clusters: Sequence[Any] | None) -> Floats:
     """Share of each environment in the mean over clusters."""
     if clusters is None:
@@ -200,10 +207,8 @@ def _blocks(d: Floats, weights: Floats) -> tuple[Floats, Floats]:
     return np.where(count >= 2, variance, 0.0), np.maximum(count - 1, 1).astype(float)
 
 
-def _shared(d: Floats, m: Floats, n: npt.NDArray[np.integer], weights: Floats) -> tuple[Floats, Floats]:
+def _shared(d: Floats, v: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """What seeds that are lucky on all environments add to the variance of the weighted mean over environments."""
-    c = np.where(np.isfinite(d), d - m[..., None], 0.0)
-    v = np.where(n >= 2, (c * c).sum(axis=-1) / (n - 1) / n, np.nan)
     block, df = _blocks(d, weights)
     extra = block - (v * weights**2).sum(axis=-1)
     return np.where(np.isfinite(extra) & (d.shape[-2] > 1), np.maximum(extra, 0.0), 0.0), df

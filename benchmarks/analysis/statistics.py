@@ -77,14 +77,25 @@ def wilcoxon(differences: npt.ArrayLike, alternative: Literal["two-sided", "less
     return 0.5 * math.erfc(-z / math.sqrt(2.0)) if alternative == "less" else math.erfc(abs(z) / math.sqrt(2.0))
 
 
-def probability_of_improvement(a: Strata, b: Strata) -> float:
-    """Mean over environments of P(a run of a is better than one of b), ties counted half (Agarwal et al. 2021)."""
-    shares = []
-    for x, y in zip(a, b, strict=True):
-        y = np.sort(y)
-        left, right = np.searchsorted(y, x, "left"), np.searchsorted(y, x, "right")
-        shares.append(1.0 - (left + right).mean() / (2 * len(y)))
-    return float(np.mean(shares))
+def probability_of_improvement(scores: Floats) -> Floats:
+    """Mean over environments of P(a run of a is better than one of b), ties counted half (Agarwal et al. 2021).
+
+    Args:
+        scores: (agents, environments, seeds), NaN where a seed was not run; each agent has a run on each environment.
+
+    Returns:
+        (agents, agents), a by b.
+    """
+    count = len(scores)
+    total = np.zeros((count, count))
+    for s in np.moveaxis(scores, 1, 0):
+        agent, seed = np.nonzero(np.isfinite(s))
+        values, index = np.unique(s[agent, seed], return_inverse=True)
+        share = np.bincount(agent * len(values) + index, minlength=count * len(values)).reshape(count, -1)
+        share = share / share.sum(axis=1, keepdims=True)
+        worse = 1.0 - share.cumsum(axis=1) + share / 2
+        total += share @ worse.T
+    return np.asarray(total / scores.shape[1])
 
 
 def expected_runtime(costs: npt.ArrayLike, reached: npt.ArrayLike) -> float:

@@ -32,8 +32,8 @@ def interval(
     """
     s = np.asarray(scores, dtype=float)
     e = inference.here(s) if estimate is None else estimate
-    enough = s.shape[-2] > 1 or np.isfinite(s).sum(axis=-1).max() >= inference.FEWEST_SEEDS
-    ends = np.maximum(e.low, bounds[0]), np.minimum(e.high, max(bounds[1], float(np.nanmax(s))))
+    enough = (s.shape[-2] > 1) | (np.isfinite(s).sum(axis=(-2, -1)) >= inference.FEWEST_SEEDS)
+    ends = np.maximum(e.low, bounds[0]), np.minimum(e.high, np.maximum(bounds[1], np.nanmax(s, axis=(-2, -1))))
     low, high = (np.where(enough, x, np.nan) for x in ends)
     return [e.mean[()], low[()], high[()]]
 
@@ -59,31 +59,35 @@ def judged(scores: Mapping[str, Floats], clusters: Sequence[Any]) -> dict[str, A
         `clusters`, their number; `standings`, in the order of the means, with the intervals of each agent on these
         environments (`mean`) and on environments like these (`elsewhere`) and whether it is "best", "may be best" or
         "worse" `here` and `there`; `pairs`; and `best`, the agent that alone is best `here` and `there`, or None.
-        No one is best elsewhere with fewer clusters than `inference.FEWEST_CLUSTERS`: all are "open" there.
+        No one is best elsewhere with fewer clusters than `inference.FEWEST_CLUSTERS`: all are "open" there; nor is
+        anyone but the agent that is best here.
     """
     names = sorted(scores, key=lambda a: float(np.nanmean(scores[a], axis=1).mean()))
-    pairs = _pairs(names, scores, clusters)
+    stacked = np.stack([scores[a] for a in names])
+    runs = np.isfinite(stacked).sum(axis=(1, 2))
+    pairs = _pairs(names, stacked, clusters)
     count = len(dict.fromkeys(clusters))
-    few = len(clusters) == 1 and min(int(np.isfinite(s).sum()) for s in scores.values()) < inference.FEWEST_SEEDS
+    few = len(clusters) == 1 and runs.min() < inference.FEWEST_SEEDS
     here = _standing(names, pairs, "here") if not few else dict.fromkeys(names, "open")
+    best = {"here": next((a for a in names if here[a] == "best"), None), "there": None}
     there = dict.fromkeys(names, "open")
     if count >= inference.FEWEST_CLUSTERS:
-        means = {a: float(inference.grouped(np.nanmean(scores[a], axis=1), clusters).mean()) for a in names}
-        there = _standing(sorted(names, key=means.__getitem__), pairs, "there")
+        means = dict(zip(names, inference.grouped(np.nanmean(stacked, axis=2), clusters).mean(axis=1), strict=True))
+        there = _standing(sorted(names, key=means.__getitem__), pairs, "there", best["here"])
+        best["there"] = next((a for a in names if there[a] == "best"), None)
+    mean, elsewhere = interval(stacked), interval(stacked, inference.elsewhere(stacked, clusters))
+    zeros = np.nanmean(stacked <= 0.0, axis=(1, 2)) > 0.5
     standings = [
         {
             "agent": a,
-            "mean": interval(scores[a]),
-            "elsewhere": interval(scores[a], inference.elsewhere(scores[a], clusters)),
+            "mean": [float(x[i]) for x in mean],
+            "elsewhere": [float(x[i]) for x in elsewhere],
             "here": here[a],
             "there": there[a],
-            "unreliable": bool(np.nanmean(scores[a] <= 0.0) > 0.5 and np.isfinite(scores[a]).sum() < FEW),
+            "unreliable": bool(zeros[i] and runs[i] < FEW),
         }
-        for a in names
+        for i, a in enumerate(names)
     ]
-    best = {
-        where: next((a for a in names if of[a] == "best"), None) for where, of in (("here", here), ("there", there))
-    }
     return {"clusters": count, "standings": standings, "pairs": pairs, "best": best}
 
 
@@ -105,26 +109,27 @@ def _turned(p: Mapping[str, Any]) -> dict[str, Any]:
     return {**p, "difference": [mean, high, low], "verdict": verdict}
 
 
-def _pairs(names: Sequence[str], scores: Mapping[str, Floats], clusters: Sequence[Any]) -> list[dict[str, Any]]:
-    """Every agent against every other one, on the seeds that both ran."""
-    chosen = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
-    if not chosen:
+def _pairs(names: Sequence[str], scores: Floats, clusters: Sequence[Any]) -> list[dict[str, Any]]:
+    """Every agent against every other one, on the seeds that both ran; scores (agents, environments, seeds)."""
+    first, second = np.triu_indices(len(names), 1)
+    if not len(first):
         return []
-    apart = np.stack([scores[a] - scores[b] for a, b in chosen])
-    alone = ~np.isfinite(apart).any(axis=-1)
-    for (a, b), missing in zip(chosen, np.atleast_2d(alone), strict=True):
-        if missing.any():
-            raise ValueError(f"agents must share a seed on every environment, got none for {a!r} and {b!r}")
+    apart = scores[first] - scores[second]
+    for missing in np.flatnonzero(~np.isfinite(apart).any(axis=-1).all(axis=-1))[:1]:
+        a, b = names[first[missing]], names[second[missing]]
+        raise ValueError(f"agents must share a seed on every environment, got none for {a!r} and {b!r}")
     here, there = inference.here(apart), inference.elsewhere(apart, clusters)
-    table = inference.moderated(apart, clusters) if len(names) > 2 else there
+    count = len(dict.fromkeys(clusters))
+    table = inference.moderated(there, count) if len(names) > 2 else there
     ahead = np.nanmean(apart, axis=-1)
+    improvement = statistics.probability_of_improvement(scores)
     enough = apart.shape[1] > 1 or np.isfinite(apart[0]).sum() >= inference.FEWEST_SEEDS
-    decides = len(dict.fromkeys(clusters)) >= inference.FEWEST_CLUSTERS
+    decides = count >= inference.FEWEST_CLUSTERS
     kinds = (("here", here, here, enough), ("there", there, table, decides))
     holm = {where: inference.holm(tested.p) for where, _, tested, _ in kinds}
     records = []
-    for i, (a, b) in enumerate(chosen):
-        record: dict[str, Any] = {"a": a, "b": b}
+    for i, (j, k) in enumerate(zip(first, second, strict=True)):
+        record: dict[str, Any] = {"a": names[j], "b": names[k]}
         for where, e, _, tested in kinds:
             ends = [float(x[i]) for x in (e.low, e.high)] if enough or where == "there" else [np.nan, np.nan]
             p, p_holm = (float(e.p[i]), float(holm[where][i])) if tested else (np.nan, np.nan)
@@ -134,19 +139,30 @@ def _pairs(names: Sequence[str], scores: Mapping[str, Floats], clusters: Sequenc
             record[where] = {"difference": [float(e.mean[i]), *ends], "p": p, "p_holm": p_holm, "verdict": verdict}
         record["ahead"] = int((ahead[i] < -inference.ROUNDING).sum())
         record["behind"] = int((ahead[i] > inference.ROUNDING).sum())
-        rows = ([row[np.isfinite(row)] for row in scores[n]] for n in (a, b))
-        record["improvement"] = statistics.probability_of_improvement(*rows)
+        record["improvement"] = float(improvement[j, k])
         records.append(record)
     return records
 
 
-def _standing(names: Sequence[str], pairs: Sequence[Mapping[str, Any]], where: str) -> dict[str, str]:
-    """By agent: best (alone), may be best, or worse; `names` starts with the lowest mean."""
+def _standing(
+    names: Sequence[str], pairs: Sequence[Mapping[str, Any]], where: str, only: str | None = ""
+) -> dict[str, str]:
+    """By agent: best (alone), may be best, or worse.
+
+    Args:
+        names: The first one has the lowest mean.
+        pairs: Of all agents.
+        where: "here" or "there".
+        only: The agent that alone may be called best; empty: any.
+    """
     first, rivals = names[0], names[1:]
     if not rivals:
         return {first: "open"}
     found = [p for r in rivals if (p := against(pairs, first, r))]
     # A lead on all seeds that is none on the shared ones is no lead.
-    sole, as_well = inference.leader([f[where]["p"] if f[where]["difference"][0] < 0 else 1.0 for f in found])
+    p_values = [f[where]["p"] if f[where]["difference"][0] < 0 else 1.0 for f in found]
+    sole, as_well = inference.leader(p_values)
+    if sole and only not in ("", first):
+        sole, as_well = np.False_, inference.holm(p_values) >= inference.ALPHA
     rest = {r: "may be best" if kept else "worse" for r, kept in zip(rivals, as_well, strict=True)}
     return {first: "best" if sole else "may be best", **rest}

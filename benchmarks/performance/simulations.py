@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import stdtrit
 
 from hpo_envs.benchmarks.analysis import inference, power
 
@@ -67,19 +68,42 @@ def batches(studies: int, size: int) -> list[int]:
     return [min(each, studies - i) for i in range(0, studies, each)]
 
 
-def coverage(shape: Shape, environments: int, seeds: int, studies: int, seed: int = 0) -> float:
-    """Share of studies whose interval for an agent's mean on these environments contains it.
+def coverage(shape: Shape, environments: int, seeds: int, studies: int, seed: int = 0) -> tuple[float, float]:
+    """Share of studies whose interval for an agent's mean on these environments contains it, and share that is right.
 
-    With several environments their standard deviations differ by exp(.7 z). A study in which no run differs has no
-    interval and counts as a miss.
+    With several environments their standard deviations differ by exp(.7 z). A study in which no run of an environment
+    differs from another has no interval, which is a miss for the first share. What is said instead, that other values
+    come in at most 1 - .025^(1/n) of all runs, may be true, and counts for the second.
     """
     rng = np.random.default_rng(seed)
-    hits = 0
+    values, counts = np.unique(shape(np.random.default_rng(1), (100_000,)), return_counts=True)
+    likely = values[counts / 100_000 >= (1 - inference.CONFIDENCE) ** (1 / seeds)]
+    hits = true = 0
     for count in batches(studies, environments * seeds):
         spread = np.exp(0.7 * rng.standard_normal((count, environments, 1))) if environments > 1 else 1.0
-        e = inference.here(shape(rng, (count, environments, seeds)) * spread)
+        runs = shape(rng, (count, environments, seeds))
+        e = inference.here(runs * spread)
         hits += int(((e.low <= 0) & (e.high >= 0)).sum())
-    return hits / studies
+        equal = (runs == runs[..., :1]).all(axis=(1, 2))
+        true += int((equal & np.isin(runs[..., 0], likely).all(axis=1)).sum())
+    return hits / studies, (hits + true) / studies
+
+
+def _candidates(x: Floats) -> dict[str, tuple[Floats, Floats]]:
+    """Ends of intervals of the mean of (studies, seeds) values, by the names of methods."""
+    n = x.shape[1]
+    m, c = x.mean(axis=1), x - x.mean(axis=1, keepdims=True)
+    with np.errstate(all="ignore"):
+        se = np.sqrt((c**2).sum(axis=1) / (n - 1) / n)
+        g = np.nan_to_num((c**3).sum(axis=1) / ((n - 1) * (n - 2) * n**2) / se**3)
+    q = float(stdtrit(n - 1, inference.CONFIDENCE))
+    ends = {
+        "t": (q, -q),
+        "Johnson's t": (q - g / 6, -q - g / 6),
+        "Hall's t": (inference._inverse(q, g), inference._inverse(-q, g)),
+    }
+    ends["the wider of t and Hall's t"] = np.maximum(q, ends["Hall's t"][0]), np.minimum(-q, ends["Hall's t"][1])
+    return {name: (m - se * high, m - se * low) for name, (high, low) in ends.items()}
 
 
 def false_here(
@@ -224,9 +248,28 @@ def _percent(shares: Iterable[float]) -> list[str]:
 
 def _coverage(n: int) -> None:
     cells = [(1, 3), (1, 5), (1, 10), (1, 20), (1, 100), (3, 5), (6, 5), (6, 20), (24, 5), (24, 20)]
-    rows = [[name, *_percent(coverage(s, e, k, n) for e, k in cells)] for name, s in SHAPES.items()]
+    rows = []
+    for name, shape in SHAPES.items():
+        shares = [[f"{100 * share:.1f}" for share in coverage(shape, e, k, n)] for e, k in cells]
+        rows.append([name, *(a if a == b else f"{a} ({b})" for a, b in shares)])
     title = f"Coverage of the 95 % interval of one agent's mean on these environments, % ({n} studies a cell)"
     _table(title, ["environments x seeds", *(f"{e} x {k}" for e, k in cells)], rows)
+
+
+def _intervals(n: int) -> None:
+    chosen = ("normal", "three values", "three values, skewed", "lognormal .7", "lognormal 1.5")
+    rows: dict[str, list[str]] = {}
+    for name in chosen:
+        for k in (5, 10, 20):
+            drawn = SHAPES[name](np.random.default_rng(0), (n, k))
+            drawn = drawn[np.ptp(drawn, axis=1) > 0]
+            for method, (low, high) in _candidates(drawn).items():
+                rows.setdefault(method, []).append(f"{100 * np.mean((low <= 0) & (high >= 0)):.1f}")
+    title = (
+        f"Coverage of intervals on one environment with 5, 10 and 20 seeds where runs differ, % ({n} studies a cell)"
+    )
+    joined = [[method, *(" ".join(r[i : i + 3]) for i in range(0, len(r), 3))] for method, r in rows.items()]
+    _table(title, ["interval", *chosen], joined)
 
 
 SIZES = [(k, e, 10) for k in (2, 7, 16) for e in (6, 8, 24)]
@@ -279,6 +322,7 @@ def _replicates(n: int) -> None:
 
 TABLES: dict[str, Callable[[int], None]] = {
     "coverage": _coverage,
+    "intervals": _intervals,
     "here": _here,
     "elsewhere": _elsewhere,
     "power": _power,

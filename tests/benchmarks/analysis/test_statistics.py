@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -70,9 +68,12 @@ def test_wilcoxon_against_scipy_and_without_differences() -> None:
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=9), st.lists(st.integers(0, 4), min_size=1, max_size=9))
 def test_probability_of_improvement_counts_pairs(a: list[int], b: list[int]) -> None:
     wins = [(x < y) + 0.5 * (x == y) for x in a for y in b]
-    x, y = np.array(a, float), np.array(b, float)
-    assert s.probability_of_improvement([x], [y]) == pytest.approx(np.mean(wins))
-    assert s.probability_of_improvement([x, x], [y, x]) == pytest.approx((np.mean(wins) + 0.5) / 2)
+    scores = np.full((2, 2, 9), np.nan)
+    scores[0, :, : len(a)], scores[1, 0, : len(b)], scores[1, 1, : len(a)] = a, b, a
+    found = s.probability_of_improvement(scores)
+    assert found[0, 1] == pytest.approx((np.mean(wins) + 0.5) / 2)
+    assert found + found.T == pytest.approx(np.ones((2, 2)))
+    assert s.probability_of_improvement(scores[:, :1])[0, 1] == pytest.approx(np.mean(wins))
 
 
 def test_expected_running_time_and_ecdf_by_hand() -> None:
@@ -129,16 +130,6 @@ def test_signed_ranks_by_hand() -> None:
     assert s.wilcoxon([1.0, 2.0, 3.0, 2e-12]) == pytest.approx(2 / 16)
     assert s.wilcoxon([-1.0, 2.0, 3.0]) == pytest.approx(4 / 8)
     assert s.wilcoxon([0.0]) == 1.0
-
-
-def test_improvement_by_counting_pairs() -> None:
-    a, b = np.array([1.0, 2.0, 2.0]), np.array([2.0, 0.0])
-    wins = [(x < y) + 0.5 * (x == y) for x, y in itertools.product(a, b)]
-    assert s.probability_of_improvement([a], [b]) == pytest.approx(np.mean(wins))
-    assert s.probability_of_improvement([a, b], [b, b]) == pytest.approx((np.mean(wins) + 0.5) / 2)
-    assert type(s.probability_of_improvement([a], [b])) is float
-    with pytest.raises(ValueError, match="zip"):
-        s.probability_of_improvement([a], [b, b])
 
 
 def test_running_times_and_shares_by_hand() -> None:
