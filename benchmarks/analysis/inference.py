@@ -79,7 +79,7 @@ def here(differences: npt.ArrayLike) -> Estimate:
         variance, df = np.where(wider, block, seeds), np.where(wider, block_df, seeds_df)
         third = (np.einsum("...s,...s,...s->...", c, c, c) / ((n - 1) * (n - 2) * n)).sum(axis=-1)
         skew = np.nan_to_num(third / (environments**3 * variance**1.5), posinf=0.0, neginf=0.0)
-    testable = (n >= 2).all(axis=-1)
+    testable = np.asarray((n >= 2).all(axis=-1))
     return _estimate(m.mean(axis=-1), variance, df, skew, n.sum(axis=-1), testable)
 
 

@@ -128,7 +128,7 @@ def _pairs(names: Sequence[str], scores: Floats, clusters: Sequence[Any]) -> lis
     kinds = (("here", here, here, enough), ("there", there, table, decides))
     holm = {where: inference.holm(tested.p) for where, _, tested, _ in kinds}
     records = []
-    for i, (j, k) in enumerate(zip(first, second, strict=True)):
+    for i, (j, k) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
         record: dict[str, Any] = {"a": names[j], "b": names[k]}
         for where, e, _, tested in kinds:
             ends = [float(x[i]) for x in (e.low, e.high)] if enough or where == "there" else [np.nan, np.nan]
@@ -163,6 +163,6 @@ def _standing(
     p_values = [f[where]["p"] if f[where]["difference"][0] < 0 else 1.0 for f in found]
     sole, as_well = inference.leader(p_values)
     if sole and only not in ("", first):
-        sole, as_well = np.False_, inference.holm(p_values) >= inference.ALPHA
+        sole, as_well = np.array(False), inference.holm(p_values) >= inference.ALPHA
     rest = {r: "may be best" if kept else "worse" for r, kept in zip(rivals, as_well, strict=True)}
     return {first: "best" if sole else "may be best", **rest}

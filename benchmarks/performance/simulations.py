@@ -96,7 +96,7 @@ def _candidates(x: Floats) -> dict[str, tuple[Floats, Floats]]:
     with np.errstate(all="ignore"):
         se = np.sqrt((c**2).sum(axis=1) / (n - 1) / n)
         g = np.nan_to_num((c**3).sum(axis=1) / ((n - 1) * (n - 2) * n**2) / se**3)
-    q = float(stdtrit(n - 1, inference.CONFIDENCE))
+    q = np.full(len(x), stdtrit(n - 1, inference.CONFIDENCE))
     ends = {
         "t": (q, -q),
         "Johnson's t": (q - g / 6, -q - g / 6),
