@@ -60,12 +60,13 @@ class Forest:
             if len(block) == 1:
                 alive = np.bitwise_and.reduce(self.masks[block[0]], axis=0)[None]
             else:
-                alive = self.masks[block[:, 0]]
+                alive = self.masks.take(block[:, 0], axis=0)
+                more = np.empty_like(alive)
                 for column in range(1, block.shape[1]):
-                    alive &= self.masks[block[:, column]]
+                    alive &= self.masks.take(block[:, column], axis=0, out=more, mode="clip")
             alive &= (~alive) + np.uint32(1)
-            bit = _LOWEST[(alive * _DE_BRUIJN) >> np.uint32(27)]
-            out[low : low + chunk] = self.leaves[bit + self.starts].sum(axis=1)
+            bit = _LOWEST.take((alive * _DE_BRUIJN) >> np.uint32(27))
+            out[low : low + chunk] = self.leaves.take(bit + self.starts).sum(axis=1)
         return out
 
 
