@@ -25,40 +25,48 @@ SHARE = 1.0 / 7.0
 VARIANTS = ("default", "literal", "released")
 
 
-def graph_of(
-    features: Floats,
-    kernel: str,
-    length_scale: float,
-    neighbours: int | str | None,
-    tie_order: Sequence[int] | None = None,
-) -> SimilarityGraph:
-    """The similarity graph of a candidate set.
+class OnGraph(CandidateAgent):
+    """An optimiser on the similarity graph of its candidates.
 
     Args:
-        features: (n, d) in [0, 1].
-        kernel: `matern52` or `rbf`.
-        length_scale: Of all features alike.
+        problem: A finite problem with features.
+        kernel: Of the edge weights, `matern52` or `rbf` (equation 4).
+        length_scale: Sigma of equation 4, of all features alike.
         neighbours: How many nearest neighbours to join; `auto` is a seventh of the candidates (footnote 12), None
             joins all.
         tie_order: All candidates in the order in which equally near ones become neighbours; the order of the
             rows by default. On a grid this matters: published graphs depend on the shuffled order of upstream's rows.
+        **common: See `CandidateAgent`.
 
     Raises:
         ValueError: A setting breaks its rule.
     """
-    one_of("kernel", kernel, KERNELS)
-    positive("length_scale", length_scale)
-    if neighbours == "auto":
-        neighbours = max(1, round(SHARE * len(features)))
-    if neighbours is not None and (
-        isinstance(neighbours, (bool, str)) or int(neighbours) != neighbours or neighbours < 1
-    ):
-        raise ValueError(f"neighbours must be an int >= 1, 'auto' or None, got {neighbours!r}")
-    ties = None if tie_order is None else tuple(int(i) for i in tie_order)
-    return SimilarityGraph.of_features(features, kernel, length_scale, neighbours, ties)
+
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        *,
+        kernel: str = "matern52",
+        length_scale: float = 1.0,
+        neighbours: int | str | None = "auto",
+        tie_order: Sequence[int] | None = None,
+        **common: Any,
+    ) -> None:
+        super().__init__(problem, seed, **common)
+        one_of("kernel", kernel, KERNELS)
+        positive("length_scale", length_scale)
+        if neighbours == "auto":
+            neighbours = max(1, round(SHARE * len(self.features)))
+        if neighbours is not None and (
+            isinstance(neighbours, (bool, str)) or int(neighbours) != neighbours or neighbours < 1
+        ):
+            raise ValueError(f"neighbours must be an int >= 1, 'auto' or None, got {neighbours!r}")
+        ties = None if tie_order is None else tuple(int(i) for i in tie_order)
+        self.graph = SimilarityGraph.of_features(self.features, kernel, length_scale, neighbours, ties)
 
 
-class GraphSearch(PosteriorSearch):
+class GraphSearch(OnGraph, PosteriorSearch):
     """Graph-based search with a normal posterior: the finite-set Gaussian process of section 5.3.
 
     The prior covariance of all candidates is K = (2 beta (Laplacian + I / sigma^2))^-1; the posterior of the
@@ -79,14 +87,10 @@ class GraphSearch(PosteriorSearch):
 
     Args:
         problem: A finite problem with features and one or two objectives.
-        kernel: Of the edge weights, `matern52` or `rbf` (equation 4).
-        length_scale: Sigma of equation 4.
-        neighbours: See `graph_of`.
-        tie_order: See `graph_of`.
         precision: beta of section 5.3 (`beta` is the weight of the variance in `ucb`); default by objectives.
         sigma2: sigma^2 of section 5.3; default by objectives.
         noise: Observation variance.
-        **common: See `PosteriorSearch`.
+        **common: See `OnGraph` and `PosteriorSearch`.
 
     Raises:
         ValueError: A setting breaks its rule.
@@ -97,10 +101,6 @@ class GraphSearch(PosteriorSearch):
         problem: Problem,
         seed: int,
         *,
-        kernel: str = "matern52",
-        length_scale: float = 1.0,
-        neighbours: int | str | None = "auto",
-        tie_order: Sequence[int] | None = None,
         precision: float | None = None,
         sigma2: float | None = None,
         noise: float = 1e-4,
@@ -108,9 +108,8 @@ class GraphSearch(PosteriorSearch):
     ) -> None:
         super().__init__(problem, seed, **common)
         single = problem.objectives == 1
-        graph = graph_of(self.features, kernel, length_scale, neighbours, tie_order)
         self._prior = (
-            graph,
+            self.graph,
             positive("precision", (0.05 if single else 0.5) if precision is None else precision),
             positive("sigma2", (50.0 if single else 3.0) if sigma2 is None else sigma2),
         )
@@ -144,7 +143,7 @@ def _root(graph: SimilarityGraph, precision: float, sigma2: float) -> Floats:
     return root(_covariance(graph, precision, sigma2))
 
 
-class GraphInfluence(CandidateAgent):
+class GraphInfluence(OnGraph):
     """Graph-based search by expected influence (EIF, equation 8).
 
     Labels in [0, 1] are propagated over the graph (equation 7); each candidate k is scored by
@@ -166,10 +165,6 @@ class GraphInfluence(CandidateAgent):
 
     Args:
         problem: A finite problem with features and one objective.
-        kernel: Of the edge weights, `matern52` or `rbf` (equation 4).
-        length_scale: Sigma of equation 4.
-        neighbours: See `graph_of`.
-        tie_order: See `graph_of`.
         variant: How labels, p_k and the sums are read.
             `default`: label 1 for observations at or above their mean; p_k half of the prediction of the rewards,
             scaled to [0, 1] between the lowest one and the best observation; sums over all nodes. The best
@@ -179,31 +174,17 @@ class GraphInfluence(CandidateAgent):
             p_k is the propagated label; sums over all nodes.
             `released`: what the authors' code computes. Label 1 for the best observation alone; p_k half of
             (best - f_k) / (best - lowest f), f the prediction of the rewards; sums over the unlabelled nodes but k.
-        initial: Random candidates first, see `CandidateAgent`.
+        **common: See `OnGraph`.
 
     Raises:
         ValueError: A setting breaks its rule, or the problem has several objectives.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        *,
-        kernel: str = "matern52",
-        length_scale: float = 1.0,
-        neighbours: int | str | None = "auto",
-        tie_order: Sequence[int] | None = None,
-        variant: str = "default",
-        initial: int = 3,
-    ) -> None:
-        super().__init__(problem, seed, initial=initial)
+    def __init__(self, problem: Problem, seed: int, *, variant: str = "default", **common: Any) -> None:
+        super().__init__(problem, seed, **common)
         if problem.objectives != 1:
             raise ValueError(f"objectives must be 1 for expected influence, got {problem.objectives}")
-        if variant not in VARIANTS:
-            raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}")
-        self.variant = variant
-        self.graph = graph_of(self.features, kernel, length_scale, neighbours, tie_order)
+        self.variant = one_of("variant", variant, VARIANTS)
         self.over_all = variant != "released"
         self._harmonic = Harmonic(self.graph)
         self._totals, self._counts = np.zeros((2, len(self.features)))

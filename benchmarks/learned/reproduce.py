@@ -34,7 +34,7 @@ def part(name: str, family: str, methods: Sequence[str], r: Reproduction) -> Non
 def compare(name: str, todo: Sequence[settings.Setting], r: Reproduction) -> None:
     """Runs settings of one family and compares their methods."""
     seeds, first = list(r.seeds(settings.TRIALS)), todo[0]
-    done = r.map(_regrets, [(s, seeds) for s in todo], name, "table")
+    done = r.map(settings.regrets, [(s, seeds) for s in todo], name, "table")
     regrets = {(s.table, s.method): values for s, values in zip(todo, done, strict=True)}
     rows = analysis.rows(regrets)
     over = analysis.overall(regrets, {s.table: settings.scale(s.family, s.table, s.kind) for s in todo})
@@ -46,10 +46,6 @@ def compare(name: str, todo: Sequence[settings.Setting], r: Reproduction) -> Non
     print("\nMean over tables; normalised = in units of what random search leaves; difference: learned minus other")
     for record in over:
         print("  " + "  ".join(f"{k} {v}" for k, v in record.items()))
-
-
-def _regrets(work: tuple[settings.Setting, list[int]]) -> Any:
-    return settings.regrets(*work)
 
 
 def _record(row: analysis.Row) -> dict[str, Any]:

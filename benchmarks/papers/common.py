@@ -134,11 +134,13 @@ class Reproduction(contextlib.ExitStack):
             self._told = True
         return "surrogate"
 
-    def map(self, function: Callable[[Any], Any], arguments: Sequence[Any], label: str, unit: str = "run") -> list[Any]:
-        """Results of a function for each argument, in their order, computed by all processes under a progress bar.
+    def map(
+        self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], label: str, unit: str = "run"
+    ) -> list[Any]:
+        """Results of a function for each tuple of arguments, in order, computed by all processes under a progress bar.
 
         Args:
-            function: Of one argument; both picklable.
+            function: Picklable, as its arguments.
             arguments: Of each call.
             label: Of the bar.
             unit: What a call is.
@@ -147,7 +149,7 @@ class Reproduction(contextlib.ExitStack):
 
         results: list[Any] = [None] * len(arguments)
         with tqdm(total=len(arguments), desc=label, unit=unit, leave=False) as bar:
-            for i, result in self._executor.map(function, arguments):
+            for i, result in self._executor.map(functools.partial(_apart, function), arguments):
                 results[i] = result
                 bar.update()
         return results
@@ -160,6 +162,10 @@ class Reproduction(contextlib.ExitStack):
     def write_json(self, name: str, content: Any) -> None:
         """Writes `{name}.json`."""
         atomic.write(self.out / f"{name}.json", json.dumps(content, indent=1) + "\n")
+
+
+def _apart(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    return function(*arguments)
 
 
 Parts = Mapping[str, Callable[[Reproduction], Any]]

@@ -46,35 +46,23 @@ AXES = {
 """Curves of a track: labels of their axes, and their scales."""
 
 
-def pyplot() -> Any:
-    """matplotlib.pyplot on a backend that needs no screen.
-
-    Raises:
-        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
-    """
+def _matplotlib() -> Any:
     try:
-        import matplotlib
+        import matplotlib.figure
     except ModuleNotFoundError:
-        raise ModuleNotFoundError('plots need matplotlib: pip install "hpo_envs[plots]"') from None
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    return plt
+        raise ModuleNotFoundError('plots need matplotlib: pip install "hpo_envs[plots]"', name="matplotlib") from None
+    return matplotlib
 
 
 @contextmanager
 def _figure(
     path: Path, rows: int = 1, columns: int = 1, size: tuple[float, float] = (6.4, 4.0), **grid: Any
 ) -> Iterator[Any]:
-    """A figure's axes, saved next to each other as `.png` and `.svg` at the end."""
-    plt = pyplot()
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False, gridspec_kw=grid)
-        try:
-            yield axes
-            save(figure, path)
-        finally:
-            plt.close(figure)
+    """A figure's axes in our style, saved next to each other as `.png` and `.svg` at the end."""
+    with _matplotlib().rc_context(STYLE):
+        figure, axes = panels(rows, columns, size, gridspec_kw=grid)
+        yield axes
+        save(figure, path)
 
 
 def panels(rows: int, columns: int, size: tuple[float, float], **options: Any) -> tuple[Any, Any]:
@@ -83,11 +71,7 @@ def panels(rows: int, columns: int, size: tuple[float, float], **options: Any) -
     Raises:
         ModuleNotFoundError: matplotlib is missing; the message says how to install it.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError('plots need matplotlib: pip install "hpo_envs[plots]"', name="matplotlib") from None
-    figure = Figure(figsize=size, layout="constrained")
+    figure = _matplotlib().figure.Figure(figsize=size, layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
 
 

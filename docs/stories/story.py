@@ -4,7 +4,7 @@ import argparse
 import textwrap
 from pathlib import Path
 
-from hpo_envs.benchmarks.report.plots import pyplot
+from hpo_envs.benchmarks.report.plots import panels
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 """Told apart by colour-blind readers (Okabe and Ito)."""
@@ -52,7 +52,7 @@ class Story:
 
 def figure(columns):
     """A figure with some panels side by side."""
-    drawn, axes = pyplot().subplots(1, columns, figsize=(4.6 * columns, 3.6), layout="constrained")
+    drawn, (axes,) = panels(1, columns, (4.6 * columns, 3.6))
     for a in axes:
         a.spines[["top", "right"]].set_visible(False)
     return drawn, axes
@@ -63,6 +63,5 @@ def save(drawn, out, name):
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{name}.png"
     drawn.savefig(path, dpi=110)
-    pyplot().close(drawn)
     print(f"\nFigure: {path}")
     return path

@@ -61,10 +61,10 @@ class _Episodes(VectorWrapper):
 class _RewardWrapper(_Episodes):
     transform: ClassVar[type[rewards.RewardTransform]]
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], **kwargs: Any) -> None:
+    def __init__(self, env: VectorEnv[Any, Any, Any], *args: Any, **kwargs: Any) -> None:
         super().__init__(env)
         scales = rewards.scales_of(env) if self.transform.needs_scales else {}
-        self._transform = self.transform(env.num_envs, scales, **kwargs)
+        self._transform = self.transform(env.num_envs, scales, *args, **kwargs)
 
     def _begin(self, index: Any, observation: Any, info: dict[str, Any]) -> Any:
         if len(index):
@@ -85,9 +85,6 @@ class ImprovementReward(_RewardWrapper):
 
     transform = rewards.Improvement
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], baseline: float | None = None) -> None:
-        super().__init__(env, baseline=baseline)
-
 
 class NormalisedReward(_RewardWrapper):
     """See `hpo_envs.wrappers.NormalisedReward`."""
@@ -106,17 +103,14 @@ class CostAwareReward(_RewardWrapper):
 
     transform = rewards.CostAware
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], price: float) -> None:
-        super().__init__(env, price=price)
-
 
 class _ObservationWrapper(_Episodes):
     memory: ClassVar[Callable[..., observations.Memory]]
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], **kwargs: Any) -> None:
+    def __init__(self, env: VectorEnv[Any, Any, Any], *args: Any, **kwargs: Any) -> None:
         super().__init__(env)
         spaces = env.single_observation_space, env.single_action_space
-        self._memory = self.memory(env.num_envs, env, *spaces, **kwargs)
+        self._memory = self.memory(env.num_envs, env, *spaces, *args, **kwargs)
         self.single_observation_space = self._memory.space
         self.observation_space = batch_space(self._memory.space, env.num_envs)
 
@@ -144,9 +138,6 @@ class HistoryObservation(_ObservationWrapper):
     """See `hpo_envs.wrappers.HistoryObservation`."""
 
     memory = observations.History
-
-    def __init__(self, env: VectorEnv[Any, Any, Any], length: int) -> None:
-        super().__init__(env, length=length)
 
 
 class CandidateObservation(_ObservationWrapper):

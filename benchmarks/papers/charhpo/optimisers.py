@@ -80,14 +80,10 @@ def study(
     """Runs all optimisers on all sweeps."""
     seeds = r.seeds(TRIALS)
     todo = [(agent, task, seeds, budget, kind) for agent in agents for task in tasks]
-    results = r.map(_one, todo, "optimisers", "sweep")
+    results = r.map(one, todo, "optimisers", "sweep")
     shape = (len(agents), len(tasks), len(seeds), budget)
     best, seconds = (np.array([result[i] for result in results]).reshape(shape) for i in range(2))
     return Study(tuple(agents), tuple(tasks), best, seconds)
-
-
-def _one(arguments: tuple[str, str, Sequence[int], int, str]) -> tuple[Floats, Floats]:
-    return one(*arguments)
 
 
 def against_evaluations(s: Study, kind: str = "measured") -> list[dict[str, Any]]:

@@ -166,9 +166,8 @@ def run_agents(r: Reproduction) -> Record:
     return _of_table("agents", table, plain)
 
 
-def _rewards(arguments: tuple[str, settings.Problem, range, str, float | None]) -> list[Floats] | str:
+def _rewards(agent: str, problem: settings.Problem, seeds: range, kind: str, goal: float | None) -> list[Floats] | str:
     """Rewards of an agent's runs, or what is to be installed for it."""
-    agent, problem, seeds, kind, goal = arguments
     kwargs = {"objective": problem.objective, "bounds": problem.bounds, "table": kind}
     target = None if goal is None else lambda action, reward: reward >= goal
     try:

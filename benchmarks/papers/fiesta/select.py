@@ -45,8 +45,7 @@ def select(
     return Selections(evaluations, np.concatenate([p[1] for p in parts]))
 
 
-def _play(arguments: tuple[Setting, range, int, str, dict[str, Any]]) -> tuple[Any, Any]:
-    setting, seeds, budget, table, more = arguments
+def _play(setting: Setting, seeds: range, budget: int, table: str, more: dict[str, Any]) -> tuple[Any, Any]:
     kwargs = dict(setting.env_kwargs)
     kwargs["order"] = "table"
     kwargs["table"] = "auto" if setting.env == "FIESTA-gaussian-v0" else table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -73,8 +74,9 @@ def correlate(r: Reproduction, dataset: str = "wikitext2", kind: str = "auto") -
     return rows
 
 
-def _cached(task: tuple[Any, ...]) -> list[runs.Run]:
-    method, preset, seeds, dataset, table, folder = task
+def _cached(
+    method: settings.Method, preset: str, seeds: Sequence[int], dataset: str, table: str, folder: Path
+) -> list[runs.Run]:
     # A folder for each method: presets run one agent with several settings, which a store would refuse to mix.
     where = folder / f"{method.name.replace(' ', '-').replace(',', '')}-{table}"
     kept = {r.seed for r in store.read(where)} if where.is_dir() else set()

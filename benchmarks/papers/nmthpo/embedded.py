@@ -61,21 +61,9 @@ def _own_against_random(kind: str, seeds: list[int]) -> list[dict[str, Any]]:
     """The same test for the defaults of this package."""
     rows = []
     for pair in PAIRS:
-        best = {
-            agent: np.array(
-                [
-                    r.rewards.max()
-                    for r in runs.run(
-                        agent,
-                        f"NMTHPO-{pair}-v0",
-                        seeds,
-                        budget=settings.BUDGET,
-                        env_kwargs={"table": kind, "order": "table"},
-                    )
-                ]
-            )
-            for agent in ("random", *OWN)
-        }
+        env_id, kwargs = f"NMTHPO-{pair}-v0", {"table": kind, "order": "table"}
+        played = {a: runs.run(a, env_id, seeds, budget=settings.BUDGET, env_kwargs=kwargs) for a in ("random", *OWN)}
+        best = {agent: np.array([r.rewards.max() for r in found]) for agent, found in played.items()}
         top = float(store.load(f"nmthpo/{pair}", kind).final("bleu").max())  # type: ignore[arg-type]
         for agent in OWN:
             p = analysis.wilcoxon_better(top - best[agent], top - best["random"])

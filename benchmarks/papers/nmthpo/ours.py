@@ -108,8 +108,7 @@ def report(r: Reproduction, values: Trials, chosen: Mapping[str, str]) -> None:
         print(f"  {name} on all pairs: {sum(row['outcome'] != 'worse' for row in here)} of {len(here)} not worse")
 
 
-def _evaluate(argument: tuple[str, str, str, list[int]]) -> dict[str, list[float]]:
-    pair, name, kind, seeds = argument
+def _evaluate(pair: str, name: str, kind: str, seeds: list[int]) -> dict[str, list[float]]:
     table = store.load(f"nmthpo/{pair}", kind)  # type: ignore[arg-type]
     best, tolerance = float(table.final("bleu").max()), settings.TOLERANCE[pair]
     wanted: dict[str, list[float]] = {"ftc": [], "fb": []}

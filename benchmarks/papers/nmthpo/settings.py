@@ -82,15 +82,11 @@ def tasks(table: int, kind: str) -> list[Task]:
 def scores(r: Reproduction, todo: Sequence[Task], label: str) -> dict[tuple[int, str, str, str], list[float]]:
     """Scores of every trial of every task, by (table, pair, method, score)."""
     values = {}
-    done = r.map(_evaluate, [(task, list(r.seeds(TRIALS))) for task in todo], label, "task")
+    done = r.map(evaluate, [(task, list(r.seeds(TRIALS))) for task in todo], label, "task")
     for task, trials in zip(todo, done, strict=True):
         for name in trials[0]:
             values[task.table, task.pair, task.method, name] = [t[name] for t in trials]
     return values
-
-
-def _evaluate(argument: tuple[Task, list[int]]) -> list[dict[str, float]]:
-    return evaluate(*argument)
 
 
 def target_row(table: Table, pair: str) -> int:

@@ -22,9 +22,8 @@ def corpus(name: str, r: Reproduction) -> dict[str, Any]:
     return dict(zip(settings.AGENTS, regrets, strict=True))
 
 
-def _play(arguments: tuple[str, str, list[int]]) -> Any:
+def _play(name: str, agent: str, seeds: list[int]) -> Any:
     """(trials, budgets) regrets of an agent."""
-    name, agent, seeds = arguments
     env: Any = gym.make(f"NMTLC-{name}-v0").unwrapped
     one = env.budget / settings.TRAININGS[-1]
     played = runs.run(agent, f"NMTLC-{name}-v0", seeds, env_kwargs={"order": "table"})
