@@ -88,10 +88,11 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     while len(head := requests.read(wire.HEAD.size)) == wire.HEAD.size:
         text, arrays = wire.lengths(head)
         message = wire.decode(requests.read(text), requests.read(arrays))
+        number = message.pop("number")
         try:
-            answer = wire.encode({"answer": getattr(crew, message.pop("do"))(**message)})
+            answer = wire.encode({"number": number, "answer": getattr(crew, message.pop("do"))(**message)})
         except BaseException:  # SystemExit, too: a message says more than an exit status
-            answer = wire.encode({"error": traceback.format_exc()[-LONGEST:]})
+            answer = wire.encode({"number": number, "error": traceback.format_exc()[-LONGEST:]})
         replies.write(answer)
         replies.flush()
 

@@ -90,7 +90,7 @@ class Host(contextlib.AbstractContextManager["Host"]):
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._in, self._out = self._process.stdin.fileno(), self._process.stdout.fileno()
-        self._open = True
+        self._open, self._calls = True, 0
         os.set_blocking(self._in, False)
         _limit(self._process.pid)
 
@@ -124,10 +124,13 @@ class Host(contextlib.AbstractContextManager["Host"]):
             AgentError: The agent raised an error, its process ended or what it sent is no answer.
         """
         try:
-            self._send(wire.encode({"do": do, **message}))
+            self._calls += 1
+            self._send(wire.encode({"do": do, "number": self._calls, **message}))
             reply = self._receive()
-            if not isinstance(reply, dict) or len(reply) != 1 or not reply.keys() & {"answer", "error"}:
-                raise self._refused("a reply must be an answer or an error")
+            if not isinstance(reply, dict) or reply.keys() not in ({"number", "answer"}, {"number", "error"}):
+                raise self._refused("a reply must be a number, and an answer or an error")
+            if reply["number"] != self._calls:  # sent unasked, and read only now
+                raise self._refused(f"a reply must have the number of its call, {self._calls}, got {reply['number']}")
             if "error" in reply:
                 raise AgentError(_printable(str(reply["error"])))
             return reply["answer"]

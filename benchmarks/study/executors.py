@@ -161,7 +161,7 @@ class Processes(Executor):
 
     def _restart(self) -> None:
         """A worker died, and with it the pool: what may have killed it is tried again, each call alone."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        _end(self._pool)
         self._pool = self._start()
         if self._suspects:
             self._losses += 1
@@ -207,12 +207,17 @@ class Processes(Executor):
 
     def close(self) -> None:
         """Ends the processes at once; calls not finished are dropped."""
-        crew = list((self._pool._processes or {}).values())
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        for process in crew:
-            process.terminate()
-        for process in crew:
-            process.join()
+        _end(self._pool)
+
+
+def _end(pool: concurrent.futures.ProcessPoolExecutor) -> None:
+    """Ends a pool's processes at once, and waits for its thread: one left to the end of the program may fail there."""
+    crew = list((pool._processes or {}).values())
+    for process in crew:
+        process.terminate()
+    pool.shutdown(wait=True, cancel_futures=True)
+    for process in crew:
+        process.join()
 
 
 def _prepare() -> None:

@@ -57,15 +57,17 @@ def test_what_agents_print_goes_to_standard_error(capfd: pytest.CaptureFixture[s
 
 
 def replies(*messages: dict[str, Any]) -> list[Any]:
-    """What `serve` answers to messages, in this process."""
+    """What `serve` answers to messages, numbered from 7, in this process."""
     out = io.BytesIO()
-    serve.serve(io.BytesIO(b"".join(map(wire.encode, messages))), out)
+    numbered = [{**message, "number": 7 + i} for i, message in enumerate(messages)]
+    serve.serve(io.BytesIO(b"".join(map(wire.encode, numbered))), out)
     data, found = out.getvalue(), []
     while data:
         text, arrays = wire.lengths(data[: wire.HEAD.size])
         data = data[wire.HEAD.size :]
         found.append(wire.decode(data[:text], data[text : text + arrays]))
         data = data[text + arrays :]
+    assert [reply.pop("number") for reply in found] == [message["number"] for message in numbered]
     return found
 
 

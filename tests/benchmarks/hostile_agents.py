@@ -101,10 +101,13 @@ class Misbehaves(RandomSearch):
         return self.sends(wire.HEAD.pack(b"hpo1", 1 << 60, 0))
 
     def sends_twice(self) -> Any:
+        return self.sends(wire.encode({"number": 6, "answer": [0]}))  # make, twice ask and tell: this is call 6
+
+    def sends_without_number(self) -> Any:
         return self.sends(wire.encode({"answer": [0]}))
 
     def sends_another_answer(self) -> Any:
-        return self.sends(wire.encode({"answer": 7}))
+        return self.sends(wire.encode({"number": 6, "answer": 7}))
 
     def takes_memory(self) -> Any:
         return len(bytearray(1 << 60))
