@@ -13,6 +13,9 @@ from types import FrameType
 RUN_SECONDS = 3600.0
 """How long a run may take by default."""
 
+TICKS = 20
+"""In how many steps such a time passes; a process that is stopped, as by Ctrl-Z, loses one of them, however long."""
+
 SHARE = 0.8
 """Share of the memory that is free at the start which a batch of runs may take."""
 
@@ -25,6 +28,7 @@ class RunTimeout(BaseException):
 def deadline(seconds: float) -> Iterator[None]:
     """Raises `RunTimeout` in the code within once this time is over, and again every second until it gives up.
 
+    Time passes while the process may run, whatever the wall clock says: not while it is stopped or the machine sleeps.
     In the main thread of a process of POSIX a signal does it, which wakes whatever sleeps; elsewhere the interpreter
     does it between two steps of Python. A loop inside compiled code is stopped by neither.
     """
@@ -38,11 +42,18 @@ def deadline(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
+    passed = 0
+
     def ring(number: int, frame: FrameType | None) -> None:
-        raise RunTimeout(_text(seconds))
+        nonlocal passed
+        passed += 1
+        if passed == TICKS:
+            signal.setitimer(signal.ITIMER_REAL, 1.0, 1.0)
+        if passed >= TICKS:
+            raise RunTimeout(_text(seconds))
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    signal.setitimer(signal.ITIMER_REAL, seconds / TICKS, seconds / TICKS)
     try:
         yield
     finally:
@@ -55,10 +66,13 @@ def _thread(seconds: float) -> Iterator[None]:
     over, me = threading.Event(), threading.get_ident()
 
     def ring() -> None:
-        wait = seconds
-        while not over.wait(wait):
+        for _ in range(TICKS):
+            if over.wait(seconds / TICKS):
+                return
+        while True:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(me), ctypes.py_object(RunTimeout))
-            wait = 1.0
+            if over.wait(1.0):
+                return
 
     watch = threading.Thread(target=ring, daemon=True)
     watch.start()

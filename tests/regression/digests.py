@@ -7,7 +7,7 @@
 After a change that is meant, say in the CHANGELOG what changed, and record anew, once with another kernel and without
 vector instructions, so that the record knows what depends on them (`portable`: what does not):
 
-    OPENBLAS_CORETYPE=Nehalem NPY_DISABLE_CPU_FEATURES="AVX2 FMA3 AVX512F" \\
+    OPENBLAS_CORETYPE=Nehalem NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL AVX512_SPR" \\
         python tests/regression/digests.py record --file other.json
     python tests/regression/digests.py record --against other.json
 

@@ -20,9 +20,6 @@ from hpo_envs.benchmarks.study.study import Contestant, Environment, Study
 from hpo_envs.commands.main import main
 from tests.helpers import short
 
-COVERS = ("hpo_envs.benchmarks.limits",)
-"""Modules that are tested here."""
-
 SURROGATE = {"table": "surrogate"}
 IDS = ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTLC-zhen-v0", "FIESTA-tdsa8-v0", "NMTHPO-v0", "CharHPO-v0"]
 

@@ -1,0 +1,57 @@
+"""What a run may take of time; of memory, and with agents that swallow errors, in `tests/robustness/test_trust.py`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from hpo_envs.benchmarks import limits
+
+
+@pytest.mark.parametrize("thread", [False, True])
+def test_what_takes_too_long_is_ended_again_and_again(thread: bool) -> None:
+    caught: list[str] = []
+
+    def within() -> None:
+        with limits.deadline(0.2):
+            while len(caught) < 2:
+                try:
+                    while True:
+                        time.sleep(0.01)
+                except limits.RunTimeout as error:
+                    caught.append(str(error))
+
+    if thread:
+        worker = threading.Thread(target=within)
+        worker.start()
+        worker.join()
+    else:
+        within()
+    assert len(caught) == 2
+    time.sleep(0.01)  # nothing rings any more
+
+
+STOPPED = """
+import os, signal
+from hpo_envs.benchmarks import limits
+with limits.deadline(2.0):
+    os.kill(os.getpid(), signal.SIGSTOP)
+print("ended")
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="stops a process")
+def test_time_does_not_pass_while_a_process_is_stopped() -> None:
+    command = [sys.executable, "-c", STOPPED]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
+        time.sleep(2.2)
+        process.send_signal(signal.SIGCONT)
+        out, err = process.communicate()
+    assert (out, err) == (b"ended\n", b"")

@@ -1,0 +1,189 @@
+"""Runs are the same however they are made: every agent on every id that it fits, two seeds, the same sha256.
+
+    python tests/regression/determinism.py FOLDER             # batch size, engine, hash seed and threads
+    python tests/regression/determinism.py FOLDER --kernels   # other processors: which agents differ
+
+Each way of making the runs is a study in a folder of its own below FOLDER, so that the same command goes on after a
+kill; the first way is what the others are compared with. The exit status is 1 if anything but a kernel makes a
+difference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import hashlib
+import os
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+
+from hpo_envs.benchmarks.runs import run
+from hpo_envs.benchmarks.study import executors, store
+from hpo_envs.benchmarks.study.scheduler import conduct
+from hpo_envs.benchmarks.study.study import from_data
+from hpo_envs.benchmarks.study.task import Done, Task
+from hpo_envs.registry import SPECS
+
+KINDS = ("surrogate", "measured")
+SEEDS = (0, 1)
+
+
+@dataclass(frozen=True)
+class Way:
+    """How runs are made.
+
+    Attributes:
+        engine: `together` (both seeds in one batch, in a pool of processes), `processes` (a pool, one seed after the
+            other) or `dask` (the same on a Dask cluster of this machine).
+        variables: Of the environment; they hold from the start of each interpreter.
+    """
+
+    engine: str
+    variables: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+def _threads(count: int) -> dict[str, str]:
+    return dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(count))
+
+
+_PLAIN = {**_threads(1), "PYTHONHASHSEED": "0"}
+_V4 = "X86_V4 AVX512_ICL AVX512_SPR"
+
+BASE = {"together": Way("together", _PLAIN)}
+WAYS = {
+    **BASE,
+    "processes": Way("processes", {**_threads(2), "PYTHONHASHSEED": "1"}),
+    "dask": Way("dask", {**_threads(4), "PYTHONHASHSEED": "2"}),
+}
+KERNELS = {
+    **BASE,
+    "openblas-skylakex": Way("together", {**_PLAIN, "OPENBLAS_CORETYPE": "SkylakeX"}),
+    "openblas-haswell": Way("together", {**_PLAIN, "OPENBLAS_CORETYPE": "Haswell"}),
+    "openblas-nehalem": Way("together", {**_PLAIN, "OPENBLAS_CORETYPE": "Nehalem"}),
+    "numpy-without-avx512": Way("together", {**_PLAIN, "NPY_DISABLE_CPU_FEATURES": _V4}),
+    "numpy-without-avx2": Way("together", {**_PLAIN, "NPY_DISABLE_CPU_FEATURES": f"X86_V3 {_V4}"}),
+    "libc-without-avx": Way(
+        "together", {**_PLAIN, "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX,-FMA,-FMA4"}
+    ),
+}
+
+
+class Together(executors.Processes):
+    """Processes that make all runs of a task in one batch."""
+
+    def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
+        """Takes a task of a study."""
+        super().submit(_together, argument)
+
+
+def _together(task: Task) -> Done:
+    begin, agent = time.perf_counter(), task.agent
+    runs = run(
+        agent.factory(), task.environment.id, task.seeds, env_kwargs=task.environment.kwargs, **agent.hyperparameters
+    )
+    described = tuple(dataclasses.replace(r, header=agent.describe(r.header)) for r in runs)
+    return Done(task, described, time.perf_counter() - begin)
+
+
+def work(folder: Path, engine: str, ids: Sequence[str], agents: Sequence[str], kinds: Sequence[str], jobs: int) -> int:
+    """Makes what is missing of one way's runs; returns how many agents failed."""
+    warnings.simplefilter("ignore")
+    failed = 0
+    make = {"together": Together, "processes": executors.Processes, "dask": lambda n: executors.Dask("local", n)}
+    with make[engine](jobs) as executor:
+        for kind in kinds:
+            known = [i for i in ids or SPECS if _answers(i, kind)]
+            study = from_data({"environments": known, "agents": list(agents), "seeds": [*SEEDS], "table": kind})
+            outcome = conduct(study, folder / kind, executor)
+            for (env, agent), error in outcome.errors.items():
+                print(f"{agent} on {env}, {kind}: {error}")
+            failed += len(outcome.errors)
+            print(f"{kind}: {outcome.found} runs found, {outcome.made} made, {len(outcome.errors)} agents failed")
+    return failed
+
+
+def _answers(env_id: str, kind: str) -> bool:
+    """Whether an id has a table of this kind here."""
+    try:
+        gym.make_vec(env_id, num_envs=1, table=kind).close()
+    except (ValueError, OSError):
+        return False
+    return True
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """The sha256 of each run of a way, by kind, id, agent and seed."""
+    found = {}
+    for kind in (k for k in KINDS if (folder / k).is_dir()):
+        for r in store.read(folder / kind):
+            found["/".join(map(str, (kind, *store.key_of(r))))] = store.digest([r])
+    return found
+
+
+def compare(folder: Path, ways: Sequence[str]) -> dict[str, list[str]]:
+    """Prints how each way compares with the first; returns the runs that differ or are missing, by way."""
+    first, *others = ways
+    base, differ = digests(folder / first), {}
+    for way in others:
+        now = digests(folder / way)
+        differ[way] = sorted(key for key in base.keys() | now.keys() if base.get(key) != now.get(key))
+        print(f"{way}: {len(now)} runs, {len(differ[way])} differ from {first}")
+    total = hashlib.sha256("\n".join(f"{key} {base[key]}" for key in sorted(base)).encode()).hexdigest()
+    _, ids, agents, _ = (sorted({key.split("/")[i] for key in base}) for i in range(4))
+    print(f"{first}: {len(base)} runs of {len(agents)} agents on {len(ids)} ids, sha256 {total}")
+    return differ
+
+
+def table(differ: Mapping[str, Sequence[str]], base: Mapping[str, str]) -> Iterator[str]:
+    """Lines of Markdown: of each agent that differs anywhere, how many of its runs do, by way."""
+    yield f"| agent | runs | {' | '.join(differ)} |"
+    yield f"|---|{'---:|' * (1 + len(differ))}"
+    for agent in sorted({key.split("/")[2] for keys in differ.values() for key in keys}):
+        counts = [sum(key.split("/")[2] == agent for key in keys) for keys in (base, *differ.values())]
+        yield f"| `{agent}` | {' | '.join(map(str, counts))} |"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Makes the runs in all ways, each in an interpreter of its own, and compares them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="where the runs are kept")
+    parser.add_argument("--kernels", action="store_true", help="other processors instead of other engines")
+    parser.add_argument("--ways", default="", help="some of the ways, separated by commas")
+    parser.add_argument("--ids", default="", help="some ids, separated by commas")
+    parser.add_argument("--agents", default="all", help="some agents, separated by commas")
+    parser.add_argument("--kinds", default=",".join(KINDS), help="of tables")
+    parser.add_argument("--jobs", type=int, default=2, help="processes side by side (default: %(default)s)")
+    parser.add_argument("--work", metavar="WAY", help="only make the runs of this way, in this interpreter")
+    args = parser.parse_args(arguments)
+    ways = KERNELS if args.kernels else WAYS
+    if args.work:
+        ids = [i for i in args.ids.split(",") if i]
+        kinds, agents = args.kinds.split(","), args.agents.split(",")
+        return 1 if work(args.folder / args.work, ways[args.work].engine, ids, agents, kinds, args.jobs) else 0
+    chosen = [way for way in ways if way in BASE or not args.ways or way in args.ways.split(",")]
+    status = 0
+    for way in chosen:
+        begin = time.monotonic()
+        same = arguments if arguments is not None else sys.argv[1:]
+        command = [sys.executable, "-W", "ignore", __file__, *same, "--work", way]
+        status |= subprocess.run(command, env={**os.environ, **ways[way].variables}, check=False).returncode
+        print(f"{way}: {time.monotonic() - begin:.0f} s", flush=True)
+    differ = compare(args.folder, chosen)
+    if args.kernels:
+        print(*table(differ, digests(args.folder / chosen[0])), sep="\n")
+        return status
+    for way, keys in differ.items():
+        print(*(f"{way} differs: {key}" for key in keys), sep="\n")
+    return 1 if status or any(differ.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

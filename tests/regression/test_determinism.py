@@ -1,0 +1,51 @@
+"""The script that compares runs made in different ways; it compares everything at night."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hpo_envs.agents.random import RandomSearch
+from tests.regression import determinism
+
+
+class Hashed(RandomSearch):
+    """Depends on the hash seed."""
+
+    def __init__(self, problem: Any, seed: int) -> None:
+        super().__init__(problem, seed + hash("seed") % 1000)
+
+
+def test_what_depends_on_the_hash_seed_differs_and_nothing_else(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    hashed = f"{__name__}:Hashed"
+    some = ["--ids=NMTHPO-zhen-v0", f"--agents=random,{hashed}", "--kinds=surrogate", "--jobs=1", "--ways=processes"]
+    assert determinism.main([str(tmp_path), *some]) == 1
+    out = capfd.readouterr().out
+    assert "together: 4 runs of 2 agents on 1 ids" in out
+    assert [line for line in out.splitlines() if "processes differs" in line] == [
+        f"processes differs: surrogate/NMTHPO-zhen-v0/{hashed}/{seed}" for seed in determinism.SEEDS
+    ]
+    base = determinism.digests(tmp_path / "together")
+    differ = determinism.compare(tmp_path, ["together", "processes"])
+    assert [*determinism.table(differ, base)] == [
+        "| agent | runs | processes |",
+        "|---|---:|---:|",
+        f"| `{hashed}` | 2 | 2 |",
+    ]
+    for part in (tmp_path / "processes").rglob("random-*.parquet"):
+        part.unlink()
+    assert len(determinism.compare(tmp_path, ["together", "processes"])["processes"]) == 4, "what is missing differs"
+
+
+def test_what_is_there_is_not_made_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in range(2):
+        assert determinism.work(tmp_path, "together", ["NMTHPO-zhen-v0"], ["random"], ["surrogate"], 1) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[2] for line in lines] == [
+        " 0 runs found, 2 made, 0 agents failed",
+        " 2 runs found, 0 made, 0 agents failed",
+    ]
