@@ -5,16 +5,15 @@ python -m hpo_envs.benchmarks.performance.flips --flips 10000 --truncations 1000
 
 from __future__ import annotations
 
-import argparse
 import collections
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from hpo_envs.benchmarks.performance import trials
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.benchmarks.study import parquet, store
 from hpo_envs.benchmarks.study.journal import Journal
@@ -39,6 +38,11 @@ class Result:
     refused: int
     shortened: int
     other: int
+
+    @property
+    def good(self) -> bool:
+        """Whether no other data were read."""
+        return self.other == 0
 
 
 def trial(folder: Path, flips: int, truncations: int, seed: int = 0, seeds: int = 20) -> Result:
@@ -99,16 +103,14 @@ def _read_part(path: Path) -> str:
 
 
 def main() -> int:
-    """Runs the trial from the command line; exit status 1 if other data were read."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--flips", type=int, default=10000, help="single bits to flip (default: %(default)s)")
-    parser.add_argument("--truncations", type=int, default=1000, help="files to cut off (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of the places (default: %(default)s)")
-    args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        result = trial(Path(folder), args.flips, args.truncations, args.seed)
-    print(result)
-    return 0 if result.other == 0 else 1
+    """Makes the trial from the command line; exit status 1 if other data were read."""
+    parser = trials.parser(
+        __doc__,
+        flips=(10000, "single bits to flip"),
+        truncations=(1000, "files to cut off"),
+        seed=(0, "of the places"),
+    )
+    return trials.conduct(trial, **vars(parser.parse_args()))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ python -m hpo_envs.benchmarks.performance.races --races 200 --commands 20
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import multiprocessing
@@ -13,7 +12,6 @@ import os
 import runpy
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hpo_envs.benchmarks.performance import trials
 from hpo_envs.benchmarks.study import store
 
 ENV, PLAIN = "NMTHPO-swen-v0", "NMTHPO-swen-mo-v0"
@@ -44,6 +43,11 @@ class Result:
     processes: int = 0
     shared: int = 0
     faults: list[str] = field(default_factory=list)
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing was wrong."""
+        return not self.faults
 
 
 def trial(folder: Path, races: int, commands: int, seed: int = 0, seeds: int = 24) -> Result:
@@ -135,17 +139,11 @@ def faults(out: Path, alone: Path, env: str, statuses: Sequence[int]) -> list[st
 
 
 def main() -> int:
-    """Runs the races from the command line; exit status 1 if anything went wrong."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--races", type=int, default=200, help="how many (default: %(default)s)")
-    parser.add_argument("--commands", type=int, default=20, help="races of interpreters (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of the moments (default: %(default)s)")
-    args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        result = trial(Path(folder), args.races, args.commands, args.seed)
-    print(*result.faults, sep="\n")
-    print(f"races {result.races}, processes {result.processes}, shared {result.shared}, faults {len(result.faults)}")
-    return 0 if not result.faults else 1
+    """Makes the trial from the command line; exit status 1 if anything went wrong."""
+    parser = trials.parser(
+        __doc__, races=(200, "how many"), commands=(20, "races of interpreters"), seed=(0, "of the moments")
+    )
+    return trials.conduct(trial, **vars(parser.parse_args()))
 
 
 if __name__ == "__main__":

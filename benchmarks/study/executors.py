@@ -246,6 +246,8 @@ class Dask(Executor):
         ModuleNotFoundError: Dask is missing; the message says how to install it.
     """
 
+    _GONE = "the Dask scheduler must stay, it is gone; what is stored stays, the same command goes on with another one"
+
     def __init__(self, scheduler: str, workers: int = 2) -> None:
         try:
             import distributed
@@ -267,20 +269,29 @@ class Dask(Executor):
 
     def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
         """Takes a call."""
+        if self.client.status != "running":
+            raise ConnectionError(self._GONE)
         # Not pure: what was computed for another study must not answer.
         future = self.client.submit(function, argument, pure=False, retries=LOSSES)
         self._futures[future] = argument
         self._results.add(future)
 
     def next(self) -> Any:
-        """Returns what the call that is finished first returned."""
-        from distributed import KilledWorker
+        """Returns what the call that is finished first returned.
+
+        Raises:
+            ConnectionError: The scheduler is gone.
+        """
+        from distributed import CancelledError, KilledWorker
+        from distributed.comm import CommClosedError
 
         future = next(self._results)
         try:
             done = future.result()
         except KilledWorker:
             raise WorkerLost(self._futures.pop(future)) from None
+        except (CommClosedError, CancelledError):
+            raise ConnectionError(self._GONE) from None
         del self._futures[future]
         return done
 

@@ -1,13 +1,43 @@
-"""A study that is killed and continued."""
+"""A study that is disturbed and continued; more of it, and the other ways, at night."""
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import sys
 from pathlib import Path
+
+import pytest
 
 from hpo_envs.benchmarks.performance import crash
 
 
-def test_killed_at_random_moments_and_continued(tmp_path: Path) -> None:
-    result = crash.trial(tmp_path, kills=2, jobs=1, seed=0)
-    assert result.kills == 2
-    assert result.same
+@pytest.mark.parametrize("how, times, jobs", [("kill", 2, 1), ("stop", 1, 2), ("scheduler", 1, 1)])
+def test_disturbed_at_random_moments_and_continued(tmp_path: Path, how: str, times: int, jobs: int) -> None:
+    if how == "scheduler" and not importlib.util.find_spec("distributed"):
+        pytest.skip("extra dask not installed")
+    if how == "stop" and sys.platform != "linux":
+        pytest.skip("workers are looked for in /proc")
+    result = crash.trial(tmp_path, how, times=times, jobs=jobs, seed=0)
+    assert result.good
+    assert (result.times, result.runs) == (times, 60 * times)
+    assert result.starts == (1 if how == "stop" else times)
+
+
+def test_what_is_lost_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lose(process: object, cluster: object, rng: object) -> bool:
+        for part in list((tmp_path / "torn").rglob("*.parquet"))[:1]:
+            os.unlink(part)
+        return True
+
+    monkeypatch.setitem(crash.HOW, "stop", lose)
+    with pytest.raises(AssertionError, match="a run that was stored is gone or has changed"):
+        crash.trial(tmp_path, "stop", times=5, jobs=1, seed=0)
+
+
+def test_what_is_doubled_or_had_to_be_started_again_is_not_good() -> None:
+    whole = {"times": 1, "grown": 1, "starts": 2, "runs": 60, "doubled": 0, "same": True}
+    assert crash.Result("kill", **whole).good
+    assert not crash.Result("stop", **whole).good
+    assert not crash.Result("kill", **{**whole, "doubled": 1}).good
+    assert not crash.Result("kill", **{**whole, "same": False}).good

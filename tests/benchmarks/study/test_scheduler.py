@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -49,38 +45,20 @@ def test_two_workers_one_killed_in_the_middle_same_bytes(tmp_path: Path, mine: s
 def test_a_scheduler_elsewhere_loses_a_worker(tmp_path: Path, mine: str) -> None:
     """As on machines that others set up: a scheduler and two workers, each a process of its own; one is killed."""
     pytest.importorskip("distributed")
-    address = tmp_path / "scheduler.json"
-    where = ["--scheduler-file", str(address)]
-    scheduler = ["dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", *where]
-    worker = ["dask_worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(tmp_path)]
-    crew = []
-    try:
-        for words in (scheduler, [*worker, *where], [*worker, *where]):
-            with open(tmp_path / "log", "ab") as log:
-                crew.append(
-                    subprocess.Popen([sys.executable, "-m", f"distributed.cli.{words[0]}", *words[1:]], stderr=log)
-                )
-        deadline = time.monotonic() + 120
-        while not (address.exists() and address.stat().st_size) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        tcp = json.loads(address.read_text())["address"]
-        assert tcp.startswith("tcp://127.0.0.1:")
-        flag = tmp_path / "died"
-        study = deadly(mine, flag, once=True)
-        with executors.Dask(tcp) as engine:
-            engine.client.wait_for_workers(2, timeout=120)
-            outcome = conduct(study, tmp_path / "far", engine)
-            assert engine.workers == 1
-        assert flag.exists()
-        assert (outcome.made, outcome.errors) == (25, {})
-        assert [p.poll() for p in crew].count(-signal.SIGKILL) == 1
-        assert crew[0].poll() is None  # the scheduler is not ours to end
-        conduct(study, tmp_path / "here")
-        assert store.digest(store.read(tmp_path / "far")) == store.digest(store.read(tmp_path / "here"))
-    finally:
-        for process in crew:
-            process.kill()
-            process.wait()
+    crash = pytest.importorskip("hpo_envs.benchmarks.performance.crash")
+    flag = tmp_path / "died"
+    study = deadly(mine, flag, once=True)
+    with crash.Cluster(tmp_path, 2) as cluster, executors.Dask(cluster.address) as engine:
+        assert cluster.address.startswith("tcp://127.0.0.1:")
+        engine.client.wait_for_workers(2, timeout=120)
+        outcome = conduct(study, tmp_path / "far", engine)
+        assert engine.workers == 1
+        assert [p.poll() for p in cluster.workers].count(-signal.SIGKILL) == 1
+        assert cluster.scheduler.poll() is None  # the scheduler is not ours to end
+    assert flag.exists()
+    assert (outcome.made, outcome.errors) == (25, {})
+    conduct(study, tmp_path / "here")
+    assert store.digest(store.read(tmp_path / "far")) == store.digest(store.read(tmp_path / "here"))
 
 
 def test_an_agent_at_which_workers_always_die_stops_alone(tmp_path: Path, mine: str) -> None:
