@@ -129,16 +129,17 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def compare(folder: Path, ways: Sequence[str]) -> dict[str, list[str]]:
-    """Prints how each way compares with the first; returns the runs that differ or are missing, by way."""
+    """Prints how ways compare with the first of them; returns the runs that differ or are missing, by way."""
     first, *others = ways
     base, differ = digests(folder / first), {}
     for way in others:
         now = digests(folder / way)
         differ[way] = sorted(key for key in base.keys() | now.keys() if base.get(key) != now.get(key))
-        print(f"{way}: {len(now)} runs, {len(differ[way])} differ from {first}")
+    print(*table(differ, base), sep="\n")
     total = hashlib.sha256("\n".join(f"{key} {base[key]}" for key in sorted(base)).encode()).hexdigest()
-    _, ids, agents, _ = (sorted({key.split("/")[i] for key in base}) for i in range(4))
-    print(f"{first}: {len(base)} runs of {len(agents)} agents on {len(ids)} ids, sha256 {total}")
+    ids, agents = (len({key.split("/")[i] for key in base}) for i in (1, 2))
+    count = len({key for keys in differ.values() for key in keys})
+    print(f"{len(base)} runs of {agents} agents on {ids} ids, {len(ways)} ways: {count} differ, sha256 {total}")
     return differ
 
 
@@ -178,10 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{way}: {time.monotonic() - begin:.0f} s", flush=True)
     differ = compare(args.folder, chosen)
     if args.kernels:
-        print(*table(differ, digests(args.folder / chosen[0])), sep="\n")
         return status
-    for way, keys in differ.items():
-        print(*(f"{way} differs: {key}" for key in keys), sep="\n")
     return 1 if status or any(differ.values()) else 0
 
 

@@ -25,17 +25,9 @@ def test_what_depends_on_the_hash_seed_differs_and_nothing_else(
     some = ["--ids=NMTHPO-zhen-v0", f"--agents=random,{hashed}", "--kinds=surrogate", "--jobs=1", "--ways=processes"]
     assert determinism.main([str(tmp_path), *some]) == 1
     out = capfd.readouterr().out
-    assert "together: 4 runs of 2 agents on 1 ids" in out
-    assert [line for line in out.splitlines() if "processes differs" in line] == [
-        f"processes differs: surrogate/NMTHPO-zhen-v0/{hashed}/{seed}" for seed in determinism.SEEDS
-    ]
-    base = determinism.digests(tmp_path / "together")
-    differ = determinism.compare(tmp_path, ["together", "processes"])
-    assert [*determinism.table(differ, base)] == [
-        "| agent | runs | processes |",
-        "|---|---:|---:|",
-        f"| `{hashed}` | 2 | 2 |",
-    ]
+    assert "\n4 runs of 2 agents on 1 ids, 2 ways: 2 differ, sha256 " in out
+    table = ["| agent | runs | processes |", "|---|---:|---:|", f"| `{hashed}` | 2 | 2 |"]
+    assert [line for line in out.splitlines() if line[0] == "|"] == table
     for part in (tmp_path / "processes").rglob("random-*.parquet"):
         part.unlink()
     assert len(determinism.compare(tmp_path, ["together", "processes"])["processes"]) == 4, "what is missing differs"

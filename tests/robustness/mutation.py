@@ -46,11 +46,14 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
             "tests/hpo_envs/engines/lookup/test_scalar.py",
             "tests/hpo_envs/engines/lookup/test_batched.py",
             "tests/hpo_envs/engines/lookup/test_params.py",
+            "tests/hpo_envs/engines/test_views.py",
             "tests/hpo_envs/core/test_env.py",
+            "tests/hpo_envs/core/test_strict.py",
             "tests/hpo_envs/core/test_params.py",
             "tests/hpo_envs/core/test_view.py",
             "tests/hpo_envs/core/test_infos.py",
             "tests/tables/test_draws.py",
+            "tests/benchmarks/test_episodes.py",
         ],
     ),
     "curves": (
@@ -65,6 +68,8 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
             "tests/hpo_envs/engines/curves/test_batched.py",
             "tests/hpo_envs/engines/curves/test_params.py",
             "tests/hpo_envs/engines/test_workers.py",
+            "tests/hpo_envs/engines/test_views.py",
+            "tests/benchmarks/test_episodes.py",
         ],
     ),
     "bandit": (
@@ -74,6 +79,8 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
             "tests/hpo_envs/engines/bandit/test_params.py",
             "tests/hpo_envs/engines/bandit/test_scalar.py",
             "tests/hpo_envs/engines/bandit/test_batched.py",
+            "tests/hpo_envs/engines/test_views.py",
+            "tests/benchmarks/test_episodes.py",
         ],
     ),
     "scores": (
