@@ -28,7 +28,7 @@ from typing import Self
 import numpy as np
 
 from hpo_envs.benchmarks.performance import trials
-from hpo_envs.benchmarks.study import executors, scheduler, store, study
+from hpo_envs.benchmarks.study import executors, parquet, scheduler, store, study
 
 MODULE = "hpo_envs.benchmarks.performance.crash"
 
@@ -117,13 +117,14 @@ def trial(folder: Path, how: str, times: int, jobs: int, seed: int, seconds: flo
     command.append(f"--seconds={seconds}")
     done = grown = starts = 0
     have: dict[store.Key, str] = {}
+    seen: dict[Path, dict[store.Key, str]] = {}
     with Cluster(folder, jobs) if how in ("dask", "scheduler") else contextlib.nullcontext() as cluster:
         while done < times:
             with _started(command, torn, folder if how == "clock" else None, cluster) as process:
                 starts += 1
                 while done < times and _moment(process, torn, float(rng.uniform(0.0, 0.3))):
                     done += HOW[how](process, cluster, rng)
-                    now = _stored(torn)
+                    now = _stored(torn, seen)
                     assert have.items() <= now.items(), "a run that was stored is gone or has changed"
                     grown += len(now) > len(have)
                     have = now
@@ -136,8 +137,14 @@ def trial(folder: Path, how: str, times: int, jobs: int, seed: int, seconds: flo
     return Result(how, done, grown, starts, len(two), stored - len(two), store.digest(one) == store.digest(two))
 
 
-def _stored(folder: Path) -> dict[store.Key, str]:
-    return {store.key_of(r): store.digest([r]) for r in store.read(folder)} if folder.is_dir() else {}
+def _stored(folder: Path, seen: dict[Path, dict[store.Key, str]]) -> dict[store.Key, str]:
+    """The digests of the runs that are stored; of parts seen before, whose names have their sha256, nothing is read."""
+    here = sorted(folder.rglob("*.parquet"))
+    for part in here:
+        if part not in seen:
+            with contextlib.suppress(FileNotFoundError):  # a study that ends has tidied up
+                seen[part] = {store.key_of(r): store.digest([r]) for r in parquet.decode(part).runs()}
+    return {key: digest for part in here for key, digest in seen.get(part, {}).items()}
 
 
 @contextlib.contextmanager

@@ -177,10 +177,10 @@ def copy(folder: Path, group: str) -> None:
     for name in linked:
         shutil.copytree(ROOT / name, folder / "hpo_envs" / name, ignore=waste, dirs_exist_ok=True)
     (folder / "tests").mkdir(parents=True, exist_ok=True)
-    shared = (p for name in ("helpers.py", "model.py") for p in (ROOT / "tests").rglob(name))
+    shared = (p for name in ("helpers.py", "model.py", "conftest.py") for p in (ROOT / "tests").rglob(name))
     helpers = [p.relative_to(ROOT).as_posix() for p in shared]
     inits = {f"{p.as_posix()}/__init__.py" for t in (*tests, *helpers) for p in Path(t).parents[:-1]}
-    for name in ("tests/conftest.py", *helpers, *sorted(inits), *tests, "pyproject.toml", "README.md"):
+    for name in (*helpers, *sorted(inits), *tests, "pyproject.toml", "README.md"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     with open(folder / "pyproject.toml", "a", encoding="utf-8") as stream:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +19,7 @@ from hpo_envs.benchmarks.study import executors, store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import Contestant, Environment, Study
 from hpo_envs.commands.main import main
-from tests.helpers import short
+from tests.helpers import ROOT, short
 
 SURROGATE = {"table": "surrogate"}
 IDS = ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTLC-zhen-v0", "FIESTA-tdsa8-v0", "NMTHPO-v0", "CharHPO-v0"]
@@ -240,3 +241,20 @@ def _study(name: str, mapping: Mapping[str, Any]) -> Study:
 def test_a_study_of_one_agent_that_stops_ends(tmp_path: Path, bad: str) -> None:
     outcome = conduct(_study(f"{bad}:Exits", {}), tmp_path / "runs")
     assert list(outcome.errors) == [("NMTHPO-zhen-v0", f"{bad}:Exits")]
+
+
+def test_the_page_of_threats_names_commands_that_exist() -> None:
+    rows = re.findall(r"^\|.*\| (.*) \|$", (ROOT / "docs" / "trust.md").read_text(encoding="utf-8"), re.MULTILINE)
+    commands = [words.split() for row in rows for words in re.findall(r"`(pytest [^`]*|python [^`]*)`", row)]
+    assert len(commands) > 15
+    for program, *words in commands:
+        if program == "python":
+            if words[0] == "-m" and (ROOT / "benchmarks").is_dir():  # in no wheel
+                assert (ROOT / words[1].removeprefix("hpo_envs.").replace(".", "/")).with_suffix(".py").is_file(), words
+            assert words[0] == "-m" or (ROOT / words[0]).is_file(), words
+            continue
+        files, _, word = " ".join(words).partition(" -k ")
+        names = [
+            n for f in files.split() for n in re.findall(r"def (test_\w+)", (ROOT / f).read_text(encoding="utf-8"))
+        ]
+        assert any(word in name for name in names), words

@@ -159,7 +159,13 @@ def test_an_agent_that_fails_stops_alone(tmp_path: Path, mine: str) -> None:
     kept = store.read(tmp_path / "runs")
     assert [r.seed for r in kept if r.header["agent"] == "random"] == list(range(5))
     assert {r.seed for r in kept if r.header["agent"] != "random"} <= {0, 1}
-    source = next(r.header["agent_source"] for r in kept if r.header["agent"] != "random")
+
+
+def test_changed_code_is_refused_or_kept_apart(tmp_path: Path, mine: str) -> None:
+    study = from_data({**SMALL, "agents": ["random", f"{mine}:Fails"], "environments": ["NMTHPO-zhen-v0"]})
+    conduct(study, tmp_path / "runs")
+    kept = store.read(tmp_path / "runs", agent=f"{mine}:Fails")
+    source = kept[0].header["agent_source"]
     (tmp_path / f"{mine}.py").write_text(MINE.replace("== 2", "== 99"))
     assert source.keys() == {mine, *(m for m in source if m.startswith("hpo_envs."))}
     with pytest.raises(ValueError, match=f"agent_source {mine} '{source[mine]}'.*--accept-changed"):
