@@ -28,6 +28,7 @@ class Entry:
             (stochastic repeats), `cells` (built node by node), `objectives` (more than one reward).
         extra: The optional dependency group it needs, if any.
         alias_of: The readable name that this one is an alias of, if any.
+        open: Whether it is as many agents as its hyperparameters have values.
     """
 
     target: str
@@ -36,6 +37,12 @@ class Entry:
     supports: tuple[str, ...] = ("rows",)
     extra: str | None = None
     alias_of: str | None = None
+    open: bool = False
+
+    @property
+    def contestant(self) -> bool:
+        """Whether `all` and the leaderboard have it: each agent once, and not one for each value of a setting."""
+        return self.alias_of is None and not self.open
 
 
 def _entry(target: str, supports: str, summary: str, **more: Any) -> Entry:
@@ -86,13 +93,12 @@ AGENTS: dict[str, Entry] = {
         "external.optuna:OptunaTPE", "box grid", "tree-structured Parzen estimator of Optuna", extra="optuna"
     ),
     "cmaes": _entry("external.optuna:OptunaCMAES", "box", "CMA-ES of Optuna", extra="optuna"),
-    # On a leaderboard it would be a contestant for each sampler: `tpe` and `cmaes` stand there by name.
     "optuna": _entry(
         "external.from_optuna:AnySampler",
         "box grid rows features levels objectives",
         "any sampler of Optuna: sampler=GPSampler, QMCSampler, one of your own, ...; TPE by default",
         extra="optuna",
-        alias_of="tpe",
+        open=True,
     ),
     "nonadaptive": _entry(
         "bandits.nonadaptive:NonAdaptive", "arms", "all arms equally often, for a fixed budget or until confident"

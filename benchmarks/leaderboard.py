@@ -66,7 +66,7 @@ def environments(only: Sequence[str] = ()) -> list[Environment]:
 def studies(seeds: int, external_seeds: int, only: Sequence[str] = ()) -> list[Study]:
     """The studies that the leaderboard is made of: all agents on a few seeds, ours on all, and the trained one."""
     envs, every = tuple(environments(only)), tuple(range(seeds))
-    plain = tuple(Contestant(n, n) for n, e in AGENTS.items() if e.alias_of is None and n != TRAINED)
+    plain = tuple(Contestant(n, n) for n, e in AGENTS.items() if e.contestant and n != TRAINED)
     ours = tuple(c for c in plain if c.name not in EXTERNAL)
     planned = [Study(envs, plain, every[:external_seeds]), Study(envs, ours, every)]
     for arguments in {str(a): a for e in envs if (a := SPECS[e.id].unseen) is not None}.values():

@@ -204,7 +204,7 @@ def _environments(entry: Any, shared: Mapping[str, Any]) -> list[Environment]:
 
 def _contestants(entry: Any, isolated: bool) -> list[Contestant]:
     if entry == "all":
-        names = [n for n, e in registry.AGENTS.items() if e.alias_of is None and _installed(e)]
+        names = [n for n, e in registry.AGENTS.items() if e.contestant and _installed(e)]
         return [Contestant(n, n, isolated=isolated) for n in names]
     given: dict[str, Any] = {"name": entry} if isinstance(entry, str) else _table(entry)
     _known(given, ("name", "algorithm", "hyperparameters"), "key of an agent")

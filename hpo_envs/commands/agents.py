@@ -55,8 +55,7 @@ def listing(found: list[dict[str, Any]]) -> str:
     """Rows as an aligned table, with what its words mean."""
     cells = [("agent", "works on", "extra", "summary")]
     for r in found:
-        alias = r["alias_of"] and r["summary"] == agents.entry(r["alias_of"]).summary
-        summary = f"alias of {r['alias_of']}" if alias else r["summary"]
+        summary = f"alias of {r['alias_of']}" if r["alias_of"] else r["summary"]
         cells.append((r["name"], ", ".join(r["works_on"]), r["extra"] or "", summary))
     widths = [max(len(line[i]) for line in cells) for i in range(3)]
     lines = ["  ".join([*(c.ljust(w) for c, w in zip(line, widths, strict=False)), line[3]]) for line in cells]

@@ -220,6 +220,28 @@ def unmasked(actions: Any) -> Any:
     return actions
 
 
+def check_ints(actions: Any, shape: tuple[int, ...], limits: int | list[int]) -> npt.NDArray[np.int64]:
+    """A batch of actions as int64.
+
+    Args:
+        actions: What was given.
+        shape: What they must have, the number of environments first.
+        limits: One above the largest, of all alike or of each part of an action.
+
+    Raises:
+        ValueError: No ints of that shape, or one outside of [0, limits).
+    """
+    array = np.asarray(actions)
+    if array.shape != shape or array.dtype.kind not in "iu":
+        raise ValueError(f"actions must be ints of shape {shape}, got shape {array.shape} and dtype {array.dtype}")
+    array = array.astype(np.int64, copy=False)
+    outside = (array < 0) | (array >= limits)
+    if outside.any():
+        bad = array[outside.reshape(len(array), -1).any(axis=1)][0].tolist()
+        raise ValueError(f"actions must be ints in [0, {limits}), got {bad}")
+    return array
+
+
 def check_options(options: Any, names: tuple[str, ...]) -> None:
     """Validates the `options` of `reset`.
 

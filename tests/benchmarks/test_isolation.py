@@ -37,7 +37,7 @@ BUDGETS = {"FIESTA-tdsa8-v0": 60, "NASBenchNLP-cell-v0": 3}
 # and each process costs the seconds of its imports; so one of each kind is run, and all of them where HPO_ENVS_FUZZ is
 # set.
 KINDS = ("random", "bo", "box-bo", "bo-ehvi-rbf", "regularized-evolution", "ttts", "hyperband", "learned")
-EVERY = tuple(name for name, entry in agents.AGENTS.items() if entry.alias_of is None)
+EVERY = tuple(name for name, entry in agents.AGENTS.items() if entry.contestant)
 
 
 def assert_same(a: Run, b: Run) -> None:

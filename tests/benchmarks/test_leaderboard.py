@@ -31,7 +31,7 @@ def test_run_continues_with_what_is_missing(folder: Path, capsys: pytest.Capture
     assert leaderboard.main(["run", "--runs", str(folder), "--seeds", "3", "--only", "FIESTA-gaussian"]) == 0
     assert set(before) < set(folder.rglob("*.parquet"))
     runs = store.read(folder)
-    arms = {n for n, e in AGENTS.items() if "arms" in e.supports and e.alias_of is None}
+    arms = {n for n, e in AGENTS.items() if "arms" in e.supports and e.contestant}
     assert {(r.header["agent"], r.seed) for r in runs} == {(a, s) for a in arms for s in range(3)}
     assert len(runs) == 3 * len(arms)
 
@@ -39,7 +39,7 @@ def test_run_continues_with_what_is_missing(folder: Path, capsys: pytest.Capture
 def test_external_agents_run_on_fewer_seeds() -> None:
     everyone, ours = leaderboard.studies(5, 2, ["gaussian"])
     names = {c.name for c in everyone.agents}
-    assert names == {n for n, e in AGENTS.items() if e.alias_of is None} - {leaderboard.TRAINED}
+    assert names == {n for n, e in AGENTS.items() if e.contestant} - {leaderboard.TRAINED}
     assert names - {c.name for c in ours.agents} == set(leaderboard.EXTERNAL)
     assert {AGENTS[n].extra for n in leaderboard.EXTERNAL} == {"optuna"}
     assert (len(everyone.seeds), len(ours.seeds)) == (2, 5)

@@ -146,8 +146,7 @@ def tasks(ids: Sequence[str] = (), kinds: Sequence[str] = KINDS) -> Iterator[Tas
             yield env_id, kind, "batched"
             problem = benchmarks.problem_of(env)
             for name in agents.names():
-                alias = agents.AGENTS[name].alias_of
-                if (alias is None or name == "optuna") and agents.fits(name, problem):
+                if agents.AGENTS[name].alias_of is None and agents.fits(name, problem):
                     yield env_id, kind, name
             env.close()
 

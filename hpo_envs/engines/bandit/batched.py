@@ -10,6 +10,7 @@ import numpy.typing as npt
 from hpo_envs.core.env import HPOVectorEnv
 from hpo_envs.core.infos import Info
 from hpo_envs.core.loading import provenance_info
+from hpo_envs.core.params import check_ints
 from hpo_envs.engines.bandit.params import BanditParams
 from hpo_envs.engines.workers import VectorWorkers
 from hpo_envs.tables import draws
@@ -120,15 +121,8 @@ class BanditVectorEnv(HPOVectorEnv):
         return self._shown
 
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
-        array, n = np.asarray(actions), self._arms
         shape = (self.num_envs, self.params.batch) if self._batched else (self.num_envs,)
-        if array.shape != shape or array.dtype.kind not in "iu":
-            raise ValueError(f"actions must be ints of shape {shape}, got shape {array.shape} and dtype {array.dtype}")
-        array = array.astype(np.int64, copy=False).reshape(self.num_envs, -1)
-        outside = (array < 0) | (array >= n)
-        if outside.any():
-            raise ValueError(f"actions must be ints in [0, {n}), got {int(array[outside][0])}")
-        return array
+        return check_ints(actions, shape, self._arms).reshape(self.num_envs, -1)
 
 
 def _ordered_sum(pulls: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from hpo_envs.core.env import HPOVectorEnv
 from hpo_envs.core.infos import Info
 from hpo_envs.core.loading import provenance_info
+from hpo_envs.core.params import check_ints
 from hpo_envs.engines.cells.params import CellParams, mutate_actions
 from hpo_envs.engines.cells.scalar import Episode
 from hpo_envs.tables import draws
@@ -48,16 +49,7 @@ class CellVectorEnv(HPOVectorEnv):
         return self._out.copy() if self.copy else self._out
 
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
-        array = np.asarray(actions)
-        if array.shape != (self.num_envs, len(SIZES)) or array.dtype.kind not in "iu":
-            raise ValueError(
-                f"actions must be ints of shape {(self.num_envs, len(SIZES))}, got shape {array.shape} and dtype "
-                f"{array.dtype}"
-            )
-        outside = ((array < 0) | (array >= SIZES)).any(axis=1)
-        if outside.any():
-            raise ValueError(f"actions must be four ints below {SIZES}, got {array[outside][0].tolist()}")
-        return array.astype(np.int64, copy=False)
+        return check_ints(actions, (self.num_envs, len(SIZES)), [*SIZES])
 
 
 def _gather(infos: list[Info]) -> Info:

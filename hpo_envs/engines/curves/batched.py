@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOVectorEnv
-from hpo_envs.core.infos import Info
+from hpo_envs.core.infos import Info, scatter
 from hpo_envs.core.loading import provenance_info
-from hpo_envs.core.params import Floats
+from hpo_envs.core.params import Floats, check_ints
 from hpo_envs.engines.curves.params import COST_HIGH, CurveParams
 from hpo_envs.engines.workers import VectorWorkers
 from hpo_envs.tables import draws
@@ -79,7 +79,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         rewards[j] = part
         action, finished = actions.copy(), np.zeros(n, bool)
         action[j], finished[j] = job[:, [1, 3]], True
-        info = _spread(found, j, n) | {"finished": finished, "action": action, "clock": workers.clock.copy()}
+        info = scatter(found, j, n) | {"finished": finished, "action": action, "clock": workers.clock.copy()}
         return rewards, ~self._open & ~workers.busy, info
 
     def _submit(self, i: Any, rows: Any, levels: Any) -> tuple[Any, Any, Any]:
@@ -153,18 +153,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         return self._observations
 
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
-        array = np.asarray(actions)
-        if array.shape != (self.num_envs, 2) or array.dtype.kind not in "iu":
-            raise ValueError(
-                f"actions must be ints of shape {(self.num_envs, 2)}, got shape {array.shape} and dtype {array.dtype}"
-            )
-        array = array.astype(np.int64, copy=False)
-        limits = (self.params.actions, len(self.params.levels))
-        outside = (array < 0) | (array >= limits)
-        if outside.any():
-            bad = array[outside.any(axis=1)][0].tolist()
-            raise ValueError(f"actions must be pairs below {list(limits)} and >= 0, got {bad}")
-        return array
+        return check_ints(actions, (self.num_envs, 2), [self.params.actions, len(self.params.levels)])
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """(num_envs, actions + levels) bool, see `CurvesEnv.action_masks`."""
@@ -195,14 +184,3 @@ class CurvesVectorEnv(HPOVectorEnv):
 def _natural(h: Any, raw: Floats) -> npt.NDArray[Any]:
     """(n,) natural values of a hyperparameter; choices of a categorical as objects."""
     return np.array(h.values, dtype=object)[raw.astype(np.intp)] if h.kind == "categorical" else raw
-
-
-def _spread(value: Any, index: npt.NDArray[np.intp], n: int) -> Any:
-    """Spreads (k, ...) values to (n, ...): zeros elsewhere, None for objects."""
-    if isinstance(value, dict):
-        return {k: _spread(v, index, n) for k, v in value.items()}
-    whole = np.zeros((n, *value.shape[1:]), dtype=value.dtype)
-    if value.dtype == object:
-        whole[:] = None
-    whole[index] = value
-    return whole

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from hpo_envs.core.env import HPOVectorEnv
 from hpo_envs.core.infos import Info
 from hpo_envs.core.loading import provenance_info
+from hpo_envs.core.params import check_ints
 from hpo_envs.engines.lookup.params import STATUS_DTYPE, LookupParams, choices_of
 from hpo_envs.tables import draws
 
@@ -149,16 +150,7 @@ class LookupVectorEnv(HPOVectorEnv):
             # The common case, checked in one pass: negative numbers are huge as unsigned ones.
             if self._sizes is None and actions.view(np.uint64).max() < self.params.actions:
                 return actions
-        array = np.asarray(actions)
-        shape = (self.num_envs,) if self._sizes is None else (self.num_envs, len(self._sizes))
-        if array.shape != shape or array.dtype.kind not in "iu":
-            raise ValueError(f"actions must be ints of shape {shape}, got shape {array.shape} and dtype {array.dtype}")
-        array = array.astype(np.int64, copy=False)
-        limit = self.params.actions if self._sizes is None else self._sizes
-        outside = bool(((array < 0) | (array >= limit)).any())
-        if outside:
-            bad = array[((array < 0) | (array >= limit)).reshape(self.num_envs, -1).any(axis=1)][0]
-            raise ValueError(f"actions must be ints in [0, {limit}), got {bad}")
         if self._sizes is None:
-            return array
-        return np.ravel_multi_index(tuple(array.T), tuple(self._sizes.tolist()))
+            return check_ints(actions, (self.num_envs,), self.params.actions)
+        sizes = self._sizes.tolist()
+        return np.ravel_multi_index(tuple(check_ints(actions, (self.num_envs, len(sizes)), sizes).T), tuple(sizes))

@@ -101,7 +101,7 @@ def test_words_about_actions() -> None:
         (many, [0, 4], "actions must be ints in [0, 4), got 4"),
         (many, [-2, 0], "actions must be ints in [0, 4), got -2"),
         (batches, [0, 1], "actions must be ints of shape (2, 3), got shape (2,) and dtype int64"),
-        (batches, [[0, 1, 2], [0, 1, 7]], "actions must be ints in [0, 4), got 7"),
+        (batches, [[0, 1, 2], [0, 1, 7]], "actions must be ints in [0, 4), got [0, 1, 7]"),
     ):
         envs.reset(seed=0)
         with raises(message):

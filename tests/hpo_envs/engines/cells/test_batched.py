@@ -33,8 +33,8 @@ def test_cells_of_different_sizes_are_built_side_by_side() -> None:
     [
         (np.zeros((2, 3), int), r"actions must be ints of shape \(2, 4\), got shape \(2, 3\)"),
         (np.zeros((2, 4)), "actions must be ints of shape .* and dtype float64"),
-        (np.array([[0, 1, 2, 0], [8, 0, 0, 0]]), r"actions must be four ints below .*, got \[8, 0, 0, 0\]"),
-        (np.array([[0, 1, 2, 0], [0, -1, 0, 0]]), r"actions must be four ints below .*, got \[0, -1, 0, 0\]"),
+        (np.array([[0, 1, 2, 0], [8, 0, 0, 0]]), r"actions must be ints in .*, got \[8, 0, 0, 0\]"),
+        (np.array([[0, 1, 2, 0], [0, -1, 0, 0]]), r"actions must be ints in .*, got \[0, -1, 0, 0\]"),
     ],
 )
 def test_actions_outside_the_space_are_refused(actions: Any, message: str) -> None:

@@ -101,9 +101,9 @@ def test_words_about_actions() -> None:
     for actions, message in (
         ([0, 1], "actions must be ints of shape (2, 2), got shape (2,) and dtype int64"),
         ([[0.0, 1.0]] * 2, "actions must be ints of shape (2, 2), got shape (2, 2) and dtype float64"),
-        ([[0, 1], [5, 0]], "actions must be pairs below [5, 7] and >= 0, got [5, 0]"),
-        ([[0, 1], [0, 7]], "actions must be pairs below [5, 7] and >= 0, got [0, 7]"),
-        ([[-1, 1], [0, 7]], "actions must be pairs below [5, 7] and >= 0, got [-1, 1]"),
+        ([[0, 1], [5, 0]], "actions must be ints in [0, [5, 7]), got [5, 0]"),
+        ([[0, 1], [0, 7]], "actions must be ints in [0, [5, 7]), got [0, 7]"),
+        ([[-1, 1], [0, 7]], "actions must be ints in [0, [5, 7]), got [-1, 1]"),
     ):
         with raises(message):
             envs.step(actions)

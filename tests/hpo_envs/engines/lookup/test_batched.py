@@ -156,8 +156,8 @@ def test_seeds_of_a_batch() -> None:
         ("plain", np.array([0, 6]), "actions must be ints in [0, 6), got 6"),
         ("plain", np.array([-1, 0]), "actions must be ints in [0, 6), got -1"),
         ("grid", [0, 0], "actions must be ints of shape (2, 2), got shape (2,) and dtype int64"),
-        ("grid", [[0, 0], [0, 3]], "actions must be ints in [0, [2 3]), got [0 3]"),
-        ("grid", [[0, -1], [0, 0]], "actions must be ints in [0, [2 3]), got [ 0 -1]"),
+        ("grid", [[0, 0], [0, 3]], "actions must be ints in [0, [2, 3]), got [0, 3]"),
+        ("grid", [[0, -1], [0, 0]], "actions must be ints in [0, [2, 3]), got [0, -1]"),
     ],
 )
 def test_words_about_batches_of_actions(setting: str, actions: Any, message: str) -> None:
