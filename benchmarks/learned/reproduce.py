@@ -9,6 +9,7 @@ from typing import Any
 from hpo_envs.benchmarks.learned import analysis, settings, tables
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction
+from hpo_envs.tables import store
 
 TITLES = {
     "nmt": "NMT tables, each language pair unseen in training; `japanese` has seen neither direction of Japanese",
@@ -27,7 +28,7 @@ def part(name: str, family: str, methods: Sequence[str], r: Reproduction) -> Non
         methods: What is compared.
         r: The reproduction.
     """
-    kind = r.kind([t for _, names, _ in tables.FAMILIES.values() for t in names], "nmthpo charhpo")
+    kind = r.kind([*tables.ids()], " ".join(tables.FAMILIES))
     compare(name, settings.settings(family, kind, methods), r)
 
 
@@ -37,12 +38,13 @@ def compare(name: str, todo: Sequence[settings.Setting], r: Reproduction) -> Non
     done = r.map(settings.regrets, [(s, seeds) for s in todo], name, "table")
     regrets = {(s.table, s.method): values for s, values in zip(todo, done, strict=True)}
     rows = analysis.rows(regrets)
-    over = analysis.overall(regrets, {s.table: settings.scale(s.family, s.table, s.kind) for s in todo})
+    over = analysis.overall(regrets, {s.table: settings.scale(s.table, s.kind) for s in todo})
     r.write(f"{name}_tables", [_record(row) for row in rows])
     r.write(f"{name}_overall", over)
     print(f"\n{TITLES[name]} ({first.kind} tables, {len(seeds)} seeds, {settings.BUDGET} evaluations)")
     print("* better, x worse than random search: paired Wilcoxon signed-rank test, Holm over tables, p < .05\n")
-    print(analysis.format_rows(rows, "BLEU" if first.family == "nmthpo" else "% accuracy"))
+    metric = store.load(first.table, first.kind).metrics[0]  # type: ignore[arg-type]
+    print(analysis.format_rows(rows, f"{metric.unit} of {metric.name}"))
     print("\nMean over tables; normalised = in units of what random search leaves; difference: learned minus other")
     for record in over:
         print("  " + "  ".join(f"{k} {v}" for k, v in record.items()))

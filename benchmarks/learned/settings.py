@@ -54,9 +54,12 @@ class Setting:
 
 def settings(family: str, kind: str, methods: Sequence[str] = METHODS) -> list[Setting]:
     """All methods on all tables of a family."""
-    names = tables.FAMILIES[family][1]
+    unseen = {t: s.unseen["without"] for t, s in tables.ids().items() if s.unseen}
     return [
-        Setting(family, t, m, kind) for t in names for m in methods if m != "japanese" or t[-4:] in ("jaen", "enja")
+        Setting(family, t, m, kind)
+        for t in tables.names(family)
+        for m in methods
+        if m != "japanese" or unseen[t] == "ja"
     ]
 
 
@@ -78,20 +81,17 @@ def agent_of(setting: Setting) -> tuple[str, dict[str, Any]]:
 def regrets(setting: Setting, seeds: Sequence[int]) -> Floats:
     """(seeds, BUDGET) best reward of the table minus the best so far, in the metric's units."""
     agent, arguments = agent_of(setting)
-    prefix, _, metric = tables.FAMILIES[setting.family]
-    env_id = f"{prefix}-{setting.table.partition('/')[2]}-v0"
-    found = runs.run(
-        agent, env_id, seeds, budget=BUDGET, env_kwargs={"table": setting.kind, "order": "table"}, **arguments
-    )
-    best = float(store.load(setting.table, setting.kind).final(metric).max())  # type: ignore[arg-type]
+    env_id, kwargs = tables.ids()[setting.table].id, {"table": setting.kind, "order": "table"}
+    found = runs.run(agent, env_id, seeds, budget=BUDGET, env_kwargs=kwargs, **arguments)
+    best = float(tables.rewards_of(store.load(setting.table, setting.kind)).max())  # type: ignore[arg-type]
     return np.array([[targets.fb(r.rewards, best, b) for b in range(1, BUDGET + 1)] for r in found])
 
 
-def scale(family: str, table: str, kind: str) -> float:
+def scale(table: str, kind: str) -> float:
     """What random search leaves on average after `BUDGET` evaluations, in closed form: the unit of normalised regret.
 
     At least a thousandth of the table's range, for tables that random search solves.
     """
-    rewards = store.load(table, kind).final(tables.FAMILIES[family][2])  # type: ignore[arg-type]
+    rewards = tables.rewards_of(store.load(table, kind))  # type: ignore[arg-type]
     left = rewards.max() - expected_best(rewards, [BUDGET], replacement=False)[0][0]
     return max(float(left), 1e-3 * float(np.ptp(rewards)))

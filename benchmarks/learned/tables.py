@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs import registry
 from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
 from hpo_envs.agents.models.mixture import Family, basis
+from hpo_envs.core.family import Spec
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets.charhpo import build as charhpo
-from hpo_envs.tables.datasets.nmthpo import build as nmthpo
+from hpo_envs.tables.table import Table
 
 Floats = npt.NDArray[np.float64]
 
@@ -44,31 +46,42 @@ class Task:
     lengths: Floats
 
 
-FAMILIES: dict[str, tuple[str, tuple[str, ...], str]] = {
-    "nmthpo": ("NMTHPO", tuple(f"nmthpo/{p}" for p in nmthpo.PAIRS), "bleu"),
-    "charhpo": ("CharHPO", charhpo.NAMES, "accuracy"),
-}
-"""Family of weights -> prefix of its ids, its tables, the metric rewarded."""
+FAMILIES = ("nmthpo", "charhpo")
+"""Data sets that weights with one language left out are made for, each its own family of weights."""
+
+
+@functools.cache
+def ids() -> dict[str, Spec]:
+    """Table -> the id that leave-one-out weights are tested on, of all ids whose record says which have not seen it."""
+    specs = (s for family in registry.FAMILIES.values() for s in family.ids)
+    return {s.tables[0]: s for s in specs if s.unseen and "without" in s.unseen}
+
+
+def names(family: str) -> list[str]:
+    """Tables of a family."""
+    return [name for name in ids() if name.startswith(f"{family}/")]
+
+
+def rewards_of(table: Table) -> Floats:
+    """(n,) the metric rewarded: the table's first."""
+    return np.array(table.final(table.metric_names[0]))
 
 
 def language_of(name: str) -> str:
-    """The fold of a table: its language pair, or its language."""
-    return charhpo.parts(name)[1] if name.startswith("charhpo/") else name.partition("/")[2]
+    """The fold of a table: its language, or its language pair."""
+    kwargs = ids()[name].kwargs
+    return str(kwargs["lang"] if "lang" in kwargs else kwargs["pair"])
 
 
 def folds(family: str) -> list[str]:
     """Languages of a family, in the order of its tables."""
-    return list(dict.fromkeys(language_of(t) for t in FAMILIES[family][1]))
+    return list(dict.fromkeys(language_of(t) for t in names(family)))
 
 
 def tasks(family: str, kind: str) -> list[Task]:
     """All tables of a family as tasks."""
-    found = []
-    for name in FAMILIES[family][1]:
-        table = store.load(name, kind)  # type: ignore[arg-type]
-        rewards = np.array(table.final(FAMILIES[family][2]))
-        found.append(task(name, np.array(table.features), rewards))
-    return found
+    tables = [store.load(name, kind) for name in names(family)]  # type: ignore[arg-type]
+    return [task(t.name, np.array(t.features), rewards_of(t)) for t in tables]
 
 
 def task(name: str, features: Floats, rewards: Floats) -> Task:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from hpo_envs.agents.models.mixture import Family
 from hpo_envs.agents.transfer import learned
-from hpo_envs.benchmarks.learned import evolution, tables
+from hpo_envs.benchmarks.learned import tables
 from hpo_envs.benchmarks.learned.evolution import Settings, Trainer
 from hpo_envs.benchmarks.learned.tables import Task
 from hpo_envs.benchmarks.runs import one_blas_thread
@@ -34,10 +34,26 @@ JAPANESE = "ja"
 LOGGED = 10
 """Generations between two lines of the log."""
 
-FILES = ("nmthpo", "charhpo", "generic", "nmthpo-embedded")
 
-TEACHERS = {"charhpo": "nmthpo"}
-"""File -> family whose tables its network is trained on, where that is another one."""
+@dataclass(frozen=True)
+class File:
+    """Weights that are trained and shipped together.
+
+    Attributes:
+        name: The family of their tables, `generic` for all, or `FAMILY-embedded`.
+        teacher: File whose network they have, where that is another one.
+        folds: Folds besides those of one language.
+    """
+
+    name: str
+    teacher: str = ""
+    folds: tuple[str, ...] = ()
+
+
+FILES = {
+    f.name: f
+    for f in (File("nmthpo", folds=(JAPANESE,)), File("charhpo", "nmthpo"), File("generic"), File("nmthpo-embedded"))
+}
 
 EPILOG = """examples:
   python -m hpo_envs.benchmarks.learned.train                             everything, as shipped
@@ -70,7 +86,7 @@ def folds(file: str) -> list[str]:
     if file == learned.GENERIC:
         return [""]
     family = file.partition("-")[0]
-    return ["", *tables.folds(family), *([JAPANESE] if file == "nmthpo" else [])]
+    return ["", *tables.folds(family), *FILES[file].folds]
 
 
 def seen(every: Sequence[Task], fold: str) -> list[Task]:
@@ -106,8 +122,8 @@ def train_file(file: str, chosen: Sequence[str], kind: str, settings: Settings, 
     from tqdm import tqdm
 
     every = tasks_of(file, kind)
-    if file in TEACHERS:
-        network = train_fold(tasks_of(TEACHERS[file], kind), "", True, settings, seed)
+    if FILES[file].teacher:
+        network = train_fold(tasks_of(FILES[file].teacher, kind), "", True, settings, seed)
         return [replace(network, fold=f, knowledge=tables.knowledge(seen(every, f))) for f in chosen]
     family = file != learned.GENERIC
     return [train_fold(every, f, family, settings, seed) for f in tqdm(chosen, desc=file, unit="fold")]
@@ -156,9 +172,9 @@ def _train_file(file: str, args: argparse.Namespace, settings: Settings) -> None
     with one_blas_thread():
         trained = train_file(file, chosen, args.kind, settings, args.seed)
     generic = file == learned.GENERIC
-    names = () if generic else store.load(tables.FAMILIES[file.partition("-")[0]][1][0], "surrogate").feature_names
+    names = () if generic else store.load(tables.names(file.partition("-")[0])[0], "surrogate").feature_names
     save(trained, names, args.out / f"learned_{file}.npz")
-    distinct = trained[:1] if file in TEACHERS else trained
+    distinct = trained[:1] if FILES[file].teacher else trained
     names_of_log = ("file", "fold", "generation", "fitness", "cpu_seconds", "seed")
     rows = [
         (file, fold or "-", generation, f"{fitness:.4f}", f"{seconds:.1f}", args.seed)
@@ -172,6 +188,3 @@ def _train_file(file: str, args: argparse.Namespace, settings: Settings) -> None
 
 if __name__ == "__main__":
     raise SystemExit(main())
-
-
-__all__ = ["Trained", "evolution", "folds", "main", "save", "seen", "train_fold"]

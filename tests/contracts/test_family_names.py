@@ -22,7 +22,6 @@ NAMES = {f.name for f in FAMILIES.values()} | {f.dataset for f in FAMILIES.value
 # Each of these is about families that it chose: stories, tests of papers, and the agent that was trained on two.
 ABOUT = (
     "docs/stories/",
-    "hpo_envs/benchmarks/learned/",
     "tests/agents/transfer/test_learned.py",
     "tests/benchmarks/learned/",
     "tests/benchmarks/papers/",

@@ -13,7 +13,7 @@ from hpo_envs.tables import store
 
 def test_japanese_weights_are_for_japanese_tables() -> None:
     todo = settings.settings("nmthpo", "surrogate", ("random", "japanese"))
-    names = tables.FAMILIES["nmthpo"][1]
+    names = tables.names("nmthpo")
     assert [s.table for s in todo if s.method == "random"] == list(names)
     assert {s.table for s in todo if s.method == "japanese"} == {"nmthpo/jaen", "nmthpo/enja"}
 
@@ -44,4 +44,4 @@ def test_regret_falls_and_has_a_unit() -> None:
     assert (np.diff(found, axis=1) <= 0).all()
     assert (found >= 0).all()
     final = store.load("nmthpo/jaen", "surrogate").final("bleu")
-    assert 1e-3 * np.ptp(final) <= settings.scale("nmthpo", "nmthpo/jaen", "surrogate") < np.ptp(final)
+    assert 1e-3 * np.ptp(final) <= settings.scale("nmthpo/jaen", "surrogate") < np.ptp(final)

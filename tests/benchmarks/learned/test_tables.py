@@ -19,20 +19,20 @@ def test_files_are_complete(file: str) -> None:
     assert all(np.isfinite(a).all() for k, a in arrays.items() if k not in ("folds", "feature_names"))
     assert (learned.DATA / f"learned_{file}.npz").stat().st_size < 60_000
     # What was learned from different tables differs, or nothing was left out.
-    learned_from = arrays["prior"] if file in train.TEACHERS else arrays["weights"]
+    learned_from = arrays["prior"] if train.FILES[file].teacher else arrays["weights"]
     assert len({w.tobytes() for w in learned_from}) == len(train.folds(file))
-    if file in train.TEACHERS:
-        other, _ = learned.load(train.TEACHERS[file])
+    if train.FILES[file].teacher:
+        other, _ = learned.load(train.FILES[file].teacher)
         assert (arrays["weights"] == other.astype(np.float32)).all()
     if file != learned.GENERIC:
-        name = tables.FAMILIES[file.partition("-")[0]][1][0]
+        name = tables.names(file.partition("-")[0])[0]
         assert names == store.load(name, "surrogate").feature_names
 
 
 @pytest.mark.parametrize(("file", "kind"), [("nmthpo", "measured"), ("nmthpo-embedded", "surrogate")])
 def test_what_a_fold_knows_comes_from_the_other_tables(file: str, kind: str) -> None:
     """Computed again without the table left out: it cannot have been used."""
-    if kind == "measured" and any(store.missing(t) for t in tables.FAMILIES["nmthpo"][1]):
+    if kind == "measured" and any(store.missing(t) for t in tables.names("nmthpo")):
         pytest.skip("measured tables are not installed")
     every = tables.tasks("nmthpo", kind)
     for fold in train.folds(file):
