@@ -12,6 +12,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from hpo_envs.core.params import shown
+
 Checker = Callable[[Any], Any]
 """Takes an action; returns it as an int or as a new array, or raises a ValueError that says what it must be."""
 
@@ -65,7 +67,7 @@ def _discrete(low: int, high: int) -> Checker:
         ):
             row = int(value)
         else:
-            raise ValueError(f"must be an int in [{low}, {high}), got {_shown(value)}")
+            raise ValueError(f"must be an int in [{low}, {high}), got {shown(value)}")
         if not low <= row < high:
             raise ValueError(f"must be an int in [{low}, {high}), got {row}")
         return row
@@ -79,7 +81,7 @@ def _integers(low: np.ndarray[Any, Any], high: np.ndarray[Any, Any]) -> Checker:
     def check(value: Any) -> Any:
         array = _array(value)
         if array is None or array.shape != shape or array.dtype.kind not in "iu":
-            raise ValueError(f"must be ints of shape {shape}, got {_shown(value)}")
+            raise ValueError(f"must be ints of shape {shape}, got {shown(value)}")
         if ((array < low) | (array >= high)).any():
             raise ValueError(f"must be ints >= {low.tolist()} and below {high.tolist()}, got {array.tolist()}")
         return array
@@ -93,9 +95,9 @@ def _box(space: gym.spaces.Box) -> Checker:
     def check(value: Any) -> Any:
         array = _array(value)
         if array is None or array.shape != shape or array.dtype.kind not in "fiu":
-            raise ValueError(f"must be numbers of shape {shape}, got {_shown(value)}")
+            raise ValueError(f"must be numbers of shape {shape}, got {shown(value)}")
         if not ((array >= low) & (array <= high)).all():  # NaN is neither
-            raise ValueError(f"must be numbers within the bounds of the space, got {_shown(array)}")
+            raise ValueError(f"must be numbers within the bounds of the space, got {shown(array)}")
         return array
 
     return check
@@ -110,11 +112,3 @@ def _array(value: Any) -> Any:
     except (ValueError, TypeError, OverflowError):  # ragged lists
         return None
     return None if array.dtype == object else array
-
-
-def _shown(value: Any) -> str:
-    try:
-        text = repr(value)
-    except Exception:  # an agent's class may have any repr
-        text = f"<{type(value).__name__}>"
-    return text if len(text) <= 80 else text[:77] + "..."

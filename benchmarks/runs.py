@@ -26,7 +26,7 @@ from hpo_envs.benchmarks import actions, sources
 from hpo_envs.benchmarks.crew import Crew, LocalCrew
 from hpo_envs.benchmarks.episodes import Episodes
 from hpo_envs.benchmarks.isolation import Host
-from hpo_envs.core.params import kind_of
+from hpo_envs.core.params import is_integer, kind_of, shown
 from hpo_envs.registry import SPECS
 from hpo_envs.tables.table import STATUSES, nearest
 
@@ -326,8 +326,10 @@ def _listed(values: npt.NDArray[Any], chosen: list[int] | None) -> list[Any]:
 def _check_seeds(seeds: Iterable[int]) -> list[int]:
     listed = list(seeds)
     for s in listed:
-        if isinstance(s, bool) or not isinstance(s, (int, np.integer)) or s < 0:
-            raise ValueError(f"seeds must be ints >= 0, got {s!r}")
+        if not is_integer(s) or s < 0:
+            raise ValueError(f"seeds must be ints >= 0, got {shown(s)}")
+        if s >= 2**63:
+            raise ValueError(f"seeds must be below 2**63, got {shown(s)}")
     if not listed or len(set(listed)) != len(listed):
         raise ValueError(f"seeds must be distinct and at least one, got {listed!r}")
     return [int(s) for s in listed]

@@ -31,6 +31,17 @@ def nearest(name: str, names: tuple[str, ...] | list[str]) -> str:
     return f", did you mean {close[0]!r}?" if close else ""
 
 
+def numbers(values: Any) -> npt.NDArray[np.float64]:
+    """Values as float64, or a lone NaN for what are no numbers: masked, complex, truths, times, texts, ragged lists."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "iufO" and not isinstance(values, np.ma.MaskedArray):
+            return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):  # an int beyond all floats
+        pass
+    return np.array(np.nan)
+
+
 @dataclass(frozen=True)
 class Metric:
     """One measured quantity.

@@ -165,6 +165,9 @@ def seeds_of(given: Any) -> tuple[int, ...]:
     found: list[int] = []
     for entry in _listed(given):
         match = re.fullmatch(r"(\d+)-(\d+)", entry) if isinstance(entry, str) else None
+        last = int(match[2]) if match else entry
+        if isinstance(last, int) and last >= 2**63:
+            raise ValueError(f"seeds must be below 2**63, got {entry!r}")
         if match and 0 <= int(match[2]) - int(match[1]) < MOST_SEEDS - len(found):
             found.extend(range(int(match[1]), int(match[2]) + 1))
         elif isinstance(entry, int) and not isinstance(entry, bool) and entry >= 0 and isinstance(given, list):

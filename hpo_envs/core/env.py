@@ -20,7 +20,7 @@ from gymnasium.vector.utils import batch_space
 
 from hpo_envs.core.infos import Info, blank, copy_info, merge, scatter
 from hpo_envs.core.pages import complete
-from hpo_envs.core.params import HasParams, Params, check_options, unmasked
+from hpo_envs.core.params import HasParams, Params, check_int, check_options, is_integer, unmasked
 from hpo_envs.core.recorder import FPS, MODES
 from hpo_envs.tables import draws
 from hpo_envs.tables.table import Table
@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def _check_seed(seed: Any) -> int:
-    if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)) or seed < 0:
+    if not is_integer(seed) or seed < 0:
         raise ValueError(f"seed must be an int >= 0, got {seed!r}")
     return int(seed)
 
@@ -128,9 +128,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
     ) -> None:
-        if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
-            raise ValueError(f"num_envs must be an int >= 1, got {num_envs!r}")
-        self.num_envs = int(num_envs)
+        self.num_envs = check_int("num_envs", num_envs)
         self.copy = bool(copy)
         try:
             self.autoreset_mode = AutoresetMode(autoreset_mode)

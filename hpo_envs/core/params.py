@@ -262,6 +262,58 @@ def check_options(options: Any, names: tuple[str, ...]) -> None:
             raise ValueError(f"keys of options must be among {known}, got {name!r}{nearest(str(name), names)}")
 
 
+def shown(value: Any) -> str:
+    """A value as errors show it: of ints with thousands of digits, and of classes whose `repr` fails, the type."""
+    try:
+        text = repr(value)
+    except Exception:
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def check_int(name: str, value: Any, low: int = 1, high: int = 10**9, *, optional: bool = False) -> int:
+    """Validates an argument that counts.
+
+    Args:
+        name: Of the argument.
+        value: What was given; None is not checked here.
+        low: Lowest.
+        high: Highest: beyond it lie slips, and more memory than there is.
+        optional: Whether the argument may be None, for the message.
+
+    Raises:
+        ValueError: Not an int between the two.
+    """
+    if not is_integer(value) or value < low:
+        raise ValueError(f"{name} must be {'None or ' * optional}an int >= {low}, got {shown(value)}")
+    if value > high:
+        raise ValueError(f"{name} must be at most {high}, got {shown(value)}")
+    return int(value)
+
+
+def check_bool(name: str, value: Any) -> bool:
+    """Validates a switch.
+
+    Raises:
+        ValueError: Neither True nor False.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {shown(value)}")
+    return bool(value)
+
+
+def check_names(argument: str, names: Any) -> tuple[str, ...]:
+    """Validates names; one alone will do.
+
+    Raises:
+        ValueError: Neither a name nor a tuple or list of them.
+    """
+    chosen = (names,) if isinstance(names, str) else names
+    if not isinstance(chosen, (tuple, list)) or not all(isinstance(name, str) for name in chosen):
+        raise ValueError(f"{argument} must be a name or a tuple of names, got {shown(names)}")
+    return tuple(chosen)
+
+
 def check_budget(budget: Any, whole: float, unit: str) -> float:
     """Validates `budget`; None stands for `whole`.
 
@@ -271,13 +323,13 @@ def check_budget(budget: Any, whole: float, unit: str) -> float:
     if budget is None:
         return whole
     if not (is_integer(budget) or isinstance(budget, (float, np.floating))):
-        raise ValueError(f"budget must be None or a number > 0, got {budget!r}")
+        raise ValueError(f"budget must be None or a number > 0, got {shown(budget)}")
     try:
         finite = math.isfinite(budget)
     except OverflowError:  # an int beyond all floats
         finite = False
     if not (finite and budget > 0):
-        raise ValueError(f"budget must be None or a finite number > 0 ({unit}), got {budget!r}")
+        raise ValueError(f"budget must be None or a finite number > 0 ({unit}), got {shown(budget)}")
     if unit == "evaluations" and budget != int(budget):
         raise ValueError(f"budget must be None or an int >= 1 (evaluations), got {budget!r}")
     return float(budget)
@@ -289,9 +341,7 @@ def check_workers(workers: Any) -> int:
     Raises:
         ValueError: Not an int >= 1.
     """
-    if not is_integer(workers) or workers < 1:
-        raise ValueError(f"workers must be an int >= 1, got {workers!r}")
-    return int(workers)
+    return check_int("workers", workers, high=1_000_000)
 
 
 def check_objective(objective: Any) -> Objective:

@@ -40,8 +40,8 @@ class View:
     def __post_init__(self) -> None:
         if self.order not in ORDERS:
             raise ValueError(f"order must be one of {', '.join(ORDERS)}, got {self.order!r}")
-        number = isinstance(self.share, (int, float, np.integer, np.floating)) and not isinstance(self.share, bool)
-        if not number or not 0.0 < self.share <= 1.0:
+        number = isinstance(self.share, (int, float, np.integer, np.floating))
+        if not number or isinstance(self.share, (bool, np.timedelta64)) or not 0.0 < self.share <= 1.0:
             raise ValueError(f"share must be a number in (0, 1], got {self.share!r}")
 
     @cached_property

@@ -10,12 +10,24 @@ import numpy.typing as npt
 from gymnasium.spaces import Discrete, MultiDiscrete
 
 from hpo_envs.core.loading import load_tables
-from hpo_envs.core.params import Floats, Index, Params, bounds_of, box, check_budget, check_workers, occurrences
+from hpo_envs.core.params import (
+    Floats,
+    Index,
+    Params,
+    bounds_of,
+    box,
+    check_bool,
+    check_budget,
+    check_int,
+    check_workers,
+    is_integer,
+    occurrences,
+)
 from hpo_envs.core.view import View
 from hpo_envs.engines.bandit.arms import Arms, GaussianArms, MeasuredArms
 from hpo_envs.tables.datasets.fiesta import build as data
 from hpo_envs.tables.datasets.fiesta.names import TASKS
-from hpo_envs.tables.table import Table, nearest
+from hpo_envs.tables.table import Table, nearest, numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -65,6 +77,7 @@ class BanditParams(Params):
         Raises:
             ValueError: An argument that the task or its table cannot satisfy.
         """
+        replacement, shared = check_bool("replacement", replacement), check_bool("shared", shared)
         if task not in TASKS:
             raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}{nearest(task, TASKS)}")
         if cost != "evaluations":
@@ -83,9 +96,8 @@ class BanditParams(Params):
         if not isinstance(name, str) or name not in arms.names:
             hint = nearest(str(name), arms.names)
             raise ValueError(f"objective must be one of {', '.join(arms.names)}, got {objective!r}{hint}")
-        if batch_size is not None and (isinstance(batch_size, bool) or batch_size != int(batch_size) or batch_size < 1):
-            raise ValueError(f"batch_size must be None or an int >= 1, got {batch_size!r}")
-        batch, view = 1 if batch_size is None else int(batch_size), View(order, share)
+        batch = 1 if batch_size is None else check_int("batch_size", batch_size, high=1_000_000, optional=True)
+        view = View(order, share)
         n, column = view.size(arms.arms), arms.names.index(name)
         count, times = _workers(workers, durations, arms.arms, batch_size)
         spent = check_budget(budget, float(n * arms.evaluations), "evaluations")
@@ -148,7 +160,7 @@ def _columns(table: Table, fix_split: int | None, fix_seed: int | None) -> npt.N
         return columns
     sizes = (data.NER_SPLITS, data.NER_SEEDS)
     for name, value, size in (("fix_split", fix_split, sizes[0]), ("fix_seed", fix_seed, sizes[1])):
-        if value is not None and (isinstance(value, bool) or value != int(value) or not 0 <= value < size):
+        if value is not None and not (is_integer(value) and 0 <= value < size):
             raise ValueError(f"{name} must be None or an int in [0, {size}), got {value!r}")
     split, seed = columns // data.NER_SEEDS, columns % data.NER_SEEDS
     keep = (split == fix_split) | (fix_split is None)
@@ -171,7 +183,7 @@ def _workers(workers: Any, durations: Any, arms: int, batch_size: int | None) ->
     count = check_workers(workers)
     if count > 1 and batch_size is not None:
         raise ValueError(f"workers must be 1 with batch_size, which is the synchronous form, got {workers!r}")
-    times = np.ones(arms) if durations is None else np.asarray(durations, dtype=np.float64)
+    times = np.ones(arms) if durations is None else numbers(durations)
     if times.shape != (arms,) or not (np.isfinite(times).all() and (times > 0.0).all()):
         raise ValueError(f"durations must be None or {arms} numbers > 0, got {durations!r}")
     return count, times

@@ -20,6 +20,7 @@ from hpo_envs.core.params import (
     bounds_of,
     box,
     check_budget,
+    check_int,
     check_objective,
     check_workers,
     rewarded,
@@ -32,6 +33,8 @@ from hpo_envs.tables.table import STATUSES, Table, nearest
 VARIANTS = ("paper", "released")
 COST_HIGH = 1e9
 """Cap of the observed cost."""
+MOST_LEVELS = 10_000
+"""More checkpoints than any table has."""
 TRAININGS = 20
 """The default budget is what this many full trainings cost on average."""
 
@@ -125,8 +128,8 @@ class CurveParams(Params):
         if variant not in VARIANTS:
             hint = nearest(variant, VARIANTS)
             raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}{hint}")
-        if levels is not None and (isinstance(levels, bool) or not isinstance(levels, (int, np.integer)) or levels < 1):
-            raise ValueError(f"levels must be None or an int >= 1, got {levels!r}")
+        if levels is not None:
+            levels = min(check_int("levels", levels, optional=True), MOST_LEVELS)
         if cost is not None and not isinstance(cost, str):
             raise ValueError(f"cost must be None or the name of a unit, got {cost!r}")
         view = View(order, share)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.core.params import Floats, Objective
+from hpo_envs.core.params import Floats, Objective, check_bool, check_names
 from hpo_envs.engines.box.batched import BoxVectorEnv
 from hpo_envs.engines.box.params import Answer, BoxFunction, BoxParams, Ints
 from hpo_envs.engines.box.scalar import BoxEnv
@@ -75,8 +75,7 @@ def among(sweeps: Sequence[str] | None, tasks: npt.NDArray[np.int64]) -> npt.NDA
     """
     if sweeps is None:
         return tasks
-    named = (sweeps,) if isinstance(sweeps, str) else tuple(sweeps)
-    wanted = [int(matching({"table": name}, "sweeps")[0]) for name in named]
+    wanted = [int(matching({"table": name}, "sweeps")[0]) for name in check_names("sweeps", sweeps)]
     left = np.intersect1d(tasks, np.array(wanted, dtype=np.int64))
     if not len(left):
         raise ValueError(f"sweeps must leave at least one task to draw, got {sweeps!r}")
@@ -197,7 +196,7 @@ class CharSpaceEnv(BoxEnv):
     ) -> None:
         _check_table(table)
         choice = {"task": task, "lang": lang, "architecture": architecture}
-        function = Sweeps(among(sweeps, matching(choice, "")), noise)
+        function = Sweeps(among(sweeps, matching(choice, "")), check_bool("noise", noise))
         params = BoxParams.of(function, build.METRICS, objective, cost, budget, costs=build.METRICS[1:])
         super().__init__(params, render_mode)
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.loading import load_tables
-from hpo_envs.core.params import Floats, Objective, check_objective
+from hpo_envs.core.params import Floats, Objective, check_names, check_objective
 from hpo_envs.engines.box.batched import BoxVectorEnv
 from hpo_envs.engines.box.params import Answer, BoxFunction, BoxParams, Ints
 from hpo_envs.engines.box.scalar import BoxEnv
@@ -141,6 +141,7 @@ class CushLEPOREnv(BoxEnv):
         render_mode: str | None = None,
     ) -> None:
         tables = load_tables((f"cushlepor/{pair}",), table)
+        held_out = None if held_out is None else check_names("held_out", held_out)
         function = MetricTuning(tables[0], variant, bounds, held_out, "kendall" in check_objective(objective))
         super().__init__(BoxParams.of(function, agreement.METRICS, objective, cost, budget), render_mode)
 

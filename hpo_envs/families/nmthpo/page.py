@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from hpo_envs.core.params import check_names
 from hpo_envs.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.engines.lookup.scalar import LookupEnv
@@ -75,7 +76,7 @@ def _grids(pairs: Sequence[str]) -> tuple[str, ...]:
     Raises:
         ValueError: Not distinct pairs of this grid, or none.
     """
-    chosen = tuple(pairs) if not isinstance(pairs, str) else (pairs,)
+    chosen = check_names("pairs", pairs)
     for pair in chosen:
         if pair not in SHARED_GRID:
             raise ValueError(

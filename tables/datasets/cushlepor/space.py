@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import exact, hlepor
-from hpo_envs.tables.table import Hyperparameter, nearest
+from hpo_envs.tables.table import Hyperparameter, nearest, numbers
 
 Floats = npt.NDArray[np.float64]
 Bounds = Mapping[str, tuple[float, float]]
@@ -50,6 +50,8 @@ class ParameterBox:
                     f"{nearest(bounds, [*BOUNDS])}"
                 )
             chosen: Bounds = BOUNDS[bounds]
+        elif not isinstance(bounds, Mapping):
+            raise ValueError(f"bounds must be a name or (low, high) by name, got {bounds!r}")
         else:
             for name in bounds:
                 if name not in hlepor.NAMES:
@@ -57,14 +59,15 @@ class ParameterBox:
                         f"bounds must name {', '.join(hlepor.NAMES)}, got {name!r}{nearest(name, hlepor.NAMES)}"
                     )
             chosen = {**BOUNDS["published"], **bounds}
-        for name, (low, high) in chosen.items():
+        for name, pair in chosen.items():
+            low, high = ends.tolist() if (ends := numbers(pair)).shape == (2,) else (np.nan, np.nan)
             if name == "n":
-                valid = low == int(low) and high == int(high) and 0 <= low <= high <= hlepor.MAX_N
+                valid = low % 1 == 0 and high % 1 == 0 and 0 <= low <= high <= hlepor.MAX_N
                 rule = f"ints 0 <= low <= high <= {hlepor.MAX_N}"
             else:
                 valid, rule = bool(np.isfinite(high)) and 0 <= low < high, "0 <= low < high"
             if not valid:
-                raise ValueError(f"bounds of {name} must be {rule}, got {(low, high)}")
+                raise ValueError(f"bounds of {name} must be {rule}, got {pair!r}")
         self.space = tuple(
             Hyperparameter(name, "int" if name == "n" else "float", *chosen[name], log=self.log and name != "n")
             for name in hlepor.NAMES

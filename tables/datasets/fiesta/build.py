@@ -31,7 +31,7 @@ from hpo_envs.tables.datasets.fiesta.names import (
     TDSA,
     TDSA_EVALUATIONS,
 )
-from hpo_envs.tables.table import Floats, Metric, Provenance, Table
+from hpo_envs.tables.table import Floats, Metric, Provenance, Table, numbers
 
 NAMES = TABLES
 
@@ -92,14 +92,15 @@ def gaussian(
     Raises:
         ValueError: An argument out of its range.
     """
-    mu = np.asarray(means, dtype=np.float64)
+    mu = numbers(means)
     if mu.ndim != 1 or len(mu) < 2 or not np.isfinite(mu).all():
         raise ValueError(f"means must be at least two finite numbers, got {means!r}")
-    sd = np.asarray(deviations, dtype=np.float64)
+    sd = numbers(deviations)
     if sd.shape not in ((), mu.shape) or not (np.isfinite(sd).all() and (sd >= 0.0).all()):
         raise ValueError(f"deviations must be a number >= 0 or {len(mu)} of them, got {deviations!r}")
     sd = np.broadcast_to(sd, mu.shape)
-    low, high = (float(b) for b in bounds)
+    ends = numbers(bounds)
+    low, high = ends.tolist() if ends.shape == (2,) else (np.nan, np.nan)
     if not ((mu - 8.5 * sd >= low) & (mu + 8.5 * sd <= high)).all():
         raise ValueError(
             f"bounds must be 8.5 deviations away from every mean, got bounds {bounds!r}, means {means!r}, "

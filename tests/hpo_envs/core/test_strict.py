@@ -8,6 +8,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from hpo_envs.benchmarks.runs import run
+
 IDS = [
     "NMTHPO-swen-v0",
     "NMTLC-swen-v0",
@@ -50,3 +52,40 @@ def test_actions(env_id: str) -> None:
             with pytest.raises(ValueError, match="actions? must be"):
                 env.step(one)
         env.step(env.action_space.sample())
+
+
+NUMBERS = {
+    "NMTHPO-swen-v0": ("share", "budget"),
+    "NMTLC-swen-v0": ("levels", "workers", "share"),
+    "FIESTA-tdsa8-v0": ("batch_size", "workers", "durations", "replacement", "shared"),
+    "FIESTA-ner-v0": ("fix_split", "fix_seed"),
+    "FIESTA-gaussian-v0": ("means", "deviations", "bounds"),
+    "CharHPO-v0": ("noise", "sweeps"),
+    "CushLEPOR-ted-ende-v0": ("bounds", "held_out"),
+    "NMTHPO-v0": ("pairs",),
+}
+"""Arguments that are numbers, switches or names."""
+
+WRONG = [-(10**400), 10**400, np.timedelta64(5, "s"), np.ma.masked, np.ma.array([5]), float("inf"), 5j, object()]
+
+
+@pytest.mark.parametrize(("env_id", "argument"), [(i, a) for i, names in NUMBERS.items() for a in names])
+def test_arguments(env_id: str, argument: str) -> None:
+    for value in WRONG:
+        for make in (gym.make, gym.make_vec):
+            with pytest.raises(ValueError, match=rf"^{argument} (of \w+ )?must (be|name)"):
+                make(env_id, **{argument: value})
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, True, np.timedelta64(5, "s"), "7"])
+def test_seeds(seed: Any) -> None:
+    with pytest.raises(ValueError, match="seed must be"):
+        gym.make_vec("NMTHPO-swen-v0", num_envs=2).reset(seed=seed)
+    with pytest.raises(ValueError, match="seeds must be"):
+        run("random", "NMTHPO-swen-v0", [seed])
+
+
+@pytest.mark.parametrize("count", [0, 10**400, np.timedelta64(5, "s"), True, 2.0])
+def test_counts(count: Any) -> None:
+    with pytest.raises(ValueError, match="num_envs must be"):
+        gym.make_vec("NMTHPO-swen-v0", num_envs=count)
