@@ -110,6 +110,8 @@ def _space(runs: Runs, say: Callable[[str], None]) -> tuple[Hyperparameter, ...]
             h, text = runs.fixed[name], "as the study defines it"
         else:
             h, text = infer.hyperparameter(name, values, runs.log.get(name))
+        if h.kind != "categorical":
+            infer.apart(name, there)
         found[name] = (h, values)
         say(f"{name}: {text}")
     for name, (h, column) in list(found.items()):

@@ -118,6 +118,8 @@ def from_text(
         more = f"; and {len(errors) - SHOWN} more" if len(errors) > SHOWN else ""
         raise ValueError(f"{source}: {'; '.join(errors[:SHOWN])}{more}")
     try:
+        if level is not None:
+            infer.apart(level, map(infer.number, columns[level]))
         metrics = []
         for j, (column, g) in enumerate(zip(scores, goals, strict=True)):
             there = [v for row in score_values if (v := row[j]) is not None]

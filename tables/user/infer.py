@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from hpo_envs.tables.table import Hyperparameter, Metric
@@ -30,7 +30,7 @@ HIGHER = ("accuracy", "acc", "f1", "bleu", "chrf", "auc", "auroc", "precision", 
           "comet", "reward", "em", "map", "mrr", "likelihood")  # fmt: skip
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_INT = re.compile(r"[+-]?\d{1,15}")
+_INT = re.compile(r"[+-]?\d{1,300}")
 _TRUTH = {"true": True, "false": False, "yes": True, "no": False}
 
 
@@ -43,6 +43,19 @@ def number(text: str) -> float | int | None:
         value = float(cell)
         return value if math.isfinite(value) else None
     return None
+
+
+def apart(name: str, values: Iterable[Any]) -> None:
+    """Refuses whole numbers of a column that float64 cannot tell apart.
+
+    Raises:
+        ValueError: One beyond 2**53.
+    """
+    for v in values:
+        if isinstance(v, int) and abs(v) > 2**53:
+            raise ValueError(
+                f"column {name}: whole numbers must be at most 2**53, beyond which float64 merges them, got {v}"
+            )
 
 
 def missing(text: str) -> bool:
