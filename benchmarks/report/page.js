@@ -31,7 +31,12 @@ function save(name, type, text) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-const quoted = v => v === null ? "" : /[",\n]/.test(v) ? `"${String(v).replaceAll('"', '""')}"` : String(v);
+// A cell of CSV; a text that a spreadsheet would take for a formula gets an apostrophe before it.
+function quoted(v) {
+  let text = v === null ? "" : String(v).replaceAll("\r", "\\r");
+  if (/^[=+@\t-]./.test(text) && isNaN(text)) text = `'${text}`;
+  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
 
 function csv(spec) {
   const rows = [["series", spec.xlabel, spec.ylabel, "low", "high"]];

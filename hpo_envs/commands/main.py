@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from hpo_envs import __version__
+from hpo_envs.commands import screen
 from hpo_envs.tables.table import nearest
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -78,7 +79,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         Exit status: 0, what the command returns, 2 after a user's error, 130 after Ctrl-C, 141 if the reader of
         the output went away.
     """
-    words = list(sys.argv[1:] if argv is None else argv)
+    with screen.on():
+        return _main(list(sys.argv[1:] if argv is None else argv))
+
+
+def _main(words: list[str]) -> int:
     try:
         status = _run(words)
         sys.stdout.flush()

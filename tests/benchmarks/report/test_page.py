@@ -205,6 +205,9 @@ def test_in_a_browser_it_fits_a_phone_and_saves_its_data(page: Any) -> None:
         assert page.execute_script("return document.scrollingElement.scrollWidth") <= 360
     finally:
         page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    cells = ["=1+2", "-5", "-5e-3", "+a", "@x", 'a"b', "a\rb", "-", None, -5]
+    quoted = ["'=1+2", "-5", "-5e-3", "'+a", "'@x", '"a""b"', "a\\rb", "-", "", "-5"]
+    assert page.execute_script("return arguments[0].map(quoted)", cells) == quoted
     # What a click would download, caught before it is saved.
     page.execute_script("window.saved = []; save = (name, type, text) => window.saved.push([name, text])")
     scroll_to(page, "track-0-regret")

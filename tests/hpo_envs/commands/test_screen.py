@@ -1,0 +1,51 @@
+"""Commands print nothing that a terminal would obey."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from hpo_envs.commands import screen
+from hpo_envs.commands.main import main
+
+EVIL = "\x1b]0;owned\x07\x1b[2J\u202ename\x9b31m"
+SHOWN = "\\x1b]0;owned\\x07\\x1b[2J\\u202ename\\x9b31m"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("plain", "plain"), (EVIL, SHOWN), ("Größe 東 ├─\n\t", "Größe 東 ├─\n\t"), ("a\rb", "a\\rb")]
+)
+def test_escapes(text: str, shown: str) -> None:
+    assert screen.escaped(text) == shown
+
+
+def test_a_progress_bar_goes_back_to_the_start_of_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with screen.on():
+        print("\r50%|", end="", file=sys.stderr)
+        print("a\rb\x1b")
+    assert capsys.readouterr() == ("a\\rb\\x1b\n", "\r50%|")
+
+
+@pytest.mark.parametrize("what", ["agent", "column", "folder", "argument", "unknown"])
+def test_names_from_files_and_arguments(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    study, sweep, odd = tmp_path / "study.toml", tmp_path / "sweep.csv", tmp_path / EVIL
+    study.write_text(
+        'seeds = 1\nbudget = 2\ntable = "surrogate"\nenvironments = ["NMTHPO-zhen-v0"]\n'
+        f'agents = [{{name = {json.dumps(EVIL)}, algorithm = "random"}}]'
+    )
+    sweep.write_text(f"{EVIL},{EVIL}2,accuracy\n1,2,0.5\n2,1,0.6\n3,1,0.7\n")
+    odd.mkdir()
+    command = {
+        "agent": ["compare", str(study), "--out", str(tmp_path / "runs")],
+        "column": ["table", "from-csv", str(sweep), "--score", "accuracy", "--goal", "max", "--name", "mine"],
+        "folder": ["report", str(odd / "scores.json")],
+        "argument": ["compare", "--env", EVIL],
+        "unknown": [EVIL],
+    }[what]
+    main(command)
+    said = "".join(capsys.readouterr())
+    assert SHOWN in said
+    assert not any(c in said for c in "\x1b\x07\x9b\u202e")
