@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,15 @@ import numpy.typing as npt
 
 from hpo_envs.core.params import Params
 from hpo_envs.tables import draws
+
+
+def seeds_of(env_id: str, seed: int) -> tuple[int, int]:
+    """What `reset` and the agent of a run get: 64 and 32 bits (many generators refuse more) of a hash of id and seed.
+
+    The runs of one seed on two environments are independent; on each of them all agents have the same episode.
+    """
+    bits = int.from_bytes(hashlib.sha256(f"{env_id} {seed}".encode()).digest()[:8], "little")
+    return bits, bits % 2**32
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from hpo_envs.agents import Agent, Problem
 from hpo_envs.agents.problem import private, sealed
 from hpo_envs.benchmarks import actions, sources
 from hpo_envs.benchmarks.crew import Crew, LocalCrew
-from hpo_envs.benchmarks.episodes import Episodes
+from hpo_envs.benchmarks.episodes import Episodes, seeds_of
 from hpo_envs.benchmarks.isolation import Host
 from hpo_envs.core.params import is_integer, kind_of, shown
 from hpo_envs.registry import SPECS
@@ -41,7 +41,7 @@ class Run:
     """One agent's episode.
 
     Attributes:
-        seed: Seed of agent and environment.
+        seed: Seed as it was given; agent and environment get what `episodes.seeds_of` makes of it.
         actions: One entry per evaluation: (k,) ints, or (k, ...) arrays. Rows are the table's, whatever the episode's
             own order of them.
         rewards: (k,) or (k, objectives) float64, higher is better.
@@ -95,7 +95,7 @@ def run(
         agent: Registered name, or a factory `(problem, seed, **hyperparameters) -> Agent`; where it is isolated,
             `module:factory` will do.
         env_id: Registered id.
-        seeds: Distinct seeds, each used for the agent and for its environment.
+        seeds: Distinct seeds. Agent and environment are seeded with a hash of the id and of each.
         budget: Replaces the id's default budget, in its cost unit.
         target: Stops a run once it returns True for an evaluation.
         env_kwargs: Arguments of the environment (`table=`, `objective=`, ...). Where actions are rows, each episode has
@@ -116,6 +116,7 @@ def run(
     if registry.find(env_id) is None:
         raise ValueError(f"env_id must be a registered id (hpo-envs list), got {env_id!r}{nearest(env_id, [*SPECS])}")
     seeds = _check_seeds(seeds)
+    hashed, own = map(list, zip(*(seeds_of(env_id, s) for s in seeds), strict=True))
     kwargs = arguments(env_id, env_kwargs or {})
     if budget is not None:
         kwargs["budget"] = budget
@@ -123,13 +124,13 @@ def run(
     name = agent if isinstance(agent, str) else getattr(agent, "__qualname__", repr(agent))
     with contextlib.ExitStack() as stack:
         stack.enter_context(one_blas_thread())
-        _, info = envs.reset(seed=seeds)
+        _, info = envs.reset(seed=hashed)
         episodes = Episodes.of(envs)
         problem = sealed(problem_of(envs))
         if isolate is True:
             isolate = stack.enter_context(Host(agent))
         hire = isolate.crew if isolate else functools.partial(_local, agent)
-        crew = hire(problem, seeds, hyperparameters, episodes.rows)
+        crew = hire(problem, own, hyperparameters, episodes.rows)
         check = actions.checker(envs.single_action_space)
         logs = _loop(envs, episodes, crew, seeds, target, progress, check, f"{name} on {env_id}")
         tables = info["table"], info["kind"], info["sha256"]

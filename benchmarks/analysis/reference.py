@@ -69,8 +69,7 @@ def of_table(table: Table, objectives: Sequence[str]) -> Reference:
 def _reference(
     table: str, kind: str, sha256: str, objectives: tuple[str, ...], part: tuple[float, int] | tuple[()]
 ) -> Reference:
-    header = {"table": table, "kind": kind, "sha256": sha256, **dict(zip(("share", "seed"), part, strict=False))}
-    return of_table(subsets.of(table_of(header), header), objectives)
+    return of_table(subsets.of(table_of({"table": table, "kind": kind, "sha256": sha256}), part), objectives)
 
 
 def searched(env_id: str) -> Callable[[Mapping[str, Any]], float] | None:

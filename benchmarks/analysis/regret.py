@@ -89,7 +89,7 @@ def _scale(group: list[Run]) -> Scale:
         return _several(seen, "seen") if seen.shape[1] > 1 else Scale(seen.max(axis=0), first, "seen")
     table = reference.table_of(h)
     bandit = family is not None and family.score == "final"
-    scale = of_table(subsets.of(table, h), h["objectives"], bandit=bandit)
+    scale = of_table(subsets.of(table, subsets.key(h)), h["objectives"], bandit=bandit)
     if bandit:  # by the table's rows, whichever of them an episode has
         scale = dataclasses.replace(scale, means=reference.final_rewards(table, h["objectives"])[:, 0])
     if answers_more and len(h["objectives"]) == 1:

@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hpo_envs.benchmarks.episodes import seeds_of
 from hpo_envs.core.view import View, first_key
 from hpo_envs.tables.table import Table
 
 
 def key(header: Mapping[str, Any]) -> tuple[float, int] | tuple[()]:
-    """Share of the rows and the seed that draws them; nothing where every seed has the whole table."""
+    """Share of the rows and the key that draws them; nothing where every seed has the whole table."""
     share = float(header.get("share", 1.0))
-    return (share, int(header["seed"])) if share < 1.0 else ()
+    return (share, first_key(seeds_of(header["env"], int(header["seed"]))[0])) if share < 1.0 else ()
 
 
-def of(table: Table, header: Mapping[str, Any]) -> Table:
+def of(table: Table, part: tuple[float, int] | tuple[()]) -> Table:
     """The rows that the episode of a run had, whatever their order.
 
     Args:
         table: The whole table.
-        header: Of the run.
+        part: What `key` says of the run.
     """
-    if not (part := key(header)):
+    if not part:
         return table
-    share, seed = part
-    return table.subset(View(share=share).rows(first_key(seed), len(table)))
+    share, episode = part
+    return table.subset(View(share=share).rows(episode, len(table)))

@@ -16,6 +16,7 @@ import gymnasium as gym
 
 from hpo_envs import agents as registry
 from hpo_envs.benchmarks import limits
+from hpo_envs.benchmarks.episodes import seeds_of
 from hpo_envs.benchmarks.runs import Run, arguments, header_of, problem_of
 from hpo_envs.benchmarks.study.executors import Executor, Serial, WorkerLost
 from hpo_envs.benchmarks.study.store import CODE_KEYS, Check, Store
@@ -216,7 +217,7 @@ def _probe(
     try:
         problem = problem_of(envs)
         fitting = [c for c in contestants if ":" in c.algorithm or registry.fits(c.algorithm, problem)]
-        _, info = envs.reset(seed=[seed])
+        _, info = envs.reset(seed=[seeds_of(environment.id, seed)[0]])
         table = {k: str(info[k][0]) for k in ("table", "kind", "sha256")}
         headers = []
         for c in fitting:

@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs import registry
+from hpo_envs.benchmarks.episodes import seeds_of
 from hpo_envs.benchmarks.runs import Run, problem_of
 
 
@@ -75,7 +76,7 @@ def _replay(env: Any, run: Run) -> dict[str, Any]:
     Raises:
         ValueError: It is not what the run was.
     """
-    observation, info = env.reset(seed=run.seed)
+    observation, info = env.reset(seed=seeds_of(run.header["env"], run.seed)[0])
     if info["sha256"] != run.header["sha256"]:
         raise ValueError(f"the table must be {run.header['sha256']} as in the runs, got {info['sha256']}")
     if not len(run) or run.actions.shape[1:] != env.action_space.shape:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis.statistics import bootstrap_interval
+from hpo_envs.benchmarks.episodes import seeds_of
 from hpo_envs.benchmarks.papers.common import Record
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.tables import cells
@@ -40,7 +41,7 @@ def trace(run: Run, env: Any) -> Trace:
         run: On the same table; its actions are repeated in the order in which results came back.
         env: Unwrapped environment with one worker whose cost is seconds.
     """
-    env.reset(seed=run.seed)
+    env.reset(seed=seeds_of(run.header["env"], run.seed)[0])
     hours, losses = np.empty(len(run)), np.empty(len(run))
     # A replay pays by its own accounting; where workers ran side by side, costs are spread over them.
     workers = int(run.header["env_kwargs"].get("workers", 1))

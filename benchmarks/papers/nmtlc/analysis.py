@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis.statistics import bootstrap_interval
+from hpo_envs.benchmarks.episodes import seeds_of
 from hpo_envs.benchmarks.runs import Run
 
 Floats = npt.NDArray[np.float64]
@@ -25,7 +26,7 @@ def regret(run: Run, env: Any) -> tuple[Floats, Floats]:
     """
     losses = env.table.values[:, 0, :, env.table.metric("log_perplexity")]
     lowest = float(np.nanmin(losses))
-    env.reset(seed=run.seed)
+    env.reset(seed=seeds_of(run.header["env"], run.seed)[0])
     spent, values = np.empty(len(run)), np.empty(len(run))
     for k, action in enumerate(run.actions):
         env.step(action)

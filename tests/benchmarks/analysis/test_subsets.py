@@ -22,7 +22,7 @@ def test_regret_is_that_of_the_rows_that_a_run_has() -> None:
         assert len(scales) == 4
         for r in runs:
             scale, table = scales[regret.key(r)], reference.table_of(r.header)
-            own = reference.final_rewards(subsets.of(table, r.header), r.header["objectives"])
+            own = reference.final_rewards(subsets.of(table, subsets.key(r.header)), r.header["objectives"])
             assert len(own) == round(0.3 * len(table)) == len(r)
             assert regret.final(r, scale) == pytest.approx(0.0)
             assert reference.of_run(r).best.tolist() == own.max(axis=0).tolist()

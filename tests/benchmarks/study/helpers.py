@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from hpo_envs.benchmarks.episodes import seeds_of
+
 SMALL: dict[str, Any] = {
     "seeds": 5,
     "table": "surrogate",
@@ -11,7 +13,8 @@ SMALL: dict[str, Any] = {
     "environments": ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0"],
     "agents": ["random", {"name": "graph", "algorithm": "graph-ei-rbf"}],
 }
-MINE = """
+UNLUCKY, DEADLY = ([seeds_of(env_id, seed)[1] for env_id in SMALL["environments"]] for seed in (2, 3))
+MINE = f"""
 import os, signal
 from pathlib import Path
 from hpo_envs.agents.random import RandomSearch
@@ -19,14 +22,14 @@ from hpo_envs.agents.random import RandomSearch
 class Fails(RandomSearch):
     def __init__(self, problem, seed):
         super().__init__(problem, seed)
-        if seed == 2:
+        if seed in {UNLUCKY}:
             raise RuntimeError("seed 2 is unlucky")
 
 class Dies(RandomSearch):
     '''Takes its process with it: always, or once.'''
     def __init__(self, problem, seed, flag, once=True):
         super().__init__(problem, seed)
-        if seed == 3 and not (once and Path(flag).exists()):
+        if seed in {DEADLY} and not (once and Path(flag).exists()):
             Path(flag).touch()
             os.kill(os.getpid(), signal.SIGKILL)
 """

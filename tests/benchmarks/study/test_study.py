@@ -18,7 +18,7 @@ from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.scheduler import conduct, runs_of
 from hpo_envs.benchmarks.study.study import Contestant, from_data, from_file, seeds_of
 from hpo_envs.registry import SPECS
-from tests.benchmarks.study.helpers import MINE, SMALL
+from tests.benchmarks.study.helpers import MINE, SMALL, UNLUCKY
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -166,7 +166,7 @@ def test_changed_code_is_refused_or_kept_apart(tmp_path: Path, mine: str) -> Non
     conduct(study, tmp_path / "runs")
     kept = store.read(tmp_path / "runs", agent=f"{mine}:Fails")
     source = kept[0].header["agent_source"]
-    (tmp_path / f"{mine}.py").write_text(MINE.replace("== 2", "== 99"))
+    (tmp_path / f"{mine}.py").write_text(MINE.replace(str(UNLUCKY), "[99]"))
     assert source.keys() == {mine, *(m for m in source if m.startswith("hpo_envs."))}
     with pytest.raises(ValueError, match=f"agent_source {mine} '{source[mine]}'.*--accept-changed"):
         conduct(study, tmp_path / "runs")

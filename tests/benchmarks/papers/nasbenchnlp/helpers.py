@@ -13,4 +13,8 @@ def run_of(actions: list[list[int]], workers: int = 1) -> Any:
         def __len__(self) -> int:
             return len(self.actions)
 
-    return Run(seed=0, actions=np.array(actions), header={"env_kwargs": {"workers": workers}})
+    return Run(
+        seed=0,
+        actions=np.array(actions),
+        header={"env": "NASBenchNLP-wikitext2-v0", "env_kwargs": {"workers": workers}},
+    )
