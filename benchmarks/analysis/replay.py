@@ -20,7 +20,7 @@ from hpo_envs import registry
 from hpo_envs.benchmarks import actions as strict
 from hpo_envs.benchmarks import sources
 from hpo_envs.benchmarks.analysis import reference
-from hpo_envs.benchmarks.episodes import Episodes
+from hpo_envs.benchmarks.episodes import Episodes, seeds_of
 from hpo_envs.benchmarks.study.parquet import Block
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.table import STATUSES
@@ -121,7 +121,7 @@ class _Runs:
         kwargs["table"] = h["kind"] if listed else tables.load(h["table"])
         envs: Any = gym.make_vec(h["env"], num_envs=len(runs), **kwargs)
         self.envs, self.params = envs.unwrapped, envs.unwrapped.params
-        _, self.told = self.envs.reset(seed=[h["seed"] for h in self.headers])
+        _, self.told = self.envs.reset(seed=[seeds_of(h["env"], h["seed"])[0] for h in self.headers])
         self.episodes = Episodes.of(self.envs)
         self.checker = strict.checker(self.envs.single_action_space)
 

@@ -125,11 +125,11 @@ def _repeatable(subject: _Subject) -> None:
 
 
 def _seeded(subject: _Subject) -> None:
-    # Arms are noisy, so an agent that pulls them in a fixed order is still seen to be seeded.
+    # Arms are noisy, so an agent that pulls them in a fixed order is still seen to be seeded. Some only break ties.
     noisy = subject.stage == "arms"
-    runs = subject.play(range(6))
+    runs = subject.play(range(12))
     seen = {np.asarray(r.actions).tobytes() + (r.rewards.tobytes() if noisy else b"") for r in runs}
-    require(len(seen) > 1, "different seeds must give different runs, got 6 equal ones: draw from self.rng")
+    require(len(seen) > 1, "different seeds must give different runs, got 12 equal ones: draw from self.rng")
 
 
 def _hidden_state(subject: _Subject) -> None:

@@ -293,7 +293,7 @@ AGENTS: list[tuple[str, type, str, dict[str, Any], str]] = [
     ("actions", Outside, "rows", {}, r"recommends must be an int in \[0, 118\), got -1"),
     ("actions", Beyond, "rows", {}, r"ValueError: action 0 of Beyond on .* must be an int in \[0, 118\), got 1000000"),
     ("repeatable", Common, "rows", {}, "a seed must give the same run alone and among others, got other actions"),
-    ("seeded", Deterministic, "rows", {}, "different seeds must give different runs, got 6 equal ones"),
+    ("seeded", Deterministic, "rows", {}, "different seeds must give different runs, got 12 equal ones"),
     ("hidden-state", Cheat, "rows", {}, "runs must not depend on the global generators"),
     ("late-results", Impatient, "levels", {}, "must recommend the best evaluated action"),
     ("late-results", Repeating, "levels", {}, "must not ask again for what a worker already has"),
