@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.engines.curves.scalar import CurvesEnv
+from hpo_envs.engines.workers import VectorWorkers, Workers
 from tests.hpo_envs.engines.curves.helpers import LEVELS, ROWS, T1, make
 
 
@@ -81,3 +82,16 @@ def test_unfinished_results_do_not_show() -> None:
     assert set(info) == {"cost", "finished", "action", "clock", "action_mask"}
     assert env.best is None
     assert info["action_mask"][0] == 0, "row 0 is submitted to its end"
+
+
+def test_a_row_is_free_once_its_own_jobs_are_done() -> None:
+    one, many, only = Workers(3), VectorWorkers(2, 3, 2), np.array([1])
+    for job, seconds in (((5, 0), 2.0), ((0, 5), 7.0), ((5, 3), 4.0)):
+        one.submit(job, 1.0, seconds)
+        many.submit(only, np.array([job]), np.array([1.0]), np.array([seconds]))
+    for row, free in ((5, 5.0), (0, 8.0), (3, 0.0)):
+        assert one.free(row) == free
+        assert many.free(only, np.array([row])) == [free]
+    assert many.busy.tolist() == [False, True]
+    many.reset(np.array([0]))
+    assert many.busy.tolist() == [False, True], "the other episode goes on"
