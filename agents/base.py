@@ -25,10 +25,13 @@ class Agent(abc.ABC):
         done: True once the agent is confident enough to stop its run; most agents never are.
         parallel: Whether `ask` may be called again before the last action was told. Such agents are told outcomes in
             any order. An agent that is one on some problems only corrects it when it is made.
+        random_first: How many of its first actions are those of random search. With a budget of no more evaluations
+            an agent cannot differ from it, and results say so.
     """
 
     done: bool = False
     parallel: bool = False
+    random_first: float = 0
 
     def __init__(self, problem: Problem, seed: int) -> None:
         self.problem = problem

@@ -41,6 +41,7 @@ class RandomSearch(Agent):
     """
 
     parallel = True
+    random_first = float("inf")
 
     def __init__(self, problem: Problem, seed: int, resource: float | None = None) -> None:
         super().__init__(problem, seed)

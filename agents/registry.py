@@ -29,6 +29,7 @@ class Entry:
         extra: The optional dependency group it needs, if any.
         alias_of: The readable name that this one is an alias of, if any.
         open: Whether it is as many agents as its hyperparameters have values.
+        slow: Whether a run takes more than a second on some ids of the suite, so that studies plan fewer of them.
     """
 
     target: str
@@ -38,6 +39,7 @@ class Entry:
     extra: str | None = None
     alias_of: str | None = None
     open: bool = False
+    slow: bool = False
 
     @property
     def contestant(self) -> bool:
@@ -64,7 +66,10 @@ def _candidate_agents() -> dict[str, Entry]:
         ("bo-ucb", one, {"acquisition": "ucb"}, "Gaussian process, fixed kernel, upper confidence bound"),
         ("bo-thompson", one, {"acquisition": "thompson"}, "Gaussian process, fixed kernel, Thompson sampling"),
     )  # fmt: skip
-    entries = {name: _entry(bo, supports, summary, kwargs=kwargs) for name, supports, kwargs, summary in fitted}
+    entries = {
+        name: _entry(bo, supports, summary, kwargs=kwargs, slow=name == "bo-thompson")
+        for name, supports, kwargs, summary in fitted
+    }
     rows = (
         ("bo-ei", "BO_EI", bo, one, "ei", "Gaussian process, fixed {} kernel, EI"),
         ("graph-ei", "GB_EI", graph, one, "ei", "finite-set Gaussian process on a kNN graph, {}, EI"),
@@ -75,7 +80,8 @@ def _candidate_agents() -> dict[str, Entry]:
     for letter, kernel in (("M", "matern52"), ("R", "rbf")):
         for name, paper, target, supports, acquisition, summary in rows:
             kwargs = {"kernel": kernel} | ({} if acquisition is None else {"acquisition": acquisition})
-            made = entries[f"{name}-{kernel}"] = _entry(target, supports, summary.format(kernel), kwargs=kwargs)
+            made = _entry(target, supports, summary.format(kernel), kwargs=kwargs, slow=name == "graph-ei")
+            entries[f"{name}-{kernel}"] = made
             entries[f"{paper}_{letter}"] = dataclasses.replace(made, alias_of=f"{name}-{kernel}")
     return entries
 
@@ -88,11 +94,12 @@ AGENTS: dict[str, Entry] = {
         "search.bo_box:BoxBayesianOptimisation",
         "box",
         "Gaussian process with fitted length-scales and expected improvement, on a box",
+        slow=True,
     ),
     "tpe": _entry(
-        "external.optuna:OptunaTPE", "box grid", "tree-structured Parzen estimator of Optuna", extra="optuna"
+        "external.optuna:OptunaTPE", "box grid", "tree-structured Parzen estimator of Optuna", extra="optuna", slow=True
     ),
-    "cmaes": _entry("external.optuna:OptunaCMAES", "box", "CMA-ES of Optuna", extra="optuna"),
+    "cmaes": _entry("external.optuna:OptunaCMAES", "box", "CMA-ES of Optuna", extra="optuna", slow=True),
     "optuna": _entry(
         "external.from_optuna:AnySampler",
         "box grid rows features levels objectives",
@@ -123,6 +130,7 @@ AGENTS: dict[str, Entry] = {
         "search.trees:BaggedTrees",
         "rows features levels",
         "Bayesian optimisation with bagged boosted trees and a confidence bound",
+        slow=True,
     ),
     "smac-like": _entry(
         "search.trees:ForestSearch",

@@ -68,6 +68,10 @@ class Crew:
         """What each agent recommends."""
         return [_kept(agent.recommend()) for agent in self._agents]
 
+    def random(self, counts: list[int]) -> list[bool]:
+        """Whether so many evaluations of each agent are those of random search."""
+        return [bool(k <= agent.random_first) for k, agent in zip(counts, self._agents, strict=True)]
+
 
 def _kept(value: Any) -> Any:
     """An action as it is now: agents may share a buffer."""

@@ -28,6 +28,10 @@ class Crew(abc.ABC):
     def recommend(self) -> Iterable[Any]:
         """What each agent recommends."""
 
+    @abc.abstractmethod
+    def random(self, counts: Sequence[int]) -> Sequence[bool]:
+        """Whether so many evaluations of each agent are those of random search, see `Agent.random_first`."""
+
 
 class LocalCrew(Crew):
     """Agents in this process, which get copies of what they are told.
@@ -54,6 +58,10 @@ class LocalCrew(Crew):
     def recommend(self) -> Iterable[Any]:
         """Asks one agent after the other."""
         return (agent.recommend() for agent in self._agents)
+
+    def random(self, counts: Sequence[int]) -> Sequence[bool]:
+        """Compares with what the agents say."""
+        return [k <= agent.random_first for k, agent in zip(counts, self._agents, strict=True)]
 
 
 def _copied(value: Any) -> Any:

@@ -220,6 +220,9 @@ class _RemoteCrew(Crew):
     def recommend(self) -> Sequence[Any]:
         return self._several("recommend", self._size)
 
+    def random(self, counts: Sequence[int]) -> Sequence[bool]:
+        return [answer is True for answer in self._several("random", self._size, counts=counts)]
+
     def _several(self, do: str, count: int, **message: Any) -> list[Any]:
         answer = self._host.call(do, **message)
         if not isinstance(answer, list) or len(answer) != count:

@@ -24,15 +24,12 @@ from hpo_envs.benchmarks.analysis.replay import Replay
 from hpo_envs.benchmarks.report import plots, sentences
 from hpo_envs.benchmarks.study import executors, store
 from hpo_envs.benchmarks.study.scheduler import conduct
-from hpo_envs.benchmarks.study.study import Contestant, Environment, Study
+from hpo_envs.benchmarks.study.study import SEEDS, SHARE, SLOW_SEEDS, Contestant, Environment, Study
 from hpo_envs.registry import FAMILIES, SPECS
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.files import atomic
 
 SUMMARY = Path(__file__).with_name("leaderboard.json")
-
-EXTERNAL = ("tpe-features", "tpe", "cmaes")
-"""Samplers of another library, up to a hundred times slower than our agents: they get `--external-seeds`."""
 
 TRAINED, UNSEEN = "learned", "learned-unseen"
 """The agent trained on tables of the suite, and its name where it runs with weights that have never seen the table's
@@ -41,13 +38,16 @@ language: the only way it takes part."""
 BEGIN, END = "<!-- leaderboard: python -m hpo_envs.benchmarks.leaderboard publish -->", "<!-- end -->"
 
 
-def environments(only: Sequence[str] = ()) -> list[Environment]:
+def environments(only: Sequence[str] = ()) -> list[list[Environment]]:
     """Every id, on its measured table wherever something was measured; left out where that is not installed.
 
     Args:
         only: Parts of ids or families; all if empty.
+
+    Returns:
+        With the first arguments of each family, with the second of those that have any, and so on.
     """
-    found = []
+    found: list[list[Environment]] = []
     for spec in SPECS.values():
         family = FAMILIES[spec.family]
         if family.user_levels:  # they answer from a user's table
@@ -58,37 +58,43 @@ def environments(only: Sequence[str] = ()) -> list[Environment]:
         if measured and any(tables.missing(t) for t in spec.tables):
             warnings.warn(f"{spec.id} is left out: its measured table is not installed", stacklevel=2)
             continue
-        kwargs = {"table": "measured" if measured else "auto", **family.leaderboard}
-        found.append(Environment(spec.id, kwargs))
+        found.extend([] for _ in range(len(family.leaderboard) - len(found)))
+        for group, arguments in zip(found, family.leaderboard, strict=False):
+            group.append(Environment(spec.id, {"table": "measured" if measured else "auto", **arguments}))
     return found
 
 
-def studies(seeds: int, external_seeds: int, only: Sequence[str] = ()) -> list[Study]:
-    """The studies that the leaderboard is made of: all agents on a few seeds, ours on all, and the trained one."""
-    envs, every = tuple(environments(only)), tuple(range(seeds))
-    plain = tuple(Contestant(n, n) for n, e in AGENTS.items() if e.contestant and n != TRAINED)
-    ours = tuple(c for c in plain if c.name not in EXTERNAL)
-    planned = [Study(envs, plain, every[:external_seeds]), Study(envs, ours, every)]
-    for arguments in {str(a): a for e in envs if (a := SPECS[e.id].unseen) is not None}.values():
-        chosen = tuple(e for e in envs if SPECS[e.id].unseen == arguments)
-        planned.append(Study(chosen, (Contestant(UNSEEN, TRAINED, arguments),), every))
+def studies(seeds: int, only: Sequence[str] = ()) -> list[tuple[str, Study]]:
+    """The studies that the leaderboard is made of, each with the name of its folder: "" is the folder of all.
+
+    Every seed is a replicate of its problem; agents that take more than a second a run have fewer of them.
+    """
+    every = tuple(range(seeds))
+    agents = tuple(Contestant(n, n) for n, e in AGENTS.items() if e.contestant and n != TRAINED)
+    planned = []
+    for k, envs in enumerate(environments(only), 1):
+        trained = {str(a): a for e in envs if (a := SPECS[e.id].unseen) is not None}.values()
+        groups = [(envs, agents)]
+        groups += [([e for e in envs if SPECS[e.id].unseen == a], (Contestant(UNSEEN, TRAINED, a),)) for a in trained]
+        folder = f"setting-{k}" if k > 1 else ""
+        planned += [(folder, Study(tuple(chosen), who, every, SHARE, by_cost=True)) for chosen, who in groups]
     return planned
 
 
-def run_all(folder: Path, planned: Sequence[Study], jobs: int) -> int:
+def run_all(folder: Path, planned: Sequence[tuple[str, Study]], jobs: int) -> int:
     """Runs what is missing of the studies; returns how many pairs of agent and id failed."""
     from tqdm import tqdm
 
     failed = 0
     with executors.of_jobs(jobs) as executor:
-        for study in planned:
+        for name, study in planned:
             with tqdm(unit=" runs") as bar:
 
                 def watch(done: int, total: int, left: float | None, bar: Any = bar) -> None:
                     bar.total = total
                     bar.update(done - bar.n)
 
-                outcome = conduct(study, folder, executor, watch=watch)
+                outcome = conduct(study, folder / name, executor, watch=watch)
             for (env, name), error in outcome.errors.items():
                 print(f"{name} on {env}: {error.strip().splitlines()[-1]}")
             failed += len(outcome.errors)
@@ -134,7 +140,7 @@ def publish(folder: Path, root: Path) -> None:
     command = "python -m hpo_envs.benchmarks.leaderboard run --runs runs/ --jobs 2"
     title = "hpo_envs leaderboard"
     replay = Replay()
-    runs = store.read(folder, check=replay)
+    runs = [r for where in (folder, *sorted(folder.glob("setting-*"))) for r in store.read(where, check=replay)]
     found = summary.of_runs(runs, title=title, command=command, checked=str(replay), with_fronts=False)
     found["curves"] = {env: {k: _thin(p) for k, p in panels.items()} for env, panels in found["curves"].items()}
     readme = root / "README.md"
@@ -154,16 +160,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("run", "publish"))
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of runs (default: %(default)s)")
-    parser.add_argument("--seeds", type=int, default=100, help="seeds of our agents (default: %(default)s)")
     parser.add_argument(
-        "--external-seeds", type=int, default=20, help=f"of {', '.join(EXTERNAL)} (default: %(default)s)"
+        "--seeds", type=int, default=SEEDS, help=f"replicates; slow agents have {SLOW_SEEDS} (default: %(default)s)"
     )
     parser.add_argument("--only", nargs="*", default=[], help="parts of ids or families (default: all)")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
     parser.add_argument("--root", type=Path, default=Path(), help="of the repository, for publish")
     args = parser.parse_args(argv)
     if args.what == "run":
-        return int(run_all(args.runs, studies(args.seeds, args.external_seeds, args.only), args.jobs) > 0)
+        return int(run_all(args.runs, studies(args.seeds, args.only), args.jobs) > 0)
     publish(args.runs, args.root)
     return 0
 

@@ -49,7 +49,7 @@ class Run:
         recommended: The action that the agent recommends at the end; a row of it is the table's, too.
         header: What was run: env id and arguments, order and share of the rows, table name, kind and sha256, agent and
             hyperparameters, versions, and the digests of the source of every module that the agent and the environment
-            import.
+            import; `random_search` where the agent had no evaluation in which it could have differed from that.
         evaluated: What is known of each evaluation besides, (k, ...) arrays by name: `row`, `level` and `repeat` of the
             table (int32) where one answered; `status` (int8, index in `STATUSES`); and for arms and tables with repeats
             `truth`, shaped as the rewards: what the row's repeats have at that level on average. Where several actions
@@ -136,9 +136,12 @@ def run(
         tables = info["table"], info["kind"], info["sha256"]
         shared = json.dumps(header_of(envs, agent, env_id, kwargs, hyperparameters, isolated=bool(isolate)))
         runs = []
-        for i, (seed, log, last) in enumerate(zip(seeds, logs, crew.recommend(), strict=True)):
+        recommended, random = crew.recommend(), crew.random([len(log.costs) for log in logs])
+        for i, (seed, log, last) in enumerate(zip(seeds, logs, recommended, strict=True)):
             header = json.loads(shared)  # a copy, four times faster than copy.deepcopy
             header |= {"table": str(tables[0][i]), "kind": str(tables[1][i]), "sha256": str(tables[2][i]), "seed": seed}
+            if random[i]:
+                header["random_search"] = True
             try:
                 last = actions.recommendation(check, last, envs.unwrapped.params.mutate is not None)
             except ValueError as error:
@@ -184,13 +187,18 @@ _KINDS: dict[str, str | None] = {}
 """What an action is on the ids that were asked for so far; no argument changes that."""
 
 
-def has_rows(env_id: str, env_kwargs: Mapping[str, Any]) -> bool:
-    """Whether an id's actions are rows or arms of its table, alone or with a checkpoint."""
+def kind_of_action(env_id: str, env_kwargs: Mapping[str, Any]) -> str | None:
+    """What an action of an id is, see `hpo_envs.core.params.Kind`; None where it is nothing of this suite."""
     if env_id not in _KINDS:
         env = gym.make(env_id, disable_env_checker=True, **env_kwargs)
         _KINDS[env_id] = kind_of(env)
         env.close()
-    return _KINDS[env_id] in ("rows", "fidelity", "arms")
+    return _KINDS[env_id]
+
+
+def has_rows(env_id: str, env_kwargs: Mapping[str, Any]) -> bool:
+    """Whether an id's actions are rows or arms of its table, alone or with a checkpoint."""
+    return kind_of_action(env_id, env_kwargs) in ("rows", "fidelity", "arms")
 
 
 def one_blas_thread() -> threadpool_limits:

@@ -117,6 +117,7 @@ class OptunaTPE(OptunaAgent):
     """
 
     def _sampler(self, seed: int, settings: Mapping[str, Any]) -> Any:
+        self.random_first = settings.get("n_startup_trials", 10)
         return _optuna().samplers.TPESampler(seed=seed, **settings)
 
 

@@ -54,6 +54,7 @@ class CandidateAgent(Agent):
         super().__init__(problem, seed)
         self.design = one_of("design", design, DESIGNS)
         self.initial = whole("initial", initial, 1)
+        self.random_first = self.initial if design == "random" else 0
         self.candidates = Candidates(problem)
         self.features = self.candidates.features
         self.candidates.shuffle(self.rng)

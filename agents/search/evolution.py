@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from hpo_envs.agents.base import Agent, one_of
+from hpo_envs.agents.base import Agent, one_of, whole
 from hpo_envs.agents.candidates import Candidates, Floats, Incumbent, lost
 from hpo_envs.agents.problem import Problem
 
@@ -17,11 +17,15 @@ SCALES = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Standard deviations of a mutation, tried in turn until the nearest row is another one (released with
 Klyuchnikov et al. 2020)."""
 
+POPULATION = 20
+"""Members at most (Klyuchnikov et al. 2020, section 5)."""
+
 
 class RegularizedEvolution(Agent):
     """Regularised evolution (Real et al. 2019): tournament selection, and the oldest dies.
 
-    The first `population` candidates are random. Then the best of `sample` members drawn from the population is
+    The first `population` candidates are random: of so many evaluations in all it would be random search, so that by
+    default they take a third of the budget at most. Then the best of `sample` members drawn from the population is
     mutated, the child is evaluated and appended, and the oldest member leaves. A mutation is, in this order:
 
     - where the problem has a grammar, `problem.mutate(parent, rng)`, of None for a random member; what it returns is
@@ -44,8 +48,8 @@ class RegularizedEvolution(Agent):
 
     Args:
         problem: `Discrete` rows, (row, checkpoint) pairs, a grid, or a space with a grammar.
-        population: P.
-        sample: S, size of a tournament.
+        population: P; None: those that a third of the budget has paid for, at least 2 and at most `POPULATION`.
+        sample: S, size of a tournament; None: half of the population.
         features: Prefix of the features that mutations move in.
         metric: `"cosine"` (as released) or `"euclidean"` distance between standardised features.
         fresh: Whether a mutation goes to the nearest row not tried before (tables without noise say the same again);
@@ -63,8 +67,8 @@ class RegularizedEvolution(Agent):
         self,
         problem: Problem,
         seed: int,
-        population: int = 20,
-        sample: int = 10,
+        population: int | None = None,
+        sample: int | None = None,
         features: str | tuple[str, ...] = "",
         metric: str = "euclidean",
         fresh: bool = True,
@@ -72,12 +76,16 @@ class RegularizedEvolution(Agent):
         resource: float | None = None,
     ) -> None:
         super().__init__(problem, seed)
-        if not 1 <= sample <= population:
-            raise ValueError(f"sample must be between 1 and population={population}, got {sample!r}")
-        self.population, self.sample = population, sample
+        self.population = POPULATION if population is None else whole("population", population, 1)
+        self.sample = sample
+        if sample is not None and not 1 <= sample <= self.population:
+            raise ValueError(f"sample must be between 1 and population={self.population}, got {sample!r}")
+        # What the first population may cost.
+        self._first = np.inf if population is not None or problem.budget is None else problem.budget / 3
+        self._spent = 0.0
         self.metric = one_of("metric", metric, ("cosine", "euclidean"))
         self.fresh, self._left = fresh, evaluations
-        self._members: deque[tuple[float, Any]] = deque(maxlen=population)
+        self._members: deque[tuple[float, Any]] = deque(maxlen=self.population)
         self._told = Incumbent()
         self._building: tuple[Any, list[Any]] | None = None
         self._rows: Candidates | None = None
@@ -97,7 +105,7 @@ class RegularizedEvolution(Agent):
         if self._building is not None:
             member, actions = self._building
             return actions.pop(0) if len(actions) > 1 else actions[0]
-        member = self._random() if len(self._members) < self.population else self._mutate(self._winner())
+        member = self._random() if self._young() else self._mutate(self._winner())
         if self._rows is not None:
             return self._rows.submit(self._rows.row(member))
         if self.problem.mutate is None:
@@ -106,8 +114,20 @@ class RegularizedEvolution(Agent):
         self._building = member, list(member) if steps else [member]
         return self.ask()
 
+    def _young(self) -> bool:
+        """Whether the next candidate is one of the first population, which is settled when this is no longer so."""
+        count = len(self._members)
+        if count < self.population and (count < 2 or self._spent < self._first):
+            self.random_first += 1
+            return True
+        if count < self.population:
+            self.population = count
+            self._members = deque(self._members, maxlen=count)
+        return False
+
     def _winner(self) -> Any:
-        drawn = self.rng.choice(len(self._members), self.sample, replace=False)
+        size = min(self.sample or max(self.population // 2, 1), self.population)
+        drawn = self.rng.choice(len(self._members), size, replace=False)
         # Ties, and a tournament of failures, go to the first drawn.
         return max((self._members[i] for i in drawn), key=lambda member: member[0])[1]
 
@@ -153,6 +173,7 @@ class RegularizedEvolution(Agent):
             self._left -= 1
             self.done = self._left <= 0
         self._building = None
+        self._spent += float(info.get("cost", 0.0))
         self._members.append((-np.inf if lost(info) else float(np.sum(reward)), member))
 
     def recommend(self) -> Any:

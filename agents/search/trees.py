@@ -51,6 +51,7 @@ class TreeSearch(Agent):
         self.candidates = Candidates(problem, resource)
         self.x = self.candidates.select(features, count)
         self.initial, self.batch = whole("initial", initial, 1), whole("batch", batch, 1)
+        self.random_first = self.initial
         self._start = self.rng.permutation(self.candidates.count).tolist()[:initial]
         self._told = self._fitted = 0
         self._y: list[float] = []

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.runs import Run
-from hpo_envs.registry import SPECS
+from hpo_envs.registry import SPECS, family_of
 from hpo_envs.tables import store
 
 Floats = npt.NDArray[np.float64]
@@ -20,11 +20,20 @@ GRID = np.linspace(0.0, 1.0, 51)[1:]
 """Shares of the budget at which curves are kept."""
 
 
+def budget_apart(run: Run) -> float | None:
+    """Budget of a run where it is one that the leaderboard shows beside its first one."""
+    family, budget = family_of(run.header["env"]), run.header["budget"]
+    apart = family is not None and any(s.get("budget") == budget for s in family.leaderboard[1:])
+    return budget if apart else None
+
+
 def environment_of(run: Run) -> str:
-    """Label of an environment: its id, and the arguments given but for table and budget."""
+    """Label of an environment: its id, and the arguments given but for the table and most budgets."""
     extra = {k: v for k, v in run.header["env_kwargs"].items() if k not in ("table", "budget")}
     if (share := run.header.get("share", 1.0)) < 1.0:
         extra["share"] = share
+    if (budget := budget_apart(run)) is not None:
+        extra["budget"] = f"{budget:g}"
     return _label(run.header["env"], extra)
 
 
@@ -81,6 +90,8 @@ class ScoredRuns:
     """The runs of one agent on one environment and their scores; every array has one entry or row per run."""
 
     seeds: list[int]
+    random: bool
+    """Whether no run could differ from one of random search."""
     anytime: Floats
     final: Floats
     evaluations: Floats
@@ -121,4 +132,6 @@ def _scored(runs: Sequence[Run], scales: Mapping[str, regret.Scale], length: int
                 float(r.costs.sum()) / budget,
             )
         )
-    return ScoredRuns([r.seed for r in runs], *(np.array(column) for column in zip(*rows, strict=True)))
+    columns = (np.array(column) for column in zip(*rows, strict=True))
+    random = all("random_search" in r.header for r in runs)
+    return ScoredRuns([r.seed for r in runs], random, *columns)

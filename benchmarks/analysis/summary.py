@@ -18,7 +18,7 @@ import numpy.typing as npt
 from hpo_envs import registry
 from hpo_envs.benchmarks.analysis import fronts, regret, statistics, verdict
 from hpo_envs.benchmarks.analysis.replay import Replay
-from hpo_envs.benchmarks.analysis.scored import GRID, ScoredRuns, agent_of, check, environment_of, score
+from hpo_envs.benchmarks.analysis.scored import GRID, ScoredRuns, agent_of, budget_apart, check, environment_of, score
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import store
 from hpo_envs.tables import store as tables
@@ -94,17 +94,18 @@ def scores(runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def tracks_of(first: Mapping[str, Run], scored: Mapping[str, Mapping[str, ScoredRuns]]) -> list[tuple[str, list[str]]]:
-    """Environments of one family, one kind of reward and the same agents, under a name."""
+    """Environments of one family, one kind of reward, the same agents and the same budget apart, under a name."""
     groups: dict[Any, list[str]] = {}
     for env, by in scored.items():
         h = first[env].header
         family = spec.family if (spec := registry.find(h["env"])) else h["env"]
-        groups.setdefault((family, len(h["objectives"]), frozenset(by)), []).append(env)
-    several = [family for family, _, _ in groups]
+        groups.setdefault((family, len(h["objectives"]), frozenset(by), budget_apart(first[env])), []).append(env)
+    several = [(family, budget) for family, _, _, budget in groups]
     named: list[tuple[str, list[str]]] = []
-    for (family, objectives, _), envs in groups.items():
+    for (family, objectives, _, budget), envs in groups.items():
         name = f"{family}, {objectives} objectives" if objectives > 1 else family
-        if several.count(family) > 1 and len(envs) == 1:
+        name += "" if budget is None else f", budget {budget:g}"
+        if several.count((family, budget)) > 1 and len(envs) == 1:
             name = envs[0]
         taken = [n for n, _ in named].count(name)
         named.append((f"{name} ({taken + 1})" if taken else name, envs))
@@ -113,7 +114,7 @@ def tracks_of(first: Mapping[str, Run], scored: Mapping[str, Mapping[str, Scored
 
 def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, ScoredRuns]]) -> dict[str, Any]:
     """Ranks the agents of a track; see `verdict.judged` for what each number is."""
-    family = registry.family_of(envs[0])
+    family = registry.family_of(envs[0].partition(" ")[0])
     measure = family.score if family else "anytime"
     judged = verdict.judged({a: _matrix(a, envs, scored, measure) for a in scored[envs[0]]}, clusters_of(envs))
     order = [s["agent"] for s in judged["standings"]]
@@ -129,6 +130,7 @@ def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, Scor
         record["final"] = verdict.interval(verdict.padded(ends))
         record["solved"] = float(np.mean([(s <= 1e-9).mean() for s in ends]))
         record["constant"] = all(len(s) > 1 and float(np.ptp(s)) < 1e-12 for s in strata[a])
+        record["random"] = sum(scored[e][a].random for e in envs)
         record["first"] = sum(m <= b + 1e-12 for m, b in zip(means[a], best, strict=True))
         ranking.append(record)
     return {

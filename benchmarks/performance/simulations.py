@@ -95,7 +95,7 @@ def _candidates(x: Floats) -> dict[str, tuple[Floats, Floats]]:
     m, c = x.mean(axis=1), x - x.mean(axis=1, keepdims=True)
     with np.errstate(all="ignore"):
         se = np.sqrt((c**2).sum(axis=1) / (n - 1) / n)
-        g = np.nan_to_num((c**3).sum(axis=1) / ((n - 1) * (n - 2) * n**2) / se**3)
+        g = np.nan_to_num((c**3).sum(axis=1) / ((n - 1) * (n - 2) * n) / se**3)
     q = np.full(len(x), stdtrit(n - 1, inference.CONFIDENCE))
     ends = {
         "t": (q, -q),

@@ -62,7 +62,7 @@ def verdict(track: Mapping[str, Any]) -> list[str]:
     level = f"{SCORES[track['score']].capitalize()}: {score(leader)}."
     if len(track["ranking"]) == 1:
         return [f"Only {leader['agent']} ran.", level]
-    return [*_best(track), level, *_others(track), *_random(track)]
+    return [*_best(track), level, *_others(track), *_random(track), *_no_other(track)]
 
 
 def _best(track: Mapping[str, Any]) -> list[str]:
@@ -122,6 +122,20 @@ def _random(track: Mapping[str, Any]) -> list[str]:
     if base["here"] == "worse" and base["mean"][0]:
         return [f"Its regret is {1 - first['mean'][0] / base['mean'][0]:.0%} below that of random search."]
     return ["No agent here is shown to beat random search."] if base["here"] in ("may be best", "best") else []
+
+
+def _no_other(track: Mapping[str, Any]) -> list[str]:
+    """Agents that cannot differ from random search with so few evaluations."""
+    n = len(track["environments"])
+    groups: dict[int, list[str]] = {}
+    for r in track["ranking"]:
+        if r["random"] and r["agent"] != "random":
+            groups.setdefault(r["random"], []).append(r["agent"])
+    return [
+        f"Within this budget {listed(names)} cannot differ from random search{'' if k == n else f' on {k} of {n}'}: "
+        "the first evaluations are random, and there are no others."
+        for k, names in groups.items()
+    ]
 
 
 def _lead(difference: Sequence[float | None]) -> str:

@@ -17,7 +17,7 @@ import gymnasium as gym
 from hpo_envs import agents as registry
 from hpo_envs.benchmarks import limits
 from hpo_envs.benchmarks.episodes import seeds_of
-from hpo_envs.benchmarks.runs import Run, arguments, header_of, problem_of
+from hpo_envs.benchmarks.runs import Run, arguments, header_of, kind_of_action, problem_of
 from hpo_envs.benchmarks.study.executors import Executor, Serial, WorkerLost
 from hpo_envs.benchmarks.study.store import CODE_KEYS, Check, Store
 from hpo_envs.benchmarks.study.study import Contestant, Environment, Study
@@ -140,12 +140,13 @@ def runs_of(
         outcome: What `conduct` returned.
         check: Called with each part before its runs are taken.
     """
-    store, seeds = Store(folder), set(study.seeds)
+    store = Store(folder)
     found: dict[str, dict[str, list[Run]]] = {}
     if not store.folder.is_dir():  # every agent stopped before its first run
         return found
+    seeds = {c.name: set(study.seeds_of(c)) for c in study.agents}
     for env, agent in outcome.pairs:
-        runs = [r for r in store.read(env, agent, check) if r.seed in seeds]
+        runs = [r for r in store.read(env, agent, check) if r.seed in seeds.get(agent, study.seeds)]
         if runs:
             found.setdefault(env, {})[agent] = runs
     return found
@@ -159,8 +160,8 @@ def _missing(study: Study, store: Store, outcome: Outcome, accept_changed: bool,
     """What is left to run; fills in what fits and what is stored."""
     tasks = []
     for asked in study.environments:
-        environment = _capped(asked)
-        if environment is not asked:
+        environment = _capped(replicate := _replicated(asked, study.share))
+        if environment is not replicate:
             outcome.capped[environment.id] = environment.kwargs["budget"]
         fitting, headers = _probe(environment, study.agents, study.seeds[0])
         names = {c.name for c in fitting}
@@ -172,8 +173,9 @@ def _missing(study: Study, store: Store, outcome: Outcome, accept_changed: bool,
         for contestant in fitting:
             outcome.pairs.append((environment.id, contestant.name))
             have = store.seeds(environment.id, contestant.name)
-            seeds = tuple(s for s in study.seeds if s not in have)
-            outcome.found += len(study.seeds) - len(seeds)
+            wanted = study.seeds_of(contestant)
+            seeds = tuple(s for s in wanted if s not in have)
+            outcome.found += len(wanted) - len(seeds)
             if seeds:
                 tasks.append(Task(environment, contestant, seeds, seconds))
     if not outcome.pairs:
@@ -182,6 +184,14 @@ def _missing(study: Study, store: Store, outcome: Outcome, accept_changed: bool,
             f"{', '.join(e.id for e in study.environments)} (hpo-envs list --agents)"
         )
     return tasks
+
+
+def _replicated(environment: Environment, share: float) -> Environment:
+    """An environment with the study's share of the rows, where actions are rows and it has none of its own."""
+    kwargs = {k: v for k, v in environment.kwargs.items() if k != "order"}
+    if share == 1 or "share" in kwargs or kind_of_action(environment.id, kwargs) not in ("rows", "fidelity"):
+        return environment
+    return dataclasses.replace(environment, kwargs={**environment.kwargs, "share": share})
 
 
 def _capped(environment: Environment) -> Environment:

@@ -1,6 +1,6 @@
 """What a study is: environments, agents, seeds and budgets as data, from a TOML file or from arguments.
 
-    seeds = 100                                  # 0 to 99; or "100-199", or a list
+    seeds = 100                                  # 0 to 99; or "100-199", or a list; default: 100, of slow agents 20
     budget = 50                                  # optional; "all" reads the whole table; default: each id's own
     environments = [
         "NMTHPO-*-v0",                           # ids, with wildcards
@@ -13,8 +13,9 @@
     ]
 
 `table` (auto, measured, surrogate), `objective`, `cost`, `order` (episode, table) and `share` of the rows may stand
-beside `budget`, for all environments or for one. Agents run on the environments that they can work on; `isolate = true`
-gives each of them a process of its own.
+beside `budget`, for all environments or for one. By default each seed is a replicate of the problem: where actions are
+rows it has its own 80 % of them; `share = 1` gives all seeds the whole table. Agents run on the environments that they
+can work on; `isolate = true` gives each of them a process of its own.
 """
 
 from __future__ import annotations
@@ -105,12 +106,28 @@ class Study:
         environments: Distinct ids.
         agents: Distinct names.
         seeds: Distinct ints >= 0, sorted.
+        share: Share of the rows that each run has, drawn by its seed, where actions are rows and an environment does
+            not say otherwise: every seed is a replicate of the problem.
+        by_cost: Whether agents that take more than a second a run have the first `SLOW_SEEDS` seeds only.
     """
 
     environments: tuple[Environment, ...]
     agents: tuple[Contestant, ...]
     seeds: tuple[int, ...]
+    share: float = 1.0
+    by_cost: bool = False
 
+    def seeds_of(self, agent: Contestant) -> tuple[int, ...]:
+        """The seeds that an agent runs on."""
+        entry = registry.AGENTS.get(agent.algorithm)
+        return self.seeds[:SLOW_SEEDS] if self.by_cost and entry is not None and entry.slow else self.seeds
+
+
+SHARE = 0.8
+"""Share of the rows of a replicate, where nothing else is asked for."""
+
+SEEDS, SLOW_SEEDS = 100, 20
+"""Replicates, where nothing else is asked for: of most agents, and of those that take more than a second a run."""
 
 MOST_SEEDS = 1_000_000
 """Seeds that a study may have; a slip of the pen must not fill the memory."""
@@ -144,7 +161,7 @@ def from_data(data: Mapping[str, Any]) -> Study:
         ValueError: As `from_file`.
     """
     _known(data, ("environments", "agents", "seeds", "isolate", *SETTINGS), "key of a study")
-    for key in ("environments", "agents", "seeds"):
+    for key in ("environments", "agents"):
         if key not in data:
             raise ValueError(f"a study must have {key}, got {', '.join(data) or 'nothing'}")
     shared = {k: data[k] for k in SETTINGS if k in data}
@@ -155,7 +172,8 @@ def from_data(data: Mapping[str, Any]) -> Study:
     contestants = [c for entry in _listed(data["agents"]) for c in _contestants(entry, isolate)]
     _distinct("environments", [e.id for e in environments])
     _distinct("agents", [c.name for c in contestants])
-    return Study(tuple(environments), tuple(contestants), seeds_of(data["seeds"]))
+    by_cost = "seeds" not in data
+    return Study(tuple(environments), tuple(contestants), seeds_of(data.get("seeds", SEEDS)), SHARE, by_cost)
 
 
 def seeds_of(given: Any) -> tuple[int, ...]:

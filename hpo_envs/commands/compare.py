@@ -22,7 +22,7 @@ EPILOG = """examples:
   hpo-envs compare study.toml --out runs/ --scheduler tcp://head:8786
 
 study.toml:
-  seeds = 100                                  # 0 to 99; or "100-199", or a list
+  seeds = 100                                  # 0 to 99; or "100-199", or a list; default: 100, of slow agents 20
   budget = 50                                  # optional, as table, objective, cost, order, share
   isolate = true                               # optional: each agent in a process of its own
   environments = ["NMTHPO-*-v0", { id = "NMTLC-swen-v0", cost = "evaluations", budget = 200 }]
@@ -31,12 +31,15 @@ study.toml:
 Runs are stored as they are finished. Ctrl-C stops; the same command goes on; with more agents or seeds it runs what
 is missing. Runs on another table, with other versions or arguments are refused in the same --out folder.
 
+By default each seed is a replicate of the problem: it has its own 80 % of the rows, the same for all agents, so that
+agents which always start alike get the variance they deserve. --share 1 gives all seeds the whole table.
+
 The score is regret: 0 is the best there is, 1 the median configuration. The verdict answers two questions: who is best
 on these environments, and who would be on environments like these. --scores targets prints those of Zhang and Duh
 (2020) as well: evaluations until the table's best and the like.
 """
 
-DEFAULTS = {"env": "NMTHPO-swen-v0", "agents": "random", "seeds": 100}
+DEFAULTS = {"env": "NMTHPO-swen-v0", "agents": "random"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", nargs="?", type=Path, help="TOML file that says all that the first options say")
     parser.add_argument("--env", help=f"ids, separated by commas, or 'all' (default: {DEFAULTS['env']})")
     parser.add_argument("--agents", help=f"names, separated by commas, or 'all' (default: {DEFAULTS['agents']})")
-    parser.add_argument("--seeds", type=int, help=f"number of seeds, 0 to N-1 (default: {DEFAULTS['seeds']})")
+    parser.add_argument("--seeds", type=int, help="number of seeds, 0 to N-1 (default: 100, and 20 of slow agents)")
     parser.add_argument("--budget", help="a number in the id's cost unit, or 'all' (default: the id's own)")
     parser.add_argument("--table", help="auto, measured or surrogate (default: auto)")
     parser.add_argument("--objective", help="rewarded metric(s), separated by commas (default: the id's own)")
@@ -54,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--order", help="order of rows: episode, drawn for each run (default), or table")
     parser.add_argument(
-        "--share", type=float, help="share of the rows that each run has, drawn by its seed (default: 1)"
+        "--share", type=float, help="share of the rows that each run has, drawn by its seed (default: .8; 1: all)"
     )
     parser.add_argument("--tolerance", type=float, default=0.5, help="of ftc, in reward units (default: %(default)s)")
     parser.add_argument("--out", type=Path, default=Path("runs"), help="folder for runs, tables and plots")
@@ -131,7 +134,7 @@ def _study(args: argparse.Namespace) -> Study:
             raise ValueError(f"--{next(iter(given))} must be written into {args.study}, got it beside the file")
         return study.from_file(args.study)
     given = {**DEFAULTS, **given}
-    if given["seeds"] < 1:
+    if given.get("seeds", 1) < 1:
         raise ValueError(f"--seeds must be an int >= 1, got {given['seeds']}")
     data: dict[str, Any] = {
         **given,

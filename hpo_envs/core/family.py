@@ -88,7 +88,8 @@ class Family:
         distributions: Distributions of tasks with their languages and splits.
         short: Arguments that make an episode a few steps long, so that tests meet its end several times.
         tolerance: Relative tolerance between the two forms in tests, where a step computes instead of gathering.
-        leaderboard: Arguments on the leaderboard, where the ids' own leave nothing to compare.
+        leaderboard: Arguments on the leaderboard, by what agents differ at (`docs/statistics.md`): what it shows
+            first, and what it also shows, each with a `budget`.
         references: Keys in `docs/references.bib` of what users of the family should cite; none: what the catalogue
             says of the data set.
     """
@@ -104,7 +105,7 @@ class Family:
     distributions: tuple[Distribution, ...] = ()
     short: Mapping[str, Any] = field(default_factory=lambda: {"budget": 4})
     tolerance: float = 0.0
-    leaderboard: Mapping[str, Any] = field(default_factory=dict)
+    leaderboard: tuple[Mapping[str, Any], ...] = ({},)
     references: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -30,20 +30,23 @@ def test_run_continues_with_what_is_missing(folder: Path, capsys: pytest.Capture
     before = sorted(folder.rglob("*.parquet"))
     assert leaderboard.main(["run", "--runs", str(folder), "--seeds", "3", "--only", "FIESTA-gaussian"]) == 0
     assert set(before) < set(folder.rglob("*.parquet"))
-    runs = store.read(folder)
+    runs = [r for where in (folder, folder / "setting-2", folder / "setting-3") for r in store.read(where)]
     arms = {n for n, e in AGENTS.items() if "arms" in e.supports and e.contestant}
-    assert {(r.header["agent"], r.seed) for r in runs} == {(a, s) for a in arms for s in range(3)}
-    assert len(runs) == 3 * len(arms)
+    expected = {(a, s, b) for a in arms for s in range(3) for b in (102, 204, 408)}
+    assert {(r.header["agent"], r.seed, r.header["budget"]) for r in runs} == expected
+    assert len(runs) == len(expected)
 
 
-def test_external_agents_run_on_fewer_seeds() -> None:
-    everyone, ours = leaderboard.studies(5, 2, ["gaussian"])
-    names = {c.name for c in everyone.agents}
-    assert names == {n for n, e in AGENTS.items() if e.contestant} - {leaderboard.TRAINED}
-    assert names - {c.name for c in ours.agents} == set(leaderboard.EXTERNAL)
-    assert {AGENTS[n].extra for n in leaderboard.EXTERNAL} == {"optuna"}
-    assert (len(everyone.seeds), len(ours.seeds)) == (2, 5)
-    assert ours.environments[0].kwargs == {"table": "auto"}
+def test_every_seed_is_a_replicate_and_families_have_several_settings() -> None:
+    planned = leaderboard.studies(30, ["gaussian"])
+    assert [name for name, _ in planned] == ["", "setting-2", "setting-3"]
+    budgets = [study.environments[0].kwargs.get("budget") for _, study in planned]
+    assert budgets == [arguments.get("budget") for arguments in FAMILIES["FIESTA"].leaderboard]
+    first = planned[0][1]
+    assert {c.name for c in first.agents} == {n for n, e in AGENTS.items() if e.contestant} - {leaderboard.TRAINED}
+    assert {len(first.seeds_of(c)) for c in first.agents} == {20, 30}
+    assert {study.share for _, study in planned} == {0.8}
+    assert all("budget" in arguments for f in FAMILIES.values() for arguments in f.leaderboard[1:])
 
 
 def test_the_trained_agent_has_not_seen_the_tables_it_runs_on() -> None:
@@ -81,7 +84,8 @@ def test_publish_writes_scores_page_picture_and_readme(
     found = json.loads((tmp_path / "leaderboard.json").read_text())
     text = (tmp_path / "README.md").read_text()
     assert text == f"Before.\n{leaderboard.BEGIN}\n{leaderboard.markdown(found)}\n{leaderboard.END}\nAfter.\n"
-    assert "| FIESTA (1 environment, 3 seeds each, regret at the end) | `" in text
+    for name in ("FIESTA", "FIESTA, budget 102", "FIESTA, budget 408"):
+        assert f"| {name} (1 environment, 3 seeds each, regret at the end) | `" in text
     for name in ("leaderboard.png", "leaderboard.svg", "leaderboard.html"):
         assert (tmp_path / "docs" / name).stat().st_size > 1000
     # Scores and curves of means, no run and no reward.

@@ -152,3 +152,10 @@ def test_agents_have_one_blas_thread() -> None:
     pools = json.loads(done.stdout)
     assert len(pools) == 6
     assert {threads for asked in pools for _, threads in asked} == {1}
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_runs_say_that_an_agent_could_not_differ_from_random_search(isolate: bool) -> None:
+    for agent, budget, expected in (("bo", 3, True), ("bo", 4, None), ("random", 9, True), ("bo-spread", 1, None)):
+        made = run(agent, "NMTHPO-zhen-v0", [0, 1], budget=budget, env_kwargs={"table": "surrogate"}, isolate=isolate)
+        assert [r.header.get("random_search") for r in made] == [expected] * 2

@@ -150,7 +150,7 @@ WHY = {
     "Exits": "SystemExit: 0",
     "Raises": "no Exception",
     "Swells": "MemoryError",
-    "Recommends": "recommends must be an int in [0, 118), got 'garbage'",
+    "Recommends": "recommends must be an int in [0, 94), got 'garbage'",
 }
 HANG = ("Sleeps", "Spins")
 

@@ -84,7 +84,7 @@ SENSIBLE = (
     Method("ASHA, 4 workers", "asha", {}, {"workers": 4}),
     Method("BO 10D", "bagged-trees", {"features": GRAPH2VEC, "initial": 10, "batch": 5}),
     Method("BO 50D", "bagged-trees", {"features": GRAPH, "initial": 10, "batch": 5}),
-    Method("RE", "regularized-evolution", {"features": GRAPH2VEC}),
+    Method("RE", "regularized-evolution", {"features": GRAPH2VEC, "population": 20}),
     Method("TPE", "tpe-features", {"features": GRAPH, "count": 10}),
     Method("SMAC", "smac-like", {"features": GRAPH2VEC}),
 )

@@ -25,5 +25,6 @@ FAMILY = Family(
         Distribution("CharHPO", "CharHPO-{}-v0", _LANGUAGES, ("hai", "arm_e"), ("rom", "geo")),
         Distribution("CharHPO-v0", "CharHPO-v0", _LANGUAGES, ("hai", "arm_e"), ("rom", "geo"), "sweeps"),
     ),
+    leaderboard=({}, {"budget": 40}),
     references=("wiemerslage2024quantifying",),
 )

@@ -73,7 +73,7 @@ class CharHPOEnv(LookupEnv):
     - `architecture`: lstm or transformer.
     - `objective="accuracy"`: or `"runtime"`, or both as a tuple for a vector reward.
     - `cost="evaluations"`: or `"runtime"`, the seconds that the run took.
-    - `budget=200`: in units of `cost`; None = every run once.
+    - `budget=20`: in units of `cost`; None = every run once.
 
     ## Table
     Measured: 200 runs each, the first 200 rows of upstream's file, as in the paper; upstream states no licence.
@@ -95,7 +95,7 @@ class CharHPOEnv(LookupEnv):
         architecture: str = "lstm",
         *,
         objective: Objective = "accuracy",
-        budget: float | None = 200,
+        budget: float | None = 20,
         render_mode: str | None = None,
         **kwargs: Any,
     ) -> None:

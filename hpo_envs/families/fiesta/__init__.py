@@ -11,5 +11,6 @@ FAMILY = Family(
     entry_point=f"{__name__}.page:FIESTAEnv",
     ids=tuple(Spec(f"FIESTA-{task}-v0", (f"fiesta/{task}",), {"task": task}) for task in TASKS),
     score="final",
+    leaderboard=({}, {"budget": 102}, {"budget": 408}),
     references=("moss2019fiesta",),
 )

@@ -68,3 +68,28 @@ def test_evolution_builds_a_member_action_by_action() -> None:
         assert agent._members[-1][1].tolist() == member
     assert agent.recommend().tolist() == max(built, key=sum)
     assert max(map(sum, built[4:])) > max(map(sum, built[:4]))
+
+
+def test_a_third_of_the_budget_pays_for_the_first_population() -> None:
+    for budget, first in ((20, 7), (3, 2), (60, 20), (200, 20), (None, 20)):
+        agent: Any = agents.make("regularized-evolution", Problem(gym.spaces.Discrete(500), budget=budget), 0)
+        random: Any = agents.make("random", Problem(gym.spaces.Discrete(500), budget=budget), 0)
+        for k in range(30):
+            row, drawn = agent.ask(), random.ask()
+            assert (row == drawn) or k >= first
+            assert agent.random_first == min(k + 1, first)
+            for one in (agent, random):
+                one.tell(row, float(row), {"cost": 1.0, "status": "ok"})
+        assert agent.population == len(agent._members) == first
+    seconds = Problem(gym.spaces.Discrete(500), budget=300.0, unit="seconds")
+    agent = agents.make("regularized-evolution", seconds, 0)
+    for _ in range(6):
+        agent.tell(agent.ask(), 0.0, {"cost": 40.0, "status": "ok"})
+    assert agent.population == 3
+
+
+def test_a_population_that_was_asked_for_stays() -> None:
+    agent: Any = agents.make("regularized-evolution", Problem(gym.spaces.Discrete(99), budget=20), 0, population=20)
+    for _ in range(20):
+        agent.tell(agent.ask(), 0.0, {"cost": 1.0, "status": "ok"})
+    assert agent.random_first == agent.population == 20

@@ -144,7 +144,7 @@ def test_what_cannot_be_checked_is_said(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_commands_say_it_and_refuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    runs = run("random", "NMTHPO-zhen-v0", range(3), budget=4, env_kwargs={"table": "surrogate"})
+    runs = run("random", "NMTHPO-zhen-v0", range(3), budget=4, env_kwargs={"table": "surrogate", "share": 0.8})
     command = ["compare", "--env", "NMTHPO-zhen-v0", "--seeds", "3", "--budget", "4", "--table", "surrogate", "--out"]
     assert main([*command, str(tmp_path / "runs")]) == 0
     assert main(["report", str(tmp_path / "runs")]) == 0

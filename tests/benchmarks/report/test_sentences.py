@@ -18,8 +18,9 @@ def made(scores: dict[str, Any], clusters: Any = None) -> dict[str, Any]:
     envs = [f"e{i}" for i in range(count)]
     judged = verdict.judged(matrices, envs if clusters is None else clusters)
     ranking = [
-        {**s, "n": [matrices[s["agent"]].shape[1]] * count, "constant": bool(np.ptp(matrices[s["agent"]]) == 0.0)}
+        {**s, "n": [m.shape[1]] * count, "constant": bool(np.ptp(m) == 0.0), "random": 0}
         for s in judged["standings"]
+        for m in (matrices[s["agent"]],)
     ]
     track = {"name": "t", "score": "anytime", "environments": envs, "ranking": ranking, **judged}
     plain: dict[str, Any] = summary.rounded(track)
@@ -70,6 +71,16 @@ def test_sentences_on_many_environments() -> None:
     assert said[0].startswith("a leads on these 6 environments (lead over b 0.03")
     assert said[1].startswith("Whether it would on other such environments is open: 0.03")
     assert said[1].endswith("ahead on 5 of 6; may be best as well: b.")
+
+
+def test_agents_that_cannot_differ_from_random_search_are_named() -> None:
+    track = made({a: spread([0.1 * i] * 3, seed=i) for i, a in enumerate(("a", "random", "b", "c"), 1)})
+    assert "random search" not in sentences.verdict(track)[-1].replace("that of random search", "")
+    for r in track["ranking"]:
+        r["random"] = {"random": 3, "b": 3, "c": 2}.get(r["agent"], 0)
+    both, some = sentences.verdict(track)[-2:]
+    assert both.startswith("Within this budget b cannot differ from random search: the first evaluations are random")
+    assert some.startswith("Within this budget c cannot differ from random search on 2 of 3: ")
 
 
 def test_pairs_can_be_read_either_way() -> None:

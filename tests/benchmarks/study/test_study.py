@@ -86,11 +86,27 @@ def test_what_a_study_cannot_mean(change: dict[str, Any], message: str) -> None:
 
 
 def test_a_study_needs_its_parts_and_toml(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="a study must have seeds, got environments, agents"):
-        from_data({k: SMALL[k] for k in ("environments", "agents")})
+    with pytest.raises(ValueError, match="a study must have agents, got environments"):
+        from_data({"environments": SMALL["environments"]})
     (tmp_path / "bad.toml").write_text("seeds = = 3")
     with pytest.raises(ValueError, match=r"bad.toml must be a TOML file"):
         from_file(tmp_path / "bad.toml")
+
+
+def test_by_default_each_seed_is_a_replicate_and_slow_agents_have_fewer(tmp_path: Path) -> None:
+    data = {k: v for k, v in SMALL.items() if k != "seeds"}
+    study = from_data({**data, "agents": ["random", "bagged-trees"]})
+    assert [len(study.seeds_of(c)) for c in study.agents] == [100, 20]
+    assert [len(from_data({**data, "seeds": 30}).seeds_of(c)) for c in study.agents] == [30, 30]
+    given = ["NMTHPO-zhen-v0", {"id": "NMTHPO-ruen-v0", "share": 1}, "FIESTA-ner-v0", "NMTHPO-v0", "NMTLC-ft-zhen-v0"]
+    short = {"id": given.pop(), "cost": "evaluations"}
+    small = from_data({**data, "environments": [*given, short], "agents": ["random"], "seeds": 2})
+    assert conduct(small, tmp_path).errors == {}
+    shares = {r.header["env"]: r.header["share"] for r in store.read(tmp_path)}
+    # Arms stay: their scores vary by themselves. Values of a grid are no rows.
+    assert shares == {
+        "NMTHPO-zhen-v0": 0.8, "NMTHPO-ruen-v0": 1, "FIESTA-ner-v0": 1, "NMTHPO-v0": 1, "NMTLC-ft-zhen-v0": 0.8
+    }  # fmt: skip
 
 
 # -- running it ----------------------------------------------------------------------------------------------------
@@ -102,7 +118,7 @@ def test_a_study_is_the_run_loop(tmp_path: Path) -> None:
     assert (outcome.made, outcome.found, outcome.errors) == (15, 0, {})
     assert outcome.skipped == [("NMTHPO-zhen-mo-v0", "graph")]
     found = runs_of(study, tmp_path, outcome)
-    env = {"table": "surrogate", "budget": 4}
+    env = {"table": "surrogate", "budget": 4, "share": 0.8}
     direct = benchmarks.run("random", "NMTHPO-zhen-mo-v0", range(5), env_kwargs=env)
     assert store.digest(found["NMTHPO-zhen-mo-v0"]["random"]) == store.digest(direct)
     named = found["NMTHPO-zhen-v0"]["graph"][0].header
@@ -144,7 +160,7 @@ def test_a_study_refuses_to_mix_before_it_runs(tmp_path: Path, change: dict[str,
 
 
 def test_a_changed_table_is_refused(tmp_path: Path) -> None:
-    runs = benchmarks.run("random", "NMTHPO-zhen-v0", [0], env_kwargs={"table": "surrogate", "budget": 4})
+    runs = benchmarks.run("random", "NMTHPO-zhen-v0", [0], env_kwargs={"table": "surrogate", "budget": 4, "share": 0.8})
     store.write([dataclasses.replace(r, header={**r.header, "sha256": "0" * 64}) for r in runs], tmp_path)
     with pytest.raises(ValueError, match="sha256 of table nmthpo/zhen '0000"):
         conduct(from_data(SMALL), tmp_path)

@@ -24,7 +24,7 @@ def test_there_are_24_sweeps_and_the_space() -> None:
     assert {s.tables for s in ids[:24]} == {(name,) for name in charhpo.NAMES}
     env = gym.make("CharHPO-g2p-arm_e-transformer-v0", table="surrogate")
     assert env.action_space.n == 200
-    assert env.unwrapped.budget == 200
+    assert env.unwrapped.budget == 20
     with pytest.raises(ValueError, match="lang must be one of arm_e, dut, geo, hun for g2p, got 'alb'"):
         gym.make("CharHPO-g2p-dut-lstm-v0", lang="alb", table="surrogate")
 
