@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import importlib
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,6 +40,11 @@ class Entry:
     alias_of: str | None = None
     open: bool = False
     slow: bool = False
+
+    @property
+    def installed(self) -> bool:
+        """Whether the package of its extra is there."""
+        return self.extra is None or importlib.util.find_spec(self.extra) is not None
 
     @property
     def contestant(self) -> bool:

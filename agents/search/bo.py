@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -74,9 +75,9 @@ class BayesianOptimisation(PosteriorSearch):
         fit: bool = False,
         spread: float = 1.0,
         refit: float = 0.1,
-        **common: object,
+        **common: Any,
     ) -> None:
-        super().__init__(problem, seed, **common)  # type: ignore[arg-type]
+        super().__init__(problem, seed, **common)
         self.kernel = one_of("kernel", kernel, kernels.KERNELS)
         self.length_scale = positive("length_scale", length_scale)
         self.amplitude = positive("amplitude", amplitude)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,13 +24,12 @@ class PosteriorSearch(CandidateAgent):
 
     Args:
         problem: A finite problem with features and one or two objectives.
-        initial: Candidates before the model chooses, see `CandidateAgent`.
-        design: How they are drawn, see `CandidateAgent`.
         acquisition: `ei` (equation 3 of Zhang and Duh 2020), `ucb`, `thompson` (one draw of the joint posterior), for
             two objectives `ehvi` (section 5.4); `auto` is `ei` for one objective and `ehvi` for two.
         beta: Weight of the variance in `ucb`.
         margin: The reference point of `ehvi` lies this far beyond the worst observation of each objective, in the
             units of the model (native ones, or standard deviations where the model standardises).
+        **common: See `CandidateAgent`.
 
     Raises:
         ValueError: A setting breaks its rule, or does not fit the number of objectives.
@@ -40,13 +40,12 @@ class PosteriorSearch(CandidateAgent):
         problem: Problem,
         seed: int,
         *,
-        initial: int = 3,
-        design: str = "random",
         acquisition: str = "auto",
         beta: float = 4.0,
         margin: float = 1.0,
+        **common: Any,
     ) -> None:
-        super().__init__(problem, seed, initial=initial, design=design)
+        super().__init__(problem, seed, **common)
         if one_of("acquisition", acquisition, ACQUISITIONS) == "auto":
             acquisition = "ei" if problem.objectives == 1 else "ehvi"
         needed = 2 if acquisition == "ehvi" else 1

@@ -17,6 +17,7 @@ import numpy as np
 
 from hpo_envs.benchmarks.analysis.ranking import Ranking
 from hpo_envs.benchmarks.runs import Run
+from hpo_envs.tables import extras
 from hpo_envs.tables.files import atomic
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
@@ -46,20 +47,12 @@ AXES = {
 """Curves of a track: labels of their axes, and their scales."""
 
 
-def _matplotlib() -> Any:
-    try:
-        import matplotlib.figure
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError('plots need matplotlib: pip install "hpo_envs[plots]"', name="matplotlib") from None
-    return matplotlib
-
-
 @contextmanager
 def _figure(
     path: Path, rows: int = 1, columns: int = 1, size: tuple[float, float] = (6.4, 4.0), **grid: Any
 ) -> Iterator[Any]:
     """A figure's axes in our style, saved next to each other as `.png` and `.svg` at the end."""
-    with _matplotlib().rc_context(STYLE):
+    with extras.module("matplotlib", "plots", "plots").rc_context(STYLE):
         figure, axes = panels(rows, columns, size, gridspec_kw=grid)
         yield axes
         save(figure, path)
@@ -71,7 +64,7 @@ def panels(rows: int, columns: int, size: tuple[float, float], **options: Any) -
     Raises:
         ModuleNotFoundError: matplotlib is missing; the message says how to install it.
     """
-    figure = _matplotlib().figure.Figure(figsize=size, layout="constrained")
+    figure = extras.module("matplotlib.figure", "plots", "plots").Figure(figsize=size, layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
 
 

@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
+from hpo_envs.tables import extras
+
 Call = tuple[Callable[[Any], Any], Any]
 """A function and its argument."""
 
@@ -249,10 +251,7 @@ class Dask(Executor):
     _GONE = "the Dask scheduler must stay, it is gone; what is stored stays, the same command goes on with another one"
 
     def __init__(self, scheduler: str, workers: int = 2) -> None:
-        try:
-            import distributed
-        except ModuleNotFoundError:
-            raise ModuleNotFoundError('clusters need Dask: pip install "hpo_envs[dask]"') from None
+        distributed = extras.module("distributed", "dask", "clusters")
         self._cluster: Any = None
         if scheduler == "local":
             self._cluster = distributed.LocalCluster(

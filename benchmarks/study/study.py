@@ -225,7 +225,7 @@ def _environments(entry: Any, shared: Mapping[str, Any]) -> list[Environment]:
 
 def _contestants(entry: Any, isolated: bool) -> list[Contestant]:
     if entry == "all":
-        names = [n for n, e in registry.AGENTS.items() if e.contestant and _installed(e)]
+        names = [n for n, e in registry.AGENTS.items() if e.contestant and e.installed]
         return [Contestant(n, n, isolated=isolated) for n in names]
     given: dict[str, Any] = {"name": entry} if isinstance(entry, str) else _table(entry)
     _known(given, ("name", "algorithm", "hyperparameters"), "key of an agent")
@@ -237,14 +237,10 @@ def _contestants(entry: Any, isolated: bool) -> list[Contestant]:
         one.factory()
         if isolated and importlib.util.find_spec(one.algorithm.partition(":")[0].partition(".")[0] or "?") is None:
             raise ValueError(f"agent must be importable as module:factory, got {one.algorithm!r}")
-    elif not _installed(registry.entry(one.algorithm)):
+    elif not registry.entry(one.algorithm).installed:
         extra = registry.entry(one.algorithm).extra
         raise ValueError(f'agent {one.algorithm} must have its extra: pip install "hpo_envs[{extra}]"')
     return [one]
-
-
-def _installed(entry: registry.Entry) -> bool:
-    return entry.extra is None or importlib.util.find_spec(entry.extra) is not None
 
 
 def _listed(value: Any) -> list[Any]:

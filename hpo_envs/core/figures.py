@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.core.recorder import Record
+from hpo_envs.tables import extras
 
 SIZE = (6.4, 4.8)
 DPI = 100
@@ -25,24 +26,13 @@ class NoDisplay(RuntimeError):
     """There is no window to draw in."""
 
 
-def _matplotlib() -> Any:
-    try:
-        import matplotlib
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            'pictures need matplotlib: pip install "hpo_envs[plots]"', name="matplotlib"
-        ) from None
-    return matplotlib
-
-
 def pixels(record: Record) -> npt.NDArray[np.uint8]:
     """(480, 640, 3) uint8: the episode so far."""
-    _matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    agg = extras.module("matplotlib.backends.backend_agg", "plots", "pictures")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=SIZE, dpi=DPI)
-    canvas = FigureCanvasAgg(figure)
+    canvas = agg.FigureCanvasAgg(figure)
     paint(record, figure)
     canvas.draw()
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
@@ -54,7 +44,7 @@ def window(record: Record, figure: Any) -> Any:
     Raises:
         NoDisplay: matplotlib has no window here.
     """
-    matplotlib = _matplotlib()
+    matplotlib = extras.module("matplotlib", "plots", "pictures")
     from matplotlib import pyplot
 
     if matplotlib.get_backend().lower() in ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template"):

@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
+from hpo_envs.tables import extras
 from hpo_envs.tables.table import Hyperparameter
 
 
@@ -102,10 +103,7 @@ def to_configspace(space: tuple[Hyperparameter, ...], seed: int | None = None) -
     Raises:
         ModuleNotFoundError: ConfigSpace is not installed.
     """
-    try:
-        import ConfigSpace as cs
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError('ConfigSpace is missing: pip install "hpo_envs[configspace]"') from None
+    cs = extras.module("ConfigSpace", "configspace", "exports")
     out = cs.ConfigurationSpace(seed=seed)
     made: dict[str, Any] = {}
     for h in space:

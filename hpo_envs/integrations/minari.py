@@ -11,6 +11,7 @@ import numpy as np
 from hpo_envs import registry
 from hpo_envs.benchmarks.episodes import seeds_of
 from hpo_envs.benchmarks.runs import Run, problem_of
+from hpo_envs.tables import extras
 
 
 def to_minari(
@@ -38,13 +39,7 @@ def to_minari(
         ValueError: No runs, or an empty one; runs of different environments, of several objectives, or such that an
             entry is no step; another table, or other rewards, than the runs had.
     """
-    try:
-        import minari
-        from minari.data_collector import EpisodeBuffer
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f'Minari needs {error.name}: pip install "hpo_envs[minari]"', name=error.name
-        ) from None
+    minari, collector = (extras.module(m, "minari", "datasets") for m in ("minari", "minari.data_collector"))
     if not runs:
         raise ValueError("runs must be at least one, got none")
     first = runs[0].header
@@ -59,7 +54,7 @@ def to_minari(
     env: Any = gym.make(first["env"], disable_env_checker=True, **kwargs)
     if problem_of(env).mutate is not None:
         raise ValueError(f"runs must have one entry a step, got {first['env']}, whose candidates take several")
-    buffers = [EpisodeBuffer(id=i, **_replay(env, r)) for i, r in enumerate(runs)]
+    buffers = [collector.EpisodeBuffer(id=i, **_replay(env, r)) for i, r in enumerate(runs)]
     facts.setdefault("data_format", "arrow")  # needs nothing that is not here already
     facts.setdefault("algorithm_name", first["agent"])
     facts.setdefault("description", f"{first['agent']} on {first['env']}, {first['kind']} table {first['table']}")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.tables import extras
 from hpo_envs.tables.table import Table
 
 LEVEL, SECONDS = "level", "elapsed_time"
@@ -84,14 +85,9 @@ def to_backend(table: Table, blackbox: Any = None, **settings: Any) -> Any:
 
 def _imported() -> tuple[Any, Any]:
     """The modules of Syne Tune's tabular blackboxes and of its configuration spaces."""
-    try:
-        from syne_tune import config_space
-        from syne_tune.blackbox_repository import blackbox_tabular
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f'Syne Tune needs {error.name}: pip install "hpo_envs[synetune]"', name=error.name
-        ) from None
-    return blackbox_tabular, config_space
+    names = ("syne_tune.blackbox_repository.blackbox_tabular", "syne_tune.config_space")
+    blackboxes, spaces = (extras.module(name, "synetune", "blackboxes") for name in names)
+    return blackboxes, spaces
 
 
 def _evaluations(table: Table, rows: npt.NDArray[np.int64], repeats: npt.NDArray[np.int64]) -> Any:

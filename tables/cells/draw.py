@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hpo_envs.tables import extras
 from hpo_envs.tables.cells.graph import graph
 from hpo_envs.tables.cells.recipe import Cell
 
@@ -48,16 +49,13 @@ def draw(cell: Cell, axes: Any = None) -> Any:
     """Draws a cell, inputs at the bottom, on matplotlib axes (None: new ones), and returns them.
 
     Raises:
-        ImportError: matplotlib is not installed.
+        ModuleNotFoundError: matplotlib is not installed.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError('drawing needs matplotlib: pip install "hpo_envs[plots]"') from None
+    matplotlib = extras.module("matplotlib.figure", "plots", "drawings")
     g, at = graph(cell), layout(cell)
     if axes is None:
         width = max(abs(x) for x, _ in at.values()) * 2 + 1
-        axes = Figure(figsize=(1.2 * width + 0.5, 0.9 * (max(y for _, y in at.values()) + 1))).add_subplot()
+        axes = matplotlib.Figure(figsize=(1.2 * width + 0.5, 0.9 * (max(y for _, y in at.values()) + 1))).add_subplot()
     for a, b, role in g.edges(data="role"):
         style, colour = ROLES[role]
         # Bent when it skips a layer, so that it does not run through other nodes.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import store
+from hpo_envs.tables import extras, store
 from hpo_envs.tables.datasets.cushlepor import build as cushlepor
 from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
 
@@ -31,14 +31,9 @@ def sentence_scores(hypotheses: Sequence[str], references: Sequence[str]) -> dic
     Raises:
         ModuleNotFoundError: sacrebleu is missing; the message says how to install it.
     """
-    try:
-        from sacrebleu.metrics import BLEU, CHRF
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            'sentence BLEU and chrF need sacrebleu: pip install "hpo_envs[mt]"', name="sacrebleu"
-        ) from None
+    metrics = extras.module("sacrebleu.metrics", "mt", "sentence BLEU and chrF")
     pairs = list(zip(hypotheses, references, strict=True))
     found = {}
-    for name, metric in (("sentence BLEU", BLEU(effective_order=True)), ("chrF", CHRF())):
+    for name, metric in (("sentence BLEU", metrics.BLEU(effective_order=True)), ("chrF", metrics.CHRF())):
         found[name] = np.array([metric.sentence_score(h, [r]).score / 100.0 for h, r in pairs])
     return found

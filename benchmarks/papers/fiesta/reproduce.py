@@ -78,21 +78,11 @@ def figure4(r: Reproduction) -> None:
     env = "FIESTA-tdsa12-v0"
     for budget in settings.FIGURE_4_BUDGETS:
         for agent in ("sh", "nonadaptive"):
-            found = select(
-                r, settings.Setting(f"{agent}, T={budget}", agent, env), settings.FIGURE_4_TRIALS, budget=budget
-            )
+            setting = settings.Setting(f"{agent}, T={budget}", agent, env)
+            found = select(r, setting, settings.FIGURE_4_TRIALS, budget=budget)
             value, error = found.summary()["correct"]
-            named = budget == settings.NAMED_BUDGET
-            note(
-                r,
-                "Figure 4",
-                agent if named else f"{agent}, T={budget}",
-                None,
-                "correct",
-                value,
-                error=error,
-                runs=len(found),
-            )
+            row = agent if budget == settings.NAMED_BUDGET else setting.name
+            note(r, "Figure 4", row, None, "correct", value, error=error, runs=len(found))
     # Section 4.1 says floor(log2 N) rounds; Algorithm 1 divides by ceil(log2 N).
     floor = settings.Setting("sh", "sh", env, hyperparameters={"rounds": "floor", "total": settings.NAMED_BUDGET})
     found = select(r, floor, settings.FIGURE_4_TRIALS, budget=2 * settings.NAMED_BUDGET)

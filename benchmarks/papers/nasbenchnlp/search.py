@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -47,7 +46,10 @@ def compare(r: Reproduction, preset: str, dataset: str = "wikitext2", table: str
     spec, seeds = f"NASBenchNLP-{dataset}-v0", list(r.seeds(settings.TRIALS))
     replay: Any = gym.make(spec, table=table, budget=None, variant=settings.VARIANT[preset]).unwrapped
     best = analysis.lowest(replay.table)
-    methods = [m for m in settings.PRESETS[preset] if not _missing(m.agent)]
+    methods = [m for m in settings.PRESETS[preset] if AGENTS[m.agent].installed]
+    for m in settings.PRESETS[preset]:
+        if m not in methods:
+            print(f'{m.name} is left out: {m.agent} needs pip install "hpo_envs[{AGENTS[m.agent].extra}]"')
     name = f"{dataset}-{preset}"
     todo = [(m, preset, seeds, dataset, table, r.out / name) for m in methods]
     played = r.map(_cached, todo, f"figure 10, {preset}", "method")
@@ -84,19 +86,6 @@ def _cached(
     if new:
         store.write(run_method(method, preset, new, dataset, table), where)
     return [run for run in store.read(where, check=Replay()) if run.seed in seeds]
-
-
-def _missing(agent: str) -> bool:
-    """Whether an agent's extra is not installed; its method is left out then, and said so."""
-    extra = AGENTS[agent].extra
-    if extra is None:
-        return False
-    try:
-        importlib.import_module(extra)
-    except ModuleNotFoundError:
-        print(f'{agent} is left out: it needs pip install "hpo_envs[{extra}]"')
-        return True
-    return False
 
 
 def _datasets() -> list[tuple[str, str]]:
