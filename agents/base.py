@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import difflib
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
@@ -123,10 +124,12 @@ def one_of(name: str, value: str, known: Sequence[str]) -> str:
     """Returns `value`.
 
     Raises:
-        ValueError: It is none of those known.
+        ValueError: It is none of those known; the message suggests the nearest.
     """
     if value not in known:
-        raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+        close = difflib.get_close_matches(str(value), known, n=1, cutoff=0.4)
+        hint = f", did you mean {close[0]!r}?" if close else ""
+        raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}{hint}")
     return value
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from typing import Any
 
 from gymnasium.spaces import Box, Discrete
 
-from hpo_envs.agents.base import Agent
+from hpo_envs.agents.base import Agent, one_of
 from hpo_envs.agents.problem import Problem
 
 
@@ -178,11 +177,7 @@ def entry(name: str) -> Entry:
     Raises:
         ValueError: No such agent; the message suggests the nearest name.
     """
-    if name not in AGENTS:
-        close = difflib.get_close_matches(str(name), names(), n=1, cutoff=0.4)
-        hint = f", did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"agent must be one of {', '.join(names())}, got {name!r}{hint}")
-    return AGENTS[name]
+    return AGENTS[one_of("agent", name, names())]
 
 
 def fits(name: str, problem: Problem) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import difflib
 import inspect
 import warnings
 from collections.abc import Mapping
@@ -12,7 +11,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from hpo_envs.agents.base import Agent, require_result
+from hpo_envs.agents.base import Agent, one_of, require_result
 from hpo_envs.agents.candidates import Candidates
 from hpo_envs.agents.external.optuna import OptunaAgent, _optuna
 from hpo_envs.agents.problem import Problem
@@ -190,8 +189,4 @@ class _Inner(OptunaAgent):
 def _class_of(name: str) -> Any:
     samplers = _optuna().samplers
     known = [n for n in samplers.__all__ if n.endswith("Sampler") and not n.startswith("Base")]
-    if name not in known:
-        close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
-        hint = f", did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"sampler must be one of {', '.join(known)}, got {name!r}{hint}")
-    return getattr(samplers, name)
+    return getattr(samplers, one_of("sampler", name, known))

@@ -184,13 +184,6 @@ def _claims_of_table_4(mean: Mapping[Key, float], pairs: Sequence[str]) -> list[
     ]
 
 
-def kendall(a: Sequence[float], b: Sequence[float]) -> float:
-    """Kendall's tau-b of two lists."""
-    from scipy.stats import kendalltau
-
-    return float(kendalltau(a, b).statistic)
-
-
 def wilcoxon_better(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> float:
     """One-sided p-value of the paired Wilcoxon test that `ours` is smaller; 1 where all pairs are equal."""
     return statistics.wilcoxon(np.asarray(ours, dtype=np.float64) - np.asarray(theirs), "less")

@@ -75,6 +75,8 @@ def _own_against_random(kind: str, seeds: list[int]) -> list[dict[str, Any]]:
 def _orders(
     measured: Mapping[analysis.Key, list[float]], embedded: Mapping[analysis.Key, list[float]]
 ) -> list[dict[str, Any]]:
+    from scipy.stats import kendalltau
+
     rows = []
     for pair in PAIRS:
         for score in ("ftb", "ftc", "fb"):
@@ -82,7 +84,7 @@ def _orders(
                 {m: float(np.mean(values[3, pair, m, score])) for m in settings.SINGLE}
                 for values in (measured, embedded)
             ]
-            tau = analysis.kendall([means[0][m] for m in settings.SINGLE], [means[1][m] for m in settings.SINGLE])
+            tau = kendalltau(*([mean[m] for m in settings.SINGLE] for mean in means)).statistic
             names = [" < ".join(sorted(mean, key=mean.__getitem__)) for mean in means]
             row = {"pair": pair, "score": score, "tau": f"{tau:.2f}", "measured": names[0], "embedded": names[1]}
             rows.append(row)
