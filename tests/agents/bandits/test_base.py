@@ -116,7 +116,7 @@ def test_log_odds() -> None:
 
 
 def test_words_about_bandits() -> None:
-    with raises("transform must be one of none, logit, got 'log'"):
+    with raises("transform must be one of none, logit, got 'log', did you mean 'logit'?"):
         Scripted(arms_problem(), 0, transform="log")
     for confidence in (0.0, 1.0, 2):
         with raises(f"confidence must be None or lie strictly between 0 and 1, got {confidence!r}"):

@@ -23,7 +23,7 @@ def test_spread_starts_in_the_middle_and_moves_away() -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"design": "grid"}, "design must be one of random, spread, got 'grid'"),
+        ({"design": "grid"}, "design must be one of random, spread, got 'grid', did you mean 'spread'?"),
         ({"initial": 0}, "initial must be an int >= 1, got 0"),
         ({"initial": True}, "initial must be an int >= 1, got True"),
     ],

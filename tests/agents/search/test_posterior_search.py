@@ -60,7 +60,7 @@ def test_the_default_is_that_of_the_number_of_objectives() -> None:
 
 
 def test_words_about_acquisitions() -> None:
-    with raises("acquisition must be one of auto, ei, ucb, thompson, ehvi, got 'pi'"):
+    with raises("acquisition must be one of auto, ei, ucb, thompson, ehvi, got 'pi', did you mean 'ei'?"):
         made(acquisition="pi")
     with raises("objectives must be 2 for acquisition ehvi, got 1"):
         made(acquisition="ehvi")
