@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs import registry
-from hpo_envs.benchmarks.analysis import fronts, regret, statistics, verdict
+from hpo_envs.benchmarks.analysis import fronts, regret, selections, statistics, verdict
 from hpo_envs.benchmarks.analysis.replay import Replay
 from hpo_envs.benchmarks.analysis.scored import GRID, ScoredRuns, agent_of, budget_apart, check, environment_of, score
 from hpo_envs.benchmarks.runs import Run
@@ -25,7 +25,7 @@ from hpo_envs.tables import store as tables
 
 Floats = npt.NDArray[np.float64]
 
-PARTS = ("title", "command", "versions", "environments", "agents", "tracks", "cells", "curves", "fronts")
+PARTS = ("title", "command", "versions", "environments", "agents", "tracks", "cells", "curves", "fronts", "selections")
 """What a summary has."""
 
 CLOSE = 0.1
@@ -45,8 +45,8 @@ def of_runs(
         with_fronts: Whether to keep attainment surfaces, which are made of rewards.
 
     Returns:
-        Plain data: `title`, `command`, `checked`, `versions`, `environments`, `agents`, `tracks`, `cells`, `curves` and
-        `fronts`.
+        Plain data: `title`, `command`, `checked`, `versions`, `environments`, `agents`, `tracks`, `cells`, `curves`,
+        `fronts` and `selections`.
 
     Raises:
         ValueError: See `check`.
@@ -70,13 +70,14 @@ def of_runs(
         "cells": [_record(env, a, c) for env, by in scored.items() for a, c in by.items()],
         "curves": {env: _curves(by, first[env]) for env, by in scored.items()},
         "fronts": fronts.of_runs(runs, environment_of, agent_of) if with_fronts else {},
+        "selections": selections.of_scored(first, scored),
     }
     plain: dict[str, Any] = rounded(summary)
     return plain
 
 
 def scores(runs: Sequence[Run]) -> dict[str, Any]:
-    """`tracks` and `cells` of `of_runs` alone, without curves.
+    """`tracks`, `cells` and `selections` of `of_runs` alone, without curves.
 
     Raises:
         ValueError: See `check`.
@@ -88,6 +89,7 @@ def scores(runs: Sequence[Run]) -> dict[str, Any]:
         {
             "tracks": [track(name, envs, scored) for name, envs in tracks_of(first, scored)],
             "cells": [_record(env, a, c) for env, by in scored.items() for a, c in by.items()],
+            "selections": selections.of_scored(first, scored),
         }
     )
     return plain

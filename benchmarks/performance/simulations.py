@@ -107,19 +107,31 @@ def _candidates(x: Floats) -> dict[str, tuple[Floats, Floats]]:
 
 
 def false_here(
-    shape: Shape, agents: int, environments: int, seeds: int, studies: int, *, shared: float = 0.0, seed: int = 0
+    shape: Shape,
+    agents: int,
+    environments: int,
+    seeds: int,
+    studies: int,
+    *,
+    shared: float = 0.0,
+    unequal: float = 0.0,
+    seed: int = 0,
 ) -> float:
     """Share of studies with a sole winner on these environments, where the two best agents are equal there.
 
     Agents interact with environments (tau .5, its mean over the environments 0), the others are worse by 1;
-    `shared` is the correlation of runs with equal seeds over all environments.
+    `shared` is the correlation of runs with equal seeds over all environments; standard deviations of the runs of
+    cells differ by exp(`unequal` z).
     """
     rng = np.random.default_rng(seed)
     hits = 0
     for count in batches(studies, agents * environments * seeds):
         tau = 0.5 * rng.standard_normal((count, agents, environments, 1))
         tau -= tau.mean(axis=2, keepdims=True)
-        scores = tau + _runs(rng, shape, (count, agents, environments, seeds), shared)
+        runs = _runs(rng, shape, (count, agents, environments, seeds), shared)
+        if unequal:
+            runs *= np.exp(unequal * rng.standard_normal((count, agents, environments, 1)))
+        scores = tau + runs
         scores[:, 2:] += 1.0
         hits += int(_sole(scores, inference.here).sum())
     return hits / studies
@@ -279,6 +291,8 @@ SIZES = [(k, e, 10) for k in (2, 7, 16) for e in (6, 8, 24)]
 def _here(n: int) -> None:
     head = ["agents x environments", *(f"{k} x {e}" for k, e, _ in SIZES)]
     rows = [[name, *_percent(false_here(shape, *c, n) for c in SIZES)] for name, shape in SHAPES.items()]
+    values = _percent(false_here(_normal, *c, n, unequal=0.7) for c in SIZES)
+    rows.append(["normal, unequal variances", *values])
     for rho in (0.3, 0.65):
         values = _percent(false_here(_normal, *c, n, shared=rho) for c in SIZES)
         rows.append([f"normal, seeds shared by all environments ({rho})", *values])

@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.benchmarks.report import charts, sentences
+from hpo_envs.benchmarks.report import charts, selections, sentences
 from hpo_envs.benchmarks.report.html import download, head, num, table, text
 from hpo_envs.benchmarks.report.rankings import of_track
 
@@ -53,6 +53,7 @@ def render(summary: Mapping[str, Any], *, citations: Sequence[str] = ()) -> str:
     sections = [
         f"<details><summary>What the numbers mean</summary>{meaning}</details>",
         *(_track(t, i, drawn) for i, t in enumerate(summary["tracks"])),
+        *(_selections(family, records) for family, records in summary["selections"].items()),
         _environments(summary, drawn),
         _results(summary),
         _compared(summary),
@@ -132,6 +133,14 @@ def _environments(summary: Mapping[str, Any], drawn: Drawn) -> str:
     if summary["fronts"]:
         figures += _figure("fronts", charts.of_fronts(summary), "Pareto fronts: what half of the runs attain", drawn)
     return f'<section><h2 id="environments">Curves by environment</h2><div class="grid wide">{figures}</div></section>'
+
+
+def _selections(family: str, records: Sequence[Mapping[str, Any]]) -> str:
+    first, *rest = selections.rows(records)
+    key = escape(f"selections-{family}")
+    cells = [[head(agent), *map(text, values)] for agent, *values in rest]
+    shown = table(key, selections.LEGEND, [("", name) for name in first], cells)
+    return f'<section><h2 id="{key}-title">{escape(family)}: wrong arms, and sure agents</h2>{shown}</section>'
 
 
 def _results(summary: Mapping[str, Any]) -> str:

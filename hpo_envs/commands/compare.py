@@ -232,7 +232,7 @@ def _show_targets(env: str, runs: dict[str, list[Run]], folder: Path, tolerance:
 def _show_verdict(found: dict[str, dict[str, list[Run]]], folder: Path) -> None:
     """Prints rankings and verdicts, as `hpo-envs report` shows them, and saves the scores of all cells."""
     from hpo_envs.benchmarks.analysis import summary
-    from hpo_envs.benchmarks.report import terminal
+    from hpo_envs.benchmarks.report import selections, terminal
     from hpo_envs.tables.files import atomic
 
     runs = [r for by in found.values() for rs in by.values() for r in rs]
@@ -253,6 +253,8 @@ def _show_verdict(found: dict[str, dict[str, list[Run]]], folder: Path) -> None:
     atomic.write_csv(folder / "summary.csv", cells)
     for track in scored["tracks"]:
         print(f"\n{terminal.of_track(track)}")
+    for family, records in scored["selections"].items():
+        print(f"\n{family}\n{terminal.aligned(selections.rows(records))}\n\n{selections.LEGEND}")
 
 
 def _flat(name: str, values: list[float | None]) -> dict[str, float | None]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.benchmarks.analysis.statistics import clopper_pearson
 from hpo_envs.benchmarks.papers.common import Claim, Verdict, judge
 
 Floats = npt.NDArray[np.float64]
@@ -63,22 +64,6 @@ def verdict(quantity: str, ours: float, error: float, published: float, n: int, 
         error = max(error, 100.0 * (p * (1.0 - p) / n) ** 0.5)
     both = error * (1.0 + n / published_n) ** 0.5
     return judge(ours - published, 3.0 * both + 0.5)
-
-
-def clopper_pearson(failures: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Exact two-sided confidence interval of a rate (Clopper and Pearson 1934).
-
-    Raises:
-        ValueError: Not 0 <= failures <= n, or n < 1.
-    """
-    from scipy.special import betaincinv
-
-    if n < 1 or not 0 <= failures <= n:
-        raise ValueError(f"failures must be in [0, n] with n >= 1, got {failures} of {n}")
-    tail = (1.0 - level) / 2.0
-    low = 0.0 if failures == 0 else float(betaincinv(failures, n - failures + 1, tail))
-    high = 1.0 if failures == n else float(betaincinv(failures + 1, n - failures, 1.0 - tail))
-    return low, high
 
 
 def promise(failures: int, n: int, delta: float) -> Claim:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hpo_envs.benchmarks.analysis import statistics
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Record, Reproduction
 from hpo_envs.benchmarks.papers.fiesta import analysis, settings
@@ -162,7 +163,7 @@ def promise(r: Reproduction) -> None:
         for delta in settings.DELTAS:
             found = select(r, setting, settings.PROMISE_TRIALS, confidence=1.0 - delta)
             wrong, n = int((~found.right).sum()), len(found)
-            low, high = analysis.clopper_pearson(wrong, n)
+            low, high = statistics.clopper_pearson(wrong, n)
             verdict = analysis.promise(wrong, n, delta)
             note(r, "Promise", setting.name, delta, "wrong, per cent", 100.0 * wrong / n, runs=n, verdict=verdict)
             note(r, "Promise", setting.name, delta, "wrong, lower bound", 100.0 * low, runs=n)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import html
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
+from hpo_envs.benchmarks.analysis import summary
+from hpo_envs.benchmarks.report import sentences
 from hpo_envs.benchmarks.study import store
 from hpo_envs.commands.main import main
 
@@ -31,3 +35,32 @@ def test_the_command_line_says_what_it_did(
     (tmp_path / "s.toml").write_text("seeds = 3")
     assert main(["compare", str(tmp_path / "s.toml"), "--seeds", "3"]) == 2
     assert "--seeds must be written into" in capsys.readouterr().err
+
+
+def test_compare_and_report_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ids = "NMTHPO-zhen-v0,NMTHPO-ruen-v0,FIESTA-gaussian-v0"
+    given = ["compare", "--env", ids, "--table", "surrogate", "--seeds", "6", "--out", str(tmp_path)]
+    assert main([*given, "--agents", "random,bo-ei-rbf,bagged-trees,sh,ttts"]) == 0
+    printed = capsys.readouterr().out
+    assert main(["report", str(tmp_path)]) == 0
+    reported, page = capsys.readouterr().out, html.unescape((tmp_path / "report.html").read_text("utf-8"))
+    tracks = summary.load(tmp_path)["tracks"]
+    assert [t["name"] for t in tracks] == ["FIESTA", "NMTHPO"]
+    for track in tracks:
+        sentence = " ".join(sentences.verdict(track))
+        assert sentence in printed
+        assert f"{track['name']}: {sentence}\n" in reported
+        first, *others = sentences.verdict(track)
+        assert f"<b>{first}</b> {' '.join(others)}" in page
+        for r in track["ranking"]:
+            values = (sentences.score(r), r["here"], r["there"], sentences.interval(r["final"]))
+            rows = [line for line in printed.splitlines() if re.match(rf"{r['agent']} +\d+ ", line)]
+            assert any(all(f"  {value}" in row for value in values) for row in rows)
+            assert all(value in page for value in values)
+    assert "Within this budget bagged-trees cannot differ from random search" in printed
+    assert "wrong with 204" in printed
+    assert "wrong with 204" in page
+    for target in ("ftb", "ftc", "fb "):
+        assert target not in printed + reported
+    assert main([*given, "--agents", "random", "--scores", "targets"]) == 0
+    assert "ftb: evaluations until the table's best" in capsys.readouterr().out

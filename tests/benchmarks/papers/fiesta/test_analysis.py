@@ -8,20 +8,6 @@ import pytest
 from hpo_envs.benchmarks.papers.fiesta import analysis
 
 
-def test_clopper_pearson_against_the_binomial() -> None:
-    from scipy import stats
-
-    for failures, n in ((0, 10), (3, 10), (10, 10), (50, 1000)):
-        low, high = analysis.clopper_pearson(failures, n)
-        if failures:
-            assert stats.binom.sf(failures - 1, n, low) == pytest.approx(0.025)
-        if failures < n:
-            assert stats.binom.cdf(failures, n, high) == pytest.approx(0.025)
-        assert low <= failures / n <= high
-    with pytest.raises(ValueError, match=r"failures must be in \[0, n\]"):
-        analysis.clopper_pearson(3, 2)
-
-
 @pytest.mark.parametrize(("wrong", "verdict"), [(20, "holds"), (50, "open"), (80, "fails")])
 def test_promise(wrong: int, verdict: str) -> None:
     assert analysis.promise(wrong, 1000, 0.05) == verdict

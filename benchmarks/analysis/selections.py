@@ -1,0 +1,60 @@
+"""Arms whose scores are noisy: how often the wrong one is selected, and how many evaluations make an agent sure.
+
+Regret hides what a user of a selection asks: is the arm that is recommended the best one, and at what price? Each
+budget is answered by runs of its own, because agents plan with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hpo_envs import registry
+from hpo_envs.benchmarks.analysis import reference
+from hpo_envs.benchmarks.analysis.scored import ScoredRuns
+from hpo_envs.benchmarks.analysis.statistics import clopper_pearson
+from hpo_envs.benchmarks.runs import Run
+
+
+def of_scored(
+    first: Mapping[str, Run], scored: Mapping[str, Mapping[str, ScoredRuns]]
+) -> dict[str, list[dict[str, Any]]]:
+    """By family of arms, one record an agent and budget.
+
+    Args:
+        first: A run of each environment.
+        scored: By environment and agent.
+
+    Returns:
+        `agent`, `budget`, `n`, `wrong` ([share, low, high] of the runs that recommend another arm than the best one),
+        `sure` (share that stopped because they were confident: two more rounds of all arms could have been paid for)
+        and `evaluations` (mean; those of runs that were not sure are the whole budget).
+    """
+    found: dict[str, dict[tuple[str, float], list[tuple[ScoredRuns, int]]]] = {}
+    for env, by in scored.items():
+        header = first[env].header
+        family = registry.family_of(header["env"])
+        if family is not None and family.score == "final":
+            arms = len(reference.table_of(header))
+            for agent, cell in by.items():
+                found.setdefault(family.name, {}).setdefault((agent, header["budget"]), []).append((cell, arms))
+    return {
+        name: [_record(agent, budget, cells) for (agent, budget), cells in groups.items()]
+        for name, groups in found.items()
+    }
+
+
+def _record(agent: str, budget: float, cells: list[tuple[ScoredRuns, int]]) -> dict[str, Any]:
+    wrong = np.concatenate([cell.final > 1e-9 for cell, _ in cells])
+    spent = np.concatenate([cell.spent * budget for cell, _ in cells])
+    sure = np.concatenate([cell.spent * budget <= budget - 2 * arms for cell, arms in cells])
+    return {
+        "agent": agent,
+        "budget": budget,
+        "n": len(wrong),
+        "wrong": [float(wrong.mean()), *clopper_pearson(int(wrong.sum()), len(wrong))],
+        "sure": float(sure.mean()),
+        "evaluations": float(spent.mean()),
+    }
