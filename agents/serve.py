@@ -62,7 +62,8 @@ class Crew:
         """Tells each of these agents an outcome; returns which of them are done."""
         for i, action, reward, info in zip(who, actions, rewards, infos, strict=True):
             self._agents[i].tell(action, reward, info)
-        return [bool(self._agents[i].done) for i in who]
+        done = (self._agents[i].done for i in who)
+        return [bool(d) if isinstance(d, np.bool_) else d for d in done]
 
     def recommend(self) -> list[Any]:
         """What each agent recommends."""

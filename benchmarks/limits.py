@@ -1,4 +1,4 @@
-"""What a run may take of time and memory, so that an agent that hangs or swells stops alone."""
+"""What a run may take and leave behind, so that an agent that hangs, swells or makes a mess stops alone."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import contextlib
 import ctypes
 import os
 import signal
+import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from types import FrameType
+
+import numpy as np
 
 RUN_SECONDS = 3600.0
 """How long a run may take by default."""
@@ -108,6 +112,62 @@ def memory(share: float = SHARE) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+@contextlib.contextmanager
+def restored() -> Iterator[None]:
+    """Puts back what the code within changes for the whole process.
+
+    Working folder, environment variables, standard streams, the recursion limit, the file mode mask, the filters of
+    warnings and how NumPy treats floating-point errors.
+    """
+    variables, depth = dict(os.environ), sys.getrecursionlimit()
+    try:
+        folder = os.getcwd()
+    except FileNotFoundError:  # somebody removed it
+        folder = ""
+    streams = sys.stdin, sys.stdout, sys.stderr
+    os.umask(mask := os.umask(0o022))
+    with warnings.catch_warnings(), np.errstate():
+        try:
+            yield
+        finally:
+            sys.setrecursionlimit(depth)
+            sys.stdin, sys.stdout, sys.stderr = streams
+            os.umask(mask)
+            if folder:
+                os.chdir(folder)
+            for name in os.environ.keys() - variables.keys():
+                del os.environ[name]
+            os.environ.update(variables)
+
+
+@contextlib.contextmanager
+def no_interrupt() -> Iterator[None]:
+    """Turns a `KeyboardInterrupt` that the code within raises of its own accord into a `RuntimeError`.
+
+    Ctrl-C, a signal, stays one. In the main thread, whose signal it is; elsewhere there is none.
+    """
+    pressed, before = False, signal.getsignal(signal.SIGINT)
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        pressed = True
+        if callable(before):
+            before(number, frame)
+
+    here = threading.current_thread() is threading.main_thread() and callable(before)
+    if here:
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if pressed:
+            raise
+        raise RuntimeError("KeyboardInterrupt was raised, nobody interrupted") from error
+    finally:
+        if here:
+            signal.signal(signal.SIGINT, before)
 
 
 def available() -> int | None:

@@ -314,6 +314,9 @@ def _loop(
         done = crew.tell(running, evaluated, rewards, told)
         if progress is not None:
             progress(len(running))
+        for i, stop in zip(running, done, strict=True):
+            if not isinstance(stop, (bool, np.bool_)):
+                raise ValueError(f"done of {who}, seed {seeds[i]}, must be True or False, got {shown(stop)}")
         running = [i for i, over, stop in zip(running, ended, done, strict=True) if not (over or stop)]
     return logs
 

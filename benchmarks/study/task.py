@@ -81,10 +81,14 @@ def _perform(task: Task, isolate: bool | Host) -> Done:
     while len(runs) < len(task.seeds):
         seeds = task.seeds[len(runs) : len(runs) + size]
         try:
-            agent = task.agent.factory()
-            with limits.deadline(task.run_seconds * len(seeds)), limits.memory():
+            with (
+                limits.no_interrupt(),
+                limits.restored(),
+                limits.deadline(task.run_seconds * len(seeds)),
+                limits.memory(),
+            ):
                 batch = run(
-                    agent,
+                    task.agent.factory(),
                     task.environment.id,
                     seeds,
                     env_kwargs=task.environment.kwargs,

@@ -34,6 +34,9 @@ class Screen:
         self._stream.write(bar + escaped(text.removeprefix(bar)))
         return len(text)
 
+    def close(self) -> None:
+        """Leaves the stream open, for those who print after whoever would close it."""
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 

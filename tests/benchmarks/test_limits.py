@@ -1,4 +1,4 @@
-"""What a run may take of time; of memory, and with agents that swallow errors, in `tests/robustness/test_trust.py`."""
+"""What a run may take of time, and what it leaves behind; memory is tested in `tests/robustness/test_trust.py`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hpo_envs.benchmarks import limits
@@ -55,3 +58,52 @@ def test_time_does_not_pass_while_a_process_is_stopped() -> None:
         process.send_signal(signal.SIGCONT)
         out, err = process.communicate()
     assert (out, err) == (b"ended\n", b"")
+
+
+def _state() -> tuple[object, ...]:
+    umask = os.umask(0o022)
+    os.umask(umask)
+    streams = sys.stdin, sys.stdout, sys.stderr
+    return Path.cwd(), dict(os.environ), streams, sys.getrecursionlimit(), umask, warnings.filters[:], np.geterr()
+
+
+def _mess() -> None:
+    os.chdir("/")
+    os.environ["HPO_ENVS_TEST_ONE"] = os.environ["HPO_ENVS_TEST_NEW"] = "x"
+    del os.environ["HPO_ENVS_TEST_TWO"]
+    sys.stdin = sys.stdout = sys.stderr = None  # type: ignore[assignment]
+    os.umask(0o777)
+    warnings.simplefilter("error")
+    np.seterr(all="raise")
+    sys.setrecursionlimit(sys.getrecursionlimit() + 7)
+    raise SystemExit
+
+
+def test_what_a_run_changes_for_its_process_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HPO_ENVS_TEST_ONE", "1")
+    monkeypatch.setenv("HPO_ENVS_TEST_TWO", "2")
+    before = _state()
+    with pytest.raises(SystemExit), limits.restored():
+        _mess()
+    assert _state() == before
+
+
+def test_a_working_folder_that_is_gone_is_no_obstacle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with limits.restored():
+        os.chdir("/")
+    os.chdir(tmp_path)
+
+
+def test_only_a_signal_interrupts() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(RuntimeError, match="nobody interrupted"), limits.no_interrupt():
+        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt), limits.no_interrupt():
+        signal.raise_signal(signal.SIGINT)
+    with pytest.raises(ZeroDivisionError), limits.no_interrupt():
+        raise ZeroDivisionError
+    assert signal.getsignal(signal.SIGINT) is before

@@ -145,10 +145,27 @@ class Recommends(RandomSearch):
 class Dies(RandomSearch):
     def ask(self):
         os._exit(3)
+
+class Interrupts(RandomSearch):
+    def ask(self):
+        raise KeyboardInterrupt
+
+class Undecided(RandomSearch):
+    done = "no"
+
+class Messy(RandomSearch):
+    def ask(self):
+        os.chdir("/")
+        sys.stdout.close()
+        sys.stdout = sys.stderr = None
+        raise RuntimeError("what a mess")
 """
 WHY = {
     "Exits": "SystemExit: 0",
     "Raises": "no Exception",
+    "Interrupts": "KeyboardInterrupt was raised, nobody interrupted",
+    "Undecided": "must be True or False, got 'no'",
+    "Messy": "what a mess",
     "Swells": "MemoryError",
     "Recommends": "recommends must be an int in [0, 94), got 'garbage'",
 }
@@ -258,3 +275,14 @@ def test_the_page_of_threats_names_commands_that_exist() -> None:
             n for f in files.split() for n in re.findall(r"def (test_\w+)", (ROOT / f).read_text(encoding="utf-8"))
         ]
         assert any(word in name for name in names), words
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_an_agent_is_done_by_true_or_false(isolate: bool, bad: str, tmp_path: Path) -> None:
+    rule = "seed 0, must be True or False, got 'no'"
+    with pytest.raises(ValueError, match=f"done of .*Undecided on NMTHPO-zhen-v0, {rule}"):
+        run(f"{bad}:Undecided" if isolate else Undecided, "NMTHPO-zhen-v0", [0], env_kwargs=SURROGATE, isolate=isolate)
+
+
+class Undecided(RandomSearch):
+    done = "no"  # type: ignore[assignment]

@@ -35,7 +35,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         self._count, self._finished, self._open = np.zeros(n, np.int64), np.zeros(n, np.int64), np.ones(n, bool)
         self._workers = VectorWorkers(n, p.workers, 5)  # row, index of the action, first cell, level, level reached
         self._names = np.array(STATUSES, dtype=object)
-        self._observations, self._handed_out = np.tile(p.initial, (n, 1)), False
+        self._observations = np.tile(p.initial, (n, 1))
 
     def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
         p = self.params
@@ -47,7 +47,7 @@ class CurvesVectorEnv(HPOVectorEnv):
             array[index] = 0
         self._open[index] = True
         self._workers.reset(index)
-        self._own_observations()[index] = p.initial
+        self._observations[index] = p.initial
         return {k: np.full(len(index), v, dtype=object) for k, v in provenance_info(self.table).items()}
 
     def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
@@ -121,9 +121,9 @@ class CurvesVectorEnv(HPOVectorEnv):
         out[:, at + 1 : -1] = best
         out[:, -1] = np.where(spent < self.budget, 1.0 - spent / self.budget, 0.0)
         if i is self._index and self.copy:
-            self._observations, self._handed_out = out, False
+            self._observations = out
         else:
-            self._own_observations()[i] = out
+            self._observations[i] = out
         info: Info = {
             "cost": cost,
             "metrics": {name: wide[:, m + j] for j, name in enumerate(p.shown)},
@@ -143,14 +143,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         return wide[:, :m].copy() if self._vector else wide[:, 0].copy(), info
 
     def _observe(self) -> npt.NDArray[np.float32]:
-        self._handed_out = self.copy
-        return self._observations
-
-    def _own_observations(self) -> npt.NDArray[np.float32]:
-        """The observations to be written into: not those that a caller holds, unless `copy=False` asks for that."""
-        if self._handed_out:
-            self._observations, self._handed_out = self._observations.copy(), False
-        return self._observations
+        return self._observations.copy() if self.copy else self._observations
 
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
         return check_ints(actions, (self.num_envs, 2), [self.params.actions, len(self.params.levels)])

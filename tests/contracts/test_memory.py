@@ -1,0 +1,57 @@
+"""Nothing that an environment or a problem hands out is its own memory, nor the table's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from hpo_envs.agents.problem import private, sealed
+from hpo_envs.benchmarks import problem_of
+from hpo_envs.registry import SPECS
+
+SPACES = ("action_space", "observation_space", "single_action_space", "single_observation_space", "mutate")
+
+
+def _arrays(value: Any, seen: set[int]) -> Iterator[np.ndarray[Any, Any]]:
+    """All arrays of numbers in an object of the suite, in dicts, lists and tuples; those behind views, too."""
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    if isinstance(value, np.ndarray):
+        if value.size and value.dtype != object:
+            yield value
+        parts: Any = value.ravel().tolist() if value.dtype == object else [value.base]
+    elif isinstance(value, dict):
+        parts = value.values()
+    elif isinstance(value, (list, tuple)):
+        parts = value
+    else:
+        parts = vars(value).values() if type(value).__module__.startswith("hpo_envs.") else ()
+    for part in parts:
+        yield from _arrays(part, seen)
+
+
+def _shares(one: np.ndarray[Any, Any], others: list[np.ndarray[Any, Any]]) -> bool:
+    return any(np.may_share_memory(one, other) for other in others)
+
+
+@pytest.mark.parametrize("env_id", [*SPECS])
+def test_what_is_handed_out_is_nobody_elses(env_id: str) -> None:
+    one = gym.make(env_id, table="surrogate", disable_env_checker=True).unwrapped
+    several = gym.make_vec(env_id, num_envs=2, table="surrogate").unwrapped
+    for env in (one, several):
+        own = {k: v for k, v in vars(env).items() if k not in SPACES}
+        handed = [env.reset(seed=0)]
+        env.action_space.seed(0)
+        handed.append(env.step(env.action_space.sample()))
+        kept = list(_arrays(own, set()))
+        assert not [a.shape for a in _arrays(handed, set()) if _shares(a, kept)]
+    problem = private(sealed(problem_of(one)), 0, None)
+    fields = {k: v for k, v in vars(problem).items() if k not in SPACES}
+    for array in _arrays(fields, set()):
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.setflags(write=True)
