@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import inspect
 import json
 import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -45,7 +46,7 @@ class Run:
         actions: One entry per evaluation: (k,) ints, or (k, ...) arrays. Rows are the table's, whatever the episode's
             own order of them.
         rewards: (k,) or (k, objectives) float64, higher is better.
-        costs: (k,) float64 in `header["cost_unit"]`.
+        costs: (k,) float64 in `header["cost_unit"]`, which is the unit of the budget.
         recommended: The action that the agent recommends at the end; a row of it is the table's, too.
         header: What was run: env id and arguments, order and share of the rows, table name, kind and sha256, agent and
             hyperparameters, versions, and the digests of the source of every module that the agent and the environment
@@ -53,7 +54,8 @@ class Run:
         evaluated: What is known of each evaluation besides, (k, ...) arrays by name: `row`, `level` and `repeat` of the
             table (int32) where one answered; `status` (int8, index in `STATUSES`); and for arms and tables with repeats
             `truth`, shaped as the rewards: what the row's repeats have at that level on average. Where several actions
-            make one evaluation, `move` has all of them (int8), then -1.
+            make one evaluation, `move` has all of them (int8), then -1. Where the
+            budget is not counted in the environment's cost unit, `price` (float64): what each evaluation cost in that.
         recommended_truth: What all repeats of the recommended action have on average, where a table says so.
     """
 
@@ -120,6 +122,10 @@ def run(
     kwargs = arguments(env_id, env_kwargs or {})
     if budget is not None:
         kwargs["budget"] = budget
+    if len(seeds) > 1 and _LIVE.get(env_id):
+        # Side by side, episodes that have ended would go on calling the function.
+        given: Any = {"target": target, "env_kwargs": kwargs, "progress": progress, "isolate": isolate}
+        return [run(agent, env_id, [seed], **given, **hyperparameters)[0] for seed in seeds]
     envs: Any = gym.make_vec(env_id, num_envs=len(seeds), autoreset_mode=AutoresetMode.NEXT_STEP, **kwargs)
     name = agent if isinstance(agent, str) else getattr(agent, "__qualname__", repr(agent))
     with contextlib.ExitStack() as stack:
@@ -184,21 +190,25 @@ def arguments(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _KINDS: dict[str, str | None] = {}
-"""What an action is on the ids that were asked for so far; no argument changes that."""
+"""What an action is on the ids that were asked for so far; no argument changes that, but on a function of one's own."""
+
+_LIVE: dict[str, bool] = {}
+"""Whether a step on an id that was asked for calls a function."""
 
 
 def kind_of_action(env_id: str, env_kwargs: Mapping[str, Any]) -> str | None:
     """What an action of an id is, see `hpo_envs.core.params.Kind`; None where it is nothing of this suite."""
     if env_id not in _KINDS:
-        env = gym.make(env_id, disable_env_checker=True, **env_kwargs)
-        _KINDS[env_id] = kind_of(env)
+        env: Any = gym.make(env_id, disable_env_checker=True, **env_kwargs)
+        _KINDS[env_id], _LIVE[env_id] = kind_of(env), env.unwrapped.params.live
         env.close()
     return _KINDS[env_id]
 
 
 def has_rows(env_id: str, env_kwargs: Mapping[str, Any]) -> bool:
     """Whether an id's actions are rows or arms of its table, alone or with a checkpoint."""
-    return kind_of_action(env_id, env_kwargs) in ("rows", "fidelity", "arms")
+    # The candidates of a function are in an order that says nothing already.
+    return kind_of_action(env_id, env_kwargs) in ("rows", "fidelity", "arms") and not _LIVE[env_id]
 
 
 def one_blas_thread() -> threadpool_limits:
@@ -218,6 +228,7 @@ class _Log:
     costs: list[float] = dataclasses.field(default_factory=list)
     statuses: list[int] = dataclasses.field(default_factory=list)
     moves: list[list[Any]] = dataclasses.field(default_factory=lambda: [[]])
+    prices: list[float] = dataclasses.field(default_factory=list)
 
     def run(self, seed: int, episodes: Episodes, i: int, recommended: Any, header: dict[str, Any]) -> Run:
         actions, recommended = np.array(self.actions), episodes.in_table(i, recommended)
@@ -226,6 +237,8 @@ class _Log:
             **episodes.evaluated(np.full(len(actions), i), actions),
             "status": np.array(self.statuses, np.int8),
         }
+        if self.prices:
+            evaluated["price"] = np.array(self.prices, dtype=np.float64)
         if (most := episodes.params.moves) > 1:
             evaluated["move"] = np.full((len(actions), most, *actions.shape[1:]), -1, np.int8)
             for row, moves in zip(evaluated["move"], self.moves, strict=False):  # the last may be unfinished
@@ -249,6 +262,8 @@ class _Log:
 
     def add(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         scores, status = info.get("scores"), STATUSES.index(info["status"])
+        if "price" in info:
+            self.prices.append(info["price"])
         if scores is None:
             self.actions.append(action)
             self.rewards.append(reward)
@@ -302,6 +317,8 @@ def _loop(
             running, asked, rewards, _listed(terminated, chosen), told, strict=True
         ):
             action = info.pop("action", action)
+            if "spent" in info:  # agents know costs in the unit of their budget
+                info["price"], info["cost"] = info["cost"], info.pop("spent")
             evaluated.append(action)
             stop = False
             if several:
@@ -371,7 +388,7 @@ def header_of(
         "order": envs.unwrapped.params.view.order,
         "share": float(envs.unwrapped.params.view.share),
         "budget": float(envs.unwrapped.budget),
-        "cost_unit": envs.unwrapped.cost_unit,
+        "cost_unit": envs.unwrapped.params.budget_unit,
         "objectives": list(envs.unwrapped.objectives),
         "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", repr(agent)),
         "hyperparameters": dict(hyperparameters),
@@ -402,4 +419,6 @@ def _jsonable(value: Any) -> Any:
         return value.item()
     if isinstance(value, np.ndarray):
         return value.tolist()
+    if inspect.isroutine(value):  # a repr would name its place in memory
+        return f"{value.__module__}:{value.__qualname__}"
     return repr(value)

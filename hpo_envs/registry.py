@@ -37,12 +37,13 @@ def find(env_id: str) -> Spec | None:
     """The row of an id, also of one on the user's own table, which is thereby registered with Gymnasium."""
     if env_id in SPECS:
         return SPECS[env_id]
+    for spec in (spec for family in FAMILIES.values() for spec in family.ids):
+        if spec.id == env_id:
+            return spec
     for family in _of_users():
-        match = re.fullmatch(rf"{family.name}(?:-(.+))?-v0", str(env_id))
+        match = re.fullmatch(rf"{family.name}-(.+)-v0", str(env_id))
         if match is None:
             continue
-        if match[1] is None:
-            return family.ids[0]
         from hpo_envs.tables import user
 
         if user.exists(match[1]):

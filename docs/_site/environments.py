@@ -20,8 +20,9 @@ REFERENCES = Path(__file__).resolve().parents[1] / "references.bib"
 
 
 def families() -> dict[str, list[Spec]]:
-    """Family -> its ids."""
-    return {k: list(g) for k, g in itertools.groupby(SPECS.values(), key=lambda s: s.family)}
+    """Family -> its ids, those of families that are made with their example last."""
+    listed = {k: list(g) for k, g in itertools.groupby(SPECS.values(), key=lambda s: s.family)}
+    return listed | {f.name: list(f.ids) for f in FAMILIES.values() if f.example}
 
 
 def bibtex() -> dict[str, str]:
@@ -73,8 +74,10 @@ def page(spec: Spec, found: results.Found, caption: str) -> str:
 
 def spaces(spec: Spec, facts: dict[str, Any]) -> str:
     """What Gymnasium's pages start with."""
-    budget = "the whole table" if facts["budget"] is None else f"{facts['budget']:g} {facts['cost_unit']}"
+    budget = "the whole table" if facts["budget"] is None else f"{facts['budget']:g} {facts['budget_unit']}"
     create = f'gymnasium.make("{spec.id}")'
+    if FAMILIES[spec.family].example:
+        create = f'gymnasium.make("{spec.id}", function=train, space=space)'
     if FAMILIES[spec.family].user_levels:
         create = f'gymnasium.make("{spec.id}", table=table)'
     module, _, name = spec.entry_point.partition(":")
@@ -98,10 +101,11 @@ def reward_range(spec: Spec) -> str:
     import gymnasium as gym
 
     from hpo_envs.benchmarks import problem_of
+    from hpo_envs.testing.families import given
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        env = gym.make(spec.id, table="surrogate")
+        env = gym.make(spec.id, **given(FAMILIES[spec.family]))
     bounds = problem_of(env).reward_bounds
     env.close()
     return "" if bounds is None else ", ".join(f"{low:g} to {high:g}" for low, high in bounds)
@@ -127,7 +131,11 @@ def agents(spec: Spec, found: results.Found) -> str:
     cells = results.cells_of(spec.id, found)
     if not cells:
         why = (
-            "it answers from your own table" if FAMILIES[spec.family].user_levels else "no agent has been run on it yet"
+            "it answers from your own table"
+            if FAMILIES[spec.family].user_levels
+            else "it calls your own function"
+            if FAMILIES[spec.family].example
+            else "no agent has been run on it yet"
         )
         return f"Not on the [leaderboard](../results.md): {why}."
     kinds = sorted({t["kind"] for e in found["environments"] if e["label"] == spec.id for t in e["tables"]})
@@ -154,7 +162,7 @@ def provenance(spec: Spec, facts: dict[str, Any], found: results.Found) -> str:
         rows += [("licence", t["licence"]), ("sha256, embedded", f"`{t['sha256']}`")]
         if t["name"] in measured:
             rows.append(("sha256, measured", f"`{measured[t['name']]}`"))
-        elif not spec.surrogate_only and not store.measurable(t["name"]):
+        elif not spec.surrogate_only and not FAMILIES[spec.family].example and not store.measurable(t["name"]):
             rows.append(("measured", "nothing: a synthetic table"))
         parts.append(markdown.table(("", ""), rows))
         parts += [f"- {note}" for note in t["notes"]]
@@ -165,6 +173,8 @@ def provenance(spec: Spec, facts: dict[str, Any], found: results.Found) -> str:
 
 def upstream_files(spec: Spec) -> str:
     """The files that the measured form is built from."""
+    if FAMILIES[spec.family].example:
+        return ""
     import importlib
 
     builder = importlib.import_module(catalogue.dataset(FAMILIES[spec.family].dataset).builder)

@@ -9,9 +9,10 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from hpo_envs import agents
+from hpo_envs import agents, registry
 from hpo_envs.agents import Problem
 from hpo_envs.benchmarks import problem_of
+from hpo_envs.testing.families import given
 
 STEPS = 40
 """Steps of a run, unless the episode ends before."""
@@ -33,7 +34,8 @@ def frame(env_id: str, seed: int = 0) -> tuple[Any, str, int]:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        env = gym.make(env_id, table="surrogate", render_mode="rgb_array")
+        family = registry.family_of(env_id)
+        env = gym.make(env_id, render_mode="rgb_array", **(given(family) if family else {}))
     problem = problem_of(env)
     name = agent_for(problem)
     agent = agents.make(name, problem, seed)

@@ -19,7 +19,7 @@ from hpo_envs.agents import names
 from hpo_envs.commands import agents
 from hpo_envs.commands.list import page_of
 from hpo_envs.core.family import Spec
-from hpo_envs.registry import SPECS, find
+from hpo_envs.registry import FAMILIES, SPECS, find
 from hpo_envs.tables import store
 from hpo_envs.tables.table import Table, nearest
 
@@ -63,8 +63,10 @@ def describe(spec: Spec, kind: store.Kind = "auto") -> dict[str, Any]:
     """
     with warnings.catch_warnings():  # the kind is said below
         warnings.simplefilter("ignore", store.EmbeddedTableWarning)
-        env = gym.make(spec.id, table=kind).unwrapped
-        tables = [store.load(name, "surrogate" if spec.surrogate_only else kind) for name in spec.tables]
+        example = FAMILIES[spec.family].example
+        env = gym.make(spec.id, **(example or {"table": kind})).unwrapped
+        sort = "surrogate" if spec.surrogate_only else kind
+        tables = [env.table] if example else [store.load(name, sort) for name in spec.tables]  # type: ignore[attr-defined]
     spaces = {"action": env.action_space, "observation": env.observation_space}
     if isinstance(getattr(env, "reward_space", None), gym.Space):
         spaces["reward"] = env.reward_space  # type: ignore[attr-defined]
@@ -74,9 +76,10 @@ def describe(spec: Spec, kind: store.Kind = "auto") -> dict[str, Any]:
         "family": spec.family,
         "entry_point": spec.entry_point,
         "vector_entry_point": spec.vector_entry_point,
-        "arguments": dict(spec.kwargs),
+        "arguments": {**spec.kwargs, **FAMILIES[spec.family].example},
         "spaces": {k: space_text(s) for k, s in spaces.items()},
         "cost_unit": getattr(env, "cost_unit", ""),
+        "budget_unit": env.params.budget_unit,  # type: ignore[attr-defined]
         "budget": budget if np.isfinite(budget) else None,
         "tables": [_table(t) for t in tables],
         "citation": list(dict.fromkeys(t.provenance.citation for t in tables)),
@@ -131,7 +134,7 @@ def _range(h: Any) -> str:
 def _page(facts: dict[str, Any]) -> str:
     lines = [facts["id"], "=" * len(facts["id"])]
     lines += [f"{k + ' space':<18}{v}" for k, v in facts["spaces"].items()]
-    budget = "the whole table" if facts["budget"] is None else f"{facts['budget']:g} {facts['cost_unit']}"
+    budget = "the whole table" if facts["budget"] is None else f"{facts['budget']:g} {facts['budget_unit']}"
     lines += [f"{'budget':<18}{budget}"]
     lines += [f"{'arguments':<18}" + (", ".join(f"{k}={v!r}" for k, v in facts["arguments"].items()) or "none fixed")]
     for t in facts["tables"]:

@@ -78,6 +78,7 @@ class Family:
         entry_point: `module:XEnv`, the class of ids that name none. The batched class is `XVectorEnv` beside it.
         ids: What is registered with Gymnasium.
         listed: Whether the ids are in `registry.SPECS`; not where one cannot be made without an argument.
+        example: Arguments with which an id that needs some can be made, for its page, its checks and its pictures.
         user_levels: The fewest levels that a table of the user's needs for an id `NAME-{table}-v0` of this family;
             0: users' tables have none.
         score: What its agents are ranked by: `anytime`, the regret over the budget, or `final`, the regret of the
@@ -99,6 +100,7 @@ class Family:
     entry_point: str
     ids: tuple[Spec, ...]
     listed: bool = True
+    example: Mapping[str, Any] = field(default_factory=dict)
     user_levels: int = 0
     score: Literal["anytime", "final"] = "anytime"
     optimum: str = "table"

@@ -83,7 +83,7 @@ def paint(record: Record, figure: Any) -> None:
     else:
         _configuration(record, right)
     source = f"{env.table.name} ({env.table.provenance.kind})"
-    figure.suptitle(f"{source}: {record.spent:g} of {env.budget:g} {env.cost_unit}", fontsize=9)
+    figure.suptitle(f"{source}: {record.spent:g} of {env.budget:g} {env.params.budget_unit}", fontsize=9)
     figure.tight_layout()
 
 
@@ -99,7 +99,7 @@ def _style(axes: Any, title: str, x: str, y: str) -> None:
 def _run(record: Record, axes: Any) -> None:
     """Each evaluation at what was spent by then, and the best so far; of two objectives the first."""
     env = record.env
-    _style(axes, "run so far", env.cost_unit, env.objectives[0])
+    _style(axes, "run so far", env.params.budget_unit, env.objectives[0])
     axes.set_xlim(0.0, max(min(env.budget, 1.25 * record.spent + 1e-9 + env.budget / 50.0), record.spent))
     if not record.entries:
         return

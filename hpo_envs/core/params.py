@@ -36,12 +36,15 @@ class Params:
         vector: Whether the reward is a vector, one number an objective.
         action_space: Space of one action.
         observation_space: Space of one observation.
-        cost_unit: Unit of `info["cost"]` and of `budget`.
-        budget: What an episode may spend.
+        cost_unit: Unit of `info["cost"]`.
+        budget: What an episode may spend, in `budget_unit`.
         levels: (L,) resource of each checkpoint where actions are pairs of a row and a checkpoint; else None.
         workers: Number of simulated parallel workers.
         mutate: `mutate(action, rng) -> action`, where a space has a grammar.
         view: Which rows of the table an episode has, and in which order.
+        budget_unit: Unit of `budget`; empty: that of the cost. Where it is another, `info["spent"]` is what a step
+            takes of it.
+        live: Whether a step calls a function instead of looking something up, so that none may be wasted.
     """
 
     kind: Kind
@@ -56,6 +59,11 @@ class Params:
     workers: int = 1
     mutate: Callable[[Any, np.random.Generator], Any] | None = None
     view: View = field(default=WHOLE)
+    budget_unit: str = ""
+    live: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "budget_unit", self.budget_unit or self.cost_unit)
 
     @property
     def table(self) -> Table:
@@ -154,7 +162,7 @@ class Params:
             "levels": self.levels,
             "objectives": self.reward_dim,
             "budget": self.budget,
-            "unit": self.cost_unit,
+            "unit": self.budget_unit,
             "mutate": self.mutate,
             "reward_bounds": self.reward_bounds,
             "base": features,

@@ -40,7 +40,7 @@ class Record:
         if not info.get("finished", True):
             self.moves.append(np.array(action).tolist())
             return
-        self.spent += float(info["cost"])
+        self.spent += float(info.get("spent", info["cost"]))
         rewards = np.atleast_1d(np.asarray(reward, dtype=np.float64)).copy()
         # Native values where the metrics have them: a loss is shown as a loss, not as its negative.
         said = info["metrics"]
@@ -69,7 +69,7 @@ def text(record: Record) -> str:
     env, entries = record.env, record.entries
     spec = getattr(env, "spec", None)
     title = spec.id if spec is not None else type(env).__name__
-    lines = [f"{title}: {len(entries)} evaluations, {record.spent:g} of {env.budget:g} {env.cost_unit}"]
+    lines = [f"{title}: {len(entries)} evaluations, {record.spent:g} of {env.budget:g} {env.params.budget_unit}"]
     if entries:
         for j, objective in enumerate(env.objectives):
             rewards = np.array([e["rewards"][j] for e in entries])

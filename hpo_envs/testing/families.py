@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import gymnasium as gym
 
@@ -19,8 +20,8 @@ def check_family(family: Family, *, rules: Iterable[str] | None = None, environm
     """Checks a family's record and pages, and every id of it on its embedded table.
 
     Args:
-        family: The record; its ids are registered with Gymnasium if they are not yet. Of a family whose ids are not
-            `listed`, because they need an argument, only the pages are checked.
+        family: The record; its ids are registered with Gymnasium if they are not yet. Those that need an argument are
+            made with the family's `example`; where it has none, only the pages are checked.
         rules: Names of `FAMILY_RULES` to check; all by default.
         environments: Whether every id is checked by `check_env`, too.
 
@@ -38,12 +39,17 @@ def check_family(family: Family, *, rules: Iterable[str] | None = None, environm
         registry.add(family)
     obey(f"family {family.name}", family, FAMILY_RULES, rules)
     for spec in _playable(family) if environments else ():
-        check_env(spec.id, table="surrogate")
+        check_env(spec.id, **given(family))
 
 
 def _playable(family: Family) -> tuple[Spec, ...]:
-    """The ids that can be made without an argument."""
-    return family.ids if family.listed else ()
+    """The ids that can be made."""
+    return family.ids if family.listed or family.example else ()
+
+
+def given(family: Family) -> dict[str, Any]:
+    """Arguments that every id of a family can be made with, offline."""
+    return dict(family.example) or {"table": "surrogate"}
 
 
 def page_of(spec: Spec) -> str:
@@ -79,7 +85,7 @@ def _headings(family: Family) -> None:
 
 def _information(family: Family) -> None:
     for spec in _playable(family):
-        env = gym.make(spec.id, table="surrogate")
+        env = gym.make(spec.id, **given(family))
         env.action_space.seed(0)
         keys = set(env.reset(seed=0)[1])
         for _ in range(30):

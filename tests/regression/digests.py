@@ -45,8 +45,8 @@ STEPS = 200
 # agents are compared in the full check only, because their numbers are those of a version.
 COSTLY = ("bo", "bo-spread", "bo-thompson", "box-bo")
 """Agents that take most of the time; they are compared on `FEW` ids."""
-FEW = ("NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTHPO-v0", "NMTLC-ft-zhen-v0", "CharHPO-v0")
-QUICK = ("NMTHPO-", "NMTLC-", "FIESTA-", "CharHPO-inflection-alb-lstm-", "CharHPO-v0", "NASBenchNLP-cell-")
+FEW = ("NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTHPO-v0", "NMTLC-ft-zhen-v0", "CharHPO-v0", "FunctionHPO-v0")
+QUICK = ("NMTHPO-", "NMTLC-", "FIESTA-", "CharHPO-inflection-alb-lstm-", "CharHPO-v0", "NASBenchNLP-cell-", "Function")
 """How ids begin on which the other agents are compared."""
 
 CHANGED = (
@@ -81,14 +81,26 @@ def put(h: Any, value: Any) -> None:
         raise TypeError(f"no digest of {type(value)}")
 
 
+LIVE = "live"
+"""Stands for the kind of table of ids that call a function: the example of their family."""
+
+
+def given(env_id: str, kind: str) -> dict[str, Any]:
+    """Arguments of an environment."""
+    from hpo_envs import registry
+
+    family = registry.family_of(env_id)
+    return dict(family.example) if kind == LIVE and family is not None else {"table": kind}
+
+
 def steps(env_id: str, kind: str, batched: bool) -> str:
     """Digest of 200 steps with random actions, through the ends of episodes."""
     h = hashlib.sha256()
     if batched:
-        env: Any = gym.make_vec(env_id, num_envs=3, table=kind)
+        env: Any = gym.make_vec(env_id, num_envs=3, **given(env_id, kind))
         space = env.single_action_space
     else:
-        env = gym.make(env_id, table=kind, disable_env_checker=True)
+        env = gym.make(env_id, disable_env_checker=True, **given(env_id, kind))
         space = env.action_space
     space.seed(7)
     put(h, env.reset(seed=7))
@@ -107,7 +119,7 @@ def runs(env_id: str, kind: str, agent: str) -> str:
     from hpo_envs import benchmarks
 
     h = hashlib.sha256()
-    for r in benchmarks.run(agent, env_id, SEEDS, env_kwargs={"table": kind}):
+    for r in benchmarks.run(agent, env_id, SEEDS, env_kwargs=given(env_id, kind)):
         put(h, [r.seed, r.actions, r.rewards, r.costs, np.asarray(r.recommended)])
     return h.hexdigest()[:16]
 
@@ -130,14 +142,15 @@ def tasks(ids: Sequence[str] = (), kinds: Sequence[str] = KINDS) -> Iterator[Tas
     """Everything that has a digest."""
     from hpo_envs import agents, benchmarks, registry
 
-    for env_id in registry.SPECS:
+    live = [spec.id for family in registry.FAMILIES.values() if family.example for spec in family.ids]
+    for env_id in [*registry.SPECS, *live]:
         if ids and env_id not in ids:
             continue
-        for kind in kinds:
+        for kind in kinds if env_id in registry.SPECS else (LIVE,):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 try:
-                    env = gym.make_vec(env_id, num_envs=1, table=kind)
+                    env = gym.make_vec(env_id, num_envs=1, **given(env_id, kind))
                 except Exception as error:
                     if not isinstance(error, (ValueError, OSError)):
                         raise
@@ -161,7 +174,7 @@ def small(keys: Iterable[str]) -> list[str]:
         external = what in AGENTS and AGENTS[what].extra is not None
         steps_only = what in ("scalar", "batched")
         where = FEW if what in COSTLY else QUICK
-        if kind == "surrogate" and (steps_only or (not external and env_id.startswith(where))):
+        if kind in ("surrogate", LIVE) and (steps_only or (not external and env_id.startswith(where))):
             out.append(key)
     return out
 

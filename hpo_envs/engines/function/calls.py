@@ -1,0 +1,184 @@
+"""One call of a user's function: what came of it, whatever it did."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import math
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+Function = Callable[..., Any]
+Form = Literal["score", "epochs", "checkpoints"]
+"""What a function is: `function(config)` that returns a score, or yields one after each epoch; or
+`function(config, resume_from, epochs)` that returns the score after so many epochs."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a call.
+
+    Attributes:
+        status: `ok`, `failed` (it raised, or returned no score) or `diverged` (its score is not finite).
+        metrics: All numbers that it returned, by name.
+        seconds: What it took.
+        cost: What it returned as `cost`; None = nothing.
+        error: Traceback of what it raised, or what was wrong with what it returned; empty where all is well.
+    """
+
+    status: str
+    metrics: dict[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
+    cost: float | None = None
+    error: str = ""
+
+    @property
+    def price(self) -> float:
+        """What the call cost: what it said itself, else its seconds."""
+        return self.seconds if self.cost is None else self.cost
+
+
+def resolve(function: Any) -> Function:
+    """A function, or the one that `module:name` names.
+
+    Raises:
+        ValueError: Neither.
+    """
+    if isinstance(function, str):
+        module, _, name = function.partition(":")
+        try:
+            function = functools.reduce(getattr, name.split("."), importlib.import_module(module))
+        except (ImportError, AttributeError, ValueError) as error:
+            raise ValueError(f"function must be importable as module:name, got {function!r} ({error})") from None
+    if not callable(function):
+        raise ValueError(f"function must be callable or module:name, got {function!r}")
+    return function  # type: ignore[no-any-return]
+
+
+def name_of(function: Function) -> str:
+    """What a function is called in results."""
+    return str(getattr(function, "__qualname__", type(function).__qualname__))
+
+
+def form_of(function: Function) -> Form:
+    """Which form a function has, told by its signature."""
+    if inspect.isgeneratorfunction(function):
+        return "epochs"
+    try:
+        names = set(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # builtins have none
+        return "score"
+    return "checkpoints" if {"resume_from", "epochs"} <= names else "score"
+
+
+def call(function: Function, config: Mapping[str, Any], objectives: tuple[str, ...], **arguments: Any) -> Outcome:
+    """Calls a function; what it raises becomes a failed outcome.
+
+    Args:
+        function: Called with a dict of its own and `arguments`.
+        config: Natural values of the active hyperparameters.
+        objectives: Metrics that it must return; a lone number is the only one of them.
+        **arguments: Besides the configuration.
+    """
+    return timed(lambda: function(dict(config), **arguments), objectives)
+
+
+def timed(work: Callable[[], Any], objectives: tuple[str, ...]) -> Outcome:
+    """Does some work and reads what it returns."""
+    start = time.perf_counter()
+    try:
+        returned = work()
+    except Exception:
+        return Outcome("failed", seconds=time.perf_counter() - start, error=traceback.format_exc())
+    return read(returned, objectives, time.perf_counter() - start)
+
+
+def read(returned: Any, objectives: tuple[str, ...], seconds: float) -> Outcome:
+    """The outcome of a call by what it returned: a number, or a mapping of names to numbers and what else."""
+    given = returned if isinstance(returned, Mapping) else {objectives[0]: returned}
+    numbers = {str(k): float(v) for k, v in given.items() if _is_number(v)}
+    cost = numbers.pop("cost", None) if "cost" not in objectives else numbers["cost"]
+    if cost is not None and not (math.isfinite(cost) and cost >= 0):
+        return Outcome("failed", seconds=seconds, error=f"cost must be a finite number >= 0, got {cost}")
+    if not isinstance(returned, Mapping) and len(objectives) > 1:
+        return Outcome("failed", seconds=seconds, error=_complaint(objectives, returned))
+    for name in objectives:
+        if name not in numbers:
+            return Outcome("failed", seconds=seconds, cost=cost, error=_complaint(objectives, returned))
+    finite = {k: v for k, v in numbers.items() if math.isfinite(v)}
+    if any(name not in finite for name in objectives):
+        return Outcome("diverged", finite, seconds, cost, _complaint(objectives, returned))
+    return Outcome("ok", finite, seconds, cost)
+
+
+def _complaint(objectives: tuple[str, ...], returned: Any) -> str:
+    rule = f"a mapping with {', '.join(objectives)}"
+    return f"function must return {'a number or ' * (len(objectives) == 1)}{rule}, finite, got {str(returned)[:200]}"
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, (bool, int, float, np.number, np.bool_)):
+        return not isinstance(value, np.complexfloating)
+    # Scalars of torch, JAX and the like are arrays without a dimension.
+    return getattr(value, "shape", None) == () and hasattr(value, "__float__")
+
+
+class Training:
+    """The training of one configuration, epoch after epoch, that can be paused and gone on with.
+
+    Args:
+        function: Of the form `epochs` or `checkpoints`.
+        config: Natural values of the active hyperparameters.
+        objectives: As of `call`.
+        folder: Where a function of the form `checkpoints` keeps what it needs to go on.
+    """
+
+    def __init__(
+        self, function: Function, config: Mapping[str, Any], objectives: tuple[str, ...], folder: Path | None = None
+    ) -> None:
+        self._function, self._config, self._objectives, self._folder = function, dict(config), objectives, folder
+        self._epochs: Iterator[Any] | None = None
+        self.epoch = 0
+        self.ended = False
+
+    def until(self, epoch: int) -> list[tuple[int, Outcome]]:
+        """Trains on to an epoch; returns (epoch, outcome) of each score on the way, none if it was reached before.
+
+        A generator that ends early, raises or diverges has ended: it is not trained any further.
+        """
+        if self.ended or epoch <= self.epoch:
+            return []
+        if self._folder is None:
+            return self._draw(epoch)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        given = {"resume_from": self._folder, "epochs": epoch}
+        outcome = call(self._function, self._config, self._objectives, **given)
+        self.epoch, self.ended = epoch, outcome.status != "ok"
+        return [(epoch, outcome)]
+
+    def _draw(self, epoch: int) -> list[tuple[int, Outcome]]:
+        outcomes: list[tuple[int, Outcome]] = []
+        if self._epochs is None:
+            self._epochs = iter(self._function(dict(self._config)))
+        while self.epoch < epoch and not self.ended:
+            start = time.perf_counter()
+            try:
+                returned = next(self._epochs)
+            except StopIteration:
+                self.ended = True
+                break
+            except Exception:
+                outcome = Outcome("failed", seconds=time.perf_counter() - start, error=traceback.format_exc())
+            else:
+                outcome = read(returned, self._objectives, time.perf_counter() - start)
+            self.epoch += 1
+            self.ended = outcome.status != "ok"
+            outcomes.append((self.epoch, outcome))
+        return outcomes

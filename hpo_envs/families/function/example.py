@@ -1,0 +1,37 @@
+"""Functions to try `FunctionHPO-v0` and `FunctionLC-v0` with: formulas that look like trainings, and cost nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+SPACE: dict[str, Any] = {
+    "lr": {"low": 1e-5, "high": 1e-1, "log": True},
+    "optimizer": ["sgd", "adam"],
+    "momentum": {"low": 0.0, "high": 0.99, "if": {"optimizer": ["sgd"]}},
+    "layers": {"low": 1, "high": 8},
+}
+"""Search space of both."""
+
+EPOCHS = 9
+
+
+def train(config: Mapping[str, Any]) -> dict[str, float]:
+    """A made-up accuracy, highest at a learning rate of 1e-3 and four layers, and its cost; adam does a little better.
+
+    Trainings with a high learning rate and many layers diverge.
+    """
+    lr, layers = config["lr"], config["layers"]
+    if lr * layers > 0.3:
+        return {"score": math.nan, "cost": 1.0}
+    penalty = 0.05 * (math.log10(lr) + 3.0) ** 2 + 0.004 * (layers - 4) ** 2
+    penalty += 0.02 + 0.1 * (config["momentum"] - 0.9) ** 2 if config["optimizer"] == "sgd" else 0.0
+    return {"score": 0.95 - penalty, "cost": float(layers), "parameters": 1000.0 * layers}
+
+
+def train_epochs(config: Mapping[str, Any]) -> Iterator[dict[str, float]]:
+    """The same after each epoch."""
+    last = train(config)
+    for epoch in range(1, EPOCHS + 1):
+        yield last | {"score": last["score"] - 0.3 / epoch}

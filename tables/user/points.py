@@ -1,0 +1,154 @@
+"""The points of a search space: coordinates in [0, 1], stored numbers, and what a function is given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.tables import exact
+from hpo_envs.tables.table import Hyperparameter, nearest
+from hpo_envs.tables.user.space import is_number
+
+Floats = npt.NDArray[np.float64]
+
+TRIES = 8
+"""Quasi-random points drawn for each candidate, at most, where many of them are equal."""
+
+
+class Points:
+    """The points of a search space: coordinates in [0, 1], stored numbers, and what a function is given.
+
+    Args:
+        space: See `space_of`.
+
+    Attributes:
+        space: The hyperparameters.
+    """
+
+    def __init__(self, space: tuple[Hyperparameter, ...]) -> None:
+        self.space = space
+        self._at = {h.name: j for j, h in enumerate(space)}
+
+    def raw(self, unit: Floats) -> Floats:
+        """(n, d) stored numbers at coordinates (n, d) in [0, 1], 0 where inactive; values of a list share [0, 1]."""
+        columns = [_raw(h, unit[:, j]) for j, h in enumerate(self.space)]
+        return self._with_conditions(np.column_stack(columns))
+
+    def unit(self, raw: Floats) -> Floats:
+        """(n, d) coordinates in [0, 1] of stored numbers (n, d), from which `raw` leads back."""
+        return np.column_stack([_unit(h, raw[:, j]) for j, h in enumerate(self.space)])
+
+    def active(self, raw: Floats) -> npt.NDArray[np.bool_]:
+        """(n, d) which hyperparameters count: those whose parents take one of the values of their condition."""
+        active = np.ones(raw.shape, bool)
+        for j, h in enumerate(self.space):
+            if h.condition is not None:
+                parent, choices = h.condition
+                at = self._at[parent]
+                above = self.space[at]
+                wanted = [above.values.index(c) if above.kind == "categorical" else float(c) for c in choices]
+                active[:, j] = active[:, at] & np.isin(raw[:, at], wanted)
+        return active
+
+    def _with_conditions(self, raw: Floats) -> Floats:
+        return np.where(self.active(raw), raw, 0.0)
+
+    def config(self, raw: Floats) -> dict[str, Any]:
+        """The active hyperparameters of stored numbers (d,), with natural values."""
+        active = self.active(raw[None])[0]
+        return {h.name: h.natural(v) for h, v, on in zip(self.space, raw.tolist(), active, strict=True) if on}
+
+    def row(self, config: Mapping[str, Any]) -> Floats:
+        """(d,) stored numbers of natural values; inactive ones may be missing.
+
+        Raises:
+            ValueError: An unknown name, an active one that is missing, or a value outside of its range.
+        """
+        for name in config:
+            if name not in self._at:
+                raise ValueError(f"config must have {', '.join(self._at)}, got {name!r}{nearest(name, [*self._at])}")
+        raw = np.zeros(len(self.space))
+        for j, h in enumerate(self.space):
+            if not self.active(raw[None])[0, j]:
+                continue
+            if h.name not in config:
+                raise ValueError(f"config must have {h.name}, got {', '.join(config) or 'nothing'}")
+            raw[j] = _stored(h, config[h.name])
+        return raw
+
+    def candidates(self, count: int, seed: int) -> Floats:
+        """(n, d) stored numbers: the whole grid if it has at most `count` points, else so many quasi-random ones.
+
+        They are distinct, in an order that the seed decides, and those of a smaller count come first, unless that makes
+        the difference between a part and the whole grid. Scrambled Sobol points (Owen 1998).
+        """
+        sizes = [_size(h) for h in self.space]
+        if math.prod(sizes) <= count:
+            grid = np.indices([int(s) for s in sizes]).reshape(len(sizes), -1).T
+            raw = self.raw((grid + 0.5) / np.array(sizes))
+            # Conditions make some points of the grid equal.
+            return np.random.default_rng(seed).permutation(np.unique(raw, axis=0))
+        from scipy.stats import qmc
+
+        engine = qmc.Sobol(len(self.space), scramble=True, rng=np.random.default_rng(seed))
+        points = engine.random_base2(math.ceil(math.log2(TRIES * count)))
+        raw = self.raw(points[: 2 * count])
+        kept = _first(raw)
+        if len(kept) < count:
+            raw = self.raw(points)
+            kept = _first(raw)
+        return raw[kept[:count]]
+
+
+def _first(raw: Floats) -> npt.NDArray[np.intp]:
+    """Indices of the rows that are equal to none before them, in order."""
+    return np.sort(np.unique(raw, axis=0, return_index=True)[1])
+
+
+def _size(h: Hyperparameter) -> float:
+    """How many values a hyperparameter has; infinite for a range of floats."""
+    if h.values:
+        return len(h.values)
+    return h.high - h.low + 1 if h.kind == "int" else (1 if h.low == h.high else math.inf)
+
+
+def _raw(h: Hyperparameter, unit: Floats) -> Floats:
+    if h.values:
+        index = np.minimum((unit * len(h.values)).astype(np.intp), len(h.values) - 1)
+        return index.astype(np.float64) if h.kind == "categorical" else np.array(h.values, np.float64)[index]
+    low, high = (h.low - 0.5, h.high + 0.5) if h.kind == "int" else (h.low, h.high)
+    if h.log:
+        low = max(low, 0.5 * h.low)
+        start, end = float(exact.log(low)), float(exact.log(high))
+        value = exact.exp(start + unit * (end - start))
+    else:
+        value = low + unit * (high - low)
+    return np.clip(np.round(value) if h.kind == "int" else value, h.low, h.high)
+
+
+def _unit(h: Hyperparameter, raw: Floats) -> Floats:
+    if h.values:
+        listed = np.arange(len(h.values)) if h.kind == "categorical" else np.array(h.values, np.float64)
+        return (np.abs(raw[:, None] - listed).argmin(axis=1) + 0.5) / len(h.values)
+    low, high = (h.low - 0.5, h.high + 0.5) if h.kind == "int" else (h.low, h.high)
+    value = np.clip(raw, h.low, h.high)
+    if h.log:
+        low = max(low, 0.5 * h.low)
+        low, high, value = float(exact.log(low)), float(exact.log(high)), exact.log(value)
+    return np.asarray((value - low) / (high - low)) if high > low else np.full(len(raw), 0.5)
+
+
+def _stored(h: Hyperparameter, value: Any) -> float:
+    if h.values:
+        same = [i for i, v in enumerate(h.values) if v == value and isinstance(v, bool) == isinstance(value, bool)]
+        if not same:
+            raise ValueError(f"{h.name} must be one of {', '.join(map(repr, h.values))}, got {value!r}")
+        return float(same[0]) if h.kind == "categorical" else float(value)
+    if not is_number(value) or not h.low <= value <= h.high or (h.kind == "int" and value != int(value)):
+        kind = "an int" if h.kind == "int" else "a number"
+        raise ValueError(f"{h.name} must be {kind} in [{h.low:g}, {h.high:g}], got {value!r}")
+    return float(value)

@@ -1,0 +1,186 @@
+"""A search space in any of the forms that people write it in, as `Hyperparameter`s."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.tables.table import Hyperparameter, nearest
+from hpo_envs.tables.user.infer import LOG
+
+WORDS = ("log", "int", "float")
+"""What may stand after the two ends of a range."""
+
+KEYS = ("low", "high", "log", "step", "kind", "choices", "values", "if")
+"""Keys of a hyperparameter that is written as a mapping."""
+
+
+def space_of(given: Any) -> tuple[Hyperparameter, ...]:
+    """The hyperparameters of a search space.
+
+    Args:
+        given: A sequence of `Hyperparameter`; a `ConfigSpace.ConfigurationSpace`; or a mapping of names to a
+            distribution of Optuna, a `Hyperparameter`, or plain data: a tuple `(low, high)` is a range, of ints if both
+            ends are, perhaps with `"log"`, `"int"` or `"float"` after them; a list is choices, in order if all are
+            numbers; a mapping has `low` and `high` (with `log`, `step`, `kind`), `values` in order or `choices`
+            without one, and perhaps `if = {parent: [choices]}`; anything else is a constant.
+
+    Raises:
+        ValueError: None of these, an empty range, or a condition on what is no choice.
+    """
+    if hasattr(given, "conditions") and hasattr(given, "values"):
+        space = _of_configspace(given)
+    elif isinstance(given, Mapping):
+        space = tuple(_entry(str(name), value) for name, value in given.items())
+    elif isinstance(given, Sequence) and all(isinstance(h, Hyperparameter) for h in given):
+        space = tuple(given)
+    else:
+        raise ValueError(
+            f"space must be a dict, a ConfigurationSpace or a sequence of Hyperparameter, got {str(given)[:80]!r}"
+        )
+    if not space:
+        raise ValueError("space must have at least one hyperparameter, got none")
+    _check(space)
+    return space
+
+
+def _check(space: tuple[Hyperparameter, ...]) -> None:
+    names = [h.name for h in space]
+    if len(set(names)) < len(names):
+        raise ValueError(f"names in space must be distinct, got {', '.join(names)}")
+    for h in space:
+        finite = math.isfinite(h.low) and math.isfinite(h.high)
+        if not finite or h.low > h.high or (h.log and h.low <= 0):
+            rule = "0 < low <= high" if h.log else "finite numbers, low <= high"
+            raise ValueError(f"range of {h.name} must be {rule}, got {h.low:g} to {h.high:g}")
+        if h.condition is None:
+            continue
+        parent, choices = h.condition
+        if parent not in names[: names.index(h.name)]:
+            raise ValueError(f"condition of {h.name} must name a hyperparameter before it, got {parent!r}")
+        known = space[names.index(parent)].values
+        for choice in choices:
+            if choice not in known:
+                shown = ", ".join(map(repr, known)) or "none"
+                raise ValueError(f"condition of {h.name} must name values of {parent} ({shown}), got {choice!r}")
+
+
+def _entry(name: str, value: Any) -> Hyperparameter:
+    """A hyperparameter of a mapping of names."""
+    if isinstance(value, Hyperparameter):
+        return value
+    if type(value).__name__.endswith("Distribution"):
+        return _of_optuna(name, value)
+    if isinstance(value, Mapping):
+        return _of_mapping(name, value)
+    # JSON and TOML have no tuples: a list that ends in one of the words is a range, too.
+    if isinstance(value, tuple) or (isinstance(value, list) and len(value) > 2 and value[-1] in WORDS):
+        words = value[2:]
+        if not 2 <= len(value) <= 4 or not all(map(is_number, value[:2])) or not set(words) <= set(WORDS):
+            raise ValueError(f"{name} must be (low, high), perhaps with {', '.join(WORDS)} after them, got {value!r}")
+        kind = next((w for w in words if w != "log"), None)
+        return _range(name, value[0], value[1], "log" in words, None, kind)
+    return _listed(name, value if isinstance(value, list) else [value], None)
+
+
+def _of_mapping(name: str, value: Mapping[str, Any]) -> Hyperparameter:
+    for key in value:
+        if key not in KEYS:
+            raise ValueError(f"keys of {name} must be among {', '.join(KEYS)}, got {key!r}{nearest(str(key), KEYS)}")
+    condition = _condition(name, value.get("if"))
+    if "choices" in value or "values" in value:
+        ordered = "values" in value
+        return _listed(name, list(value["values" if ordered else "choices"]), ordered, condition)
+    if not all(is_number(value.get(end)) for end in ("low", "high")):
+        raise ValueError(f"{name} must have numbers as low and high, or choices or values, got {dict(value)!r}")
+    log, step = bool(value.get("log", False)), value.get("step")
+    return _range(name, value["low"], value["high"], log, step, value.get("kind"), condition)
+
+
+def _condition(name: str, given: Any) -> tuple[str, tuple[Any, ...]] | None:
+    if given is None:
+        return None
+    if not isinstance(given, Mapping) or len(given) != 1:
+        raise ValueError(f"if of {name} must be {{parent: [choices]}} with one parent, got {given!r}")
+    ((parent, choices),) = given.items()
+    return str(parent), tuple(choices) if isinstance(choices, (list, tuple)) else (choices,)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is an int or a float, Python's or NumPy's; bool is none."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def _range(
+    name: str,
+    low: Any,
+    high: Any,
+    log: bool,
+    step: Any = None,
+    kind: Any = None,
+    condition: tuple[str, tuple[Any, ...]] | None = None,
+) -> Hyperparameter:
+    whole = isinstance(low, (int, np.integer)) and isinstance(high, (int, np.integer))
+    kind = kind or ("int" if whole else "float")
+    if kind not in ("int", "float"):
+        raise ValueError(f"kind of {name} must be int or float, got {kind!r}")
+    values: tuple[Any, ...] = ()
+    if step is not None and (kind == "float" or step != 1):
+        if not (is_number(step) and step > 0) or log:
+            raise ValueError(f"step of {name} must be a number > 0 on a linear scale, got {step!r}")
+        values = tuple(low + i * step for i in range(math.floor((high - low) / step + 1e-9) + 1))
+        high = values[-1]
+    return Hyperparameter(name, kind, float(low), float(high), log, values, condition)
+
+
+def _listed(
+    name: str, values: list[Any], ordered: bool | None, condition: tuple[str, tuple[Any, ...]] | None = None
+) -> Hyperparameter:
+    """Choices; numbers are in order unless `ordered` says otherwise."""
+    values = [v.item() if isinstance(v, np.generic) else v for v in values]
+    if not values or any(a == b and type(a) is type(b) for a, b in itertools.combinations(values, 2)):
+        raise ValueError(f"choices of {name} must be distinct and at least one, got {values!r}")
+    numbers = all(map(is_number, values))
+    if ordered and not numbers:
+        raise ValueError(f"values of {name} must be numbers, got {values!r} (choices have no order)")
+    if numbers and ordered is not False and len(values) > 1:
+        grid = tuple(sorted(values))
+        log = grid[0] > 0 and grid[-1] >= LOG * grid[0]
+        kind: Any = "int" if all(isinstance(v, int) for v in grid) else "float"
+        return Hyperparameter(name, kind, float(grid[0]), float(grid[-1]), log, grid, condition)
+    return Hyperparameter(name, "categorical", 0.0, float(len(values) - 1), False, tuple(values), condition)
+
+
+def _of_optuna(name: str, distribution: Any) -> Hyperparameter:
+    if hasattr(distribution, "choices"):
+        return _listed(name, list(distribution.choices), False)
+    kind = "int" if type(distribution).__name__ == "IntDistribution" else "float"
+    log = bool(distribution.log)
+    return _range(name, distribution.low, distribution.high, log, None if log else distribution.step, kind)
+
+
+def _of_configspace(given: Any) -> tuple[Hyperparameter, ...]:
+    if list(getattr(given, "forbidden_clauses", ())):
+        raise ValueError(f"space must be without forbidden clauses, got {given.forbidden_clauses[0]}")
+    conditions: dict[str, tuple[str, tuple[Any, ...]]] = {}
+    for c in given.conditions:
+        if type(c).__name__ not in ("EqualsCondition", "InCondition") or c.child.name in conditions:
+            raise ValueError(f"conditions of a space must be of one parent each, with == or in, got {c}")
+        values = tuple(c.values) if hasattr(c, "values") else (c.value,)
+        conditions[c.child.name] = c.parent.name, values
+    return tuple(_of_configspace_entry(h, conditions.get(h.name)) for h in given.values())
+
+
+def _of_configspace_entry(h: Any, condition: tuple[str, tuple[Any, ...]] | None) -> Hyperparameter:
+    if hasattr(h, "sequence"):
+        return _listed(h.name, list(h.sequence), None, condition)
+    if hasattr(h, "choices"):
+        return _listed(h.name, list(h.choices), False, condition)
+    if hasattr(h, "lower"):
+        kind = "int" if "Integer" in type(h).__name__ else "float"
+        return _range(h.name, h.lower, h.upper, bool(h.log), None, kind, condition)
+    return _listed(h.name, [h.value], False, condition)

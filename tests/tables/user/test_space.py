@@ -1,0 +1,90 @@
+"""Search spaces in every form that people write them in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hpo_envs.tables.table import Hyperparameter
+from hpo_envs.tables.user.space import space_of
+
+PLAIN = {
+    "lr": (1e-5, 1e-1, "log"),
+    "layers": (1, 6),
+    "width": [32, 64, 128],
+    "optimizer": ["sgd", "adam"],
+    "momentum": {"low": 0.0, "high": 0.99, "if": {"optimizer": ["sgd"]}},
+    "nesterov": {"choices": [True, False], "if": {"optimizer": "sgd"}},
+    "data": "small",
+}
+
+
+def test_plain_dicts() -> None:
+    lr, layers, width, optimizer, momentum, nesterov, data = space_of(PLAIN)
+    assert (lr.kind, lr.log, lr.low, lr.high) == ("float", True, 1e-5, 1e-1)
+    assert (layers.kind, layers.log, layers.values) == ("int", False, ())
+    assert (width.kind, width.values) == ("int", (32, 64, 128))
+    assert (optimizer.kind, optimizer.values) == ("categorical", ("sgd", "adam"))
+    assert momentum.condition == ("optimizer", ("sgd",)) == nesterov.condition
+    assert data.values == ("small",)
+    assert space_of((lr, layers)) == (lr, layers)
+    assert space_of({"x": [1e-3, 1.0, "log"], "y": {"low": 1, "high": 9, "step": 4}}) == (
+        Hyperparameter("x", "float", 1e-3, 1.0, True),
+        Hyperparameter("y", "int", 1.0, 9.0, False, (1, 5, 9)),
+    )
+    assert [h.kind for h in space_of({"a": (0, 1, "float"), "b": {"values": [1, 1000]}, "c": {"choices": [1, 2]}})] == [
+        "float", "int", "categorical",
+    ]  # fmt: skip
+
+
+def test_distributions_of_optuna() -> None:
+    d = pytest.importorskip("optuna").distributions
+    given = {
+        "lr": d.FloatDistribution(1e-4, 1.0, log=True),
+        "drop": d.FloatDistribution(0.0, 0.5, step=0.25),
+        "depth": d.IntDistribution(1, 7, step=2),
+        "opt": d.CategoricalDistribution(["a", None]),
+    }
+    lr, drop, depth, opt = space_of(given)
+    assert lr == Hyperparameter("lr", "float", 1e-4, 1.0, True)
+    assert (drop.values, depth.values, opt.values) == ((0.0, 0.25, 0.5), (1, 3, 5, 7), ("a", None))
+
+
+def test_configuration_spaces_with_their_conditions() -> None:
+    cs = pytest.importorskip("ConfigSpace")
+    space = cs.ConfigurationSpace()
+    opt = cs.CategoricalHyperparameter("opt", ["sgd", "adam"])
+    size = cs.OrdinalHyperparameter("size", [1, 2, 4])
+    beta = cs.UniformFloatHyperparameter("z_beta", 0.1, 10.0, log=True)
+    space.add(opt, size, beta, cs.Constant("seed", 3))
+    space.add(cs.EqualsCondition(beta, opt, "sgd"))
+    by_name = {h.name: h for h in space_of(space)}
+    assert by_name["z_beta"] == Hyperparameter("z_beta", "float", 0.1, 10.0, True, (), ("opt", ("sgd",)))
+    assert (by_name["size"].values, by_name["seed"].values) == ((1, 2, 4), (3,))
+    space.add(cs.ForbiddenEqualsClause(opt, "adam"))
+    with pytest.raises(ValueError, match="space must be without forbidden clauses"):
+        space_of(space)
+
+
+@pytest.mark.parametrize(
+    "space, message",
+    [
+        ({}, "space must have at least one hyperparameter, got none"),
+        (3, "space must be a dict, a ConfigurationSpace or a sequence of Hyperparameter, got '3'"),
+        ({"a": (3, 1)}, "range of a must be finite numbers, low <= high, got 3 to 1"),
+        ({"a": (0.0, 1.0, "log")}, "range of a must be 0 < low <= high, got 0 to 1"),
+        ({"a": (0, 1, "lag")}, r"a must be \(low, high\), perhaps with log, int, float after them"),
+        ({"a": []}, "choices of a must be distinct and at least one"),
+        ({"a": [1, 1]}, "choices of a must be distinct"),
+        ({"a": {"low": 1}}, "a must have numbers as low and high, or choices or values"),
+        ({"a": {"low": 1, "hihg": 2}}, "keys of a must be among .*, got 'hihg', did you mean 'high'"),
+        ({"a": {"values": ["x"]}}, "values of a must be numbers"),
+        ({"a": {"low": 1, "high": 2, "if": {"b": [1]}}}, "condition of a must name a hyperparameter before it"),
+        ({"b": ["x"], "a": {"choices": [1], "if": {"b": ["y"]}}}, "condition of a must name values of b .*, got 'y'"),
+        ({"a": {"low": 0, "high": 1, "step": -1, "kind": "float"}}, "step of a must be a number > 0"),
+    ],
+)  # fmt: skip
+def test_what_is_no_space_is_refused(space: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        space_of(space)
