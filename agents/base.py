@@ -28,11 +28,13 @@ class Agent(abc.ABC):
             any order. An agent that is one on some problems only corrects it when it is made.
         random_first: How many of its first actions are those of random search. With a budget of no more evaluations
             an agent cannot differ from it, and results say so.
+        listens: Whether the agent learns from actions that it did not ask for.
     """
 
     done: bool = False
     parallel: bool = False
     random_first: float = 0
+    listens: bool = True
 
     def __init__(self, problem: Problem, seed: int) -> None:
         self.problem = problem
@@ -78,6 +80,8 @@ class Planned(Agent):
 
     Subclasses write `plan`; when it returns, the agent is done.
     """
+
+    listens = False
 
     def __init__(self, problem: Problem, seed: int) -> None:
         super().__init__(problem, seed)

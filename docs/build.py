@@ -24,6 +24,7 @@ EXTRA = {"leaderboard.html"}
 
 GUIDES = (
     "first-comparison",
+    "tune-your-own-model",
     "writing-an-agent",
     "adding-a-table",
     "testing-your-own",

@@ -4,9 +4,22 @@ Importing this package registers the ids; `hpo-envs list` shows them. Nothing is
 is made.
 """
 
+import importlib
+from typing import Any
+
 from hpo_envs.registry import SPECS, register_all
 
-__all__ = ["SPECS", "__version__", "register_all"]
+__all__ = ["SPECS", "__version__", "register_all", "tune"]
 __version__ = "0.1.0"
+
+_LATER = {"tune": "hpo_envs.benchmarks.tuning"}
+"""What is imported when it is asked for: name -> module."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_LATER[name]), name)
+
 
 register_all()

@@ -50,6 +50,8 @@ class AnySampler(Agent):
         ValueError: No such sampler, or settings for a sampler that is made already; another kind of space.
     """
 
+    listens = False
+
     def __init__(
         self,
         problem: Problem,

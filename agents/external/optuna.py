@@ -40,6 +40,7 @@ class OptunaAgent(Agent):
         ValueError: Another kind of space, or levels.
     """
 
+    listens = False
     spaces: tuple[type, ...] = (gym.spaces.Box, gym.spaces.MultiDiscrete)
 
     def __init__(self, problem: Problem, seed: int, **settings: Any) -> None:

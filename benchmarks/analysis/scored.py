@@ -62,7 +62,8 @@ def check(runs: Sequence[Run]) -> None:
     seen = set()
     for r in runs:
         h, env = r.header, environment_of(r)
-        if store.measurable(h["table"]) and not (h["env"] in SPECS and SPECS[h["env"]].surrogate_only):
+        choice = store.exists(h["table"]) and store.measurable(h["table"])
+        if choice and not (h["env"] in SPECS and SPECS[h["env"]].surrogate_only):
             kinds.setdefault(h["kind"], env)
         here = {
             ("sha256", f"table {h['table']} ({h['kind']})"): h["sha256"],

@@ -21,6 +21,7 @@ from hpo_envs.benchmarks.analysis.replay import Replay
 from hpo_envs.benchmarks.analysis.scored import GRID, ScoredRuns, agent_of, budget_apart, check, environment_of, score
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import store
+from hpo_envs.benchmarks.tuning import record as tuning
 from hpo_envs.tables import store as tables
 
 Floats = npt.NDArray[np.float64]
@@ -266,7 +267,7 @@ def load(path: Path) -> dict[str, Any]:
     """
     if path.is_dir():
         command, replay = f"hpo-envs report {path}", Replay()
-        found = store.read(path, check=replay)
+        found = [*store.read(path, check=replay), *tuning.runs_of(path)]
         try:
             return of_runs(found, title="Comparison of agents", command=command, checked=str(replay))
         except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:  # of headers that lie

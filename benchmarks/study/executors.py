@@ -133,7 +133,7 @@ class Processes(Executor):
     def _start(self) -> concurrent.futures.ProcessPoolExecutor:
         # Fresh processes: a fork of one with threads (Arrow's, BLAS') may hang.
         context = multiprocessing.get_context("spawn")
-        return concurrent.futures.ProcessPoolExecutor(self.workers, context, initializer=_prepare)
+        return concurrent.futures.ProcessPoolExecutor(self.workers, context, initializer=prepare)
 
     def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
         """Takes a call."""
@@ -222,7 +222,7 @@ def _end(pool: concurrent.futures.ProcessPoolExecutor) -> None:
         process.join()
 
 
-def _prepare() -> None:
+def prepare() -> None:
     """What a worker does first: leave Ctrl-C to its parent, and not outlive it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()

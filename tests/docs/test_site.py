@@ -58,6 +58,8 @@ def prepare(folder: Path) -> dict[str, Any]:
     import pandas
 
     (folder / TABLES[0]).write_text(TABLES[1] + "\n", encoding="utf-8")
+    train = "def train(config):\n    return config['C'] * config['gamma']\n"
+    (folder / "train.py").write_text(train, encoding="utf-8")
     (folder / "scores.csv").write_text("bert,lstm,svm\n.812,.790,.744\n.805,.797,.751\n.809,.801,.740\n", "utf-8")
     rows = [
         ("the cat sat", "the cat sat down", 0.8),
@@ -116,6 +118,9 @@ def run_command(words: list[str]) -> None:
 def check_toml(text: str) -> None:
     """Plans the study, and leaves a short one for the commands that follow."""
     data = tomllib.loads(text)
+    if "environments" not in data:  # a search space
+        Path("space.toml").write_text(text, encoding="utf-8")
+        return
     Path("my_agents.py").write_text("from hpo_envs.agents.random import RandomSearch as Greedy\n", encoding="utf-8")
     Path("study.toml").write_text(text, encoding="utf-8")
     planned = study.from_file(Path("study.toml"))

@@ -84,7 +84,7 @@ class FunctionParams(Params):
             raise ValueError(f"budget_unit must be one of {', '.join(units)}, got {budget_unit!r}")
         unit = cost_unit if budget_unit == "cost" else budget_unit
         each = 1 if epochs is None or unit != "epochs" else epochs
-        count = _count(candidates, budget if unit == budget_unit else None, each)
+        count = count_of(candidates, budget if unit == budget_unit else None, each)
         raw = points.candidates(count, _seed(candidate_seed))
         table = _table(name_of(called), points, raw, chosen, epochs, cost_unit)
         whole = float(each * (len(raw) if actions == "candidates" else WITHOUT_BUDGET))
@@ -179,8 +179,17 @@ def metrics_of(
     return tuple(made)
 
 
-def _count(candidates: Any, budget: Any, each: int) -> int:
-    """How many candidates there are: as many as asked for, or so many that grow with the budget."""
+def count_of(candidates: Any, budget: Any, each: int = 1) -> int:
+    """How many candidates there are: as many as asked for, or so many that grow with the budget.
+
+    Args:
+        candidates: As asked for, or None.
+        budget: In evaluations, or None.
+        each: What the budget counts of a full evaluation.
+
+    Raises:
+        ValueError: Not None and not an int >= 2.
+    """
     if candidates is None:
         evaluations = budget / each if is_integer(budget) else 0
         return int(min(max(FEWEST, EACH * evaluations), MOST))

@@ -1,0 +1,126 @@
+"""One evaluation of a user's function, as a worker carries it out."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import multiprocessing
+import os
+import platform
+import time
+import traceback
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hpo_envs.benchmarks import limits
+from hpo_envs.engines.function.calls import Form, Function, Outcome, Training, call
+
+GRACE = 5.0
+"""Seconds after its limit at which an evaluation that does not stop takes its worker process with it."""
+
+PAUSED = 32
+"""Trainings that a worker keeps in memory to go on with; of more, those that waited longest start anew."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is evaluated.
+
+    Attributes:
+        number: Of the evaluation.
+        function: What is called.
+        form: How.
+        config: Natural values of the active hyperparameters.
+        objectives: What it must return.
+        seconds: How long it may take; None: as long as it takes.
+        epoch: Epoch to train to, where it is trained by epochs.
+        training: What says which training is gone on with: the run, and the candidate.
+        folder: Of its checkpoints.
+    """
+
+    number: int
+    function: Function
+    form: Form
+    config: Mapping[str, Any]
+    objectives: tuple[str, ...]
+    seconds: float | None = None
+    epoch: int = 0
+    training: tuple[str, int] = ("", 0)
+    folder: Path | None = None
+
+    def __str__(self) -> str:
+        return f"evaluation {self.number}, {dict(self.config)}"
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of a job.
+
+    Attributes:
+        number: Of the evaluation.
+        outcomes: (epoch, outcome) of each score on the way; epoch 0 where there are none.
+        ended: Whether the training cannot go on.
+        started: When, in seconds since 1970.
+        worker: Host and process.
+    """
+
+    number: int
+    outcomes: tuple[tuple[int, Outcome], ...]
+    ended: bool
+    started: float
+    worker: str
+
+
+_paused: OrderedDict[tuple[str, int], Training] = OrderedDict()
+
+
+def perform(job: Job) -> Done:
+    """Carries out a job; whatever the function does, something comes of it."""
+    started, clock = time.time(), time.perf_counter()
+    ended = True
+    try:
+        with _limited(job.seconds):
+            outcomes, ended = _carry_out(job)
+    except KeyboardInterrupt:
+        raise
+    except limits.RunTimeout:
+        error = f"an evaluation must end within {job.seconds:g} s, this one did not\n{traceback.format_exc()}"
+        outcomes = [(job.epoch, Outcome("failed", seconds=time.perf_counter() - clock, error=error))]
+    except BaseException:  # SystemExit, and what else is no Exception
+        lost = Outcome("failed", seconds=time.perf_counter() - clock, error=traceback.format_exc())
+        outcomes = [(job.epoch, lost)]
+    return Done(job.number, tuple(outcomes), ended, started, f"{platform.node()}:{os.getpid()}")
+
+
+def _carry_out(job: Job) -> tuple[list[tuple[int, Outcome]], bool]:
+    if job.form == "score":
+        return [(0, call(job.function, job.config, job.objectives))], False
+    kept = _paused.pop(job.training, None)
+    if kept is None or kept.epoch > job.epoch or job.form == "checkpoints":
+        kept = Training(job.function, job.config, job.objectives, job.folder)
+    outcomes = kept.until(job.epoch)
+    if job.form == "epochs" and not kept.ended:
+        _paused[job.training] = kept
+        while len(_paused) > PAUSED:
+            _paused.popitem(last=False)
+    return outcomes, kept.ended
+
+
+@contextlib.contextmanager
+def _limited(seconds: float | None) -> Iterator[None]:
+    """Stops what is within after some seconds; in a process of its own, even if it never comes back to Python."""
+    if seconds is None:
+        yield
+        return
+    alone = multiprocessing.parent_process() is not None
+    if alone:
+        faulthandler.dump_traceback_later(seconds + GRACE, exit=True)
+    try:
+        with limits.deadline(seconds):
+            yield
+    finally:
+        if alone:
+            faulthandler.cancel_dump_traceback_later()

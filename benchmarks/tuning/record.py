@@ -1,0 +1,184 @@
+"""What a search has on the disk: one journal a folder, from which everything else follows.
+
+    mine/evaluations.journal    what is searched; then, for each evaluation, that it began, and what came of it
+    mine/checkpoints/           of functions that keep some
+
+An evaluation that began and did not end is carried out again; one that ended never is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.study.journal import Journal
+from hpo_envs.tables.table import STATUSES
+
+NAME = "evaluations.journal"
+
+FIXED = ("function", "space", "objectives", "goals", "epochs", "agent", "hyperparameters", "seed", "budget_unit")
+"""What a search must keep to when it goes on; its budget and its workers may change."""
+
+
+@dataclass
+class Evaluation:
+    """One evaluation.
+
+    Attributes:
+        number: In the order in which they began, from 0.
+        action: As plain data.
+        config: Natural values of the active hyperparameters; what JSON does not know, as text.
+        status: `running`, or one of `STATUSES`.
+        rewards: One an objective, higher is better; None while it runs, and of failed ones.
+        metrics: All numbers that the function returned.
+        spent: What it took of the budget.
+        cost: What it cost: what the function said, else its seconds.
+        seconds: What it took.
+        best: Where it was trained by epochs, the best reward on the way.
+        error: Traceback, or what was wrong; empty where all is well.
+        started: When, in seconds since 1970.
+        worker: Host and process.
+        ended: Place in the order in which they ended.
+    """
+
+    number: int
+    action: Any
+    config: dict[str, Any]
+    status: str = "running"
+    rewards: list[float] | None = None
+    metrics: dict[str, float] = field(default_factory=dict)
+    spent: float = 0.0
+    cost: float = 0.0
+    seconds: float = 0.0
+    best: float | None = None
+    error: str = ""
+    started: float = 0.0
+    worker: str = ""
+    ended: int = -1
+
+    @property
+    def score(self) -> float:
+        """Sum of the rewards; minus infinity where there are none."""
+        return float(np.sum(self.rewards)) if self.rewards is not None else -np.inf
+
+
+class Record:
+    """The evaluations of a search, each on the disk before `begin` or `end` returns.
+
+    Args:
+        folder: Made with the first record.
+        header: What is searched, plain data; None to read what is there.
+
+    Attributes:
+        header: As it is on the disk, with the budget asked for now.
+        evaluations: In the order in which they began.
+        steps: (number, whether it ended) in the order in which it happened.
+
+    Raises:
+        ValueError: The folder holds another search, or is damaged.
+        FileNotFoundError: It holds none, and none is begun.
+    """
+
+    def __init__(self, folder: Path | str, header: Mapping[str, Any] | None = None) -> None:
+        self.folder = Path(folder)
+        path = self.folder / NAME
+        if header is None and not path.is_file():
+            raise FileNotFoundError(f"folder must hold {NAME}, got {self.folder}")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._journal = Journal(path)
+        if not self._journal.records:
+            self._journal.append({"what": "search", **(header or {})})
+        self.header = {k: v for k, v in self._journal.records[0].items() if k != "what"}
+        if header is not None:
+            self._check(json.loads(json.dumps(header)))
+            self.header["budget"] = header["budget"]
+        self.evaluations: list[Evaluation] = []
+        self.steps: list[tuple[int, bool]] = []
+        for record in self._journal.records[1:]:
+            self._take(record)
+
+    def _check(self, new: Mapping[str, Any]) -> None:
+        for key in FIXED:
+            if self.header.get(key) != new.get(key):
+                raise ValueError(
+                    f"a search must go on as it began: {self.folder} has {key} {self.header.get(key)!r}, got "
+                    f"{new.get(key)!r}. Choose another folder"
+                )
+
+    def _take(self, record: Mapping[str, Any]) -> None:
+        facts = {k: v for k, v in record.items() if k != "what"}
+        number = facts.pop("number")
+        if record["what"] == "begun":
+            self.evaluations.append(Evaluation(number, **facts))
+        else:
+            self.evaluations[number].__dict__.update(facts, ended=sum(ended for _, ended in self.steps))
+        self.steps.append((number, record["what"] == "ended"))
+
+    def begin(self, action: Any, config: Mapping[str, Any]) -> Evaluation:
+        """Notes that an evaluation begins."""
+        plain = {k: v if isinstance(v, (bool, int, float, str, type(None))) else str(v) for k, v in config.items()}
+        listed = action.tolist() if isinstance(action, (np.ndarray, np.generic)) else action
+        self._add({"what": "begun", "number": len(self.evaluations), "action": listed, "config": plain})
+        return self.evaluations[-1]
+
+    def end(self, number: int, **facts: Any) -> Evaluation:
+        """Notes what came of an evaluation: the attributes of `Evaluation` by name."""
+        self._add({"what": "ended", "number": number, **facts})
+        return self.evaluations[number]
+
+    def _add(self, record: dict[str, Any]) -> None:
+        self._journal.append(record)
+        self._take(self._journal.records[-1])
+
+    @property
+    def ended(self) -> list[Evaluation]:
+        """Evaluations that ended, in that order."""
+        return sorted((e for e in self.evaluations if e.ended >= 0), key=lambda e: e.ended)
+
+    @property
+    def running(self) -> list[Evaluation]:
+        """Evaluations that began and have not ended."""
+        return [e for e in self.evaluations if e.ended < 0]
+
+    def run(self) -> Run | None:
+        """The search as a run, for scores and reports; None before the first success.
+
+        A failed evaluation has the lowest reward of those that succeeded, which no curve of incumbents shows.
+        """
+        ended = self.ended
+        good = [e.rewards for e in ended if e.rewards is not None]
+        if not good:
+            return None
+        worst = np.min(good, axis=0).tolist()
+        rewards = np.array([worst if e.rewards is None else e.rewards for e in ended])
+        best = max(ended, key=lambda e: e.score)
+        h = self.header
+        header = {**h["run"], "budget": h["budget"], "agent": h["agent"], "hyperparameters": h["hyperparameters"]}
+        return Run(
+            h["seed"],
+            np.array([e.action for e in ended]),
+            rewards if len(h["objectives"]) > 1 else rewards[:, 0],
+            np.array([e.spent for e in ended]),
+            np.array(best.action),
+            header,
+            {
+                "status": np.array([STATUSES.index(e.status) for e in ended], np.int8),
+                "price": np.array([e.cost for e in ended]),
+            },
+        )
+
+
+def folders(folder: Path) -> Iterator[Path]:
+    """The folders of searches in a folder, itself included, in order."""
+    yield from sorted(path.parent for path in folder.rglob(NAME))
+
+
+def runs_of(folder: Path) -> Iterable[Run]:
+    """The searches in a folder as runs; those without a success are left out."""
+    return [run for each in folders(folder) if (run := Record(each).run()) is not None]

@@ -1,0 +1,189 @@
+"""Tunes a function: asks an agent for configurations, has workers call the function, and keeps what comes back."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from hpo_envs import agents
+from hpo_envs.agents import Agent, Problem
+from hpo_envs.benchmarks.runs import header_of, one_blas_thread
+from hpo_envs.benchmarks.tuning import prior
+from hpo_envs.benchmarks.tuning.record import NAME, Record
+from hpo_envs.benchmarks.tuning.search import Search
+from hpo_envs.benchmarks.tuning.tuned import Tuned
+from hpo_envs.benchmarks.tuning.workers import check_main, executor_of
+from hpo_envs.core.params import check_workers
+from hpo_envs.engines.function.params import FunctionParams, count_of
+from hpo_envs.engines.function.scalar import FunctionEnv
+from hpo_envs.tables.files.folder import locked
+
+IDS = {False: "FunctionHPO-v0", True: "FunctionLC-v0"}
+"""What a search is an episode of, by whether it trains by epochs."""
+
+
+def tune(
+    function: Any,
+    space: Any,
+    *,
+    agent: str | Callable[..., Agent] | None = None,
+    budget: float = 50,
+    budget_unit: str | None = None,
+    workers: int = 1,
+    out: str | Path | None = None,
+    executor: str = "auto",
+    objective: str | tuple[str, ...] = "score",
+    goal: str | tuple[str, ...] = "max",
+    bounds: Any = None,
+    epochs: int | None = None,
+    candidates: int | None = None,
+    seconds: float | None = None,
+    seed: int = 0,
+    sources: Iterable[Any] = (),
+    progress: bool | None = None,
+    **hyperparameters: Any,
+) -> Tuned:
+    """Tunes a function of one's own.
+
+    Each evaluation is on the disk before the agent is asked for the next one. A search that was killed, stopped or
+    given a larger budget goes on where it was when `tune` is called again with the same folder: evaluations that ended
+    are told to the agent as they came, those that had only begun are carried out again, and count once.
+
+    What the function raises, a score that is no finite number, a process that dies and an evaluation that takes too
+    long are failed evaluations: their traceback is kept, and they count.
+
+    Args:
+        function: `train(config)` that returns a score, or a mapping with it; or, with `epochs`, a generator that yields
+            scores, or `train(config, resume_from, epochs)`; see the pages of `FunctionHPO-v0` and `FunctionLC-v0`.
+            `module:name` will do.
+        space: Search space, as of `FunctionHPO-v0`.
+        agent: Registered name, or a factory `(problem, seed, **hyperparameters) -> Agent`, which gets candidates;
+            default: `bo`, with `epochs` `asha`.
+        budget: What may be spent, in `budget_unit`.
+        budget_unit: `evaluations`, `cost`, or with `epochs` also `epochs`; default: `evaluations`, with `epochs` these.
+        workers: Evaluations at the same time.
+        out: Folder of the search; None keeps it in a temporary one.
+        executor: `serial`, `processes`, `threads`, `dask`, the address of a Dask scheduler, or `auto`; see
+            `executor_of`.
+        objective: Name of the score, or a tuple of names.
+        goal: `max` or `min`, one for each.
+        bounds: What scores can be, as of `FunctionHPO-v0`.
+        epochs: The most that a configuration is trained.
+        candidates: Number of candidates, as of `FunctionHPO-v0`.
+        seconds: How long an evaluation may take; None: as long as it takes.
+        seed: Of the agent, and of the candidates.
+        sources: What is known from elsewhere, for agents that transfer: tables, frames, Optuna studies, earlier
+            searches or their folders.
+        progress: Whether to show a bar with the incumbent; None: where there is a terminal.
+        **hyperparameters: Arguments of the agent.
+
+    Returns:
+        What was found: `.best`, `.to_frame()`, `.plot()`.
+
+    Raises:
+        ValueError: An argument breaks its rule, the agent cannot work on the problem, or the folder holds another
+            search or is in use.
+        RuntimeError: A program that tunes with processes does not keep to `if __name__ == "__main__":`.
+    """
+    check_main()
+    workers = check_workers(workers)
+    if seconds is not None and not seconds > 0:
+        raise ValueError(f"seconds must be None or a number > 0, got {seconds!r}")
+    unit = budget_unit or ("evaluations" if epochs is None else "epochs")
+    agent = agent or ("bo" if epochs is None else "asha")
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hpo_envs-")) if out is None else out)
+        folder.mkdir(parents=True, exist_ok=True)
+        stack.enter_context(locked(folder, lambda: _in_use(folder)))
+        count = _count(folder, candidates, budget, epochs if unit == "epochs" else None)
+        params = FunctionParams.of(
+            function,
+            space,
+            actions=_actions(agent, epochs),
+            epochs=epochs,
+            budget=budget,
+            budget_unit=unit,
+            objective=objective,
+            goal=goal,
+            bounds=bounds,
+            candidates=count,
+            candidate_seed=seed,
+            checkpoints=folder / "checkpoints",
+        )
+        problem = Problem(**params.problem(), sources=tuple(prior.source(s, params) for s in sources))
+        hired = _hire(agent, problem, seed, hyperparameters, workers)
+        record = Record(folder, {**_header(params, agent, hyperparameters, seed), "candidates": count})
+        stack.enter_context(one_blas_thread())
+        search = Search(params, hired, record, seconds, progress)
+        if search.unfinished:
+            search.run(stack.enter_context(executor_of(executor, workers, params.function)), workers)
+    return Tuned(record.header, tuple(record.evaluations), None if out is None else folder)
+
+
+def _in_use(folder: Path) -> None:
+    raise ValueError(f"out must be a folder that no other process tunes in, got {folder}")
+
+
+def _actions(agent: Any, epochs: int | None) -> str:
+    """What actions are, by what the agent can work on."""
+    if not isinstance(agent, str) or epochs is not None:
+        return "candidates"
+    supports = agents.entry(agent).supports
+    return "candidates" if {"rows", "objectives"} & {*supports} else "box"
+
+
+def _count(folder: Path, candidates: Any, budget: float, epochs: int | None) -> int:
+    """Number of candidates: that asked for, else that of the search that goes on, else by the budget."""
+    if candidates is None and (folder / NAME).is_file():
+        return int(Record(folder).header["candidates"])
+    return count_of(candidates, budget, epochs or 1)
+
+
+def _hire(agent: Any, problem: Problem, seed: int, hyperparameters: dict[str, Any], workers: int) -> Agent:
+    """The agent.
+
+    Raises:
+        ValueError: One that cannot work on the problem, or with so many workers.
+    """
+    if not isinstance(agent, str):
+        made: Agent = agent(problem, seed, **hyperparameters)
+    else:
+        if not agents.fits(agent, problem):
+            fit = [n for n in agents.names() if agents.AGENTS[n].alias_of is None and agents.fits(n, problem)]
+            raise ValueError(f"agent must be one that works on this problem ({', '.join(fit)}), got {agent!r}")
+        made = agents.make(agent, problem, seed, **hyperparameters)
+    if workers > 1 and not made.parallel:
+        raise ValueError(f"workers must be 1 for {type(made).__name__}, which needs each result first, got {workers}")
+    return made
+
+
+def _header(
+    params: FunctionParams, agent: str | Callable[..., Agent], hyperparameters: dict[str, Any], seed: int
+) -> dict[str, Any]:
+    """What is searched, as plain data."""
+    p, table = params, params.table
+    called = f"{getattr(p.function, '__module__', '')}:{getattr(p.function, '__qualname__', repr(p.function))}"
+    env_id = IDS[p.levels is not None]
+    run = header_of(FunctionEnv(p), agent, env_id, {"function": called}, hyperparameters)
+    run |= {"table": table.name, "kind": table.provenance.kind, "sha256": table.provenance.sha256, "seed": seed}
+    header = {
+        "function": called,
+        "space": [dataclasses.asdict(h) for h in p.points.space],
+        "objectives": list(p.objectives),
+        "goals": [m.goal for m in p.rewarded],
+        "epochs": None if p.levels is None else len(p.levels),
+        "agent": run["agent"],
+        "hyperparameters": run["hyperparameters"],
+        "seed": seed,
+        "budget": float(p.budget),
+        "budget_unit": p.budget_unit,
+        "cost_unit": p.cost_unit,
+        "run": run,
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(header, default=str))
+    return plain

@@ -1,0 +1,99 @@
+"""Tunes a function of your own: calls it for real, keeps every evaluation, goes on where it was stopped.
+
+`module:function` is looked for in the current folder, too. It gets a dict of hyperparameters and returns its score, or
+a mapping with it. The search space is a TOML file, one hyperparameter a line:
+
+    lr = { low = 1e-5, high = 1e-1, log = true }
+    layers = { low = 1, high = 6 }
+    optimizer = ["sgd", "adam"]
+    momentum = { low = 0.0, high = 0.99, if = { optimizer = ["sgd"] } }
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from hpo_envs.benchmarks.tuning.workers import KINDS
+
+EPILOG = """\
+examples:
+  hpo-envs tune train:train --space space.toml --budget 50 --workers 4 --out mine/
+  hpo-envs tune train:train --space space.toml --budget 100 --workers 4 --out mine/       goes on to 100
+  hpo-envs tune train:train --space space.toml --goal min --seconds 600 --out mine/       at most 10 minutes each
+  hpo-envs tune train:epochs --space space.toml --epochs 27 --agent asha --out mine/      pauses and goes on
+  hpo-envs report mine/                                                                   the page of it"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    parser.epilog = EPILOG
+    parser.add_argument("function", help="what is tuned, as module:function")
+    parser.add_argument("--space", type=Path, required=True, metavar="FILE.toml", help="the search space")
+    parser.add_argument("--out", type=Path, default=Path("tuning"), help="folder of the search (default: %(default)s)")
+    parser.add_argument("--budget", type=float, default=50, help="what may be spent (default: 50 evaluations)")
+    parser.add_argument("--budget-unit", help="evaluations, cost or epochs (default: evaluations or epochs)")
+    parser.add_argument("--workers", type=int, default=1, help="evaluations at the same time (default: %(default)s)")
+    parser.add_argument("--executor", default="auto", help=f"{', '.join(KINDS)}, or a Dask address (default: auto)")
+    parser.add_argument("--agent", help="who chooses (default: bo; with --epochs asha)")
+    parser.add_argument("--objective", default="score", help="name(s) of the score, separated by commas")
+    parser.add_argument("--goal", default="max", help="max or min, one for each score (default: %(default)s)")
+    parser.add_argument("--epochs", type=int, help="train by epochs, at most so many")
+    parser.add_argument("--seconds", type=float, help="how long an evaluation may take")
+    parser.add_argument("--seed", type=int, default=0, help="of the agent and the candidates (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="print the best evaluation as one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Tunes, and says what is best."""
+    from hpo_envs.benchmarks.tuning import tune
+
+    sys.path.insert(0, str(Path.cwd()))
+    whole = args.budget == int(args.budget) and args.budget_unit != "cost"
+    result = tune(
+        args.function,
+        space_of(args.space),
+        agent=args.agent,
+        budget=int(args.budget) if whole else args.budget,
+        budget_unit=args.budget_unit,
+        workers=args.workers,
+        out=args.out,
+        executor=args.executor,
+        objective=_one_or_more(args.objective),
+        goal=_one_or_more(args.goal),
+        epochs=args.epochs,
+        seconds=args.seconds,
+        seed=args.seed,
+    )
+    best = result.best
+    if args.json:
+        facts: dict[str, Any] = {"config": best.config, "metrics": best.metrics, "number": best.number}
+        print(json.dumps(facts | {"evaluations": len(result), "folder": str(args.out)}, indent=2))
+        return 0
+    print(repr(result)[1:-1])
+    print(f"record: {args.out}; `hpo-envs report {args.out}` makes a page of it")
+    return 0
+
+
+def space_of(path: Path) -> dict[str, Any]:
+    """What a file of a search space holds.
+
+    Raises:
+        FileNotFoundError: No such file.
+        ValueError: It is no TOML.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"--space must be a TOML file, got {path}, which is none")
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} must be a TOML file, got {error}") from None
+
+
+def _one_or_more(text: str) -> str | tuple[str, ...]:
+    words = tuple(word.strip() for word in text.split(",") if word.strip())
+    return words if len(words) > 1 else text

@@ -1,0 +1,57 @@
+"""Functions to tune, which worker processes can import."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+SPACE: dict[str, Any] = {
+    "x": (0.0, 1.0),
+    "kind": ["good", "bad"],
+    "depth": {"low": 1, "high": 3, "if": {"kind": ["good"]}},
+}
+
+
+def train(config: Mapping[str, Any]) -> dict[str, float]:
+    """Best at x = 0.3 of the good kind; costs 2."""
+    bonus = 0.1 * config["depth"] if config["kind"] == "good" else 0.0
+    return {"score": 1.0 - (config["x"] - 0.3) ** 2 + bonus, "cost": 2.0}
+
+
+def troubled(config: Mapping[str, Any]) -> float:
+    """Raises, exits, hangs, diverges or takes its process with it, by x."""
+    x = config["x"]
+    if x < 0.2:
+        raise RuntimeError(f"no x below 0.2, got {x:.2f}")
+    if x < 0.4:
+        return float("nan")
+    if x < 0.6:
+        raise SystemExit("exit")
+    if x < 0.8:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return float(x)
+
+
+def endless(config: Mapping[str, Any]) -> float:
+    """Never comes back where x is below a half."""
+    while config["x"] < 0.5:
+        time.sleep(0.01)
+    return float(config["x"])
+
+
+def epochs(config: Mapping[str, Any]) -> Iterator[dict[str, float]]:
+    """Better with each of nine epochs; each costs 1."""
+    for epoch in range(1, 10):
+        yield {"score": config["x"] - 1.0 / epoch, "cost": 1.0}
+
+
+def resumed(config: Mapping[str, Any], resume_from: Path, epochs: int) -> dict[str, float]:
+    """The same with checkpoints; `gone` is how many epochs were there before."""
+    file = resume_from / "epoch"
+    gone = int(file.read_text()) if file.exists() else 0
+    file.write_text(str(epochs))
+    return {"score": config["x"] - 1.0 / epochs, "gone": gone, "cost": float(epochs - gone)}

@@ -1,0 +1,65 @@
+"""What is known from elsewhere becomes observations in the problem's features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hpo_envs.benchmarks.tuning import tune
+from hpo_envs.benchmarks.tuning.prior import source
+from hpo_envs.engines.function.params import FunctionParams
+from hpo_envs.tables import user
+from tests.benchmarks.tuning import helpers
+
+
+def params(**given: Any) -> FunctionParams:
+    return FunctionParams.of(helpers.train, helpers.SPACE, candidates=20, **given)
+
+
+def test_frames_tables_and_earlier_searches() -> None:
+    frame = pd.DataFrame({"x": [0.25, 0.5, 7.0], "kind": ["bad", "good", "bad"], "depth": [1, 2, 1]})
+    frame["score"], frame["other"] = [0.1, 0.2, 0.3], 1
+    known = source(frame, params(goal="min"))
+    assert known.rewards.tolist() == [[-0.1], [-0.2]]  # 7.0 is outside
+    assert known.features[:, 0].tolist() == [0.25, 0.5]
+    assert known.features.shape == (2, 4)
+    table = user.from_frame(frame[:2].drop(columns="other"), "score", "max")
+    assert source(table, params()).rewards.tolist() == [[0.1], [0.2]]
+    tuned = tune(helpers.train, helpers.SPACE, budget=4, progress=False)
+    again = source(tuned, params(actions="box"))
+    assert again.rewards[:, 0].tolist() == [e.metrics["score"] for e in tuned]
+    assert np.abs(again.features).max() <= 1.0
+    assert source(again, params()) is again
+
+
+def test_studies_of_optuna() -> None:
+    optuna = pytest.importorskip("optuna")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(direction="maximize")
+    study.add_trial(
+        optuna.trial.create_trial(
+            params={"x": 0.5, "kind": "bad"},
+            distributions={
+                "x": optuna.distributions.FloatDistribution(0, 1),
+                "kind": optuna.distributions.CategoricalDistribution(["good", "bad"]),
+            },
+            value=3.0,
+        )
+    )
+    assert source(study, params()).rewards.tolist() == [[3.0]]
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        (3, "source must be a Table, a DataFrame"),
+        (pd.DataFrame({"x": [0.1]}), "source DataFrame must have evaluations in this search space, got none: config"),
+        (pd.DataFrame({"x": [0.1], "kind": "bad"}), "got none: no 'score'"),
+    ],
+)
+def test_what_is_no_source_is_refused(given: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        source(given, params())

@@ -1,0 +1,71 @@
+"""The record of a search: what is on the disk is all there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hpo_envs.benchmarks.tuning.record import NAME, Record, folders, runs_of
+
+HEADER: dict[str, Any] = {
+    "function": "m:f", "space": [], "objectives": ["score"], "goals": ["max"], "epochs": None, "agent": "bo",
+    "hyperparameters": {}, "seed": 3, "budget": 4.0, "budget_unit": "evaluations",
+    "run": {"env": "FunctionHPO-v0", "cost_unit": "evaluations", "objectives": ["score"]},
+}  # fmt: skip
+
+
+def ended(record: Record, number: int, reward: float | None) -> None:
+    status = "failed" if reward is None else "ok"
+    record.end(number, status=status, rewards=None if reward is None else [reward], spent=1.0, cost=2.5, error="")
+
+
+def test_what_was_written_is_read(tmp_path: Path) -> None:
+    record = Record(tmp_path / "a", HEADER)
+    record.begin(np.int64(5), {"lr": 0.1, "layer": tuple})
+    record.begin(6, {"lr": 0.2})
+    ended(record, 1, 0.5)
+    again = Record(tmp_path / "a")
+    assert again.evaluations == record.evaluations
+    assert again.steps == [(0, False), (1, False), (1, True)]
+    assert [e.number for e in again.running] == [0]
+    assert [e.number for e in again.ended] == [1]
+    assert again.evaluations[0].config == {"lr": 0.1, "layer": "<class 'tuple'>"}
+    assert again.header == HEADER
+
+
+def test_a_line_that_was_cut_off_never_happened(tmp_path: Path) -> None:
+    record = Record(tmp_path, HEADER)
+    record.begin(1, {})
+    ended(record, 0, 1.0)
+    whole = (tmp_path / NAME).read_bytes()
+    (tmp_path / NAME).write_bytes(whole[:-5])
+    again = Record(tmp_path, HEADER)
+    assert [e.number for e in again.running] == [0]
+    ended(again, 0, 2.0)
+    assert Record(tmp_path).evaluations[0].rewards == [2.0]
+
+
+def test_another_search_is_refused_a_larger_budget_is_not(tmp_path: Path) -> None:
+    Record(tmp_path, HEADER)
+    assert Record(tmp_path, {**HEADER, "budget": 9.0}).header["budget"] == 9.0
+    with pytest.raises(ValueError, match=r"a search must go on as it began: .* has agent 'bo', got 'random'"):
+        Record(tmp_path, {**HEADER, "agent": "random"})
+    with pytest.raises(FileNotFoundError, match=f"folder must hold {NAME}"):
+        Record(tmp_path / "none")
+
+
+def test_searches_are_runs(tmp_path: Path) -> None:
+    record = Record(tmp_path / "a" / "b", HEADER)
+    for number, reward in enumerate([None, 1.0, 3.0, 2.0]):
+        record.begin(number, {})
+        ended(record, number, reward)
+    Record(tmp_path / "empty", HEADER)
+    assert len(list(folders(tmp_path))) == 2
+    (run,) = runs_of(tmp_path)
+    assert run.rewards.tolist() == [1.0, 1.0, 3.0, 2.0]  # the failed one has the lowest
+    assert run.evaluated["status"].tolist() == [1, 0, 0, 0]
+    assert run.evaluated["price"].tolist() == [2.5] * 4
+    assert (int(run.recommended), run.seed, run.header["budget"], run.header["agent"]) == (2, 3, 4.0, "bo")

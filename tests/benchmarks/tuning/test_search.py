@@ -1,0 +1,133 @@
+"""The loop: what agents are told, what the budget pays, and how a search goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hpo_envs.agents import Agent
+from hpo_envs.agents.random import RandomSearch
+from hpo_envs.benchmarks.tuning import Tuned, tune
+from tests.benchmarks.tuning import helpers
+
+TOLD: list[tuple[Any, Any, dict[str, Any]]] = []
+
+
+class Listening(RandomSearch):
+    """Random search that notes what it is told."""
+
+    def tell(self, action: Any, reward: Any, info: Any) -> None:
+        TOLD.append((action, reward, dict(info)))
+        super().tell(action, reward, info)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_told() -> None:
+    TOLD.clear()
+
+
+def actions(tuned: Tuned) -> list[Any]:
+    return [e.action for e in tuned]
+
+
+def test_agents_are_told_what_came_of_what_they_asked_for() -> None:
+    tuned = tune(helpers.train, helpers.SPACE, agent=Listening, budget=5, progress=False)
+    assert [t[0] for t in TOLD] == actions(tuned)
+    action, reward, info = TOLD[0]
+    assert isinstance(action, int)
+    assert reward == tuned.evaluations[0].metrics["score"]
+    assert {k: info[k] for k in ("cost", "status", "finished")} == {"cost": 1.0, "status": "ok", "finished": True}
+
+
+def test_a_search_goes_on_where_it_was(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"function": helpers.train, "space": helpers.SPACE, "progress": False, "candidates": 60}
+    whole = tune(budget=14, **given)
+    for budget in (5, 9, 14):
+        part = tune(budget=budget, out=tmp_path, **given)
+    assert actions(part) == actions(whole)
+    assert [e.rewards for e in part] == [e.rewards for e in whole]
+    again = tune(budget=14, out=tmp_path, **given)
+    assert (tmp_path / "evaluations.journal").read_bytes().count(b"\n") == 1 + 2 * 14
+    assert len(again) == 14
+
+
+def test_what_had_begun_is_carried_out_again_and_counts_once(tmp_path: Path) -> None:
+    class Stop(Exception):
+        pass
+
+    def fails_us(config: Any) -> float:
+        calls.append(config)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return float(config["x"])
+
+    calls: list[Any] = []
+    with pytest.raises(KeyboardInterrupt):
+        tune(fails_us, helpers.SPACE, budget=6, out=tmp_path, progress=False)
+    assert len(Tuned.load(tmp_path).evaluations) == 4
+    done = tune(fails_us, helpers.SPACE, budget=6, out=tmp_path, progress=False)
+    assert calls[3] == calls[4]
+    assert (len(calls), len(done)) == (7, 6)
+    assert [e.number for e in done] == list(range(6))
+
+
+def test_an_agent_that_changed_its_mind_is_told_and_goes_on(tmp_path: Path) -> None:
+    class Fickle(Listening):
+        def __init__(self, problem: Any, seed: int) -> None:
+            super().__init__(problem, seed + turn)
+
+    turn = 0
+    given: dict[str, Any] = {"function": helpers.train, "space": helpers.SPACE, "agent": Fickle, "out": tmp_path}
+    first = tune(budget=3, progress=False, **given)
+    turn = 1
+    TOLD.clear()
+    with pytest.warns(UserWarning, match="the agent asks for other configurations"):
+        more = tune(budget=6, progress=False, **given)
+    assert actions(more)[:3] == actions(first) == [t[0] for t in TOLD[:3]]
+    assert len(set(actions(more))) == 6
+    Fickle.listens = False
+    turn = 2
+    with pytest.raises(ValueError, match="Fickle must ask for what it asked for in"):
+        tune(budget=9, progress=False, **given)
+
+
+def test_the_budget_may_be_one_of_cost() -> None:
+    tuned = tune(helpers.train, helpers.SPACE, budget=7.0, budget_unit="cost", progress=False)
+    assert [e.spent for e in tuned] == [2.0] * 4
+
+
+@pytest.mark.parametrize("function", [helpers.epochs, helpers.resumed])
+def test_trainings_are_paused_and_gone_on_with(function: Any, tmp_path: Path) -> None:
+    given: dict[str, Any] = {"function": function, "space": helpers.SPACE, "epochs": 9, "progress": False}
+    tuned = tune(budget=60, out=tmp_path, **given)
+    assert 60 <= sum(e.spent for e in tuned) < 69
+    assert sum(e.cost for e in tuned) == sum(e.spent for e in tuned)  # no epoch was trained twice
+    rows = [e.action[0] for e in tuned]
+    assert len(set(rows)) < len(rows)
+    assert max(e.action[1] for e in tuned) == 8
+    more = tune(budget=80, out=tmp_path, **given)
+    assert actions(more)[: len(tuned)] == actions(tuned)
+    if function is helpers.resumed:
+        assert sum(e.cost for e in more) == sum(e.spent for e in more)
+
+
+def test_vector_rewards_and_goals() -> None:
+    def both(config: Any) -> dict[str, float]:
+        return {"a": config["x"], "b": config["x"] ** 2}
+
+    tuned = tune(both, helpers.SPACE, objective=("a", "b"), goal=("max", "min"), budget=6, progress=False)
+    for e in tuned:
+        assert np.allclose(e.rewards, [e.metrics["a"], -e.metrics["b"]])
+
+
+def test_an_agent_that_is_done_ends_the_search() -> None:
+    class Short(RandomSearch):
+        def tell(self, action: Any, reward: Any, info: Any) -> None:
+            super().tell(action, reward, info)
+            self.done = True
+
+    assert issubclass(Short, Agent)
+    assert len(tune(helpers.train, helpers.SPACE, agent=Short, budget=5, progress=False)) == 1

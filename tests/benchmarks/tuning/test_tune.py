@@ -1,0 +1,152 @@
+"""`tune` as a user calls it: with workers, with trouble, killed, and refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hpo_envs.benchmarks.tuning import Tuned, tune
+from tests.benchmarks.tuning import helpers
+from tests.helpers import ROOT
+
+PROGRAM = """
+import sys, time
+from pathlib import Path
+import hpo_envs
+
+def train(config):
+    time.sleep(0.03)
+    with open(Path(sys.argv[1]) / "calls", "a") as stream:
+        stream.write(f"{config['x']}\\n")
+    return config["x"]
+
+if __name__ == "__main__":
+    hpo_envs.tune(train, {"x": (0.0, 1.0)}, agent="random", budget=40, workers=2, out=sys.argv[1], progress=False)
+"""
+
+
+@pytest.mark.parametrize("executor, workers", [("serial", 1), ("threads", 3), ("processes", 2)])
+def test_trouble_is_failed_evaluations_and_the_search_goes_on(executor: str, workers: int, tmp_path: Path) -> None:
+    function = helpers.troubled if executor == "processes" else helpers.train
+    given: dict[str, Any] = {"agent": "random", "workers": workers, "executor": executor, "out": tmp_path}
+    tuned = tune(function, helpers.SPACE, budget=16, progress=False, **given)
+    assert len(tuned) == 16
+    assert not any(e.status == "running" for e in tuned)
+    if executor == "processes":
+        errors = "\n".join(e.error for e in tuned)
+        assert {e.status for e in tuned} == {"ok", "failed", "diverged"}
+        for said in ("RuntimeError: no x below 0.2", "SystemExit: exit", "the worker died", "got nan"):
+            assert said in errors
+
+
+def test_workers_are_busy_at_the_same_time() -> None:
+    meeting = threading.Barrier(4, timeout=60)
+
+    def meet(config: Any) -> float:
+        meeting.wait()
+        return float(config["x"])
+
+    assert len(tune(meet, helpers.SPACE, budget=8, workers=4, executor="threads", progress=False)) == 8
+
+
+def test_killed_again_and_again_it_spends_the_budget_once(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM, encoding="utf-8")
+    out, draws = tmp_path / "out", random.Random(0)
+    out.mkdir()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for turn in range(12):
+        running = subprocess.Popen([sys.executable, str(program), str(out)], env=environment)
+        try:
+            # Killed somewhere in the middle, but for the last times.
+            running.wait(timeout=None if turn > 3 else 1.5 + draws.random())
+        except subprocess.TimeoutExpired:
+            running.send_signal(signal.SIGKILL)
+            running.wait()
+        if running.returncode == 0:
+            break
+    tuned = Tuned.load(out)
+    assert [e.number for e in tuned] == list(range(40))
+    assert all(e.status == "ok" for e in tuned)
+    assert len({e.config["x"] for e in tuned}) == 40
+    text = (out / "evaluations.journal").read_text(encoding="utf-8")
+    records = [json.loads(line.partition(" ")[2]) for line in text.splitlines()]
+    assert sorted(r["number"] for r in records if r["what"] == "ended") == list(range(40))
+    # What was under way at a kill was carried out again; nothing else was.
+    assert len((out / "calls").read_text().splitlines()) <= 40 + 2 * turn
+
+
+def test_a_program_without_a_guard_is_told(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM.replace('if __name__ == "__main__":', "if True:"), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(program), str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 1
+    assert "programs that tune with processes must keep to `if __name__ == '__main__':`" in done.stderr
+
+
+def test_a_folder_is_of_one_search_at_a_time(tmp_path: Path) -> None:
+    holder = textwrap.dedent(
+        f"""
+        from pathlib import Path
+        from hpo_envs.tables.files.folder import locked
+        with locked(Path({str(tmp_path)!r})):
+            print("held", flush=True)
+            input()
+        """
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", holder],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(ValueError, match="out must be a folder that no other process tunes in"):
+            tune(helpers.train, helpers.SPACE, out=tmp_path)
+        other.communicate("\n")
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"agent": "hyperband"}, r"agent must be one that works on this problem \(.*bo.*\), got 'hyperband'"),
+        ({"agent": "bi"}, "agent must be one of .*, got 'bi', did you mean 'bo'"),
+        ({"workers": 0}, "workers must be an int >= 1, got 0"),
+        ({"seconds": 0}, "seconds must be None or a number > 0, got 0"),
+        ({"budget": -1}, "budget must be .*, got -1"),
+        ({"sources": [3]}, "source must be a Table, a DataFrame, .*, got '3'"),
+    ],
+)
+def test_wrong_arguments_are_named(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        tune(helpers.train, helpers.SPACE, **given)
+
+
+def test_agents_that_wait_for_each_result_have_one_worker() -> None:
+    with pytest.raises(ValueError, match="workers must be 1 for Hyperband, which needs each result first, got 2"):
+        tune(helpers.epochs, helpers.SPACE, epochs=9, agent="hyperband", workers=2)
+
+
+def test_box_agents_search_the_box() -> None:
+    tuned = tune(helpers.train, helpers.SPACE, agent="box-bo", budget=12, progress=False)
+    assert len(tuned.evaluations[0].action) == 3
+    assert tuned.best.score > 1.0
