@@ -73,7 +73,7 @@ def _best(track: Mapping[str, Any]) -> list[str]:
     if track["ranking"][0]["here"] == "open":
         return [f"On {where}, {first} has the lowest mean; {_seeds(track)} are too few for an interval or a verdict."]
     if track["best"]["here"] != first:
-        equal = [r["agent"] for r in track["ranking"] if abs(r["mean"][0] - track["ranking"][0]["mean"][0]) < 1e-9]
+        equal = [r["agent"] for r in track["ranking"] if _apart(track, first, r["agent"]) == 0.0]
         others = [r["agent"] for r in track["ranking"][1:] if r["here"] == "may be best" and r["agent"] not in equal]
         lead = f"{listed(equal)} share" if len(equal) > 1 else f"{first} has"
         return [f"On {where}, {lead} the lowest mean" + (f"; not told apart from {listed(others)}." if others else ".")]
@@ -90,6 +90,12 @@ def _best(track: Mapping[str, Any]) -> list[str]:
         f"Whether it would on other such environments is open: {there}, ahead on {p['ahead']} of {n}"
         + (f"; may be best as well: {listed(rivals)}." if rivals else "."),
     ]
+
+
+def _apart(track: Mapping[str, Any], a: str, b: str) -> float:
+    """Mean difference of two agents; means of a summary are rounded, and may agree where agents do not."""
+    p = against(track, a, b)
+    return float(p["here"]["difference"][0]) if p else 0.0
 
 
 def _others(track: Mapping[str, Any]) -> list[str]:
@@ -121,7 +127,9 @@ def _random(track: Mapping[str, Any]) -> list[str]:
         return []
     if base["here"] == "worse" and base["mean"][0]:
         return [f"Its regret is {1 - first['mean'][0] / base['mean'][0]:.0%} below that of random search."]
-    return ["No agent here is shown to beat random search."] if base["here"] in ("may be best", "best") else []
+    if any((p := against(track, r["agent"], "random")) and p["here"]["verdict"] == "better" for r in track["ranking"]):
+        return []  # another one, which has a higher mean than the leader
+    return ["No agent here is shown to beat random search."]
 
 
 def _no_other(track: Mapping[str, Any]) -> list[str]:

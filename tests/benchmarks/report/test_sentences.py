@@ -83,6 +83,36 @@ def test_agents_that_cannot_differ_from_random_search_are_named() -> None:
     assert some.startswith("Within this budget c cannot differ from random search on 2 of 3: ")
 
 
+def test_agents_whose_means_are_rounded_alike_are_not_equal() -> None:
+    track = made({"a": spread([0.123456]), "b": spread([0.123458], seed=1), "c": spread([0.1235], seed=2)})
+    assert track["ranking"][0]["mean"][0] == track["ranking"][1]["mean"][0]
+    assert sentences.verdict(track)[0] == "On e0, a has the lowest mean; not told apart from b and c."
+
+
+def test_an_agent_may_beat_random_search_though_the_leader_is_not_shown_to() -> None:
+    wild = 0.2 + 3.0 * (spread([0.1]) - 0.1) / 0.01 * 0.2
+    track = made({"wild": wild, "sure": spread([0.25], seed=1), "random": spread([0.3], seed=2)})
+    assert [r["agent"] for r in track["ranking"]] == ["wild", "sure", "random"]
+    assert {r["here"] for r in track["ranking"]} == {"may be best"}
+    assert "No agent here is shown to beat random search." not in sentences.verdict(track)
+    track = made({"wild": wild, "random": spread([0.3], seed=2)})
+    assert sentences.verdict(track)[-1] == "No agent here is shown to beat random search."
+
+
+def test_one_run_an_environment_names_nobody_here() -> None:
+    track = made({"a": [[0.1]] * 7, "b": [[0.2]] * 7})
+    assert sentences.verdict(track)[0] == "On these 7 environments, a has the lowest mean; not told apart from b."
+    assert "[" not in " ".join(sentences.verdict(track))
+    assert track["best"] == {"here": None, "there": None}
+
+
+def test_nothing_is_said_of_others_where_the_leader_is_not_best_here() -> None:
+    track = made({"a": spread([0.1] * 6), "b": spread([0.1005] * 6, seed=1)})
+    said = " ".join(sentences.verdict(track))
+    assert said.startswith("On these 6 environments, a has the lowest mean; not told apart from b.")
+    assert "environments like these" not in said
+
+
 def test_pairs_can_be_read_either_way() -> None:
     track = made({"a": spread([0.1] * 6), "b": spread([0.2] * 6, seed=1)})
     one, turned = sentences.against(track, "a", "b"), sentences.against(track, "b", "a")
