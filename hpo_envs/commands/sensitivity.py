@@ -99,7 +99,7 @@ def runs_of(
     orders = {h.name: list(h.values) for h in t.space if h.kind == "categorical"}
     rows = isinstance(e.action_space, (gym.spaces.Discrete, gym.spaces.MultiDiscrete)) and len(t.space) > 0
     if rows:
-        m = t.metrics[_metric(t, metric) if metric else _rewarded(e)]
+        m = t.metrics[t.metric(metric or e.objectives[0])]
         scores = m.sign * t.final(m.name)
         known = ~np.isnan(scores)
         source["score"] = m.name if m.sign > 0 else f"-{m.name}"
@@ -119,20 +119,10 @@ def runs_of(
         _, reward, terminated, _, info = env.step(env.action_space.sample())
         if not info.get("config"):
             raise ValueError(f"--env must have hyperparameters, {env_id} has none")
-        sign = t.metrics[_metric(t, metric)].sign if metric else 1.0
+        sign = t.metrics[t.metric(metric)].sign if metric else 1.0
         scores.append(sign * info["metrics"][metric] if metric else float(np.atleast_1d(reward)[0]))
         records.append(info["config"])
     return pd.DataFrame(records), np.array(scores), orders, source
-
-
-def _metric(table: Any, metric: str) -> int:
-    return int(table.metric(metric))
-
-
-def _rewarded(env: Any) -> int:
-    """Index of the metric that is the (first) reward; the table's first where the environment does not say."""
-    names = getattr(env, "objectives", ())
-    return int(env.table.metric(names[0])) if names else 0
 
 
 def _columns(configs: Any, chosen: list[str] | None) -> Any:
