@@ -135,8 +135,10 @@ class LookupEnv(HPOEnv):
     def _index_of(self, action: Any) -> int:
         """The index that an action of any admitted type means."""
         if self._sizes is None:
-            if is_integer(action) or (
-                isinstance(unmasked(action), np.ndarray) and action.shape == () and action.dtype.kind in "iu"
+            if (
+                type(action) is np.int64
+                or is_integer(action)
+                or (isinstance(unmasked(action), np.ndarray) and action.shape == () and action.dtype.kind in "iu")
             ):
                 return int(action)
             raise ValueError(f"action must be an int in [0, {self._actions}), got {action!r}")
