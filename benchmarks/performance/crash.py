@@ -259,7 +259,7 @@ def _stop(process: subprocess.Popen[bytes], cluster: Cluster | None, rng: np.ran
     everybody = [process.pid, *_workers(process.pid)]
     some = (everybody, everybody[:1], everybody[1:])[int(rng.integers(3))] or everybody
     _send(some, signal.SIGSTOP)
-    time.sleep(RUN_SECONDS + 1.0 if rng.random() < 0.04 else rng.uniform(0.0, 0.3))
+    time.sleep(RUN_SECONDS + 1.0 if rng.random() > 0.95 else rng.uniform(0.0, 0.3))
     _send(some, signal.SIGCONT)
     return True
 
