@@ -84,9 +84,9 @@ def main(arguments=None):
         + ".",
     )
     story.say("""What differs. The paper minimises the root mean squared error; on these scores no weights have a
-        smaller one than a constant, so correlation is rewarded here (`objective="rmse"` is the paper's). Its WMT
-        systems and its LaBSE and pSQM scores are not public in the form used: docs/cushlepor.md says what can be
-        shown.""")
+        smaller one than a constant, so correlation is rewarded here (`objective="rmse"` is the paper's). Its pSQM
+        labels are of other test sets in the same release, and its LaBSE scores are not public: docs/cushlepor.md says
+        what can be shown.""")
 
     drawn, (left, right) = figure(2)
     for (a, label), colour in zip(chosen.items(), COLOURS, strict=False):
