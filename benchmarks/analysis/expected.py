@@ -40,14 +40,14 @@ def expected_best(
     if b.dtype.kind not in "iu" or (b < 1).any() or (not replacement and (b > n).any()):
         high = "" if replacement else f" and <= {n}"
         raise ValueError(f"budgets must be ints >= 1{high}, got {b}")
-    weights = np.diff(_below(n, b, replacement), prepend=0.0, axis=1)
+    weights = np.diff(below(n, b, replacement), prepend=0.0, axis=1)
     mean = weights @ v
     # About the mean, so that equal values have variance 0 to the last bit.
     deviation = np.sqrt((weights * (v - mean[:, None]) ** 2).sum(axis=1))
     return mean, deviation
 
 
-def _below(n: int, budgets: npt.NDArray[np.integer], replacement: bool) -> Floats:
+def below(n: int, budgets: npt.NDArray[np.integer], replacement: bool) -> Floats:
     """(m, n) probability that all of b runs are among the i lowest, i = 1..n."""
     i, b = np.arange(1, n + 1), budgets[:, None]
     if replacement:

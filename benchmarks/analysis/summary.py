@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs import registry
-from hpo_envs.benchmarks.analysis import fronts, regret, selections, statistics, verdict
+from hpo_envs.benchmarks.analysis import fronts, random_search, regret, selections, statistics, verdict
 from hpo_envs.benchmarks.analysis.replay import Replay
 from hpo_envs.benchmarks.analysis.scored import GRID, ScoredRuns, agent_of, budget_apart, check, environment_of, score
 from hpo_envs.benchmarks.runs import Run
@@ -57,6 +57,9 @@ def of_runs(
     scored = score(runs, scales)
     first = {environment_of(r): r for r in reversed(runs)}
     names = list(dict.fromkeys(agent_of(r) for r in runs))
+    tracks = _ranked(runs, scales, scored)
+    for t in tracks:
+        t["curves"] = _track_curves(list(t["heat"]), t["environments"], scored, t["score"])
     summary = {
         "title": title,
         "command": command,
@@ -64,10 +67,7 @@ def of_runs(
         "versions": dict(runs[0].header["versions"]),
         "environments": [_environment(first[env], runs, scales) for env in scored],
         "agents": [_agent(next(r for r in runs if agent_of(r) == n), n) for n in names],
-        "tracks": [
-            {**(t := track(name, envs, scored)), "curves": _track_curves(list(t["heat"]), envs, scored, t["score"])}
-            for name, envs in tracks_of(first, scored)
-        ],
+        "tracks": tracks,
         "cells": [_record(env, a, c) for env, by in scored.items() for a, c in by.items()],
         "curves": {env: _curves(by, first[env]) for env, by in scored.items()},
         "fronts": fronts.of_runs(runs, environment_of, agent_of) if with_fronts else {},
@@ -84,16 +84,35 @@ def scores(runs: Sequence[Run]) -> dict[str, Any]:
         ValueError: See `check`.
     """
     check(runs)
-    scored = score(runs, regret.scales(runs))
+    scales = regret.scales(runs)
+    scored = score(runs, scales)
     first = {environment_of(r): r for r in reversed(runs)}
     plain: dict[str, Any] = rounded(
         {
-            "tracks": [track(name, envs, scored) for name, envs in tracks_of(first, scored)],
+            "tracks": _ranked(runs, scales, scored),
             "cells": [_record(env, a, c) for env, by in scored.items() for a, c in by.items()],
             "selections": selections.of_scored(first, scored),
         }
     )
     return plain
+
+
+def _ranked(
+    runs: Sequence[Run], scales: Mapping[str, regret.Scale], scored: Mapping[str, Mapping[str, ScoredRuns]]
+) -> list[dict[str, Any]]:
+    """The tracks, each with `random`: the exact score of random search, None where it is not known everywhere."""
+    first = {environment_of(r): r for r in reversed(runs)}
+    problems = {(environment_of(r), regret.key(r)): r for r in runs}
+    exact: dict[str, list[tuple[float, float] | None]] = {}
+    for (env, problem), run in problems.items():
+        exact.setdefault(env, []).append(random_search.baseline(run, scales[problem]))
+    tracks = []
+    for name, envs in tracks_of(first, scored):
+        t = track(name, envs, scored)
+        known = [[pair[t["score"] == "final"] for pair in exact[e] if pair] for e in envs]
+        complete = all(len(k) == len(exact[e]) for e, k in zip(envs, known, strict=True))
+        tracks.append({**t, "random": float(np.mean([np.mean(k) for k in known])) if complete else None})
+    return tracks
 
 
 def tracks_of(first: Mapping[str, Run], scored: Mapping[str, Mapping[str, ScoredRuns]]) -> list[tuple[str, list[str]]]:

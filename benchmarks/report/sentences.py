@@ -122,6 +122,12 @@ def _others(track: Mapping[str, Any]) -> list[str]:
 def _random(track: Mapping[str, Any]) -> list[str]:
     """How far the leader is from random search on these environments."""
     first = track["ranking"][0]
+    exact = track.get("random")
+    if exact and first["here"] != "open":
+        mean, _, high = first["mean"]
+        if high is not None and high < exact:
+            return [f"Its regret is {1 - mean / exact:.0%} below that of random search ({exact:.3g}, exact)."]
+        return ["No agent here is shown to beat random search, whose score is known exactly."]
     base = next((r for r in track["ranking"] if r["agent"] == "random"), None)
     if base is None or first["here"] == "open":
         return []

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.benchmarks.analysis import random_search
 from hpo_envs.benchmarks.analysis.statistics import bootstrap_interval
 from hpo_envs.benchmarks.episodes import seeds_of
 from hpo_envs.benchmarks.papers.common import Record
@@ -98,6 +99,21 @@ def summary(name: str, traces: Sequence[Trace], best: float, hours: Sequence[flo
         known = np.isfinite(values).all() and h <= end
         row[f"at {h} h"] = f"{values.mean():.4f}" if known else ""
     return row
+
+
+def exact_random(params: Any, trainings: int) -> float:
+    """Exact mean test loss that random search over full trainings ends with: of the best epoch by validation.
+
+    Args:
+        params: Of the environment (`CurveParams`).
+        trainings: How many rows are trained.
+    """
+    levels = len(params.levels)
+    row, repeat = np.divmod(np.arange(params.rows * params.repeats), params.repeats)
+    known = repeat < params.count[row]
+    last = np.arange(1, len(row) + 1)[known] * levels - 1
+    test = params.peak_hidden[last, params.held_out.index("test_loss")]
+    return random_search.selected(params.first_peaks[last], test, row[known], trainings)
 
 
 def epoch_correlations(table: Table, epochs: Sequence[int] = (5, 10, 25, 50)) -> list[dict[str, Any]]:

@@ -24,6 +24,8 @@ def table(number: int, r: Reproduction) -> None:
     """Table 3 or 4, and the claims of section 6 on it."""
     kind, start = kind_of(r), time.perf_counter()
     entries = analysis.entries(settings.scores(r, settings.tasks(number, kind), f"table {number}"))
+    for pair in PAIRS:
+        entries += analysis.exact_entries(number, pair, settings.exact_random(number, pair, kind))
     seconds = time.perf_counter() - start
     r.write(f"table{number}", [record(e) for e in entries])
     trials = len(r.seeds(settings.TRIALS))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents.models.pareto import pareto_front
-from hpo_envs.benchmarks.analysis import targets
+from hpo_envs.benchmarks.analysis import random_search, targets
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.tables import store
@@ -116,6 +116,17 @@ def upstream_order(table: Table, pair: str) -> tuple[int, ...]:
     configs = np.loadtxt(store.data_folder() / file, delimiter="\t")
     where = {tuple(config): row for row, config in enumerate(table.configs.tolist())}
     return tuple(where[tuple(config)] for config in configs.tolist())
+
+
+def exact_random(number: int, pair: str, kind: str) -> dict[str, random_search.Exact]:
+    """Scores of random search on a pair, exactly: columns of Table 3 or 4."""
+    table = store.load(f"nmthpo/{pair}", kind)  # type: ignore[arg-type]
+    if number == 4:
+        points = np.column_stack([table.final("bleu"), -table.final("decoding_seconds")])
+        return random_search.of_points(points, FRONT_BUDGET[pair], INITIAL)
+    found = random_search.of_values(table.final("bleu"), TOLERANCE[pair], BUDGET, INITIAL)
+    # ftb looks for one row, also where several have the best BLEU.
+    return {**found, "ftb": random_search.first_of(len(table), 1, INITIAL)}
 
 
 def run(task: Task, seeds: list[int], env_id: str, target: Callable[[Any, float], bool] | None) -> list[Run]:

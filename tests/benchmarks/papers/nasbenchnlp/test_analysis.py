@@ -65,6 +65,17 @@ def test_trace_is_the_test_loss_of_the_best_by_validation() -> None:
     assert half.hours[0] == pytest.approx(hours[0] / 2)
 
 
+def test_exact_random_search_of_one_row_is_the_mean_and_of_all_rows_the_best() -> None:
+    env = curves_env("x", table=T1, budget=None, **KWARGS)
+    params = env.params
+    tests = np.array([params.peak_hidden[(r + 1) * len(params.levels) - 1, 0] for r in range(params.rows)])
+    peaks = [params.first_peaks[(r + 1) * len(params.levels) - 1] for r in range(params.rows)]
+    column = params.held_out.index("test_loss")
+    assert column == 0
+    assert analysis.exact_random(params, 1) == pytest.approx(tests.mean())
+    assert analysis.exact_random(params, params.rows) == pytest.approx(tests[int(np.argmax(peaks))])
+
+
 def test_grid_band_and_summary() -> None:
     a = analysis.Trace(np.array([1.0, 3.0]), np.array([5.0, 4.0]), True)
     b = analysis.Trace(np.array([2.0]), np.array([4.5]), False)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from hpo_envs.benchmarks.papers.nmthpo import analysis, settings
-from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 
 
@@ -44,6 +43,9 @@ def _claims(**changed: float) -> dict[str, str]:
         for method in settings.SINGLE:
             for score in ("ftb", "ftc", "fb"):
                 values.setdefault((3, pair, method, score), [0.9 * values[3, pair, "GB_EI_M", score][0]])
+    for table, pair, method, score in [*values]:
+        if method == "RS":
+            values[table, pair, analysis.EXACT, score] = values[table, pair, method, score]
     for name, value in changed.items():
         table, pair, method, score = name.split("__")
         values[int(table[1:]), pair, method, score] = [value]
@@ -64,15 +66,26 @@ def test_claims_hold_on_the_published_numbers_and_not_on_others() -> None:
 
 def test_random_search_has_its_exact_expectations() -> None:
     """The run loop against order statistics, five standard errors."""
-    table = store.load("nmthpo/zhen", "surrogate")
-    rows, front = len(table.keys), len(settings.front_rewards(table))
-    exact = analysis.random_search(rows, front, 50)
     seeds = list(range(150))
-    single = settings.evaluate(settings.Task(3, "zhen", "RS", "random", "surrogate"), seeds)
-    multi = settings.evaluate(settings.Task(4, "zhen", "RS", "random", "surrogate"), seeds)
-    for name, runs in (("ftb", single), ("fta", multi), ("fbp", multi)):
-        values = np.array([run[name] for run in runs])
-        assert values.mean() == pytest.approx(exact[name], abs=5 * values.std() / np.sqrt(len(values)))
+    for number, names in ((3, ("ftb", "ftc", "fb")), (4, ("fto", "fta", "fbp"))):
+        trials = settings.evaluate(settings.Task(number, "zhen", "RS", "random", "surrogate"), seeds)
+        exact = settings.exact_random(number, "zhen", "surrogate")
+        for name in names:
+            values = np.array([t[name] for t in trials])
+            assert values.mean() == pytest.approx(exact[name].mean, abs=5 * exact[name].std / np.sqrt(len(values)))
+
+
+@pytest.mark.measured
+@pytest.mark.parametrize("number", [3, 4])
+def test_published_random_search_is_within_chance_of_the_exact_one(number: int) -> None:
+    entries = [
+        e for p in PAIRS for e in analysis.exact_entries(number, p, settings.exact_random(number, p, "measured"))
+    ]
+    assert {e.trials for e in entries} == {np.inf}
+    assert sum(e.verdict == "agrees" for e in entries) >= 16
+    so_en = next(e for e in entries if e.pair == "soen" and e.score in ("ftb", "fto"))
+    # 604 rows, 7 on the front.
+    assert so_en.mean == pytest.approx({3: 605 / 2, 4: 605 / 8}[number], abs=0.1)
 
 
 @pytest.mark.measured

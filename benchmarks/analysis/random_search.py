@@ -1,0 +1,255 @@
+"""Random search without replacement, exactly: what the mean over ever more seeds of the agent `random` tends to.
+
+A random order of n rows needs no simulation. The targets of Zhang and Duh (2020) are order statistics and counts of
+draws without replacement; curves of regret are sums over the rows, each weighted by the probability that it is the best
+so far. `baseline` applies them to the problem of a saved run, so that a comparison with random search has no noise on
+that side.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.benchmarks.analysis import reference, regret, subsets
+from hpo_envs.benchmarks.analysis.expected import below, expected_best
+from hpo_envs.benchmarks.runs import Run
+from hpo_envs.pareto import pareto_front
+from hpo_envs.tables import store
+from hpo_envs.tables.table import STATUSES, Table
+
+Floats = npt.NDArray[np.float64]
+
+BINS = 1024
+"""Steps that a budget of seconds is divided into where costs differ between rows."""
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Mean and standard deviation of a score over the runs of random search."""
+
+    mean: float
+    std: float
+
+
+def first_of(rows: int, wanted: int, least: int = 1) -> Exact:
+    """Evaluations until one of the wanted rows is met: ftb, ftc, fto. Mean (n + 1) / (k + 1) with `least` 1.
+
+    Args:
+        rows: Number of rows n.
+        wanted: How many of them are wanted, k.
+        least: Runs count as at least so long (3 in Zhang and Duh 2020, note 18).
+
+    Raises:
+        ValueError: `wanted` is not in 1 to `rows`.
+    """
+    return _moments(_later(rows, wanted), least)
+
+
+def all_of(rows: int, wanted: int, least: int = 1) -> Exact:
+    """Evaluations until all wanted rows are met: fta. Mean k (n + 1) / (k + 1), the mirror image of `first_of`."""
+    later = _later(rows, wanted)
+    return _moments(1.0 - later[::-1], least)
+
+
+def count_of(rows: int, wanted: int, budget: int) -> Exact:
+    """Wanted rows among the first `budget`: fbp, hypergeometric."""
+    share, budget = wanted / rows, min(budget, rows)
+    left = (rows - budget) / max(rows - 1, 1)
+    return Exact(budget * share, math.sqrt(budget * share * (1.0 - share) * left))
+
+
+def _later(rows: int, wanted: int) -> Floats:
+    """(n + 1,) P(first wanted row comes after t), t = 0 to n: C(n - t, k) / C(n, k)."""
+    if not 1 <= wanted <= rows:
+        raise ValueError(f"wanted must be in 1 to {rows}, the number of rows, got {wanted}")
+    t = np.arange(rows)
+    return np.concatenate([[1.0], np.cumprod(np.maximum(rows - wanted - t, 0) / (rows - t))])
+
+
+def _moments(later: Floats, least: int) -> Exact:
+    """Of max(T, least), from P(T > t), t = 0, 1, ..."""
+    p = np.concatenate([np.ones(least), later[least:]])
+    mean = float(p.sum())
+    square = float(((2 * np.arange(len(p)) + 1) * p).sum())
+    return Exact(mean, math.sqrt(max(square - mean**2, 0.0)))
+
+
+def of_values(values: npt.ArrayLike, tolerance: float, budget: int, least: int = 1) -> dict[str, Exact]:
+    """ftb, ftc and fb of a table with one objective (Zhang and Duh 2020, section 4.1).
+
+    Args:
+        values: (n,) rewards.
+        tolerance: Below the best that counts as close.
+        budget: Evaluations of fb.
+        least: See `first_of`.
+    """
+    v = np.asarray(values, dtype=np.float64)
+    close = int((v >= v.max() - tolerance - 1e-9).sum())
+    mean, std = expected_best(v, [budget], replacement=False)
+    best = int((v == v.max()).sum())
+    return {
+        "ftb": first_of(len(v), best, least),
+        "ftc": first_of(len(v), close, least),
+        "fb": Exact(float(v.max() - mean[0]), float(std[0])),
+    }
+
+
+def of_points(points: npt.ArrayLike, budget: int, least: int = 1) -> dict[str, Exact]:
+    """fto, fta and fbp of a table with several objectives (section 4.2), whose front has no point twice."""
+    p = np.asarray(points, dtype=np.float64)
+    rows, front = len(p), int(pareto_front(p).sum())
+    return {
+        "fto": first_of(rows, front, least),
+        "fta": all_of(rows, front, least),
+        "fbp": count_of(rows, front, budget),
+    }
+
+
+def selected(criterion: npt.ArrayLike, values: npt.ArrayLike, rows: npt.ArrayLike, budget: int) -> float:
+    """Mean value of the best of random rows by another criterion: test loss of the best by validation.
+
+    A row with several repeats gives one of them by chance. The best of b rows is at most c with the probability that
+    all are, which is a mean of products over subsets of b rows.
+
+    Args:
+        criterion: (k,) of each repeat of each row, higher is better; NaN is worst.
+        values: (k,) what is reported.
+        rows: (k,) row of each repeat.
+        budget: Number of rows b; no more than there are.
+    """
+    order = np.argsort(np.nan_to_num(np.asarray(criterion, dtype=np.float64), nan=-np.inf), kind="stable")
+    row = np.unique(np.asarray(rows)[order], return_inverse=True)[1]
+    drawn = np.arange(1, budget + 1)
+    # products[c, j]: mean over subsets of j of the rows so far of the probability that all are at most c.
+    products = np.zeros((len(order), budget + 1))
+    products[:, 0] = 1.0
+    for k in range(1, int(row.max()) + 2):
+        mine = row == k - 1
+        share = np.minimum(drawn / k, 1.0)
+        at_most = (np.cumsum(mine) / mine.sum())[:, None]
+        products[:, 1:] = (1.0 - share) * products[:, 1:] + share * at_most * products[:, :-1]
+    weights = np.diff(products[:, budget], prepend=0.0)
+    return float(weights @ np.asarray(values, dtype=np.float64)[order])
+
+
+def regret_after(regrets: npt.ArrayLike, evaluations: int) -> Floats:
+    """(evaluations,) mean regret after 1, 2, ... evaluations, from the regret of each row."""
+    r = np.asarray(regrets, dtype=np.float64)
+    b = np.minimum(np.arange(1, evaluations + 1), len(r))
+    return np.asarray(-expected_best(-r, b, replacement=False)[0])
+
+
+def volume_after(points: npt.ArrayLike, corner: npt.ArrayLike, evaluations: int) -> Floats:
+    """(evaluations,) mean hypervolume after 1, 2, ... evaluations of two objectives, higher is better.
+
+    A cell of the grid that the points span is dominated by c of them, so by one of b random ones with probability
+    1 - C(n - c, b) / C(n, b).
+
+    Args:
+        points: (n, 2) rewards.
+        corner: (2,) reward that bounds the volume.
+        evaluations: Length of the curve.
+    """
+    p, low = np.asarray(points, dtype=np.float64), np.asarray(corner, dtype=np.float64)
+    inside = np.maximum(p, low)
+    edges = [np.unique(np.append(inside[:, j], low[j])) for j in (0, 1)]
+    place = tuple(np.searchsorted(edges[j], inside[:, j]) for j in (0, 1))
+    counts = np.zeros((len(edges[0]), len(edges[1])), dtype=np.int64)
+    np.add.at(counts, place, 1)
+    # Points at or beyond the upper corner of each cell.
+    dominating = counts[::-1, ::-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1][1:, 1:]
+    area = np.diff(edges[0])[:, None] * np.diff(edges[1])[None, :]
+    by_count = np.bincount(dominating.ravel(), area.ravel(), minlength=len(p) + 1)
+    b = np.minimum(np.arange(1, evaluations + 1), len(p))
+    # Column c: all of b are among the n - c rows that do not dominate.
+    none = np.column_stack([below(len(p), b, False)[:, ::-1], np.zeros(len(b))])
+    return np.asarray((1.0 - none) @ by_count)
+
+
+def regret_by_cost(regrets: npt.ArrayLike, costs: npt.ArrayLike, budget: float, shares: npt.ArrayLike) -> Floats:
+    """Mean regret at shares of a budget that full trainings of different costs are paid from.
+
+    Random search trains one row after the other until the budget is spent; what finishes beyond it counts at its end
+    (`regret.at_costs`). With L the rows of at least a regret, the regret is at least that while none of the others has
+    finished: a sum over the number and the cost of the rows of L that came before the first other one.
+
+    Args:
+        regrets: (n,) regret of each row.
+        costs: (n,) cost of each row, above 0; rounded to 1 / `BINS` of the budget.
+        budget: To be spent, less than all rows cost.
+        shares: Of the budget.
+    """
+    order = np.argsort(-np.asarray(regrets, dtype=np.float64), kind="stable")
+    r = np.asarray(regrets, dtype=np.float64)[order]
+    c = np.maximum(np.rint(np.asarray(costs, dtype=np.float64)[order] / budget * BINS).astype(int), 1)
+    n, longest = len(r), int((np.cumsum(np.sort(c)) < BINS).sum()) + 1
+    j = np.arange(min(longest, n - 1) + 1)
+    # before[j, s]: probability that the first j rows are of L and cost s together.
+    before = np.zeros((len(j), BINS))
+    before[0, 0] = 1.0
+    times = np.floor(np.asarray(shares, dtype=np.float64) * BINS + 1e-9).astype(int)
+    mean, earlier = np.zeros(len(times)), np.zeros(len(times))
+    for i in range(n + 1):
+        if i:
+            step = c[i - 1]
+            if step < BINS:
+                before[1:, step:] += before[:-1, : BINS - step] * ((j[:-1] + 1) / (n - j[:-1]))[:, None]
+        if 0 < i < n and r[i - 1] == r[i]:  # equal regrets weigh together
+            continue
+        started = (1.0 / (n - j)) @ before
+        done = np.concatenate([[0.0], np.cumsum(started)])
+        finished = done[np.clip(times[:, None] - c[None, i:] + 1, 0, BINS)].sum(axis=1)
+        finished[times >= BINS] = started.sum() * (n - i)
+        none_better = 1.0 - finished
+        mean += (none_better - earlier) * (r[i - 1] if i else 1.0)
+        earlier = none_better
+    return mean
+
+
+def _ends(table: Table) -> Floats:
+    """(n, metrics) what each row ends with; NaN for one that diverged or failed."""
+    values = table.values[:, 0]
+    last = np.maximum((~np.isnan(values)).sum(axis=1) - 1, 0)
+    ends = np.take_along_axis(values, last[:, None], axis=1)[:, 0]
+    lost = np.isin(table.status[:, 0], [STATUSES.index("diverged"), STATUSES.index("failed")])
+    return np.where(lost[:, None], np.nan, ends)
+
+
+def baseline(run: Run, scale: regret.Scale) -> tuple[float, float] | None:
+    """Mean anytime and final regret of `random` on the problem of a run; None where no exact sum is known.
+
+    Known: look-ups by row without repeats, one or two objectives, and curves whose budget is a cost, where `random`
+    trains every row to the end.
+    """
+    h = run.header
+    if scale.means is not None or scale.source == "searched" or not store.exists(h["table"]):
+        return None
+    if set(h["env_kwargs"]) - {"table", "budget", "order", "share", "objective"} or run.actions.dtype.kind not in "iu":
+        return None
+    table = subsets.of(reference.table_of(h), h)
+    _, repeats, levels, _ = table.values.shape
+    by_row = levels == 1 and run.actions.ndim == 1 and h["cost_unit"] == "evaluations"
+    curves = levels > 1 and run.actions.ndim == 2 and run.actions.shape[1] == 2 and h["cost_unit"] != "evaluations"
+    if repeats > 1 or not (by_row or curves):
+        return None
+    columns = [table.metric(name) for name in h["objectives"]]
+    signs = np.array([table.metrics[c].sign for c in columns])
+    rewards = _ends(table)[:, columns] * signs
+    if len(columns) == 2:
+        rewards = np.where(np.isnan(rewards), scale.origin, rewards)
+        after = 1.0 - volume_after(rewards, scale.origin, max(round(h["budget"]), 1)) / scale.volume
+        return float(after.mean()), float(after[-1])
+    width = float(scale.best[0] - scale.origin[0])
+    regrets = np.clip((scale.best[0] - np.nan_to_num(rewards[:, 0], nan=-np.inf)) / width, 0.0, 1.0)
+    if by_row:
+        after = regret_after(regrets, max(round(h["budget"]), 1))
+        return float(after.mean()), float(after[-1])
+    costs = np.nanmax(table.cost[:, 0], axis=1)
+    if costs.sum() <= h["budget"]:
+        return None
+    after = regret_by_cost(regrets, costs, float(h["budget"]), regret.SHARES)
+    return float(after.mean()), float(after[-1])
