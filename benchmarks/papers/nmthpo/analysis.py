@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import random_search, statistics
 from hpo_envs.benchmarks.papers import common
+from hpo_envs.benchmarks.papers.nmthpo import settings
 
 Floats = npt.NDArray[np.float64]
 
@@ -80,30 +81,27 @@ def expected() -> dict[Key, common.Published]:
 
 def entries(values: Mapping[Key, Sequence[float]]) -> list[Entry]:
     """One entry for each of `values`, the scores of all trials."""
-    published = expected()
-    out = []
-    for key, trials in values.items():
-        v = np.asarray(trials, dtype=np.float64)
-        known = published.get(key)
-        of_paper = (known.value, float(known.details["std"]), known.decimals) if known else (None, None, 0)
-        out.append(Entry(*key, float(v.mean()), float(v.std()), len(v), *of_paper))
-    return out
+    return [_entry(key, float(np.mean(v)), float(np.std(v)), len(v)) for key, v in values.items()]
+
+
+def _entry(key: Key, mean: float, std: float, trials: float) -> Entry:
+    """With what was published of the row, or of the one that it is compared with."""
+    table, pair, method, score = key
+    known = expected().get((table, pair, PRINTED.get(method, method), score))
+    of_paper = (known.value, float(known.details["std"]), known.decimals) if known else (None, None, 0)
+    return Entry(*key, mean, std, trials, *of_paper)
 
 
 EXACT = "RS, exact"
 """Row of both tables: what random search tends to over ever more trials."""
 
+PRINTED = {EXACT: "RS", settings.RELEASED: "BO_M"}
+"""Rows that the paper does not have -> the row that they are compared with."""
+
 
 def exact_entries(table: int, pair: str, exact: Mapping[str, random_search.Exact]) -> list[Entry]:
     """Exact random search beside the published row RS; what differs is the chance of the published trials alone."""
-    published = expected()
-    out = []
-    for name, e in exact.items():
-        p = published[table, pair, "RS", name]
-        out.append(
-            Entry(table, pair, EXACT, name, e.mean, e.std, math.inf, p.value, float(p.details["std"]), p.decimals)
-        )
-    return out
+    return [_entry((table, pair, EXACT, name), e.mean, e.std, math.inf) for name, e in exact.items()]
 
 
 @dataclass(frozen=True)
@@ -189,11 +187,11 @@ def wilcoxon_better(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> float:
 
 def format_entries(entries: Sequence[Entry]) -> str:
     """Entries as aligned text: ours, published, difference in standard errors, verdict."""
-    lines = [f"{'pair':5} {'method':9} {'score':5} {'ours':>16} {'published':>14} {'z':>6}  verdict"]
+    lines = [f"{'pair':5} {'method':14} {'score':5} {'ours':>16} {'published':>14} {'z':>6}  verdict"]
     for e in entries:
         published = "-" if e.published is None else f"{e.published:g} ± {e.published_std:g}"
         z = "" if e.z is None else f"{e.z:+.1f}"
         lines.append(
-            f"{e.pair:5} {e.method:9} {e.score:5} {e.mean:7.2f} ± {e.std:6.2f} {published:>14} {z:>6}  {e.verdict}"
+            f"{e.pair:5} {e.method:14} {e.score:5} {e.mean:7.2f} ± {e.std:6.2f} {published:>14} {z:>6}  {e.verdict}"
         )
     return "\n".join(lines)

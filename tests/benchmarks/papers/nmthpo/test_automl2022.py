@@ -1,0 +1,32 @@
+"""The AutoML-2022 protocol."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hpo_envs.benchmarks.papers.common import Reproduction
+from hpo_envs.benchmarks.papers.nmthpo import automl2022
+from hpo_envs.tables import store
+
+
+def test_the_order_elsewhere_does_not_look_at_the_table() -> None:
+    order = automl2022.elsewhere("soen", "surrogate")
+    table = store.load("nmthpo/soen", "surrogate")
+    assert sorted(order.tolist()) == list(range(len(table)))
+    bleu = table.final("bleu")
+    assert bleu[order[:100]].mean() > bleu.mean()
+
+
+def test_scores_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(automl2022, "LOOKUPS", 25)
+    monkeypatch.setattr(automl2022, "OURS", ("bo-ehvi-matern52",))
+    monkeypatch.setattr(automl2022, "PUBLIC", ("soen",))
+    with Reproduction(tmp_path, trials=2) as r:
+        rows = automl2022.run(r, "surrogate")["automl2022"]
+    assert [row["method"] for row in rows][:3] == ["random search, exact", *automl2022.SAMPLES]
+    found = [float(row["soen"].split()[0]) for row in rows]
+    assert np.isfinite(found).all()
+    assert max(found) > 0.0
