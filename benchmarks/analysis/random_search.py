@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks.analysis import reference, regret, subsets
 from hpo_envs.benchmarks.analysis.expected import below, expected_best
 from hpo_envs.benchmarks.runs import Run
-from hpo_envs.pareto import pareto_front
 from hpo_envs.tables import store
 from hpo_envs.tables.table import STATUSES, Table
 
