@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models.pareto import pareto_front
-from hpo_envs.benchmarks.analysis import random_search
 from hpo_envs.benchmarks.analysis.importance import decompose
 from hpo_envs.tables.datasets.nmthpo import names as nmthpo
 from hpo_envs.tables.files import atomic
@@ -42,7 +41,7 @@ def evaluations_to_reach(values: npt.ArrayLike, target: float) -> float:
     k = int((v >= target).sum())
     if k == 0:
         raise ValueError(f"target must be at most the best value, {v.max()}, got {target}")
-    return random_search.first_of(len(v), k).mean
+    return (len(v) + 1) / (k + 1)
 
 
 def top_percent(values: npt.ArrayLike, percent: float = 1.0) -> float:
