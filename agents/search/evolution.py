@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -51,7 +51,9 @@ class RegularizedEvolution(Agent):
         population: P; None: those that a third of the budget has paid for, at least 2 and at most `POPULATION`.
         sample: S, size of a tournament; None: half of the population.
         features: Prefix of the features that mutations move in.
-        metric: `"cosine"` (as released) or `"euclidean"` distance between standardised features.
+        metric: `"cosine"` (as released) or `"euclidean"` distance between features.
+        ranges: (lowest, highest) natural value of each of those features: mutations and distances are then on
+            natural values (as released); None = on standardised features.
         fresh: Whether a mutation goes to the nearest row not tried before (tables without noise say the same again);
             False as released, where a row that was trained before is met again at no cost.
         evaluations: The agent is done after so many; None = never.
@@ -71,6 +73,7 @@ class RegularizedEvolution(Agent):
         sample: int | None = None,
         features: str | tuple[str, ...] = "",
         metric: str = "euclidean",
+        ranges: Sequence[tuple[float, float]] | None = None,
         fresh: bool = True,
         evaluations: int | None = None,
         resource: float | None = None,
@@ -95,7 +98,7 @@ class RegularizedEvolution(Agent):
             self._told = self._rows = Candidates(problem, resource)
             self._rows.shuffle(self.rng)
             if problem.features is not None:
-                self._x = standardised(self._rows.select(features))
+                self._x = natural(self._rows.select(features), ranges)
                 self._bounds = self._x.min(axis=0), self._x.max(axis=0)
         elif self.parallel and not isinstance(problem.action_space, gym.spaces.MultiDiscrete):
             raise ValueError(f"action_space must be rows, a grid or have a grammar, got {problem.action_space}")
@@ -179,6 +182,20 @@ class RegularizedEvolution(Agent):
     def recommend(self) -> Any:
         """Returns the best member told (all its actions, where it is built by several), or a random one."""
         return self._random() if self._told.best is None else self._told.best[1]
+
+
+def natural(x: Floats, ranges: Sequence[tuple[float, float]] | None) -> Floats:
+    """Features in [0, 1] as natural values; standardised without `ranges`.
+
+    Raises:
+        ValueError: Not one range for each feature.
+    """
+    if ranges is None:
+        return standardised(x)
+    ends = np.asarray(ranges, dtype=np.float64)
+    if ends.shape != (x.shape[1], 2):
+        raise ValueError(f"ranges must be (lowest, highest) of each of {x.shape[1]} features, got {ranges!r}")
+    return np.asarray(ends[:, 0] + x * (ends[:, 1] - ends[:, 0]))
 
 
 def standardised(x: Floats) -> Floats:

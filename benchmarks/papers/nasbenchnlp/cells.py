@@ -15,12 +15,11 @@ from tqdm import tqdm
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Record, Reproduction
 from hpo_envs.benchmarks.papers.nasbenchnlp import analysis, figures, predictability, settings
+from hpo_envs.benchmarks.papers.nasbenchnlp.numbers import FINAL, WIKITEXT2, numbers
 from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells import features
 from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.datasets.nasbenchnlp.paired import paired_losses
-
-WIKITEXT2, FINAL = "nasbenchnlp/wikitext2", "nasbenchnlp/ptb-final"
 
 
 def checks(r: Reproduction) -> list[Record]:
@@ -97,10 +96,10 @@ def table2(r: Reproduction) -> list[Record]:
     """The best generated cells on PTB; LSTM, GRU and RNN are not in that table."""
     top = analysis.top_architectures(store.load(FINAL), 5)
     published = common.expected("nasbenchnlp")
-    for i, record in enumerate(top[:2], start=1):
-        name, size, perplexity = (published[f"Table 2, {i}", q] for q in ("name", "parameters", "perplexity"))
+    for name, record in zip(("Top-2", "Top-4"), top, strict=False):
+        size, perplexity = (published["Table 2", f"{name} {q}"] for q in ("parameters", "perplexity"))
         record |= {
-            "published_as": name.text,
+            "published_as": name,
             "published_parameters": size.text,
             "published_perplexity": perplexity.value,
         }
@@ -155,6 +154,6 @@ def part(function: Callable[[Reproduction], list[Record]]) -> Callable[[Reproduc
 
 
 PARTS: common.Parts = {
-    f.__name__: part(f) for f in (table2, figure2, figure4, figure6, figure7, checks, figure8, figure11)
+    f.__name__: part(f) for f in (numbers, table2, figure2, figure4, figure6, figure7, checks, figure8, figure11)
 }
 """Parts of `hpo-envs reproduce nasbenchnlp`."""

@@ -6,9 +6,11 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+import pytest
 
 from hpo_envs import agents
 from hpo_envs.agents import Problem
+from hpo_envs.agents.search import evolution
 from hpo_envs.benchmarks import problem_of
 from tests.agents.multifidelity.helpers import make, play
 
@@ -30,6 +32,14 @@ def test_evolution_mutates_features_to_the_nearest_row_as_released() -> None:
     assert agent.metric == "euclidean"
     rows = [row for (row, _), _, _ in trail]
     assert len(set(rows)) < len(rows), "rows met before are met again"
+
+
+def test_evolution_moves_in_natural_values_where_ranges_are_given() -> None:
+    x = np.array([[0.0, 0.5], [1.0, 0.25]])
+    assert np.array_equal(evolution.natural(x, [(-2.0, 2.0), (0.0, 8.0)]), [[-2.0, 4.0], [2.0, 2.0]])
+    assert np.array_equal(evolution.natural(x, None), evolution.standardised(x))
+    with pytest.raises(ValueError, match="ranges must be .* of each of 2 features"):
+        evolution.natural(x, [(0.0, 1.0)])
 
 
 def test_evolution_follows_a_grammar() -> None:

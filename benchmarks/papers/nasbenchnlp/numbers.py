@@ -1,0 +1,106 @@
+"""Every number that the paper prints, beside ours where released data give one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hpo_envs.benchmarks.papers import common
+from hpo_envs.benchmarks.papers.common import Record, Reproduction
+from hpo_envs.benchmarks.papers.nasbenchnlp import analysis, predictability, settings
+from hpo_envs.tables import cells, store
+from hpo_envs.tables.cells import grammar, recipe
+from hpo_envs.tables.table import STATUSES, Table
+
+WIKITEXT2, FINAL, PTB = "nasbenchnlp/wikitext2", "nasbenchnlp/ptb-final", "nasbenchnlp/ptb"
+
+Key = tuple[str, str]
+"""Place in the paper and quantity."""
+
+Range = tuple[float, float, float]
+"""Ours, and what it lies between by the chance of random halves."""
+
+
+def of_tables(final: Table, curves: Table) -> dict[Key, float]:
+    """What the final losses on PTB and the curves on WikiText-2 give; limits are those that all recipes keep to."""
+    for name in curves.keys:
+        recipe.Cell.from_text(name.split("#")[0])
+    losses = final.values[:, :, -1, final.metric("test_loss")]
+    runs = np.isfinite(losses) | (final.status == STATUSES.index("diverged"))
+    found: dict[Key, float] = {
+        ("Table 1", "PTB vocabulary"): cells.VOCABULARY["ptb"],
+        ("Table 1", "WikiText-2 vocabulary"): cells.VOCABULARY["wikitext2"],
+        ("section 3", "nodes at most"): recipe.MAX_NODES,
+        ("section 3", "hidden states at most"): recipe.MAX_HIDDEN,
+        ("section 3", "linear inputs at most"): grammar.SLOTS,
+        ("section 3", "architectures trained three times"): len(final),
+        ("section 3", "architectures on WikiText-2"): len(curves),
+        ("section 3", "conventional cells"): len(cells.EXAMPLES),
+        ("section 3", "epochs"): float(curves.levels[-1]),
+        ("section 4", "share of flawed architectures"): float(np.isnan(losses[runs]).mean()),
+        ("figure 7", "pairs"): settings.PAIRS,
+        ("section 5", "trials"): settings.TRIALS,
+    }
+    for name, cell in cells.EXAMPLES.items():
+        found["Table 2", f"{name} parameters"] = cells.parameters(cell, cells.VOCABULARY["ptb"])
+    for name, top in zip(("Top-2", "Top-4"), analysis.top_architectures(final, 2), strict=True):
+        found["Table 2", f"{name} parameters"] = number(top["parameters"])
+        found["Table 2", f"{name} perplexity"] = top["test_perplexity"]
+    return found
+
+
+def of_logs(curves: Table) -> dict[Key, float]:
+    """What the full logs on PTB give."""
+    best = analysis.best_losses(curves)
+    names = [k.split("#")[0] for k in curves.keys]
+    found: dict[Key, float] = {
+        ("section 3", "architectures on PTB"): len(curves),
+        ("section 4", "share of flawed architectures"): float(
+            (curves.status == STATUSES.index("diverged")).any(1).mean()
+        ),
+        ("section 5", "lowest test log perplexity"): analysis.lowest(curves),
+    }
+    for name, cell in cells.EXAMPLES.items():
+        rows = [i for i, k in enumerate(names) if k == cells.key(cell)]
+        if rows:
+            found["Table 2", f"{name} perplexity"] = float(np.exp(np.nanmin(best[rows])))
+    return found
+
+
+def number(text: str) -> float:
+    """A printed number; M is a million."""
+    return float(text.rstrip("M")) * (1e6 if text.endswith("M") else 1.0)
+
+
+def entry(key: Key, published: common.Published, ours: float | Range | None) -> Record:
+    """A printed number beside ours: equal to the printed digits, or inside of our interval."""
+    record: Record = {
+        "where": key[0],
+        "quantity": key[1],
+        "published": published.text,
+        "ours": "",
+        "verdict": "reported",
+    }
+    if ours is None:
+        return {**record, "needs": published.details["needs"]}
+    value, low, high = ours if isinstance(ours, tuple) else (ours, ours, ours)
+    digits = published.text.rstrip("M").partition(".")[2]
+    half = 0.5 * 10.0 ** -len(digits) * (1e6 if published.text.endswith("M") else 1.0)
+    p = number(published.text)
+    agrees = low - half * (1 + 1e-9) <= p <= high + half * (1 + 1e-9)
+    return {**record, "ours": f"{value:.6g}", "verdict": "agrees" if agrees else "differs", "needs": ""}
+
+
+def numbers(r: Reproduction) -> list[Record]:
+    """Every printed number; `reported` where no released file has it, with what it needs."""
+    final = store.load(FINAL)
+    ours: dict[Key, float | Range] = {**of_tables(final, store.load(WIKITEXT2))}
+    if not store.missing(PTB):
+        ours |= of_logs(store.load(PTB, "measured"))
+    columns = range(final.features.shape[1])
+    for check in predictability.feature_checks(final, columns, "released", r.trials or settings.SPLITS, r.seed):
+        ours["section 4", check["check"]] = (check["value"], check["low"], check["high"])
+    printed = common.expected("nasbenchnlp")
+    records = [entry((where, quantity), p, ours.get((where, quantity))) for (where, quantity), p in printed.items()]
+    counts = {v: sum(x["verdict"] == v for x in records) for v in ("agrees", "differs", "reported")}
+    print(f"numbers: of {len(records)} " + ", ".join(f"{n} {v}" for v, n in counts.items()))
+    return records
