@@ -19,7 +19,7 @@ GRAPH2VEC_RANGES = (
     (-7.2101, 8.3642), (-4.9309, 4.4627), (-8.3743, 8.8348), (-8.0099, 3.7061), (-6.3404, 7.5465),
     (-9.3342, 9.2246), (-6.5102, 6.758), (-3.9782, 6.3059), (-8.1595, 8.9719), (-8.7381, 7.2418),
 )  # fmt: skip
-"""Lowest and highest released value of each, to which tables scale it: the released code searches the natural values."""
+"""Lowest and highest released value of each, which tables scale by; the released code searches the natural values."""
 
 GRAPH = "wl_"
 """50 features of the graph by this package; the released 50-dimensional ones are not among the files in use."""

@@ -1,0 +1,262 @@
+"""How much each hyperparameter matters, on any space: functional ANOVA of a random forest.
+
+Hutter, Hoos and Leyton-Brown (2014), whose package is `fanova`: each tree of a forest is constant on boxes, so its
+mean over the space, over all of it but one hyperparameter and over all but two are exact sums over its leaves. Shares
+of the variance are computed for each tree and averaged over trees. A performance cutoff (their section 5: what
+distinguishes bad configurations from each other should not count) raises every leaf below it to it.
+
+Where a grid is complete or nearly so, `importance.decompose` needs no forest.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.tables.table import Hyperparameter, Table
+
+Floats = npt.NDArray[np.float64]
+
+TREES = 64
+"""Trees of the forest."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One hyperparameter as the forest sees it.
+
+    Attributes:
+        name: Its name.
+        values: The numbers that it takes, all equally likely; empty where every number in [low, high] is.
+        low: Smallest number, of a range.
+        high: Largest number.
+        log: Whether the numbers are logarithms.
+        labels: What `values` stand for, by default themselves.
+    """
+
+    name: str
+    values: tuple[float, ...] = ()
+    low: float = 0.0
+    high: float = 1.0
+    log: bool = False
+    labels: tuple[str, ...] = ()
+
+    def cells(self, thresholds: Floats) -> tuple[Floats, Floats]:
+        """Points that stand for the parts that a tree's thresholds divide the axis into, and their weights."""
+        if self.values:
+            return np.array(self.values), np.full(len(self.values), 1.0 / len(self.values))
+        inside = thresholds[(thresholds > self.low) & (thresholds < self.high)]
+        edges = np.concatenate([[self.low], np.unique(inside), [self.high]])
+        return (edges[1:] + edges[:-1]) / 2.0, np.diff(edges) / (self.high - self.low)
+
+
+@dataclass(frozen=True)
+class ForestImportance:
+    """Shares of the variance, mean over trees.
+
+    Attributes:
+        names: Of the d hyperparameters.
+        main: (d,) share of each one's main effect.
+        pairs: (d, d) symmetric; share of each pair's interaction beyond the main effects; diagonal 0.
+        main_std: (d,) standard deviation of the share over trees.
+        marginals: For each hyperparameter its points, and mean and standard deviation over trees of the prediction
+            there, averaged over all others.
+        cutoff: Predictions below were raised to it; None = all count.
+        score: R2 of the forest on rows that a tree did not see (out of bag); NaN below 16 trees.
+    """
+
+    names: tuple[str, ...]
+    main: Floats
+    pairs: Floats
+    main_std: Floats
+    marginals: tuple[tuple[Floats, Floats, Floats], ...]
+    cutoff: float | None
+    score: float
+
+    def ranked_pairs(self) -> list[tuple[str, str, float]]:
+        """All pairs with their share, largest first."""
+        found = [(i, j, float(self.pairs[i, j])) for i, j in itertools.combinations(range(len(self.names)), 2)]
+        return [(self.names[i], self.names[j], s) for i, j, s in sorted(found, key=lambda f: -f[2])]
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """A tree as its leaves: a value on each box.
+
+    Attributes:
+        values: (leaves,) predictions.
+        low: (leaves, d) a box is low < x <= high.
+        high: (leaves, d).
+    """
+
+    values: Floats
+    low: Floats
+    high: Floats
+
+
+def boxes(tree: Any, d: int) -> Boxes:
+    """The leaves of a fitted scikit-learn tree (`estimator.tree_`) of d features."""
+    leaves = []
+    stack = [(0, np.full(d, -np.inf), np.full(d, np.inf))]
+    while stack:
+        node, low, high = stack.pop()
+        left, right, j = tree.children_left[node], tree.children_right[node], tree.feature[node]
+        if left == right:
+            leaves.append((tree.value[node].item(), low, high))
+            continue
+        cut = np.arange(d) == j
+        stack.append((left, low, np.where(cut, np.minimum(high, tree.threshold[node]), high)))
+        stack.append((right, np.where(cut, np.maximum(low, tree.threshold[node]), low), high))
+    return Boxes(*(np.array(column, dtype=np.float64) for column in zip(*leaves, strict=True)))
+
+
+def decompose(leaves: Boxes, axes: Sequence[Axis]) -> tuple[Floats, Floats, float, list[tuple[Floats, Floats]]]:
+    """Variances of one tree over the space: exact sums over its leaves.
+
+    Returns:
+        (d,) variance of each main effect, (d, d) of each pairwise interaction, the whole variance, and for each axis
+        its points and the mean over all other axes at each.
+    """
+    d = len(axes)
+    parts = [axis.cells(leaves.high[:, i]) for i, axis in enumerate(axes)]
+    # covers[i][l, c]: whether leaf l has part c of axis i.
+    covers = [
+        ((points > leaves.low[:, [i]]) & (points <= leaves.high[:, [i]])).astype(np.float64)
+        for i, (points, _) in enumerate(parts)
+    ]
+    share = np.column_stack([cover @ weights for cover, (_, weights) in zip(covers, parts, strict=True)])
+    mean = float(leaves.values @ share.prod(axis=1))
+    centred = leaves.values - mean
+    total = float(np.square(centred) @ share.prod(axis=1))
+
+    def others(*keep: int) -> Floats:
+        return centred * np.delete(share, keep, axis=1).prod(axis=1)
+
+    effects = [others(i) @ covers[i] for i in range(d)]
+    main = np.array([weights @ np.square(e) for e, (_, weights) in zip(effects, parts, strict=True)])
+    pairs = np.zeros((d, d))
+    for i, j in itertools.combinations(range(d), 2):
+        joint = (others(i, j)[:, None] * covers[i]).T @ covers[j]
+        interaction = joint - effects[i][:, None] - effects[j][None, :]
+        pairs[i, j] = pairs[j, i] = parts[i][1] @ np.square(interaction) @ parts[j][1]
+    marginals = [(points, mean + e) for e, (points, _) in zip(effects, parts, strict=True)]
+    return main, pairs, total, marginals
+
+
+def importance(
+    configs: npt.ArrayLike,
+    scores: npt.ArrayLike,
+    axes: Sequence[Axis],
+    *,
+    cutoff: float | None = None,
+    trees: int = TREES,
+    seed: int = 0,
+) -> ForestImportance:
+    """Functional ANOVA of a random forest fitted to runs.
+
+    Args:
+        configs: (n, d) numbers, one row a run.
+        scores: (n,) finite; higher is better, as far as `cutoff` is concerned.
+        axes: The d hyperparameters, over all of whose values means are taken.
+        cutoff: Predictions below count as this; None = none do.
+        trees: Of the forest.
+        seed: Of the forest.
+
+    Raises:
+        ValueError: Shapes disagree, fewer than two runs, or scores that are not finite.
+    """
+    from sklearn.ensemble import RandomForestRegressor
+
+    x, y = np.asarray(configs, dtype=np.float64), np.asarray(scores, dtype=np.float64)
+    if x.ndim != 2 or y.shape != (len(x),) or x.shape[1] != len(axes) or len(x) < 2 or not np.isfinite(y).all():
+        raise ValueError(
+            f"configs, scores and axes must be (n >= 2, d), (n,) finite and d, got {x.shape}, {y.shape} and {len(axes)}"
+        )
+    model = RandomForestRegressor(trees, random_state=seed, oob_score=trees >= 16).fit(x, y)
+    mains, pairs, marginals = [], [], []
+    for estimator in model.estimators_:
+        leaves = boxes(estimator.tree_, len(axes))
+        if cutoff is not None:
+            leaves = Boxes(np.maximum(leaves.values, cutoff), leaves.low, leaves.high)
+        main, pair, total, marginal = decompose(leaves, axes)
+        marginals.append(marginal)
+        if total > 0.0:  # a tree that is constant has no shares
+            mains.append(main / total)
+            pairs.append(pair / total)
+    d = len(axes)
+    main_shares = np.array(mains) if mains else np.zeros((1, d))
+    return ForestImportance(
+        tuple(axis.name for axis in axes),
+        main_shares.mean(axis=0),
+        np.mean(pairs, axis=0) if pairs else np.zeros((d, d)),
+        main_shares.std(axis=0),
+        tuple(_over_trees(axis, [m[i] for m in marginals]) for i, axis in enumerate(axes)),
+        cutoff,
+        float(getattr(model, "oob_score_", np.nan)),
+    )
+
+
+def of_table(table: Table, metric: str) -> tuple[Floats, Floats, list[Axis]]:
+    """Configurations, scores (higher is better) and axes of a table's rows; those without the metric are left out.
+
+    Raises:
+        ValueError: No such metric, or nothing that varies.
+    """
+    scores = table.metrics[table.metric(metric)].sign * table.final(metric)
+    x, axes = space_of(table)
+    known = ~np.isnan(scores)
+    return x[known], scores[known], axes
+
+
+def space_of(table: Table) -> tuple[Floats, list[Axis]]:
+    """Every row's hyperparameters that vary, or, where a table has none, its features; and their axes.
+
+    Raises:
+        ValueError: It has neither.
+    """
+    if table.space:
+        x = np.column_stack([numbers(h, c) for h, c in zip(table.space, table.configs.T, strict=True)])
+        axes = [axis_of(h) for h in table.space]
+    else:
+        x, axes = table.features, [Axis(name) for name in table.feature_names]
+    varies = np.ptp(x, axis=0) > 0 if x.size else np.zeros(0, dtype=bool)
+    if not varies.any():
+        raise ValueError(f"table must have hyperparameters or features, {table.name} has none")
+    return x[:, varies], [a for a, v in zip(axes, varies, strict=True) if v]
+
+
+def axes_of(configs: Floats, names: Sequence[str], whole: bool) -> list[Axis]:
+    """Axes of actions that are no rows, over the values that occur; `x1`, `x2`, ... where names are not theirs."""
+    d = configs.shape[1]
+    names = names if len(names) == d else [f"x{i + 1}" for i in range(d)]
+    if whole:
+        return [Axis(n, tuple(map(float, np.unique(c)))) for n, c in zip(names, configs.T, strict=True)]
+    return [Axis(n, (), float(c.min()), float(c.max())) for n, c in zip(names, configs.T, strict=True)]
+
+
+def axis_of(h: Hyperparameter) -> Axis:
+    """A hyperparameter as an axis: its choices, or its range."""
+    if h.kind == "categorical":
+        return Axis(h.name, tuple(map(float, range(len(h.values)))), labels=tuple(map(str, h.values)))
+    if h.values:
+        return Axis(h.name, tuple(map(float, h.values)))
+    low, high = (float(np.log(v)) if h.log else float(v) for v in (h.low, h.high))
+    return Axis(h.name, (), low, high, h.log)
+
+
+def numbers(h: Hyperparameter, raw: Floats) -> Floats:
+    """Stored values as the forest sees them; inactive ones, which are stored as 0, as the lowest."""
+    x = raw if h.kind == "categorical" else np.maximum(raw, h.low)
+    return np.log(x) if h.log and not h.values else x
+
+
+def _over_trees(axis: Axis, found: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats, Floats]:
+    """Points, mean and deviation over trees of a marginal; ranges are read at 51 points."""
+    points = np.array(axis.values) if axis.values else np.linspace(axis.low, axis.high, 51)
+    rows = [means[np.abs(at[None, :] - points[:, None]).argmin(axis=1)] for at, means in found]
+    return points, np.mean(rows, axis=0), np.std(rows, axis=0)

@@ -1,0 +1,159 @@
+"""`hpo-envs importance`: how much each hyperparameter matters, on any table or study."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from pathlib import Path
+from typing import Any, NamedTuple
+
+EPILOG = """examples:
+  hpo-envs importance nmthpo/swen
+  hpo-envs importance NMTHPO-swen-v0 --cutoff median --out swen
+  hpo-envs importance charhpo/g2p-dut-transformer --metric accuracy --cutoff 80 --pairs 3
+  hpo-envs importance runs/ --env NMTHPO-enja-v0
+
+Functional ANOVA of a random forest (Hutter, Hoos and Leyton-Brown 2014): the share of the variance over the whole space
+that is due to each hyperparameter alone, and to each pair beyond that. With --cutoff, predictions worse than it count
+as it: what distinguishes bad configurations from each other is left out.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's arguments."""
+    parser.add_argument("source", help="name of a table, id of an environment, or a folder of runs")
+    parser.add_argument("--metric", help="metric that is explained (default: the reward, or the table's first)")
+    parser.add_argument("--cutoff", help="worse counts as this: a value of the metric, or median (default: none)")
+    parser.add_argument("--env", help="of a folder of runs: this environment (default: the only one)")
+    parser.add_argument("--table", default="auto", help="auto, measured or surrogate (default: %(default)s)")
+    parser.add_argument("--trees", type=int, default=64, help="of the forest (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="of the forest (default: %(default)s)")
+    parser.add_argument("--pairs", type=int, default=8, help="interactions to show (default: %(default)s)")
+    parser.add_argument("--out", type=Path, help="draws this as .png and .svg, and writes .csv")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+
+
+class Runs(NamedTuple):
+    """What is explained: configurations, scores (higher is better), axes, the metric and its sign, the source."""
+
+    configs: Any
+    scores: Any
+    axes: Any
+    metric: str
+    sign: float
+    facts: dict[str, Any]
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints, writes and draws the shares."""
+    from hpo_envs.benchmarks.analysis import forest_importance
+
+    if args.trees < 1:
+        raise ValueError(f"--trees must be an int >= 1, got {args.trees}")
+    runs = read(args.source, args.metric, args.table, args.env)
+    cutoff = _cutoff(args.cutoff, runs)
+    found = forest_importance.importance(
+        runs.configs, runs.scores, runs.axes, cutoff=cutoff, trees=args.trees, seed=args.seed
+    )
+    order = (-found.main).argsort(kind="stable")
+    shares = [{"what": found.names[i], "share": float(found.main[i]), "std": float(found.main_std[i])} for i in order]
+    pairs = [{"what": f"{a} x {b}", "share": s} for a, b, s in found.ranked_pairs()[: max(args.pairs, 0)]]
+    written = [] if args.out is None else save(args.out, found, runs, [*shares, *pairs])
+    facts = {**runs.facts, "metric": runs.metric, "runs": len(runs.scores)}
+    facts |= {"cutoff": None if cutoff is None else runs.sign * cutoff, "r2": found.score}
+    if args.json:
+        print(json.dumps({**facts, "main": shares, "pairs": pairs}, indent=2))
+        return 0
+    beyond = "" if cutoff is None else f", worse than {runs.sign * cutoff:g} counts as that"
+    print(f"{args.source}: {len(runs.scores)} runs, {runs.metric}{beyond}; out-of-bag R2 {found.score:.2f}\n")
+    for record in shares:
+        print(f"{record['what']:32} {record['share']:6.3f} ± {record['std']:.3f}")
+    print("\ninteractions")
+    for record in pairs:
+        print(f"{record['what']:32} {record['share']:6.3f}")
+    if written:
+        print("\nwritten: " + ", ".join(map(str, written)))
+    return 0
+
+
+def _cutoff(text: str | None, runs: Runs) -> float | None:
+    """The cutoff as a score."""
+    if text is None:
+        return None
+    if text == "median":
+        return statistics.median(runs.scores.tolist())
+    try:
+        return runs.sign * float(text)
+    except ValueError:
+        raise ValueError(f"--cutoff must be a number or median, got {text!r}") from None
+
+
+def read(source: str, metric: str | None, kind: str, env: str | None) -> Runs:
+    """The runs of a table, of the table of an environment, or of a folder.
+
+    Raises:
+        ValueError: No such source, or one without hyperparameters.
+    """
+    from hpo_envs.benchmarks.analysis import forest_importance
+    from hpo_envs.tables import store
+
+    if Path(source).is_dir():
+        return _of_folder(Path(source), metric, env)
+    rewarded = None
+    if store.exists(source):
+        table = store.load(source, kind)  # type: ignore[arg-type]
+    else:
+        import gymnasium as gym
+
+        from hpo_envs import registry
+
+        registry.find(source)  # registers the ids of the user's own tables
+        made: Any = gym.make(source, disable_env_checker=True, table=kind).unwrapped
+        made.reset(seed=0)
+        table, rewarded = made.table, next(iter(getattr(made, "objectives", ())), None)
+    name = metric or (rewarded if rewarded in table.metric_names else table.metric_names[0])
+    configs, scores, axes = forest_importance.of_table(table, name)
+    facts = {"table": table.name, "kind": table.provenance.kind}
+    return Runs(configs, scores, axes, name, table.metrics[table.metric(name)].sign, facts)
+
+
+def _of_folder(folder: Path, metric: str | None, env: str | None) -> Runs:
+    """Evaluations of a study: rows of its table, or actions as they are; repeated ones are averaged."""
+    import numpy as np
+
+    from hpo_envs.benchmarks.analysis import forest_importance, reference
+    from hpo_envs.benchmarks.study import store as study
+
+    every = study.read(folder)
+    names = list(dict.fromkeys(r.header["env"] for r in every))
+    if env not in names and (env is not None or len(names) != 1):
+        raise ValueError(f"--env must be one of {', '.join(names)}, got {env!r}")
+    runs = [r for r in every if env in (None, r.header["env"])]
+    h = runs[0].header
+    name = h["objectives"][0]
+    if metric not in (None, name):
+        raise ValueError(f"--metric must be {name} on stored runs, which have the reward alone, got {metric!r}")
+    actions = np.concatenate([r.actions.reshape(len(r), -1) for r in runs])
+    rewards = np.concatenate([r.rewards.reshape(len(r), -1)[:, 0] for r in runs])
+    distinct, where = np.unique(actions, axis=0, return_inverse=True)
+    scores = np.bincount(where.ravel(), rewards) / np.bincount(where.ravel())
+    table = reference.table_of(h)
+    if distinct.shape[1] == 1 and distinct.dtype.kind in "iu":
+        configs, axes = forest_importance.space_of(table)
+        configs = configs[distinct[:, 0]]
+    else:
+        configs = distinct.astype(np.float64)
+        axes = forest_importance.axes_of(configs, [x.name for x in table.space], distinct.dtype.kind in "iu")
+    sign = table.metrics[table.metric(name)].sign if name in table.metric_names else 1.0
+    return Runs(configs, scores, axes, name, sign, {"table": table.name, "kind": h["kind"], "env": h["env"]})
+
+
+def save(out: Path, found: Any, runs: Runs, shares: list[dict[str, Any]]) -> list[Path]:
+    """Writes shares as CSV and draws them, with the marginals of the four that matter most."""
+    from hpo_envs.benchmarks.report import importance as pictures
+    from hpo_envs.tables.files import atomic
+
+    table = out.with_name(out.name + ".csv")
+    atomic.write_csv(table, shares, ["what", "share", "std"])
+    return [table, *pictures.draw(found, runs.metric, runs.axes, runs.sign, out)]

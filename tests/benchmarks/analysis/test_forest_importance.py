@@ -1,0 +1,109 @@
+"""Functional ANOVA of forests against brute force over the partition of each tree."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from hpo_envs.benchmarks.analysis import forest_importance as fi
+from hpo_envs.benchmarks.analysis import importance
+from hpo_envs.tables import store
+
+AXES = (fi.Axis("a", (0.0, 1.0, 4.0)), fi.Axis("b", (), -1.0, 3.0), fi.Axis("c", (), 0.0, 1.0))
+
+
+def fitted(axes: tuple[fi.Axis, ...] = AXES, seed: int = 0):
+    from sklearn.tree import DecisionTreeRegressor
+
+    rng = np.random.default_rng(seed)
+    x = np.column_stack([rng.choice(a.values, 60) if a.values else rng.uniform(a.low, a.high, 60) for a in axes])
+    y = x[:, 0] * x[:, 1] + np.sin(3 * x[:, 2]) + 0.3 * rng.normal(size=60)
+    return x, y, DecisionTreeRegressor(random_state=seed, max_leaf_nodes=25).fit(x, y)
+
+
+def by_brute_force(predict, axes, thresholds):
+    """Definition of Hutter et al. 2014 on the product of all parts of all axes: weighted means, cell by cell."""
+    parts, weights = [], []
+    for axis, cuts in zip(axes, thresholds, strict=True):
+        if axis.values:
+            parts.append(list(axis.values))
+            weights.append([1 / len(axis.values)] * len(axis.values))
+        else:
+            edges = [axis.low, *sorted({c for c in cuts if axis.low < c < axis.high}), axis.high]
+            parts.append([(a + b) / 2 for a, b in itertools.pairwise(edges)])
+            weights.append([(b - a) / (axis.high - axis.low) for a, b in itertools.pairwise(edges)])
+    shape = [len(p) for p in parts]
+    f = predict(np.array(list(itertools.product(*parts)))).reshape(shape)
+    w = np.array([np.prod(c) for c in itertools.product(*weights)]).reshape(shape)
+    mean = (f * w).sum()
+    total = ((f - mean) ** 2 * w).sum()
+
+    def mean_given(keep):
+        drop = tuple(a for a in range(len(axes)) if a not in keep)
+        return (f * w).sum(axis=drop, keepdims=True) / w.sum(axis=drop, keepdims=True)
+
+    main = [((mean_given((i,)) - mean) ** 2 * w).sum() for i in range(len(axes))]
+    pairs = np.zeros((len(axes), len(axes)))
+    for i, j in itertools.combinations(range(len(axes)), 2):
+        rest = mean_given((i, j)) - mean_given((i,)) - mean_given((j,)) + mean
+        pairs[i, j] = pairs[j, i] = (rest**2 * w).sum()
+    return np.array(main), pairs, total
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("cutoff", [None, 1.5])
+def test_a_tree_is_decomposed_as_by_brute_force(seed: int, cutoff: float | None) -> None:
+    _, _, model = fitted(seed=seed)
+    tree = model.tree_
+    leaves = fi.boxes(tree, 3)
+    clip = -np.inf if cutoff is None else cutoff
+    raised = fi.Boxes(np.maximum(leaves.values, clip), leaves.low, leaves.high)
+    main, pairs, total, _ = fi.decompose(raised, AXES)
+    cuts = [tree.threshold[tree.feature == i] for i in range(3)]
+    expected = by_brute_force(lambda x: np.maximum(model.predict(x), clip), AXES, cuts)
+    np.testing.assert_allclose(main, expected[0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(pairs, expected[1], rtol=1e-9, atol=1e-12)
+    assert total == pytest.approx(expected[2])
+    assert main.sum() + pairs.sum() / 2 < total, "three axes: what is left is of third order"
+
+
+def test_a_tree_worked_out_by_hand() -> None:
+    """f = 0 where a <= .5, else 1 where b <= 1, else 3; a in {0, 1}, b uniform on [0, 4]."""
+    leaves = fi.Boxes(
+        np.array([0.0, 1.0, 3.0]),
+        np.array([[-np.inf, -np.inf], [0.5, -np.inf], [0.5, 1.0]]),
+        np.array([[0.5, np.inf], [np.inf, 1.0], [np.inf, np.inf]]),
+    )
+    main, pairs, total, marginals = fi.decompose(leaves, (fi.Axis("a", (0.0, 1.0)), fi.Axis("b", (), 0.0, 4.0)))
+    # Mean 1.25; over b: 0 and 2.5; over a: .5 on a quarter, 1.5 on the rest.
+    assert main == pytest.approx([1.25**2, 0.25 * 0.75**2 + 0.75 * 0.25**2])
+    assert total == pytest.approx(0.5 * 1.25**2 + 0.125 * 0.25**2 + 0.375 * 1.75**2)
+    assert pairs[0, 1] == pytest.approx(total - main.sum())
+    assert marginals[1][1] == pytest.approx([0.5, 1.5])
+
+
+def test_a_forest_finds_what_the_complete_grid_says() -> None:
+    table = store.load("nmthpo/swen", "surrogate")
+    bleu = table.final("bleu")
+    axes = [fi.Axis(h.name, tuple(map(float, np.unique(c)))) for h, c in zip(table.space, table.configs.T, strict=True)]
+    found = fi.importance(table.configs, bleu, axes, trees=16)
+    exact = importance.decompose(table.configs, bleu)
+    assert np.abs(found.main - exact.main).max() < 0.1
+    assert np.argmax(found.main) == np.argmax(exact.main)
+    assert found.score > 0.7
+    assert found.ranked_pairs()[0][2] == found.pairs.max()
+    points, mean, _ = found.marginals[0]
+    assert points.tolist() == sorted({*table.configs[:, 0]})
+    assert (mean >= bleu.min()).all()
+    raised = fi.importance(table.configs, bleu, axes, trees=16, cutoff=float(np.median(bleu)))
+    assert not np.allclose(raised.main, found.main, atol=0.02)
+
+
+def test_constant_scores_have_no_importance_and_wrong_shapes_are_refused() -> None:
+    x = np.random.default_rng(0).uniform(size=(20, 2))
+    axes = (fi.Axis("a"), fi.Axis("b"))
+    assert not fi.importance(x, np.ones(20), axes, trees=2).main.any()
+    with pytest.raises(ValueError, match="configs, scores and axes must be"):
+        fi.importance(x, np.ones(19), axes)

@@ -1,0 +1,66 @@
+"""`hpo-envs importance`: of a table, an environment, a folder of runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hpo_envs.benchmarks import runs
+from hpo_envs.benchmarks.study import store
+from hpo_envs.commands import main
+
+SOME = ["--table", "surrogate", "--trees", "4", "--json"]
+
+
+def test_a_table_and_the_id_that_serves_it_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    found = []
+    for source in ("nmthpo/soen", "NMTHPO-soen-v0"):
+        assert main.main(["importance", source, *SOME, "--pairs", "2"]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert found[0] == found[1]
+    assert {r["what"] for r in found[0]["main"]} == {"bpe", "layers", "embed", "hidden", "heads", "init_lr"}
+    assert len(found[0]["pairs"]) == 2
+    assert sum(r["share"] for r in found[0]["main"]) <= 1.0
+
+
+def test_a_metric_to_minimise_has_its_cutoff_in_its_own_unit(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = ["importance", "charhpo/g2p-dut-lstm", "--table", "surrogate", "--trees", "4"]
+    assert main.main([*words, "--metric", "accuracy", "--cutoff", "median", "--out", str(tmp_path / "i")]) == 0
+    out = capsys.readouterr().out
+    assert "learning_rate" in out
+    assert {p.name for p in tmp_path.iterdir()} == {"i.csv", "i.png", "i.svg"}
+    assert main.main(["importance", "nmthpo/zhen", *SOME, "--metric", "perplexity", "--cutoff", "20"]) == 0
+    assert json.loads(capsys.readouterr().out)["cutoff"] == 20.0
+
+
+def test_runs_of_a_study_are_averaged_by_row(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for env, budget in (("NMTHPO-zhen-v0", 40), ("CushLEPOR-ted-ende-v0", 12)):
+        kwargs = {"table": "surrogate"}
+        store.write(runs.run("random", env, range(2), budget=budget, env_kwargs=kwargs), tmp_path)
+    words = ["importance", str(tmp_path), "--trees", "3", "--json"]
+    assert main.main([*words, "--env", "NMTHPO-zhen-v0"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert 40 <= found["runs"] <= 80
+    assert found["metric"] == "bleu"
+    assert main.main([*words, "--env", "CushLEPOR-ted-ende-v0"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["main"]) == 6
+    assert main.main(words) == 2
+    assert "--env must be one of" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["fiesta/ner"], "must have hyperparameters or features"),
+        (["nmthpo/zhen", "--cutoff", "low"], "--cutoff must be a number or median"),
+        (["nmthpo/zhen", "--trees", "0"], "--trees must be"),
+        (["NMTHPO-zz-v0"], "Did you mean"),
+    ],
+)
+def test_commands_say_what_is_wrong(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["importance", *words, "--table", "surrogate"]) == 2
+    assert message in capsys.readouterr().err
