@@ -104,7 +104,7 @@ DATASETS: dict[str, Dataset] = {
         ),
         Dataset(
             "cushlepor",
-            "6,877 translated segments of TED talks with human MQM scores, English to German",
+            "Translated segments of TED talks and news with human MQM and pSQM scores, to German and from Chinese",
             "Markus Freitag, George Foster, David Grangier, Viresh Ratnakar, Qijun Tan and Wolfgang Macherey. Experts, "
             "Errors, and Context: A Large-Scale Study of Human Evaluation for Machine Translation. Transactions of the "
             "ACL 9:1460-1474, 2021. Tuning task: Lifeng Han, Irina Sorokina, Gleb Erofeev and Serge Gladkoff. "

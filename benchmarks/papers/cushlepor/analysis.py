@@ -54,6 +54,11 @@ class Corpus:
         )
 
 
+def rmse(x: Floats, y: Floats) -> float:
+    """Root mean squared difference."""
+    return float(np.sqrt(np.square(x - y).mean()))
+
+
 def pearson(x: Floats, y: Floats) -> float:
     """Pearson's correlation; 0 where a side is constant."""
     x, y = x - x.mean(), y - y.mean()

@@ -61,13 +61,42 @@ def published(r: Reproduction) -> Record:
     pairs = json.loads(Path(__file__).with_name("package_examples.json").read_text(encoding="utf-8"))
     scores = hlepor.score([p["hypothesis"] for p in pairs], [p["reference"] for p in pairs], variant="released")
     records = []
+    computed = {name: float(scores[rows].mean()) for name, (rows,) in examples.items()} | to_psqm()
     print("\npublished numbers")
     for (quantity,), p in common.expected("cushlepor").items():
-        ours = float(scores[examples[quantity][0]].mean()) if quantity in examples else None
-        records.append({"quantity": quantity, "published": p.text, **p.details, "ours": ours})
-        beside = f"ours {ours:.5f}" if ours is not None else p.details["why not"] or "see agents"
+        ours = computed.get(quantity)
+        judged = ours is not None and common.judge(ours - p.value, 0.5 * 10.0**-p.decimals)
+        record = {"quantity": quantity, "published": p.text, **p.details, "ours": ours, "verdict": judged or "reported"}
+        records.append(record)
+        beside = f"ours {ours:.5f}, {judged}" if ours is not None else p.details["why not"] or "see agents"
         print(f"  {quantity:<48} {p.text:<8} {beside}")
     return _of_table("published", store.load("cushlepor/ted-ende"), records)
+
+
+PSQM = "cushlepor/newstest2020-ende-psqm"
+
+
+def to_psqm() -> dict[str, float]:
+    """RMSEs to the pSQM labels of newstest2020, English to German; nothing as long as the labels are not installed."""
+    if store.missing(PSQM):
+        return {}
+    table = store.load(PSQM, "measured")
+    found = rmses(analysis.Corpus.of(table))
+    try:
+        bleu = text_metrics.sentence_scores(*text_metrics.texts(PSQM))["sentence BLEU"]
+    except ModuleNotFoundError as error:
+        print(error)
+        return found
+    return {**found, "RMSE to pSQM of BLEU": analysis.rmse(bleu, table.values[:, 0, 0, 0])}
+
+
+def rmses(corpus: analysis.Corpus) -> dict[str, float]:
+    """RMSE of the default hLEPOR and of the published cushLEPOR(pSQM) on all segments."""
+    presets = {"hLEPOR": "default", "cushLEPOR": "cushlepor-psqm-en-de"}
+    return {
+        f"RMSE to pSQM of {name}": analysis.rmse(corpus.basis.scores(hlepor.preset(p).vector()), corpus.human)
+        for name, p in presets.items()
+    }
 
 
 def compare_settings(r: Reproduction) -> Record:

@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from hpo_envs.tables import extras, store
 from hpo_envs.tables.datasets.cushlepor import build as cushlepor
-from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
 
 Floats = npt.NDArray[np.float64]
 
@@ -20,8 +19,7 @@ def texts(name: str = "cushlepor/ted-ende") -> tuple[list[str], list[str]]:
     Raises:
         TableNotInstalled: The upstream files are not there.
     """
-    spans, scores = cushlepor.files(name)
-    segments = cushlepor_text.parse(store.read(spans), store.read(scores), spans, scores)
+    segments = cushlepor.segments_of(name, store.read)
     return [s.hypothesis for s in segments], [s.reference for s in segments]
 
 

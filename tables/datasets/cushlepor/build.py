@@ -5,7 +5,7 @@ is. Its metrics are the human score and the sufficient statistics of hLEPOR (`hp
 parameter vector can be scored without the text. The environments of `hpo_envs.families.cushlepor.page` do that.
 
 Upstream (google/wmt-mqm-human-evaluation) has two files a test set: error spans with the text, and averaged segment
-scores. Read without quoting; spans are marked with <v> and </v> in the text. Segment scores are minus the MQM points (0
+scores; for newstest2020 also pSQM labels, scores of 0 to 6 by professional translators, on which the paper tuned. Read without quoting; spans are marked with <v> and </v> in the text. Segment scores are minus the MQM points (0
 best, -25 worst); the human score is 1 + score / 25, in [0, 1]. Every system but the references is scored against the
 reference. References are called ref, ref.A, ref-A, refB, Human-A.0 and the like, and not the same in the two files.
 """
@@ -20,7 +20,7 @@ import numpy as np
 from hpo_envs.tables import catalogue, hlepor
 from hpo_envs.tables.datasets.cushlepor import model
 from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
-from hpo_envs.tables.datasets.cushlepor.names import DOCUMENTS, HELD_OUT, SPLITS, SYSTEMS, TABLES
+from hpo_envs.tables.datasets.cushlepor.names import HELD_OUT, SPLITS, TABLES, shape
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table
 
 NAMES = TABLES
@@ -49,16 +49,27 @@ def metrics(max_n: int = hlepor.MAX_N) -> tuple[Metric, ...]:
 
 
 def files(name: str) -> tuple[str, ...]:
-    """Upstream files of a table: spans with text, and averaged scores."""
-    return ("wmt-mqm/ted/ende/mqm_ted_ende.tsv", "wmt-mqm/ted/ende/mqm_ted_ende.avg_seg_scores.tsv")
+    """Upstream files of a table: spans with text, and averaged scores or pSQM labels."""
+    test_set, pair, labels = (*name.partition("/")[2].split("-"), "mqm")[:3]
+    folder = f"wmt-mqm/{test_set}/{pair}"
+    spans = f"{folder}/mqm_{test_set}_{pair}.tsv"
+    scores = f"mqm_{test_set}_{pair}.avg_seg_scores.tsv" if labels == "mqm" else f"psqm_{test_set}_{pair}.tsv"
+    return (spans, f"{folder}/{scores}")
 
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
     """Builds a measured table, see `store`; a message about a wrong file names file, line and value."""
+    segments = segments_of(name, read)
+    provenance = catalogue.provenance("cushlepor", "measured", "Segments scored against the first reference.")
+    return from_segments(segments, name, HELD_OUT.get(name), provenance)
+
+
+def segments_of(name: str, read: Callable[[str], bytes]) -> list[Segment]:
+    """The segments of a table, with their text."""
     spans, scores = files(name)
-    segments = cushlepor_text.parse(read(spans), read(scores), spans, scores)
-    provenance = catalogue.provenance("cushlepor", "measured", "Segments scored against the reference `ref`.")
-    return from_segments(segments, name, HELD_OUT[name], provenance)
+    if name.endswith("-psqm"):
+        return cushlepor_text.parse_psqm(read(scores), read(spans), scores, spans)
+    return cushlepor_text.parse(read(spans), read(scores), spans, scores)
 
 
 def from_folder(folder: str | Path, name: str | None = None, *, reference: str | None = None) -> Table:
@@ -183,16 +194,16 @@ def assemble(
 
 def embedded(name: str) -> Table:
     """Planted-parameter segments, see `model`: as many rows as the measured table."""
-    documents = [d for d, n in DOCUMENTS.items() for _ in range(n)] * SYSTEMS
-    count = len(documents) // SYSTEMS
-    systems = [f"system.{i + 1:02d}" for i in range(SYSTEMS) for _ in range(count)]
-    ids = list(range(1, count + 1)) * SYSTEMS
+    systems, documents = shape(name)
+    of_segment = [d for d, n in documents.items() for _ in range(n)]
+    who = [f"system.{i + 1:02d}" for i in range(systems) for _ in of_segment]
+    ids = list(range(1, len(of_segment) + 1)) * systems
     note = (
         "Segments of an invented language; the human score is hLEPOR under planted parameters plus rater noise "
         f"({', '.join(f'{k} {v:g}' for k, v in zip(hlepor.NAMES, model.PLANTED.vector(), strict=True))})."
     )
     provenance = catalogue.provenance("cushlepor", "surrogate", note)
-    return assemble(name, systems, documents, ids, model.load(), HELD_OUT[name], provenance)
+    return assemble(name, who, of_segment * systems, ids, model.load(name), HELD_OUT.get(name), provenance)
 
 
 def statistics(table: Table, variant: str = "released") -> hlepor.Statistics:

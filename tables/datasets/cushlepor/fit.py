@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from hpo_envs.tables import hlepor, store
 from hpo_envs.tables.datasets.cushlepor import build
-from hpo_envs.tables.datasets.cushlepor.model import FILE, PLANTED, scale
-from hpo_envs.tables.datasets.cushlepor.names import DOCUMENTS, SYSTEMS, TABLES
+from hpo_envs.tables.datasets.cushlepor.model import FILE, PLANTED, THIRDS, scale, sources
+from hpo_envs.tables.datasets.cushlepor.names import DOCUMENTS, SYSTEMS, TABLES, TED, shape
 from hpo_envs.tables.table import Table
 
 SEED = 20211
@@ -38,6 +38,10 @@ WITHOUT_ERROR = 0.59
 POINTS = 3.3
 """Mean of the exponential that gives a segment with errors its points above one."""
 
+PSQM_SHAPE = 0.25
+"""The embedded pSQM label of a segment is (share of segments that are worse) to this power, times 6: 4.8 on average.
+The measured labels were not at hand."""
+
 WORDS = 4000
 
 
@@ -45,11 +49,12 @@ def make(seed: int = SEED) -> dict[str, npt.NDArray[Any]]:
     """The integers that the embedded table consists of.
 
     Returns:
-        `lengths` (3, rows) hypothesis, reference, matches; `points` (rows,) MQM; `paper`, `relative`, `released`
-        (rows, n): NPD times the hypothesis length, for the last two also times both lengths, which are integers.
+        `lengths` (3, rows) hypothesis, reference, matches; `paper`, `relative`, `released` (rows, n): NPD times the
+        hypothesis length, for the last two also times both lengths, which are integers; and for each table, by the
+        second part of its name, its labels: MQM points, or thirds of pSQM.
     """
     rng = np.random.default_rng(seed)
-    count = sum(DOCUMENTS.values())
+    count = sum(DOCUMENTS[TED[0]].values())
     zipf = 1.0 / np.arange(1, WORDS + 1, dtype=np.float64) ** np.float64(1.05)
     zipf = np.cumsum(zipf / zipf.sum())
     references = [_draw(rng, n, zipf) for n in _lengths(rng, count)]
@@ -66,11 +71,14 @@ def make(seed: int = SEED) -> dict[str, npt.NDArray[Any]]:
     result: dict[str, npt.NDArray[Any]] = {
         "lengths": np.stack([s.hypothesis_length, s.reference_length, s.matches]).astype(np.int16)
     }
-    result["points"] = _points(rng, planted).astype(np.uint8)
+    result[TED[0].partition("/")[2]] = _points(rng, planted, TED[0]).astype(np.uint8)
     for variant, statistics in collected.items():
         result[variant] = np.rint(statistics.npd * scale(variant, s.hypothesis_length, s.reference_length)).astype(
             np.int32
         )
+    for i, name in enumerate(TABLES[1:], start=1):
+        fresh = np.random.default_rng((seed, i))
+        result[name.partition("/")[2]] = _points(fresh, planted[sources(name)], name).astype(np.uint8)
     return result
 
 
@@ -110,15 +118,18 @@ def _revise(
     return result
 
 
-def _points(rng: np.random.Generator, planted: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """MQM points: 0 for the best segments, the worse the more; the ranks are those of the latent score."""
-    count = len(planted) // SYSTEMS
-    document = np.repeat(np.arange(len(DOCUMENTS)), list(DOCUMENTS.values()))
-    severity = rng.normal(0.0, RATER, (SYSTEMS, len(DOCUMENTS)))[:, document].reshape(-1)
+def _points(rng: np.random.Generator, planted: npt.NDArray[np.float64], name: str) -> npt.NDArray[np.float64]:
+    """Labels whose ranks are those of a latent score: MQM points, 0 for the best segments; or thirds of pSQM."""
+    systems, documents = shape(name)
+    document = np.repeat(np.arange(len(documents)), list(documents.values()))
+    severity = rng.normal(0.0, RATER, (systems, len(documents)))[:, document].reshape(-1)
     latent = SIGNAL * (planted - planted.mean()) / planted.std() + severity
-    latent += np.sqrt(1.0 - SIGNAL**2) * rng.normal(size=count * SYSTEMS)
+    latent += np.sqrt(1.0 - SIGNAL**2) * rng.normal(size=len(planted))
     order = np.argsort(-latent, kind="stable")
     points = np.zeros(len(latent))
+    if name.endswith("-psqm"):
+        points[order] = np.floor(THIRDS * (1.0 - np.arange(len(order)) / len(order)) ** PSQM_SHAPE + 0.5)
+        return points
     erring = order[int(WITHOUT_ERROR * len(latent)) :]
     points[erring] = np.minimum(1 + np.floor(np.sort(rng.exponential(POINTS, len(erring)))), 25)
     return points

@@ -5,11 +5,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hpo_envs.tables import hlepor
+from hpo_envs.tables.datasets.cushlepor.names import DOCUMENTS, SYSTEMS, TABLES, TED, shape
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Floats
 
@@ -18,14 +22,40 @@ PLANTED = hlepor.Parameters(alpha=2.0, beta=8.0, n=3, weight_elp=7.0, weight_pos
 
 FILE = Path(__file__).with_name("cushlepor.npz")
 
+THIRDS = 18.0
+"""pSQM labels of three raters, 0 to 6 each, summed."""
 
-def load() -> Floats:
-    """(rows, metrics) human scores and hLEPOR statistics, columns as in `build.metrics`."""
+
+def load(name: str) -> Floats:
+    """(rows, metrics) human scores and hLEPOR statistics of a table, columns as in `build.metrics`."""
     data = atomic.read_npz(FILE)
+    statistics, points = base(data), data[name.partition("/")[2]]
+    human = points / THIRDS if name.endswith("-psqm") else 1.0 - points / 25.0
+    return np.column_stack([human, statistics[sources(name)]])
+
+
+def base(data: Mapping[str, Any]) -> Floats:
+    """(6877, metrics - 1) statistics of the segments that all embedded tables consist of."""
     h, r, a = data["lengths"].astype(np.float64)
-    columns = [1.0 - data["points"] / 25.0, h, r, a]
+    columns = [h, r, a]
     columns += [data[variant].T / scale(variant, h, r)[:, 0] for variant in hlepor.VARIANTS]
     return np.vstack(columns).T
+
+
+def sources(name: str) -> npt.NDArray[np.intp]:
+    """(rows,) which row of `base` each row of a table is.
+
+    TED en-de has them all, in order. The others have the same segments in another order, again from the first where
+    they have more, each translated by systems that change places from segment to segment.
+    """
+    systems, documents = shape(name)
+    count = sum(DOCUMENTS[TED[0]].values())
+    if name == TED[0]:
+        return np.arange(SYSTEMS * count)
+    segment = np.resize(np.random.default_rng(TABLES.index(name)).permutation(count), sum(documents.values()))
+    turn = np.arange(len(segment)) % SYSTEMS
+    system = (np.arange(systems)[:, None] + turn) % SYSTEMS
+    return (system * count + segment).ravel()
 
 
 def scale(variant: str, h: Floats, r: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Reads translations with human scores: the two files of a WMT MQM test set, or a user's TSV."""
+"""Reads translations with human scores: the files of a WMT test set with MQM or pSQM labels, or a user's TSV."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ _SPAN = re.compile(r"</?v>")
 
 WORST_MQM = 25.0
 """MQM points of a segment with five major errors or a non-translation: the cap of the scheme (Freitag et al. 2021)."""
+
+BEST_PSQM = 6.0
+"""Highest score of the scalar quality metric, 0 to 6 (Freitag et al. 2021, section 3.2)."""
 
 
 @dataclass(frozen=True)
@@ -63,27 +66,75 @@ def parse(
     """
     text, documents = _texts(spans, spans_file)
     rated = span_scores(spans, spans_file) if scores is None else _scores(scores, scores_file)
+    human = {key: None if points is None else 1.0 + points / WORST_MQM for key, points in rated.items()}
+    for (system, number), value in human.items():
+        if value is not None and not 0.0 <= value <= 1.0:
+            points = rated[system, number]
+            raise ValueError(f"{scores_file}: scores must lie in [-25, 0], got {points} for {system}, segment {number}")
+    return _join(text, documents, human, spans_file, scores_file, reference)
+
+
+def parse_psqm(
+    labels: bytes, spans: bytes, labels_file: str, spans_file: str, *, reference: str | None = None
+) -> list[Segment]:
+    """Reads the pSQM labels of a test set: one line a rating, with the translation and a score of 0 to 6.
+
+    Args:
+        labels: system, doc, doc_id, seg_id, rater, source, target, score; raters of a segment are averaged.
+        spans: The file of error spans of the same test set, for the text of references without such labels.
+        labels_file: Name of the former, for messages.
+        spans_file: Name of the latter.
+        reference: See `parse`.
+
+    Returns:
+        See `parse`; the human score is the mean score divided by 6.
+
+    Raises:
+        ValueError: See `parse`.
+    """
+    text, documents = _texts(spans, spans_file)
+    labelled, of_labels = _texts(labels, labels_file)
+    text, documents = {**text, **labelled}, {**documents, **of_labels}
+    given: dict[tuple[str, int], list[float]] = {}
+    for number, (system, segment, score) in _lines(labels, labels_file, ("system", "seg_id", "score")):
+        try:
+            value = float(score)
+        except ValueError:
+            value = math.nan
+        if not 0.0 <= value <= BEST_PSQM:
+            raise ValueError(f"{labels_file}, line {number}: score must be in [0, {BEST_PSQM:g}], got {score!r}")
+        given.setdefault((system, int(segment)), []).append(value)
+    human: dict[tuple[str, int], float | None] = {k: sum(v) / len(v) / BEST_PSQM for k, v in given.items()}
+    return _join(text, documents, human, labels_file, labels_file, reference)
+
+
+def _join(
+    text: dict[tuple[str, int], str],
+    documents: dict[int, str],
+    human: dict[tuple[str, int], float | None],
+    text_file: str,
+    scores_file: str,
+    reference: str | None,
+) -> list[Segment]:
+    """Rated segments with their text and that of the reference."""
     letters = {letter: s for s, _ in text if (letter := reference_letter(s))}
     if not letters or (reference is not None and reference.upper() not in letters):
         raise ValueError(
-            f"reference must be one of {', '.join(sorted(letters)) or 'ref, ref.A, refB, ...'} in {spans_file}, "
+            f"reference must be one of {', '.join(sorted(letters)) or 'ref, ref.A, refB, ...'} in {text_file}, "
             f"got {reference or 'none'}"
         )
     chosen = letters[reference.upper() if reference else min(letters)]
     # Names in the spans file may lack the submission number that the scores file has (DeepMind.381).
     known = {s for s, _ in text}
     found = []
-    for (system, number), points in sorted(rated.items()):
+    for (system, number), value in sorted(human.items()):
         label = system if system in known else re.sub(r"\.\d+$", "", system)
-        if points is None or reference_letter(label):
+        if value is None or reference_letter(label):
             continue
         for who in (label, chosen):
             if (who, number) not in text:
-                raise ValueError(f"{spans_file} must have the text of system {who}, segment {number}; got none")
-        human = 1.0 + points / WORST_MQM
-        if not 0.0 <= human <= 1.0:
-            raise ValueError(f"{scores_file}: scores must lie in [-25, 0], got {points} for {system}, segment {number}")
-        found.append(Segment(label, documents[number], number, text[label, number], text[chosen, number], human))
+                raise ValueError(f"{text_file} must have the text of system {who}, segment {number}; got none")
+        found.append(Segment(label, documents[number], number, text[label, number], text[chosen, number], value))
     if not found:
         raise ValueError(f"{scores_file} must rate at least one segment, got none")
     return found

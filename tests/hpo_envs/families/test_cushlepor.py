@@ -156,6 +156,7 @@ def test_many_settings_in_one_call_are_scored_in_chunks():
         ({"bounds": {"n": (0, 9)}}, r"bounds of n must be ints .*, got \(0, 9\)"),
         ({"bounds": {"n": (0.5, 2)}}, r"bounds of n must be ints"),
         ({"pair": "ted-ened"}, "table must be one of cushlepor/ted-ende"),
+        ({"labels": "psqm"}, "table must be one of cushlepor/ted-ende.*, got 'cushlepor/ted-ende-psqm'"),
     ],
 )
 def test_bad_arguments(kwargs, message):
@@ -185,3 +186,11 @@ def test_default_setting_on_the_measured_table():
     _, reward, *_, info = env.step(env.action_of("default"))
     assert (round(reward, 3), round(info["held_out"]["pearson"], 3)) == (0.181, 0.155)
     assert info["metrics"]["skill"] < 0
+
+
+def test_news_of_2020_has_labels_of_two_kinds():
+    tables = [
+        gym.make("CushLEPOR-newstest2020-zhen-v0", table="surrogate", **kwargs).unwrapped.table.name
+        for kwargs in ({}, {"labels": "mqm"})
+    ]
+    assert tables == ["cushlepor/newstest2020-zhen-psqm", "cushlepor/newstest2020-zhen-mqm"]

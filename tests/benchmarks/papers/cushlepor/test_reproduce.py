@@ -6,9 +6,11 @@ import csv
 import json
 
 import numpy as np
+import pytest
 
-from hpo_envs.benchmarks.papers.cushlepor import optimum, reproduce, settings
-from hpo_envs.tables import store
+from hpo_envs.benchmarks.papers import common
+from hpo_envs.benchmarks.papers.cushlepor import analysis, optimum, reproduce, settings
+from hpo_envs.tables import hlepor, store
 from hpo_envs.tables.datasets.cushlepor import agreement
 from hpo_envs.tables.datasets.cushlepor.space import BOUNDS, ParameterBox
 
@@ -48,3 +50,17 @@ class _Surrogates:
     @staticmethod
     def load(name, kind="surrogate"):
         return store.load(name, "surrogate")
+
+    @staticmethod
+    def missing(name):
+        return [name]
+
+
+def test_rmses_to_psqm_need_labels_alone() -> None:
+    corpus = analysis.Corpus.of(store.load(reproduce.PSQM, "surrogate"))
+    found = reproduce.rmses(corpus)
+    default = corpus.basis.scores(hlepor.preset("default").vector())
+    assert found["RMSE to pSQM of hLEPOR"] == pytest.approx(np.sqrt(np.mean((default - corpus.human) ** 2)))
+    assert set(found) < {k for (k,) in common.expected("cushlepor")}
+    if store.missing(reproduce.PSQM):
+        assert reproduce.to_psqm() == {}

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from hpo_envs.benchmarks.papers.cushlepor import package_check
-from hpo_envs.tables import hlepor, store
+from hpo_envs.tables import catalogue, hlepor, store
 from hpo_envs.tables.datasets.cushlepor import build as cushlepor
+from hpo_envs.tables.datasets.cushlepor import model, names
+from tests.tables.datasets.cushlepor.test_text import psqm_files
 
 NAME = "cushlepor/ted-ende"
 
@@ -154,3 +156,40 @@ def test_released_variant_equals_the_package_on_every_segment():
     assert summary["largest_difference"] < 1e-9
     scores = hlepor.Basis(cushlepor.statistics(store.load(NAME, "measured"))).scores(package_check.vectors())
     assert np.abs(scores.mean(axis=1) - summary["mean_scores"]).max() < 1e-9
+
+
+def test_news_is_built_from_labels_or_scores():
+    labels, spans = psqm_files()
+    scores = b"system mqm_avg_score seg_id\nOPPO.1535 -5.0 1\nOPPO.1535 -2.5 2\nHuman-A.0 0 1\n"
+    content = {
+        "wmt-mqm/newstest2020/ende/mqm_newstest2020_ende.tsv": spans,
+        "wmt-mqm/newstest2020/ende/psqm_newstest2020_ende.tsv": labels,
+        "wmt-mqm/newstest2020/ende/mqm_newstest2020_ende.avg_seg_scores.tsv": scores,
+    }
+    for labelled, human in (("psqm", [0.75, 0.5]), ("mqm", [0.8, 0.9])):
+        t = cushlepor.build(f"cushlepor/newstest2020-ende-{labelled}", content.__getitem__)
+        assert t.values[:, 0, 0, 0] == pytest.approx(human)
+
+
+@pytest.mark.parametrize("name", names.TABLES)
+def test_every_table_has_its_files_in_the_catalogue_and_an_embedded_form(name):
+    assert all(f in catalogue.files() for f in cushlepor.files(name))
+    t = store.load(name, "surrogate")
+    systems, documents = names.shape(name)
+    assert len(t) == systems * sum(documents.values())
+    assert len(t.space[0].values) == systems
+    held = (t.configs[:, 3] == 1).mean()
+    assert 0.3 < held < 0.5
+    default, planted = (
+        np.corrcoef(hlepor.segment_scores(cushlepor.statistics(t), p), t.values[:, 0, 0, 0])[0, 1]
+        for p in (hlepor.PRESETS["default"], model.PLANTED)
+    )
+    assert planted > default > 0.05
+
+
+@pytest.mark.measured
+def test_measured_table_of_chinese_talks():
+    t = store.load("cushlepor/ted-zhen", "measured")
+    assert len(t) == 6877
+    assert t.space[1].values == ("talk.2", "talk.5", "talk.6", "talk.7", "talk.9")
+    assert ((t.configs[:, 3] == 0).sum(), (t.values[:, 0, 0, 0] == 1).mean()) == (3900, pytest.approx(0.5436, abs=1e-4))

@@ -65,3 +65,28 @@ def test_the_most_frequent_text_of_a_segment_counts(tmp_path):
     )
     t = cushlepor.from_folder(tmp_path, "cushlepor/x")
     assert t.values[0, 0, 0, 3] == 1  # A: two, twice; ref: two, the first of equals
+
+
+def psqm_files() -> tuple[bytes, bytes]:
+    """Labels and spans of a test set: two raters, and a reference that has no labels."""
+    labels = ["system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tscore"]
+    spans = ["system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity"]
+    for name in ("Human-A.0", "Human-B.0", "OPPO.1535"):
+        for segment, words in {1: "a red boat", 2: "it rained"}.items():
+            spans.append(f"{name}\tdoc.1\t1\t{segment}\tr1\tquelle\t<v>{words}</v>\tNo-error\tNo-error")
+            if name != "Human-A.0":
+                for rater, score in (("r1", 6.0), ("r2", 6.0 - 3 * segment)):
+                    labels.append(f"{name}\tdoc.1\t1\t{segment}\t{rater}\tquelle\t{words} now\t{score}")
+    return "\n".join(labels).encode(), "\n".join(spans).encode()
+
+
+def test_psqm_labels_are_averaged_and_references_found() -> None:
+    labels, spans = psqm_files()
+    found = cushlepor_text.parse_psqm(labels, spans, "psqm.tsv", "mqm.tsv")
+    assert [(s.system, s.segment, s.human) for s in found] == [("OPPO.1535", 1, 0.75), ("OPPO.1535", 2, 0.5)]
+    assert (found[0].hypothesis, found[0].reference) == ("a red boat now", "a red boat")
+    other = cushlepor_text.parse_psqm(labels, spans, "psqm.tsv", "mqm.tsv", reference="B")
+    assert other[1].reference == "it rained now"
+    for bad, message in ((b"6.0", "score must be in"), (b"score", "must name the columns")):
+        with pytest.raises(ValueError, match=message):
+            cushlepor_text.parse_psqm(labels.replace(bad, b"nine"), spans, "psqm.tsv", "mqm.tsv")
