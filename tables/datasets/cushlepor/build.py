@@ -7,8 +7,9 @@ parameter vector can be scored without the text. The environments of `hpo_envs.f
 Upstream (google/wmt-mqm-human-evaluation) has two files a test set: error spans with the text, and averaged segment
 scores; for newstest2020 also pSQM labels, scores of 0 to 6 by professional translators, on which the paper tuned. Read
 without quoting; spans are marked with <v> and </v> in the text. Segment scores are minus the MQM points (0 best, -25
-worst); the human score is 1 + score / 25, or the mean pSQM score / 6, in [0, 1]. Every system but the references is scored against the
-reference. References are called ref, ref.A, ref-A, refB, Human-A.0 and the like, and not the same in the two files.
+worst); the human score is 1 + score / 25, or the mean pSQM score / 6, in [0, 1]. Every system but the references is
+scored against the reference. References are called ref, ref.A, ref-A, refB, Human-A.0 and the like, and not the same in
+the two files.
 """
 
 from __future__ import annotations
