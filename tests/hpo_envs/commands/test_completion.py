@@ -46,7 +46,7 @@ def complete(script: Path, line: str, tmp_path: Path) -> list[str]:
         ("hpo-envs compare --se", ["--seeds"]),
         ("hpo-envs compare --agents bo-s", ["bo-spread"]),
         ("hpo-envs compare --agents random,bo-s", ["random,bo-spread"]),
-        ("hpo-envs compare --env NMTHPO-zhen-v0,CushL", ["NMTHPO-zhen-v0,CushLEPOR-ted-ende-v0"]),
+        ("hpo-envs compare --env NMTHPO-zhen-v0,CushLEPOR-ted-e", ["NMTHPO-zhen-v0,CushLEPOR-ted-ende-v0"]),
         ("hpo-envs compare --seeds 1", []),
         ("hpo-envs table fr", ["from-csv", "from-optuna"]),
         ("hpo-envs table from-csv swe", []),
