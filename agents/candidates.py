@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models import kernels
-from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.problem import Problem, matching
 
 Floats = npt.NDArray[np.float64]
 
@@ -112,11 +112,7 @@ class Candidates(Incumbent):
         Raises:
             ValueError: The problem has no such features.
         """
-        names = self._problem.feature_names
-        every = names or ("",) * self.features.shape[1]
-        columns = [j for j, name in enumerate(every) if name.startswith(prefix)]
-        if not columns:
-            raise ValueError(f"features must start the name of a feature, one of {', '.join(names)}, got {prefix!r}")
+        columns = matching(self._problem.feature_names, self.features.shape[1], prefix)
         return self.features[:, columns[:count]]
 
     def gram(self, kernel: str, length_scale: float) -> Floats:

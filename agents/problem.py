@@ -104,6 +104,19 @@ class Problem:
         if self.features is None:
             object.__setattr__(self, "features", chosen)
 
+    def with_features(self, prefix: str | tuple[str, ...]) -> Problem:
+        """The same problem with those features only; itself for an empty prefix.
+
+        Raises:
+            ValueError: There are no such features.
+        """
+        if not prefix:
+            return self
+        base = np.zeros((0, 0)) if self.base is None else self.base
+        chosen = matching(self.feature_names, base.shape[1], prefix)
+        names = tuple(self.feature_names[j] for j in chosen)
+        return dataclasses.replace(self, features=None, base=base[:, chosen], feature_names=names)
+
     @property
     def rows(self) -> int:
         """Number of candidates of a finite problem.
@@ -204,3 +217,15 @@ def _read_only(values: npt.ArrayLike, dtype: type = np.float64) -> npt.NDArray[A
         array = array.copy()
         array.setflags(write=False)
     return array
+
+
+def matching(names: tuple[str, ...], width: int, prefix: str | tuple[str, ...]) -> list[int]:
+    """Columns of features whose names start with a prefix; those without names start with the empty one.
+
+    Raises:
+        ValueError: There are none.
+    """
+    found = [j for j, name in enumerate(names or ("",) * width) if name.startswith(prefix)]
+    if not found:
+        raise ValueError(f"features must start the name of a feature, one of {', '.join(names)}, got {prefix!r}")
+    return found

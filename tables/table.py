@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import hashlib
+import importlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -238,6 +239,19 @@ class Table:
     def config(self, row: int) -> dict[str, Any]:
         """Natural hyperparameter values of a row."""
         return {h.name: h.natural(v) for h, v in zip(self.space, self.configs[row], strict=True)}
+
+    def graph(self, row: int) -> Any:
+        """The cell of a row as a `networkx.DiGraph`, see `hpo_envs.tables.cells.graph`.
+
+        Raises:
+            ValueError: Rows of this table are no cells, or their recipes are not known.
+        """
+        # Cells know tables, so tables find cells by name.
+        cells = importlib.import_module("hpo_envs.tables.cells")
+        try:
+            return cells.graph(cells.Cell.from_text(self.keys[row].partition("#")[0]))
+        except (ValueError, KeyError):
+            raise ValueError(f"rows of {self.name} must be cells with a recipe, got {self.keys[row]!r}") from None
 
     def final(self, metric: str) -> Floats:
         """(rows,) value of a metric at the last measured level, mean over repeats; NaN if never measured."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +42,23 @@ class SimilarityGraph:
     def laplacian(self) -> Floats:
         """(n, n) D - W (section 5.2.1)."""
         return np.diag(self.weights.sum(axis=1)) - self.weights
+
+    def to_networkx(self, **columns: Sequence[Any]) -> Any:
+        """A `networkx.Graph`: nodes are candidates with an attribute for each column, edges have `weight`.
+
+        Args:
+            **columns: (n,) values of each attribute, plain numbers or text, as GraphML can hold them.
+        """
+        import networkx as nx  # half a second, so only where a graph is wanted
+
+        g = nx.Graph()
+        names = list(columns)
+        for i, values in enumerate(zip(*columns.values(), strict=True) if names else [()] * len(self.weights)):
+            g.add_node(i, **dict(zip(names, values, strict=True)))
+        rows, others = np.nonzero(np.triu(self.weights))
+        weights = self.weights[rows, others]
+        g.add_weighted_edges_from(zip(rows.tolist(), others.tolist(), weights.tolist(), strict=True))
+        return g
 
     @classmethod
     def of_weights(cls, weights: Floats) -> SimilarityGraph:

@@ -37,6 +37,7 @@ class CandidateAgent(Agent):
         initial: Candidates drawn at random before the model chooses (section 4.3 of Zhang and Duh 2020 has 3). They
             are the first ones of `random` with the same seed, so runs of several agents are paired.
         design: How the initial candidates are drawn: `random`, or `spread`, see `spread_row`.
+        features: Prefix, or several, of the names of the features that the model sees; all by default.
 
     Attributes:
         candidates: What was asked for and told.
@@ -50,7 +51,16 @@ class CandidateAgent(Agent):
 
     parallel = True
 
-    def __init__(self, problem: Problem, seed: int, *, initial: int = 3, design: str = "random") -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        *,
+        initial: int = 3,
+        design: str = "random",
+        features: str | tuple[str, ...] = "",
+    ) -> None:
+        problem = problem.with_features(features)
         super().__init__(problem, seed)
         self.design = one_of("design", design, DESIGNS)
         self.initial = whole("initial", initial, 1)

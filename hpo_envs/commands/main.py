@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "reproduce": ("hpo_envs.commands.reproduce", "a paper's tables and figures again, with verdicts"),
     "sensitivity": ("hpo_envs.commands.sensitivity", "how sensitive a model is to its hyperparameters"),
     "importance": ("hpo_envs.commands.importance", "how much each hyperparameter matters, on any table or study"),
+    "graph": ("hpo_envs.commands.graph", "a cell, or the similarity graph of all candidates, drawn and as GraphML"),
     "select": ("hpo_envs.commands.select", "which model is best by your own scores, and which to evaluate next"),
     "tune": ("hpo_envs.commands.tune", "tune a training function of your own: durable, parallel, with a report"),
     "table": ("hpo_envs.commands.table", "an environment of your own: from a CSV file or an Optuna study"),

@@ -11,7 +11,7 @@ from hpo_envs.tables.cells.features import embed
 from hpo_envs.tables.cells.forward import Weights, draw_weights, forward
 from hpo_envs.tables.cells.generate import generate
 from hpo_envs.tables.cells.grammar import actions_of, cell_of, mutate
-from hpo_envs.tables.cells.graph import edit_distance, graph
+from hpo_envs.tables.cells.graph import edit_distance, graph, partial_graph
 from hpo_envs.tables.cells.recipe import EXAMPLES, OPERATIONS, Cell, InvalidRecipe, accepted, parse
 from hpo_envs.tables.cells.size import VOCABULARY, parameters
 
@@ -37,4 +37,5 @@ __all__ = [
     "mutate",
     "parameters",
     "parse",
+    "partial_graph",
 ]

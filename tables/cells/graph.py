@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from hpo_envs.tables.cells.recipe import OPERATIONS, Cell
+from hpo_envs.tables.cells.recipe import MAX_HIDDEN, OPERATIONS, Cell
 
 _BLEND = OPERATIONS.index("blend")
 
@@ -28,6 +29,25 @@ def graph(cell: Cell) -> Any:
         g.add_node(names[-1], op=OPERATIONS[op], new=states[0] if states else None)
         for place, k in enumerate(inputs):
             g.add_edge(names[k], names[-1], role="zxy"[place] if op == _BLEND else "")
+    return g
+
+
+def partial_graph(nodes: Sequence[tuple[int, tuple[int, ...]]]) -> Any:
+    """The graph of a cell that is being built: as `graph`, of nodes in the numbers of actions (`grammar.node_of`).
+
+    All hidden states are there, used or not, and none is new yet.
+    """
+    import networkx as nx
+
+    g = nx.DiGraph()
+    names = ["x", *(f"h_prev_{i}" for i in range(MAX_HIDDEN))]
+    for name in names:
+        g.add_node(name, op="input" if name == "x" else "hidden", new=None)
+    for j, (op, inputs) in enumerate(nodes):
+        names.append(f"node_{j}")
+        g.add_node(names[-1], op=OPERATIONS[op], new=None)
+        for place, k in enumerate(inputs):  # 0 is none
+            g.add_edge(names[k - 1], names[-1], role="zxy"[place] if op == _BLEND else "")
     return g
 
 

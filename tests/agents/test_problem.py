@@ -13,7 +13,7 @@ import pytest
 
 from hpo_envs import agents
 from hpo_envs.agents.encoding import encode_space
-from hpo_envs.agents.problem import Problem, Source
+from hpo_envs.agents.problem import Problem, Source, matching
 from hpo_envs.benchmarks import problem_of
 from tests.helpers import ROOT
 
@@ -113,3 +113,15 @@ def test_features_are_those_of_the_candidates() -> None:
         Problem(gym.spaces.Discrete(2), np.zeros((2, 2)), base=np.ones((5, 2)), index=np.array([0, 1]))
     with pytest.raises(ValueError, match=r"must be equally long, got \(2, 3, 2\)"):
         Source("x", np.zeros((2, 1)), np.zeros((3, 1)), np.zeros(2))
+
+
+def test_a_problem_of_some_features() -> None:
+    base = np.arange(12.0).reshape(4, 3) / 12
+    problem = Problem(gym.spaces.Discrete(2), base=base, index=np.array([3, 1]), feature_names=("wl_0", "g_0", "wl_1"))
+    assert problem.with_features("") is problem
+    some = problem.with_features("wl_")
+    assert some.feature_names == ("wl_0", "wl_1")
+    assert np.array_equal(some.features, base[[3, 1]][:, [0, 2]])
+    with pytest.raises(ValueError, match="features must start the name of a feature, one of wl_0, g_0, wl_1, got 'x'"):
+        problem.with_features("x")
+    assert matching((), 3, "") == [0, 1, 2]

@@ -86,9 +86,8 @@ def maker(method: str, pair: str, kind: store.Kind) -> str | Callable[[Problem, 
     return method
 
 
-def _found(task: tuple[str, str, store.Kind, list[int]]) -> list[float]:
+def _found(method: str, pair: str, kind: store.Kind, seeds: list[int]) -> list[float]:
     """Pareto points that each run of a method finds."""
-    method, pair, kind, seeds = task
     kwargs = {"table": kind, "order": "table"}
     done = runs.run(maker(method, pair, kind), f"NMTHPO-{pair}-mo-v0", seeds, budget=LOOKUPS, env_kwargs=kwargs)
     front = settings.front_rewards(store.load(f"nmthpo/{pair}", kind))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
 from hpo_envs import agents
+from hpo_envs.benchmarks import problem_of
 from tests.agents.helpers import grid, play, problem
 from tests.helpers import raises
 
@@ -44,3 +46,11 @@ def test_a_reward_of_another_shape_is_refused() -> None:
     agent = agents.make("bo-ei-rbf", problem(grid(2, 2)), 0)
     with pytest.raises(ValueError, match=r"reward must be 1 finite number\(s\), got nan"):
         agent.tell(0, np.nan, {})
+
+
+def test_models_see_the_features_asked_for() -> None:
+    found = problem_of(gym.make("NASBenchNLP-wikitext2-v0", table="surrogate"))
+    for name in ("graph-ei-rbf", "graph-eif-rbf", "bo-ei-rbf", "bo"):
+        agent = agents.make(name, found, 0, features="g2v_")
+        assert agent.features.shape == (291, 11)
+        assert agents.make(name, found, 0).features.shape == (291, 61)

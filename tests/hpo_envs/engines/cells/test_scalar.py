@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hpo_envs import benchmarks
 from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells.grammar import END, SIZES, SOURCES
-from hpo_envs.tables.cells.recipe import Cell
+from hpo_envs.tables.cells.recipe import OPERATIONS, Cell
 from tests.tables.cells.helpers import SEEDS, drawn
 
 
@@ -142,3 +142,11 @@ def test_agents_build_cells_with_the_grammar() -> None:
             assert build(env, cells.cell_of(r.recommended))[4]["status"] == "ok"
         found[name] = np.mean([r.rewards[-20:].mean() for r in runs])
     assert found["regularized-evolution"] > found["random"]
+
+
+def test_the_cell_so_far_is_a_graph() -> None:
+    env = gym.make("NASBenchNLP-cell-v0", table="surrogate").unwrapped
+    env.reset(seed=0)
+    assert set(env.graph()) == {"x", "h_prev_0", "h_prev_1", "h_prev_2"}
+    env.step(np.array([OPERATIONS.index("linear"), 1, 2, 0]))
+    assert set(env.graph().edges) == {("x", "node_0"), ("h_prev_0", "node_0")}
