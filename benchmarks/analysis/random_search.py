@@ -230,7 +230,7 @@ def baseline(run: Run, scale: regret.Scale) -> tuple[float, float] | None:
         return None
     if set(h["env_kwargs"]) - {"table", "budget", "order", "share", "objective"} or run.actions.dtype.kind not in "iu":
         return None
-    table = subsets.of(reference.table_of(h), h)
+    table = subsets.of(reference.table_of(h), subsets.key(h))
     _, repeats, levels, _ = table.values.shape
     by_row = levels == 1 and run.actions.ndim == 1 and h["cost_unit"] == "evaluations"
     curves = levels > 1 and run.actions.ndim == 2 and run.actions.shape[1] == 2 and h["cost_unit"] != "evaluations"

@@ -43,7 +43,7 @@ def draw(
     heaviest = np.argsort(-graph.weights[rows, others], kind="stable")[:EDGES]
     figure, ((axis,),) = panels(1, 1, (6.5, 5))
     lines = np.stack([at[rows[heaviest]], at[others[heaviest]]], axis=1)
-    axis.add_collection(LineCollection(lines, colors="#999999", linewidths=0.3, alpha=0.4, zorder=1))
+    axis.add_collection(LineCollection([*lines], colors="#999999", linewidths=0.3, alpha=0.4, zorder=1))
     known = ~np.isnan(values)
     axis.scatter(*at[~known].T, s=10, color="#CCCCCC", zorder=2)
     dots = axis.scatter(*at[known].T, c=values[known], s=14, cmap="viridis", zorder=3)
