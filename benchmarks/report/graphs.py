@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models.similarity_graph import SimilarityGraph
 from hpo_envs.benchmarks.report.plots import panels, save
 from hpo_envs.tables.files import atomic
 
@@ -25,12 +24,16 @@ def positions(features: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def draw(
-    graph: SimilarityGraph, features: npt.NDArray[np.float64], values: npt.NDArray[np.float64], label: str, path: Path
+    weights: npt.NDArray[np.float64],
+    features: npt.NDArray[np.float64],
+    values: npt.NDArray[np.float64],
+    label: str,
+    path: Path,
 ) -> list[Path]:
     """Draws a similarity graph: nodes at the principal components of their features, coloured by a value.
 
     Args:
-        graph: Of n candidates.
+        weights: (n, n) of the edges, symmetric; 0 is none.
         features: (n, d).
         values: (n,) colours; NaN is grey.
         label: What they are.
@@ -39,8 +42,8 @@ def draw(
     from matplotlib.collections import LineCollection
 
     at = positions(features)
-    rows, others = np.nonzero(np.triu(graph.weights))
-    heaviest = np.argsort(-graph.weights[rows, others], kind="stable")[:EDGES]
+    rows, others = np.nonzero(np.triu(weights))
+    heaviest = np.argsort(-weights[rows, others], kind="stable")[:EDGES]
     figure, ((axis,),) = panels(1, 1, (6.5, 5))
     lines = np.stack([at[rows[heaviest]], at[others[heaviest]]], axis=1)
     axis.add_collection(LineCollection([*lines], colors="#999999", linewidths=0.3, alpha=0.4, zorder=1))

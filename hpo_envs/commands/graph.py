@@ -84,5 +84,5 @@ def _similarity(table: Any, args: argparse.Namespace) -> list[Path]:
     found = graph.to_networkx(
         key=table.keys, component=graph.component.tolist(), **{n: v.tolist() for n, v in metrics.items()}
     )
-    drawn = graphs.draw(graph, features, colours, metric, args.out)
+    drawn = graphs.draw(graph.weights, features, colours, metric, args.out)
     return [*drawn, graphs.write_graphml(found, args.out.with_name(args.out.name + ".graphml"))]

@@ -23,7 +23,7 @@ def test_a_graph_is_drawn_with_missing_values_in_grey(tmp_path: Path) -> None:
     x = np.random.default_rng(0).uniform(size=(12, 2))
     graph = SimilarityGraph.of_features(x, "rbf", 1.0, 3)
     values = np.where(np.arange(12) < 3, np.nan, np.arange(12.0))
-    files = graphs.draw(graph, x, values, "loss", tmp_path / "g")
+    files = graphs.draw(graph.weights, x, values, "loss", tmp_path / "g")
     assert [f.name for f in files] == ["g.png", "g.svg"]
     made = graph.to_networkx(loss=values.tolist(), key=[f"k{i}" for i in range(12)])
     back = nx.read_graphml(graphs.write_graphml(made, tmp_path / "g.graphml"))
