@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import hashlib
-import importlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -241,17 +240,18 @@ class Table:
         return {h.name: h.natural(v) for h, v in zip(self.space, self.configs[row], strict=True)}
 
     def graph(self, row: int) -> Any:
-        """The cell of a row as a `networkx.DiGraph`, see `hpo_envs.tables.cells.graph`.
+        """What a row stands for as a `networkx` graph: a recurrent cell, see `hpo_envs.tables.cells.graph`.
 
         Raises:
-            ValueError: Rows of this table are no cells, or their recipes are not known.
+            ValueError: Rows of this table are no graphs, or their recipes are not known.
         """
-        # Cells know tables, so tables find cells by name.
-        cells = importlib.import_module("hpo_envs.tables.cells")
+        make = GRAPHS.get(self.name.partition("/")[0])
         try:
-            return cells.graph(cells.Cell.from_text(self.keys[row].partition("#")[0]))
-        except (ValueError, KeyError):
-            raise ValueError(f"rows of {self.name} must be cells with a recipe, got {self.keys[row]!r}") from None
+            if make is not None:
+                return make(self.keys[row])
+        except ValueError:
+            pass
+        raise ValueError(f"rows of {self.name} must be cells with a recipe, got {self.keys[row]!r}")
 
     def final(self, metric: str) -> Floats:
         """(rows,) value of a metric at the last measured level, mean over repeats; NaN if never measured."""
@@ -269,6 +269,10 @@ class Table:
         arrays = {a: getattr(self, a)[index] for a in ("values", "cost", "configs", "features", "status")}
         keys, fresh = tuple(self.keys[i] for i in index), dataclasses.replace(self.provenance, sha256="")
         return dataclasses.replace(self, name=name or self.name, keys=keys, provenance=fresh, **arrays)
+
+
+GRAPHS: dict[str, Callable[[str], Any]] = {}
+"""Data set -> the graph of a row by its key, filled in by the builder of a data set whose rows are graphs."""
 
 
 def feature_matrix(space: tuple[Hyperparameter, ...], configs: Floats) -> tuple[tuple[str, ...], Floats]:

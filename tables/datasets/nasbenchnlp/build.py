@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hpo_envs.tables import cells
 from hpo_envs.tables.datasets.nasbenchnlp import build_ptb, build_ptb_final, build_wikitext2
 from hpo_envs.tables.datasets.nasbenchnlp.names import PTB, PTB_FINAL, TABLES, WIKITEXT2
-from hpo_envs.tables.table import Table
+from hpo_envs.tables.table import GRAPHS, Table
 
 NAMES = TABLES
 
@@ -14,6 +15,9 @@ VERSION = 1
 """Raised whenever the same files give another table, see `hpo_envs.tables.files.cache`."""
 
 _BUILDERS = {WIKITEXT2: build_wikitext2, PTB: build_ptb, PTB_FINAL: build_ptb_final}
+
+
+GRAPHS["nasbenchnlp"] = lambda key: cells.graph(cells.Cell.from_text(key.partition("#")[0]))
 
 
 def files(name: str) -> tuple[str, ...]:
