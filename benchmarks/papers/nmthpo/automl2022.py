@@ -77,8 +77,9 @@ class _Ordered(Agent):
 def maker(method: str, pair: str, kind: store.Kind) -> str | Callable[[Problem, int], Agent]:
     """What plays a method: the name of an agent, or what makes one."""
     if method in SAMPLES:
-        points = released.scaled(store.load(f"nmthpo/{pair}", kind))
-        return lambda problem, seed: SAMPLES[method](problem, seed, points)  # type: ignore[call-arg]
+        table = store.load(f"nmthpo/{pair}", kind)
+        points, rows = released.scaled(table), settings.upstream_order(table, pair) if kind == "measured" else None
+        return lambda problem, seed: SAMPLES[method](problem, seed, points, rows)  # type: ignore[call-arg]
     if method in TRANSFER:
         order = elsewhere(pair, kind)
         head = LOOKUPS if method == TRANSFER[0] else HEAD

@@ -8,7 +8,7 @@ hyperparameters in a way of their own, which is not that of the table's features
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,11 +78,14 @@ class ReleasedEHVI(BayesianOptimisation):
         problem: Of an `-mo-` id.
         seed: As any agent's.
         points: (rows, 6) from `scaled`, in the order of the problem's rows.
+        order: All rows in the order of upstream's file: of models with equal scores (all of which are 0 late in a run)
+            the kit takes the first. Default: the problem's.
     """
 
-    def __init__(self, problem: Problem, seed: int, points: Floats) -> None:
+    def __init__(self, problem: Problem, seed: int, points: Floats, order: Sequence[int] | None = None) -> None:
         whole = dataclasses.replace(problem, features=points, base=points, index=None)
         super().__init__(whole, seed, acquisition="ehvi", noise=1e-6)
+        self._order = np.arange(len(points)) if order is None else np.asarray(order, dtype=np.intp)
 
     def _suggest(self) -> int:
         means, deviations, observed = self._posterior()
@@ -92,7 +95,8 @@ class ReleasedEHVI(BayesianOptimisation):
         scores = np.zeros(len(self.features))
         front = losses[pareto_front(observed)]
         scores[self.free] = summed_cells(-means[:, self.free], deviations[:, self.free], front, reference)
-        return self.best_free(scores)
+        left = self._order[self.free[self._order]]
+        return int(left[np.argmax(scores[left])])
 
 
 class ReleasedCMAES(Agent):
@@ -105,11 +109,12 @@ class ReleasedCMAES(Agent):
         problem: Of an `-mo-` id.
         seed: As any agent's.
         points: (rows, 6) from `scaled`, in the order of the problem's rows.
+        order: Makes no difference.
     """
 
     POPULATION = 5
 
-    def __init__(self, problem: Problem, seed: int, points: Floats) -> None:
+    def __init__(self, problem: Problem, seed: int, points: Floats, order: Sequence[int] | None = None) -> None:
         super().__init__(problem, seed)
         import cmaes
 

@@ -144,9 +144,10 @@ def run(task: Task, seeds: list[int], env_id: str, target: Callable[[Any, float]
         table = store.load(f"nmthpo/{task.pair}", "measured")
         hyperparameters["tie_order"] = upstream_order(table, task.pair)
     if task.agent == RELEASED:
-        points = released.scaled(store.load(f"nmthpo/{task.pair}", task.kind))  # type: ignore[arg-type]
+        table = store.load(f"nmthpo/{task.pair}", task.kind)  # type: ignore[arg-type]
+        points, rows = released.scaled(table), upstream_order(table, task.pair) if task.kind == "measured" else None
         return runs.run(
-            lambda problem, seed: released.ReleasedEHVI(problem, seed, points),
+            lambda problem, seed: released.ReleasedEHVI(problem, seed, points, rows),
             env_id,
             seeds,
             env_kwargs=kwargs,
