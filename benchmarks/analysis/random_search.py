@@ -219,16 +219,16 @@ def _ends(table: Table) -> Floats:
     return np.where(lost[:, None], np.nan, ends)
 
 
-def baseline(run: Run, scale: regret.Scale) -> tuple[float, float] | None:
-    """Mean anytime and final regret of `random` on the problem of a run; None where no exact sum is known.
+def _rows(run: Run) -> tuple[Table, Floats] | None:
+    """The table that a run searched and the (n, m) rewards of its rows; None where they do not say all.
 
-    Known: look-ups by row without repeats, one or two objectives, and curves whose budget is a cost, where `random`
-    trains every row to the end.
+    They do where every row gives one reward: look-ups by row without repeats, and curves whose budget is a cost, of
+    which `random` trains every row to the end.
     """
     h = run.header
-    if scale.means is not None or scale.source == "searched" or not store.exists(h["table"]):
+    if not store.exists(h["table"]) or run.actions.dtype.kind not in "iu":
         return None
-    if set(h["env_kwargs"]) - {"table", "budget", "order", "share", "objective"} or run.actions.dtype.kind not in "iu":
+    if set(h["env_kwargs"]) - {"table", "budget", "order", "share", "objective"}:
         return None
     table = subsets.of(reference.table_of(h), subsets.key(h))
     _, repeats, levels, _ = table.values.shape
@@ -237,19 +237,42 @@ def baseline(run: Run, scale: regret.Scale) -> tuple[float, float] | None:
     if repeats > 1 or not (by_row or curves):
         return None
     columns = [table.metric(name) for name in h["objectives"]]
-    signs = np.array([table.metrics[c].sign for c in columns])
-    rewards = _ends(table)[:, columns] * signs
-    if len(columns) == 2:
+    return table, _ends(table)[:, columns] * [table.metrics[c].sign for c in columns]
+
+
+def targets_of(run: Run, tolerance: float = 0.5) -> dict[str, Exact] | None:
+    """Targets (`analysis.targets`) of `random` on the problem of a run; None where no exact sum is known.
+
+    Runtimes are those of a search that goes on until it meets the target; `fb`, `best` and `fbp` have the run's budget.
+    """
+    found = _rows(run)
+    if found is None or run.actions.ndim != 1 or np.isnan(found[1]).any():
+        return None
+    rewards, budget = found[1], min(max(round(run.header["budget"]), 1), len(found[1]))
+    if rewards.shape[1] > 1:
+        return of_points(rewards, budget)
+    exact = of_values(rewards[:, 0], tolerance, budget)
+    return {"best": Exact(float(rewards.max()) - exact["fb"].mean, exact["fb"].std), **exact}
+
+
+def baseline(run: Run, scale: regret.Scale) -> tuple[float, float] | None:
+    """Mean anytime and final regret of `random` on the problem of a run; None where no exact sum is known."""
+    found = None if scale.means is not None or scale.source == "searched" else _rows(run)
+    if found is None:
+        return None
+    (table, rewards), budget = found, float(run.header["budget"])
+    evaluations = max(round(budget), 1)
+    if rewards.shape[1] == 2:
         rewards = np.where(np.isnan(rewards), scale.origin, rewards)
-        after = 1.0 - volume_after(rewards, scale.origin, max(round(h["budget"]), 1)) / scale.volume
+        after = 1.0 - volume_after(rewards, scale.origin, evaluations) / scale.volume
         return float(after.mean()), float(after[-1])
     width = float(scale.best[0] - scale.origin[0])
     regrets = np.clip((scale.best[0] - np.nan_to_num(rewards[:, 0], nan=-np.inf)) / width, 0.0, 1.0)
-    if by_row:
-        after = regret_after(regrets, max(round(h["budget"]), 1))
+    if run.actions.ndim == 1:
+        after = regret_after(regrets, evaluations)
         return float(after.mean()), float(after[-1])
     costs = np.nanmax(table.cost[:, 0], axis=1)
-    if costs.sum() <= h["budget"]:
+    if costs.sum() <= budget:
         return None
-    after = regret_by_cost(regrets, costs, float(h["budget"]), regret.SHARES)
+    after = regret_by_cost(regrets, costs, budget, regret.SHARES)
     return float(after.mean()), float(after[-1])

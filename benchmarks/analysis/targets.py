@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis import reference, verdict
+from hpo_envs.benchmarks.analysis import random_search, reference, verdict
 from hpo_envs.benchmarks.runs import Run
 
 Floats = npt.NDArray[np.float64]
@@ -106,7 +106,8 @@ LEGEND = """\
 best: best reward of a run; fb: how far it stays below the best of the table; ftb: evaluations until the table's best;
 ftc: evaluations until within --tolerance of it. Several objectives: fbp: points of the Pareto front found; fto:
 evaluations until one of them; fta: until all. A target that some runs never met has no mean: the share that met it.
-Mean ± standard deviation [95 % interval of the mean for other seeds]"""
+Mean ± standard deviation [95 % interval of the mean for other seeds]; of random search exact where it is
+known: what ever more seeds would give"""
 
 
 def score(run: Run, tolerance: float = 0.5) -> dict[str, float]:
@@ -130,6 +131,8 @@ def score(run: Run, tolerance: float = 0.5) -> dict[str, float]:
 def summarise(by_agent: Mapping[str, Sequence[Run]], tolerance: float = 0.5) -> list[dict[str, Any]]:
     """One record per agent and target: n, share of runs that met it; mean, deviation and interval where all did.
 
+    The last agent is random search without a simulation, where that is known.
+
     Raises:
         ValueError: Runs on measured and on embedded tables, or on different ids, are mixed.
     """
@@ -148,6 +151,10 @@ def summarise(by_agent: Mapping[str, Sequence[Run]], tolerance: float = 0.5) -> 
                 mean, low, high = map(float, verdict.interval(values[None], bounds=(least, np.inf)))
                 record |= {"mean": mean, "std": float(values.std()), "low": low, "high": high}
             records.append(record)
+    first = next(iter(by_agent.values()))[0]
+    for name, e in (random_search.targets_of(first, tolerance) or {}).items():
+        exact = {"agent": "random, exact", "score": name, "n": np.inf, "reached": 1.0, "mean": e.mean, "std": e.std}
+        records.append({**exact, "low": np.nan, "high": np.nan})
     return records
 
 

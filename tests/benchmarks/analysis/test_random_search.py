@@ -93,6 +93,18 @@ def test_the_agent_has_these_means(env: str, seeds: int) -> None:
     assert (np.abs(simulated.mean(axis=0) - exact) <= 4.0 * error).all()
 
 
+@pytest.mark.parametrize("env", ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0"])
+def test_targets_of_the_agent_have_these_means(env: str) -> None:
+    found = runs.run("random", env, range(100), budget=118, env_kwargs={"table": "surrogate"})
+    records = targets.summarise({"random": found})
+    exact = {r["score"]: r for r in records if r["agent"] == "random, exact"}
+    simulated = {r["score"]: r for r in records if r["agent"] == "random"}
+    assert set(exact) == set(simulated)
+    for name, r in simulated.items():
+        assert abs(r["mean"] - exact[name]["mean"]) <= 4.0 * exact[name]["std"] / np.sqrt(100) + 1e-9
+    assert targets.rows(records)[-1][0] == "random, exact"
+
+
 @pytest.mark.parametrize("env", ["NMTHPO-v0", "CharHPO-v0", "FIESTA-gaussian-v0", "CushLEPOR-ted-ende-v0"])
 def test_no_baseline_where_none_is_exact(env: str) -> None:
     found = runs.run("random", env, [0], budget=3, env_kwargs={"table": "surrogate"})
