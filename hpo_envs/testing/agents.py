@@ -161,6 +161,10 @@ class _Witness:
     def done(self) -> bool:
         return self.agent.done
 
+    @property
+    def random_first(self) -> float:
+        return self.agent.random_first
+
     def ask(self) -> Any:
         action = self.agent.ask()
         self.asked.append(tuple(int(a) for a in action))
