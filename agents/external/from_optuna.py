@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from hpo_envs.agents.base import Agent, one_of, require_result
+from hpo_envs.agents.base import Agent, one_of
 from hpo_envs.agents.candidates import Candidates
 from hpo_envs.agents.external.optuna import OptunaAgent, _optuna
 from hpo_envs.agents.problem import Problem
@@ -50,7 +50,7 @@ class AnySampler(Agent):
         ValueError: No such sampler, or settings for a sampler that is made already; another kind of space.
     """
 
-    listens = False
+    parallel = True
 
     def __init__(
         self,
@@ -67,6 +67,7 @@ class AnySampler(Agent):
         super().__init__(problem, seed)
         self._fresh = fresh
         self._candidates: Candidates | None = None
+        self._points: dict[int, list[Any]] = {}
         if problem.levels is not None or isinstance(problem.action_space, gym.spaces.Discrete):
             self._candidates = Candidates(problem, resource)
             x = self._candidates.select(features, count)
@@ -87,19 +88,18 @@ class AnySampler(Agent):
         rows = self._candidates
         if rows is None:
             return point
-        return rows.submit(rows.nearest(((self._x - point) ** 2).sum(axis=1), self._fresh))
+        row = rows.nearest(((self._x - point) ** 2).sum(axis=1), self._fresh)
+        self._points.setdefault(row, []).append(point)
+        return rows.submit(row)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Hands the reward to the sampler.
-
-        Raises:
-            RuntimeError: Nothing was asked.
-            ValueError: Nothing was evaluated: the sampler's points are told in the order in which it suggests them.
-        """
-        require_result(self, info)
-        if self._candidates is not None:
-            self._candidates.note(action, reward, info)
-        self._inner.tell(action, reward, info)
+        """Hands the reward to the sampler, for the point that it suggested."""
+        if self._candidates is None:
+            self._inner.tell(action, reward, info)
+        elif self._candidates.note(action, reward, info):
+            row = self._candidates.row(action)
+            points = self._points.get(row)
+            self._inner.tell(points.pop(0) if points else self._x[row], reward, info)
 
     def recommend(self) -> Any:
         """Returns the best action told, with several objectives by the sum of rewards."""
@@ -160,7 +160,7 @@ class FeatureTPE(AnySampler):
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Hands the reward to the sampler."""
         super().tell(action, reward, info)
-        if self._left is not None:
+        if self._left is not None and info.get("finished", True):
             self._left -= 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,7 +41,7 @@ class OptunaAgent(Agent):
         ValueError: Another kind of space, or levels.
     """
 
-    listens = False
+    parallel = True
     spaces: tuple[type, ...] = (gym.spaces.Box, gym.spaces.MultiDiscrete)
 
     def __init__(self, problem: Problem, seed: int, **settings: Any) -> None:
@@ -66,7 +67,7 @@ class OptunaAgent(Agent):
         )
         # Samplers of finite grids stop the study when nothing is left to try; asked step by step, that is an error.
         self._study.stop = self._stop
-        self._trial: Any = None
+        self._trials: list[tuple[bytes, Any]] = []
         self._told = Incumbent()
 
     def _sampler(self, seed: int, settings: Mapping[str, Any]) -> Any:
@@ -77,23 +78,25 @@ class OptunaAgent(Agent):
 
     def ask(self) -> Any:
         """Returns the sampler's next suggestion."""
-        self._trial = self._study.ask(self._axes)
-        values = [self._trial.params[name] for name in self._axes]
-        return np.array(values, dtype=self._dtype).reshape(self._shape)
+        trial = self._study.ask(self._axes)
+        action = np.array([trial.params[name] for name in self._axes], dtype=self._dtype).reshape(self._shape)
+        self._trials.append((action.tobytes(), trial))
+        return action
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Tells the study the rewards, or that the run failed; remembers the best action by the sum of rewards.
-
-        Raises:
-            RuntimeError: Nothing was asked.
-        """
-        if self._trial is None:
-            raise RuntimeError("tell() must follow ask()")
-        failed = _optuna().trial.TrialState.FAIL
-        outcome = {"state": failed} if lost(info) else {"values": np.atleast_1d(reward).tolist()}
-        self._study.tell(self._trial, **outcome)
-        self._trial = None
-        self._told.note(action, reward, info)
+        """Tells the study the rewards, or that the run failed; remembers the best action by the sum of rewards."""
+        if not self._told.note(action, reward, info):
+            return
+        optuna = _optuna()
+        states, values = optuna.trial.TrialState, np.atleast_1d(reward).tolist()
+        given = np.asarray(action, dtype=self._dtype)
+        at = next((i for i, (key, _) in enumerate(self._trials) if key == given.tobytes()), None)
+        if at is not None:
+            _, trial = self._trials.pop(at)
+            self._study.tell(trial, **({"state": states.FAIL} if lost(info) else {"values": values}))
+        elif not lost(info):  # not asked for
+            params = dict(zip(self._axes, given.ravel().tolist(), strict=True))
+            self._study.add_trial(optuna.trial.create_trial(params=params, distributions=self._axes, values=values))
 
     def recommend(self) -> Any:
         """Returns the best action told, or the middle of the space before the first."""
@@ -114,12 +117,17 @@ class OptunaTPE(OptunaAgent):
     Optimization. NeurIPS 2011. Implementation: Takuya Akiba et al. Optuna: A Next-generation Hyperparameter
     Optimization Framework. KDD 2019.
 
+    What is under way is taken for one of the worst (`constant_liar`).
+
     Complexity: O(t d) for the densities of t evaluations in d dimensions; about 5 ms a suggestion.
     """
 
     def _sampler(self, seed: int, settings: Mapping[str, Any]) -> Any:
         self.random_first = settings.get("n_startup_trials", 10)
-        return _optuna().samplers.TPESampler(seed=seed, **settings)
+        optuna = _optuna()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            return optuna.samplers.TPESampler(**{"seed": seed, "constant_liar": True, **settings})
 
 
 class OptunaCMAES(OptunaAgent):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import threading
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -11,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs import agents
-from hpo_envs.agents.base import Agent, Planned
-from hpo_envs.agents.external.from_optuna import AnySampler
-from hpo_envs.agents.external.optuna import OptunaAgent, _optuna
+from hpo_envs.agents.base import Agent
+from hpo_envs.agents.external.optuna import _optuna
 from hpo_envs.agents.external.unit_cube import Cube
 from hpo_envs.agents.problem import Problem
 
@@ -21,8 +22,8 @@ optuna = _optuna()
 
 Floats = npt.NDArray[np.float64]
 
-_DEAF = (Planned, OptunaAgent, AnySampler)
-"""Agents that can be told only what they asked for."""
+CONSTRAINTS = "constraints"
+"""Where Optuna's own samplers keep the constraints of a trial, too."""
 
 
 class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defined]
@@ -33,12 +34,12 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
     as one 0/1 feature a value. Agents for boxes get the unit cube in the same scaling; steps are rounded and the
     largest entry of a choice is taken.
 
-    Parameters that not every trial has, and those of the first trial, are drawn at random, as by Optuna's own
-    samplers. A trial that failed or was pruned is told as failed. One suggestion is out at a time: while
-    its trial is running, other workers get random points. What came back of those, and of trials that the sampler did
-    not propose (`enqueue_trial`, an earlier session), is told to the agent when it is next free, at the nearest
-    candidate; agents that follow a plan of their own or are Optuna's take no notice of it. A sampler that was saved
-    and loaded makes its agent anew.
+    The search space is that of all parameters which any trial has asked for so far, conditional ones included; a new
+    parameter is drawn at random when it is first met, as all are in the first trial. Several trials may be out at a
+    time: the agent is asked for each of them, and takes those that run for what its model expects of them. Trials that
+    failed, were pruned or break a constraint are told as failed. What came of trials that the sampler did not propose
+    (`enqueue_trial`, an earlier session) is told at the nearest candidate. A sampler that was saved and loaded makes
+    its agent anew.
 
     Complexity: that of the agent on `candidates` rows.
 
@@ -46,15 +47,23 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         agent: Name of an agent for featured rows or boxes, see `hpo_envs.agents.names()`.
         seed: Seed of candidates and agent.
         candidates: Size of the candidate set.
+        constraints_func: As of Optuna's own samplers: the constraints of a finished trial, which keeps them where all
+            are at most 0.
         **hyperparameters: Of the agent.
 
     Raises:
-        ValueError: No such agent, or one that works on neither; or `candidates` < 2. In use: several objectives for
-            an agent of one, or one for an agent of several.
+        ValueError: No such agent, or one that works on neither; or `candidates` < 2. When a study starts: more than two
+            objectives, several for an agent of one, or one for an agent of several.
     """
 
     def __init__(
-        self, agent: str = "bo", *, seed: int | None = None, candidates: int = 1000, **hyperparameters: Any
+        self,
+        agent: str = "bo",
+        *,
+        seed: int | None = None,
+        candidates: int = 1000,
+        constraints_func: Callable[[Any], Sequence[float]] | None = None,
+        **hyperparameters: Any,
     ) -> None:
         supports = set(agents.entry(agent).supports)
         if not {"rows", "objectives", "box"} & supports:
@@ -63,12 +72,12 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         if isinstance(candidates, bool) or not isinstance(candidates, int) or candidates < 2:
             raise ValueError(f"candidates must be an int >= 2, got {candidates!r}")
         self._name, self._hyperparameters, self._count = agent, hyperparameters, candidates
+        self._constraints = constraints_func
         self._finite = bool({"rows", "objectives"} & supports)
         self._independent = optuna.samplers.RandomSampler(seed=seed)
-        self._spaces = optuna.search_space.IntersectionSearchSpace()
         self._rng = np.random.default_rng(seed)
         self._space: dict[str, Any] | None = None
-        self._asked: tuple[int, Any] | None = None
+        self._asked: dict[int, Any] = {}
         self._lock = threading.RLock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -87,13 +96,35 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
             if self._space is not None:
                 self._agent.rng = np.random.default_rng()
 
+    def before_trial(self, study: Any, trial: Any) -> None:
+        """Refuses a study with more objectives than the agent can work on, when its first trial starts."""
+        self._check(study)
+
+    def _check(self, study: Any) -> None:
+        supports, count = agents.entry(self._name).supports, len(study.directions)
+        if count > 2:
+            raise ValueError(f"objectives must be at most 2 for AgentSampler, got {count}")
+        if count > 1 and "objectives" not in supports:
+            raise ValueError(f"agent must work on several objectives for this study, got {self._name!r}")
+        if count == 1 and supports == ("objectives",):
+            raise ValueError(f"agent must work on one objective for this study, got {self._name!r}")
+
+    def after_trial(self, study: Any, trial: Any, state: Any, values: Any) -> None:
+        """Keeps the constraints of a trial with it, as Optuna's own samplers do."""
+        if self._constraints is not None and state.name in ("COMPLETE", "PRUNED"):
+            broken = tuple(map(float, self._constraints(trial)))
+            study._storage.set_trial_system_attr(trial._trial_id, CONSTRAINTS, broken)
+
     def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, Any]:
-        """The parameters that all finished trials have, without those that have one value only."""
-        space = self._spaces.calculate(study)
+        """All parameters of any trial so far, without those that have one value only."""
+        space: dict[str, Any] = {}
+        for each in study.get_trials(deepcopy=False):
+            for name, d in each.distributions.items():
+                space[name] = _hull(space[name], d) if name in space else d
         return {name: d for name, d in sorted(space.items()) if not d.single()}
 
     def sample_independent(self, study: Any, trial: Any, param_name: str, param_distribution: Any) -> Any:
-        """A random value, for parameters that are not in the relative search space."""
+        """A random value, for a parameter that is met for the first time."""
         self._check(study)
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 
@@ -105,28 +136,18 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
             return {}
         with self._lock:
             if space != self._space:
-                self._begin(space, len(study.directions))
+                self._begin(space, study)
             self._hear(study)
-            if self._asked is None and not self._agent.done and not self._all_used():
-                action = self._agent.ask()
-                self._asked = trial.number, action
-            else:
-                action = self._random()
+            action = self._random() if self._agent.done or self._all_used() else self._agent.ask()
+            if not self._agent.done:
+                self._asked[trial.number] = action
             point = self._point(action)
         return {name: d.to_external_repr(v) for (name, d), v in zip(space.items(), point, strict=True)}
 
-    def _check(self, study: Any) -> None:
-        """Whether the agent can work on as many objectives."""
-        supports, several = agents.entry(self._name).supports, len(study.directions) > 1
-        if several and "objectives" not in supports:
-            raise ValueError(f"agent must work on several objectives for this study, got {self._name!r}")
-        if not several and supports == ("objectives",):
-            raise ValueError(f"agent must work on one objective for this study, got {self._name!r}")
-
-    def _begin(self, space: dict[str, Any], objectives: int) -> None:
-        """Draws candidates and makes the agent."""
+    def _begin(self, space: dict[str, Any], study: Any) -> None:
+        """Draws candidates and makes the agent, which knows of the trials that are running."""
         self._space, self._cube = space, Cube(list(space.values()))
-        seed = int(self._rng.integers(2**31))
+        seed, objectives = int(self._rng.integers(2**31)), len(study.directions)
         if self._finite:
             self._points = self._cube.candidates(self._count, self._rng)
             self._features = np.array([self._cube.encode(p) for p in self._points])
@@ -136,8 +157,9 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
             box = gym.spaces.Box(0.0, 1.0, (self._cube.size,), np.float64)
             problem = Problem(box, objectives=objectives)
         self._used = np.zeros(len(self._points) if self._finite else 0, bool)
+        self._asked = {n: self._action_of(study.trials[n].params) for n in self._asked}
+        problem = dataclasses.replace(problem, pending=tuple(self._asked.values()))
         self._agent: Agent = agents.make(self._name, problem, seed, **self._hyperparameters)
-        self._asked = None
         self._told: set[int] = set()
 
     def _all_used(self) -> bool:
@@ -158,32 +180,30 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         return int(self._rng.choice(free if len(free) else len(self._points)))
 
     def _hear(self, study: Any) -> None:
-        """Tells the agent of every trial that has finished since, its own first."""
-        assert self._space is not None
+        """Tells the agent of every trial that has finished since."""
         signs = np.array([1.0 if d.name == "MAXIMIZE" else -1.0 for d in study.directions])
         finished = {t.number: t for t in study.get_trials(deepcopy=False) if t.state.is_finished()}
         rewards = {n: signs * t.values for n, t in finished.items() if _complete(t)}
-        if self._asked is not None:
-            number, action = self._asked
-            # A failure before the first success has nothing to be compared with: it waits.
-            if number not in finished or not rewards:
-                return
-            failed = number not in rewards
-            self._tell(action, np.min([*rewards.values()], axis=0) if failed else rewards[number], failed)
-            self._told.add(number)
-            self._asked = None
-        if isinstance(self._agent, _DEAF):
+        if not rewards:  # a failure before the first success has nothing to be compared with: it waits
             return
-        for number in sorted(rewards.keys() - self._told):
+        worst = np.min([*rewards.values()], axis=0)
+        for number in sorted(finished.keys() - self._told):
+            known = number in self._asked
+            if not known and (number not in rewards or not self._agent.listens):
+                continue
             self._told.add(number)
-            params = finished[number].params
-            if all(name in params for name in self._space):
-                x = self._cube.encode([d.to_internal_repr(params[name]) for name, d in self._space.items()])
-                self._tell(self._nearest(x) if self._finite else x, rewards[number], False)
+            action = self._asked.pop(number) if known else self._action_of(finished[number].params)
+            self._tell(action, rewards.get(number, worst), number not in rewards)
 
-    def _nearest(self, x: Floats) -> int:
-        """The candidate nearest to a point of the cube, which is thereby used."""
-        row = int(((self._features - x) ** 2).sum(axis=1).argmin())
+    def _action_of(self, params: dict[str, Any]) -> Any:
+        """The action nearest to the parameters of a trial, which is thereby used; those it lacks say nothing."""
+        assert self._space is not None
+        x = self._cube.encode(
+            [d.to_internal_repr(params[name]) if name in params else None for name, d in self._space.items()]
+        )
+        if not self._finite:
+            return np.where(np.isnan(x), 0.5, x)
+        row = int(np.nansum((self._features - x) ** 2, axis=1).argmin())
         self._used[row] = True
         return row
 
@@ -193,4 +213,14 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
 
 
 def _complete(trial: Any) -> bool:
-    return trial.state.name == "COMPLETE" and all(map(math.isfinite, trial.values))
+    """Whether a trial has finite values and breaks no constraint."""
+    kept = all(c <= 0 for c in trial.system_attrs.get(CONSTRAINTS, ()))
+    return kept and trial.state.name == "COMPLETE" and all(map(math.isfinite, trial.values))
+
+
+def _hull(one: Any, other: Any) -> Any:
+    """The range of two ranges of a parameter; the latter of what else they are."""
+    alike = type(one) is type(other) and hasattr(one, "low") and (one.log, one.step) == (other.log, other.step)
+    if one == other or not alike:
+        return other
+    return type(one)(min(one.low, other.low), max(one.high, other.high), log=one.log, step=one.step)

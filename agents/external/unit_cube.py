@@ -29,11 +29,13 @@ class Cube:
         self.distributions = distributions
         self.size = sum(len(d.choices) if hasattr(d, "choices") else 1 for d in distributions)
 
-    def encode(self, point: Sequence[float]) -> Floats:
-        """(size,) float64 in [0, 1]; values outside of their range are moved to its end."""
+    def encode(self, point: Sequence[float | None]) -> Floats:
+        """(size,) float64 in [0, 1]; values outside of their range are moved to its end; NaN where there is none."""
         out: list[float] = []
         for d, value in zip(self.distributions, point, strict=True):
-            if hasattr(d, "choices"):
+            if value is None:
+                out.extend([math.nan] * (len(d.choices) if hasattr(d, "choices") else 1))
+            elif hasattr(d, "choices"):
                 out.extend(float(i == int(value)) for i in range(len(d.choices)))
             else:
                 low, high, x = (math.log(v) if d.log else float(v) for v in (d.low, d.high, max(value, d.low)))

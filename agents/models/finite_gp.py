@@ -100,6 +100,14 @@ class FiniteGP:
         self.variances = np.maximum(self.variances - np.square(self._v[:t]).sum(axis=0), 0.0)
         self.count = t
 
+    def mark(self) -> tuple[int, Floats, Floats]:
+        """What `undo` goes back to."""
+        return self.count, self.means.copy(), self.variances.copy()
+
+    def undo(self, mark: tuple[int, Floats, Floats]) -> None:
+        """Forgets what was observed since a mark."""
+        self.count, self.means, self.variances = mark
+
     def sample(self, prior: Floats, rows: Sequence[int], values: Floats, rng: np.random.Generator) -> Floats:
         """One draw of the posterior by Matheron's rule: prior draw + update with the residual of noisy prior values.
 

@@ -158,6 +158,14 @@ class MixturePosterior:
         self.rows[:, t] = rows
         self.count = t + 1
 
+    def mark(self) -> tuple[int, Floats, Floats]:
+        """What `undo` goes back to."""
+        return self.count, self.variance.copy(), self._log_det.copy()
+
+    def undo(self, mark: tuple[int, Floats, Floats]) -> None:
+        """Forgets what was observed since a mark."""
+        self.count, self.variance, self._log_det = mark
+
     def predict(self, z: Floats) -> tuple[Floats, Floats, Floats]:
         """Means, variances and weights of the hypotheses.
 

@@ -196,6 +196,15 @@ class Harmonic:
         self.diagonal[k] = self.sums[k] = 0.0
         self._inner.append(k)
 
+    def mark(self) -> tuple[Any, ...]:
+        """What `undo` goes back to."""
+        lists = [*self.nodes], dict(self._anchor), [*self._inner]
+        return (*lists, self.diagonal.copy(), self.sums.copy(), self._labelled.copy())
+
+    def undo(self, mark: tuple[Any, ...]) -> None:
+        """Forgets what was labelled since a mark."""
+        self.nodes, self._anchor, self._inner, self.diagonal, self.sums, self._labelled = mark
+
     def _anchor_at(self, k: int, component: int) -> None:
         self._anchor[component] = k
         members = np.flatnonzero(self.graph.component == component)

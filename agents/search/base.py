@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,7 @@ class CandidateAgent(Agent):
         features: (candidates, d) float64.
         rows: Candidates told whose runs succeeded, in order, repeats included.
         rewards: One (objectives,) float64 per entry of `rows`.
+        pretended: How many of the last of them have not come back, and are what the model expects.
 
     Raises:
         ValueError: A setting breaks its rule.
@@ -69,6 +70,8 @@ class CandidateAgent(Agent):
         self.features = self.candidates.features
         self.candidates.shuffle(self.rng)
         self._asked = 0
+        self.fantasy = "believer"
+        self.pretended = 0
         self.rows: list[int] = []
         self.rewards: list[Floats] = []
 
@@ -82,7 +85,7 @@ class CandidateAgent(Agent):
         if max(self._asked, len(self.rows)) < self.initial or not self.rows:
             row = self.candidates.draw(self.rng) if self.design == "random" else self.spread_row()
         else:
-            row = int(self._suggest())
+            row = self._suggest_beside(list(dict.fromkeys(self.candidates.pending)))
         self._asked += 1
         return self.candidates.submit(row)
 
@@ -107,6 +110,40 @@ class CandidateAgent(Agent):
     def recommend(self) -> Any:
         """Returns the best candidate told (the largest sum of rewards), or a random one before the first."""
         return self.candidates.recommend(self.rng)
+
+    def _suggest_beside(self, pending: list[int]) -> int:
+        """The next candidate, as if those under way had come back already (kriging believer, Ginsbourger et al. 2010).
+
+        Each is given the reward that the model expects of it, or the worst so far (constant liar), see `fantasy`.
+        """
+        if not pending or self.fantasy == "none" or self._models is None:
+            return int(self._suggest())
+        told, expected = len(self.rows), self._expected(np.array(pending))  # which may make the models anew
+        marks = [m.mark() for m in self._models]
+        self.pretended = len(pending)
+        if self.fantasy != "believer":
+            liar: Any = {"worst": np.min, "mean": np.mean, "best": np.max}[self.fantasy]
+            expected = np.tile(liar(self.rewards, axis=0), (len(pending), 1))
+        for row, rewards in zip(pending, expected, strict=True):
+            self.rows.append(row)
+            self.rewards.append(rewards)
+            self._observe(row, rewards)
+        try:
+            return int(self._suggest())
+        finally:
+            self.pretended = 0
+            del self.rows[told:], self.rewards[told:]
+            for model, mark in zip(self._models, marks, strict=True):
+                model.undo(mark)
+
+    @property
+    def _models(self) -> Sequence[Any] | None:
+        """What `_observe` changes: models that can `mark` and `undo`; None where what is under way is only left out."""
+        return None
+
+    def _expected(self, rows: npt.NDArray[np.intp]) -> Floats:
+        """(k, objectives) rewards that the model expects of candidates (k,); by default the mean of those told."""
+        return np.tile(np.mean(self.rewards, axis=0), (len(rows), 1))
 
     @abc.abstractmethod
     def _suggest(self) -> int:

@@ -100,6 +100,10 @@ class BayesianOptimisation(PosteriorSearch):
         variance = np.full(len(self.features), self.amplitude)
         return FiniteGP(column, variance, self.noise, self.problem.objectives)
 
+    @property
+    def _models(self) -> list[FiniteGP]:
+        return self._gps
+
     def _observe(self, row: int, rewards: Floats) -> None:
         if not self.fit:
             self._gps[0].observe(row, rewards)
@@ -110,14 +114,14 @@ class BayesianOptimisation(PosteriorSearch):
     def _units(self) -> tuple[Floats, Floats]:
         if not self.standardise:
             return super()._units()
-        observed = np.array(self.rewards)
+        observed = np.array(self.rewards[: len(self.rewards) - self.pretended])
         scale = observed.std(axis=0)
         # Equal observations have no scale of their own; round-off of their mean is not one.
         flat = scale <= 1e-12 * np.maximum(np.abs(observed).max(axis=0), 1e-300)
         return observed.mean(axis=0), np.where(flat, 1.0, scale)
 
     def _posterior(self) -> tuple[Floats, Floats, Floats]:
-        if self.fit and len(self.rows) >= self._next_fit():
+        if self.fit and not self.pretended and len(self.rows) >= self._next_fit():
             self._estimate()
         shift, scale = self._units()
         observed = (np.array(self.rewards) - shift) / scale

@@ -49,6 +49,8 @@ class BoxBayesianOptimisation(Agent):
         ValueError: Another kind of space, several objectives, or a setting breaks its rule.
     """
 
+    parallel = True
+
     def __init__(
         self,
         problem: Problem,
@@ -75,25 +77,35 @@ class BoxBayesianOptimisation(Agent):
         self._design = list((strata + self.rng.random(strata.shape)) / initial)
         self._x: list[Floats] = []
         self._y: list[float] = []
+        self._pending = [self._unit(action) for action in problem.pending]
         self._told = Incumbent()
         self._fit: KernelFit | None = None
         self._fitted_at = 0
 
     def ask(self) -> Any:
         """Returns the next point of the design, or the point of largest expected improvement found."""
-        return self._action(self._design.pop() if self._design else self._suggest())
+        action = self._action(self._design.pop() if self._design else self._suggest())
+        self._pending.append(self._unit(action))
+        return action
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Adds an observation, unless its run failed."""
-        if not self._told.note(action, reward, info) or lost(info):
+        if not self._told.note(action, reward, info):
             return
-        x = (np.asarray(action, dtype=np.float64).ravel() - self._low) / (self._high - self._low)
-        self._x.append(x)
-        self._y.append(float(reward))
+        x = self._unit(action)
+        at = next((i for i, p in enumerate(self._pending) if np.array_equal(p, x)), None)
+        if at is not None:
+            del self._pending[at]
+        if not lost(info):
+            self._x.append(x)
+            self._y.append(float(reward))
 
     def recommend(self) -> Any:
         """Returns the best action told, or the middle of the box before the first."""
         return self._action(np.full(self._d, 0.5)) if self._told.best is None else self._told.best[1]
+
+    def _unit(self, action: Any) -> Floats:
+        return (np.asarray(action, dtype=np.float64).ravel() - self._low) / (self._high - self._low)
 
     def _action(self, x: Floats) -> Any:
         point = (self._low + x * (self._high - self._low)).astype(self._space.dtype).reshape(self._space.shape)
@@ -110,8 +122,14 @@ class BoxBayesianOptimisation(Agent):
         if self._fit is None or len(y) >= self._fitted_at * (1.0 + self.refit):
             self._fit, self._fitted_at = KernelFit.estimate(self.kernel, x, z, Prior(), self._fit), len(y)
         fit = self._fit
-        factor = cho_factor(fit.covariance(x, x) + fit.noise * np.eye(len(y)), lower=True)
+        factor = cho_factor(fit.covariance(x, x) + fit.noise * np.eye(len(z)), lower=True)
         weights = cho_solve(factor, z)
+        if self._pending:  # taken for what the model expects of them (kriging believer)
+            pending = np.array(self._pending)
+            z = np.concatenate([z, fit.covariance(pending, x) @ weights])
+            x = np.concatenate([x, pending])
+            factor = cho_factor(fit.covariance(x, x) + fit.noise * np.eye(len(z)), lower=True)
+            weights = cho_solve(factor, z)
 
         def acquisition(points: Floats) -> Floats:
             cross = fit.covariance(points, x)

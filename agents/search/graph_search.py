@@ -116,6 +116,10 @@ class GraphSearch(OnGraph, PosteriorSearch):
         covariance = _covariance(*self._prior)
         self._gp = FiniteGP(covariance.__getitem__, np.diag(covariance), positive("noise", noise), problem.objectives)
 
+    @property
+    def _models(self) -> tuple[FiniteGP]:
+        return (self._gp,)
+
     def _observe(self, row: int, rewards: Floats) -> None:
         self._gp.observe(row, rewards)
 
@@ -187,12 +191,16 @@ class GraphInfluence(OnGraph):
         self.variant = one_of("variant", variant, VARIANTS)
         self.over_all = variant != "released"
         self._harmonic = Harmonic(self.graph)
-        self._totals, self._counts = np.zeros((2, len(self.features)))
+
+    @property
+    def _models(self) -> tuple[Harmonic]:
+        return (self._harmonic,)
+
+    def _expected(self, rows: npt.NDArray[np.intp]) -> Floats:
+        return self.predict()[:, rows].T
 
     def _observe(self, row: int, rewards: Floats) -> None:
         self._harmonic.label(row)
-        self._totals[row] += rewards[0]
-        self._counts[row] += 1
 
     def _suggest(self) -> int:
         observed = self._observed()
@@ -226,8 +234,9 @@ class GraphInfluence(OnGraph):
 
     def _observed(self) -> Floats:
         """(labelled,) mean reward of each labelled node, in the order of labelling."""
-        nodes = self._harmonic.nodes
-        return self._totals[nodes] / self._counts[nodes]
+        n = len(self.features)
+        totals = np.bincount(self.rows, [r[0] for r in self.rewards], n)
+        return (totals / np.maximum(np.bincount(self.rows, minlength=n), 1))[self._harmonic.nodes]
 
     def _labels(self, observed: Floats) -> Floats:
         """(labelled,) 0/1 labels of section 5.2.2."""

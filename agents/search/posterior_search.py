@@ -81,6 +81,11 @@ class PosteriorSearch(CandidateAgent):
             return self.best_free(upper_confidence_bound(means[0], deviations[0], self.beta))
         return self.best_free(expected_improvement(means[0], deviations[0], float(observed.max())))
 
+    def _expected(self, rows: npt.NDArray[np.intp]) -> Floats:
+        means = self._posterior()[0][:, rows]
+        shift, scale = self._units()
+        return means.T * scale + shift
+
     def predict(self) -> Floats:
         """(objectives, n) posterior means in the rewards' units; zeros before the first observation."""
         if not self.rows:

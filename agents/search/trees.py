@@ -67,7 +67,9 @@ class TreeSearch(Agent):
         free = self.candidates.free
         if self._at_random():
             return int(self.rng.choice(np.flatnonzero(free)))
-        if self._scores is None or self._told >= self._fitted + self.batch:
+        # Where every result counts, those under way do, too.
+        beside = self.batch == 1 and bool(self.candidates.pending)
+        if self._scores is None or self._told >= self._fitted + self.batch or beside:
             self._scores, self._fitted = self._fit(), self._told
         return int(np.argmax(np.where(free, self._scores, -np.inf)))
 
@@ -78,7 +80,10 @@ class TreeSearch(Agent):
             return jitter
         if self._splits is None:
             self._splits = splits_of(self.x)
-        return self.score(self._splits, np.array(self._learnt), np.array(self._y)) + jitter
+        pending = self.candidates.pending if self.batch == 1 else []
+        liar = [float(np.mean(self._y))] * len(pending)  # what is under way is taken for middling
+        rows, y = np.array(self._learnt + pending), np.array(self._y + liar)
+        return self.score(self._splits, rows, y) + jitter
 
     def score(self, splits: Splits, rows: Rowids, y: Floats) -> Floats:
         """Fits the model to the (n,) rewards of (n,) rows; returns the desirability of every row."""

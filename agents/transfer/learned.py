@@ -93,7 +93,6 @@ class LearnedAcquisition(CandidateAgent):
         self.pool = np.arange(n) if n <= LARGEST else np.sort(self.rng.choice(n, LARGEST, replace=False))
         self._at = {int(k): i for i, k in enumerate(self.pool)}
         self._posterior = MixturePosterior(Hypotheses(self.features[self.pool], knowledge))
-        self._told: list[float] = []
         self._spent, self._evaluations = 0.0, 0
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
@@ -103,14 +102,32 @@ class LearnedAcquisition(CandidateAgent):
             self._evaluations += 1
             super().tell(action, reward, info)
 
+    @property
+    def _models(self) -> tuple[MixturePosterior]:
+        return (self._posterior,)
+
+    @property
+    def _told(self) -> list[float]:
+        """The rewards that the model learned from."""
+        known = [float(r[0]) for row, r in zip(self.rows, self.rewards, strict=True) if row in self._at]
+        return known[: self._posterior.count]
+
+    def _expected(self, rows: npt.NDArray[np.intp]) -> Floats:
+        told = np.array(self._told)
+        if not len(told):
+            return np.full((len(rows), 1), float(np.mean(self.rewards)))
+        scale = float(told.std()) or 1.0
+        means, _, weights = self._posterior.predict(((told - told.mean()) / scale)[None])
+        expected = told.mean() + scale * np.einsum("grn,gr->n", means, weights)
+        return np.array([[expected[self._at[row]] if row in self._at else told.mean()] for row in rows.tolist()])
+
     def _observe(self, row: int, rewards: Floats) -> None:
-        if row in self._at and len(self._told) < LONGEST:
+        if row in self._at and self._posterior.count < LONGEST:
             self._posterior.observe(np.array([self._at[row]]))
-            self._told.append(float(rewards[0]))
 
     def _suggest(self) -> int:
         free = self.free[self.pool]
-        if not (self._told and free.any()):
+        if not (self._posterior.count and free.any()):
             return self.candidates.draw(self.rng)
         budget = self.problem.budget
         left = 1.0 - (self._spent / budget if budget else self._evaluations / len(self.features))

@@ -38,7 +38,7 @@ STAGED = [
     if stage in STAGES
 ]
 
-WAITING = ("hyperband", "successive-halving", "tpe-features")
+WAITING = ("hyperband", "successive-halving")
 """Agents that need each result before their next action, and refuse simulated workers."""
 
 COVERS = tuple(sorted({entry.target.partition(":")[0] for entry in AGENTS.values()}))

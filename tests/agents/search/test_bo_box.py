@@ -56,8 +56,6 @@ def test_errors():
         agents.make("box-bo", BOX, 0, initial=1)
     with pytest.raises(ValueError, match="objectives must be 1 for this agent, got 2"):
         agents.make("box-bo", Problem(BOX.action_space, objectives=2), 0)
-    with pytest.raises(RuntimeError, match="must follow ask"):
-        agents.make("tpe", BOX, 0).tell(np.zeros(2), 0.0, {})
 
 
 def test_recommendation_before_the_first_evaluation_is_the_middle():

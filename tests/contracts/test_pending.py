@@ -1,0 +1,102 @@
+"""Every model-based agent can be asked again before it is told, and what is under way teaches its model nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from hpo_envs import agents
+from hpo_envs.agents import Problem
+
+RNG = np.random.default_rng(0)
+ROWS = Problem(gym.spaces.Discrete(60), RNG.random((60, 3)), ("a", "b", "c"), budget=30)
+TWO = Problem(gym.spaces.Discrete(60), RNG.random((60, 3)), ("a", "b", "c"), budget=30, objectives=2)
+BOX = Problem(gym.spaces.Box(-1.0, 1.0, (3,), np.float32), budget=30)
+WORKERS = 4
+
+
+def problem_of(name: str) -> Problem | None:
+    """What an agent is asked about; None for those of other problems."""
+    return next((p for p in (ROWS, TWO, BOX) if agents.fits(name, p)), None)
+
+
+NAMES = [n for n, e in agents.AGENTS.items() if e.alias_of is None and problem_of(n) is not None]
+MODELLED = [n for n in NAMES if n.startswith(("bo", "graph", "learned")) and n != "box-bo"]
+
+
+def key_of(action: Any) -> Any:
+    return np.asarray(action).tobytes()
+
+
+def reward_of(problem: Problem, action: Any) -> Any:
+    x = np.asarray(action, float) if problem.features is None else problem.features[int(action)]
+    value = -float(((x - 0.4) ** 2).sum())
+    return np.array([value, -value]) if problem.objectives > 1 else value
+
+
+def play(agent: Any, problem: Problem, workers: int, budget: int, seed: int) -> list[Any]:
+    """Actions in the order in which they were asked for; results come back in a random order."""
+    rng = np.random.default_rng(seed)
+    asked: list[Any] = []
+    running: list[Any] = []
+    told = 0
+    while told < budget:
+        while len(running) < workers and len(asked) < budget:
+            asked.append(agent.ask())
+            running.append(asked[-1])
+        action = running.pop(int(rng.integers(len(running))))
+        agent.tell(action, reward_of(problem, action), {"cost": 1.0, "metrics": {}, "status": "ok", "finished": True})
+        told += 1
+    return asked
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_asked_for_twice(name: str) -> None:
+    problem = problem_of(name)
+    assert problem is not None
+    agent = agents.make(name, problem, 0)
+    assert agent.parallel
+    asked = play(agent, problem, WORKERS, 24, seed=1)
+    assert len({key_of(a) for a in asked}) == 24
+    rewards = {key_of(a): np.sum(reward_of(problem, a)) for a in asked}
+    assert rewards[key_of(agent.recommend())] == max(rewards.values())
+
+
+@pytest.mark.parametrize("name", MODELLED)
+def test_what_is_under_way_leaves_no_trace_in_the_model(name: str) -> None:
+    problem = problem_of(name)
+    assert problem is not None
+    agent: Any = agents.make(name, problem, 3)
+    play(agent, problem, 1, 8, seed=0)
+    agent.ask()  # where a kernel is estimated, it is now
+    before = [m.mark() for m in agent._models]
+    for _ in range(3):
+        agent.ask()
+    assert len(agent.rows) == len(agent.rewards) == 8
+    for one, other in zip(before, [m.mark() for m in agent._models], strict=True):
+        assert all(np.array_equal(x, y) for x, y in zip(one, other, strict=True))
+
+
+def test_a_believer_stays_away_from_what_is_under_way() -> None:
+    line = Problem(gym.spaces.Discrete(101), np.linspace(0.0, 1.0, 101)[:, None], ("x",))
+
+    def distance(fantasy: str) -> float:
+        agent: Any = agents.make("bo-ei-matern52", line, 0, length_scale=0.2, initial=1)
+        agent.fantasy = fantasy
+        for row in (0, 50, 100):
+            agent.tell(row, float(np.sin(row / 16.0)), {"status": "ok"})
+        first, second = agent.ask(), agent.ask()
+        return abs(float(first - second))
+
+    assert distance("believer") > 5 * distance("none")
+
+
+def test_pending_evaluations_of_a_problem_are_not_asked_for() -> None:
+    import dataclasses
+
+    agent = agents.make("bo", dataclasses.replace(ROWS, pending=(3, 4)), 0)
+    asked = [agent.ask() for _ in range(58)]
+    assert sorted([*asked, 3, 4]) == list(range(60))
