@@ -6,6 +6,7 @@ A builder module (one per data set, named in the catalogue) has
     files(name) -> tuple[str, ...]              upstream files that a table is built from
     build(name, read) -> Table                  `read(file) -> bytes` returns verified bytes
     embedded(name) -> Table                     the surrogate that ships with the package
+    UNHASHED: tuple[str, ...]                   optional: tables whose rows are no actions; they keep their order
     VERSION: int                                optional: built tables are kept, see `hpo_envs.tables.files.cache`
 
 Nothing here opens a socket; `hpo_envs.tables.files.download` installs files.
@@ -18,9 +19,9 @@ import importlib
 import io
 import warnings
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
-from hpo_envs.tables import catalogue, user
+from hpo_envs.tables import catalogue, row_order, user
 from hpo_envs.tables.files import cache
 from hpo_envs.tables.files.folder import data_folder
 from hpo_envs.tables.table import Table, nearest
@@ -171,7 +172,7 @@ def _measured(name: str, root: str) -> Table:
     builder, folder = _builder(_dataset_of(name)), Path(root)
 
     def build() -> Table:
-        return cast(Table, builder.build(name, lambda file: read(file, folder)))
+        return _ordered(builder, builder.build(name, lambda file: read(file, folder)))
 
     version = getattr(builder, "VERSION", None)
     return build() if version is None else cache.load(name, version, builder.files(name), folder, build)
@@ -179,7 +180,12 @@ def _measured(name: str, root: str) -> Table:
 
 @functools.cache
 def _embedded(name: str) -> Table:
-    return cast(Table, _builder(_dataset_of(name)).embedded(name))
+    builder = _builder(_dataset_of(name))
+    return _ordered(builder, builder.embedded(name))
+
+
+def _ordered(builder: Any, table: Table) -> Table:
+    return table if table.name in getattr(builder, "UNHASHED", ()) else row_order.hashed(table)
 
 
 @functools.cache

@@ -157,6 +157,8 @@ class Table:
         levels: (levels,) float64, strictly increasing resource of each checkpoint.
         level_unit: Unit of `levels` ("epochs", "updates", ...).
         status: (rows, repeats) uint8, index into `STATUSES`.
+        source_index: (rows,) int64, position of each row upstream, in the file or among the draws, as the builder says;
+            default: 0, 1, 2, ... Rows that are actions are kept in another order, see `hpo_envs.tables.row_order`.
         provenance: Where the numbers come from.
     """
 
@@ -174,6 +176,7 @@ class Table:
     levels: Floats = field(default_factory=lambda: np.ones(1))
     level_unit: str = "full training"
     status: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros((0, 0), np.uint8))
+    source_index: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __post_init__(self) -> None:
         rows = len(self.keys)
@@ -184,8 +187,10 @@ class Table:
             defaults["features"] = np.zeros((rows, len(self.feature_names)))
         if self.status.size == 0:
             defaults["status"] = np.zeros(self.values.shape[:2], np.uint8)
-        for name in ("values", "cost", "configs", "features", "levels", "status"):
-            dtype = np.uint8 if name == "status" else np.float64
+        if self.source_index.size == 0:
+            defaults["source_index"] = np.arange(rows)
+        for name in ("values", "cost", "configs", "features", "levels", "status", "source_index"):
+            dtype = {"status": np.uint8, "source_index": np.int64}.get(name, np.float64)
             # A private, read-only copy: nobody can change a table after its laws were checked.
             array = np.array(defaults.get(name, getattr(self, name)), dtype=dtype, order="C", copy=True)
             array.setflags(write=False)
@@ -266,7 +271,8 @@ class Table:
     def subset(self, rows: npt.ArrayLike, name: str | None = None) -> Table:
         """The same table with these rows only, in this order."""
         index = np.asarray(rows, dtype=np.intp)
-        arrays = {a: getattr(self, a)[index] for a in ("values", "cost", "configs", "features", "status")}
+        names = ("values", "cost", "configs", "features", "status", "source_index")
+        arrays = {a: getattr(self, a)[index] for a in names}
         keys, fresh = tuple(self.keys[i] for i in index), dataclasses.replace(self.provenance, sha256="")
         return dataclasses.replace(self, name=name or self.name, keys=keys, provenance=fresh, **arrays)
 
@@ -316,6 +322,9 @@ def _check_laws(t: Table) -> None:
     law(t.configs.shape == (rows, len(t.space)), f"configs must be {(rows, len(t.space))}", t.configs.shape)
     d = len(t.feature_names)
     law(t.features.shape == (rows, d), f"features must be {(rows, d)}", t.features.shape)
+    law(t.source_index.shape == (rows,), f"source_index must be {(rows,)}", t.source_index.shape)
+    positions = set(t.source_index.tolist())
+    law(len(positions) == rows and min(positions) >= 0, "source_index must be unique and >= 0")
     law(bool(np.isfinite(t.configs).all()), "configs must be finite")
     law(bool(((t.features >= 0) & (t.features <= 1)).all()), "features must lie in [0, 1]")
     law(bool(np.isfinite(t.levels).all() and (np.diff(t.levels) > 0).all()), "levels must be finite and increasing")

@@ -15,6 +15,7 @@ from hpo_envs.benchmarks.analysis import targets
 from hpo_envs.benchmarks.analysis.expected import expected_best
 from hpo_envs.benchmarks.learned import evolution, tables
 from hpo_envs.tables import store
+from hpo_envs.tables.row_order import natural
 
 Floats = npt.NDArray[np.float64]
 
@@ -81,9 +82,10 @@ def agent_of(setting: Setting) -> tuple[str, dict[str, Any]]:
 def regrets(setting: Setting, seeds: Sequence[int]) -> Floats:
     """(seeds, BUDGET) best reward of the table minus the best so far, in the metric's units."""
     agent, arguments = agent_of(setting)
-    env_id, kwargs = tables.ids()[setting.table].id, {"table": setting.kind, "order": "table"}
+    table = natural(store.load(setting.table, setting.kind))  # type: ignore[arg-type]
+    env_id, kwargs = tables.ids()[setting.table].id, {"table": table, "order": "table"}
     found = runs.run(agent, env_id, seeds, budget=BUDGET, env_kwargs=kwargs, **arguments)
-    best = float(tables.rewards_of(store.load(setting.table, setting.kind)).max())  # type: ignore[arg-type]
+    best = float(tables.rewards_of(table).max())
     return np.array([[targets.fb(r.rewards, best, b) for b in range(1, BUDGET + 1)] for r in found])
 
 

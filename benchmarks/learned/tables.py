@@ -14,6 +14,7 @@ from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
 from hpo_envs.agents.models.mixture import Family, basis
 from hpo_envs.core.family import Spec
 from hpo_envs.tables import store
+from hpo_envs.tables.row_order import natural
 from hpo_envs.tables.table import Table
 
 Floats = npt.NDArray[np.float64]
@@ -80,7 +81,7 @@ def folds(family: str) -> list[str]:
 
 def tasks(family: str, kind: str) -> list[Task]:
     """All tables of a family as tasks."""
-    tables = [store.load(name, kind) for name in names(family)]  # type: ignore[arg-type]
+    tables = [natural(store.load(name, kind)) for name in names(family)]  # type: ignore[arg-type]
     return [task(t.name, np.array(t.features), rewards_of(t)) for t in tables]
 
 

@@ -26,12 +26,12 @@ from hpo_envs.tables import catalogue
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table
 
-FORMAT = 3
+FORMAT = 4
 """Version of the files written here."""
 
 _DIGEST = hashlib.sha256().digest_size
 
-_ARRAYS = ("values", "cost", "configs", "features", "levels", "status")
+_ARRAYS = ("values", "cost", "configs", "features", "levels", "status", "source_index")
 _RAGGED = ("values", "cost")
 _DAMAGE = (TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError, zipfile.BadZipFile)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hpo_envs.tables import row_order
 from hpo_envs.tables.table import STATUSES, Hyperparameter, Metric, Provenance, Table, searched
 from hpo_envs.tables.user import infer, saved
 
@@ -80,19 +81,20 @@ def table_of(runs: Runs, name: str, provenance: Provenance, explain: Callable[[s
     unique = runs.keys is not None and rows == len(runs.where)
     keys = tuple(runs.keys[i] for i in order) if unique and runs.keys else tuple(f"row-{r}" for r in range(rows))
     say(f"{rows} configurations, up to {repeats} run(s) each, {len(levels)} level(s), {len(runs.where)} lines")
-    return saved.remember(
-        Table(
-            name=saved.PREFIX + saved.check_name(name),
-            keys=keys,
-            metrics=runs.metrics,
-            provenance=dataclasses.replace(provenance, notes=(*provenance.notes, *notes)),
-            cost_unit=runs.cost_unit,
-            levels=levels,
-            level_unit=runs.level_unit,
-            **searched(space, raw[order]),
-            **arrays,
-        )
+    table = Table(
+        name=saved.PREFIX + saved.check_name(name),
+        keys=keys,
+        metrics=runs.metrics,
+        provenance=dataclasses.replace(provenance, notes=(*provenance.notes, *notes)),
+        cost_unit=runs.cost_unit,
+        levels=levels,
+        level_unit=runs.level_unit,
+        source_index=np.array(order),
+        **searched(space, raw[order]),
+        **arrays,
     )
+    # Lines come in the order in which somebody tried them, or sorted by score: configurations are hashed, not lines.
+    return saved.remember(row_order.hashed(table, [repr(table.config(row)) for row in range(rows)]))
 
 
 def _space(runs: Runs, say: Callable[[str], None]) -> tuple[Hyperparameter, ...]:

@@ -21,6 +21,7 @@ from hpo_envs.benchmarks.report.plots import COLOURS, panels, save
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import build as charhpo
+from hpo_envs.tables.row_order import natural
 
 Floats = npt.NDArray[np.float64]
 
@@ -64,8 +65,9 @@ def id_of(table: str) -> str:
 
 def one(agent: str, table: str, seeds: Sequence[int], budget: int, kind: str) -> tuple[Floats, Floats]:
     """(seeds, budget) best accuracies so far and seconds so far of one optimiser on one sweep."""
-    runs = run(agent, id_of(table), seeds, budget=budget, env_kwargs={"table": kind, "order": "table"})
-    runtime = store.load(table, kind).final("runtime")  # type: ignore[arg-type]
+    sweep = natural(store.load(table, kind))  # type: ignore[arg-type]
+    runs = run(agent, id_of(table), seeds, budget=budget, env_kwargs={"table": sweep, "order": "table"})
+    runtime = sweep.final("runtime")
     best = np.array([np.maximum.accumulate(r.rewards) for r in runs])
     return best, np.array([np.cumsum(runtime[r.actions]) for r in runs])
 

@@ -13,6 +13,7 @@ from hpo_envs.benchmarks.papers.common import Published
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import build as charhpo
 from hpo_envs.tables.datasets.charhpo.names import SCHEDULERS
+from hpo_envs.tables.row_order import natural
 from hpo_envs.tables.table import Hyperparameter, Table
 
 Floats = npt.NDArray[np.float64]
@@ -97,7 +98,7 @@ def sweeps() -> tuple[Sweep, ...]:
     for name in charhpo.NAMES:
         task, lang, architecture = charhpo.parts(name)
         key = (charhpo.LANGUAGES[task][lang], charhpo.ARCHITECTURES[architecture], charhpo.TASKS[task])
-        table = store.load(name, "measured")
+        table = natural(store.load(name, "measured"))
         file = charhpo.sampled(name, store.read, None)
         accuracy = charhpo.accuracies(name, store.read, None)
         out.append(Sweep(task, lang, architecture, table, file[: charhpo.RUNS], file, accuracy, tests[key]))

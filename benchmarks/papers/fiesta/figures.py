@@ -28,8 +28,9 @@ def figure1(out: Path) -> None:
     """Distribution over splits and seeds (left), three single splits (right); not converged runs left out."""
     from hpo_envs.tables import store
     from hpo_envs.tables.datasets.fiesta.build import NER, NER_SEEDS, NER_SPLITS
+    from hpo_envs.tables.row_order import natural
 
-    x = store.load("fiesta/ner").values[:, :, 0, 0].reshape(2, NER_SPLITS, NER_SEEDS)
+    x = natural(store.load("fiesta/ner")).values[:, :, 0, 0].reshape(2, NER_SPLITS, NER_SEEDS)
     fig, (axes,) = panels(1, 4, (9, 3), sharey=True, width_ratios=(2, 1, 1, 1))
     parts = axes[0].violinplot(
         [r[r > 0.9] for r in x.reshape(2, -1)], showextrema=False, quantiles=[[0.25, 0.5, 0.75]] * 2
@@ -77,8 +78,9 @@ def figure2(out: Path, seed: int) -> None:
 def figure3(out: Path) -> None:
     """Scores of the eight sentiment models."""
     from hpo_envs.tables import store
+    from hpo_envs.tables.row_order import natural
 
-    t = store.load("fiesta/tdsa8")
+    t = natural(store.load("fiesta/tdsa8"))
     fig, ((ax,),) = panels(1, 1, (7, 3.5))
     ax.violinplot(t.values[:, :, 0, 0].T, showmedians=True, showextrema=False)
     ax.set(xticks=range(1, len(t) + 1), ylabel="macro F1")

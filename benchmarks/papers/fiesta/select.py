@@ -10,6 +10,9 @@ from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.papers.fiesta.analysis import Selections
 from hpo_envs.benchmarks.papers.fiesta.settings import ENOUGH, Setting
 from hpo_envs.benchmarks.runs import run
+from hpo_envs.tables import store
+from hpo_envs.tables.row_order import natural
+from hpo_envs.tables.table import Table
 
 CHUNK = 500
 """Runs side by side; more would only cost memory."""
@@ -47,19 +50,26 @@ def select(
 
 def _play(setting: Setting, seeds: range, budget: int, table: str, more: dict[str, Any]) -> tuple[Any, Any]:
     kwargs = dict(setting.env_kwargs)
-    kwargs["order"] = "table"
-    kwargs["table"] = "auto" if setting.env == "FIESTA-gaussian-v0" else table
+    kwargs |= {"order": "table", "table": table_of(setting, table)}
     runs = run(
         setting.agent, setting.env, seeds, budget=budget, env_kwargs=kwargs, **{**setting.hyperparameters, **more}
     )
-    best = best_arm(setting, kwargs["table"])
+    best = best_arm(setting, table)
     chosen = np.array([int(np.ravel(r.recommended)[0]) for r in runs])
     return np.array([len(r) for r in runs]), chosen == best
+
+
+def table_of(setting: Setting, kind: str = "measured") -> Table | str:
+    """The arms in upstream's order; arms with means of their own are made by the environment, in the order given."""
+    if "means" in setting.env_kwargs:
+        return "auto"
+    task = setting.env.split("-")[1]
+    return natural(store.load(f"fiesta/{task}", "auto" if task == "gaussian" else kind))  # type: ignore[arg-type]
 
 
 def best_arm(setting: Setting, table: str = "measured") -> int:
     """The arm with the largest mean over everything that was measured (or planted)."""
     import gymnasium as gym
 
-    env: Any = gym.make(setting.env, **{**setting.env_kwargs, "table": table}).unwrapped
+    env: Any = gym.make(setting.env, **{**setting.env_kwargs, "table": table_of(setting, table)}).unwrapped
     return int(np.argmax(env.table.final(env.objectives[0])))

@@ -20,12 +20,19 @@ from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells import features
 from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.datasets.nasbenchnlp.paired import paired_losses
+from hpo_envs.tables.row_order import natural
+from hpo_envs.tables.table import Table
+
+
+def load(name: str, kind: store.Kind = "auto") -> Table:
+    """A table in upstream's order, which the seeds of splits and samples belong to."""
+    return natural(store.load(name, kind))
 
 
 def checks(r: Reproduction) -> list[Record]:
     """Section 4: what features say of divergence and of the final loss."""
     splits = r.trials or settings.SPLITS
-    final, curves = store.load(FINAL), store.load(WIKITEXT2)
+    final, curves = load(FINAL), load(WIKITEXT2)
     published = common.expected("nasbenchnlp")
     records = predictability.feature_checks(final, range(final.features.shape[1]), "released 10-D", splits, r.seed)
     for record in records:
@@ -48,7 +55,7 @@ def figure2(r: Reproduction) -> list[Record]:
 
 def figure4(r: Reproduction) -> list[Record]:
     """Parameters, time and perplexity on WikiText-2 (the paper: on PTB)."""
-    table = store.load(WIKITEXT2)
+    table = load(WIKITEXT2)
     best, size = analysis.best_losses(table), table.final("parameters")
     hours = np.nanmax(table.cost.reshape(len(table), -1), axis=1) / 3600
     known = ~np.isnan(best)
@@ -65,7 +72,7 @@ def figure4(r: Reproduction) -> list[Record]:
 
 def figure6(r: Reproduction) -> list[Record]:
     """Final losses of the recipes trained on both data sets."""
-    x, y = paired_losses(store.load(FINAL, "measured"))
+    x, y = paired_losses(load(FINAL, "measured"))
     figures.plot_pairs(
         y, x, ("PTB, final test log perplexity", "WikiText-2, final test log perplexity"), r.out / "figure6"
     )
@@ -74,7 +81,7 @@ def figure6(r: Reproduction) -> list[Record]:
 
 def figure7(r: Reproduction) -> list[Record]:
     """Upper bounds of edit distances between trained cells."""
-    sample = [Cell.from_text(k) for k in dict.fromkeys(k.split("#")[0] for k in store.load(WIKITEXT2).keys)]
+    sample = [Cell.from_text(k) for k in dict.fromkeys(k.split("#")[0] for k in load(WIKITEXT2).keys)]
     with tqdm(total=r.trials or settings.PAIRS, desc="pairs", unit="pair") as bar:
         found = analysis.edit_distances(sample, r.trials or settings.PAIRS, r.seed, settings.SECONDS, bar.update)
     figures.plot_histogram(found, "upper bound of the graph edit distance", r.out / "figure7")
@@ -84,7 +91,7 @@ def figure7(r: Reproduction) -> list[Record]:
 
 def figure8(r: Reproduction) -> list[Record]:
     """True and predicted final log perplexity on PTB, released features."""
-    table = store.load(FINAL)
+    table = load(FINAL)
     loss = table.final("test_loss")
     known = ~np.isnan(loss)
     scores, true, predicted = predictability.r2_of_loss(table.features[known], loss[known], 1, r.seed)
@@ -94,7 +101,7 @@ def figure8(r: Reproduction) -> list[Record]:
 
 def table2(r: Reproduction) -> list[Record]:
     """The best generated cells on PTB; LSTM, GRU and RNN are not in that table."""
-    top = analysis.top_architectures(store.load(FINAL), 5)
+    top = analysis.top_architectures(load(FINAL), 5)
     published = common.expected("nasbenchnlp")
     for name, record in zip(("Top-2", "Top-4"), top, strict=False):
         size, perplexity = (published["Table 2", f"{name} {q}"] for q in ("parameters", "perplexity"))
@@ -108,7 +115,7 @@ def table2(r: Reproduction) -> list[Record]:
 
 def figure11(r: Reproduction) -> list[Record]:
     """The best generated cells whose recipes are here: those of WikiText-2."""
-    table = store.load(WIKITEXT2)
+    table = load(WIKITEXT2)
     best = analysis.best_losses(table)
     conventional = {cells.key(c) for c in cells.EXAMPLES.values()}
     records: list[Record] = []

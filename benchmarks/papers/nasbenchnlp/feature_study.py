@@ -22,6 +22,7 @@ from hpo_envs.tables.cells import features as graph
 from hpo_envs.tables.datasets.nasbenchnlp.features import FEATURE_NAMES, group, row_features
 from hpo_envs.tables.datasets.nasbenchnlp.logs import read_archive
 from hpo_envs.tables.datasets.nasbenchnlp.names import LOGS
+from hpo_envs.tables.row_order import natural
 from hpo_envs.tables.table import Floats, Table
 
 AGENTS = (
@@ -84,7 +85,7 @@ def run(r: Reproduction) -> None:
     if store.missing(FINAL) or store.missing("nasbenchnlp/wikitext2"):
         print("features: left out, it needs the measured tables (hpo-envs fetch nasbenchnlp)")
         return
-    table = known_cells(store.load(FINAL, "measured"))
+    table = known_cells(natural(store.load(FINAL, "measured")))
     seeds = list(r.seeds(TRIALS))
     todo = [(table, agent, prefixes, seeds) for agent in AGENTS for prefixes in SETS.values()]
     done = iter(r.map(_runs, todo, "features", "agent"))

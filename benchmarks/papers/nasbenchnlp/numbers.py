@@ -9,6 +9,7 @@ from hpo_envs.benchmarks.papers.common import Record, Reproduction
 from hpo_envs.benchmarks.papers.nasbenchnlp import analysis, predictability, settings
 from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells import grammar, recipe
+from hpo_envs.tables.row_order import natural
 from hpo_envs.tables.table import STATUSES, Table
 
 WIKITEXT2, FINAL, PTB = "nasbenchnlp/wikitext2", "nasbenchnlp/ptb-final", "nasbenchnlp/ptb"
@@ -92,8 +93,8 @@ def entry(key: Key, published: common.Published, ours: float | Range | None) -> 
 
 def numbers(r: Reproduction) -> list[Record]:
     """Every printed number; `reported` where no released file has it, with what it needs."""
-    final = store.load(FINAL)
-    ours: dict[Key, float | Range] = {**of_tables(final, store.load(WIKITEXT2))}
+    final = natural(store.load(FINAL))
+    ours: dict[Key, float | Range] = {**of_tables(final, natural(store.load(WIKITEXT2)))}
     if not store.missing(PTB):
         ours |= of_logs(store.load(PTB, "measured"))
     columns = range(final.features.shape[1])

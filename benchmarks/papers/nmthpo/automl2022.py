@@ -43,12 +43,12 @@ def elsewhere(pair: str, kind: store.Kind) -> npt.NDArray[np.intp]:
     A configuration counts as the nearest one of another table, and its place there is the front it is on, peeled one
     after the other, as a share of all fronts; places are averaged.
     """
-    own = released.scaled(store.load(f"nmthpo/{pair}", kind))
+    own = released.scaled(settings.table_of(pair, kind))
     places = []
     for other in PAIRS:
         if other == pair:
             continue
-        table = store.load(f"nmthpo/{other}", kind)
+        table = settings.table_of(other, kind)
         points = released.scaled(table)
         rank = released.fronts(np.column_stack([table.final("bleu"), -table.final("decoding_seconds")]))
         nearest = np.square(own[:, None] - points[None]).sum(axis=2).argmin(axis=1)
@@ -77,8 +77,8 @@ class _Ordered(Agent):
 def maker(method: str, pair: str, kind: store.Kind) -> str | Callable[[Problem, int], Agent]:
     """What plays a method: the name of an agent, or what makes one."""
     if method in SAMPLES:
-        table = store.load(f"nmthpo/{pair}", kind)
-        points, rows = released.scaled(table), settings.upstream_order(table, pair) if kind == "measured" else None
+        table = settings.table_of(pair, kind)
+        points, rows = released.scaled(table), settings.upstream_order(table) if kind == "measured" else None
         return lambda problem, seed: SAMPLES[method](problem, seed, points, rows)  # type: ignore[call-arg]
     if method in TRANSFER:
         order = elsewhere(pair, kind)
@@ -89,9 +89,9 @@ def maker(method: str, pair: str, kind: store.Kind) -> str | Callable[[Problem, 
 
 def _found(method: str, pair: str, kind: store.Kind, seeds: list[int]) -> list[float]:
     """Pareto points that each run of a method finds."""
-    kwargs = {"table": kind, "order": "table"}
+    kwargs = {"table": settings.table_of(pair, kind), "order": "table"}
     done = runs.run(maker(method, pair, kind), f"NMTHPO-{pair}-mo-v0", seeds, budget=LOOKUPS, env_kwargs=kwargs)
-    front = settings.front_rewards(store.load(f"nmthpo/{pair}", kind))
+    front = settings.front_rewards(settings.table_of(pair, kind))
     return [targets.fbp(r.rewards, front, LOOKUPS) for r in done]
 
 
@@ -108,7 +108,7 @@ def run(r: Reproduction, kind: store.Kind) -> Record:
     for method in methods:
         values = {pair: np.array(found[method, pair]) for pair in PUBLIC}
         rows.append({"method": method, **{pair: f"{v.mean():.2f} ± {v.std():.2f}" for pair, v in values.items()}})
-    sizes = {pair: len(settings.front_rewards(store.load(f"nmthpo/{pair}", kind))) for pair in PUBLIC}
+    sizes = {pair: len(settings.front_rewards(settings.table_of(pair, kind))) for pair in PUBLIC}
     show(f"AutoML 2022 ({kind} tables): Pareto points of {sizes} in {LOOKUPS} look-ups, {len(seeds)} runs", rows)
     r.write("automl2022", [{"table": kind, "trials": len(seeds), **row} for row in rows])
     return {"automl2022": rows}

@@ -10,7 +10,6 @@ import numpy as np
 from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.papers.nmthpo import analysis, settings
-from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 
 OWN = ("bo", "bo-spread")
@@ -61,10 +60,11 @@ def _own_against_random(kind: str, seeds: list[int]) -> list[dict[str, Any]]:
     """The same test for the defaults of this package."""
     rows = []
     for pair in PAIRS:
-        env_id, kwargs = f"NMTHPO-{pair}-v0", {"table": kind, "order": "table"}
+        table = settings.table_of(pair, kind)
+        env_id, kwargs = f"NMTHPO-{pair}-v0", {"table": table, "order": "table"}
         played = {a: runs.run(a, env_id, seeds, budget=settings.BUDGET, env_kwargs=kwargs) for a in ("random", *OWN)}
         best = {agent: np.array([r.rewards.max() for r in found]) for agent, found in played.items()}
-        top = float(store.load(f"nmthpo/{pair}", kind).final("bleu").max())  # type: ignore[arg-type]
+        top = float(table.final("bleu").max())
         for agent in OWN:
             p = analysis.wilcoxon_better(top - best[agent], top - best["random"])
             row = {"kind": kind, "pair": pair, "method": agent, "fb": f"{np.mean(top - best[agent]):.3f}"}

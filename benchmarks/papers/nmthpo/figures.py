@@ -17,7 +17,6 @@ from hpo_envs.benchmarks.analysis import forest_importance
 from hpo_envs.benchmarks.papers.nmthpo import settings
 from hpo_envs.benchmarks.report.importance import bars
 from hpo_envs.benchmarks.report.plots import COLOURS, panels, save
-from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 from hpo_envs.tables.table import Table
 
@@ -33,12 +32,12 @@ def draw(out: Path, kind: str, seeds: list[int]) -> None:
     Raises:
         ModuleNotFoundError: matplotlib is not installed.
     """
-    tables = {pair: store.load(f"nmthpo/{pair}", kind) for pair in PAIRS}  # type: ignore[arg-type]
+    tables = {pair: settings.table_of(pair, kind) for pair in PAIRS}
     _pareto(tables, out / "figure1")
     _correlations(tables, out / "figure4")
     _importance(tables, out / "figure5")
-    _course(tables["jaen"], kind, seeds, out / "figure6")
-    _evolution(tables["ruen"], kind, seeds[0], out / "figure7")
+    _course(tables["jaen"], seeds, out / "figure6")
+    _evolution(tables["ruen"], seeds[0], out / "figure7")
     print(f"\nfigures 1, 4, 5, 6, 7: {out}/figure*.png and .svg")
 
 
@@ -135,7 +134,7 @@ class _Watched(Agent):
         return self.inner.recommend()
 
 
-def course(table: Table, pair: str, kind: str, agent: str, seeds: list[int], budget: int) -> tuple[Floats, Floats]:
+def course(table: Table, pair: str, agent: str, seeds: list[int], budget: int) -> tuple[Floats, Floats]:
     """Best BLEU so far and mean squared error of the surrogate over all candidates, (trials, budget) each (figure 6).
 
     The error array has no columns for agents without a model.
@@ -146,17 +145,17 @@ def course(table: Table, pair: str, kind: str, agent: str, seeds: list[int], bud
         watched.append(_Watched(agents.make(agent, problem, seed), table.final("bleu")))
         return watched[-1]
 
-    found = runs.run(make, f"NMTHPO-{pair}-v0", seeds, budget=budget, env_kwargs={"table": kind, "order": "table"})
+    found = runs.run(make, f"NMTHPO-{pair}-v0", seeds, budget=budget, env_kwargs={"table": table, "order": "table"})
     best = np.array([np.maximum.accumulate(r.rewards) for r in found])
     return best, np.array([w.errors for w in watched])
 
 
-def _course(table: Table, kind: str, seeds: list[int], path: Path) -> None:
+def _course(table: Table, seeds: list[int], path: Path) -> None:
     figure, axes = _grid(1, 2)
     budget = 100
     steps = np.arange(1, budget + 1)
     for colour, method in zip(COLOURS, FIGURE6, strict=False):
-        best, errors = course(table, "jaen", kind, settings.SINGLE[method], seeds, budget)
+        best, errors = course(table, "jaen", settings.SINGLE[method], seeds, budget)
         for axis, values in zip(axes, (best, errors), strict=True):
             if values.size:
                 low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
@@ -169,14 +168,12 @@ def _course(table: Table, kind: str, seeds: list[int], path: Path) -> None:
     save(figure, path)
 
 
-def _evolution(table: Table, kind: str, seed: int, path: Path) -> None:
+def _evolution(table: Table, seed: int, path: Path) -> None:
     """Figure 7: the front found after 3 and more evaluations by BO_M and GB_M on ru-en."""
     figure, axes = _grid(1, 2)
-    truth = settings.front_rewards(table)
+    truth, kwargs = settings.front_rewards(table), {"table": table, "order": "table"}
     for axis, method in zip(axes, ("BO_M", "GB_M"), strict=True):
-        r = runs.run(
-            settings.MULTI[method], "NMTHPO-ruen-mo-v0", [seed], budget=50, env_kwargs={"table": kind, "order": "table"}
-        )[0]
+        r = runs.run(settings.MULTI[method], "NMTHPO-ruen-mo-v0", [seed], budget=50, env_kwargs=kwargs)[0]
         for colour, step in zip(("#999999", *COLOURS), (3, 10, 20, 50), strict=False):
             front = r.rewards[:step][pareto_front(r.rewards[:step])]
             front = front[np.argsort(front[:, 0])]

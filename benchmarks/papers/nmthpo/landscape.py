@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks.analysis.importance import decompose
+from hpo_envs.benchmarks.papers.nmthpo.settings import table_of
 from hpo_envs.tables.datasets.nmthpo import names as nmthpo
 from hpo_envs.tables.files import atomic
-from hpo_envs.tables.store import load
 from hpo_envs.tables.table import Table
 
 OUT = Path(__file__).parent / "results" / "landscape.csv"
@@ -95,7 +95,7 @@ def agreement(measured: Table, embedded: Table) -> dict[str, float]:
 
 def compare(pair: str) -> list[dict[str, str]]:
     """Rows of the summary of one language pair."""
-    measured, embedded = load(f"nmthpo/{pair}", "measured"), load(f"nmthpo/{pair}", "surrogate")
+    measured, embedded = table_of(pair, "measured"), table_of(pair, "surrogate")
     left, right = landscape(measured), landscape(embedded)
     rows = [(name, f"{left[name]:.4g}", f"{right[name]:.4g}") for name in left]
     rows += [(name, "", f"{value:.4g}") for name, value in agreement(measured, embedded).items()]

@@ -11,7 +11,6 @@ from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.analysis import targets
 from hpo_envs.benchmarks.papers.common import Comparison, Reproduction
 from hpo_envs.benchmarks.papers.nmthpo import analysis, settings
-from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -109,7 +108,7 @@ def report(r: Reproduction, values: Trials, chosen: Mapping[str, str]) -> None:
 
 
 def _evaluate(pair: str, name: str, kind: str, seeds: list[int]) -> dict[str, list[float]]:
-    table = store.load(f"nmthpo/{pair}", kind)  # type: ignore[arg-type]
+    table = settings.table_of(pair, kind)
     best, tolerance = float(table.final("bleu").max()), settings.TOLERANCE[pair]
     wanted: dict[str, list[float]] = {"ftc": [], "fb": []}
     for seed in seeds:
@@ -120,7 +119,7 @@ def _evaluate(pair: str, name: str, kind: str, seeds: list[int]) -> dict[str, li
             top = max(so_far)
             return top >= best or (len(so_far) >= settings.BUDGET and targets.ftc([top], best, tolerance) == 1)
 
-        kwargs = {"table": kind, "budget": None, "order": "table"}
+        kwargs = {"table": table, "budget": None, "order": "table"}
         one = runs.run("bo", f"NMTHPO-{pair}-v0", [seed], env_kwargs=kwargs, target=enough, **SETTINGS[name])[0]
         wanted["ftc"].append(max(settings.INITIAL, targets.ftc(one.rewards, best, tolerance)))
         wanted["fb"].append(targets.fb(one.rewards, best, settings.BUDGET))

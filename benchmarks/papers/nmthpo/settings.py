@@ -15,6 +15,7 @@ from hpo_envs.benchmarks.papers.nmthpo import released
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS
+from hpo_envs.tables.row_order import natural
 from hpo_envs.tables.table import Table
 
 TRIALS = 100
@@ -93,6 +94,11 @@ def scores(r: Reproduction, todo: Sequence[Task], label: str) -> dict[tuple[int,
     return values
 
 
+def table_of(pair: str, kind: str) -> Table:
+    """A pair's table in grid order, in which all results were made."""
+    return natural(store.load(f"nmthpo/{pair}", kind))  # type: ignore[arg-type]
+
+
 def target_row(table: Table, pair: str) -> int:
     """The row that ftb looks for: the best BLEU; on the measured zh-en table, Table 2's of the three tied rows."""
     if pair == "zhen" and table.provenance.kind == "measured":
@@ -108,23 +114,18 @@ def front_rewards(table: Table) -> np.ndarray:
 
 def evaluate(task: Task, seeds: list[int]) -> list[dict[str, float]]:
     """Runs a task and scores each run; runs stop once the last of their targets is met."""
-    table = store.load(f"nmthpo/{task.pair}", task.kind)  # type: ignore[arg-type]
+    table = table_of(task.pair, task.kind)
     return _single(task, table, seeds) if task.table == 3 else _multi(task, table, seeds)
 
 
-def upstream_order(table: Table, pair: str) -> tuple[int, ...]:
+def upstream_order(table: Table) -> tuple[int, ...]:
     """Rows of a measured table in the order of upstream's file, in which the paper's graphs break ties of distance."""
-    from hpo_envs.tables.datasets.nmthpo import build as nmthpo
-
-    file = nmthpo.files(f"nmthpo/{pair}")[0]
-    configs = np.loadtxt(store.data_folder() / file, delimiter="\t")
-    where = {tuple(config): row for row, config in enumerate(table.configs.tolist())}
-    return tuple(where[tuple(config)] for config in configs.tolist())
+    return tuple(table.source_index.argsort().tolist())
 
 
 def exact_random(number: int, pair: str, kind: str) -> dict[str, random_search.Exact]:
     """Scores of random search on a pair, exactly: columns of Table 3 or 4."""
-    table = store.load(f"nmthpo/{pair}", kind)  # type: ignore[arg-type]
+    table = table_of(pair, kind)
     if number == 4:
         points = np.column_stack([table.final("bleu"), -table.final("decoding_seconds")])
         return random_search.of_points(points, FRONT_BUDGET[pair], INITIAL)
@@ -137,15 +138,14 @@ def run(task: Task, seeds: list[int], env_id: str, target: Callable[[Any, float]
     """Runs of a task, through the batched run loop, until the target is met or the whole table is read."""
     from hpo_envs.benchmarks import runs
 
-    kwargs = {"table": task.kind, "budget": None, "order": "table"}
+    table = table_of(task.pair, task.kind)
+    kwargs = {"table": table, "budget": None, "order": "table"}
     hyperparameters = dict(task.hyperparameters)
     # The reading of EIF that comes closest to the paper has the order of the rows instead.
     if task.kind == "measured" and task.method.startswith("GB_") and "EIF" not in task.method:
-        table = store.load(f"nmthpo/{task.pair}", "measured")
-        hyperparameters["tie_order"] = upstream_order(table, task.pair)
+        hyperparameters["tie_order"] = upstream_order(table)
     if task.agent == RELEASED:
-        table = store.load(f"nmthpo/{task.pair}", task.kind)  # type: ignore[arg-type]
-        points, rows = released.scaled(table), upstream_order(table, task.pair) if task.kind == "measured" else None
+        points, rows = released.scaled(table), upstream_order(table) if task.kind == "measured" else None
         return runs.run(
             lambda problem, seed: released.ReleasedEHVI(problem, seed, points, rows),
             env_id,

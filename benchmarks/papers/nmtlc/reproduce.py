@@ -13,6 +13,8 @@ from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.papers.nmtlc import analysis, figures, settings
+from hpo_envs.tables import store
+from hpo_envs.tables.row_order import natural
 
 
 def corpus(name: str, r: Reproduction) -> dict[str, Any]:
@@ -24,9 +26,10 @@ def corpus(name: str, r: Reproduction) -> dict[str, Any]:
 
 def _play(name: str, agent: str, seeds: list[int]) -> Any:
     """(trials, budgets) regrets of an agent."""
-    env: Any = gym.make(f"NMTLC-{name}-v0").unwrapped
+    table = natural(store.load(f"nmtlc/{name}"))
+    env: Any = gym.make(f"NMTLC-{name}-v0", table=table).unwrapped
     one = env.budget / settings.TRAININGS[-1]
-    played = runs.run(agent, f"NMTLC-{name}-v0", seeds, env_kwargs={"order": "table"})
+    played = runs.run(agent, f"NMTLC-{name}-v0", seeds, env_kwargs={"table": table, "order": "table"})
     return np.array([analysis.at_budgets(run, env, [n * one for n in settings.TRAININGS]) for run in played])
 
 

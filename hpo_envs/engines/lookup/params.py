@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -260,4 +261,7 @@ def grid_sizes(table: Table) -> npt.NDArray[np.int64]:
     sizes = np.array([len(h.values) for h in table.space], dtype=np.int64)
     if not len(sizes) or int(sizes.prod()) != len(table):
         raise ValueError(f"table must be a complete grid, got {table.name} with {len(table)} rows")
+    listed = (range(len(h.values)) if h.kind == "categorical" else h.values for h in table.space)
+    if not np.array_equal(np.array(list(itertools.product(*listed)), np.float64), table.configs):
+        raise ValueError(f"table must have its rows in grid order (last hyperparameter fastest), got {table.name}")
     return sizes

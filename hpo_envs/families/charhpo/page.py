@@ -45,11 +45,12 @@ class CharHPOEnv(LookupEnv):
     `g2p-dut` (Dutch), `g2p-geo` (Georgian), `g2p-hun` (Hungarian), and architecture `lstm` or `transformer`: 24 ids.
 
     ## Action Space
-    `Discrete(200)`: the run to evaluate, in the sweep's order. Its sixteen hyperparameters (Table 2): `batch_size`
-    (16 to 2048 in steps of 16), `learning_rate` (1e-6 to 0.01, logarithmic), `beta1`, `beta2`, `label_smoothing`,
-    `scheduler` (none, reduceonplateau, warmupinvsqrt), `warmup_samples` (warmupinvsqrt only), `factor`, `min_lr`,
-    `patience` (reduceonplateau only), `embedding_size`, `hidden_size`, `encoder_layers`, `decoder_layers`,
-    `attention_heads`, `dropout`. Inactive ones are 0; the LSTM's decoder layers and attention heads are 1.
+    `Discrete(200)`: the run to evaluate, in the order of a hash of their names. Its sixteen hyperparameters (Table
+    2): `batch_size` (16 to 2048 in steps of 16), `learning_rate` (1e-6 to 0.01, logarithmic), `beta1`, `beta2`,
+    `label_smoothing`, `scheduler` (none, reduceonplateau, warmupinvsqrt), `warmup_samples` (warmupinvsqrt only),
+    `factor`, `min_lr`, `patience` (reduceonplateau only), `embedding_size`, `hidden_size`, `encoder_layers`,
+    `decoder_layers`, `attention_heads`, `dropout`. Inactive ones are 0; the LSTM's decoder layers and attention
+    heads are 1.
 
     ## Observation Space
     The d = 18 features are those above in their order, the scheduler as three of 0 or 1.

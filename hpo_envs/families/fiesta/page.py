@@ -22,7 +22,8 @@ class FIESTAEnv(BanditEnv):
 
     ## Action Space
     `Discrete(arms)`: the model to evaluate. With `batch_size=b`: `MultiDiscrete([arms] * b)`, b evaluations at once,
-    the same model several times if wanted. Names of the models: `env.unwrapped.table.keys`.
+    the same model several times if wanted. Names of the models: `env.unwrapped.table.keys`, in the order of a hash of
+    them; Gaussian arms that you give `means` of stay in your order.
 
     ## Observation Space
     `Box`, float32, with n arms:
@@ -66,7 +67,7 @@ class FIESTAEnv(BanditEnv):
       reward and cost 0) until all are busy. Then each step returns the evaluation that finishes first:
       `info["action"]` says whose, `info["clock"]` when. Once the budget is submitted, the actions of the remaining
       steps do nothing. Not with `batch_size`.
-    - `durations=None`: how long an evaluation of each model takes on a worker; None = 1 for all.
+    - `durations=None`: how long an evaluation of each model takes on a worker, in the table's order; None = 1 for all.
     - `order="table"`: the table's order of models; `"episode"` draws another for each episode, so that the index of an
       action carries no information. `env.unwrapped.rows` and `info["row"]` then say which row of the table it is.
     - `share=1.0`: share of the models, in (0, 1], that an episode has: drawn for each, the action space as small.

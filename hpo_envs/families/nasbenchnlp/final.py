@@ -22,7 +22,7 @@ class NASBenchNLPFinalEnv(LookupEnv):
     each. One episode is one search. Id: `NASBenchNLP-ptb-final-v0`.
 
     ## Action Space
-    `Discrete(4114)`: the architecture, in the order of the released ids.
+    `Discrete(4114)`: the architecture, in the order of a hash of the released ids.
 
     ## Observation Space
     The d = 10 features are the released graph2vec features, scaled by their range.

@@ -26,7 +26,8 @@ class NASBenchNLPEnv(CurvesEnv):
     their own: `hpo-envs fetch nasbenchnlp-ptb-logs`).
 
     ## Action Space
-    `MultiDiscrete([cells, 50])`: the cell to train, and the epoch to train it to, 0 being the first.
+    `MultiDiscrete([cells, 50])`: the cell to train, in the order of a hash of the cells, and the epoch to
+    train it to, 0 being the first.
 
     ## Observation Space
     The d = 61 features are 50 of the cell's graph (`wl_*`, the first 10 stand alone), the 10 released graph2vec

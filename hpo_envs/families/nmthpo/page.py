@@ -25,7 +25,7 @@ class NMTHPOEnv(LookupEnv):
     `NMTHPO-swen-v0` (767), `NMTHPO-soen-v0` (604), and `NMTHPO-{pair}-mo-v0` with two objectives.
 
     ## Action Space
-    `Discrete(rows)`: the row to evaluate, in grid order (the last hyperparameter varies fastest). Hyperparameters:
+    `Discrete(rows)`: the row to evaluate, in the order of a hash of the configurations. Hyperparameters:
     `bpe` (number of BPE symbols), `layers`, `embed`, `hidden`, `heads`, `init_lr` (Table 1 of the paper).
 
     ## Observation Space

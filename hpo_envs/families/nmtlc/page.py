@@ -24,7 +24,7 @@ class NMTLCEnv(CurvesEnv):
     (162 x 74), `NMTLC-ft-zhen-v0` (159 x 28).
 
     ## Action Space
-    `MultiDiscrete([rows, checkpoints])`: the row to train, in grid order (the last hyperparameter varies fastest),
+    `MultiDiscrete([rows, checkpoints])`: the row to train, in the order of a hash of the configurations,
     and the checkpoint to train it to. From scratch a checkpoint is 2,000 updates; hyperparameters `bpe` (not on
     zh-en, where the file says 30 throughout), `layers`, `embed`, `hidden`, `init_lr`. Attention heads were not
     recorded, so most configurations have two rows with equal features. Fine-tuned: `base` (bloomz, xglm), `layers`,

@@ -92,7 +92,7 @@ class TableHPOEnv(OfUser, LookupEnv):
     `TableHPO-{name}-v0` for each table saved with `hpo-envs table`.
 
     ## Action Space
-    `Discrete(rows)`: the configuration to evaluate, in the order of the file.
+    `Discrete(rows)`: the configuration to evaluate, in the order of the table.
 
     ## Rewards
     The metric `objective` of this evaluation, negative if lower is better; the table's first metric by default. A
@@ -131,7 +131,7 @@ class TableLCEnv(OfUser, CurvesEnv):
     `hpo-envs table from-csv --level COLUMN`.
 
     ## Action Space
-    `MultiDiscrete([rows, checkpoints])`: the configuration, in the order of the file, and the checkpoint.
+    `MultiDiscrete([rows, checkpoints])`: the configuration, in the order of the table, and the checkpoint.
 
     ## Rewards
     The metric `objective` at that checkpoint, negative if lower is better; the table's first metric by default.

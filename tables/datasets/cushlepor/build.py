@@ -27,6 +27,9 @@ from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table
 
 NAMES = TABLES
 
+UNHASHED = NAMES
+"""Tables whose rows are no actions."""
+
 VERSION = 1
 """Of the kept table, see `hpo_envs.tables.files.cache`: to be raised with any change of its numbers. A kept table also
 outlives an update of NLTK, so that an installation goes on giving the same numbers."""

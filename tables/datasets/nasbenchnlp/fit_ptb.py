@@ -21,6 +21,7 @@ from hpo_envs.tables.cells.size import VOCABULARY, parameters
 from hpo_envs.tables.datasets.nasbenchnlp import fit, model
 from hpo_envs.tables.datasets.nasbenchnlp.names import EPOCHS, PTB_FINAL, PTB_MULTI_ROWS, PTB_REPEATS, PTB_ROWS
 from hpo_envs.tables.datasets.nasbenchnlp.paired import paired_losses
+from hpo_envs.tables.row_order import natural
 from hpo_envs.tables.table import Floats, Table
 
 TOKENS = 1.086 / 2.552
@@ -36,7 +37,7 @@ TREES: dict[str, Any] = {"n_estimators": 150, "learning_rate": 0.08, "max_depth"
 
 def main() -> None:
     """Fits both tables and writes the files."""
-    final = store.load(PTB_FINAL, "measured")
+    final = natural(store.load(PTB_FINAL, "measured"))
     arrays, report = fit_final(final)
     fit._write("cells_ptb_final.npz", arrays)
     curves, more = fit_curves(final)

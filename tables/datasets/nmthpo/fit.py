@@ -22,6 +22,7 @@ from hpo_envs.tables.files import atomic
 from hpo_envs.tables.fitting import out_of_fold as sur
 from hpo_envs.tables.fitting import regression
 from hpo_envs.tables.fitting.out_of_fold import Fit, Floats, Scale
+from hpo_envs.tables.row_order import natural
 
 FOLDS = {"swen": 10, "soen": 10}
 """Twenty for the pairs with fewer than 200 rows, where each row that is held out is missed."""
@@ -130,7 +131,7 @@ def _rule(j: int) -> Rule:
 
 def fit(pair: str) -> Surrogate:
     """Fits one pair."""
-    table = store.load(f"nmthpo/{pair}", "measured")
+    table = natural(store.load(f"nmthpo/{pair}", "measured"))
     cells = build.grid(pair)
     rows = {tuple(config) for config in table.configs.tolist()}
     has = np.array([tuple(cell) in rows for cell in cells.tolist()])

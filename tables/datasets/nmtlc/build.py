@@ -9,8 +9,7 @@ Quirks of the file, which is a pickled list of 2,483 dicts:
 
 - Attention heads are not recorded, so most configurations from scratch occur twice (8 and 16 heads in the paper's
   grid) and share their features; zh-en has `bpe` 30 in every record although its systems had three vocabularies, so
-  `bpe` is left out there. Rows are in grid order (the last hyperparameter varying fastest), runs of one configuration
-  in file order.
+  `bpe` is left out there. Keys number the runs of one configuration in file order.
 - A run from scratch stops 16 checkpoints after its best one; a fine-tuning run 11 after. Runs that ended without
   that are `truncated`.
 - Perplexities reach 7e14; they stay as they are. The natural logarithm is a metric of its own.
@@ -144,7 +143,8 @@ def build(name: str, read: Callable[[str], bytes]) -> Table:
     curves = [_curve(record) for _, _, record in rows]
     ended = [len(c) - 1 - int(np.argmin(c[:, 0])) >= PATIENCE[task] for c in curves]
     configs = np.array([config for config, _, _ in rows])
-    return _assemble(name, configs, curves, np.array(ended), catalogue.provenance("nmtlc", "measured"))
+    table = _assemble(name, configs, curves, np.array(ended), catalogue.provenance("nmtlc", "measured"))
+    return dataclasses.replace(table, source_index=np.array([number for _, number, _ in rows]))
 
 
 def embedded(name: str) -> Table:

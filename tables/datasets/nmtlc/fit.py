@@ -17,6 +17,7 @@ from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmtlc import build, model
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.fitting import out_of_fold, regression
+from hpo_envs.tables.row_order import natural
 from hpo_envs.tables.table import Floats, Table
 
 FOLDS = 10
@@ -26,7 +27,7 @@ DATA = Path(__file__).parent
 
 def fit(name: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Fits one table; returns the arrays of the embedded one by name, and the rows of the error report."""
-    table = store.load(name, "measured")
+    table = natural(store.load(name, "measured"))
     curves = measured_curves(table)
     target = np.array([model.describe(c) for c in curves])
     groups = [key.partition("#")[0] for key in table.keys]

@@ -11,12 +11,14 @@ from gymnasium.utils.env_checker import check_env
 
 from hpo_envs.benchmarks import run
 from hpo_envs.tables import user
+from hpo_envs.tables.row_order import natural
 from tests.tables.user.helpers import write
 
 
 def test_equal_configurations_are_repeats(tmp_path: Path) -> None:
     text = "lr,seed,acc\n.1,1,.5\n.1,2,.6\n.2,1,.7\n.2,2,\n"
-    t = user.from_csv(write(tmp_path, text), "acc", "max", repeat="seed")
+    t = natural(user.from_csv(write(tmp_path, text), "acc", "max", repeat="seed"))
+    assert t.source_index.tolist() == [0, 2], "the first line of each"
     assert t.values.shape == (2, 2, 1, 1)
     # The failure is an outcome like the other run's.
     assert t.values[1, :, 0, 0].tolist() == [0.7, 0.0]
@@ -26,30 +28,40 @@ def test_equal_configurations_are_repeats(tmp_path: Path) -> None:
         env.reset(seed=seed)
         seen.add(env.step(1)[1])
     assert seen == {0.7, 0.0}
-    without = user.from_csv(write(tmp_path, text), "acc", "max", drop=["seed"])
+    without = natural(user.from_csv(write(tmp_path, text), "acc", "max", drop=["seed"]))
     assert np.array_equal(without.values, t.values)
     assert "2 lines repeat a configuration" in " ".join(without.provenance.notes)
+
+
+def test_the_order_of_the_lines_says_nothing(tmp_path: Path) -> None:
+    """A file sorted by score has the rows where the same file in another order has them."""
+    lines = [f".{i},{'ab'[i % 2]},.{i}5" for i in range(1, 9)]
+    orders = [lines, lines[::-1], lines[1::2] + lines[::2]]
+    tables = [user.from_csv(write(tmp_path, "\n".join(["lr,kind,acc", *o, ""])), "acc", "max") for o in orders]
+    configs = [[t.config(row) for row in range(8)] for t in tables]
+    assert configs[0] == configs[1] == configs[2]
+    assert all((t.values == tables[0].values).all() for t in tables)
 
 
 CURVES = "lr,epoch,loss,seconds\n.1,1,2.5,3\n.1,2,2.0,6\n.1,4,1.5,12\n.01,1,2.7,3\n.01,2,2.6,7\n"
 
 
 def test_checkpoints_become_levels(tmp_path: Path) -> None:
-    t = user.from_csv(write(tmp_path, CURVES), "loss", level="epoch", cost="seconds")
+    t = natural(user.from_csv(write(tmp_path, CURVES), "loss", level="epoch", cost="seconds"))
     assert t.levels.tolist() == [1, 2, 4]
     assert t.metrics[0].goal == "min"
     env = gym.make("TableLC-v0", table=t, budget=None)
     check_env(env.unwrapped, skip_render_check=True)
     env.reset(seed=0)
-    _, reward, _, _, info = env.step(np.array([0, 1]))
+    _, reward, _, _, info = env.step(np.array([1, 1]))
     assert (reward, info["cost"]) == (-2.0, 6.0)
-    _, reward, _, _, info = env.step(np.array([0, 2]))
+    _, reward, _, _, info = env.step(np.array([1, 2]))
     assert (reward, info["cost"]) == (-1.5, 6.0)
     assert run("hyperband", "TableLC-v0", [0], env_kwargs={"table": t})[0].rewards.max() <= -1.5
     # As a table of final scores, the last checkpoint counts.
     env = gym.make("TableHPO-v0", table=t)
     env.reset()
-    assert env.step(1)[1] == -2.6
+    assert env.step(0)[1] == -2.6
 
 
 def test_costs_that_fall_are_refused(tmp_path: Path) -> None:

@@ -51,8 +51,9 @@ def test_an_optuna_study_is_a_table(tmp_path: Path, capsys: pytest.CaptureFixtur
             assert t.values[row, 0, 0, 0] == trial.value
             assert t.config(row)["lr"] == trial.params["lr"]
             assert t.config(row)["layers"] == trial.params["layers"]
-    assert t.status[[4, 5], 0].tolist() == [1, 3]
-    assert t.values[5, 0, 0, 0] == 7.0
+    pruned = [t.row("trial-4"), t.row("trial-5")]
+    assert t.status[pruned, 0].tolist() == [1, 3]
+    assert t.values[pruned[1], 0, 0, 0] == 7.0
     (one,) = run("bo-ei-rbf", "TableHPO-v0", [0], budget=5, env_kwargs={"table": t})
     assert reference.of_run(one).best[0] == -study.best_value
     assert main(["table", "from-optuna", "my study", "--storage", storage]) == 0
@@ -66,4 +67,4 @@ def test_an_optuna_study_is_a_table(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert [(m.name, m.goal) for m in t.metrics] == [("value_0", "max"), ("value_1", "min")]
     env = gym.make("TableHPO-v0", table=t, objective=("value_0", "value_1"), disable_env_checker=True)
     env.reset()
-    assert env.step(0)[1].tolist() == [two.trials[0].values[0], -two.trials[0].values[1]]
+    assert env.step(t.row("trial-0"))[1].tolist() == [two.trials[0].values[0], -two.trials[0].values[1]]

@@ -22,7 +22,7 @@ def test_correlations_of_figure_4() -> None:
 
 def test_course_of_the_surrogate_error() -> None:
     table = store.load("nmthpo/jaen", "surrogate")
-    best, errors = figures.course(table, "jaen", "surrogate", "BO_EI_M", [0, 1], 25)
+    best, errors = figures.course(table, "jaen", "BO_EI_M", [0, 1], 25)
     assert best.shape == errors.shape == (2, 25)
     assert (np.diff(best, axis=1) >= 0).all()
     assert (errors[:, -1] < errors[:, 0]).all()

@@ -6,7 +6,6 @@ import pytest
 
 from hpo_envs.benchmarks.papers.nmthpo import settings
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 
 
 @pytest.mark.measured
@@ -17,10 +16,3 @@ def test_fixed_target_of_the_tied_rows() -> None:
     assert (bleu == bleu.max()).sum() == 3
     assert bleu[row] == bleu.max() == 14.66
     assert table.configs[row].tolist() == list(settings.ZHEN_TARGET)
-
-
-@pytest.mark.measured
-def test_upstream_order_names_every_row_once() -> None:
-    for pair in PAIRS:
-        table = store.load(f"nmthpo/{pair}", "measured")
-        assert sorted(settings.upstream_order(table, pair)) == list(range(len(table.keys)))

@@ -7,6 +7,7 @@ import pytest
 
 from hpo_envs.engines.bandit.arms import GaussianArms, MeasuredArms
 from hpo_envs.engines.bandit.params import BanditParams
+from hpo_envs.tables.row_order import natural
 from hpo_envs.tables.store import TableNotInstalled
 from tests.hpo_envs.engines.bandit.model import ARMS, DRAWN, PLANTED
 
@@ -39,7 +40,7 @@ def test_draws_one_by_one_and_many_at_once() -> None:
 
 def test_synthetic_arms() -> None:
     s = BanditParams.of("gaussian")
-    assert s.table.values[:, 0, 0, 0].tolist() == [0.65, 0.69, 0.69, 0.70, 0.71]
+    assert natural(s.table).values[:, 0, 0, 0].tolist() == [0.65, 0.69, 0.69, 0.70, 0.71]
     assert s.table.values[:, 0, 0, 1].tolist() == [0.01] * 5
     assert isinstance(s.arms, GaussianArms)
     assert (s.arms.evaluations, s.names, s.low, s.high) == (500, ("score",), 0.0, 1.0)

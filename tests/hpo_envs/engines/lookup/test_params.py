@@ -138,5 +138,7 @@ def test_prepared_arrays() -> None:
     assert grid_sizes(ONE).tolist() == [2, 3]
     with raises("table must be a complete grid, got toy/one with 5 rows"):
         grid_sizes(ONE.subset(range(5)))
+    with raises("table must have its rows in grid order (last hyperparameter fastest), got toy/one"):
+        grid_sizes(ONE.subset([1, 0, 2, 3, 4, 5]))
     with raises("table must be a complete grid, got toy/one with 1 rows"):
         grid_sizes(dataclasses.replace(ONE.subset([0]), space=(), configs=np.zeros((1, 0)), provenance=SOURCE))

@@ -14,6 +14,7 @@ from hpo_envs.tables import catalogue, cells, store
 from hpo_envs.tables.datasets.nasbenchnlp import build_ptb
 from hpo_envs.tables.datasets.nasbenchnlp.names import MULTI, PTB, PTB_MULTI_ROWS, SINGLE
 from hpo_envs.tables.files import cache, zips
+from hpo_envs.tables.row_order import natural
 from hpo_envs.tables.table import STATUSES
 from tests.tables.datasets.nasbenchnlp.archives import log, zipped
 
@@ -83,7 +84,7 @@ def test_the_large_files_are_a_data_set_of_their_own(monkeypatch: pytest.MonkeyP
 
 
 def test_embedded_curves_fill_every_row() -> None:
-    table = store.load(PTB, "surrogate")
+    table = natural(store.load(PTB, "surrogate"))
     assert table.values.shape == (14_322, 3, 50, 4)
     counts = (~np.isnan(table.cost[:, :, 0])).sum(axis=1)
     assert (counts[:PTB_MULTI_ROWS] == 3).all()

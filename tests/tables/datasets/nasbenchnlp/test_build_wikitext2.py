@@ -16,6 +16,7 @@ from hpo_envs.tables.cells.canonical import key
 from hpo_envs.tables.cells.recipe import EXAMPLES, Cell, parse
 from hpo_envs.tables.cells.size import VOCABULARY, parameters
 from hpo_envs.tables.datasets.nasbenchnlp import names
+from hpo_envs.tables.row_order import natural
 from hpo_envs.tables.table import STATUSES
 
 WT2 = "nasbenchnlp/wikitext2"
@@ -64,7 +65,7 @@ def test_published_perplexities_of_conventional_cells() -> None:
 
 
 def test_embedded_table_has_the_measured_shape() -> None:
-    table = store.load(WT2, "surrogate")
+    table = natural(store.load(WT2, "surrogate"))
     assert table.values.shape == (291, 3, 50, 4)
     assert table.features.shape == (291, 61)
     assert (~np.isnan(table.cost[:, :, 0])).sum(axis=0).tolist() == [291, 49, 5]

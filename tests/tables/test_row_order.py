@@ -1,0 +1,95 @@
+"""In which order the rows of a table are kept."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from hpo_envs.tables import row_order, store
+from hpo_envs.tables.datasets.nmthpo import build as nmthpo
+from hpo_envs.tables.table import Provenance, Table
+from tests.helpers import installed, raises
+from tests.hpo_envs.engines.lookup.model import tiny
+
+
+def test_rows_move_whole_and_say_where_they_stood() -> None:
+    table = tiny()
+    kept = row_order.hashed(table)
+    assert sorted(kept.keys) == sorted(table.keys)
+    assert kept.keys != table.keys
+    for row, key in enumerate(kept.keys):
+        at = int(kept.source_index[row])
+        assert table.keys[at] == key
+        for array in ("values", "cost", "configs", "features", "status"):
+            np.testing.assert_array_equal(getattr(kept, array)[row], getattr(table, array)[at])
+
+
+def test_the_order_is_a_hash_of_name_and_keys_and_of_nothing_else() -> None:
+    table = tiny()
+    kept = row_order.hashed(table)
+    assert row_order.hashed(tiny(shift=1.0)).keys == kept.keys, "nothing measured"
+    assert row_order.hashed(table.subset([5, 3, 1, 0, 2, 4])).keys == kept.keys, "no other order"
+    assert row_order.hashed(kept).source_index.tolist() == kept.source_index.tolist()
+    assert row_order.hashed(table, ["same"] * 6).keys == table.keys, "equal ones stay as they were"
+    others = [row_order.hashed(dataclasses.replace(table, name=f"toy/{i}", provenance=_fresh(table))) for i in range(9)]
+    assert len({t.keys for t in others}) == 9, "another table has another order"
+
+
+def _fresh(table: Table) -> Provenance:
+    return dataclasses.replace(table.provenance, sha256="")
+
+
+def test_other_processes_agree() -> None:
+    code = "from hpo_envs.tables import store; print(*store.load('nmthpo/zhen', 'surrogate').keys)"
+    for seed in ("1", "2"):
+        out = subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True
+        )
+        assert tuple(out.stdout.split()) == store.load("nmthpo/zhen", "surrogate").keys
+    assert out.stdout.split()[:2] == ["30000-2-1024-1024-16-0.0006", "50000-2-256-2048-8-0.0003"]
+
+
+def test_natural_is_the_grids_order_and_elsewhere_the_sources() -> None:
+    for name in ("nmthpo/swen", "nmtlc/swen"):
+        table = row_order.natural(store.load(name, "surrogate"))
+        configs = [tuple(c) for c in table.configs.tolist()]
+        assert configs == sorted(configs)
+    runs = row_order.natural(store.load("nmtlc/swen", "surrogate"))
+    numbers = [int(key.partition("#")[2]) for key in runs.keys]
+    assert all(b in (1, a + 1) for a, b in itertools.pairwise(numbers)), "runs of a configuration in order"
+    for name in ("charhpo/g2p-dut-lstm", "fiesta/gaussian", "nasbenchnlp/wikitext2"):
+        table = store.load(name, "surrogate")
+        assert table.source_index.tolist() != sorted(table.source_index)
+        assert row_order.natural(table).source_index.tolist() == list(range(len(table)))
+
+
+@pytest.mark.parametrize("name", [n for n in store.names() if not n.startswith("nasbenchnlp/ptb")])
+def test_tables_are_kept_in_hash_order_but_for_grids_and_segments(name: str) -> None:
+    for kind in ("surrogate", *(("measured",) if installed(name) else ())):
+        table = store.load(name, kind)  # type: ignore[arg-type]
+        if name.endswith("-grid") or name.startswith("cushlepor/"):
+            assert table.source_index.tolist() == list(range(len(table)))
+        else:
+            assert row_order.hashed(table).keys == table.keys
+
+
+@pytest.mark.measured
+@pytest.mark.parametrize("name", [n for n in nmthpo.NAMES if not n.endswith("-grid")])
+def test_source_index_is_the_line_of_the_file(name: str) -> None:
+    table = store.load(name, "measured")
+    lines = np.loadtxt(store.data_folder() / nmthpo.files(name)[0])
+    assert (lines[table.source_index] == table.configs).all()
+
+
+@pytest.mark.parametrize("positions", [[0, 1, 2, 3, 4, 4], [-1, 1, 2, 3, 4, 5]])
+def test_positions_are_unique_and_not_negative(positions: list[int]) -> None:
+    with raises("table toy/one: source_index must be unique and >= 0"):
+        tiny(source_index=np.array(positions))
+    with raises("table toy/one: source_index must be (6,), got (5,)"):
+        tiny(source_index=np.arange(5))
