@@ -21,5 +21,5 @@ def test_the_table_has_a_row_for_each_budget(
         [name, f"{b} evaluations", "1"] for name in ("NMTHPO", "NMTHPO, 2 objectives", "NMTHPO-v0") for b in (2, 20)
     ]
     few, many = rows[2], rows[3]
-    assert few[4] == few[5]  # two evaluations are those of random search, whoever chooses
+    assert float(few[5]) <= float(few[4])
     assert float(many[4]) < float(few[4])
