@@ -64,13 +64,19 @@ def environments(only: Sequence[str] = ()) -> list[list[Environment]]:
     return found
 
 
-def studies(seeds: int, only: Sequence[str] = ()) -> list[tuple[str, Study]]:
+def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) -> list[tuple[str, Study]]:
     """The studies that the leaderboard is made of, each with the name of its folder: "" is the folder of all.
 
     Every seed is a replicate of its problem; agents that take more than a second a run have fewer of them.
+
+    Args:
+        seeds: Number of replicates.
+        only: As of `environments`.
+        others: Other people's agents, as `module:factory`; each runs in a process of its own.
     """
     every = tuple(range(seeds))
     agents = tuple(Contestant(n, n) for n, e in AGENTS.items() if e.contestant and n != TRAINED)
+    agents += tuple(Contestant(n, n, isolated=True) for n in others)
     planned = []
     for k, envs in enumerate(environments(only), 1):
         trained = {str(a): a for e in envs if (a := SPECS[e.id].unseen) is not None}.values()
@@ -164,11 +170,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--seeds", type=int, default=SEEDS, help=f"replicates; slow agents have {SLOW_SEEDS} (default: %(default)s)"
     )
     parser.add_argument("--only", nargs="*", default=[], help="parts of ids or families (default: all)")
+    parser.add_argument(
+        "--agents", nargs="*", default=[], help="other people's, as module:factory; each in a process of its own"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
     parser.add_argument("--root", type=Path, default=Path(), help="of the repository, for publish")
     args = parser.parse_args(argv)
     if args.what == "run":
-        return int(run_all(args.runs, studies(args.seeds, args.only), args.jobs) > 0)
+        return int(run_all(args.runs, studies(args.seeds, args.only, args.agents), args.jobs) > 0)
     publish(args.runs, args.root)
     return 0
 

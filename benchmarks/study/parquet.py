@@ -13,7 +13,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -175,6 +175,20 @@ def decode(path: Path) -> Block:
         ValueError: Not the bytes that were written, not such a part, or one of an earlier version.
         OSError: The disk refuses.
     """
+    return parse(_verified(path), path)
+
+
+def headers(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """`Block.header` and `Block.headers` of a part, without its evaluations.
+
+    Raises:
+        ValueError: As `decode`.
+        OSError: The disk refuses.
+    """
+    return _parsed(_verified(path), path, _headers, HEADERS)
+
+
+def _verified(path: Path) -> bytes:
     match = NAME.fullmatch(path.name)
     if match is None:
         raise ValueError(
@@ -184,7 +198,7 @@ def decode(path: Path) -> Block:
     data = path.read_bytes()
     if hashlib.sha256(data).hexdigest() != match[4]:
         raise ValueError(f"{path} must have the sha256 in its name: the file has been changed or damaged, delete it")
-    return parse(data, path)
+    return data
 
 
 def parse(data: bytes, path: Path) -> Block:
@@ -193,22 +207,31 @@ def parse(data: bytes, path: Path) -> Block:
     Raises:
         ValueError: Not such a part.
     """
+    return _parsed(data, path, _block, None)
+
+
+def _parsed(data: bytes, path: Path, take: Callable[[Any, Mapping[str, Any]], Any], columns: list[str] | None) -> Any:
+    """What `take` makes of the table and the metadata of a part."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(pa.BufferReader(data), use_threads=False)
+        table = pq.ParquetFile(pa.BufferReader(data)).read(columns, use_threads=False)
         meta = json.loads(table.schema.metadata[META])
         if meta["format"] != FORMAT:
             raise ValueError(f"format {meta['format']!r}")
-        return _block(table.combine_chunks(), meta)
+        return take(table.combine_chunks(), meta)
     except (pa.ArrowException, ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
         raise ValueError(f"{path} must be a file of runs that hpo_envs wrote, got {error}") from None
     except (OverflowError, RecursionError, OSError, MemoryError) as error:  # OSError: pyarrow's for damaged pages
         raise ValueError(f"{path} must be a file of runs that hpo_envs wrote, got {error}") from None
 
 
-def _block(table: Any, meta: Mapping[str, Any]) -> Block:
+HEADERS = [*RUN_KEYS, "header"]
+"""Columns of what is a run's alone; the last is there only where needed."""
+
+
+def _headers(table: Any, meta: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     header = meta["header"]
     if not isinstance(header, dict) or not all(isinstance(header.get(key), str) for key in ("env", "agent")):
         raise ValueError(f"the header {header!r:.80}")
@@ -217,6 +240,11 @@ def _block(table: Any, meta: Mapping[str, Any]) -> Block:
     if "header" in table.column_names:
         for known, text in zip(headers, table["header"].to_pylist(), strict=True):
             known.update(json.loads(text))
+    return header, headers
+
+
+def _block(table: Any, meta: Mapping[str, Any]) -> Block:
+    header, headers = _headers(table, meta)
     starts = np.concatenate([[0], np.cumsum(table["evaluations"].to_numpy())]).astype(np.int64)
     if (np.diff(starts) < 0).any() or not headers:
         raise ValueError("no runs, or some with fewer than no evaluations")

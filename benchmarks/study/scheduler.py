@@ -98,8 +98,7 @@ def conduct(
     executor = executor or Serial()
     store, outcome = Store(folder), Outcome(Path(folder))
     seconds = task_seconds(executor.workers) if seconds is None else seconds
-    tasks = _missing(study, store, outcome, accept_changed, seconds)
-    tasks = [dataclasses.replace(task, run_seconds=run_seconds) for task in tasks]
+    tasks = _missing(study, store, outcome, accept_changed, seconds, run_seconds)
     clock = _Clock(tasks)
     pending = len(tasks)
     for task in tasks:
@@ -156,7 +155,9 @@ def _of(key: tuple[str, str], task: Task) -> bool:
     return key_of(task) == key
 
 
-def _missing(study: Study, store: Store, outcome: Outcome, accept_changed: bool, seconds: float) -> list[Task]:
+def _missing(
+    study: Study, store: Store, outcome: Outcome, accept_changed: bool, seconds: float, run_seconds: float
+) -> list[Task]:
     """What is left to run; fills in what fits and what is stored."""
     tasks = []
     for asked in study.environments:
@@ -177,7 +178,7 @@ def _missing(study: Study, store: Store, outcome: Outcome, accept_changed: bool,
             seeds = tuple(s for s in wanted if s not in have)
             outcome.found += len(wanted) - len(seeds)
             if seeds:
-                tasks.append(Task(environment, contestant, seeds, seconds))
+                tasks.append(Task(environment, contestant, seeds, seconds, run_seconds))
     if not outcome.pairs:
         raise ValueError(
             f"agents must fit an environment of the study, got {', '.join(c.name for c in study.agents)} for "

@@ -41,7 +41,7 @@ RUN_KEYS = ("seed", "table", "sha256", "random_search")
 CODE_KEYS = ("agent_source", "environment_source", "versions")
 """What says whose code made a run."""
 
-AGENT_KEYS = ("agent", "algorithm", "hyperparameters", "agent_versions", "agent_source", "changed")
+AGENT_KEYS = ("agent", "algorithm", "hyperparameters", "agent_versions", "agent_source", "changed", "isolated")
 """What may differ between agents on one id; all else in a header must agree."""
 
 Key = tuple[str, str, int]
@@ -215,7 +215,7 @@ class Store:
             for part in new:
                 if part not in self._groups:
                     with contextlib.suppress(FileNotFoundError):
-                        self._groups[part] = _grouped(parquet.decode(part))
+                        self._groups[part] = _grouped(*parquet.headers(part))
         return [group for part in sorted(known) for group in self._groups.get(part, [])]
 
     def seeds(self, env: str, agent: str) -> set[int]:
@@ -301,12 +301,12 @@ def _env_of(folder: Path) -> str:
     return unquote(folder.name)
 
 
-def _grouped(block: Block) -> list[Group]:
+def _grouped(header: dict[str, Any], headers: list[dict[str, Any]]) -> list[Group]:
     groups: dict[str, tuple[dict[str, Any], list[int]]] = {}
-    for own in block.headers:
+    for own in headers:
         rest = {**own, "seed": None}
         groups.setdefault(json.dumps(rest, sort_keys=True), (rest, []))[1].append(own["seed"])
-    return [Group({**block.header, **rest, "seed": seeds[0]}, np.array(seeds)) for rest, seeds in groups.values()]
+    return [Group({**header, **rest, "seed": seeds[0]}, np.array(seeds)) for rest, seeds in groups.values()]
 
 
 def _setting(header: dict[str, Any]) -> dict[str, Any]:

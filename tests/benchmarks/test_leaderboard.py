@@ -122,3 +122,13 @@ def test_readme_shows_the_committed_leaderboard() -> None:
     found = json.loads(leaderboard.SUMMARY.read_text(encoding="utf-8"))
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert leaderboard.markdown(found) in text
+
+
+def test_other_peoples_agents_take_part_in_a_process_of_their_own(folder: Path) -> None:
+    other = "hpo_envs.agents.random:RandomSearch"
+    command = ["run", "--runs", str(folder), "--seeds", "2", "--only", "FIESTA-gaussian", "--agents", other]
+    assert leaderboard.main(command) == 0
+    runs = store.read(folder, agent=other)
+    ours = store.read(folder, agent="random")
+    assert [r.header["isolated"] for r in runs] == [True] * 2
+    assert [r.rewards.tolist() for r in runs] == [r.rewards.tolist() for r in ours[:2]]
