@@ -37,9 +37,9 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
     The search space is that of all parameters which any trial has asked for so far, conditional ones included; a new
     parameter is drawn at random when it is first met, as all are in the first trial. Several trials may be out at a
     time: the agent is asked for each of them, and takes those that run for what its model expects of them. Trials that
-    failed, were pruned or break a constraint are told as failed. What came of trials that the sampler did not propose
-    (`enqueue_trial`, an earlier session) is told at the nearest candidate. A sampler that was saved and loaded makes
-    its agent anew.
+    failed or were pruned are told as failed, those that break a constraint as no better than the worst that keeps
+    all. What came of trials that the sampler did not propose (`enqueue_trial`, an earlier session) is told at the
+    nearest candidate. A sampler that was saved and loaded makes its agent anew.
 
     Complexity: that of the agent on `candidates` rows.
 
@@ -193,7 +193,9 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
                 continue
             self._told.add(number)
             action = self._asked.pop(number) if known else self._action_of(finished[number].params)
-            self._tell(action, rewards.get(number, worst), number not in rewards)
+            # Told as failed, trials beyond the border of a constraint would teach a model nothing of where it is.
+            failed = number not in rewards and not _breaks(finished[number])
+            self._tell(action, rewards.get(number, worst), failed)
 
     def _action_of(self, params: dict[str, Any]) -> Any:
         """The action nearest to the parameters of a trial, which is thereby used; those it lacks say nothing."""
@@ -214,8 +216,11 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
 
 def _complete(trial: Any) -> bool:
     """Whether a trial has finite values and breaks no constraint."""
-    kept = all(c <= 0 for c in trial.system_attrs.get(CONSTRAINTS, ()))
-    return kept and trial.state.name == "COMPLETE" and all(map(math.isfinite, trial.values))
+    return trial.state.name == "COMPLETE" and all(map(math.isfinite, trial.values)) and not _breaks(trial)
+
+
+def _breaks(trial: Any) -> bool:
+    return any(c > 0 for c in trial.system_attrs.get(CONSTRAINTS, ()))
 
 
 def _hull(one: Any, other: Any) -> Any:

@@ -44,9 +44,10 @@ def draw(found: ForestImportance, metric: str, axes: Sequence[Axis], sign: float
         points, mean, std = found.marginals[i]
         known = axes[i]
         at = np.arange(len(points)) if known.values else np.exp(points) if known.log else points
+        # First: a scale brings its own ticks.
+        axis.set(xlabel=found.names[i], ylabel=f"mean {metric}", xscale="log" if known.log else "linear")
         axis.plot(at, sign * mean, "o-" if known.values else "-", color=COLOURS[1])
         axis.fill_between(at, sign * mean - std, sign * mean + std, color=COLOURS[1], alpha=0.2, linewidth=0)
         if known.values:
             axis.set_xticks(at, known.labels or [f"{v:g}" for v in points], fontsize=7)
-        axis.set(xlabel=found.names[i], ylabel=f"mean {metric}", xscale="log" if known.log else "linear")
     return save(figure, path)

@@ -26,7 +26,8 @@ examples:
   hpo-envs tune train:train --space space.toml --budget 100 --workers 4 --out mine/       goes on to 100
   hpo-envs tune train:train --space space.toml --goal min --seconds 600 --out mine/       at most 10 minutes each
   hpo-envs tune train:epochs --space space.toml --epochs 27 --agent asha --out mine/      pauses and goes on
-  hpo-envs report mine/                                                                   the page of it"""
+
+`hpo-envs report mine/` makes a page of what is in the folder."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

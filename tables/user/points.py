@@ -95,7 +95,7 @@ class Points:
         from scipy.stats import qmc
 
         engine = qmc.Sobol(len(self.space), scramble=True, rng=np.random.default_rng(seed))
-        points = engine.random_base2(math.ceil(math.log2(TRIES * count)))
+        points = engine.random_base2((TRIES * count - 1).bit_length())
         raw = self.raw(points[: 2 * count])
         kept = _first(raw)
         if len(kept) < count:

@@ -15,6 +15,7 @@ from hpo_envs.benchmarks.runs import problem_of
 from hpo_envs.benchmarks.study import store
 from hpo_envs.registry import FAMILIES, SPECS
 from hpo_envs.tables import store as tables
+from hpo_envs.tables.row_order import natural
 from tests.helpers import ROOT
 
 
@@ -113,8 +114,10 @@ def test_committed_leaderboard_is_on_measured_tables() -> None:
 @pytest.mark.measured
 def test_committed_leaderboard_is_of_the_tables_that_are_here() -> None:
     found = json.loads(leaderboard.SUMMARY.read_text(encoding="utf-8"))
+    # It was made when tables were in their builders' order; the rows are the same.
     for name, kind, sha256 in {(t["name"], t["kind"], t["sha256"]) for e in found["environments"] for t in e["tables"]}:
-        assert tables.load(name, kind).provenance.sha256 == sha256, name
+        table = tables.load(name, kind)
+        assert sha256 in {t.provenance.sha256 for t in (table, natural(table))}, name
 
 
 @pytest.mark.skipif(not COMMITTED or not (ROOT / "README.md").exists(), reason="no leaderboard or no README here")

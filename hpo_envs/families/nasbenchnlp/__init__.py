@@ -15,7 +15,7 @@ CURVES = Family(
         Spec(f"NASBenchNLP-{corpus}-v0", (f"nasbenchnlp/{corpus}",), {"dataset": corpus}, unseen=_UNSEEN)
         for corpus in ("wikitext2", "ptb")
     ),
-    short={"budget": 9e4},
+    short={"budget": 4e4},
     references=_REFERENCES,
 )
 

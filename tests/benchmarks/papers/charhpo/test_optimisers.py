@@ -16,7 +16,7 @@ from tests.benchmarks.papers.charhpo.helpers import z_values
 
 def test_the_agent_is_that_random_search() -> None:
     name = "charhpo/inflection-hun-lstm"
-    runs = run("random", optimisers.id_of(name), range(300), env_kwargs={"table": "surrogate"})
+    runs = run("random", optimisers.id_of(name), range(300), budget=200, env_kwargs={"table": "surrogate"})
     best = np.array([np.maximum.accumulate(r.rewards) for r in runs])
     assert np.abs(z_values(best, store.load(name, "surrogate").final("accuracy"))).max() < 3
 
