@@ -45,6 +45,11 @@ class Episodes:
         keys, tables = env.episodes
         return cls(env.params, keys, tables, None if env.params.view.whole else env.rows)
 
+    def part(self, i: int) -> tuple[int, npt.NDArray[np.int64] | None]:
+        """Index of an episode's table, and the rows that it has of that; None: all."""
+        rows = None if self.rows is None or self.params.view.share == 1.0 else self.rows[i]
+        return int(self.tables[i]), rows
+
     def in_table(self, i: int, action: Any) -> Any:
         """An action of an episode, with the table's row for its own."""
         if self.rows is None:

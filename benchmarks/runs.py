@@ -27,6 +27,7 @@ from hpo_envs.benchmarks import actions, sources
 from hpo_envs.benchmarks.crew import Crew, LocalCrew
 from hpo_envs.benchmarks.episodes import Episodes, seeds_of
 from hpo_envs.benchmarks.isolation import Host
+from hpo_envs.benchmarks.scales import Scales
 from hpo_envs.core.params import is_integer, kind_of, shown
 from hpo_envs.registry import SPECS
 from hpo_envs.tables.table import STATUSES, nearest
@@ -48,9 +49,10 @@ class Run:
         rewards: (k,) or (k, objectives) float64, higher is better.
         costs: (k,) float64 in `header["cost_unit"]`, which is the unit of the budget.
         recommended: The action that the agent recommends at the end; a row of it is the table's, too.
-        header: What was run: env id and arguments, order and share of the rows, table name, kind and sha256, agent and
-            hyperparameters, versions, and the digests of the source of every module that the agent and the environment
-            import; `random_search` where the agent had no evaluation in which it could have differed from that.
+        header: What was run: env id and arguments, order and share of the rows, table name, kind and sha256, what
+            scores are measured with (`scales.Scale`), agent and hyperparameters, versions, and the digests of the
+            source of every module that the agent and the environment import; `random_search` where the agent had no
+            evaluation in which it could have differed from that.
         evaluated: What is known of each evaluation besides, (k, ...) arrays by name: `row`, `level` and `repeat` of the
             table (int32) where one answered; `status` (int8, index in `STATUSES`); and for arms and tables with repeats
             `truth`, shaped as the rewards: what the row's repeats have at that level on average. Where several actions
@@ -138,6 +140,7 @@ def run(
         hire = isolate.crew if isolate else functools.partial(_local, agent)
         crew = hire(problem, own, hyperparameters, episodes.rows)
         check = actions.checker(envs.single_action_space)
+        scales = Scales(env_id, episodes.params, kwargs)
         logs = _loop(envs, episodes, crew, seeds, target, progress, check, f"{name} on {env_id}")
         tables = info["table"], info["kind"], info["sha256"]
         shared = json.dumps(header_of(envs, agent, env_id, kwargs, hyperparameters, isolated=bool(isolate)))
@@ -148,6 +151,7 @@ def run(
             header |= {"table": str(tables[0][i]), "kind": str(tables[1][i]), "sha256": str(tables[2][i]), "seed": seed}
             if random[i]:
                 header["random_search"] = True
+            header["scale"] = scales.of(*episodes.part(i)).header()
             try:
                 last = actions.recommendation(check, last, envs.unwrapped.params.mutate is not None)
             except ValueError as error:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks.analysis import targets
 from hpo_envs.benchmarks.runs import Run
-from hpo_envs.tables import store
+from hpo_envs.benchmarks.scales import of_header
 
 Floats = npt.NDArray[np.float64]
 
@@ -34,15 +34,6 @@ def surfaces(runs: Sequence[Run], grid: npt.ArrayLike, share: float = 1.0) -> li
     return [targets.attainment(sets, grid, s) for s in (0.5, 0.75, 0.25)]
 
 
-def signs(run: Run) -> Floats:
-    """(2,) what turns rewards into native units; +1 where the table is not at hand."""
-    h = run.header
-    if h["table"] not in store.names():
-        return np.ones(len(h["objectives"]))
-    table = store.load(h["table"], h["kind"])
-    return np.array([table.metrics[table.metric(n)].sign for n in h["objectives"]])
-
-
 def of_runs(
     runs: Sequence[Run], environment_of: Callable[[Run], str], agent_of: Callable[[Run], str]
 ) -> dict[str, Any]:
@@ -55,7 +46,7 @@ def of_runs(
     for env, by in groups.items():
         everything = [r for rs in by.values() for r in rs]
         grid = _grid([r.rewards for r in everything])
-        sign = signs(everything[0])
+        sign = of_header(everything[0].header).signs
         result[env] = {
             "objectives": list(everything[0].header["objectives"]),
             "signs": sign,

@@ -14,10 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.agents.models.hypervolume import hypervolume
 from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks.analysis import reference, regret, subsets
 from hpo_envs.benchmarks.analysis.expected import below, expected_best
 from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.scales import of_header
 from hpo_envs.tables import store
 from hpo_envs.tables.table import STATUSES, Table
 
@@ -230,7 +232,10 @@ def _rows(run: Run) -> tuple[Table, Floats] | None:
         return None
     if set(h["env_kwargs"]) - {"table", "budget", "order", "share", "objective"}:
         return None
-    table = subsets.of(reference.table_of(h), subsets.key(h))
+    try:
+        table = subsets.of(reference.table_of(h), subsets.key(h))
+    except store.TableNotInstalled:
+        return None
     _, repeats, levels, _ = table.values.shape
     by_row = levels == 1 and run.actions.ndim == 1 and h["cost_unit"] == "evaluations"
     curves = levels > 1 and run.actions.ndim == 2 and run.actions.shape[1] == 2 and h["cost_unit"] != "evaluations"
@@ -255,16 +260,20 @@ def targets_of(run: Run, tolerance: float = 0.5) -> dict[str, Exact] | None:
     return {"best": Exact(float(rewards.max()) - exact["fb"].mean, exact["fb"].std), **exact}
 
 
-def baseline(run: Run, scale: regret.Scale) -> tuple[float, float] | None:
-    """Mean anytime and final regret of `random` on the problem of a run; None where no exact sum is known."""
-    found = None if scale.means is not None or scale.source == "searched" else _rows(run)
+def baseline(run: Run) -> tuple[float, float] | None:
+    """Mean anytime and final regret of `random` on the problem of a run; None where no exact sum is known.
+
+    It takes the table: None where that is not at hand.
+    """
+    scale = of_header(run.header)
+    found = None if regret.noisy(run) or scale.source != "table" else _rows(run)
     if found is None:
         return None
     (table, rewards), budget = found, float(run.header["budget"])
     evaluations = max(round(budget), 1)
     if rewards.shape[1] == 2:
         rewards = np.where(np.isnan(rewards), scale.origin, rewards)
-        after = 1.0 - volume_after(rewards, scale.origin, evaluations) / scale.volume
+        after = 1.0 - volume_after(rewards, scale.origin, evaluations) / hypervolume(-scale.front, -scale.origin)
         return float(after.mean()), float(after[-1])
     width = float(scale.best[0] - scale.origin[0])
     regrets = np.clip((scale.best[0] - np.nan_to_num(rewards[:, 0], nan=-np.inf)) / width, 0.0, 1.0)

@@ -21,6 +21,7 @@ from hpo_envs.benchmarks import actions as strict
 from hpo_envs.benchmarks import sources
 from hpo_envs.benchmarks.analysis import reference
 from hpo_envs.benchmarks.episodes import Episodes, seeds_of
+from hpo_envs.benchmarks.scales import Scales
 from hpo_envs.benchmarks.study.parquet import Block
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.table import STATUSES
@@ -131,9 +132,11 @@ class _Runs:
         Raises:
             _FalseError: A value that is not what the environment answers.
         """
+        scales = Scales(self.header["env"], self.params, self.header["env_kwargs"])
         for i, h in enumerate(self.headers):
             for name in ("table", "kind", "sha256"):
                 self._equal(i, name, h[name], str(self.told[name][i]))
+            self._equal(i, "scale", h.get("scale"), scales.of(*self.episodes.part(i)).header())
         self._equal(0, "objectives", self.header["objectives"], list(self.params.objectives))
         self._equal(0, "cost_unit", self.header["cost_unit"], self.params.cost_unit)
         asked, run = self._asked()

@@ -93,6 +93,8 @@ class ScoredRuns:
     seeds: list[int]
     random: bool
     """Whether no run could differ from one of random search."""
+    raw: bool
+    """Whether no scale is known: scores are minus the rewards."""
     anytime: Floats
     final: Floats
     evaluations: Floats
@@ -109,30 +111,29 @@ class ScoredRuns:
         return self.anytime if name == "anytime" else self.final
 
 
-def score(runs: Sequence[Run], scales: Mapping[str, regret.Scale]) -> dict[str, dict[str, ScoredRuns]]:
-    """Scores all runs, by environment and agent, each with the scale of its problem."""
+def score(runs: Sequence[Run]) -> dict[str, dict[str, ScoredRuns]]:
+    """Scores all runs, by environment and agent, each with the scale in its header."""
     groups: dict[str, dict[str, list[Run]]] = {}
     for r in sorted(runs, key=lambda r: r.seed):
         groups.setdefault(environment_of(r), {}).setdefault(agent_of(r), []).append(r)
     lengths = {env: max(len(r) for rs in by.values() for r in rs) for env, by in groups.items()}
-    return {env: {agent: _scored(rs, scales, lengths[env]) for agent, rs in by.items()} for env, by in groups.items()}
+    return {env: {agent: _scored(rs, lengths[env]) for agent, rs in by.items()} for env, by in groups.items()}
 
 
-def _scored(runs: Sequence[Run], scales: Mapping[str, regret.Scale], length: int) -> ScoredRuns:
+def _scored(runs: Sequence[Run], length: int) -> ScoredRuns:
     rows = []
     for r in runs:
-        scale, budget = scales[regret.key(r)], float(r.header["budget"])
-        after = regret.after(r, scale)
+        budget, after = float(r.header["budget"]), regret.after(r)
         rows.append(
             (
                 regret.anytime(r, after),
-                regret.final(r, scale),
+                regret.final(r, after),
                 regret.at_evaluations(after, length),
-                regret.at_costs(after, r.costs, budget, GRID),
+                regret.at_costs(after, r.costs, budget, GRID, raw=regret.raw(r)),
                 regret.runtimes(r, after) / budget,
                 float(r.costs.sum()) / budget,
             )
         )
     columns = (np.array(column) for column in zip(*rows, strict=True))
     random = all("random_search" in r.header for r in runs)
-    return ScoredRuns([r.seed for r in runs], random, *columns)
+    return ScoredRuns([r.seed for r in runs], random, regret.raw(runs[0]), *columns)

@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs import registry
-from hpo_envs.benchmarks.analysis import fronts, random_search, regret, selections, statistics, verdict
+from hpo_envs.benchmarks.analysis import fronts, random_search, regret, selections, statistics, subsets, verdict
 from hpo_envs.benchmarks.analysis.replay import Replay
 from hpo_envs.benchmarks.analysis.scored import GRID, ScoredRuns, agent_of, budget_apart, check, environment_of, score
 from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.scales import of_header
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.tuning import record as tuning
 from hpo_envs.tables import store as tables
@@ -53,19 +54,18 @@ def of_runs(
         ValueError: See `check`.
     """
     check(runs)
-    scales = regret.scales(runs)
-    scored = score(runs, scales)
+    scored = score(runs)
     first = {environment_of(r): r for r in reversed(runs)}
     names = list(dict.fromkeys(agent_of(r) for r in runs))
-    tracks = _ranked(runs, scales, scored)
+    tracks = _ranked(runs, scored)
     for t in tracks:
-        t["curves"] = _track_curves(list(t["heat"]), t["environments"], scored, t["score"])
+        t["curves"] = _track_curves(t, scored)
     summary = {
         "title": title,
         "command": command,
         "checked": checked,
         "versions": dict(runs[0].header["versions"]),
-        "environments": [_environment(first[env], runs, scales) for env in scored],
+        "environments": [_environment(first[env], runs) for env in scored],
         "agents": [_agent(next(r for r in runs if agent_of(r) == n), n) for n in names],
         "tracks": tracks,
         "cells": [_record(env, a, c) for env, by in scored.items() for a, c in by.items()],
@@ -84,12 +84,11 @@ def scores(runs: Sequence[Run]) -> dict[str, Any]:
         ValueError: See `check`.
     """
     check(runs)
-    scales = regret.scales(runs)
-    scored = score(runs, scales)
+    scored = score(runs)
     first = {environment_of(r): r for r in reversed(runs)}
     plain: dict[str, Any] = rounded(
         {
-            "tracks": _ranked(runs, scales, scored),
+            "tracks": _ranked(runs, scored),
             "cells": [_record(env, a, c) for env, by in scored.items() for a, c in by.items()],
             "selections": selections.of_scored(first, scored),
         }
@@ -97,15 +96,13 @@ def scores(runs: Sequence[Run]) -> dict[str, Any]:
     return plain
 
 
-def _ranked(
-    runs: Sequence[Run], scales: Mapping[str, regret.Scale], scored: Mapping[str, Mapping[str, ScoredRuns]]
-) -> list[dict[str, Any]]:
+def _ranked(runs: Sequence[Run], scored: Mapping[str, Mapping[str, ScoredRuns]]) -> list[dict[str, Any]]:
     """The tracks, each with `random`: the exact score of random search, None where it is not known everywhere."""
     first = {environment_of(r): r for r in reversed(runs)}
-    problems = {(environment_of(r), regret.key(r)): r for r in runs}
+    problems = {(environment_of(r), r.header["sha256"], *subsets.key(r.header)): r for r in runs}
     exact: dict[str, list[tuple[float, float] | None]] = {}
-    for (env, problem), run in problems.items():
-        exact.setdefault(env, []).append(random_search.baseline(run, scales[problem]))
+    for (env, *_), run in problems.items():
+        exact.setdefault(env, []).append(random_search.baseline(run))
     tracks = []
     for name, envs in tracks_of(first, scored):
         t = track(name, envs, scored)
@@ -116,15 +113,20 @@ def _ranked(
 
 
 def tracks_of(first: Mapping[str, Run], scored: Mapping[str, Mapping[str, ScoredRuns]]) -> list[tuple[str, list[str]]]:
-    """Environments of one family, one kind of reward, the same agents and the same budget apart, under a name."""
+    """Environments of one family, one kind of reward, the same agents and the same budget apart, under a name.
+
+    Each one whose scores are raw is alone.
+    """
     groups: dict[Any, list[str]] = {}
     for env, by in scored.items():
         h = first[env].header
         family = spec.family if (spec := registry.find(h["env"])) else h["env"]
-        groups.setdefault((family, len(h["objectives"]), frozenset(by), budget_apart(first[env])), []).append(env)
-    several = [(family, budget) for family, _, _, budget in groups]
+        alone = env if next(iter(by.values())).raw else ""
+        key = (family, len(h["objectives"]), frozenset(by), budget_apart(first[env]), alone)
+        groups.setdefault(key, []).append(env)
+    several = [(family, budget) for family, _, _, budget, _ in groups]
     named: list[tuple[str, list[str]]] = []
-    for (family, objectives, _, budget), envs in groups.items():
+    for (family, objectives, _, budget, _), envs in groups.items():
         name = f"{family}, {objectives} objectives" if objectives > 1 else family
         name += "" if budget is None else f", budget {budget:g}"
         if several.count((family, budget)) > 1 and len(envs) == 1:
@@ -143,14 +145,14 @@ def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, Scor
     strata = {a: [scored[e][a].score(measure) for e in envs] for a in order}
     means = {a: [float(s.mean()) for s in strata[a]] for a in order}
     best = [min(means[a][i] for a in order) for i in range(len(envs))]
-    ranking = []
+    raw, ranking = scored[envs[0]][order[0]].raw, []
     for standing in judged["standings"]:
         a = standing["agent"]
         pooled, ends = np.concatenate(strata[a]), [scored[e][a].final for e in envs]
         record: dict[str, Any] = {**standing, "n": [len(s) for s in strata[a]]}
         record |= {"median": float(np.median(pooled)), "iqm": float(statistics.iqm(pooled))}
         record["final"] = verdict.interval(verdict.padded(ends))
-        record["solved"] = float(np.mean([(s <= 1e-9).mean() for s in ends]))
+        record["solved"] = np.nan if raw else float(np.mean([(s <= 1e-9).mean() for s in ends]))
         record["constant"] = all(len(s) > 1 and float(np.ptp(s)) < 1e-12 for s in strata[a])
         record["random"] = sum(scored[e][a].random for e in envs)
         record["first"] = sum(m <= b + 1e-12 for m, b in zip(means[a], best, strict=True))
@@ -158,6 +160,7 @@ def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, Scor
     return {
         "name": name,
         "score": measure,
+        "raw": raw,
         "environments": list(envs),
         "clusters": judged["clusters"],
         "best": judged["best"],
@@ -186,10 +189,11 @@ def _matrix(agent: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, S
     return matrix
 
 
-def _track_curves(
-    agents: Sequence[str], envs: Sequence[str], scored: Mapping[str, Mapping[str, ScoredRuns]], measure: str
-) -> dict[str, Any]:
-    """Regret by share of the budget, ECDF of running times, expected running time by target, score profile."""
+def _track_curves(t: Mapping[str, Any], scored: Mapping[str, Mapping[str, ScoredRuns]]) -> dict[str, Any]:
+    """Regret by share of the budget, ECDF of running times, expected running time by target, score profile.
+
+    Raw scores have the first alone.
+    """
     spent, thresholds = np.logspace(-2.5, 0, 51), np.linspace(0.0, 1.0, 51)
     result: dict[str, Any] = {
         "regret": {"x": GRID, "agents": {}},
@@ -197,16 +201,16 @@ def _track_curves(
         "ert": {"x": regret.TARGETS, "agents": {}},
         "profile": {"x": thresholds, "agents": {}},
     }
-    for a in agents:
-        here = [scored[e][a] for e in envs]
+    for a in t["heat"]:
+        here = [scored[e][a] for e in t["environments"]]
         result["regret"]["agents"][a] = verdict.interval(verdict.padded([c.shares for c in here]))
         result["ecdf"]["agents"][a] = [np.mean([statistics.ecdf(c.runtimes, spent) for c in here], axis=0)]
         times, ends = np.concatenate([c.runtimes for c in here]), np.concatenate([c.spent for c in here])
         ert = [statistics.expected_runtime(np.minimum(t, ends), np.isfinite(t)) for t in times.T]
         result["ert"]["agents"][a] = [ert]
-        below = [(c.score(measure)[:, None] <= thresholds + 1e-12).mean(axis=0) for c in here]
+        below = [(c.score(t["score"])[:, None] <= thresholds + 1e-12).mean(axis=0) for c in here]
         result["profile"]["agents"][a] = [np.mean(below, axis=0)]
-    return result
+    return {"regret": result["regret"]} if t["raw"] else result
 
 
 def _curves(by: Mapping[str, ScoredRuns], first: Run) -> dict[str, Any]:
@@ -231,14 +235,14 @@ def _record(env: str, agent: str, cell: ScoredRuns) -> dict[str, Any]:
         "anytime": verdict.interval(cell.anytime[None]),
         "anytime_iqm": float(statistics.iqm(cell.anytime)),
         "final": verdict.interval(cell.final[None]),
-        "solved": float((cell.final <= 1e-9).mean()),
+        "solved": np.nan if cell.raw else float((cell.final <= 1e-9).mean()),
         "close": statistics.expected_runtime(np.minimum(times, cell.spent), np.isfinite(times)),
         "spent": float(cell.spent.mean()),
     }
 
 
-def _environment(run: Run, runs: Sequence[Run], scales: Mapping[str, regret.Scale]) -> dict[str, Any]:
-    h, label = run.header, environment_of(run)
+def _environment(run: Run, runs: Sequence[Run]) -> dict[str, Any]:
+    h, label, scale = run.header, environment_of(run), of_header(run.header)
     own = [r for r in runs if environment_of(r) == label]
     tables = sorted({(r.header["table"], r.header["kind"], r.header["sha256"]) for r in own})
     return {
@@ -249,7 +253,9 @@ def _environment(run: Run, runs: Sequence[Run], scales: Mapping[str, regret.Scal
         "budget": h["budget"],
         "cost_unit": h["cost_unit"],
         "objectives": list(h["objectives"]),
-        "optimum": scales[regret.key(run)].source,
+        "optimum": scale.source,
+        "repeats": scale.repeats,
+        "noise": scale.noise,
     }
 
 

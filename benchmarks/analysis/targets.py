@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis import random_search, reference, verdict
+from hpo_envs.benchmarks.analysis import random_search, verdict
 from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.scales import of_header
 
 Floats = npt.NDArray[np.float64]
 
@@ -112,14 +113,16 @@ known: what ever more seeds would give"""
 
 def score(run: Run, tolerance: float = 0.5) -> dict[str, float]:
     """Targets of one run: `best`, `fb`, `ftb`, `ftc` for one objective; `fbp`, `fto`, `fta` for several."""
-    ref = reference.of_run(run)
+    scale = of_header(run.header)
     if run.rewards.ndim == 2:
         return {
-            "fbp": fbp(run.rewards, ref.front, len(run)),
-            "fto": fto(run.rewards, ref.front),
-            "fta": fta(run.rewards, ref.front),
+            "fbp": fbp(run.rewards, scale.front, len(run)),
+            "fto": fto(run.rewards, scale.front),
+            "fta": fta(run.rewards, scale.front),
         }
-    best = float(ref.best[0])
+    if scale.source == "none":
+        return {"best": float(run.rewards.max())}
+    best = float(scale.best[0])
     return {
         "best": float(run.rewards.max()),
         "fb": fb(run.rewards, best, len(run)),

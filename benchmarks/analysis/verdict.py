@@ -28,13 +28,14 @@ def interval(
     Args:
         scores: (..., environments, seeds), NaN where a seed was not run.
         estimate: Of these scores, where it is not `inference.here`.
-        bounds: What a mean can be at least and at most; the highest score, if that is more.
+        bounds: What a mean can be at least and at most, unless a score is beyond that.
     """
     s = np.asarray(scores, dtype=float)
     e = inference.here(s) if estimate is None else estimate
     enough = (s.shape[-2] > 1) | (np.isfinite(s).sum(axis=(-2, -1)) >= inference.FEWEST_SEEDS)
-    ends = np.maximum(e.low, bounds[0]), np.minimum(e.high, np.maximum(bounds[1], np.nanmax(s, axis=(-2, -1))))
-    low, high = (np.where(enough, x, np.nan) for x in ends)
+    least = np.where(np.nanmin(s, axis=(-2, -1)) < bounds[0], -np.inf, bounds[0])
+    most = np.where(np.nanmax(s, axis=(-2, -1)) > bounds[1], np.inf, bounds[1])
+    low, high = (np.where(enough, x, np.nan) for x in (np.maximum(e.low, least), np.minimum(e.high, most)))
     return [e.mean[()], low[()], high[()]]
 
 
@@ -76,7 +77,7 @@ def judged(scores: Mapping[str, Floats], clusters: Sequence[Any]) -> dict[str, A
         there = _standing(sorted(names, key=means.__getitem__), pairs, "there", best["here"])
         best["there"] = next((a for a in names if there[a] == "best"), None)
     mean, elsewhere = interval(stacked), interval(stacked, inference.elsewhere(stacked, clusters))
-    zeros = np.nanmean(stacked <= 0.0, axis=(1, 2)) > 0.5
+    zeros = np.nanmean(stacked == 0.0, axis=(1, 2)) > 0.5
     standings = [
         {
             "agent": a,

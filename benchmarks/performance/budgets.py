@@ -18,7 +18,6 @@ import numpy as np
 from hpo_envs import registry
 from hpo_envs.agents import Problem, fits
 from hpo_envs.benchmarks.analysis import summary
-from hpo_envs.benchmarks.analysis.regret import scales
 from hpo_envs.benchmarks.analysis.scored import score
 from hpo_envs.benchmarks.report import sentences
 from hpo_envs.benchmarks.runs import Run, problem_of, run
@@ -90,7 +89,7 @@ def _name(header: Mapping[str, Any], step: int) -> str:
 
 
 def _row(runs: Sequence[Run]) -> list[str]:
-    scored = score(runs, scales(runs))
+    scored = score(runs)
     track = summary.track("", list(scored), scored)
     ranking, pairs = track["ranking"], track["pairs"]
     base = next(r for r in ranking if r["agent"] in ("random", "nonadaptive"))

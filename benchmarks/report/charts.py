@@ -26,11 +26,14 @@ def chart(title: str, xlabel: str, ylabel: str, panel: Mapping[str, Any], **opti
 def of_track(t: Mapping[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]], str]]:
     """(key, variants, caption) of each chart of a track."""
     c, name = t["curves"], t["name"]
+    title, label = ("Raw score", "raw score") if t.get("raw") else ("Regret", "normalised regret")
     yield (
         "regret",
-        [chart(f"Regret over the budget, {name}", "share of the budget", "normalised regret", c["regret"])],
+        [chart(f"{title} over the budget, {name}", "share of the budget", label, c["regret"])],
         "Lower and further left is better. Mean of environments and runs; bands are 95 % intervals for other seeds.",
     )
+    if t.get("raw"):  # targets are regrets
+        return
     yield (
         "ert",
         [

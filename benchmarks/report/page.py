@@ -19,7 +19,19 @@ HERE = Path(__file__).parent
 Drawn = dict[str, list[dict[str, Any]]]
 """Charts by the key of their figure: one or several variants to choose from."""
 
-BEST = {"table": "best of the table", "searched": "best of a long search", "seen": "best of table and these runs"}
+BEST = {
+    "table": "best of the table",
+    "reference": "best known, by the committed study",
+    "given": "as given by the user",
+    "bounds": "the bounds of the metrics",
+    "none": "unknown: raw scores",
+    "searched": "best of a long search or of these runs",
+    "seen": "best of table and these runs",
+}
+"""What regret 0 is; the last two are those of the committed leaderboard, whose runs are from before scales were."""
+
+FEW_REPEATS = 10
+"""Repeats of a row below which the mean that scores is largely made of the rewards that chose."""
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -152,7 +164,7 @@ def _results(summary: Mapping[str, Any]) -> str:
             num(c["anytime"][0], sentences.interval(c["anytime"])),
             num(c["anytime_iqm"]),
             num(c["final"][0], sentences.interval(c["final"])),
-            num(c["solved"], f"{c['solved']:.0%}"),
+            num(c["solved"], sentences.share(c["solved"])),
             num(c["close"]),
             num(c["spent"]),
         ]
@@ -169,6 +181,14 @@ def _results(summary: Mapping[str, Any]) -> str:
     )
 
 
+def _scale(e: Mapping[str, Any]) -> str:
+    """What regret 0 is, and how noisy single rewards are."""
+    if e.get("repeats", 1) < 2:
+        return BEST[e["optimum"]]
+    few = "; few repeats: scores are optimistic" if e["repeats"] < FEW_REPEATS else ""
+    return f"{BEST[e['optimum']]}; noise {e['noise']:.2g} of the rows' spread, {e['repeats']} repeats{few}"
+
+
 def _compared(summary: Mapping[str, Any]) -> str:
     rows = []
     for e in summary["environments"]:
@@ -183,7 +203,7 @@ def _compared(summary: Mapping[str, Any]) -> str:
                 f"<td>{answered}</td>",
                 text(", ".join(e["objectives"])),
                 budget,
-                text(BEST[e["optimum"]]),
+                text(_scale(e)),
             ]
         )
     columns = [

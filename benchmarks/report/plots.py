@@ -244,7 +244,8 @@ def draw_all(summary: Mapping[str, Any], folder: Path, progress: bool = False) -
     for track in tqdm(summary["tracks"], unit=" tracks", disable=not progress):
         here = folder / slug(track["name"])
         written += ranking(track, here / "ranking") + heat_map(track, here / "heat-map")
-        for key, (xlabel, ylabel, axis) in AXES.items():
+        for key in track["curves"]:
+            xlabel, ylabel, axis = AXES[key]
             written += curves(track["curves"][key], here / key, xlabel, ylabel, track["name"], **axis)
     for env, panels in tqdm(summary["curves"].items(), unit=" environments", disable=not progress):
         for against, panel in panels.items():

@@ -36,15 +36,19 @@ def _ranking(t: Mapping[str, Any], key: str) -> str:
                 num(p["improvement"], f"{p['improvement']:.0%}") if p else num(None, ""),
                 *(num(r[k]) for k in ("iqm", "median")),
                 num(r["final"][0], sentences.interval(r["final"])),
-                num(r["solved"], f"{r['solved']:.0%}"),
+                num(r["solved"], sentences.share(r["solved"])),
                 num(r["first"], f"{r['first']} of {len(t['environments'])}"),
             ]
         )
-    columns = [("n", "#"), ("", "agent"), ("", f"mean {t['score']} regret"), ("", "here"), ("n", "to the leader")]
+    columns = [("n", "#"), ("", "agent"), ("", f"mean {t['score']} {_score(t)}"), ("", "here"), ("n", "to the leader")]
     columns += [("n", "p"), ("", "there"), ("n", "to the leader, there"), ("n", "p, there")]
     columns += [("n", name) for name in ("P(better)", "IQM", "median", "final", "best found", "first on")]
-    caption = f"{t['name']}: ranked by {sentences.SCORES[t['score']]}, low is good"
+    caption = f"{t['name']}: ranked by {sentences.measure(t)}, low is good"
     return table(key, caption, columns, rows) + download(key, "Ranking")
+
+
+def _score(t: Mapping[str, Any]) -> str:
+    return "raw score" if t.get("raw") else "regret"
 
 
 def _heat(t: Mapping[str, Any], key: str) -> str:
@@ -58,7 +62,7 @@ def _heat(t: Mapping[str, Any], key: str) -> str:
         ]
         rows.append([head(agent), *cells])
     columns = [("", "agent"), *(("n", e) for e in t["environments"])]
-    caption = f"Mean {t['score']} regret by environment; light is good"
+    caption = f"Mean {t['score']} {_score(t)} by environment; light is good"
     return f"<h3>By environment</h3>{table(key, caption, columns, rows, 'sort heat')}{download(key, 'Heat map')}"
 
 

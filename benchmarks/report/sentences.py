@@ -11,6 +11,19 @@ from hpo_envs.benchmarks.analysis import verdict as verdicts
 SCORES = {"anytime": "regret averaged over the budget", "final": "regret at the end"}
 """What a track is ranked by."""
 
+RAW = {"anytime": "minus the best reward so far, averaged over the budget", "final": "minus the reward at the end"}
+"""The same where no scale is known: lower is better, and comparable on one environment only."""
+
+
+def measure(track: Mapping[str, Any]) -> str:
+    """What a track is ranked by."""
+    return (RAW if track.get("raw") else SCORES)[track["score"]]
+
+
+def share(value: float | None) -> str:
+    """A share for readers; None where there is none."""
+    return "-" if value is None else f"{value:.0%}"
+
 
 def number(value: float | None, digits: int = 3) -> str:
     """A number for readers; None is what was never reached."""
@@ -59,7 +72,7 @@ def _seeds(track: Mapping[str, Any]) -> str:
 def verdict(track: Mapping[str, Any]) -> list[str]:
     """Who is best on these environments, and on environments like these: sentences, the first of which names it."""
     leader = track["ranking"][0]
-    level = f"{SCORES[track['score']].capitalize()}: {score(leader)}."
+    level = f"{measure(track).capitalize()}: {score(leader)}."
     if len(track["ranking"]) == 1:
         return [f"Only {leader['agent']} ran.", level]
     return [*_best(track), level, *_others(track), *_random(track), *_no_other(track)]
@@ -131,7 +144,7 @@ def _random(track: Mapping[str, Any]) -> list[str]:
     base = next((r for r in track["ranking"] if r["agent"] == "random"), None)
     if base is None or first["here"] == "open":
         return []
-    if base["here"] == "worse" and base["mean"][0]:
+    if base["here"] == "worse" and base["mean"][0] and not track.get("raw"):
         return [f"Its regret is {1 - first['mean'][0] / base['mean'][0]:.0%} below that of random search."]
     if any((p := against(track, r["agent"], "random")) and p["here"]["verdict"] == "better" for r in track["ranking"]):
         return []  # another one, which has a higher mean than the leader

@@ -7,16 +7,20 @@ from typing import Any
 
 from hpo_envs.benchmarks.report import sentences
 
+SCALE = {False: "0 is the best there is, 1 the median configuration", True: "no scale is known, lower is better"}
+
 LEGEND = """\
-mean regret: 0 is the best there is, 1 the median configuration; {score}; [95 % interval] for other seeds
+{name}: {scale}; {score}; [95 % interval] for other seeds
 elsewhere: the same mean, with the interval for other environments like these
 here, there: best on these environments and on others like these, may be best as well, worse, or open (cannot be told)
-at the end: regret when the budget is spent; solved: runs that end with the best there is"""
+at the end: the same when the budget is spent; solved: runs that end with the best there is"""
 
 
 def of_track(track: Mapping[str, Any]) -> str:
     """The ranking of a track, its verdict and a legend."""
-    head = ("agent", "runs", "mean regret", "elsewhere", "here", "there", "at the end", "solved")
+    raw = track.get("raw", False)
+    name = "raw score" if raw else "mean regret"
+    head = ("agent", "runs", name, "elsewhere", "here", "there", "at the end", "solved")
     rows = [
         (
             r["agent"],
@@ -26,12 +30,12 @@ def of_track(track: Mapping[str, Any]) -> str:
             r["here"],
             r["there"],
             sentences.interval(r["final"]),
-            f"{r['solved']:.0%}",
+            sentences.share(r["solved"]),
         )
         for r in track["ranking"]
     ]
     title = f"{track['name']}: {sentences.runs(track)}"
-    legend = LEGEND.format(score=sentences.SCORES[track["score"]])
+    legend = LEGEND.format(name=name, scale=SCALE[raw], score=sentences.measure(track))
     return "\n\n".join([f"{title}\n{aligned([head, *rows])}", " ".join(sentences.verdict(track)), legend])
 
 

@@ -35,7 +35,7 @@ from hpo_envs.benchmarks.study.parquet import Block
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.folder import locked
 
-RUN_KEYS = ("seed", "table", "sha256", "random_search")
+RUN_KEYS = ("seed", "table", "sha256", "scale", "random_search")
 """What may differ between runs of one agent on one id."""
 
 CODE_KEYS = ("agent_source", "environment_source", "versions")
@@ -304,7 +304,7 @@ def _env_of(folder: Path) -> str:
 def _grouped(header: dict[str, Any], headers: list[dict[str, Any]]) -> list[Group]:
     groups: dict[str, tuple[dict[str, Any], list[int]]] = {}
     for own in headers:
-        rest = {**own, "seed": None}
+        rest = {**own, "seed": None, "scale": None}
         groups.setdefault(json.dumps(rest, sort_keys=True), (rest, []))[1].append(own["seed"])
     return [Group({**header, **rest, "seed": seeds[0]}, np.array(seeds)) for rest, seeds in groups.values()]
 

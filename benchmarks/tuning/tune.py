@@ -13,6 +13,7 @@ from typing import Any
 from hpo_envs import agents
 from hpo_envs.agents import Agent, Problem
 from hpo_envs.benchmarks.runs import header_of, one_blas_thread
+from hpo_envs.benchmarks.scales import Scales
 from hpo_envs.benchmarks.tuning import prior
 from hpo_envs.benchmarks.tuning.record import NAME, Record
 from hpo_envs.benchmarks.tuning.search import Search
@@ -171,6 +172,7 @@ def _header(
     env_id = IDS[p.levels is not None]
     run = header_of(FunctionEnv(p), agent, env_id, {"function": called}, hyperparameters)
     run |= {"table": table.name, "kind": table.provenance.kind, "sha256": table.provenance.sha256, "seed": seed}
+    run["scale"] = Scales(env_id, p, {}).of(0).header()
     header = {
         "function": called,
         "space": [dataclasses.asdict(h) for h in p.points.space],

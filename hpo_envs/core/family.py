@@ -83,9 +83,6 @@ class Family:
             0: users' tables have none.
         score: What its agents are ranked by: `anytime`, the regret over the budget, or `final`, the regret of the
             true mean of the row that is recommended at the end, where rows are arms with noisy scores.
-        optimum: Where the best reward is known from: `table`, its best row; `seen`, the best of table and compared
-            runs, because actions reach more than its rows; else `module:function`, from the header of a run to the
-            best that a long search found.
         distributions: Distributions of tasks with their languages and splits.
         short: Arguments that make an episode a few steps long, so that tests meet its end several times.
         tolerance: Relative tolerance between the two forms in tests, where a step computes instead of gathering.
@@ -103,7 +100,6 @@ class Family:
     example: Mapping[str, Any] = field(default_factory=dict)
     user_levels: int = 0
     score: Literal["anytime", "final"] = "anytime"
-    optimum: str = "table"
     distributions: tuple[Distribution, ...] = ()
     short: Mapping[str, Any] = field(default_factory=lambda: {"budget": 4})
     tolerance: float = 0.0

@@ -45,6 +45,8 @@ class Params:
         budget_unit: Unit of `budget`; empty: that of the cost. Where it is another, `info["spent"]` is what a step
             takes of it.
         live: Whether a step calls a function instead of looking something up, so that none may be wasted.
+        known: (m,) best reward of each objective and (m,) rewards that count as having found nothing, where a user says
+            so and no table does.
     """
 
     kind: Kind
@@ -59,6 +61,7 @@ class Params:
     workers: int = 1
     mutate: Callable[[Any, np.random.Generator], Any] | None = None
     view: View = field(default=WHOLE)
+    known: tuple[Floats, Floats] | None = None
     budget_unit: str = ""
     live: bool = False
 

@@ -1,4 +1,4 @@
-"""The best agreement in a box, as good as we can find it: what agents are scored against, never shown to them."""
+"""The best agreement in a box, as good as we can find it, for the reproduction."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis import reference
 from hpo_envs.tables.by_hash import ByHash
 from hpo_envs.tables.datasets.cushlepor import agreement
 from hpo_envs.tables.datasets.cushlepor.space import ParameterBox
@@ -83,12 +82,3 @@ def _cached(table: ByHash, variant: str, held_out: Any, bounds: Any, objective: 
     corpus = agreement.prepare(table.table, variant, held_out)
     box = ParameterBox(bounds if isinstance(bounds, str) else dict(bounds))
     return best(corpus, box, objective)
-
-
-def of_run(header: dict[str, Any]) -> float:
-    """The best reward found on the problem of a saved run.
-
-    Raises:
-        ValueError: The run was made on a table of a user's, or on a table that has changed.
-    """
-    return of_env(header["env_kwargs"], reference.table_of(header))[0]

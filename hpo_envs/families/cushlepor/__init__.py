@@ -22,6 +22,5 @@ FAMILY = Family(
         *(_news("newstest2020", p, "psqm") for p in ("ende", "zhen")),
         *(_news("newstest2021", p, "mqm") for p in ("ende", "zhen")),
     ),
-    optimum="hpo_envs.benchmarks.papers.cushlepor.optimum:of_run",
     references=("freitag2021experts", "han2021cushlepor"),
 )

@@ -12,7 +12,6 @@ FINAL = Family(
     ids=(Spec("FunctionHPO-v0", ("function/function",)),),
     listed=False,  # without a function as argument there is nothing to call
     example={"function": f"{example.__name__}:train", "space": example.SPACE},
-    optimum="seen",
 )
 
 CURVES = Family(
@@ -22,5 +21,4 @@ CURVES = Family(
     ids=(Spec("FunctionLC-v0", ("function/function",)),),
     listed=False,
     example={"function": f"{example.__name__}:train_epochs", "space": example.SPACE, "epochs": example.EPOCHS},
-    optimum="seen",
 )

@@ -32,7 +32,6 @@ CELL = Family(
     dataset="nasbenchnlp",
     entry_point=f"{__name__}.cell:NASBenchNLPCellEnv",
     ids=(Spec("NASBenchNLP-cell-v0", ("nasbenchnlp/wikitext2",)),),
-    optimum="seen",
     leaderboard=({"budget": 50},),  # the id's own budget is a single cell
     references=_REFERENCES,
 )

@@ -48,9 +48,3 @@ def test_only_two_objectives_have_fronts(runs: list[Run]) -> None:
     assert list(entry["stages"]) == ["25%", "50%", "100%"]
     assert set(entry["stages"]["50%"]) == {"random", "bo-ehvi-rbf"}
     assert (np.diff(entry["x"]) > 0).all()
-
-
-def test_rewards_stay_as_they_are_without_a_table() -> None:
-    assert fronts.signs(made([[1.0, 2.0]], [1.0])).tolist() == [1.0, 1.0]
-    known = {"table": "nmthpo/zhen", "kind": "surrogate", "objectives": ["bleu", "decoding_seconds"]}
-    assert fronts.signs(made([[1.0, 2.0]], [1.0], **known)).tolist() == [1.0, -1.0]

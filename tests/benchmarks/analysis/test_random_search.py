@@ -84,10 +84,9 @@ def test_selected_reports_the_draw_with_the_best_criterion() -> None:
 def test_the_agent_has_these_means(env: str, seeds: int) -> None:
     kwargs: dict[str, Any] = {"table": "surrogate"}
     found = runs.run("random", env, range(seeds), env_kwargs=kwargs)
-    scale = next(iter(regret.scales(found).values()))
-    after = [regret.after(r, scale) for r in found]
-    simulated = np.array([(regret.anytime(r, a), regret.final(r, scale)) for r, a in zip(found, after, strict=True)])
-    exact = random_search.baseline(found[0], scale)
+    after = [regret.after(r) for r in found]
+    simulated = np.array([(regret.anytime(r, a), regret.final(r, a)) for r, a in zip(found, after, strict=True)])
+    exact = random_search.baseline(found[0])
     assert exact is not None
     error = simulated.std(axis=0) / np.sqrt(seeds)
     assert (np.abs(simulated.mean(axis=0) - exact) <= 4.0 * error).all()
@@ -108,7 +107,7 @@ def test_targets_of_the_agent_have_these_means(env: str) -> None:
 @pytest.mark.parametrize("env", ["NMTHPO-v0", "CharHPO-v0", "FIESTA-gaussian-v0", "CushLEPOR-ted-ende-v0"])
 def test_no_baseline_where_none_is_exact(env: str) -> None:
     found = runs.run("random", env, [0], budget=3, env_kwargs={"table": "surrogate"})
-    assert random_search.baseline(found[0], regret.scales(found)[regret.key(found[0])]) is None
+    assert random_search.baseline(found[0]) is None
 
 
 def test_impossible_targets_are_refused() -> None:

@@ -41,8 +41,7 @@ def test_arguments_are_part_of_the_names(runs: list[Run]) -> None:
 
 def test_scores_are_kept_by_environment_and_agent(runs: list[Run]) -> None:
     some = [r for r in runs if r.header["env"].startswith("NMTHPO")]
-    scales = regret.scales(some)
-    found = scored.score(some[::-1], scales)
+    found = scored.score(some[::-1])
     assert {env: set(by) for env, by in found.items()} == {
         "NMTHPO-zhen-v0": {"random", "graph-ei-rbf", "bo-ei-rbf"},
         "NMTHPO-jaen-v0": {"random", "graph-ei-rbf", "bo-ei-rbf"},
@@ -50,7 +49,7 @@ def test_scores_are_kept_by_environment_and_agent(runs: list[Run]) -> None:
     }
     one = found["NMTHPO-zhen-v0"]["random"]
     own = [r for r in some if r.header["env"] == "NMTHPO-zhen-v0" and r.header["agent"] == "random"]
-    after = [regret.after(r, scales[regret.key(r)]) for r in own]
+    after = [regret.after(r) for r in own]
     assert one.seeds == list(range(6))
     assert one.evaluations.tolist() == [a.tolist() for a in after]
     assert one.shares.shape == (6, len(scored.GRID))

@@ -1,0 +1,142 @@
+"""The committed study of spaces that no table lists: the best known reward and the median of random search of each.
+
+    python -m hpo_envs.benchmarks.references          # about ten minutes; writes benchmarks/references.json
+
+On a box: `RANDOM` uniform points, then an evolution strategy from the best of them. Cells: random ones and the table's,
+then regularised evolution through the environment. Remade whenever a table or the code of an environment changes: each
+scale is filed under the hash of its table. What an agent finds beyond the best known has regret 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+
+import hpo_envs
+from hpo_envs.benchmarks import runs, scales
+from hpo_envs.engines.box.params import BoxParams
+from hpo_envs.registry import SPECS
+from hpo_envs.tables import store
+from hpo_envs.tables.files import atomic
+
+Floats = npt.NDArray[np.float64]
+
+RANDOM = 4096
+"""Random actions on each task: their median is known to about 2 % of their spread."""
+
+PARENTS, CHILDREN, GENERATIONS = 16, 256, 60
+"""Of the evolution strategy."""
+
+CELLS = {"random": (4, 500), "regularized-evolution": (4, 500)}
+"""Seeds and cells of each run, by agent."""
+
+COMMAND = "python -m hpo_envs.benchmarks.references"
+
+STUDIED: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("CharHPO-v0", {}),
+    ("CharHPO-v0", {"noise": False}),
+    *((spec.id, {}) for spec in SPECS.values() if spec.family == "CushLEPOR"),
+    *(("CushLEPOR-ted-ende-v0", {"objective": name}) for name in ("system_pearson", "rmse")),
+    ("NASBenchNLP-cell-v0", {}),
+)
+"""Ids and arguments."""
+
+
+def on_box(
+    params: BoxParams, task: int, *, points: int = RANDOM, generations: int = GENERATIONS
+) -> tuple[float, float]:
+    """Best known reward and median of random actions on a task.
+
+    The evolution strategy keeps the best of parents and children. Each child is a parent with about a third of its
+    coordinates moved, by steps of many sizes, or drawn anew.
+
+    Args:
+        params: Of an environment with one objective.
+        task: Index of the task.
+        points: Random actions.
+        generations: Of the evolution strategy.
+    """
+    rng = np.random.default_rng(task)
+
+    def rewards(actions: Floats) -> Floats:
+        answer = params.function.evaluate(np.full(len(actions), task), actions)
+        return params.signs[0] * answer.metrics[params.objectives[0]]
+
+    actions = rng.uniform(-1.0, 1.0, (points, *params.action_space.shape))
+    values = rewards(actions)
+    origin = float(np.median(values))
+    for _ in range(generations):
+        kept = np.argsort(-values, kind="stable")[:PARENTS]
+        actions, values = actions[kept], values[kept]
+        children = actions[rng.integers(len(actions), size=CHILDREN)]
+        steps = 10.0 ** rng.uniform(-4.0, 0.0, (CHILDREN, 1)) * rng.standard_normal(children.shape)
+        moved = np.where(rng.random((CHILDREN, 1)) < 0.2, rng.uniform(-1.0, 1.0, children.shape), children + steps)
+        children = np.clip(np.where(rng.random(children.shape) < 1 / 3, moved, children), -1.0, 1.0)
+        actions, values = np.concatenate([actions, children]), np.concatenate([values, rewards(children)])
+    return float(values.max()), origin
+
+
+def of_cells(env_id: str, kwargs: dict[str, Any], known: float, effort: float = 1.0) -> tuple[float, float]:
+    """Best known reward and median of random cells.
+
+    Args:
+        env_id: Registered id whose agents can mutate.
+        kwargs: Arguments of the environment.
+        known: Best reward of the table.
+        effort: Share of `CELLS` to evaluate.
+    """
+    found = {}
+    for agent, (seeds, budget) in CELLS.items():
+        made = runs.run(agent, env_id, range(seeds), budget=max(1, round(effort * budget)), env_kwargs=kwargs)
+        found[agent] = np.concatenate([r.rewards for r in made])
+    return max(known, *(float(rewards.max()) for rewards in found.values())), float(np.median(found["random"]))
+
+
+def study(studied: tuple[tuple[str, dict[str, Any]], ...] = STUDIED) -> Iterator[dict[str, Any]]:
+    """The scales of all tasks of some ids, on the measured and on the embedded table where there are both."""
+    for env_id, kwargs in studied:
+        arguments = {k: v for k, v in kwargs.items() if k not in scales.ELSEWHERE}
+        for kind in ("measured", "surrogate"):
+            try:
+                env: Any = gym.make(env_id, table=kind, disable_env_checker=True, **kwargs)
+            except store.TableNotInstalled:
+                continue
+            params = env.unwrapped.params
+            for task in range(len(params.tables)):
+                if isinstance(params, BoxParams):
+                    best, origin = on_box(params, task)
+                else:
+                    best, origin = of_cells(env_id, {"table": kind, **kwargs}, _best_row(params))
+                yield {"name": scales.name_of(env_id, params, task, arguments), "best": best, "origin": origin}
+
+
+def _best_row(params: Any) -> float:
+    """Best reward that the table of cells has at the end of a run that did not diverge."""
+    t, name = params.table, params.objectives[0]
+    ends = params.signs[0] * t.values[:, :, -1, t.metric(name)]
+    return float(np.nanmax(ends))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=scales.REFERENCES, help="default: %(default)s")
+    args = parser.parse_args(argv)
+    found = []
+    for reference in study():
+        found.append(reference)
+        print(reference, flush=True)
+    text = json.dumps({"command": COMMAND, "hpo_envs": hpo_envs.__version__, "references": found}, indent=1) + "\n"
+    atomic.write(args.out, text.encode())
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,195 @@
+"""What a run is scored with: the best and a middling reward of its problem, known before any agent has run.
+
+It is part of the header of each run, so that scores need neither the table nor other runs.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.models.pareto import pareto_front
+from hpo_envs.core.params import Params
+from hpo_envs.tables.table import STATUSES
+
+Floats = npt.NDArray[np.float64]
+
+REFERENCES = Path(__file__).with_name("references.json")
+"""Scales of spaces that no table lists; `python -m hpo_envs.benchmarks.references` makes it."""
+
+ELSEWHERE = ("table", "budget", "cost", "objective", "task", "lang", "architecture", "sweeps")
+"""Arguments that change no reward, or that the other parts of a reference's name say."""
+
+
+ARRAYS = ("signs", "best", "origin", "front", "worst")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What the regret of a run is measured with; never shown to an agent.
+
+    Attributes:
+        source: Where it comes from: `table`; `reference` (the committed study of a space that no table lists); `given`
+            by the user; `bounds` of the metrics (several objectives of a space that no study covers); or `none`: scores
+            are raw.
+        signs: (m,) what turns rewards into native units.
+        best: (m,) best reward of each objective; empty where the source is `none`.
+        origin: (m,) rewards that count as having found nothing; empty where the source is `none`.
+        front: (J, m) rewards of the Pareto front, with several objectives.
+        worst: (m,) where rewards are noisy, the lowest true mean of a row none of whose repeats failed: rows that
+            failed count as no worse. Empty where rewards are the truth.
+        repeats: Most repeats of a row that a true mean is made of; 1: rewards are the truth.
+        noise: Standard deviation of a single reward of a row, in standard deviations of the rows' means.
+    """
+
+    source: str
+    signs: Floats
+    best: Floats
+    origin: Floats
+    front: Floats
+    worst: Floats = field(default_factory=lambda: np.empty(0))
+    repeats: int = 1
+    noise: float = 0.0
+
+    def header(self) -> dict[str, Any]:
+        """Plain data, as it is in the header of a run."""
+        arrays = {name: getattr(self, name).tolist() for name in ARRAYS}
+        return {"source": self.source, **arrays, "repeats": self.repeats, "noise": self.noise}
+
+
+def of_header(header: Mapping[str, Any]) -> Scale:
+    """The scale of a run.
+
+    Raises:
+        ValueError: There is none.
+    """
+    if "scale" not in header:
+        raise ValueError(f"runs must have a scale in their header, got {header['agent']} on {header['env']}: run again")
+    h, m = header["scale"], len(header["objectives"])
+    signs, best, origin, front, worst = (np.array(h[name], float) for name in ARRAYS)
+    return Scale(h["source"], signs, best, origin, front.reshape(-1, m), worst, int(h["repeats"]), float(h["noise"]))
+
+
+class Scales:
+    """The scales of the episodes of one environment.
+
+    Args:
+        env_id: Registered id.
+        params: What the environment is made of.
+        env_kwargs: Its arguments.
+    """
+
+    def __init__(self, env_id: str, params: Params, env_kwargs: Mapping[str, Any]) -> None:
+        self._params, self._rewards = params, functools.cache(functools.partial(rewards_of, params))
+        self._arguments = {k: v for k, v in env_kwargs.items() if k not in ELSEWHERE}
+        self._id = env_id
+
+    def of(self, table: int, rows: npt.NDArray[np.int64] | None = None) -> Scale:
+        """The scale of an episode.
+
+        Args:
+            table: Index in `params.tables` of the table that answers.
+            rows: (k,) the table's rows that the episode has; None: all.
+        """
+        p, nothing = self._params, np.empty(0)
+        if p.known is not None:
+            return self._named("given", *p.known)
+        if (known := self._rewards(table)) is not None:
+            final, peaks = known if rows is None else (a[rows] for a in known)
+            final = final[~np.isnan(final).any(axis=1)]
+            if len(final):
+                return self._several(final, table) if p.vector else self._one(final, peaks, table)
+        if p.vector:
+            return self._named("bounds", p.high, p.low)
+        found = references().get(name_of(self._id, p, table, self._arguments))
+        return self._named("reference", *found) if found else self._named("none", nothing, nothing)
+
+    def _named(self, source: str, best: npt.ArrayLike, origin: npt.ArrayLike, **facts: Any) -> Scale:
+        best, origin = np.array(best, float), np.array(origin, float)
+        front = best[None] if self._params.vector else np.empty((0, self._params.reward_dim))
+        return Scale(source, self._params.signs, best, origin, **{"front": front, **facts})
+
+    def _one(self, final: Floats, peaks: Floats, table: int) -> Scale:
+        """A run may stop at any level, and the best one need not be the last."""
+        return self._named("table", np.nanmax(peaks, axis=0), np.median(final, axis=0), **self._noise(table, final))
+
+    def _several(self, final: Floats, table: int) -> Scale:
+        """The origin is the front's worst corner and a tenth more."""
+        front = final[pareto_front(final)]
+        front = front[np.lexsort(front.T[::-1])]  # whatever the order of the rows
+        best, worst = front.max(axis=0), front.min(axis=0)
+        span = np.where(best > worst, best - worst, np.maximum(np.abs(best), 1.0))
+        return self._named("table", best, worst - 0.1 * span, front=front, **self._noise(table, final))
+
+    def _noise(self, table: int, final: Floats) -> dict[str, Any]:
+        """The worst row, and how far a single reward of the first objective is from its row's mean."""
+        t, name = self._params.tables[table], self._params.objectives[0]
+        if t.repeats == 1:
+            return {"worst": final.min(axis=0)} if self._params.kind == "arms" else {}
+        column = t.values[..., t.metric(name)]
+        ends = np.take_along_axis(column, np.maximum((~np.isnan(column)).sum(axis=2) - 1, 0)[..., None], axis=2)[..., 0]
+        count = (~np.isnan(ends)).sum(axis=1)
+        several = ends[count > 1]
+        within = np.nanvar(several, axis=1, ddof=1).mean() if len(several) else 0.0
+        between = np.nanstd(t.final(name))
+        noise = float(np.sqrt(within) / between) if between > 0 else 0.0
+        return {"worst": final.min(axis=0), "repeats": int(count.max()), "noise": noise}
+
+
+def rewards_of(params: Params, table: int) -> tuple[Floats, Floats] | None:
+    """(rows, m) true rewards of a table's rows at the last level, and their best at any; None where no table lists all.
+
+    Rows that were never measured are NaN; with repeats, those with one that failed, and the truth of the others is what
+    `Run.evaluated` has.
+    """
+    t = params.tables[table]
+    if params.kind in ("box", "graph"):
+        return None
+    if t.repeats == 1 and params.kind != "arms":
+        columns = [t.metric(name) for name in params.objectives]
+        final = np.stack([t.final(name) for name in params.objectives], axis=1) * params.signs
+        return final, np.fmax.reduce(t.values[:, 0][..., columns] * params.signs, axis=1)
+    means = params.truth(table, every_action(params, len(t)))
+    assert means is not None
+    means = means.reshape(len(t), -1, params.reward_dim).copy()
+    means[np.isin(t.status, FAILED).any(axis=1)] = np.nan
+    return means[:, -1], means.max(axis=1)
+
+
+FAILED = [STATUSES.index(status) for status in ("failed", "diverged")]
+
+
+def every_action(params: Params, rows: int) -> npt.NDArray[np.int64]:
+    """All actions on a table, row by row."""
+    numbers = np.arange(rows)
+    if params.kind == "fidelity":
+        assert params.levels is not None
+        levels = np.arange(len(params.levels))
+        return np.stack([numbers.repeat(len(levels)), np.tile(levels, rows)], axis=1)
+    if params.kind == "grid":
+        space: Any = params.action_space
+        return np.stack(np.unravel_index(numbers, tuple(space.nvec)), axis=1)
+    return numbers
+
+
+def name_of(env_id: str, params: Params, table: int, arguments: Mapping[str, Any]) -> str:
+    """What a reference is filed under: id, table with the hash of its content, objective and what changes rewards."""
+    t = params.tables[table]
+    rest = json.dumps(dict(arguments), sort_keys=True, default=repr)
+    return " ".join(
+        (env_id, t.name, t.provenance.kind, t.provenance.sha256, *params.objectives, *([rest] if arguments else []))
+    )
+
+
+@functools.cache
+def references() -> dict[str, tuple[list[float], list[float]]]:
+    """Best and origin of the committed study, by `name_of`."""
+    text = json.loads(REFERENCES.read_text(encoding="utf-8"))
+    return {r["name"]: ([r["best"]], [r["origin"]]) for r in text["references"]}

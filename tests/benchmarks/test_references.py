@@ -1,0 +1,45 @@
+"""The study of spaces that no table lists finds what is known to be there, and repeats itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from hpo_envs.benchmarks import references, scales
+from hpo_envs.tables import store
+
+
+def test_a_short_search_of_a_box_finds_next_to_what_is_committed() -> None:
+    env: Any = gym.make("CushLEPOR-ted-ende-v0", table="surrogate", disable_env_checker=True)
+    best, origin = references.on_box(env.unwrapped.params, 0, points=256, generations=6)
+    (known,) = (r for name, r in scales.references().items() if name.endswith(" pearson") and " surrogate " in name)
+    assert origin == pytest.approx(known[1][0], abs=0.01)
+    assert origin < best <= known[0][0] + 1e-6
+    assert (best, origin) == references.on_box(env.unwrapped.params, 0, points=256, generations=6)
+
+
+def test_references_are_of_tables_that_are_at_hand_and_named_as_runs_name_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(references, "on_box", lambda params, task: (float(task), -1.0))
+    monkeypatch.setattr(references, "of_cells", lambda env_id, kwargs, known: (known, -50.0))
+    assert references.main(["--out", str(tmp_path / "found.json")]) == 0
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["command"] == "python -m hpo_envs.benchmarks.references"
+    names = {r["name"] for r in found["references"]}
+    assert len(names) == len(found["references"])
+    assert names <= scales.references().keys()
+    cell = store.load("nasbenchnlp/wikitext2", "surrogate")
+    (reference,) = (r for r in found["references"] if "cell" in r["name"] and " surrogate " in r["name"])
+    assert reference["best"] == -np.nanmin(cell.values[:, :, -1, 0])
+
+
+def test_cells_are_searched_through_the_environment() -> None:
+    best, origin = references.of_cells("NASBenchNLP-cell-v0", {"table": "surrogate"}, -100.0, effort=0.02)
+    assert -50.0 <= origin < best < -4.0
+    assert references.of_cells("NASBenchNLP-cell-v0", {"table": "surrogate"}, -1.0, effort=0.004)[0] == -1.0

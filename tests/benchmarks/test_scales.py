@@ -1,0 +1,163 @@
+"""What runs are measured with: by hand, the same in every folder, and without any table when they are scored."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from hpo_envs import registry
+from hpo_envs.agents.models.pareto import pareto_front
+from hpo_envs.benchmarks import problem_of, scales
+from hpo_envs.benchmarks.analysis import summary
+from hpo_envs.benchmarks.runs import run
+from hpo_envs.benchmarks.scales import Scales, of_header
+from hpo_envs.core.family import Spec
+from hpo_envs.tables import store
+from hpo_envs.tables.table import Metric, Provenance, Table
+from tests.helpers import kinds_of
+
+NAN = float("nan")
+SURROGATE = {"table": "surrogate"}
+SOURCE = Provenance("surrogate", "nobody/nothing", "0" * 40, "none", "none")
+METRICS = (Metric("score", "", "max", -10.0, 10.0), Metric("loss", "", "min", -10.0, 10.0))
+FINALS = np.array([[1.0, 5.0], [4.0, 2.0], [2.0, 1.0], [-1.0, 0.0], [NAN, NAN]])
+
+
+def table(levels: int = 1, **changes: Any) -> Table:
+    """Four measured rows and one that never was; where there are two levels, the first is 3 better in every row."""
+    values = np.repeat(FINALS[:, None, None, :], levels, axis=2)
+    if levels > 1:
+        values[:, 0, 0, 0] += 3.0
+    given: dict[str, Any] = {
+        "name": "toy/scores", "keys": tuple("abcde"), "metrics": METRICS, "values": values,
+        "cost": np.where(np.isnan(values[..., 0]), NAN, np.cumsum(np.ones((5, 1, levels)), axis=2)),
+        "levels": np.arange(1.0, levels + 1), "provenance": SOURCE,
+    }  # fmt: skip
+    return Table(**{**given, **changes})
+
+
+def scale_of(t: Table, **kwargs: Any) -> scales.Scale:
+    env_id = "TableLC-v0" if len(t.levels) > 1 else "TableHPO-v0"
+    env: Any = gym.make(env_id, table=t, disable_env_checker=True, **kwargs).unwrapped
+    return Scales(env_id, env.params, kwargs).of(0)
+
+
+def test_scales_of_tables_by_hand() -> None:
+    one = scale_of(table(), objective="score")
+    assert (one.best.tolist(), one.origin.tolist(), one.source, one.signs.tolist()) == ([4.0], [1.5], "table", [1.0])
+    assert (one.worst.tolist(), one.front.tolist(), one.repeats, one.noise) == ([], [], 1, 0.0)
+    low = scale_of(table(), objective="loss")
+    assert (low.best.tolist(), low.origin.tolist(), low.signs.tolist()) == ([0.0], [-1.5], [-1.0])
+    # Front, higher is better: (4, -2), (2, -1), (-1, 0); its worst corner and a tenth of its width more.
+    two = scale_of(table(), objective=("score", "loss"))
+    assert two.best.tolist() == [4.0, 0.0]
+    assert two.origin == pytest.approx([-1.5, -2.2])
+    assert two.front.tolist() == [[-1.0, 0.0], [2.0, -1.0], [4.0, -2.0]]
+
+
+def test_repeats_are_averaged_and_noise_is_told() -> None:
+    twice = np.concatenate([table().values, table().values], axis=1)[:4]
+    twice[0, :, 0, 0] = [9.0, -7.0]
+    lucky = table(keys=tuple("abcd"), values=twice, cost=np.ones((4, 2, 1)))
+    scale = scale_of(lucky, objective="score")
+    assert (scale.best.tolist(), scale.origin.tolist(), scale.worst.tolist()) == ([4.0], [1.5], [-1.0])
+    # One of four rows has deviation 8 sqrt 2; the means' is sqrt(3.25).
+    assert (scale.repeats, scale.noise) == (2, pytest.approx(np.sqrt(128 / 4 / 3.25)))
+
+
+def test_what_a_user_says_is_the_scale_and_else_scores_are_raw() -> None:
+    env: Any = gym.make("CharHPO-v0", disable_env_checker=True).unwrapped
+    given = dataclasses.replace(env.params, known=(np.array([99.0]), np.array([50.0])))
+    scale = Scales("CharHPO-v0", given, {}).of(0)
+    assert (scale.source, scale.best.tolist(), scale.origin.tolist()) == ("given", [99.0], [50.0])
+    unknown = Scales("Mine-v0", env.params, {}).of(0)
+    assert (unknown.source, unknown.best.tolist()) == ("none", [])
+    two: Any = gym.make("CharHPO-v0", disable_env_checker=True, objective=("accuracy", "runtime")).unwrapped
+    bounds = Scales("CharHPO-v0", two.params, {}).of(0)
+    assert (bounds.source, bounds.best.tolist(), bounds.origin.tolist()) == (
+        "bounds",
+        two.params.high.tolist(),
+        two.params.low.tolist(),
+    )
+
+
+def test_headers_hold_scales_to_the_bit() -> None:
+    for env_id, share in (("NMTHPO-zhen-mo-v0", 0.5), ("FIESTA-tdsa8-v0", 1.0), ("NASBenchNLP-wikitext2-v0", 1.0)):
+        for r in run("random", env_id, [0, 1], env_kwargs={**SURROGATE, "share": share, "budget": 4}):
+            scale = of_header(json.loads(json.dumps(r.header)))
+            assert scale.header() == r.header["scale"]
+            assert scale.front.shape[1] == len(r.header["objectives"])
+
+
+def test_a_share_of_the_rows_has_its_own_scale() -> None:
+    for env_id in ("NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0"):
+        runs = run("random", env_id, range(4), env_kwargs={**SURROGATE, "budget": None, "share": 0.3})
+        for r in runs:
+            scale, t = of_header(r.header), store.load(r.header["table"], "surrogate")
+            seen = np.unique(r.rewards, axis=0).reshape(-1, len(r.header["objectives"]))
+            assert len(r) == round(0.3 * len(t))
+            assert scale.best.tolist() == seen.max(axis=0).tolist()
+            if len(scale.front):
+                assert scale.front.tolist() == seen[pareto_front(seen)].tolist()
+            else:
+                assert scale.origin[0] == np.median(r.rewards)
+        assert len({json.dumps(r.header["scale"]) for r in runs}) == 4
+
+
+def test_arms_have_the_scale_of_the_repeats_that_are_drawn() -> None:
+    for kwargs in ({}, {"fix_split": 7}):
+        (r,) = run("random", "FIESTA-ner-v0", [0], env_kwargs={**SURROGATE, "budget": 60, **kwargs})
+        assert of_header(r.header).best[0] == r.evaluated["truth"].max()
+        assert of_header(r.header).worst[0] == r.evaluated["truth"].min()
+
+
+@pytest.mark.parametrize("spec", registry.SPECS.values(), ids=str)
+def test_every_id_has_a_scale(spec: Spec) -> None:
+    """References are filed under the hash of the table: python -m hpo_envs.benchmarks.references makes them anew."""
+    for kind in kinds_of(spec):
+        env: Any = gym.make(spec.id, table=kind, disable_env_checker=True).unwrapped
+        for k in range(len(env.params.tables)):
+            scale = Scales(spec.id, env.params, {}).of(k)
+            assert scale.source == ("reference" if env.params.kind in ("box", "graph") else "table")
+            assert (scale.best >= scale.origin).all()
+            assert scale.best[0] > scale.origin[0] or spec.id.startswith("CharHPO")
+
+
+def test_scores_depend_on_no_other_run_and_on_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [
+        r
+        for env_id in ("CharHPO-v0", "CushLEPOR-ted-ende-v0", "NMTHPO-zhen-mo-v0", "NASBenchNLP-cell-v0")
+        for agent in ("random", "box-bo" if "Char" in env_id else "random")
+        for r in run(agent, env_id, range(5), env_kwargs={**SURROGATE, "budget": 6})
+    ]
+    runs = list({(r.header["env"], r.header["agent"], r.seed): r for r in runs}.values())
+
+    def gone(*names: str) -> Table:
+        raise store.TableNotInstalled(f"{names} is not there")
+
+    monkeypatch.setattr(store, "load", gone)
+    whole = {(c["environment"], c["agent"]): c for c in summary.of_runs(runs)["cells"]}
+    alone = summary.of_runs([r for r in runs if r.header["agent"] == "random"])["cells"]
+    assert alone == [whole[c["environment"], "random"] for c in alone]
+
+
+def test_raw_scores_are_ranked_on_one_environment_each() -> None:
+    kwargs = {**SURROGATE, "budget": 5, "variant": "paper"}
+    runs = [r for a in ("random", "box-bo") for r in run(a, "CushLEPOR-ted-ende-v0", range(6), env_kwargs=kwargs)]
+    found = summary.of_runs(runs)
+    (track,) = found["tracks"]
+    assert track["raw"]
+    assert [*track["curves"]] == ["regret"]
+    assert found["environments"][0]["optimum"] == "none"
+    assert problem_of(gym.make("CushLEPOR-ted-ende-v0", **SURROGATE)).objectives == 1
+    for standing in track["ranking"]:
+        mean, low, high = standing["mean"]
+        assert low < mean < high < 0.0
+        by_hand = [-np.maximum.accumulate(r.rewards).mean() for r in runs if r.header["agent"] == standing["agent"]]
+        assert mean == pytest.approx(np.mean(by_hand), rel=1e-3)
+        assert standing["solved"] is None
