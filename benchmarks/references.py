@@ -39,14 +39,11 @@ CELLS = {"random": (4, 500), "regularized-evolution": (4, 500)}
 
 COMMAND = "python -m hpo_envs.benchmarks.references"
 
-STUDIED: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("CharHPO-v0", {}),
+VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("CharHPO-v0", {"noise": False}),
-    *((spec.id, {}) for spec in SPECS.values() if spec.family == "CushLEPOR"),
     *(("CushLEPOR-ted-ende-v0", {"objective": name}) for name in ("system_pearson", "rmse")),
-    ("NASBenchNLP-cell-v0", {}),
 )
-"""Ids and arguments."""
+"""Ids with arguments that make another problem of them."""
 
 
 def on_box(
@@ -99,9 +96,10 @@ def of_cells(env_id: str, kwargs: dict[str, Any], known: float, effort: float = 
     return max(known, *(float(rewards.max()) for rewards in found.values())), float(np.median(found["random"]))
 
 
-def study(studied: tuple[tuple[str, dict[str, Any]], ...] = STUDIED) -> Iterator[dict[str, Any]]:
-    """The scales of all tasks of some ids, on the measured and on the embedded table where there are both."""
-    for env_id, kwargs in studied:
+def study() -> Iterator[dict[str, Any]]:
+    """The scales of all tasks of these spaces, on the measured and on the embedded table where there are both."""
+    whole = [i for i in SPECS if runs.kind_of_action(i, {"table": "surrogate"}) in ("box", "graph")]
+    for env_id, kwargs in (*((i, {}) for i in whole), *VARIANTS):
         arguments = {k: v for k, v in kwargs.items() if k not in scales.ELSEWHERE}
         for kind in ("measured", "surrogate"):
             try:
