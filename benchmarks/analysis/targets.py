@@ -112,9 +112,15 @@ known: what ever more seeds would give"""
 
 
 def score(run: Run, tolerance: float = 0.5) -> dict[str, float]:
-    """Targets of one run: `best`, `fb`, `ftb`, `ftc` for one objective; `fbp`, `fto`, `fta` for several."""
+    """Targets of one run: `best`, `fb`, `ftb`, `ftc` for one objective; `fbp`, `fto`, `fta` for several.
+
+    Raises:
+        ValueError: Several objectives on what is no table, so that no front is known.
+    """
     scale = of_header(run.header)
     if run.rewards.ndim == 2:
+        if scale.source in ("bounds", "none"):
+            raise ValueError(f"objective must be one name on {run.header['env']}, whose Pareto front is not known")
         return {
             "fbp": fbp(run.rewards, scale.front, len(run)),
             "fto": fto(run.rewards, scale.front),

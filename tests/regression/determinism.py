@@ -175,7 +175,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         begin = time.monotonic()
         same = arguments if arguments is not None else sys.argv[1:]
         command = [sys.executable, "-W", "ignore", __file__, *same, "--work", way]
-        status |= subprocess.run(command, env={**os.environ, **ways[way].variables}, check=False).returncode
+        # Agents given as module:factory may be those of the tests.
+        path = os.pathsep.join([str(Path(__file__).resolve().parents[2]), *filter(None, [os.getenv("PYTHONPATH")])])
+        variables = {**os.environ, "PYTHONPATH": path, **ways[way].variables}
+        status |= subprocess.run(command, env=variables, check=False).returncode
         print(f"{way}: {time.monotonic() - begin:.0f} s", flush=True)
     differ = compare(args.folder, chosen)
     if args.kernels:

@@ -46,5 +46,5 @@ def test_compare_scores_runs_against_the_best_found():
     two = run(
         "random", settings.ENV, [0], budget=2, env_kwargs={"table": "surrogate", "objective": ("pearson", "rmse")}
     )
-    with pytest.raises(ValueError, match="objective must be one name on CushLEPOR"):
+    with pytest.raises(ValueError, match="must be one name on CushLEPOR-ted-ende-v0, whose Pareto front"):
         targets.score(two[0])
