@@ -53,11 +53,10 @@ class Replay:
         Raises:
             ValueError: A value that the environment does not answer, named by file, run and evaluation; or the table
                 has changed since.
-            TableNotInstalled: The table that was measured is not there.
         """
         env = block.header["env"]
         used = {h["table"]: {**block.header, **h} for h in block.headers}
-        lacking = [name for name in used if not tables.exists(name)]
+        lacking = [name for name, h in used.items() if not _at_hand(name, h["kind"])]
         if lacking or registry.find(env) is None:
             self.unchecked[env] = f"table {lacking[0]} is not installed" if lacking else "no such id is registered"
             return
@@ -80,6 +79,10 @@ class Replay:
         said = [f"All rewards, costs and statuses of {self.checked:,} runs are what their environments answer."]
         said += [f"Runs on {env} were not checked: {why}." for env, why in sorted(self.unchecked.items())]
         return " ".join(said if self.checked else said[1:])
+
+
+def _at_hand(name: str, kind: str) -> bool:
+    return tables.exists(name) and not (kind == "measured" and tables.missing(name))
 
 
 class _FalseError(ValueError):

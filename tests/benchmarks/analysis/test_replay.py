@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hpo_envs.benchmarks.analysis import summary
 from hpo_envs.benchmarks.analysis.replay import Replay
 from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.benchmarks.study import store
@@ -43,6 +44,18 @@ def _checked(folder: Path) -> Replay:
     replay = Replay()
     store.read(folder, check=replay)
     return replay
+
+
+@pytest.mark.measured
+def test_runs_on_a_table_that_is_not_installed_are_scored_and_not_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = _stored(tmp_path, run("random", "NMTHPO-zhen-v0", range(5), env_kwargs={"table": "measured"}))
+    known = summary.load(folder)
+    monkeypatch.setenv("HPO_ENVS_DATA", str(tmp_path / "nothing"))
+    here = summary.load(folder)
+    assert "Runs on NMTHPO-zhen-v0 were not checked: table nmthpo/zhen is not installed." in here["checked"]
+    assert here["cells"] == known["cells"]
 
 
 @pytest.mark.parametrize("env", [*SPECS])
