@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.core.params import Params
-from hpo_envs.tables.table import STATUSES
+from hpo_envs.tables.table import LOST
 
 Floats = npt.NDArray[np.float64]
 
@@ -133,8 +133,7 @@ class Scales:
         t, name = self._params.tables[table], self._params.objectives[0]
         if t.repeats == 1:
             return {"worst": final.min(axis=0)} if self._params.kind == "arms" else {}
-        column = t.values[..., t.metric(name)]
-        ends = np.take_along_axis(column, np.maximum((~np.isnan(column)).sum(axis=2) - 1, 0)[..., None], axis=2)[..., 0]
+        ends = t.ends(name)
         count = (~np.isnan(ends)).sum(axis=1)
         several = ends[count > 1]
         within = np.nanvar(several, axis=1, ddof=1).mean() if len(several) else 0.0
@@ -159,11 +158,8 @@ def rewards_of(params: Params, table: int) -> tuple[Floats, Floats] | None:
     means = params.truth(table, every_action(params, len(t)))
     assert means is not None
     means = means.reshape(len(t), -1, params.reward_dim).copy()
-    means[np.isin(t.status, FAILED).any(axis=1)] = np.nan
+    means[np.isin(t.status, LOST).any(axis=1)] = np.nan
     return means[:, -1], means.max(axis=1)
-
-
-FAILED = [STATUSES.index(status) for status in ("failed", "diverged")]
 
 
 def every_action(params: Params, rows: int) -> npt.NDArray[np.int64]:

@@ -24,6 +24,9 @@ STATUSES = ("ok", "failed", "diverged", "truncated")
 `truncated`: stopped early for another reason.
 """
 
+LOST = (STATUSES.index("failed"), STATUSES.index("diverged"))
+"""Codes of the runs that end without a result."""
+
 
 def nearest(name: str, names: tuple[str, ...] | list[str]) -> str:
     """Returns `", did you mean 'x'?"` for a misspelt name, or the empty string if nothing is close."""
@@ -260,13 +263,17 @@ class Table:
 
     def final(self, metric: str) -> Floats:
         """(rows,) value of a metric at the last measured level, mean over repeats; NaN if never measured."""
-        v = self.values[..., self.metric(metric)]
-        last = np.maximum((~np.isnan(v)).sum(axis=2) - 1, 0)
-        ends = np.take_along_axis(v, last[..., None], axis=2)[..., 0]
+        ends = self.ends(metric)
         measured = ~np.isnan(ends)
         total = np.where(measured, ends, 0.0).sum(axis=1)
         count = measured.sum(axis=1)
         return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+    def ends(self, metric: str) -> Floats:
+        """(rows, repeats) values of a metric at the last level that each repeat measured; NaN if it measured none."""
+        v = self.values[..., self.metric(metric)]
+        last = np.maximum((~np.isnan(v)).sum(axis=2) - 1, 0)
+        return np.take_along_axis(v, last[..., None], axis=2)[..., 0]
 
     def subset(self, rows: npt.ArrayLike, name: str | None = None) -> Table:
         """The same table with these rows only, in this order."""

@@ -21,7 +21,7 @@ from hpo_envs.benchmarks.analysis.expected import below, expected_best
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.scales import of_header
 from hpo_envs.tables import store
-from hpo_envs.tables.table import STATUSES, Table
+from hpo_envs.tables.table import LOST, Table
 
 Floats = npt.NDArray[np.float64]
 
@@ -212,15 +212,6 @@ def regret_by_cost(regrets: npt.ArrayLike, costs: npt.ArrayLike, budget: float, 
     return mean
 
 
-def _ends(table: Table) -> Floats:
-    """(n, metrics) what each row ends with; NaN for one that diverged or failed."""
-    values = table.values[:, 0]
-    last = np.maximum((~np.isnan(values)).sum(axis=1) - 1, 0)
-    ends = np.take_along_axis(values, last[:, None], axis=1)[:, 0]
-    lost = np.isin(table.status[:, 0], [STATUSES.index("diverged"), STATUSES.index("failed")])
-    return np.where(lost[:, None], np.nan, ends)
-
-
 def _rows(run: Run) -> tuple[Table, Floats] | None:
     """The table that a run searched and the (n, m) rewards of its rows; None where they do not say all.
 
@@ -241,8 +232,9 @@ def _rows(run: Run) -> tuple[Table, Floats] | None:
     curves = levels > 1 and run.actions.ndim == 2 and run.actions.shape[1] == 2 and h["cost_unit"] != "evaluations"
     if repeats > 1 or not (by_row or curves):
         return None
-    columns = [table.metric(name) for name in h["objectives"]]
-    return table, _ends(table)[:, columns] * [table.metrics[c].sign for c in columns]
+    ends = np.stack([table.ends(name)[:, 0] for name in h["objectives"]], axis=1)
+    ends[np.isin(table.status[:, 0], LOST)] = np.nan
+    return table, ends * [table.metrics[table.metric(name)].sign for name in h["objectives"]]
 
 
 def targets_of(run: Run, tolerance: float = 0.5) -> dict[str, Exact] | None:

@@ -28,7 +28,7 @@ from hpo_envs.core.params import (
 from hpo_envs.core.view import View
 from hpo_envs.tables import draws
 from hpo_envs.tables.by_hash import ByHash
-from hpo_envs.tables.table import STATUSES, Table, nearest
+from hpo_envs.tables.table import LOST, Table, nearest
 
 VARIANTS = ("paper", "released")
 COST_HIGH = 1e9
@@ -265,7 +265,7 @@ def _filled(t: Table, objective: int) -> tuple[Floats, npt.NDArray[np.int64]]:
     A run that diverged or failed ends after its last value, with every metric at its worst; others keep their last.
     """
     known = (~np.isnan(t.values)).sum(axis=2)
-    lost = np.isin(t.status, [STATUSES.index("diverged"), STATUSES.index("failed")])
+    lost = np.isin(t.status, LOST)
     ends = np.clip(known[..., objective] - 1 + lost, 0, len(t.levels) - 1)
     last = np.maximum(np.minimum(np.arange(len(t.levels))[:, None], known[:, :, None] - 1), 0)
     values = np.take_along_axis(t.values, last, axis=2)

@@ -34,6 +34,15 @@ class FunctionEnv(HPOEnv):
       with fewer points is listed as a whole.
     - `candidate_seed=0`: of the candidates.
     - `cost_unit="s"`: unit of what the function returns as `cost`.
+
+    ## Table
+    None that anybody measured: the candidates, with the hash of search space, objectives and the function's name.
+
+    ## References
+    Your own function.
+
+    ## Version History
+    - v0: initial version.
     """
 
     params: FunctionParams

@@ -63,15 +63,6 @@ class FunctionHPOEnv(FunctionEnv):
     - `actions="candidates"`: or `"box"`.
     - `budget=50`: in units of `budget_unit`; None = every candidate once, or 10,000 evaluations on a box.
     - `budget_unit="evaluations"`: or `"cost"`.
-
-    ## Table
-    None that anybody measured: the candidates, with the hash of search space, objectives and the function's name.
-
-    ## References
-    Your own function.
-
-    ## Version History
-    - v0: initial version.
     """
 
     def __init__(
@@ -152,15 +143,6 @@ class FunctionLCEnv(FunctionEnv):
     - `budget=None`: in units of `budget_unit`; None = 20 full trainings.
     - `budget_unit="epochs"`: or `"evaluations"` (steps), or `"cost"`.
     - `checkpoints=None`: folder of the configurations' folders; None: a temporary one of each episode.
-
-    ## Table
-    None that anybody measured: the candidates, with the hash of search space, objectives and the function's name.
-
-    ## References
-    Your own function.
-
-    ## Version History
-    - v0: initial version.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A sweep as a CSV file."""
+"""A sweep as a CSV file, and a search space as a plain dict."""
 
 from __future__ import annotations
 
@@ -14,6 +14,16 @@ f,0.0002,1,sgd,0.7,false,0.79,12
 g,0.02,4,adam,,true,0.69,33
 h,0.0005,2,sgd,0.8,false,nan,21
 """
+
+PLAIN = {
+    "lr": (1e-5, 1e-1, "log"),
+    "layers": (1, 6),
+    "width": [32, 64, 128],
+    "optimizer": ["sgd", "adam"],
+    "momentum": {"low": 0.0, "high": 0.99, "if": {"optimizer": ["sgd"]}},
+    "nesterov": {"choices": [True, False], "if": {"optimizer": "sgd"}},
+    "data": "small",
+}
 
 
 def write(tmp_path: Path, text: str, name: str = "sweep.csv") -> Path:

@@ -9,16 +9,7 @@ from hypothesis import strategies as st
 
 from hpo_envs.tables.user.points import Points
 from hpo_envs.tables.user.space import space_of
-
-PLAIN = {
-    "lr": (1e-5, 1e-1, "log"),
-    "layers": (1, 6),
-    "width": [32, 64, 128],
-    "optimizer": ["sgd", "adam"],
-    "momentum": {"low": 0.0, "high": 0.99, "if": {"optimizer": ["sgd"]}},
-    "nesterov": {"choices": [True, False], "if": {"optimizer": "sgd"}},
-    "data": "small",
-}
+from tests.tables.user.helpers import PLAIN
 
 
 @settings(max_examples=60, deadline=None)
