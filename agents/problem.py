@@ -67,7 +67,8 @@ class Problem:
         index: (rows,) which row of `base` each candidate is; None = all, in order.
         pending: Actions whose evaluations are under way already; each will be told.
         sources: Observations of other tables.
-        excluded: What a split leaves out (a language, ...): nothing learned from its tables may be used.
+        excluded: Languages of the tables that answer. What was learned from a table of one of them has seen this
+            problem: no weights of that kind may be used, unless the user asks for them.
 
     Raises:
         ValueError: `features` is not `base[index]`.
@@ -86,7 +87,7 @@ class Problem:
     index: npt.NDArray[np.intp] | None = None
     pending: tuple[Any, ...] = ()
     sources: tuple[Source, ...] = ()
-    excluded: str | None = None
+    excluded: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("features", "levels", "reward_bounds", "base"):
@@ -167,7 +168,7 @@ class Problem:
         space = plain["action_space"] = decode_space(plain["action_space"])
         plain["mutate"] = None if plain["mutate"] is None else decode_function(plain["mutate"], trusted)
         plain["pending"] = tuple(space.from_jsonable(plain["pending"]))
-        plain["feature_names"] = tuple(plain["feature_names"])
+        plain |= {name: tuple(plain[name]) for name in ("feature_names", "excluded")}
         plain["sources"] = tuple(
             Source(name, *(arrays[f"{column}_{i}"] for column in _COLUMNS)) for i, name in enumerate(plain["sources"])
         )

@@ -29,6 +29,8 @@ class Entry:
         alias_of: The readable name that this one is an alias of, if any.
         open: Whether it is as many agents as its hyperparameters have values.
         slow: Whether a run takes more than a second on some ids of the suite, so that studies plan fewer of them.
+        unseen: Of an agent with trained weights, `module:function` that says of a problem and of hyperparameters
+            whether it has weights that have not seen the problem's languages.
     """
 
     target: str
@@ -39,6 +41,7 @@ class Entry:
     alias_of: str | None = None
     open: bool = False
     slow: bool = False
+    unseen: str | None = None
 
     @property
     def installed(self) -> bool:
@@ -150,7 +153,8 @@ AGENTS: dict[str, Entry] = {
     "learned": _entry(
         "transfer.learned:LearnedAcquisition",
         "rows features levels grid",
-        "acquisition function trained across tables; knows ours unless without= leaves a language out",
+        "acquisition function trained across tables, never on those of the problem's language",
+        unseen="hpo_envs.agents.transfer.learned:has_unseen",
     ),
     "successive-halving": _entry(
         "multifidelity.hyperband:SuccessiveHalving",
@@ -180,13 +184,19 @@ def entry(name: str) -> Entry:
     return AGENTS[one_of("agent", name, names())]
 
 
-def fits(name: str, problem: Problem) -> bool:
-    """Whether an agent can work on a problem.
+def fits(name: str, problem: Problem, **hyperparameters: Any) -> bool:
+    """Whether an agent can work on a problem, one with trained weights with some that have not seen it.
 
     Raises:
         ValueError: No such agent.
     """
-    supports = entry(name).supports
+    e = entry(name)
+    if not _supports(e.supports, problem):
+        return False
+    return e.unseen is None or bool(_load(e.unseen)(problem, **{**e.kwargs, **hyperparameters}))
+
+
+def _supports(supports: tuple[str, ...], problem: Problem) -> bool:
     if problem.objectives > 1:
         return "objectives" in supports
     if problem.levels is not None:
@@ -214,7 +224,11 @@ def make(name: str, problem: Problem, seed: int, **hyperparameters: Any) -> Agen
         TypeError: The agent takes no such hyperparameter.
     """
     e = entry(name)
-    module, _, attribute = e.target.partition(":")
-    cls = getattr(importlib.import_module(module), attribute)
-    agent: Agent = cls(problem, seed, **{**e.kwargs, **hyperparameters})
+    agent: Agent = _load(e.target)(problem, seed, **{**e.kwargs, **hyperparameters})
     return agent
+
+
+def _load(target: str) -> Any:
+    """What `module:name` names."""
+    module, _, name = target.partition(":")
+    return getattr(importlib.import_module(module), name)

@@ -73,6 +73,10 @@ class Crew:
         """Whether so many evaluations of each agent are those of random search."""
         return [bool(k <= agent.random_first) for k, agent in zip(counts, self._agents, strict=True)]
 
+    def trained_on(self) -> list[list[str]]:
+        """What the weights of each agent were fitted to."""
+        return [sorted(agent.trained_on) for agent in self._agents]
+
 
 def _kept(value: Any) -> Any:
     """An action as it is now: agents may share a buffer."""

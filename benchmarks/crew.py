@@ -32,6 +32,10 @@ class Crew(abc.ABC):
     def random(self, counts: Sequence[int]) -> Sequence[bool]:
         """Whether so many evaluations of each agent are those of random search, see `Agent.random_first`."""
 
+    @abc.abstractmethod
+    def trained_on(self) -> Sequence[Iterable[str]]:
+        """What the weights of each agent were fitted to, see `Agent.trained_on`."""
+
 
 class LocalCrew(Crew):
     """Agents in this process, which get copies of what they are told.
@@ -62,6 +66,10 @@ class LocalCrew(Crew):
     def random(self, counts: Sequence[int]) -> Sequence[bool]:
         """Compares with what the agents say."""
         return [k <= agent.random_first for k, agent in zip(counts, self._agents, strict=True)]
+
+    def trained_on(self) -> Sequence[Iterable[str]]:
+        """What the agents say."""
+        return [agent.trained_on for agent in self._agents]
 
 
 def _copied(value: Any) -> Any:

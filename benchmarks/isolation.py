@@ -15,7 +15,7 @@ import site
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -222,6 +222,13 @@ class _RemoteCrew(Crew):
 
     def random(self, counts: Sequence[int]) -> Sequence[bool]:
         return [answer is True for answer in self._several("random", self._size, counts=counts)]
+
+    def trained_on(self) -> Sequence[Iterable[str]]:
+        answers = self._several("trained_on", self._size)
+        if not all(isinstance(a, list) and all(isinstance(name, str) for name in a) for a in answers):
+            self._host.close()
+            raise AgentError(f"{self._host.agent} must have names in trained_on, got {str(answers)[:80]!r}")
+        return answers
 
     def _several(self, do: str, count: int, **message: Any) -> list[Any]:
         answer = self._host.call(do, **message)

@@ -31,10 +31,6 @@ from hpo_envs.tables.files import atomic
 
 SUMMARY = Path(__file__).with_name("leaderboard.json")
 
-TRAINED, UNSEEN = "learned", "learned-unseen"
-"""The agent trained on tables of the suite, and its name where it runs with weights that have never seen the table's
-language: the only way it takes part."""
-
 BEGIN, END = "<!-- leaderboard: python -m hpo_envs.benchmarks.leaderboard publish -->", "<!-- end -->"
 
 
@@ -67,7 +63,8 @@ def environments(only: Sequence[str] = ()) -> list[list[Environment]]:
 def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) -> list[tuple[str, Study]]:
     """The studies that the leaderboard is made of, each with the name of its folder: "" is the folder of all.
 
-    Every seed is a replicate of its problem; agents that take more than a second a run have fewer of them.
+    Every seed is a replicate of its problem; agents that take more than a second a run have fewer of them. Agents with
+    trained weights take part where these have not seen the problem's languages.
 
     Args:
         seeds: Number of replicates.
@@ -75,16 +72,12 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
         others: Other people's agents, as `module:factory`; each runs in a process of its own.
     """
     every = tuple(range(seeds))
-    agents = tuple(Contestant(n, n) for n, e in AGENTS.items() if e.contestant and n != TRAINED)
+    agents = tuple(Contestant(n, n) for n, e in AGENTS.items() if e.contestant)
     agents += tuple(Contestant(n, n, isolated=True) for n in others)
-    planned = []
-    for k, envs in enumerate(environments(only), 1):
-        trained = {str(a): a for e in envs if (a := SPECS[e.id].unseen) is not None}.values()
-        groups = [(envs, agents)]
-        groups += [([e for e in envs if SPECS[e.id].unseen == a], (Contestant(UNSEEN, TRAINED, a),)) for a in trained]
-        folder = f"setting-{k}" if k > 1 else ""
-        planned += [(folder, Study(tuple(chosen), who, every, SHARE, by_cost=True)) for chosen, who in groups]
-    return planned
+    return [
+        (f"setting-{k}" if k > 1 else "", Study(tuple(envs), agents, every, SHARE, by_cost=True))
+        for k, envs in enumerate(environments(only), 1)
+    ]
 
 
 def run_all(folder: Path, planned: Sequence[tuple[str, Study]], jobs: int) -> int:

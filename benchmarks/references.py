@@ -1,6 +1,6 @@
 """The committed study of spaces that no table lists: the best known reward and the median of random search of each.
 
-    python -m hpo_envs.benchmarks.references          # about ten minutes; writes benchmarks/references.json
+    python -m hpo_envs.benchmarks.references    # three minutes of processor time; writes references.json
 
 On a box: `RANDOM` uniform points, then an evolution strategy from the best of them. Cells: random ones and the table's,
 then regularised evolution through the environment. Remade whenever a table or the code of an environment changes: each

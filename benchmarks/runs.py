@@ -52,7 +52,8 @@ class Run:
         header: What was run: env id and arguments, order and share of the rows, table name, kind and sha256, what
             scores are measured with (`scales.Scale`), agent and hyperparameters, versions, and the digests of the
             source of every module that the agent and the environment import; `random_search` where the agent had no
-            evaluation in which it could have differed from that.
+            evaluation in which it could have differed from that; `seen` where its weights were fitted to tables of the
+            problem's languages, with these.
         evaluated: What is known of each evaluation besides, (k, ...) arrays by name: `row`, `level` and `repeat` of the
             table (int32) where one answered; `status` (int8, index in `STATUSES`); and for arms and tables with repeats
             `truth`, shaped as the rewards: what the row's repeats have at that level on average. Where several actions
@@ -76,7 +77,9 @@ class Run:
 
 def problem_of(env: Any) -> Problem:
     """What agents may know of an environment, scalar or batched, before its first evaluation."""
-    return Problem(**env.unwrapped.params.problem())
+    params, spec = env.unwrapped.params, env.unwrapped.spec
+    excluded = registry.languages_of([t.name for t in params.tables], spec and spec.id)
+    return Problem(**params.problem(), excluded=excluded)
 
 
 def run(
@@ -146,11 +149,14 @@ def run(
         shared = json.dumps(header_of(envs, agent, env_id, kwargs, hyperparameters, isolated=bool(isolate)))
         runs = []
         recommended, random = crew.recommend(), crew.random([len(log.costs) for log in logs])
+        trained_on = crew.trained_on()
         for i, (seed, log, last) in enumerate(zip(seeds, logs, recommended, strict=True)):
             header = json.loads(shared)  # a copy, four times faster than copy.deepcopy
             header |= {"table": str(tables[0][i]), "kind": str(tables[1][i]), "sha256": str(tables[2][i]), "seed": seed}
             if random[i]:
                 header["random_search"] = True
+            if seen := sorted(set(trained_on[i]) & set(problem.excluded)):
+                header["seen"] = seen
             header["scale"] = scales.of(*episodes.part(i)).header()
             try:
                 last = actions.recommendation(check, last, envs.unwrapped.params.mutate is not None)

@@ -59,6 +59,20 @@ def family_of(env_id: str) -> Family | None:
     return FAMILIES[spec.family] if spec else None
 
 
+def languages_of(tables: Iterable[str], env_id: str | None = None) -> tuple[str, ...]:
+    """The languages that agents must not have seen, sorted: what its families' splits say of tables.
+
+    Args:
+        tables: Names of those that answer.
+        env_id: The id, whose own tables count where another one answers of which no family knows.
+    """
+    languages = {table: language for family in FAMILIES.values() for table, language in family.languages.items()}
+    names = set(tables)
+    if env_id in SPECS and not names <= languages.keys():
+        names.update(SPECS[env_id].tables)
+    return tuple(sorted({languages[name] for name in names & languages.keys()}))
+
+
 def own() -> list[Spec]:
     """The ids of all of the user's own tables, registered with Gymnasium; reads the folder they are saved in."""
     from hpo_envs.tables import user

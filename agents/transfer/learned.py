@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +38,9 @@ class LearnedAcquisition(CandidateAgent):
     several tables (`python -m hpo_envs.benchmarks.learned.train`), so what it maximises is what is found by the end.
 
     Where `problem.feature_names` are those of a trained family (`nmthpo`, `charhpo`), the family's expectation and
-    length-scales are used; otherwise generic weights, trained without any. The family's files have seen the tables of
-    the ids that they are used on by default: pass `without=` to leave the tables of one language out, as every
-    comparison should.
+    length-scales are used; otherwise generic weights, trained without any. Of a family's weights those are used that
+    have not seen a table of the problem's languages (`problem.excluded`); where all have, the agent refuses, unless
+    `seen=True` asks for weights trained on all tables. Results of these are marked.
 
     Formula:
         p(h | y) ~ p(h) p(y | h)                 h: Gaussian-process hypotheses
@@ -58,14 +58,17 @@ class LearnedAcquisition(CandidateAgent):
         problem: A finite problem with features and one objective.
         seed: Seed of `self.rng`, which draws the first candidate and breaks ties.
         family: `auto`, `generic` or the name of a family.
-        without: Language whose tables were left out, such as `zhen` (nmthpo), `ja` (both of its directions) or `hun`
-            (charhpo).
+        without: Name of the weights, by what they leave out, such as `zhen` (nmthpo), `ja` (both of its directions) or
+            `hun` (charhpo); None = those that have not seen the problem, of several those that have seen most.
+        seen: Whether weights may have seen the problem's languages; without `without`, those trained on all tables.
         initial: Candidates drawn at random first.
-        weights: (SIZE,) weights of the network instead of shipped ones; `family` and `without` then say nothing.
+        weights: (SIZE,) weights of the network instead of shipped ones; `family` and `without` then say nothing, and
+            `seen` says whether they have seen the problem's languages.
         knowledge: With `weights`, what other tables taught; None = nothing.
 
     Raises:
-        ValueError: More than one objective, or no such family or language.
+        ValueError: More than one objective, no such family or weights, or weights that have seen the problem although
+            `seen` is False.
     """
 
     def __init__(
@@ -75,6 +78,7 @@ class LearnedAcquisition(CandidateAgent):
         *,
         family: str = "auto",
         without: str | None = None,
+        seen: bool = False,
         initial: int = 1,
         weights: Floats | None = None,
         knowledge: Family | None = None,
@@ -82,8 +86,19 @@ class LearnedAcquisition(CandidateAgent):
         super().__init__(problem, seed, initial=initial)
         if problem.objectives != 1:
             raise ValueError(f"problem must have one objective for this agent, got {problem.objectives}")
+        self.trained_on = frozenset(problem.excluded if seen else ())
         if weights is None:
-            weights, knowledge = load(family_of(problem.feature_names) if family == "auto" else family, without)
+            family = family_of(problem.feature_names) if family == "auto" else family
+            if without is None and not seen:
+                without = unseen(family, problem.excluded)
+            self.trained_on = languages(family, without)
+            if not seen and (both := sorted(self.trained_on & set(problem.excluded))):
+                which = f"{family} weights{f' without {without}' if without else ''}"
+                raise ValueError(
+                    f"seen must be True for {which}, which have seen tables of this problem's languages "
+                    f"({', '.join(both)}), got False"
+                )
+            weights, knowledge = load(family, without)
         self.weights = np.asarray(weights, dtype=np.float64)
         if self.weights.shape != (acquisition_net.SIZE,):
             raise ValueError(f"weights must have shape ({acquisition_net.SIZE},), got {self.weights.shape}")
@@ -153,23 +168,57 @@ def families() -> list[str]:
     return sorted(p.stem.removeprefix("learned_") for p in DATA.glob("learned_*.npz") if GENERIC not in p.stem)
 
 
+def has_unseen(problem: Problem, family: str = "auto", **hyperparameters: Any) -> bool:
+    """Whether there are weights that have not seen a problem's languages, or hyperparameters say which to take."""
+    if family != "auto" or hyperparameters.get("seen") or hyperparameters.keys() & {"without", "weights"}:
+        return True
+    family = family_of(problem.feature_names)
+    return not languages(family, unseen(family, problem.excluded)) & set(problem.excluded)
+
+
+def unseen(family: str, excluded: Iterable[str]) -> str | None:
+    """What the weights of a family leave out that have seen most, but no table of these languages; None if all have.
+
+    Raises:
+        ValueError: No such family.
+    """
+    folds = [fold or None for fold in _known(family)["folds"].tolist()]
+    free = [fold for fold in folds if not languages(family, fold) & set(excluded)]
+    return max(free, key=lambda fold: len(languages(family, fold)), default=None)
+
+
+def languages(family: str, without: str | None = None) -> frozenset[str]:
+    """Languages of all tables that shipped weights and what comes with them were fitted to.
+
+    Raises:
+        ValueError: See `load`.
+    """
+    return frozenset(str(_known(family)["languages"][_fold(family, without)]).split())
+
+
 def load(family: str, without: str | None = None) -> tuple[Floats, Family | None]:
     """Shipped weights (SIZE,) for a family and what its tables taught; None for `generic`.
 
     Raises:
         ValueError: No such family, or no weights that leave this language out.
     """
-    known = [*families(), GENERIC]
-    if family not in known:
-        raise ValueError(f"family must be auto or one of {', '.join(known)}, got {family!r}")
-    arrays, _ = _file(family)
-    folds = arrays["folds"].tolist()
-    fold = "" if without is None else without
-    if fold not in folds:
-        raise ValueError(f"without must be None or one of {', '.join(folds[1:])} for {family}, got {without!r}")
-    k = folds.index(fold)
+    arrays, k = _known(family), _fold(family, without)
     known_of = Family(arrays["lengths"][k], arrays["prior"][k]) if family != GENERIC else None
     return np.asarray(arrays["weights"][k], dtype=np.float64), known_of
+
+
+def _known(family: str) -> dict[str, npt.NDArray[Any]]:
+    names = [*families(), GENERIC]
+    if family not in names:
+        raise ValueError(f"family must be auto or one of {', '.join(names)}, got {family!r}")
+    return _file(family)[0]
+
+
+def _fold(family: str, without: str | None) -> int:
+    folds: list[str] = _known(family)["folds"].tolist()
+    if (without or "") not in folds:
+        raise ValueError(f"without must be None or one of {', '.join(folds[1:])} for {family}, got {without!r}")
+    return folds.index(without or "")
 
 
 @functools.cache

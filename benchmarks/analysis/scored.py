@@ -20,6 +20,10 @@ GRID = np.linspace(0.0, 1.0, 51)[1:]
 """Shares of the budget at which curves are kept."""
 
 
+SEEN = " (seen)"
+"""Ends the label of an agent whose weights have seen the problem's languages."""
+
+
 def budget_apart(run: Run) -> float | None:
     """Budget of a run where it is one that the leaderboard shows beside its first one."""
     family, budget = family_of(run.header["env"]), run.header["budget"]
@@ -38,9 +42,13 @@ def environment_of(run: Run) -> str:
 
 
 def agent_of(run: Run) -> str:
-    """Label of an agent: the name that it was given, or its registered one and the hyperparameters given."""
-    name, algorithm = run.header["agent"], run.header.get("algorithm")
-    return _label(name, run.header["hyperparameters"] if algorithm in (None, name) else {})
+    """Label of an agent: the name that it was given, or its registered one and the hyperparameters given.
+
+    Where its weights have seen the problem's languages, it says so: such runs are never taken for those of others.
+    """
+    name, algorithm, seen = run.header["agent"], run.header.get("algorithm"), "seen" in run.header
+    given = {} if algorithm not in (None, name) else run.header["hyperparameters"]
+    return _label(name, {k: v for k, v in given.items() if k != "seen" or not seen}) + SEEN * seen
 
 
 def _label(name: str, arguments: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs import registry
 from hpo_envs.agents.transfer import learned
 from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.analysis import targets
@@ -27,7 +28,7 @@ BUDGET = 20
 
 METHODS = ("random", "bo", "graph-ei-matern52", "start", "generic", "learned")
 """`start` is the network before training, with what the other tables taught; `generic` has weights without that, and
-has been trained on all tables; `learned` has seen no table of the language that it is tested on."""
+has been trained on all tables; `learned` has seen no table of the pair or the language that it is tested on."""
 
 CLASSICS = ("random", "bo-spread", "bo-ei-matern52", "bo-ei-rbf", "graph-ei-rbf", "graph-eif-matern52", "graph-eif-rbf")
 """Other Bayesian optimisation and graph-based search: from a spread-out start, and the paper's."""
@@ -55,28 +56,31 @@ class Setting:
 
 def settings(family: str, kind: str, methods: Sequence[str] = METHODS) -> list[Setting]:
     """All methods on all tables of a family."""
-    unseen = {t: s.unseen["without"] for t, s in tables.ids().items() if s.unseen}
     return [
         Setting(family, t, m, kind)
         for t in tables.names(family)
         for m in methods
-        if m != "japanese" or unseen[t] == "ja"
+        if m != "japanese" or registry.languages_of([t]) == ("ja",)
     ]
 
 
 def agent_of(setting: Setting) -> tuple[str, dict[str, Any]]:
-    """Registered agent and arguments of a method, with weights that have not seen the table's language."""
+    """Registered agent and arguments of a method, with weights that have not seen the table.
+
+    Of Japanese they may have seen the other direction, and the generic ones have seen all: `seen` says so.
+    """
     fold = tables.language_of(setting.table)
     if setting.method in ("bo", "graph-ei-matern52", *CLASSICS):
         return setting.method, {}
     if setting.method == "generic":
-        return "learned", {"family": "generic"}
+        return "learned", {"family": "generic", "seen": True}
     if setting.method == "start":
         _, known = learned.load(setting.family, fold)
         return "learned", {"weights": evolution.start(np.random.default_rng(0)), "knowledge": known}
     if setting.method == "embedded":
-        return "learned", {"family": f"{setting.family}-embedded", "without": fold}
-    return "learned", {"family": setting.family, "without": "ja" if setting.method == "japanese" else fold}
+        return "learned", {"family": f"{setting.family}-embedded", "without": fold, "seen": True}
+    without = "ja" if setting.method == "japanese" else fold
+    return "learned", {"family": setting.family, "without": without, "seen": True}
 
 
 def regrets(setting: Setting, seeds: Sequence[int]) -> Floats:

@@ -53,9 +53,11 @@ FAMILIES = ("nmthpo", "charhpo")
 
 @functools.cache
 def ids() -> dict[str, Spec]:
-    """Table -> the id that leave-one-out weights are tested on, of all ids whose record says which have not seen it."""
-    specs = (s for family in registry.FAMILIES.values() for s in family.ids)
-    return {s.tables[0]: s for s in specs if s.unseen and "without" in s.unseen}
+    """Table -> the id that leave-one-out weights are tested on."""
+    families = (family for family in registry.FAMILIES.values() if family.dataset in FAMILIES)
+    splits = (d for family in families for d in family.distributions if not d.argument)
+    specs = (registry.SPECS[d.ids.format(label)] for d in splits for label in d.languages)
+    return {s.tables[0]: s for s in specs}
 
 
 def names(family: str) -> list[str]:

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs import registry
 from hpo_envs.agents.models.mixture import Family
 from hpo_envs.agents.transfer import learned
 from hpo_envs.benchmarks.learned import tables
@@ -70,6 +71,7 @@ class Trained:
         fold: Language left out, empty for none.
         weights: (SIZE,).
         knowledge: What the other tables of its family taught; None without a family.
+        languages: Of all tables that both were fitted to.
         log: (fold, generation, fitness, CPU seconds) every `LOGGED` generations.
         seconds: CPU seconds of the training, length-scales included.
     """
@@ -77,6 +79,7 @@ class Trained:
     fold: str
     weights: Floats
     knowledge: Family | None
+    languages: tuple[str, ...]
     log: tuple[tuple[str, int, float, float], ...]
     seconds: float
 
@@ -93,6 +96,11 @@ def seen(every: Sequence[Task], fold: str) -> list[Task]:
     """The tasks that a fold trains on."""
     out = {JAPANESE: ("jaen", "enja")}.get(fold, (fold,))
     return [t for t in every if t.language not in out]
+
+
+def languages_of(every: Sequence[Task]) -> tuple[str, ...]:
+    """Languages besides English of the tables of tasks."""
+    return registry.languages_of(t.name for t in every)
 
 
 def tasks_of(file: str, kind: str) -> list[Task]:
@@ -114,7 +122,7 @@ def train_fold(every: Sequence[Task], fold: str, family: bool, settings: Setting
 
     weights = Trainer(own, family, settings, seed).train(note)
     known = tables.knowledge(own) if family else None
-    return Trained(fold, weights, known, tuple(log), time.process_time() - begun)
+    return Trained(fold, weights, known, languages_of(own), tuple(log), time.process_time() - begun)
 
 
 def train_file(file: str, chosen: Sequence[str], kind: str, settings: Settings, seed: int) -> list[Trained]:
@@ -123,8 +131,10 @@ def train_file(file: str, chosen: Sequence[str], kind: str, settings: Settings, 
 
     every = tasks_of(file, kind)
     if FILES[file].teacher:
-        network = train_fold(tasks_of(FILES[file].teacher, kind), "", True, settings, seed)
-        return [replace(network, fold=f, knowledge=tables.knowledge(seen(every, f))) for f in chosen]
+        taught = tasks_of(FILES[file].teacher, kind)
+        network = train_fold(taught, "", True, settings, seed)
+        both = {f: languages_of([*taught, *seen(every, f)]) for f in chosen}
+        return [replace(network, fold=f, knowledge=tables.knowledge(seen(every, f)), languages=both[f]) for f in chosen]
     family = file != learned.GENERIC
     return [train_fold(every, f, family, settings, seed) for f in tqdm(chosen, desc=file, unit="fold")]
 
@@ -134,6 +144,7 @@ def save(trained: Sequence[Trained], names: Sequence[str], path: Path) -> None:
     arrays: dict[str, npt.NDArray[np.generic]] = {
         "feature_names": np.array(list(names), dtype=np.str_),
         "folds": np.array([t.fold for t in trained], dtype=np.str_),
+        "languages": np.array([" ".join(t.languages) for t in trained], dtype=np.str_),
         "weights": np.array([t.weights for t in trained], dtype=np.float32),
     }
     known = [t.knowledge for t in trained if t.knowledge is not None]

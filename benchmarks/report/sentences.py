@@ -7,6 +7,7 @@ from typing import Any
 
 from hpo_envs.benchmarks.analysis import inference
 from hpo_envs.benchmarks.analysis import verdict as verdicts
+from hpo_envs.benchmarks.analysis.scored import SEEN
 
 SCORES = {"anytime": "regret averaged over the budget", "final": "regret at the end"}
 """What a track is ranked by."""
@@ -75,7 +76,7 @@ def verdict(track: Mapping[str, Any]) -> list[str]:
     level = f"{measure(track).capitalize()}: {score(leader)}."
     if len(track["ranking"]) == 1:
         return [f"Only {leader['agent']} ran.", level]
-    return [*_best(track), level, *_others(track), *_random(track), *_no_other(track)]
+    return [*_best(track), level, *_others(track), *_random(track), *_no_other(track), *_seen(track)]
 
 
 def _best(track: Mapping[str, Any]) -> list[str]:
@@ -163,6 +164,12 @@ def _no_other(track: Mapping[str, Any]) -> list[str]:
         "the first evaluations are random, and there are no others."
         for k, names in groups.items()
     ]
+
+
+def _seen(track: Mapping[str, Any]) -> list[str]:
+    """Agents whose weights are no test on fresh data."""
+    names = [r["agent"] for r in track["ranking"] if r["agent"].endswith(SEEN)]
+    return [f"The weights of {listed(names)} were fitted to tables of these very languages."] if names else []
 
 
 def _lead(difference: Sequence[float | None]) -> str:

@@ -181,8 +181,9 @@ def _missing(
                 tasks.append(Task(environment, contestant, seeds, seconds, run_seconds))
     if not outcome.pairs:
         raise ValueError(
-            f"agents must fit an environment of the study, got {', '.join(c.name for c in study.agents)} for "
-            f"{', '.join(e.id for e in study.environments)} (hpo-envs list --agents)"
+            f"agents must fit an environment of the study (hpo-envs list --agents), trained ones without having seen "
+            f"its languages or with seen = true, got {', '.join(c.name for c in study.agents)} for "
+            f"{', '.join(e.id for e in study.environments)}"
         )
     return tasks
 
@@ -227,7 +228,9 @@ def _probe(
     envs: Any = gym.make_vec(environment.id, num_envs=1, **kwargs)
     try:
         problem = problem_of(envs)
-        fitting = [c for c in contestants if ":" in c.algorithm or registry.fits(c.algorithm, problem)]
+        fitting = [
+            c for c in contestants if ":" in c.algorithm or registry.fits(c.algorithm, problem, **c.hyperparameters)
+        ]
         _, info = envs.reset(seed=[seeds_of(environment.id, seed)[0]])
         table = {k: str(info[k][0]) for k in ("table", "kind", "sha256")}
         headers = []

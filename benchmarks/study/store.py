@@ -35,7 +35,7 @@ from hpo_envs.benchmarks.study.parquet import Block
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.folder import locked
 
-RUN_KEYS = ("seed", "table", "sha256", "scale", "random_search")
+RUN_KEYS = ("seed", "table", "sha256", "scale", "random_search", "seen")
 """What may differ between runs of one agent on one id."""
 
 CODE_KEYS = ("agent_source", "environment_source", "versions")

@@ -154,7 +154,7 @@ def _hire(agent: Any, problem: Problem, seed: int, hyperparameters: dict[str, An
     if not isinstance(agent, str):
         made: Agent = agent(problem, seed, **hyperparameters)
     else:
-        if not agents.fits(agent, problem):
+        if not agents.fits(agent, problem, **hyperparameters):
             fit = [n for n in agents.names() if agents.AGENTS[n].alias_of is None and agents.fits(n, problem)]
             raise ValueError(f"agent must be one that works on this problem ({', '.join(fit)}), got {agent!r}")
         made = agents.make(agent, problem, seed, **hyperparameters)

@@ -86,6 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Runs what is missing of the study, prints rankings and verdicts and saves summaries and plots."""
     from hpo_envs.benchmarks.analysis.replay import Replay
+    from hpo_envs.benchmarks.analysis.scored import agent_of
     from hpo_envs.benchmarks.study.scheduler import conduct, runs_of
 
     study = _study(args)
@@ -111,7 +112,8 @@ def run(args: argparse.Namespace) -> int:
         print(f"\n{env}: its whole table is {most} evaluations, so that is the budget")
     _report_stops(outcome)
     replay = Replay()
-    found = runs_of(study, args.out, outcome, replay)
+    stored = runs_of(study, args.out, outcome, replay)
+    found = {env: {agent_of(runs[0]): runs for runs in by.values()} for env, by in stored.items()}
     for env, runs in found.items():
         _plot(env, runs, args.out / env)
         if args.scores == "targets":
@@ -266,8 +268,8 @@ def _conclude(out: Path, outcome: Outcome, found: dict[str, dict[str, list[Run]]
 
     if outcome.skipped:
         print(
-            f"\nnot run, for these agents cannot work on these ids: {len(outcome.skipped)} pairs, such as "
-            f"{outcome.skipped[0][1]} on {outcome.skipped[0][0]}"
+            "\nnot run, for these agents cannot work on these ids, or have trained on their languages: "
+            f"{len(outcome.skipped)} pairs, such as {outcome.skipped[0][1]} on {outcome.skipped[0][0]}"
         )
     if outcome.errors:
         print(f"\nstopped (see above): {len(outcome.errors)} of {len(outcome.pairs)} pairs of agent and id")

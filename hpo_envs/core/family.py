@@ -22,8 +22,6 @@ class Spec:
         vector_entry_point: `module:Class` of the batched form; empty in a family's record: `XVectorEnv` beside `XEnv`.
         surrogate_only: Whether no measured table can answer, because nobody measured the whole space.
         cluster: Ids of a family with the same cluster are related (the same languages, say); empty: to no other.
-        unseen: Arguments of the agent trained on tables of the suite that keep it from having seen this id's table;
-            None where it cannot run, or where all of its weights have seen the table's systems.
         family: Name of the family in listings, filled in by the family.
     """
 
@@ -34,7 +32,6 @@ class Spec:
     vector_entry_point: str = ""
     surrogate_only: bool = False
     cluster: str = ""
-    unseen: Mapping[str, str] | None = None
     family: str = ""
 
 
@@ -108,6 +105,18 @@ class Family:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ids", tuple(self._completed(spec) for spec in self.ids))
+
+    @property
+    def languages(self) -> dict[str, str]:
+        """Table -> its language besides English, of the tables in the family's distributions."""
+        tables = {spec.id: spec.tables for spec in self.ids}
+        found: dict[str, str] = {}
+        for d in self.distributions:
+            if d.argument:
+                found |= dict(zip(tables[d.ids], d.languages.values(), strict=True))
+            for label, language in () if d.argument else d.languages.items():
+                found |= dict.fromkeys(tables[d.ids.format(label)], language)
+        return found
 
     def of_user(self, table: str) -> Spec:
         """The id of one of the user's own tables."""

@@ -78,7 +78,7 @@ def check_agent(
     if isinstance(agent, str):
         if agent not in AGENTS:
             raise ValueError(f"agent must be one of {', '.join(AGENTS)}, got {agent!r}{nearest(agent, [*AGENTS])}")
-        supported = [s for s in AGENTS[agent].supports if s in STAGES]
+        supported = [s for s in AGENTS[agent].supports if s in STAGES and _fits(agent, s, hyperparameters)]
     else:
         supported = ["rows"]
     label = agent if isinstance(agent, str) else getattr(agent, "__name__", repr(agent))
@@ -89,9 +89,17 @@ def check_agent(
         obey(f"agent {label} on {stage}", _Subject(agent, stage, hyperparameters, waits), AGENT_RULES, names)
 
 
+def _problem(stage: str) -> Problem:
+    spec_id, kwargs = STAGES[stage]
+    return problem_of(gym.make(spec_id, table="surrogate", **kwargs))
+
+
+def _fits(agent: str, stage: str, hyperparameters: Mapping[str, Any]) -> bool:
+    return agents.fits(agent, _problem(stage), **hyperparameters)
+
+
 def _interface(subject: _Subject) -> None:
-    spec_id, kwargs = STAGES[subject.stage]
-    made = subject.make(problem_of(gym.make(spec_id, table="surrogate", **kwargs)), 0, **subject.hyperparameters)
+    made = subject.make(_problem(subject.stage), 0, **subject.hyperparameters)
     missing = [name for name in ("ask", "tell", "recommend", "done") if not hasattr(made, name)]
     require(not missing, f"must have ask, tell, recommend and done, got {made!r} without {', '.join(missing)}")
     require(isinstance(made.done, (bool, np.bool_)), f"done must be a bool, got {made.done!r}")
@@ -164,6 +172,10 @@ class _Witness:
     @property
     def random_first(self) -> float:
         return self.agent.random_first
+
+    @property
+    def trained_on(self) -> frozenset[str]:
+        return self.agent.trained_on
 
     def ask(self) -> Any:
         action = self.agent.ask()

@@ -34,6 +34,20 @@ def test_related_pairs_share_a_cluster() -> None:
     assert SPECS["NMTHPO-enja-v0"].cluster == SPECS["NMTHPO-jaen-mo-v0"].cluster
 
 
+def test_languages_are_those_of_the_tables_that_answer() -> None:
+    of = registry.languages_of
+    assert of(["nmthpo/jaen"]) == of(["nmthpo/enja"]) == of(["nmtlc/jaen"]) == ("ja",)
+    assert of(SPECS["NMTHPO-v0"].tables) == ("ja", "ru", "zh")
+    assert of(["nmthpo/zhen-grid"], "NMTHPO-v0") == ("zh",)
+    assert of(["charhpo/g2p-hun-lstm"]) == ("hun",)
+    assert of(["nasbenchnlp/ptb", "user/mine"]) == ()
+    # A table of somebody's under the id of another.
+    assert of(["mine"], "NMTHPO-swen-v0") == ("sw",)
+    split = [s for family in FAMILIES.values() if family.distributions for s in family.ids]
+    assert len(split) > 40
+    assert all(of(s.tables) for s in split)
+
+
 @pytest.mark.parametrize(("levels", "ids"), [(1, ["TableHPO-mine-v0"]), (3, ["TableHPO-mine-v0", "TableLC-mine-v0"])])
 def test_ids_of_a_users_table(levels: int, ids: list[str]) -> None:
     assert [s.id for s in registry.of_user("mine", levels)] == ids

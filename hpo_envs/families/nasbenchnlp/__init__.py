@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hpo_envs.core.family import Family, Spec
 
-_UNSEEN = {"family": "generic"}
 _REFERENCES = ("klyuchnikov2020nasbenchnlp",)
 
 CURVES = Family(
@@ -12,7 +11,7 @@ CURVES = Family(
     dataset="nasbenchnlp",
     entry_point=f"{__name__}.page:NASBenchNLPEnv",
     ids=tuple(
-        Spec(f"NASBenchNLP-{corpus}-v0", (f"nasbenchnlp/{corpus}",), {"dataset": corpus}, unseen=_UNSEEN)
+        Spec(f"NASBenchNLP-{corpus}-v0", (f"nasbenchnlp/{corpus}",), {"dataset": corpus})
         for corpus in ("wikitext2", "ptb")
     ),
     short={"budget": 4e4},
@@ -23,7 +22,7 @@ FINAL = Family(
     name="NASBenchNLP-ptb-final",
     dataset="nasbenchnlp",
     entry_point=f"{__name__}.final:NASBenchNLPFinalEnv",
-    ids=(Spec("NASBenchNLP-ptb-final-v0", ("nasbenchnlp/ptb-final",), unseen=_UNSEEN),),
+    ids=(Spec("NASBenchNLP-ptb-final-v0", ("nasbenchnlp/ptb-final",)),),
     references=_REFERENCES,
 )
 

@@ -12,10 +12,9 @@ _CLUSTERS = {"enja": "ja", "jaen": "ja", "soen": "low-resource", "swen": "low-re
 def _ids(pair: str) -> tuple[Spec, Spec]:
     """The id with one objective and the one with two."""
     tables, cluster = (f"nmthpo/{pair}",), _CLUSTERS.get(pair, pair)
-    unseen = {"without": "ja" if LANGUAGES[pair] == "ja" else pair}
     two = {"objective": ("bleu", "decoding_seconds"), "budget": BUDGETS[pair]}
     return (
-        Spec(f"NMTHPO-{pair}-v0", tables, {"pair": pair}, cluster=cluster, unseen=unseen),
+        Spec(f"NMTHPO-{pair}-v0", tables, {"pair": pair}, cluster=cluster),
         Spec(f"NMTHPO-{pair}-mo-v0", tables, {"pair": pair, **two}, cluster=cluster),
     )
 

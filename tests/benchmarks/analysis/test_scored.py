@@ -39,6 +39,19 @@ def test_arguments_are_part_of_the_names(runs: list[Run]) -> None:
         scored.check([])
 
 
+def test_an_agent_that_has_seen_the_language_is_another_agent(runs: list[Run]) -> None:
+    header = {**runs[0].header, "hyperparameters": {"seen": True, "k": 2}, "seen": ["zh"]}
+    marked = [dataclasses.replace(runs[0], header=h) for h in (header, {**header, "agent": "mine", "algorithm": "x"})]
+    assert [scored.agent_of(r) for r in marked] == ["random (k=2) (seen)", "mine (seen)"]
+    unseen = {k: v for k, v in header.items() if k != "seen"}
+    assert scored.agent_of(dataclasses.replace(runs[0], header=unseen)) == "random (k=2, seen=True)"
+    found = scored.score([*runs, dataclasses.replace(runs[0], header={**runs[0].header, "seen": ["zh"]})])
+    assert {a: len(s.seeds) for a, s in found[runs[0].header["env"]].items() if "random" in a} == {
+        "random": 6,
+        "random (seen)": 1,
+    }
+
+
 def test_scores_are_kept_by_environment_and_agent(runs: list[Run]) -> None:
     some = [r for r in runs if r.header["env"].startswith("NMTHPO")]
     found = scored.score(some[::-1])

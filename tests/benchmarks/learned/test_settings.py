@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -22,13 +24,13 @@ def test_japanese_weights_are_for_japanese_tables() -> None:
     ("method", "agent", "arguments"),
     [
         ("bo", "bo", {}),
-        ("generic", "learned", {"family": "generic"}),
-        ("learned", "learned", {"family": "nmthpo", "without": "jaen"}),
-        ("japanese", "learned", {"family": "nmthpo", "without": "ja"}),
-        ("embedded", "learned", {"family": "nmthpo-embedded", "without": "jaen"}),
+        ("generic", "learned", {"family": "generic", "seen": True}),
+        ("learned", "learned", {"family": "nmthpo", "without": "jaen", "seen": True}),
+        ("japanese", "learned", {"family": "nmthpo", "without": "ja", "seen": True}),
+        ("embedded", "learned", {"family": "nmthpo-embedded", "without": "jaen", "seen": True}),
     ],
 )
-def test_weights_have_not_seen_the_language(method: str, agent: str, arguments: dict[str, str]) -> None:
+def test_weights_have_not_seen_the_language(method: str, agent: str, arguments: dict[str, Any]) -> None:
     assert settings.agent_of(Setting("nmthpo", "nmthpo/jaen", method, "surrogate")) == (agent, arguments)
 
 

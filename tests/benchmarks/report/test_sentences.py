@@ -83,6 +83,13 @@ def test_agents_that_cannot_differ_from_random_search_are_named() -> None:
     assert some.startswith("Within this budget c cannot differ from random search on 2 of 3: ")
 
 
+def test_agents_that_have_seen_the_languages_are_named() -> None:
+    track = made({a: spread([0.1 * i] * 3, seed=i) for i, a in enumerate(("a (seen)", "b"), 1)})
+    assert sentences.verdict(track)[-1] == "The weights of a (seen) were fitted to tables of these very languages."
+    track = made({a: spread([0.1 * i] * 3, seed=i) for i, a in enumerate(("a", "b"), 1)})
+    assert not any("weights" in s for s in sentences.verdict(track))
+
+
 def test_agents_whose_means_are_rounded_alike_are_not_equal() -> None:
     track = made({"a": spread([0.123456]), "b": spread([0.123458], seed=1), "c": spread([0.1235], seed=2)})
     assert track["ranking"][0]["mean"][0] == track["ranking"][1]["mean"][0]
