@@ -41,6 +41,8 @@ def tune(
     objective: str | tuple[str, ...] = "score",
     goal: str | tuple[str, ...] = "max",
     bounds: Any = None,
+    best: float | tuple[float, ...] | None = None,
+    origin: float | tuple[float, ...] | None = None,
     epochs: int | None = None,
     candidates: int | None = None,
     seconds: float | None = None,
@@ -74,6 +76,9 @@ def tune(
         objective: Name of the score, or a tuple of names.
         goal: `max` or `min`, one for each.
         bounds: What scores can be, as of `FunctionHPO-v0`.
+        best: Score of the best configuration that there is, where it is known; with `origin`, that of a middling one,
+            the search is scored by its regret, else by its raw scores. A search that goes on keeps its scale.
+        origin: See `best`.
         epochs: The most that a configuration is trained.
         candidates: Number of candidates, as of `FunctionHPO-v0`.
         seconds: How long an evaluation may take; None: as long as it takes.
@@ -112,6 +117,8 @@ def tune(
             objective=objective,
             goal=goal,
             bounds=bounds,
+            best=best,
+            origin=origin,
             candidates=count,
             candidate_seed=seed,
             checkpoints=folder / "checkpoints",

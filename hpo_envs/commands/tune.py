@@ -43,6 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--agent", help="who chooses (default: bo; with --epochs asha)")
     parser.add_argument("--objective", default="score", help="name(s) of the score, separated by commas")
     parser.add_argument("--goal", default="max", help="max or min, one for each score (default: %(default)s)")
+    parser.add_argument("--best", type=float, nargs="+", help="the best score(s) that there are, where they are known")
+    parser.add_argument("--origin", type=float, nargs="+", help="middling score(s): with both, reports show regret")
     parser.add_argument("--epochs", type=int, help="train by epochs, at most so many")
     parser.add_argument("--seconds", type=float, help="how long an evaluation may take")
     parser.add_argument("--seed", type=int, default=0, help="of the agent and the candidates (default: %(default)s)")
@@ -66,6 +68,8 @@ def run(args: argparse.Namespace) -> int:
         executor=args.executor,
         objective=_one_or_more(args.objective),
         goal=_one_or_more(args.goal),
+        best=args.best and tuple(args.best),
+        origin=args.origin and tuple(args.origin),
         epochs=args.epochs,
         seconds=args.seconds,
         seed=args.seed,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
 
-from hpo_envs.core.params import Floats, Params, bounds_of, box, check_budget, is_integer
+from hpo_envs.core.params import Floats, Params, bounds_of, box, check_budget, is_integer, shown
 from hpo_envs.engines.function.calls import Form, Function, form_of, name_of, resolve
 from hpo_envs.tables.table import Metric, Provenance, Table, nearest, searched
 from hpo_envs.tables.user.points import Points
@@ -61,6 +62,8 @@ class FunctionParams(Params):
         objective: str | tuple[str, ...] = "score",
         goal: str | tuple[str, ...] = "max",
         bounds: Mapping[str, tuple[float, float]] | tuple[float, float] | None = None,
+        best: float | tuple[float, ...] | None = None,
+        origin: float | tuple[float, ...] | None = None,
         candidates: int | None = None,
         candidate_seed: int = 0,
         cost_unit: str = "s",
@@ -105,6 +108,7 @@ class FunctionParams(Params):
             budget=check_budget(budget, whole if unit == budget_unit else CAP, unit),
             levels=None if epochs is None else table.levels,
             live=True,
+            known=known_of(chosen, best, origin),
             function=called,
             form=form,
             points=points,
@@ -177,6 +181,37 @@ def metrics_of(
         if name not in names:
             raise ValueError(f"bounds must be of {', '.join(names)}, got {name!r}{nearest(name, names)}")
     return tuple(made)
+
+
+def known_of(metrics: Sequence[Metric], best: Any, origin: Any) -> tuple[Floats, Floats] | None:
+    """(m,) best rewards and (m,) rewards that count as having found nothing; None where neither is given.
+
+    Args:
+        metrics: The rewarded ones.
+        best: Score of the best configuration, a number or one for each objective.
+        origin: Score of a middling one, likewise.
+
+    Raises:
+        ValueError: One without the other, no finite numbers, or a best that is no better than the origin.
+    """
+    if best is None and origin is None:
+        return None
+    signs = np.array([m.sign for m in metrics])
+    rewards = []
+    for name, value in (("best", best), ("origin", origin)):
+        scores = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+        if len(scores) != len(metrics) or not all(_finite(s) for s in scores):
+            numbers = "a finite number" if len(metrics) == 1 else f"{len(metrics)} finite numbers"
+            raise ValueError(f"{name} must be {numbers} where best or origin is given, got {shown(value)}")
+        rewards.append(signs * np.array(scores, dtype=np.float64))
+    if not (rewards[0] > rewards[1]).all():
+        raise ValueError(f"best must be better than origin in every objective, got {best!r} and {origin!r}")
+    return rewards[0], rewards[1]
+
+
+def _finite(value: Any) -> bool:
+    """Whether a value is a number that scores can be."""
+    return (is_integer(value) or isinstance(value, (float, np.floating))) and abs(value) <= sys.float_info.max
 
 
 def count_of(candidates: Any, budget: Any, each: int = 1) -> int:

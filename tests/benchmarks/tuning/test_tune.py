@@ -13,9 +13,11 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.tuning import Tuned, tune
+from hpo_envs.benchmarks.analysis import regret
+from hpo_envs.benchmarks.tuning import Tuned, record, tune
 from tests.benchmarks.tuning import helpers
 from tests.helpers import ROOT
 
@@ -139,6 +141,18 @@ def test_a_folder_is_of_one_search_at_a_time(tmp_path: Path) -> None:
 def test_wrong_arguments_are_named(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         tune(helpers.train, helpers.SPACE, **given)
+
+
+def test_regret_is_of_what_the_user_knows_and_else_scores_are_raw(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"agent": "random", "budget": 4, "progress": False, "candidates": 50}
+    for name, known in (("raw", {}), ("known", {"best": 1.0, "origin": 0.5})):
+        tune(helpers.train, helpers.SPACE, out=tmp_path / name, **known, **given)
+    raw, scaled = (next(iter(record.runs_of(tmp_path / name))) for name in ("raw", "known"))
+    best = np.maximum.accumulate(raw.rewards)
+    assert scaled.rewards.tolist() == raw.rewards.tolist()
+    assert (regret.raw(raw), regret.raw(scaled)) == (True, False)
+    assert regret.after(raw).tolist() == (-best).tolist()
+    assert regret.after(scaled) == pytest.approx(np.clip((1.0 - best) / 0.5, 0.0, 1.0))
 
 
 def test_agents_that_wait_for_each_result_have_one_worker() -> None:

@@ -8,6 +8,9 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from hpo_envs import registry
+from hpo_envs.benchmarks import run
+from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.engines.function.params import EACH, FEWEST, FunctionParams, metrics_of
 from hpo_envs.families.function import example
 
@@ -70,6 +73,12 @@ def test_the_budget_has_a_unit_of_its_own() -> None:
         ({"objective": ()}, "objective must be a name or a tuple of distinct names"),
         ({"bounds": (1, 0)}, "bounds of score must be two finite numbers, low < high"),
         ({"bounds": {"scor": (0, 1)}}, "bounds must be of score, got 'scor', did you mean 'score'"),
+        ({"best": 1.0}, "origin must be a finite number where best or origin is given, got None"),
+        ({"best": np.nan, "origin": 0.0}, "best must be a finite number where best or origin is given, got nan"),
+        ({"best": 10**400, "origin": True}, "best must be a finite number"),
+        ({"best": 0.5, "origin": 0.5}, "best must be better than origin in every objective, got 0.5 and 0.5"),
+        ({"best": 0.9, "origin": 0.5, "goal": "min"}, "best must be better than origin"),
+        ({"best": 1, "origin": 0, "objective": ("a", "b")}, "best must be 2 finite numbers"),
     ],
 )
 def test_wrong_arguments_are_named(kwargs: dict[str, Any], message: str) -> None:
@@ -89,6 +98,27 @@ def test_trainings_need_their_form() -> None:
 def test_metrics_have_goals_and_bounds() -> None:
     accuracy, size = metrics_of(("accuracy", "size"), ("max", "min"), {"accuracy": (0, 1)})
     assert (accuracy.low, accuracy.high, size.goal, size.worst) == (0.0, 1.0, "min", 1e6)
+
+
+def test_what_is_known_of_a_function_is_told_as_rewards() -> None:
+    assert params().known is None
+    best, origin = params(best=0.1, origin=2, goal="min").known or ((), ())
+    assert (best.tolist(), origin.tolist()) == ([-0.1], [-2.0])
+    two = params(objective=("a", "b"), goal=("max", "min"), best=(1.0, 3.0), origin=(0.5, 9.0)).known or ((), ())
+    assert [x.tolist() for x in two] == [[1.0, -3.0], [0.5, -9.0]]
+
+
+@pytest.mark.parametrize("env_id", ["FunctionHPO-v0", "FunctionLC-v0"])
+def test_runs_on_a_function_have_regret_where_its_scale_is_given(env_id: str) -> None:
+    family = registry.family_of(env_id)
+    assert family is not None
+    for known, source in (({}, "none"), ({"best": 0.95, "origin": 0.8}, "given")):
+        made = run("random", env_id, [0, 1], budget=5, env_kwargs={**family.example, **known})
+        assert {r.header["scale"]["source"] for r in made} == {source}
+        after = [regret.after(r) for r in made]
+        best = [np.maximum.accumulate(r.rewards) for r in made]
+        expected = [np.clip((0.95 - b) / (0.95 - 0.8), 0.0, 1.0) if known else -b for b in best]
+        assert np.concatenate(after) == pytest.approx(np.concatenate(expected))
 
 
 def test_arguments_of_the_other_family_are_refused() -> None:
