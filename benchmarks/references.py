@@ -20,7 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 import hpo_envs
-from hpo_envs.benchmarks import runs, scales
+from hpo_envs.benchmarks import runs
+from hpo_envs.benchmarks.runs import scales
+from hpo_envs.benchmarks.runs.episodes import kind_of_action
 from hpo_envs.engines.box.params import BoxParams
 from hpo_envs.registry import SPECS
 from hpo_envs.tables import store
@@ -98,7 +100,7 @@ def of_cells(env_id: str, kwargs: dict[str, Any], known: float, effort: float = 
 
 def study() -> Iterator[dict[str, Any]]:
     """The scales of all tasks of these spaces, on the measured and on the embedded table where there are both."""
-    whole = [i for i in SPECS if runs.kind_of_action(i, {"table": "surrogate"}) in ("box", "graph")]
+    whole = [i for i in SPECS if kind_of_action(i, {"table": "surrogate"}) in ("box", "graph")]
     for env_id, kwargs in (*((i, {}) for i in whole), *VARIANTS):
         arguments = {k: v for k, v in kwargs.items() if k not in scales.ELSEWHERE}
         for kind in ("measured", "surrogate"):

@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs import registry
-from hpo_envs.benchmarks import actions as strict
-from hpo_envs.benchmarks import sources
-from hpo_envs.benchmarks.analysis import reference
-from hpo_envs.benchmarks.episodes import Episodes, seeds_of
-from hpo_envs.benchmarks.scales import Scales
+from hpo_envs.benchmarks.analysis.scores import reference
+from hpo_envs.benchmarks.runs import actions as strict
+from hpo_envs.benchmarks.runs import sources
+from hpo_envs.benchmarks.runs.episodes import Episodes, seeds_of
+from hpo_envs.benchmarks.runs.scales import Scales
 from hpo_envs.benchmarks.study.parquet import Block
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.table import STATUSES

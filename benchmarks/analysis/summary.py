@@ -16,11 +16,20 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs import registry
-from hpo_envs.benchmarks.analysis import fronts, random_search, regret, selections, statistics, subsets, verdict
+from hpo_envs.benchmarks.analysis import statistics, verdict
 from hpo_envs.benchmarks.analysis.replay import Replay
-from hpo_envs.benchmarks.analysis.scored import GRID, ScoredRuns, agent_of, budget_apart, check, environment_of, score
+from hpo_envs.benchmarks.analysis.scores import fronts, random_search, regret, selections, subsets
+from hpo_envs.benchmarks.analysis.scores.scored import (
+    GRID,
+    ScoredRuns,
+    agent_of,
+    budget_apart,
+    check,
+    environment_of,
+    score,
+)
 from hpo_envs.benchmarks.runs import Run
-from hpo_envs.benchmarks.scales import of_header
+from hpo_envs.benchmarks.runs.scales import of_header
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.tuning import record as tuning
 from hpo_envs.tables import store as tables

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hpo_envs.agents.models.mixture import Family, Hypotheses, MixturePosterior
 from hpo_envs.agents.transfer import acquisition_net
 from hpo_envs.agents.transfer.acquisition_net import HIDDEN, INPUTS, SIZE
-from hpo_envs.benchmarks.analysis.expected import expected_best
+from hpo_envs.benchmarks.analysis.scores.expected import expected_best
 from hpo_envs.benchmarks.learned.tables import Task, knowledge
 
 Floats = npt.NDArray[np.float64]

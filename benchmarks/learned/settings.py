@@ -12,8 +12,8 @@ import numpy.typing as npt
 from hpo_envs import registry
 from hpo_envs.agents.transfer import learned
 from hpo_envs.benchmarks import runs
-from hpo_envs.benchmarks.analysis import targets
-from hpo_envs.benchmarks.analysis.expected import expected_best
+from hpo_envs.benchmarks.analysis.scores import targets
+from hpo_envs.benchmarks.analysis.scores.expected import expected_best
 from hpo_envs.benchmarks.learned import evolution, tables
 from hpo_envs.tables import store
 from hpo_envs.tables.row_order import natural

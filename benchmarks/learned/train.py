@@ -23,7 +23,7 @@ from hpo_envs.agents.transfer import learned
 from hpo_envs.benchmarks.learned import tables
 from hpo_envs.benchmarks.learned.evolution import Settings, Trainer
 from hpo_envs.benchmarks.learned.tables import Task
-from hpo_envs.benchmarks.runs import one_blas_thread
+from hpo_envs.benchmarks.runs.loop import one_blas_thread
 from hpo_envs.tables import store
 from hpo_envs.tables.files import atomic
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from hpo_envs.benchmarks.analysis import inference
 from hpo_envs.benchmarks.analysis import verdict as verdicts
-from hpo_envs.benchmarks.analysis.scored import SEEN
+from hpo_envs.benchmarks.analysis.scores.scored import SEEN
 
 SCORES = {"anytime": "regret averaged over the budget", "final": "regret at the end"}
 """What a track is ranked by."""

@@ -1,15 +1,17 @@
-"""What the run loop knows of its episodes and keeps from their agents: keys, tables, and which rows they have."""
+"""The episodes of a run: their arguments, and what is kept from agents: keys, tables, and which rows they have."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.core.params import Params
+from hpo_envs.core.params import Params, kind_of
 from hpo_envs.tables import draws
 
 
@@ -20,6 +22,55 @@ def seeds_of(env_id: str, seed: int) -> tuple[int, int]:
     """
     bits = int.from_bytes(hashlib.sha256(f"{env_id} {seed}".encode()).digest()[:8], "little")
     return bits, bits % 2**32
+
+
+_ACTIONS: dict[str, tuple[str | None, bool]] = {}
+"""What an action is on the ids that were asked for so far, and whether a step calls a function. No argument changes
+that, but on a function of one's own."""
+
+
+def _actions(env_id: str, env_kwargs: Mapping[str, Any]) -> tuple[str | None, bool]:
+    if env_id not in _ACTIONS:
+        env: Any = gym.make(env_id, disable_env_checker=True, **env_kwargs)
+        _ACTIONS[env_id] = kind_of(env), env.unwrapped.params.live
+        env.close()
+    return _ACTIONS[env_id]
+
+
+def kind_of_action(env_id: str, env_kwargs: Mapping[str, Any]) -> str | None:
+    """What an action of an id is, see `hpo_envs.core.params.Kind`; None where it is nothing of this suite."""
+    return _actions(env_id, env_kwargs)[0]
+
+
+def is_live(env_id: str, env_kwargs: Mapping[str, Any]) -> bool:
+    """Whether a step on an id calls a function."""
+    return _actions(env_id, env_kwargs)[1]
+
+
+def has_rows(env_id: str, env_kwargs: Mapping[str, Any]) -> bool:
+    """Whether an id's actions are rows or arms of its table, alone or with a checkpoint."""
+    kind, live = _actions(env_id, env_kwargs)
+    return kind in ("rows", "fidelity", "arms") and not live  # a function's candidates are in no telling order
+
+
+def arguments(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of an environment on which agents are compared: an order of the rows for each episode, where that is.
+
+    Args:
+        env_id: Registered id.
+        env_kwargs: Arguments given; they win.
+
+    Raises:
+        ValueError: An order or a share of rows where actions are none.
+    """
+    if has_rows(env_id, {k: v for k, v in env_kwargs.items() if k not in ("order", "share")}):
+        return {"order": "episode", **env_kwargs}
+    for name in ("order", "share"):
+        if name in env_kwargs:
+            raise ValueError(
+                f"{name} must be left alone on {env_id}, whose actions are no rows, got {env_kwargs[name]!r}"
+            )
+    return dict(env_kwargs)
 
 
 @dataclass(frozen=True)

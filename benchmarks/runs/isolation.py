@@ -24,8 +24,8 @@ import numpy.typing as npt
 
 import hpo_envs
 from hpo_envs.agents import Agent, Problem, wire
-from hpo_envs.benchmarks import limits
-from hpo_envs.benchmarks.crew import Crew
+from hpo_envs.benchmarks.runs import limits
+from hpo_envs.benchmarks.runs.crew import Crew
 
 MOST_BYTES = 1 << 24
 """How long an answer may be."""

@@ -1,16 +1,11 @@
-"""The run loop: k agents on one batched environment of k episodes, and what it records."""
+"""The run loop: k agents on one batched environment of k episodes."""
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
-import inspect
 import json
-import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
 import gymnasium as gym
@@ -19,60 +14,23 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 from threadpoolctl import threadpool_limits
 
-import hpo_envs
 from hpo_envs import agents, registry
 from hpo_envs.agents import Agent, Problem
 from hpo_envs.agents.problem import private, sealed
-from hpo_envs.benchmarks import actions, sources
-from hpo_envs.benchmarks.crew import Crew, LocalCrew
-from hpo_envs.benchmarks.episodes import Episodes, seeds_of
-from hpo_envs.benchmarks.isolation import Host
-from hpo_envs.benchmarks.scales import Scales
-from hpo_envs.core.params import is_integer, kind_of, shown
+from hpo_envs.benchmarks.runs import actions
+from hpo_envs.benchmarks.runs.crew import Crew, LocalCrew
+from hpo_envs.benchmarks.runs.episodes import Episodes, arguments, is_live, seeds_of
+from hpo_envs.benchmarks.runs.isolation import Host
+from hpo_envs.benchmarks.runs.record import Log, Run, header_of
+from hpo_envs.benchmarks.runs.scales import Scales
+from hpo_envs.core.params import is_integer, shown
 from hpo_envs.registry import SPECS
-from hpo_envs.tables.table import STATUSES, nearest
+from hpo_envs.tables.table import nearest
 
 Target = Callable[[Any, float], bool]
 """`target(action, reward) -> bool`: whether a run has reached what it was meant to find. Agents never see it."""
 
 _STRIPPED = ("held_out", "row")
-
-
-@dataclass(frozen=True)
-class Run:
-    """One agent's episode.
-
-    Attributes:
-        seed: Seed as it was given; agent and environment get what `episodes.seeds_of` makes of it.
-        actions: One entry per evaluation: (k,) ints, or (k, ...) arrays. Rows are the table's, whatever the episode's
-            own order of them.
-        rewards: (k,) or (k, objectives) float64, higher is better.
-        costs: (k,) float64 in `header["cost_unit"]`, which is the unit of the budget.
-        recommended: The action that the agent recommends at the end; a row of it is the table's, too.
-        header: What was run: env id and arguments, order and share of the rows, table name, kind and sha256, what
-            scores are measured with (`scales.Scale`), agent and hyperparameters, versions, and the digests of the
-            source of every module that the agent and the environment import; `random_search` where the agent had no
-            evaluation in which it could have differed from that; `seen` where its weights were fitted to tables of the
-            problem's languages, with these.
-        evaluated: What is known of each evaluation besides, (k, ...) arrays by name: `row`, `level` and `repeat` of the
-            table (int32) where one answered; `status` (int8, index in `STATUSES`); and for arms and tables with repeats
-            `truth`, shaped as the rewards: what the row's repeats have at that level on average. Where several actions
-            make one evaluation, `move` has all of them (int8), then -1. Where the
-            budget is not counted in the environment's cost unit, `price` (float64): what each evaluation cost in that.
-        recommended_truth: What all repeats of the recommended action have on average, where a table says so.
-    """
-
-    seed: int
-    actions: npt.NDArray[Any]
-    rewards: npt.NDArray[np.float64]
-    costs: npt.NDArray[np.float64]
-    recommended: Any
-    header: dict[str, Any]
-    evaluated: Mapping[str, npt.NDArray[Any]] = dataclasses.field(default_factory=dict)
-    recommended_truth: Any = None
-
-    def __len__(self) -> int:
-        return len(self.costs)
 
 
 def problem_of(env: Any) -> Problem:
@@ -127,7 +85,7 @@ def run(
     kwargs = arguments(env_id, env_kwargs or {})
     if budget is not None:
         kwargs["budget"] = budget
-    if len(seeds) > 1 and _LIVE.get(env_id):
+    if len(seeds) > 1 and is_live(env_id, kwargs):
         # Side by side, episodes that have ended would go on calling the function.
         given: Any = {"target": target, "env_kwargs": kwargs, "progress": progress, "isolate": isolate}
         return [run(agent, env_id, [seed], **given, **hyperparameters)[0] for seed in seeds]
@@ -179,48 +137,6 @@ def _local(
     return LocalCrew([make(private(problem, s, r), s, **hyperparameters) for s, r in zip(seeds, each, strict=True)])
 
 
-def arguments(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of an environment on which agents are compared: an order of the rows for each episode, where that is.
-
-    Args:
-        env_id: Registered id.
-        env_kwargs: Arguments given; they win.
-
-    Raises:
-        ValueError: An order or a share of rows where actions are none.
-    """
-    if has_rows(env_id, {k: v for k, v in env_kwargs.items() if k not in ("order", "share")}):
-        return {"order": "episode", **env_kwargs}
-    for name in ("order", "share"):
-        if name in env_kwargs:
-            raise ValueError(
-                f"{name} must be left alone on {env_id}, whose actions are no rows, got {env_kwargs[name]!r}"
-            )
-    return dict(env_kwargs)
-
-
-_KINDS: dict[str, str | None] = {}
-"""What an action is on the ids that were asked for so far; no argument changes that, but on a function of one's own."""
-
-_LIVE: dict[str, bool] = {}
-"""Whether a step on an id that was asked for calls a function."""
-
-
-def kind_of_action(env_id: str, env_kwargs: Mapping[str, Any]) -> str | None:
-    """What an action of an id is, see `hpo_envs.core.params.Kind`; None where it is nothing of this suite."""
-    if env_id not in _KINDS:
-        env: Any = gym.make(env_id, disable_env_checker=True, **env_kwargs)
-        _KINDS[env_id], _LIVE[env_id] = kind_of(env), env.unwrapped.params.live
-        env.close()
-    return _KINDS[env_id]
-
-
-def has_rows(env_id: str, env_kwargs: Mapping[str, Any]) -> bool:
-    """Whether an id's actions are rows or arms of its table, alone or with a checkpoint."""
-    # The candidates of a function are in an order that says nothing already.
-    return kind_of_action(env_id, env_kwargs) in ("rows", "fidelity", "arms") and not _LIVE[env_id]
-
-
 def one_blas_thread() -> threadpool_limits:
     """A context in which BLAS uses one thread; small kernels are ten times slower with two.
 
@@ -229,63 +145,6 @@ def one_blas_thread() -> threadpool_limits:
     import scipy.linalg  # noqa: F401
 
     return threadpool_limits(limits=1, user_api="blas")
-
-
-@dataclass
-class _Log:
-    actions: list[Any] = dataclasses.field(default_factory=list)
-    rewards: list[Any] = dataclasses.field(default_factory=list)
-    costs: list[float] = dataclasses.field(default_factory=list)
-    statuses: list[int] = dataclasses.field(default_factory=list)
-    moves: list[list[Any]] = dataclasses.field(default_factory=lambda: [[]])
-    prices: list[float] = dataclasses.field(default_factory=list)
-
-    def run(self, seed: int, episodes: Episodes, i: int, recommended: Any, header: dict[str, Any]) -> Run:
-        actions, recommended = np.array(self.actions), episodes.in_table(i, recommended)
-        truth = episodes.truth(np.array([i]), np.asarray(recommended)[None])
-        evaluated = {
-            **episodes.evaluated(np.full(len(actions), i), actions),
-            "status": np.array(self.statuses, np.int8),
-        }
-        if self.prices:
-            evaluated["price"] = np.array(self.prices, dtype=np.float64)
-        if (most := episodes.params.moves) > 1:
-            evaluated["move"] = np.full((len(actions), most, *actions.shape[1:]), -1, np.int8)
-            for row, moves in zip(evaluated["move"], self.moves, strict=False):  # the last may be unfinished
-                row[: len(moves)] = moves
-        return Run(
-            seed,
-            actions,
-            np.array(self.rewards, dtype=np.float64),
-            np.array(self.costs, dtype=np.float64),
-            recommended,
-            header,
-            evaluated,
-            None if truth is None else truth[0],
-        )
-
-    def move(self, action: Any, finished: bool) -> None:
-        """Keeps an action of an evaluation that takes several."""
-        self.moves[-1].append(action)
-        if finished:
-            self.moves.append([])
-
-    def add(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        scores, status = info.get("scores"), STATUSES.index(info["status"])
-        if "price" in info:
-            self.prices.append(info["price"])
-        if scores is None:
-            self.actions.append(action)
-            self.rewards.append(reward)
-            self.costs.append(info["cost"])
-            self.statuses.append(status)
-            return
-        # A batch of pulls is one entry per pull; the cost is shared equally.
-        scores = np.atleast_1d(scores)
-        self.actions.extend(np.atleast_1d(action).tolist())
-        self.rewards.extend(scores.tolist())
-        self.costs.extend([info["cost"] / len(scores)] * len(scores))
-        self.statuses.extend([status] * len(scores))
 
 
 def _loop(
@@ -297,13 +156,13 @@ def _loop(
     progress: Callable[[int], object] | None,
     check: actions.Checker,
     who: str,
-) -> list[_Log]:
+) -> list[Log]:
     """Steps all episodes side by side until every one has ended, its agent is done or its target is met.
 
     What is recorded is what the environment did: it is logged before the agent sees any of it, and the agent gets
     copies.
     """
-    logs, several = [_Log() for _ in seeds], episodes.params.moves > 1
+    logs, several = [Log() for _ in seeds], episodes.params.moves > 1
     running = list(range(len(seeds)))
     # Episodes that ended keep being stepped with this harmless action; what they return is dropped.
     envs.single_action_space.seed(0)
@@ -372,63 +231,3 @@ def _check_seeds(seeds: Iterable[int]) -> list[int]:
     if not listed or len(set(listed)) != len(listed):
         raise ValueError(f"seeds must be distinct and at least one, got {listed!r}")
     return [int(s) for s in listed]
-
-
-def header_of(
-    envs: Any,
-    agent: str | Callable[..., Agent],
-    env_id: str,
-    env_kwargs: Mapping[str, Any],
-    hyperparameters: Mapping[str, Any],
-    isolated: bool = False,
-) -> dict[str, Any]:
-    """What is known of runs before they start; all of it is plain JSON.
-
-    Args:
-        envs: An environment of the id, scalar or batched, made with `env_kwargs`.
-        agent: As of `run`.
-        env_id: Registered id.
-        env_kwargs: Arguments of the environment; which table answers is said by name, kind and sha256 of each run.
-        hyperparameters: Arguments of the agent.
-        isolated: Whether the agent has a process of its own.
-    """
-    header = {
-        "env": env_id,
-        "env_kwargs": {k: v for k, v in env_kwargs.items() if k not in ("table", "order", "share")},
-        "order": envs.unwrapped.params.view.order,
-        "share": float(envs.unwrapped.params.view.share),
-        "budget": float(envs.unwrapped.budget),
-        "cost_unit": envs.unwrapped.params.budget_unit,
-        "objectives": list(envs.unwrapped.objectives),
-        "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", repr(agent)),
-        "hyperparameters": dict(hyperparameters),
-        "agent_versions": _extra_version(agent),
-        "agent_source": sources.of_agent(agent),
-        "environment_source": sources.of_environment(registry.find(env_id).vector_entry_point),  # type: ignore[union-attr]
-        "versions": {"hpo_envs": hpo_envs.__version__, "python": platform.python_version(), **_versions()},
-    }
-    if isolated:
-        header["isolated"] = True
-    plain: dict[str, Any] = json.loads(json.dumps(header, default=_jsonable))
-    return plain
-
-
-@functools.cache
-def _versions() -> dict[str, str]:
-    return {name: version(name) for name in ("numpy", "gymnasium", "scipy", "scikit-learn")}
-
-
-def _extra_version(agent: Any) -> dict[str, str]:
-    """Version of the optional package that an agent is made of; extras are named as their package."""
-    extra = agents.entry(agent).extra if isinstance(agent, str) and ":" not in agent else None
-    return {extra: version(extra)} if extra else {}
-
-
-def _jsonable(value: Any) -> Any:
-    if isinstance(value, (np.integer, np.floating)):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if inspect.isroutine(value):  # a repr would name its place in memory
-        return f"{value.__module__}:{value.__qualname__}"
-    return repr(value)

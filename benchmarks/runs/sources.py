@@ -37,7 +37,7 @@ PICTURES_AND_LISTS = (
 )
 """Modules that draw, or list what there is: no number depends on them."""
 
-LOOP = ("hpo_envs.benchmarks.runs", "hpo_envs.benchmarks.episodes", "hpo_envs.benchmarks.actions")
+LOOP = ("hpo_envs.benchmarks.runs", "hpo_envs.benchmarks.runs.episodes", "hpo_envs.benchmarks.runs.actions")
 """What every run goes through."""
 
 BEHIND_A_HASH = ("hpo_envs.tables.files", "hpo_envs.tables.store", "hpo_envs.tables.catalogue", "hpo_envs.tables.user")

@@ -15,9 +15,9 @@ from typing import Any
 import gymnasium as gym
 
 from hpo_envs import agents as registry
-from hpo_envs.benchmarks import limits
-from hpo_envs.benchmarks.episodes import seeds_of
-from hpo_envs.benchmarks.runs import Run, arguments, header_of, kind_of_action, problem_of
+from hpo_envs.benchmarks.runs import Run, limits, problem_of
+from hpo_envs.benchmarks.runs.episodes import arguments, kind_of_action, seeds_of
+from hpo_envs.benchmarks.runs.record import header_of
 from hpo_envs.benchmarks.study.executors import Executor, Serial, WorkerLost
 from hpo_envs.benchmarks.study.store import CODE_KEYS, Check, Store
 from hpo_envs.benchmarks.study.study import Contestant, Environment, Study

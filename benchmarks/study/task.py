@@ -8,9 +8,8 @@ import time
 import traceback
 from dataclasses import dataclass
 
-from hpo_envs.benchmarks import limits
-from hpo_envs.benchmarks.isolation import Host
-from hpo_envs.benchmarks.runs import Run, run
+from hpo_envs.benchmarks.runs import Run, limits, run
+from hpo_envs.benchmarks.runs.isolation import Host
 from hpo_envs.benchmarks.study.study import Contestant, Environment
 
 LARGEST = 128

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.benchmarks import limits
+from hpo_envs.benchmarks.runs import limits
 from hpo_envs.engines.function.calls import Form, Function, Outcome, Training, call
 
 GRACE = 5.0

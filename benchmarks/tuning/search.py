@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents import Agent
-from hpo_envs.benchmarks import actions
+from hpo_envs.benchmarks.runs import actions
 from hpo_envs.benchmarks.study.executors import Executor, Serial, WorkerLost
 from hpo_envs.benchmarks.tuning.evaluation import Done, Job, perform
 from hpo_envs.benchmarks.tuning.record import Evaluation, Record

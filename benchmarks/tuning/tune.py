@@ -12,8 +12,9 @@ from typing import Any
 
 from hpo_envs import agents
 from hpo_envs.agents import Agent, Problem
-from hpo_envs.benchmarks.runs import header_of, one_blas_thread
-from hpo_envs.benchmarks.scales import Scales
+from hpo_envs.benchmarks.runs.loop import one_blas_thread
+from hpo_envs.benchmarks.runs.record import header_of
+from hpo_envs.benchmarks.runs.scales import Scales
 from hpo_envs.benchmarks.tuning import prior
 from hpo_envs.benchmarks.tuning.record import NAME, Record
 from hpo_envs.benchmarks.tuning.search import Search

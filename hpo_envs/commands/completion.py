@@ -75,7 +75,7 @@ def commands() -> list[Command]:
 def _words(action: argparse.Action) -> Sequence[str] | None:
     """Values that an argument may have; None if it takes none, empty if anything goes."""
     from hpo_envs import agents
-    from hpo_envs.commands.reproduce import PAPERS
+    from hpo_envs.commands.studies.reproduce import PAPERS
     from hpo_envs.registry import SPECS, own
     from hpo_envs.tables import catalogue
 

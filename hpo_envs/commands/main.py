@@ -23,27 +23,48 @@ from hpo_envs.commands import screen
 from hpo_envs.tables.table import nearest
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "list": ("hpo_envs.commands.list", "show all environment ids, and which table each would use now; or the agents"),
+    "list": ("list", "show all environment ids, and which table each would use now; or the agents"),
     "describe": (
-        "hpo_envs.commands.describe",
+        "describe",
         "show spaces, table, citation and page of an id, or the page of an agent",
     ),
-    "fetch": ("hpo_envs.commands.fetch", "install the measured tables' upstream files"),
-    "compare": ("hpo_envs.commands.compare", "run agents against each other: table, plot, saved runs"),
-    "report": ("hpo_envs.commands.report", "saved runs as one self-contained page: who won, by how much, how sure"),
-    "power": ("hpo_envs.commands.power", "how many environments and seeds a comparison needs, before it is run"),
-    "reproduce": ("hpo_envs.commands.reproduce", "a paper's tables and figures again, with verdicts"),
-    "sensitivity": ("hpo_envs.commands.sensitivity", "how sensitive a model is to its hyperparameters"),
-    "importance": ("hpo_envs.commands.importance", "how much each hyperparameter matters, on any table or study"),
-    "graph": ("hpo_envs.commands.graph", "a cell, or the similarity graph of all candidates, drawn and as GraphML"),
-    "select": ("hpo_envs.commands.select", "which model is best by your own scores, and which to evaluate next"),
-    "tune": ("hpo_envs.commands.tune", "tune a training function of your own: durable, parallel, with a report"),
-    "table": ("hpo_envs.commands.table", "an environment of your own: from a CSV file or an Optuna study"),
-    "lepor": ("hpo_envs.commands.lepor", "score translations with hLEPOR, or tune its weights to your human scores"),
-    "verify": ("hpo_envs.commands.verify", "re-check every byte of the installed files"),
-    "completion": ("hpo_envs.commands.completion", "completion of commands, options, ids and agents for a shell"),
+    "fetch": ("tables.fetch", "install the measured tables' upstream files"),
+    "compare": ("studies.compare", "run agents against each other: table, plot, saved runs"),
+    "report": (
+        "studies.report",
+        "saved runs as one self-contained page: who won, by how much, how sure",
+    ),
+    "power": (
+        "studies.power",
+        "how many environments and seeds a comparison needs, before it is run",
+    ),
+    "reproduce": ("studies.reproduce", "a paper's tables and figures again, with verdicts"),
+    "sensitivity": ("analysis.sensitivity", "how sensitive a model is to its hyperparameters"),
+    "importance": (
+        "analysis.importance",
+        "how much each hyperparameter matters, on any table or study",
+    ),
+    "graph": (
+        "tables.graph",
+        "a cell, or the similarity graph of all candidates, drawn and as GraphML",
+    ),
+    "select": (
+        "analysis.select",
+        "which model is best by your own scores, and which to evaluate next",
+    ),
+    "tune": (
+        "studies.tune",
+        "tune a training function of your own: durable, parallel, with a report",
+    ),
+    "table": ("tables.table", "an environment of your own: from a CSV file or an Optuna study"),
+    "lepor": (
+        "analysis.lepor",
+        "score translations with hLEPOR, or tune its weights to your human scores",
+    ),
+    "verify": ("tables.verify", "re-check every byte of the installed files"),
+    "completion": ("completion", "completion of commands, options, ids and agents for a shell"),
 }
-"""Subcommand -> its module and what it does."""
+"""Subcommand -> its module in `hpo_envs.commands` and what it does."""
 
 EPILOG = """\
 examples:
@@ -138,7 +159,7 @@ def parser_of(name: str | None) -> tuple[argparse.ArgumentParser, Any]:
     for each, (path, summary) in COMMANDS.items():
         chosen = commands.add_parser(each, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
         if each == name:
-            module = importlib.import_module(path)
+            module = importlib.import_module(f"hpo_envs.commands.{path}")
             chosen.description, chosen.epilog = module.__doc__, module.EPILOG
             chosen.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks")
             module.add_arguments(chosen)

@@ -9,8 +9,8 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs import registry
-from hpo_envs.benchmarks.episodes import seeds_of
 from hpo_envs.benchmarks.runs import Run, problem_of
+from hpo_envs.benchmarks.runs.episodes import seeds_of
 from hpo_envs.tables import extras
 
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from hpo_envs import agents
 from hpo_envs.agents import AGENTS, Agent, Problem
-from hpo_envs.benchmarks.runs import Run, has_rows, problem_of, run
+from hpo_envs.benchmarks.runs import Run, problem_of, run
+from hpo_envs.benchmarks.runs.episodes import has_rows
 from hpo_envs.tables.table import nearest
 from hpo_envs.testing.rules import obey, require
 

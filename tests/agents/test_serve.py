@@ -13,8 +13,8 @@ import pytest
 
 from hpo_envs import agents
 from hpo_envs.agents import serve, wire
-from hpo_envs.benchmarks.isolation import AgentError
 from hpo_envs.benchmarks.runs import problem_of, run
+from hpo_envs.benchmarks.runs.isolation import AgentError
 from tests.benchmarks.helpers import HOSTILE, SURROGATE, isolated
 
 posix = pytest.mark.skipif(os.name != "posix", reason="isolation needs POSIX's pipes")

@@ -10,7 +10,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks import references, scales
+from hpo_envs.benchmarks import references
+from hpo_envs.benchmarks.runs import scales
 from hpo_envs.tables import store
 
 

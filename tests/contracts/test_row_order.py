@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from hpo_envs.benchmarks.analysis.inference import holm
-from hpo_envs.benchmarks.runs import arguments
+from hpo_envs.benchmarks.runs.episodes import arguments
 from hpo_envs.registry import SPECS
 from hpo_envs.tables import draws, row_order, store
 from hpo_envs.tables.table import Table

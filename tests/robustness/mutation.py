@@ -53,7 +53,7 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
             "tests/hpo_envs/core/test_view.py",
             "tests/hpo_envs/core/test_infos.py",
             "tests/tables/test_draws.py",
-            "tests/benchmarks/test_episodes.py",
+            "tests/benchmarks/runs/test_episodes.py",
         ],
     ),
     "curves": (
@@ -69,7 +69,7 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
             "tests/hpo_envs/engines/curves/test_params.py",
             "tests/hpo_envs/engines/test_workers.py",
             "tests/hpo_envs/engines/test_views.py",
-            "tests/benchmarks/test_episodes.py",
+            "tests/benchmarks/runs/test_episodes.py",
         ],
     ),
     "bandit": (
@@ -80,14 +80,18 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
             "tests/hpo_envs/engines/bandit/test_scalar.py",
             "tests/hpo_envs/engines/bandit/test_batched.py",
             "tests/hpo_envs/engines/test_views.py",
-            "tests/benchmarks/test_episodes.py",
+            "tests/benchmarks/runs/test_episodes.py",
         ],
     ),
     "scores": (
-        ["benchmarks/analysis/targets.py", "benchmarks/analysis/statistics.py", "benchmarks/analysis/regret.py"],
         [
-            "tests/benchmarks/analysis/test_regret.py",
-            "tests/benchmarks/analysis/test_targets.py",
+            "benchmarks/analysis/scores/targets.py",
+            "benchmarks/analysis/statistics.py",
+            "benchmarks/analysis/scores/regret.py",
+        ],
+        [
+            "tests/benchmarks/analysis/scores/test_regret.py",
+            "tests/benchmarks/analysis/scores/test_targets.py",
             "tests/benchmarks/analysis/test_statistics.py",
         ],
     ),

@@ -29,7 +29,8 @@ from hypothesis import strategies as st
 from hpo_envs import benchmarks
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import parquet, store, study
-from hpo_envs.commands import lepor, main, select
+from hpo_envs.commands import main
+from hpo_envs.commands.analysis import lepor, select
 from hpo_envs.registry import SPECS
 from hpo_envs.tables import hlepor
 from hpo_envs.tables import store as tables

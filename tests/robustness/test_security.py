@@ -69,7 +69,7 @@ ALLOWED = {
     # The contracts load what they have pickled themselves a moment before.
     *((f"testing/{name}.py", what) for name in ("envs", "tables") for what in ("pickle", "pickle.loads")),
     # An agent's own process: this Python, with a fixed module of ours.
-    ("benchmarks/isolation.py", "subprocess"),
+    ("benchmarks/runs/isolation.py", "subprocess"),
     # Measurements that start this Python again, with arguments of their own.
     ("benchmarks/performance/crash.py", "subprocess"),
     ("benchmarks/performance/races.py", "subprocess"),

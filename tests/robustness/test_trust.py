@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.agents.random import RandomSearch
-from hpo_envs.benchmarks import limits
-from hpo_envs.benchmarks.runs import run
+from hpo_envs.benchmarks.runs import limits, run
 from hpo_envs.benchmarks.study import executors, store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import Contestant, Environment, Study

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hpo_envs.tables import store
 from hpo_envs.tables import table as tables
-from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table
+from hpo_envs.tables.table import ByHash, Hyperparameter, Metric, Provenance, Table
 from tests.helpers import raises
 from tests.hpo_envs.engines.lookup.model import METRICS, SINGLE, SPACE, tiny
 
@@ -221,3 +222,12 @@ def test_scales() -> None:
     assert tables.nearest("abcd", ["abxy"]) == ", did you mean 'abxy'?"  # half of the letters
     assert tables.nearest("abcd", ["axyz"]) == ""
     assert tables.nearest(3, ["score"]) == ""  # type: ignore[arg-type]
+
+
+def test_equal_content_from_another_source_is_another_key() -> None:
+    table = store.load("fiesta/gaussian")
+    other = dataclasses.replace(table, provenance=dataclasses.replace(table.provenance, notes=("another",)))
+    assert ByHash(table) == ByHash(dataclasses.replace(table))
+    assert hash(ByHash(table)) == hash(ByHash(dataclasses.replace(table)))
+    assert ByHash(table) != ByHash(other)
+    assert ByHash(table) != table

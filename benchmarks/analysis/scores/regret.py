@@ -24,7 +24,7 @@ import numpy.typing as npt
 from hpo_envs.agents.models.hypervolume import hypervolume
 from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks.runs import Run
-from hpo_envs.benchmarks.scales import Scale, of_header
+from hpo_envs.benchmarks.runs.scales import Scale, of_header
 
 Floats = npt.NDArray[np.float64]
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from hpo_envs import registry
-from hpo_envs.benchmarks.analysis import reference
-from hpo_envs.benchmarks.analysis.scored import ScoredRuns
+from hpo_envs.benchmarks.analysis.scores import reference
+from hpo_envs.benchmarks.analysis.scores.scored import ScoredRuns
 from hpo_envs.benchmarks.analysis.statistics import clopper_pearson
 from hpo_envs.benchmarks.runs import Run
 

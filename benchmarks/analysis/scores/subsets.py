@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hpo_envs.benchmarks.episodes import seeds_of
+from hpo_envs.benchmarks.runs.episodes import seeds_of
 from hpo_envs.core.view import View, first_key
 from hpo_envs.tables.table import Table
 

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis import random_search, verdict
+from hpo_envs.benchmarks.analysis import verdict
+from hpo_envs.benchmarks.analysis.scores import random_search
 from hpo_envs.benchmarks.runs import Run
-from hpo_envs.benchmarks.scales import of_header
+from hpo_envs.benchmarks.runs.scales import of_header
 
 Floats = npt.NDArray[np.float64]
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import ranking
-from hpo_envs.benchmarks.analysis.expected import expected_best
+from hpo_envs.benchmarks.analysis.scores.expected import expected_best
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.report.plots import COLOURS, panels, save
 from hpo_envs.benchmarks.runs import run

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables.by_hash import ByHash
 from hpo_envs.tables.datasets.cushlepor import agreement
 from hpo_envs.tables.datasets.cushlepor.space import ParameterBox
-from hpo_envs.tables.table import Table
+from hpo_envs.tables.table import ByHash, Table
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis import random_search
+from hpo_envs.benchmarks.analysis.scores import random_search
 from hpo_envs.benchmarks.analysis.statistics import bootstrap_interval
-from hpo_envs.benchmarks.episodes import seeds_of
 from hpo_envs.benchmarks.papers.common import Record
 from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.runs.episodes import seeds_of
 from hpo_envs.tables import cells
 from hpo_envs.tables.table import Table
 

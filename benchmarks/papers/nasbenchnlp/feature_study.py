@@ -14,7 +14,8 @@ import numpy as np
 
 from hpo_envs import agents
 from hpo_envs.benchmarks import problem_of
-from hpo_envs.benchmarks.analysis import random_search, verdict
+from hpo_envs.benchmarks.analysis import verdict
+from hpo_envs.benchmarks.analysis.scores import random_search
 from hpo_envs.benchmarks.papers.common import Record, Reproduction, show
 from hpo_envs.benchmarks.papers.nasbenchnlp.numbers import FINAL
 from hpo_envs.tables import store

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis import random_search, statistics
+from hpo_envs.benchmarks.analysis import statistics
+from hpo_envs.benchmarks.analysis.scores import random_search
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.nmthpo import settings
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.benchmarks import runs
-from hpo_envs.benchmarks.analysis import targets
+from hpo_envs.benchmarks.analysis.scores import targets
 from hpo_envs.benchmarks.papers.common import Comparison, Reproduction
 from hpo_envs.benchmarks.papers.nmthpo import analysis, settings
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis.statistics import bootstrap_interval
-from hpo_envs.benchmarks.episodes import seeds_of
 from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.runs.episodes import seeds_of
 
 Floats = npt.NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""At which budgets agents differ: `python -m hpo_envs.benchmarks.performance.budgets`.
+"""At which budgets agents differ: `python -m hpo_envs.benchmarks.performance.design.budgets`.
 
 Runs quick agents on some ids of each family with several budgets. Prints how many runs find the best there is, the
 scores of random search and of the agent with the lowest, and how many pairs of agents are told apart on these ids
@@ -18,7 +18,7 @@ import numpy as np
 from hpo_envs import registry
 from hpo_envs.agents import Problem, fits
 from hpo_envs.benchmarks.analysis import summary
-from hpo_envs.benchmarks.analysis.scored import score
+from hpo_envs.benchmarks.analysis.scores.scored import score
 from hpo_envs.benchmarks.report import sentences
 from hpo_envs.benchmarks.runs import Run, problem_of, run
 from hpo_envs.core.family import Family

@@ -1,7 +1,7 @@
 """Whether the luck of a seed on one environment says anything of another.
 
-`python -m hpo_envs.benchmarks.performance.luck` prints the correlations of seed-wise scores of random search between
-the ids of a family; of independent runs they have mean 0 and standard deviation 1 / sqrt(seeds).
+`python -m hpo_envs.benchmarks.performance.design.luck` prints the correlations of seed-wise scores of random search
+between the ids of a family; of independent runs they have mean 0 and standard deviation 1 / sqrt(seeds).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis import regret
+from hpo_envs.benchmarks.analysis.scores import regret
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.registry import SPECS
 

@@ -1,7 +1,7 @@
 """What parallel workers lose: agents that are asked again before they are told, against one worker.
 
-    python -m hpo_envs.benchmarks.performance.pending --workers 4 --budget 40 --seeds 20
-    python -m hpo_envs.benchmarks.performance.pending --workers 16 --budget 160 --seeds 10 --agents bo
+    python -m hpo_envs.benchmarks.performance.design.pending --workers 4 --budget 40 --seeds 20
+    python -m hpo_envs.benchmarks.performance.design.pending --workers 16 --budget 160 --seeds 10 --agents bo
 
 Workers are simulated: evaluations take log-normal times and come back in the order in which they finish. The score is
 the regret averaged over the evaluations (0: the best of the table, 1: its median). Printed for each agent: its mean
@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from hpo_envs import agents
 from hpo_envs.agents import Problem
-from hpo_envs.benchmarks.runs import one_blas_thread
+from hpo_envs.benchmarks.runs.loop import one_blas_thread
 from hpo_envs.tables import store
 
 Floats = npt.NDArray[np.float64]

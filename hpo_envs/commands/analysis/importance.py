@@ -122,7 +122,8 @@ def _of_folder(folder: Path, metric: str | None, env: str | None) -> Runs:
     """Evaluations of a study: rows of its table, or actions as they are; repeated ones are averaged."""
     import numpy as np
 
-    from hpo_envs.benchmarks.analysis import forest_importance, reference
+    from hpo_envs.benchmarks.analysis import forest_importance
+    from hpo_envs.benchmarks.analysis.scores import reference
     from hpo_envs.benchmarks.study import store as study
 
     every = study.read(folder)

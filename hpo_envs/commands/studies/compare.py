@@ -86,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Runs what is missing of the study, prints rankings and verdicts and saves summaries and plots."""
     from hpo_envs.benchmarks.analysis.replay import Replay
-    from hpo_envs.benchmarks.analysis.scored import agent_of
+    from hpo_envs.benchmarks.analysis.scores.scored import agent_of
     from hpo_envs.benchmarks.study.scheduler import conduct, runs_of
 
     study = _study(args)
@@ -217,7 +217,7 @@ def _plot(env: str, runs: dict[str, list[Run]], folder: Path) -> None:
 
 def _show_targets(env: str, runs: dict[str, list[Run]], folder: Path, tolerance: float) -> None:
     """Prints the targets of an id and saves them beside its runs."""
-    from hpo_envs.benchmarks.analysis import targets
+    from hpo_envs.benchmarks.analysis.scores import targets
     from hpo_envs.benchmarks.report import terminal
     from hpo_envs.tables.files import atomic
 

@@ -27,8 +27,7 @@ from hpo_envs.core.params import (
 )
 from hpo_envs.core.view import View
 from hpo_envs.tables import draws
-from hpo_envs.tables.by_hash import ByHash
-from hpo_envs.tables.table import LOST, Table, nearest
+from hpo_envs.tables.table import LOST, ByHash, Table, nearest
 
 VARIANTS = ("paper", "released")
 COST_HIGH = 1e9

@@ -28,8 +28,7 @@ from hpo_envs.core.params import (
 )
 from hpo_envs.core.view import View
 from hpo_envs.tables import draws
-from hpo_envs.tables.by_hash import ByHash
-from hpo_envs.tables.table import STATUSES, Hyperparameter, Table, nearest
+from hpo_envs.tables.table import STATUSES, ByHash, Hyperparameter, Table, nearest
 
 STATUS_DTYPE = f"U{max(map(len, STATUSES))}"
 

@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import exact, hlepor
-from hpo_envs.tables.by_hash import ByHash
 from hpo_envs.tables.datasets.cushlepor import build
-from hpo_envs.tables.table import Metric, Table, nearest
+from hpo_envs.tables.table import ByHash, Metric, Table, nearest
 
 Floats = npt.NDArray[np.float64]
 

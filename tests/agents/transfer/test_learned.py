@@ -14,10 +14,10 @@ from hpo_envs.agents import Problem
 from hpo_envs.agents.random import RandomSearch
 from hpo_envs.agents.transfer import learned
 from hpo_envs.agents.transfer.acquisition_net import SIZE
-from hpo_envs.benchmarks.analysis.scored import agent_of
-from hpo_envs.benchmarks.isolation import AgentError
+from hpo_envs.benchmarks.analysis.scores.scored import agent_of
 from hpo_envs.benchmarks.learned import settings
 from hpo_envs.benchmarks.runs import problem_of, run
+from hpo_envs.benchmarks.runs.isolation import AgentError
 from hpo_envs.registry import FAMILIES, SPECS
 
 

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from hpo_envs.benchmarks.analysis import statistics, targets
+from hpo_envs.benchmarks.analysis import statistics
 from hpo_envs.benchmarks.analysis import statistics as s
+from hpo_envs.benchmarks.analysis.scores import targets
 from tests.helpers import raises
 
 

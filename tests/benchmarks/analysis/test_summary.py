@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.analysis import regret, summary
+from hpo_envs.benchmarks.analysis import summary
+from hpo_envs.benchmarks.analysis.scores import regret
 from hpo_envs.benchmarks.report import plots
 from hpo_envs.benchmarks.runs import Run
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents import Agent
-from hpo_envs.benchmarks.crew import LocalCrew
+from hpo_envs.benchmarks.runs.crew import LocalCrew
 
 BUFFER = np.zeros(1)
 """The one array that all agents of a test answer with."""

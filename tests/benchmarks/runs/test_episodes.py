@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from hpo_envs.agents.random import RandomSearch
-from hpo_envs.benchmarks.analysis import reference
-from hpo_envs.benchmarks.episodes import seeds_of
+from hpo_envs.benchmarks.analysis.scores import reference
 from hpo_envs.benchmarks.runs import Run, run
+from hpo_envs.benchmarks.runs.episodes import seeds_of
 from hpo_envs.commands.main import main
 from hpo_envs.core.view import View, first_key
 from hpo_envs.tables.table import STATUSES

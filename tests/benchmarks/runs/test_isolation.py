@@ -14,9 +14,8 @@ import pytest
 
 from hpo_envs import agents
 from hpo_envs.agents.random import RandomSearch
-from hpo_envs.benchmarks import isolation, limits
-from hpo_envs.benchmarks.isolation import AgentError, Host
-from hpo_envs.benchmarks.runs import Run, problem_of, run
+from hpo_envs.benchmarks.runs import Run, isolation, limits, problem_of, run
+from hpo_envs.benchmarks.runs.isolation import AgentError, Host
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.scheduler import conduct, runs_of
 from hpo_envs.benchmarks.study.study import Contestant, Environment, Study, from_data

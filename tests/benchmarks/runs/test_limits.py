@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks import limits
+from hpo_envs.benchmarks.runs import limits
 
 
 @pytest.mark.parametrize("thread", [False, True])

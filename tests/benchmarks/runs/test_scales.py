@@ -12,10 +12,10 @@ import pytest
 
 from hpo_envs import registry
 from hpo_envs.agents.models.pareto import pareto_front
-from hpo_envs.benchmarks import problem_of, scales
+from hpo_envs.benchmarks import problem_of
 from hpo_envs.benchmarks.analysis import summary
-from hpo_envs.benchmarks.runs import run
-from hpo_envs.benchmarks.scales import Scales, of_header
+from hpo_envs.benchmarks.runs import run, scales
+from hpo_envs.benchmarks.runs.scales import Scales, of_header
 from hpo_envs.core.family import Spec
 from hpo_envs.tables import store
 from hpo_envs.tables.table import Metric, Provenance, Table

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hpo_envs.agents.random import RandomSearch
-from hpo_envs.benchmarks import sources
+from hpo_envs.benchmarks.runs import sources
 from hpo_envs.registry import SPECS
 
 

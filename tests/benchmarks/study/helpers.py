@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hpo_envs.benchmarks.episodes import seeds_of
+from hpo_envs.benchmarks.runs.episodes import seeds_of
 
 SMALL: dict[str, Any] = {
     "seeds": 5,

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from hpo_envs.benchmarks import run
-from hpo_envs.benchmarks.episodes import seeds_of
+from hpo_envs.benchmarks.runs.episodes import seeds_of
 from hpo_envs.tables import user
 
 SURROGATE = {"table": "surrogate"}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.analysis import regret, scored
+from hpo_envs.benchmarks.analysis.scores import regret, scored
 from hpo_envs.benchmarks.runs import Run
 
 

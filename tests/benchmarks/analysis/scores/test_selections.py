@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.benchmarks.analysis import summary
-from hpo_envs.benchmarks.analysis.reference import table_of
+from hpo_envs.benchmarks.analysis.scores.reference import table_of
 from hpo_envs.benchmarks.analysis.statistics import clopper_pearson
 from hpo_envs.benchmarks.runs import run
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hpo_envs.benchmarks.analysis import targets
+from hpo_envs.benchmarks.analysis.scores import targets
 
 NAN = float("nan")
 

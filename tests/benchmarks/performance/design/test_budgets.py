@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hpo_envs.benchmarks.performance import budgets
+from hpo_envs.benchmarks.performance.design import budgets
 
 
 @pytest.mark.filterwarnings("ignore::hpo_envs.tables.store.EmbeddedTableWarning")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.performance import luck
+from hpo_envs.benchmarks.performance.design import luck
 
 
 def test_seeds_do_not_correlate_between_environments(capsys: pytest.CaptureFixture[str]) -> None:

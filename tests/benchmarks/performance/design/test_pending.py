@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.performance import pending
-from hpo_envs.benchmarks.performance.pending import Landscape, maker, measure, simulate
+from hpo_envs.benchmarks.performance.design import pending
+from hpo_envs.benchmarks.performance.design.pending import Landscape, maker, measure, simulate
 
 RNG = np.random.default_rng(0)
 FEATURES = RNG.random((50, 2))

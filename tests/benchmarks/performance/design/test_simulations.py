@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.performance import simulations
+from hpo_envs.benchmarks.performance.design import simulations
 
 STUDIES = 400
 

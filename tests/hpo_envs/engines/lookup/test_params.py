@@ -12,8 +12,7 @@ from gymnasium.vector import AutoresetMode
 
 from hpo_envs.core.loading import load_tables
 from hpo_envs.engines.lookup.params import LookupParams, choices_of, grid_sizes
-from hpo_envs.tables.by_hash import ByHash
-from hpo_envs.tables.table import Provenance
+from hpo_envs.tables.table import ByHash, Provenance
 from tests.helpers import raises
 from tests.hpo_envs.engines.lookup.model import (
     METRICS,

@@ -1,0 +1,181 @@
+"""What is recorded of a run: its evaluations, and the header that says what was run."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import json
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import hpo_envs
+from hpo_envs import agents, registry
+from hpo_envs.agents import Agent
+from hpo_envs.benchmarks.runs import sources
+from hpo_envs.benchmarks.runs.episodes import Episodes
+from hpo_envs.tables.table import STATUSES
+
+
+@dataclass(frozen=True)
+class Run:
+    """One agent's episode.
+
+    Attributes:
+        seed: Seed as it was given; agent and environment get what `episodes.seeds_of` makes of it.
+        actions: One entry per evaluation: (k,) ints, or (k, ...) arrays. Rows are the table's, whatever the episode's
+            own order of them.
+        rewards: (k,) or (k, objectives) float64, higher is better.
+        costs: (k,) float64 in `header["cost_unit"]`, which is the unit of the budget.
+        recommended: The action that the agent recommends at the end; a row of it is the table's, too.
+        header: What was run: env id and arguments, order and share of the rows, table name, kind and sha256, what
+            scores are measured with (`scales.Scale`), agent and hyperparameters, versions, and the digests of the
+            source of every module that the agent and the environment import; `random_search` where the agent had no
+            evaluation in which it could have differed from that; `seen` where its weights were fitted to tables of the
+            problem's languages, with these.
+        evaluated: What is known of each evaluation besides, (k, ...) arrays by name: `row`, `level` and `repeat` of the
+            table (int32) where one answered; `status` (int8, index in `STATUSES`); and for arms and tables with repeats
+            `truth`, shaped as the rewards: what the row's repeats have at that level on average. Where several actions
+            make one evaluation, `move` has all of them (int8), then -1. Where the
+            budget is not counted in the environment's cost unit, `price` (float64): what each evaluation cost in that.
+        recommended_truth: What all repeats of the recommended action have on average, where a table says so.
+    """
+
+    seed: int
+    actions: npt.NDArray[Any]
+    rewards: npt.NDArray[np.float64]
+    costs: npt.NDArray[np.float64]
+    recommended: Any
+    header: dict[str, Any]
+    evaluated: Mapping[str, npt.NDArray[Any]] = dataclasses.field(default_factory=dict)
+    recommended_truth: Any = None
+
+    def __len__(self) -> int:
+        return len(self.costs)
+
+
+@dataclass
+class Log:
+    """One episode as it is recorded, an entry an evaluation: see `Run`."""
+
+    actions: list[Any] = dataclasses.field(default_factory=list)
+    rewards: list[Any] = dataclasses.field(default_factory=list)
+    costs: list[float] = dataclasses.field(default_factory=list)
+    statuses: list[int] = dataclasses.field(default_factory=list)
+    moves: list[list[Any]] = dataclasses.field(default_factory=lambda: [[]])
+    prices: list[float] = dataclasses.field(default_factory=list)
+
+    def run(self, seed: int, episodes: Episodes, i: int, recommended: Any, header: dict[str, Any]) -> Run:
+        """The record of episode `i`, with what its table knows of each evaluation."""
+        actions, recommended = np.array(self.actions), episodes.in_table(i, recommended)
+        truth = episodes.truth(np.array([i]), np.asarray(recommended)[None])
+        evaluated = {
+            **episodes.evaluated(np.full(len(actions), i), actions),
+            "status": np.array(self.statuses, np.int8),
+        }
+        if self.prices:
+            evaluated["price"] = np.array(self.prices, dtype=np.float64)
+        if (most := episodes.params.moves) > 1:
+            evaluated["move"] = np.full((len(actions), most, *actions.shape[1:]), -1, np.int8)
+            for row, moves in zip(evaluated["move"], self.moves, strict=False):  # the last may be unfinished
+                row[: len(moves)] = moves
+        return Run(
+            seed,
+            actions,
+            np.array(self.rewards, dtype=np.float64),
+            np.array(self.costs, dtype=np.float64),
+            recommended,
+            header,
+            evaluated,
+            None if truth is None else truth[0],
+        )
+
+    def move(self, action: Any, finished: bool) -> None:
+        """Keeps an action of an evaluation that takes several."""
+        self.moves[-1].append(action)
+        if finished:
+            self.moves.append([])
+
+    def add(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """Keeps an evaluation, or each pull of a batch of them."""
+        scores, status = info.get("scores"), STATUSES.index(info["status"])
+        if "price" in info:
+            self.prices.append(info["price"])
+        if scores is None:
+            self.actions.append(action)
+            self.rewards.append(reward)
+            self.costs.append(info["cost"])
+            self.statuses.append(status)
+            return
+        # A batch of pulls is one entry per pull; the cost is shared equally.
+        scores = np.atleast_1d(scores)
+        self.actions.extend(np.atleast_1d(action).tolist())
+        self.rewards.extend(scores.tolist())
+        self.costs.extend([info["cost"] / len(scores)] * len(scores))
+        self.statuses.extend([status] * len(scores))
+
+
+def header_of(
+    envs: Any,
+    agent: str | Callable[..., Agent],
+    env_id: str,
+    env_kwargs: Mapping[str, Any],
+    hyperparameters: Mapping[str, Any],
+    isolated: bool = False,
+) -> dict[str, Any]:
+    """What is known of runs before they start; all of it is plain JSON.
+
+    Args:
+        envs: An environment of the id, scalar or batched, made with `env_kwargs`.
+        agent: As of `run`.
+        env_id: Registered id.
+        env_kwargs: Arguments of the environment; which table answers is said by name, kind and sha256 of each run.
+        hyperparameters: Arguments of the agent.
+        isolated: Whether the agent has a process of its own.
+    """
+    header = {
+        "env": env_id,
+        "env_kwargs": {k: v for k, v in env_kwargs.items() if k not in ("table", "order", "share")},
+        "order": envs.unwrapped.params.view.order,
+        "share": float(envs.unwrapped.params.view.share),
+        "budget": float(envs.unwrapped.budget),
+        "cost_unit": envs.unwrapped.params.budget_unit,
+        "objectives": list(envs.unwrapped.objectives),
+        "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", repr(agent)),
+        "hyperparameters": dict(hyperparameters),
+        "agent_versions": _extra_version(agent),
+        "agent_source": sources.of_agent(agent),
+        "environment_source": sources.of_environment(registry.find(env_id).vector_entry_point),  # type: ignore[union-attr]
+        "versions": {"hpo_envs": hpo_envs.__version__, "python": platform.python_version(), **_versions()},
+    }
+    if isolated:
+        header["isolated"] = True
+    plain: dict[str, Any] = json.loads(json.dumps(header, default=_jsonable))
+    return plain
+
+
+@functools.cache
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in ("numpy", "gymnasium", "scipy", "scikit-learn")}
+
+
+def _extra_version(agent: Any) -> dict[str, str]:
+    """Version of the optional package that an agent is made of; extras are named as their package."""
+    extra = agents.entry(agent).extra if isinstance(agent, str) and ":" not in agent else None
+    return {extra: version(extra)} if extra else {}
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, (np.integer, np.floating)):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if inspect.isroutine(value):  # a repr would name its place in memory
+        return f"{value.__module__}:{value.__qualname__}"
+    return repr(value)

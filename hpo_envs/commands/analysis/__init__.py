@@ -1,0 +1,1 @@
+"""Commands that say what scores mean: of hyperparameters, of models, of translations."""

@@ -1,0 +1,1 @@
+"""Commands that plan, run and report comparisons, reproductions and tuning."""

@@ -1,0 +1,1 @@
+"""Commands about the tables behind environments: installed ones, your own, and their graphs."""

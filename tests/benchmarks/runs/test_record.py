@@ -1,0 +1,35 @@
+"""What is recorded of a run: entries of its evaluations, and its header."""
+
+from __future__ import annotations
+
+from hpo_envs.benchmarks.runs import run
+from hpo_envs.benchmarks.runs.record import Log
+
+SURROGATE = {"table": "surrogate"}
+
+
+def test_headers_say_what_was_run() -> None:
+    (r,) = run("random", "NMTHPO-v0", [3], budget=5, env_kwargs=SURROGATE)
+    assert len(r) == 5
+    assert r.header["env"] == "NMTHPO-v0"
+    assert r.header["kind"] == "surrogate"
+    assert r.header["table"].startswith("nmthpo/")
+    assert len(r.header["sha256"]) == 64
+    assert r.header["seed"] == r.seed == 3
+    assert r.header["objectives"] == ["bleu"]
+    assert {"hpo_envs", "python", "numpy", "gymnasium"} <= r.header["versions"].keys()
+
+
+def test_a_batch_of_pulls_is_an_entry_each() -> None:
+    log = Log()
+    log.add([3, 5], 1.5, {"status": "ok", "cost": 2.0, "scores": [1.0, 2.0]})
+    log.add(4, 0.5, {"status": "ok", "cost": 1.0, "price": 7.0})
+    assert (log.actions, log.rewards, log.costs, log.statuses) == ([3, 5, 4], [1.0, 2.0, 0.5], [1.0, 1.0, 1.0], [0] * 3)
+    assert log.prices == [7.0]
+
+
+def test_moves_are_kept_by_evaluation() -> None:
+    log = Log()
+    for action, finished in [(1, False), (2, True), (3, False)]:
+        log.move(action, finished)
+    assert log.moves == [[1, 2], [3]]
