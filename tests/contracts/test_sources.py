@@ -182,6 +182,11 @@ def test_rooms_import_only_those_above_them() -> None:
         above |= {m for m in MODULES if room_of(m) is room}
 
 
+def test_no_folder_has_more_than_fifteen_entries() -> None:
+    entries = {f: len({p.name for p in f.iterdir()} - {"__pycache__"}) for f in {p.parent for p in MODULES.values()}}
+    assert {folder: count for folder, count in entries.items() if count > 15} == {}
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_layers(name: str) -> None:
     assert breaches(name, TREES[name]) == []
