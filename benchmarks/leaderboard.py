@@ -107,13 +107,16 @@ def markdown(found: Mapping[str, Any]) -> str:
     ]
     lines.append("|---|---|---|---|---|---|")
     for t in found["tracks"]:
-        if len(t["ranking"]) < 2:
+        if len(t["ranking"]) < 2 or t.get("flat"):
             continue
         leader = t["ranking"][0]
         base = next((sentences.number(r["mean"][0]) for r in t["ranking"] if r["agent"] == "random"), "")
         name = f"{t['name']} ({sentences.runs(t)}{', regret at the end' if t['score'] == 'final' else ''})"
         here, there = (_standing(t, where) for where in ("here", "there"))
         lines.append(f"| {name} | `{leader['agent']}` | {sentences.score(leader)} | {base} | {here} | {there} |")
+    if flat := [f"`{t['name']}`" for t in found["tracks"] if t.get("flat")]:
+        named = sentences.listed(flat)
+        lines += ["", f"In no average, because their best is their median and regret is 0/0: {named}."]
     return "\n".join(lines)
 
 

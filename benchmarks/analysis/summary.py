@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from hpo_envs.benchmarks.analysis.scores.scored import (
     GRID,
     ScoredRuns,
     agent_of,
+    averaged,
     budget_apart,
     check,
     environment_of,
@@ -63,10 +65,10 @@ def of_runs(
         ValueError: See `check`.
     """
     check(runs)
-    scored = score(runs)
-    first = {environment_of(r): r for r in reversed(runs)}
+    scored = score(kept := averaged(runs))
+    first = {environment_of(r): r for r in reversed(kept)}
     names = list(dict.fromkeys(agent_of(r) for r in runs))
-    tracks = _ranked(runs, scored)
+    tracks = _ranked(runs, kept, scored)
     for t in tracks:
         t["curves"] = _track_curves(t, scored)
     summary = {
@@ -93,11 +95,11 @@ def scores(runs: Sequence[Run]) -> dict[str, Any]:
         ValueError: See `check`.
     """
     check(runs)
-    scored = score(runs)
-    first = {environment_of(r): r for r in reversed(runs)}
+    scored = score(kept := averaged(runs))
+    first = {environment_of(r): r for r in reversed(kept)}
     plain: dict[str, Any] = rounded(
         {
-            "tracks": _ranked(runs, scored),
+            "tracks": _ranked(runs, kept, scored),
             "cells": [_record(env, a, c) for env, by in scored.items() for a, c in by.items()],
             "selections": selections.of_scored(first, scored),
         }
@@ -105,10 +107,13 @@ def scores(runs: Sequence[Run]) -> dict[str, Any]:
     return plain
 
 
-def _ranked(runs: Sequence[Run], scored: Mapping[str, Mapping[str, ScoredRuns]]) -> list[dict[str, Any]]:
-    """The tracks, each with `random`: the exact score of random search, None where it is not known everywhere."""
-    first = {environment_of(r): r for r in reversed(runs)}
-    problems = {(environment_of(r), r.header["sha256"], *subsets.key(r.header)): r for r in runs}
+def _ranked(
+    runs: Sequence[Run], kept: Sequence[Run], scored: Mapping[str, Mapping[str, ScoredRuns]]
+) -> list[dict[str, Any]]:
+    """The tracks with `random`, the exact score of random search where it is known, and `left_out`: flat runs."""
+    first = {environment_of(r): r for r in reversed(kept)}
+    gone = Counter(map(environment_of, runs)) - Counter(map(environment_of, kept))
+    problems = {(environment_of(r), r.header["sha256"], *subsets.key(r.header)): r for r in kept}
     exact: dict[str, list[tuple[float, float] | None]] = {}
     for (env, *_), run in problems.items():
         exact.setdefault(env, []).append(random_search.baseline(run))
@@ -117,20 +122,21 @@ def _ranked(runs: Sequence[Run], scored: Mapping[str, Mapping[str, ScoredRuns]])
         t = track(name, envs, scored)
         known = [[pair[t["score"] == "final"] for pair in exact[e] if pair] for e in envs]
         complete = all(len(k) == len(exact[e]) for e, k in zip(envs, known, strict=True))
-        tracks.append({**t, "random": float(np.mean([np.mean(k) for k in known])) if complete else None})
+        base = float(np.mean([np.mean(k) for k in known])) if complete else None
+        tracks.append({**t, "random": base, "left_out": {e: gone[e] for e in envs if gone[e]}})
     return tracks
 
 
 def tracks_of(first: Mapping[str, Run], scored: Mapping[str, Mapping[str, ScoredRuns]]) -> list[tuple[str, list[str]]]:
     """Environments of one family, one kind of reward, the same agents and the same budget apart, under a name.
 
-    Each one whose scores are raw is alone.
+    Each one whose scores are raw, or whose regret is 0/0, is alone.
     """
     groups: dict[Any, list[str]] = {}
     for env, by in scored.items():
         h = first[env].header
         family = spec.family if (spec := registry.find(h["env"])) else h["env"]
-        alone = env if next(iter(by.values())).raw else ""
+        alone = env if next(iter(by.values())).raw or all(c.flat for c in by.values()) else ""
         key = (family, len(h["objectives"]), frozenset(by), budget_apart(first[env]), alone)
         groups.setdefault(key, []).append(env)
     several = [(family, budget) for family, _, _, budget, _ in groups]
@@ -170,6 +176,7 @@ def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, Scor
         "name": name,
         "score": measure,
         "raw": raw,
+        "flat": all(scored[e][a].flat for e in envs for a in order),
         "environments": list(envs),
         "clusters": judged["clusters"],
         "best": judged["best"],

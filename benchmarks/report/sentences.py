@@ -74,9 +74,11 @@ def verdict(track: Mapping[str, Any]) -> list[str]:
     """Who is best on these environments, and on environments like these: sentences, the first of which names it."""
     leader = track["ranking"][0]
     level = f"{measure(track).capitalize()}: {score(leader)}."
+    if track.get("flat"):
+        return ["No agent can be better here: the best is the median, so that regret is 0/0, and is in no average."]
     if len(track["ranking"]) == 1:
         return [f"Only {leader['agent']} ran.", level]
-    return [*_best(track), level, *_others(track), *_random(track), *_no_other(track), *_seen(track)]
+    return [*_best(track), level, *_others(track), *_random(track), *_no_other(track), *_seen(track), *_left_out(track)]
 
 
 def _best(track: Mapping[str, Any]) -> list[str]:
@@ -170,6 +172,14 @@ def _seen(track: Mapping[str, Any]) -> list[str]:
     """Agents whose weights are no test on fresh data."""
     names = [r["agent"] for r in track["ranking"] if r["agent"].endswith(SEEN)]
     return [f"The weights of {listed(names)} were fitted to tables of these very languages."] if names else []
+
+
+def _left_out(track: Mapping[str, Any]) -> list[str]:
+    """Runs whose regret is 0/0."""
+    return [
+        f"{count} runs on {env} are left out: nothing in their problem is better than the median, and regret is 0/0."
+        for env, count in track.get("left_out", {}).items()
+    ]
 
 
 def _lead(difference: Sequence[float | None]) -> str:

@@ -255,10 +255,11 @@ def targets_of(run: Run, tolerance: float = 0.5) -> dict[str, Exact] | None:
 def baseline(run: Run) -> tuple[float, float] | None:
     """Mean anytime and final regret of `random` on the problem of a run; None where no exact sum is known.
 
-    It takes the table: None where that is not at hand.
+    It takes the table: None where that is not at hand. Nor is anything known where regret is 0/0.
     """
     scale = of_header(run.header)
-    found = None if regret.noisy(run) or scale.source != "table" else _rows(run)
+    known = scale.source == "table" and not (regret.noisy(run) or regret.flat(run))
+    found = _rows(run) if known else None
     if found is None:
         return None
     (table, rewards), budget = found, float(run.header["budget"])

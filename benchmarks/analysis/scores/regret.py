@@ -13,7 +13,8 @@ incumbent is the true mean of the row with the best mean of the run's own reward
 the end that of the row that the agent recommends. A row may be worse than the median one: nothing is cut off at 1, but
 rows that failed count as the worst that did not.
 
-Where no scale is known, a score is minus the incumbent: raw, lower is better, and comparable on one environment only.
+Where the best *is* middling, regret is 0/0: such runs are `flat`, and in no average. Where no scale is known, a score
+is minus the incumbent: raw, lower is better, and comparable on one environment only.
 """
 
 from __future__ import annotations
@@ -65,6 +66,12 @@ def final(run: Run, regret: Floats) -> float:
 def raw(run: Run) -> bool:
     """Whether no scale is known, so that scores are minus the rewards."""
     return of_header(run.header).source == "none"
+
+
+def flat(run: Run) -> bool:
+    """Whether nothing is better than a middling configuration, so that regret is 0/0, and shown as 0."""
+    scale = of_header(run.header)
+    return scale.source != "none" and run.rewards.ndim == 1 and bool(scale.best[0] <= scale.origin[0])
 
 
 def noisy(run: Run) -> bool:

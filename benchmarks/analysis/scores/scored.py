@@ -103,6 +103,8 @@ class ScoredRuns:
     """Whether no run could differ from one of random search."""
     raw: bool
     """Whether no scale is known: scores are minus the rewards."""
+    flat: bool
+    """Whether all runs are flat: regret is 0/0 for each, and all scores are 0."""
     anytime: Floats
     final: Floats
     evaluations: Floats
@@ -117,6 +119,13 @@ class ScoredRuns:
     def score(self, name: str) -> Floats:
         """The scores that a track is ranked by."""
         return self.anytime if name == "anytime" else self.final
+
+
+def averaged(runs: Sequence[Run]) -> list[Run]:
+    """All runs but the flat ones of environments that have others: on a problem of theirs no agent can be better."""
+    flat = [regret.flat(r) for r in runs]
+    others = {environment_of(r) for r, f in zip(runs, flat, strict=True) if not f}
+    return [r for r, f in zip(runs, flat, strict=True) if not f or environment_of(r) not in others]
 
 
 def score(runs: Sequence[Run]) -> dict[str, dict[str, ScoredRuns]]:
@@ -144,4 +153,5 @@ def _scored(runs: Sequence[Run], length: int) -> ScoredRuns:
         )
     columns = (np.array(column) for column in zip(*rows, strict=True))
     random = all("random_search" in r.header for r in runs)
-    return ScoredRuns([r.seed for r in runs], random, regret.raw(runs[0]), *columns)
+    flat = all(regret.flat(r) for r in runs)
+    return ScoredRuns([r.seed for r in runs], random, regret.raw(runs[0]), flat, *columns)

@@ -14,6 +14,8 @@ from hpo_envs import registry
 from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks import problem_of
 from hpo_envs.benchmarks.analysis import summary
+from hpo_envs.benchmarks.analysis.scores import regret
+from hpo_envs.benchmarks.report import sentences
 from hpo_envs.benchmarks.runs import run, scales
 from hpo_envs.benchmarks.runs.scales import Scales, of_header
 from hpo_envs.core.family import Spec
@@ -144,6 +146,31 @@ def test_scores_depend_on_no_other_run_and_on_no_table(monkeypatch: pytest.Monke
     whole = {(c["environment"], c["agent"]): c for c in summary.of_runs(runs)["cells"]}
     alone = summary.of_runs([r for r in runs if r.header["agent"] == "random"])["cells"]
     assert alone == [whole[c["environment"], "random"] for c in alone]
+
+
+def test_an_environment_whose_best_is_its_median_is_in_no_average() -> None:
+    ids = ["CharHPO-g2p-geo-lstm-v0", "CharHPO-g2p-geo-transformer-v0", "CharHPO-g2p-hun-lstm-v0"]
+    kwargs: dict[str, Any] = {"env_kwargs": SURROGATE, "budget": 4}
+    runs = [r for a in ("random", "regularized-evolution") for i in ids for r in run(a, i, range(5), **kwargs)]
+    assert {r.header["env"] for r in runs if regret.flat(r)} == {ids[0]}
+    alone, together = sorted(summary.of_runs(runs)["tracks"], key=lambda t: len(t["environments"]))
+    assert (alone["environments"], together["environments"]) == ([ids[0]], ids[1:])
+    assert (alone["flat"], together["flat"]) == (True, False)
+    assert sentences.verdict(alone)[0].startswith("No agent can be better here")
+    assert [together] == summary.of_runs([r for r in runs if r.header["env"] != ids[0]])["tracks"]
+
+
+def test_flat_runs_of_an_environment_that_draws_its_task_are_left_out() -> None:
+    kwargs = {**SURROGATE, "sweeps": ("g2p-geo-lstm", "g2p-hun-lstm"), "budget": 3}
+    runs = [r for a in ("random", "box-bo") for r in run(a, "CharHPO-v0", range(12), env_kwargs=kwargs)]
+    flat = [r for r in runs if r.header["table"].endswith("geo-lstm")]
+    assert flat == [r for r in runs if regret.flat(r)]
+    (track,) = summary.of_runs(runs)["tracks"]
+    (rest,) = summary.of_runs([r for r in runs if not regret.flat(r)])["tracks"]
+    env = track["environments"][0]
+    assert track["left_out"] == {env: len(flat)}
+    assert {**track, "left_out": {}} == rest
+    assert sentences.verdict(track)[-1].startswith(f"{len(flat)} runs on {env} are left out: ")
 
 
 def test_raw_scores_are_ranked_on_one_environment_each() -> None:
