@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hpo_envs.agents.base import one_of, positive
 from hpo_envs.agents.models.finite_gp import FiniteGP, root
 from hpo_envs.agents.models.kernels import KERNELS
-from hpo_envs.agents.models.similarity_graph import Harmonic, SimilarityGraph
+from hpo_envs.agents.models.similarity_graph import LARGEST, Harmonic, SimilarityGraph
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
 from hpo_envs.agents.search.posterior_search import PosteriorSearch
@@ -28,15 +28,22 @@ VARIANTS = ("default", "literal", "released")
 class OnGraph(CandidateAgent):
     """An optimiser on the similarity graph of its candidates.
 
+    Where the candidates are rows of a base that several problems share, the graph is that of the base, so that all of
+    them have one; rows that are no candidates stay unlabelled. A base beyond `LARGEST` rows has no graph: there, and
+    where `tie_order` is given, the graph is that of the candidates alone.
+
     Args:
         problem: A finite problem with features.
         kernel: Of the edge weights, `matern52` or `rbf` (equation 4).
         length_scale: Sigma of equation 4, of all features alike.
-        neighbours: How many nearest neighbours to join; `auto` is a seventh of the candidates (footnote 12), None
-            joins all.
+        neighbours: How many nearest neighbours to join; `auto` is a seventh of the nodes (footnote 12), None joins all.
         tie_order: All candidates in the order in which equally near ones become neighbours; the order of the
             rows by default. On a grid this matters: published graphs depend on the shuffled order of upstream's rows.
         **common: See `CandidateAgent`.
+
+    Attributes:
+        graph: The similarity graph.
+        nodes: (candidates,) which node of the graph each candidate is.
 
     Raises:
         ValueError: A setting breaks its rule.
@@ -56,14 +63,18 @@ class OnGraph(CandidateAgent):
         super().__init__(problem, seed, **common)
         one_of("kernel", kernel, KERNELS)
         positive("length_scale", length_scale)
+        base, index = self.problem.base, self.problem.index
+        if base is None or index is None or len(base) > LARGEST or tie_order is not None:
+            base, index = self.features, np.arange(len(self.features))
         if neighbours == "auto":
-            neighbours = max(1, round(SHARE * len(self.features)))
+            neighbours = max(1, round(SHARE * len(base)))
         if neighbours is not None and (
             isinstance(neighbours, (bool, str)) or int(neighbours) != neighbours or neighbours < 1
         ):
             raise ValueError(f"neighbours must be an int >= 1, 'auto' or None, got {neighbours!r}")
         ties = None if tie_order is None else tuple(int(i) for i in tie_order)
-        self.graph = SimilarityGraph.of_features(self.features, kernel, length_scale, neighbours, ties)
+        self.graph = SimilarityGraph.of_features(base, kernel, length_scale, neighbours, ties)
+        self.nodes = index
 
 
 class GraphSearch(OnGraph, PosteriorSearch):
@@ -113,8 +124,11 @@ class GraphSearch(OnGraph, PosteriorSearch):
             positive("precision", (0.05 if single else 0.5) if precision is None else precision),
             positive("sigma2", (50.0 if single else 3.0) if sigma2 is None else sigma2),
         )
-        covariance = _covariance(*self._prior)
-        self._gp = FiniteGP(covariance.__getitem__, np.diag(covariance), positive("noise", noise), problem.objectives)
+        covariance, nodes = _covariance(*self._prior), self.nodes
+        variances = np.diag(covariance)[nodes]
+        self._gp = FiniteGP(
+            lambda k: covariance[nodes[k], nodes], variances, positive("noise", noise), problem.objectives
+        )
 
     @property
     def _models(self) -> tuple[FiniteGP]:
@@ -128,8 +142,8 @@ class GraphSearch(OnGraph, PosteriorSearch):
         return self._gp.means[1:], np.tile(deviation, (self.problem.objectives, 1)), np.array(self.rewards)
 
     def _draw(self) -> Floats:
-        prior = _root(*self._prior) @ self.rng.standard_normal(len(self.features))
-        return self._gp.sample(prior, self.rows, np.array(self.rewards)[:, 0], self.rng)
+        prior = _root(*self._prior) @ self.rng.standard_normal(len(self.graph.weights))
+        return self._gp.sample(prior[self.nodes], self.rows, np.array(self.rewards)[:, 0], self.rng)
 
 
 @functools.lru_cache(maxsize=4)
@@ -200,27 +214,28 @@ class GraphInfluence(OnGraph):
         return self.predict()[:, rows].T
 
     def _observe(self, row: int, rewards: Floats) -> None:
-        self._harmonic.label(row)
+        self._harmonic.label(int(self.nodes[row]))
 
     def _suggest(self) -> int:
         observed = self._observed()
         labels = self._labels(observed)
         f = self._harmonic.predict(labels)
-        return self.best_free(self.influence(f, self._probability(f, observed), over_all=self.over_all))
+        scores = self.influence(f, self._probability(f, observed), over_all=self.over_all)
+        return self.best_free(scores[self.nodes])
 
     def predict(self) -> Floats:
         """(1, n) harmonic prediction of the rewards themselves (equation 7)."""
         if not self.rows:
             return np.zeros((1, len(self.features)))
-        return self._harmonic.predict(self._observed())[None]
+        return self._harmonic.predict(self._observed())[None, self.nodes]
 
     def influence(self, f: Floats, p: Floats, *, over_all: bool = True) -> Floats:
-        """(n,) equation 8 for every candidate.
+        """(n,) equation 8 for every node.
 
         Args:
             f: (n,) propagated 0/1 labels.
-            p: (n,) probabilities that a candidate's label is 1.
-            over_all: Sum over all nodes, or over the unlabelled ones without the candidate itself.
+            p: (n,) probabilities that a node's label is 1.
+            over_all: Sum over all nodes, or over the unlabelled ones without the node itself.
         """
         leverage = self._harmonic.leverage()
         if over_all:
@@ -234,9 +249,9 @@ class GraphInfluence(OnGraph):
 
     def _observed(self) -> Floats:
         """(labelled,) mean reward of each labelled node, in the order of labelling."""
-        n = len(self.features)
-        totals = np.bincount(self.rows, [r[0] for r in self.rewards], n)
-        return (totals / np.maximum(np.bincount(self.rows, minlength=n), 1))[self._harmonic.nodes]
+        n, nodes = len(self.graph.component), self.nodes[self.rows]
+        totals = np.bincount(nodes, [r[0] for r in self.rewards], n)
+        return (totals / np.maximum(np.bincount(nodes, minlength=n), 1))[self._harmonic.nodes]
 
     def _labels(self, observed: Floats) -> Floats:
         """(labelled,) 0/1 labels of section 5.2.2."""

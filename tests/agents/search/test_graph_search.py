@@ -154,3 +154,29 @@ def test_agents_on_the_same_candidates_share_one_graph() -> None:
 def test_influence_needs_one_objective() -> None:
     with pytest.raises(ValueError, match="objectives must be 1 for expected influence, got 2"):
         agents.make("GB_EIF_R", Problem(gym.spaces.Discrete(4), features=np.eye(4), objectives=2), 0)
+
+
+def shuffled(base: np.ndarray, index: np.ndarray) -> Problem:
+    return Problem(gym.spaces.Discrete(len(index)), features=base[index], base=base, index=index, budget=20)
+
+
+@pytest.mark.parametrize("name", ["graph-ei-matern52", "graph-eif-matern52"])
+def test_rows_of_one_base_have_one_graph_whatever_their_order_and_share(name: str) -> None:
+    base = RNG(7).random((40, 3))
+    worth = base @ np.array([1.0, -2.0, 0.5])
+    for index in (RNG(8).permutation(40), RNG(9).permutation(40)[:30]):
+        agent = agents.make(name, shuffled(base, index), 0)
+        assert agent.graph is SimilarityGraph.of_features(base, "matern52", 1.0, round(40 / 7))
+        for row in (3, 11, 5):
+            agent.tell(row, worth[index[row]], {})
+        told = index[[3, 11, 5]]
+        if name.startswith("graph-eif"):
+            expected = propagate(agent.graph.weights, told.tolist(), worth[told])[index]
+            np.testing.assert_allclose(agent.predict()[0], expected, atol=1e-8)
+        else:
+            precision, sigma2 = 0.05, 50.0
+            k = np.linalg.inv(2 * precision * (agent.graph.laplacian + np.eye(40) / sigma2))
+            gain = k[:, told] @ np.linalg.inv(k[np.ix_(told, told)] + 1e-4 * np.eye(3))
+            variances = k.diagonal() - (gain * k[:, told]).sum(axis=1)
+            np.testing.assert_allclose(agent._gp.variances, variances[index], rtol=1e-6)
+        assert 0 <= agent.ask() < len(index)

@@ -42,7 +42,7 @@ def test_what_takes_too_long_is_ended_again_and_again(thread: bool) -> None:
 
 STOPPED = """
 import os, signal
-from hpo_envs.benchmarks import limits
+from hpo_envs.benchmarks.runs import limits
 with limits.deadline(2.0):
     os.kill(os.getpid(), signal.SIGSTOP)
 print("ended")
