@@ -153,7 +153,7 @@ AGENTS: dict[str, Entry] = {
     "learned": _entry(
         "transfer.learned:LearnedAcquisition",
         "rows features levels grid",
-        "acquisition function trained across tables, never on those of the problem's language",
+        "acquisition function trained across tables, by default on none of the problem's language",
         unseen="hpo_envs.agents.transfer.learned:has_unseen",
     ),
     "successive-halving": _entry(

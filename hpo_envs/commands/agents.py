@@ -7,13 +7,14 @@ import importlib
 import inspect
 import textwrap
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import gymnasium as gym
 
 from hpo_envs import agents
 from hpo_envs.core import docstrings
-from hpo_envs.registry import SPECS
+from hpo_envs.registry import SPECS, languages_of
 
 WORKS_ON = {
     "rows": "rows of a table",
@@ -136,12 +137,13 @@ def forwarded(cls: Any) -> str:
 
 def fitting(name: str) -> list[str]:
     """The ids that an agent works on."""
-    return [i for ids, problem in _problems() if agents.fits(name, problem) for i in ids]
+    every = ((i, problem, languages_of(SPECS[i].tables)) for ids, problem in _problems() for i in ids)
+    return [i for i, problem, excluded in every if agents.fits(name, replace(problem, excluded=excluded))]
 
 
 @functools.cache
 def _problems() -> list[tuple[list[str], agents.Problem]]:
-    """Ids with what agents see of them; those that differ only in the values of the same arguments are alike."""
+    """Ids with what agents see of them; those that differ only in values of arguments, and in languages, are alike."""
     from hpo_envs.benchmarks import problem_of
 
     alike: dict[Any, list[str]] = {}
