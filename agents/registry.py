@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import importlib
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -208,6 +210,28 @@ def _supports(supports: tuple[str, ...], problem: Problem) -> bool:
     if isinstance(problem.action_space, Discrete):
         return ("arms" if problem.features is None else "rows") in supports
     return "grid" in supports
+
+
+def factory(agent: str) -> Callable[..., Agent]:
+    """What makes an agent, of a problem, a seed and hyperparameters.
+
+    Args:
+        agent: A registered name, or `module:factory`.
+
+    Raises:
+        ValueError: Nothing that can be imported and called.
+    """
+    if ":" not in agent:
+        return functools.partial(make, agent)
+    module, _, attribute = agent.partition(":")
+    try:
+        made: Any = functools.reduce(getattr, attribute.split("."), importlib.import_module(module))
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"agent must be importable as module:factory, got {agent!r} ({error})") from None
+    if not callable(made):
+        raise ValueError(f"agent must be importable as module:factory, got {agent!r}, which is no factory")
+    called: Callable[..., Agent] = made
+    return called
 
 
 def make(name: str, problem: Problem, seed: int, **hyperparameters: Any) -> Agent:

@@ -7,19 +7,17 @@ print goes to standard error.
 from __future__ import annotations
 
 import ctypes
-import functools
-import importlib
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
-from hpo_envs.agents import Agent, Problem, make, wire
+from hpo_envs.agents import Agent, Problem, factory, wire
 from hpo_envs.agents.problem import private, sealed
 
 LONGEST = 20_000
@@ -31,6 +29,7 @@ class Crew:
 
     def __init__(self) -> None:
         self._agents: list[Agent] = []
+        self._modules = set(sys.modules)
 
     def make(
         self, agent: str, problem: bytes, seeds: list[int], hyperparameters: Mapping[str, Any], rows: Any = None
@@ -48,10 +47,10 @@ class Crew:
             How many were made.
         """
         shared = sealed(Problem.from_bytes(problem))
-        factory = _factory(agent)
+        make = factory(agent)
         each = [None] * len(seeds) if rows is None else rows
         problems = [private(shared, seed, own) for seed, own in zip(seeds, each, strict=True)]
-        self._agents = [factory(p, seed, **hyperparameters) for p, seed in zip(problems, seeds, strict=True)]
+        self._agents = [make(p, seed, **hyperparameters) for p, seed in zip(problems, seeds, strict=True)]
         return len(self._agents)
 
     def ask(self, who: list[int]) -> list[Any]:
@@ -77,18 +76,17 @@ class Crew:
         """What the weights of each agent were fitted to."""
         return [sorted(agent.trained_on) for agent in self._agents]
 
+    def imported(self) -> list[tuple[str, str]]:
+        """Name and file of each module that was imported since this was asked for last."""
+        new = sys.modules.keys() - self._modules
+        self._modules |= new
+        files = ((name, getattr(sys.modules[name], "__file__", None)) for name in sorted(new))
+        return [(name, file) for name, file in files if isinstance(file, str)]
+
 
 def _kept(value: Any) -> Any:
     """An action as it is now: agents may share a buffer."""
     return value.copy() if type(value) is np.ndarray else value
-
-
-def _factory(agent: str) -> Callable[..., Agent]:
-    if ":" not in agent:
-        return functools.partial(make, agent)
-    module, _, attribute = agent.partition(":")
-    factory: Any = functools.reduce(getattr, attribute.split("."), importlib.import_module(module))
-    return factory  # type: ignore[no-any-return]
 
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:

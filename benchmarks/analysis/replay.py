@@ -68,7 +68,8 @@ class Replay:
                     _Runs(block, some).check()
         except _FalseError as error:
             now = sources.of_environment(registry.find(env).vector_entry_point)  # type: ignore[union-attr]
-            changed = "" if block.header.get("environment_source") == now else "; its code has changed since"
+            before = block.header.get("environment_source", {})
+            changed = "" if now.items() <= before.items() else "; its code has changed since"
             raise ValueError(f"{part}: {error}{changed}") from None
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
             raise ValueError(f"{part} must have runs as hpo_envs writes them, got {error!r}") from error

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +28,11 @@ def parser(text: str | None, **options: tuple[Any, str]) -> argparse.ArgumentPar
 
 
 def conduct(trial: Callable[..., Result], **arguments: Any) -> int:
-    """Makes a trial in a folder that is removed afterwards and prints what came of it; 1 if anything went wrong."""
+    """Makes a trial in a folder that is removed afterwards and prints what came of it; 1 if anything went wrong.
+
+    SIGTERM ends it as Ctrl-C does: with everything that it has started.
+    """
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     with tempfile.TemporaryDirectory() as folder:
         result = trial(Path(folder), **arguments)
     print(result)

@@ -230,6 +230,15 @@ class _RemoteCrew(Crew):
             raise AgentError(f"{self._host.agent} must have names in trained_on, got {str(answers)[:80]!r}")
         return answers
 
+    def imported(self) -> Iterable[Sequence[str]]:
+        answer = self._host.call("imported")
+        if not isinstance(answer, list) or not all(
+            isinstance(p, list) and list(map(type, p)) == [str, str] for p in answer
+        ):
+            self._host.close()
+            raise AgentError(f"{self._host.agent} must answer imported with pairs of texts, got {str(answer)[:80]!r}")
+        return answer
+
     def _several(self, do: str, count: int, **message: Any) -> list[Any]:
         answer = self._host.call(do, **message)
         if not isinstance(answer, list) or len(answer) != count:

@@ -143,6 +143,17 @@ def restored() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def one_process() -> Iterator[None]:
+    """Ends copies of this process that the code within makes of it (`os.fork`) and that come back from there."""
+    before = os.getpid()
+    try:
+        yield
+    finally:
+        if os.getpid() != before:
+            os._exit(1)
+
+
+@contextlib.contextmanager
 def no_interrupt() -> Iterator[None]:
     """Turns a `KeyboardInterrupt` that the code within raises of its own accord into a `RuntimeError`.
 

@@ -57,8 +57,7 @@ def run(
     Seed 7 alone gives the same run as seed 7 among others.
 
     Args:
-        agent: Registered name, or a factory `(problem, seed, **hyperparameters) -> Agent`; where it is isolated,
-            `module:factory` will do.
+        agent: Registered name, `module:factory`, or a factory `(problem, seed, **hyperparameters) -> Agent`.
         env_id: Registered id.
         seeds: Distinct seeds. Agent and environment are seeded with a hash of the id and of each.
         budget: Replaces the id's default budget, in its cost unit.
@@ -74,8 +73,8 @@ def run(
         One run per seed, in the order of `seeds`.
 
     Raises:
-        ValueError: Unknown id or agent, seeds that are not distinct ints >= 0, or an agent that asks for or recommends
-            what is no action.
+        ValueError: Unknown id or agent, seeds that are not distinct ints >= 0, an agent that asks for or recommends
+            what is no action, or one whose source is not what was imported or is not all known.
         AgentError: An isolated agent failed in whatever way.
     """
     if registry.find(env_id) is None:
@@ -96,6 +95,7 @@ def run(
         _, info = envs.reset(seed=hashed)
         episodes = Episodes.of(envs)
         problem = sealed(problem_of(envs))
+        source = sources.of_agent(agent)
         if isolate is True:
             isolate = stack.enter_context(Host(agent))
         hire = isolate.crew if isolate else functools.partial(_local, agent)
@@ -121,8 +121,20 @@ def run(
             except ValueError as error:
                 raise ValueError(f"what {name} on {env_id}, seed {seed}, recommends {error}") from None
             runs.append(log.run(seed, episodes, i, last, header))
+        _check_source(name, agent, source, crew)
     envs.close()
     return runs
+
+
+def _check_source(name: str, agent: str | Callable[..., Agent], source: dict[str, str], crew: Crew) -> None:
+    """Refuses runs whose header would not say whose code made them."""
+    if sources.of_agent(agent) != source:
+        raise ValueError(f"the source of {name} must not change while it runs")
+    if unnamed := sources.unnamed(source, crew.imported()):
+        raise ValueError(
+            f"{name} must import its modules by statements, or have their names in its source as text, so that headers "
+            f"say whose code made a run, got {unnamed[0]}, which it imported otherwise"
+        )
 
 
 def _local(
@@ -132,9 +144,9 @@ def _local(
     hyperparameters: Mapping[str, Any],
     rows: npt.NDArray[np.int64] | None,
 ) -> Crew:
-    make = functools.partial(agents.make, agent) if isinstance(agent, str) else agent
+    make = agents.factory(agent) if isinstance(agent, str) else agent
     each = [None] * len(seeds) if rows is None else rows
-    return LocalCrew([make(private(problem, s, r), s, **hyperparameters) for s, r in zip(seeds, each, strict=True)])
+    return LocalCrew(make(private(problem, s, r), s, **hyperparameters) for s, r in zip(seeds, each, strict=True))
 
 
 def one_blas_thread() -> threadpool_limits:

@@ -151,7 +151,7 @@ def header_of(
         "hyperparameters": dict(hyperparameters),
         "agent_versions": _extra_version(agent),
         "agent_source": sources.of_agent(agent),
-        "environment_source": sources.of_environment(registry.find(env_id).vector_entry_point),  # type: ignore[union-attr]
+        "environment_source": sources.of_environment(registry.find(env_id).vector_entry_point, env_kwargs),  # type: ignore[union-attr]
         "versions": {"hpo_envs": hpo_envs.__version__, "python": platform.python_version(), **_versions()},
     }
     if isolated:

@@ -1,27 +1,41 @@
 """Whose code made a run: the sha256 of every module that an agent or an environment imports, not of the whole package.
 
 Imports are read from the source, wherever in a module they stand, so that the answer does not depend on what else a
-process has imported. What tables are built by is left out: the table's own sha256 says what came of it.
+process has imported. In a user's modules, text counts, too, that names a module, a registered agent or a file beside
+the module. What tables are built by is left out: the table's own sha256 says what came of it.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import hashlib
 import importlib.util
+import inspect
 import itertools
+import json
+import os
+import re
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
 import hpo_envs
+from hpo_envs import agents
+from hpo_envs.benchmarks.runs import loaded
 
 LENGTH = 16
 """Hexadecimal digits kept of each sha256."""
+
+LONGEST = 200
+"""Characters of a text that may name something."""
+
+NAME = r"\.*\w+([.-]\w+)*(:[\w.]+)?"
+"""What a text is that may name a module, or something in it, or an agent."""
 
 PICTURES_AND_LISTS = (
     "hpo_envs.core.figures",
@@ -45,97 +59,218 @@ BEHIND_A_HASH = ("hpo_envs.tables.files", "hpo_envs.tables.store", "hpo_envs.tab
 
 
 def of_agent(agent: str | Callable[..., Any]) -> dict[str, str]:
-    """Digests by module of an agent's code; of a user's agent those of all their modules that it imports."""
-    if isinstance(agent, str) and ":" in agent:
-        module = agent.partition(":")[0]
-    elif isinstance(agent, str):
-        from hpo_envs import agents
+    """Digests by module of an agent's code; of a user's agent those of all their modules that it imports.
 
-        module = agents.entry(agent).target.partition(":")[0]
+    A registered name has a digest of the hyperparameters that it fixes, too; a module that reads files beside it, of
+    these files; an agent that was typed into an interpreter, of its compiled code.
+
+    Args:
+        agent: Registered name, `module:factory`, or a factory.
+
+    Raises:
+        ValueError: A module that was imported is not what its source says now.
+    """
+    if isinstance(agent, str) and ":" not in agent:
+        return closure((f"agent:{agent}",))
+    while isinstance(agent, functools.partial):
+        agent = agent.func
+    if isinstance(agent, str):
+        module = agent.partition(":")[0]
     else:
         module = getattr(agent, "__module__", None) or type(agent).__module__
-    return closure((module,))
+    module = "__main__" if module == "__mp_main__" else module  # as multiprocessing calls it
+    if module == "__main__" and _file(module) is None:
+        code, named = loaded.typed(agent)
+        used = [f"agent:{n}" if n in agents.AGENTS else n for n in sorted(named) if re.fullmatch(NAME, n)]
+        return closure(used) | {module: _digest(code)}
+    return closure((module,), frozenset({module.partition(".")[0]}))
 
 
-def of_environment(entry_point: str) -> dict[str, str]:
+def of_environment(entry_point: str, arguments: Mapping[str, Any] | None = None) -> dict[str, str]:
     """Digests by module of an environment's code, and of the loop that runs agents on it.
 
     Args:
         entry_point: `module:Class`.
+        arguments: Of the environment; the code of functions among them counts.
     """
-    return closure((entry_point.partition(":")[0], *LOOP))
+    found = closure((entry_point.partition(":")[0], *LOOP))
+    for value in (arguments or {}).values():
+        if inspect.isroutine(value) or isinstance(value, functools.partial):
+            found |= of_agent(value)
+    return found
 
 
-def closure(modules: tuple[str, ...]) -> dict[str, str]:
-    """Digests of modules and of everything of this project, or of the user's, that they import."""
+def closure(names: Sequence[str], theirs: frozenset[str] = frozenset()) -> dict[str, str]:
+    """Digests of everything of this project, or of the user's, that is reached from some names.
+
+    Args:
+        names: Of modules; of registered agents, after `agent:`; of files beside modules, `module/file`.
+        theirs: Packages that are the user's though they are installed.
+
+    Returns:
+        Digests by such names.
+    """
     found: dict[str, str] = {}
-    todo = [m for m in modules if _file(m) is not None]
+    todo = [*names]
     while todo:
         name = todo.pop()
         if name in found:
             continue
-        path = _file(name)
-        assert path is not None
+        if name.startswith("agent:"):
+            entry = agents.entry(name.removeprefix("agent:"))
+            if entry.kwargs:
+                found[name] = _digest(json.dumps(dict(entry.kwargs), sort_keys=True, default=repr).encode())
+            todo.append(entry.target.partition(":")[0])
+            continue
+        module, _, beside = name.partition("/")
+        path = _file(module, theirs)
+        if path is None:
+            continue
+        path = path.parent / beside if beside else path
         state = path.stat()
-        found[name], imported = _read(name, path, state.st_mtime_ns, state.st_size)
-        todo.extend(m for m in imported if m not in found)
+        now = _read(name, path, state.st_mtime_ns, state.st_size, theirs)
+        found[name], reached = loaded.as_imported(name, path, now)
+        todo.extend(reached)
     return dict(sorted(found.items()))
 
 
+def unnamed(found: Mapping[str, str], imported: Iterable[Sequence[str]]) -> list[str]:
+    """Modules of the user's that an agent imported and that no source names.
+
+    Args:
+        found: What `of_agent` returned.
+        imported: Name and file of each module that was imported meanwhile; those of which the agent's modules hold
+            something are looked for here.
+    """
+    theirs = {name.partition(".")[0] for name in found} - {"hpo_envs"}
+    files = {name: file for name, file in imported}
+    for module in (sys.modules[n] for n in found if _is_users(n) and n in sys.modules):
+        for value in vars(module).copy().values():
+            held = value if inspect.ismodule(value) else sys.modules.get(getattr(value, "__module__", None) or "")
+            # A package has whatever anybody imported of it.
+            if held is None or held.__name__.startswith(f"{module.__name__}."):
+                continue
+            if file := getattr(held, "__file__", None):
+                files[held.__name__] = file
+    return sorted(
+        name
+        for name, file in files.items()
+        if name not in found
+        and (top := name.partition(".")[0]) not in ("hpo_envs", "__main__", "__mp_main__")
+        and os.path.isfile(file)
+        and (top in theirs or not _installed(Path(file)))
+    )
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:LENGTH]
+
+
 @functools.cache
-def _read(name: str, path: Path, changed: int, size: int) -> tuple[str, tuple[str, ...]]:
-    """Digest of a module's source, and what it imports; read again once the file has changed."""
+def _read(name: str, path: Path, changed: int, size: int, theirs: frozenset[str]) -> tuple[str, tuple[str, ...]]:
+    """Digest of a file, and what a module names; read again once the file has changed."""
     source = path.read_bytes()
-    return hashlib.sha256(source).hexdigest()[:LENGTH], tuple(_imports(source, name, path.name == "__init__.py"))
+    reached: set[str] = set()
+    if path.suffix == ".py" and "/" not in name:
+        if _is_users(name):
+            loaded.check_cached(name, path, source)
+        with contextlib.suppress(SyntaxError, ValueError):  # it was imported, so this is no Python that ast knows
+            reached = {n for n in _named(ast.parse(source), name, path) if _is_reached(n, theirs)}
+    return _digest(source), tuple(sorted(reached))
 
 
-def _imports(source: bytes, name: str, package: bool) -> Iterator[str]:
-    """Modules of the project or of the user that a source imports."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):  # it was imported, so this is no Python that ast knows
-        return
+def _is_users(name: str) -> bool:
+    return name.partition(".")[0] != "hpo_envs"
+
+
+def _is_reached(name: str, theirs: frozenset[str]) -> bool:
+    return name.startswith("agent:") or "/" in name or _file(name, theirs) is not None
+
+
+def _named(tree: ast.Module, name: str, path: Path) -> Iterator[str]:
+    """What a module imports, with the packages that lie on the way; and what it names as text."""
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    if name == "__main__":
+        package = getattr(sys.modules[name], "__package__", None) or ""
+    yield from _parents(name)
     for node in ast.walk(tree):
-        names: list[str] = []
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            for alias in node.names:
+                yield from _parents(alias.name)
         elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                parts = name.split(".")
-                parts = parts[: len(parts) - node.level + package]
-                base = ".".join([*parts, *filter(None, [base])])
-            names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-        for found in names:
-            if _file(found) is not None:
-                yield found
+            base = _absolute("." * node.level + (node.module or ""), package)
+            yield from _parents(base)
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and 0 < len(node.value) <= LONGEST:
+            yield from _files(node.value, name, path)
+            if _is_users(name) and re.fullmatch(NAME, node.value):  # for `import_module`
+                yield from _parents(_absolute(node.value.partition(":")[0], package))
+            if _is_users(name) and node.value in agents.AGENTS:  # for `agents.make`
+                yield f"agent:{node.value}"
+
+
+def _absolute(name: str, package: str) -> str:
+    """The name of a module that is named as in a package, with a dot in front for each level."""
+    inner = name.lstrip(".")
+    level = len(name) - len(inner)
+    parts = package.split(".")[: len(package.split(".")) - level + 1] if level else []
+    return ".".join(filter(None, [*parts, inner]))
+
+
+def _parents(name: str) -> Iterator[str]:
+    """A module and the packages that it is in, which are imported before it."""
+    return itertools.accumulate(name.split("."), "{}.{}".format)
+
+
+def _files(text: str, name: str, path: Path) -> Iterator[str]:
+    """Data that a module names, beside it: a file, or those in a folder."""
+    if not _is_users(name) and not name.startswith("hpo_envs.agents."):
+        return  # what tables are built from has its hash
+    parts = Path(text).parts
+    if not parts or ".." in parts or Path(text).is_absolute() or "\0" in text:
+        return
+    place = path.parent / text
+    for one in sorted(place.iterdir()) if place.is_dir() else [place]:
+        if one.is_file() and one.suffix not in (".py", ".pyc"):
+            yield f"{name}/{one.relative_to(path.parent).as_posix()}"
 
 
 @functools.cache
-def _file(name: str) -> Path | None:
-    """The source of a module, if it is ours or the user's."""
+def _file(name: str, theirs: frozenset[str] = frozenset()) -> Path | None:
+    """The file of a module, if it is ours or the user's.
+
+    Args:
+        name: Of the module.
+        theirs: Packages that are the user's though they are installed.
+    """
     top = name.partition(".")[0]
-    if name in PICTURES_AND_LISTS or name.startswith(BEHIND_A_HASH) or top in sys.stdlib_module_names or not top:
+    if name in PICTURES_AND_LISTS or name.startswith(BEHIND_A_HASH) or not top:
         return None
     if top == "hpo_envs":
         ours = Path(hpo_envs.__file__).parent.joinpath(*name.split(".")[1:])
         return next((p for p in (ours.with_suffix(".py"), ours / "__init__.py") if p.is_file()), None)
-    if name == "__main__":
-        script = getattr(sys.modules["__main__"], "__file__", None)
-        return Path(script) if script else None
+    path = _origin(name)
+    return path if path and path.is_file() and (top in theirs or not _installed(path)) else None
+
+
+def _origin(name: str) -> Path | None:
+    """Where a module comes from: a source, a compiled module, or an archive that has it."""
+    module = sys.modules.get(name)
+    if getattr(module, "__spec__", None) is None and module is not None:  # a script, or made by hand
+        file = getattr(module, "__file__", None)
+        return Path(file) if file else None
     try:
         spec = _spec(name)
     except (ImportError, AttributeError, ValueError):  # no module: a function or a class
         return None
-    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+    if spec is None or not spec.has_location or spec.origin is None:
         return None
-    path = Path(spec.origin)
-    return path if path.is_file() and not _installed(path) else None
+    return Path(getattr(spec.loader, "archive", spec.origin))
 
 
 def _spec(name: str) -> ModuleSpec | None:
     """Where a module lies; unlike `importlib.util.find_spec` this imports no package that it is in."""
-    top, *inner = itertools.accumulate(name.split("."), "{}.{}".format)
+    top, *inner = _parents(name)
     spec = importlib.util.find_spec(top)
     for part in inner:
         if spec is None or spec.submodule_search_locations is None:

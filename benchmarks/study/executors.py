@@ -11,9 +11,11 @@ import abc
 import collections
 import concurrent.futures
 import contextlib
+import ctypes
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
@@ -223,8 +225,11 @@ def _end(pool: concurrent.futures.ProcessPoolExecutor) -> None:
 
 
 def prepare() -> None:
-    """What a worker does first: leave Ctrl-C to its parent, and not outlive it."""
+    """What a worker does first: leave Ctrl-C to its parent, and not outlive it; nor shall what it forks outlive it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None)
+        os.register_at_fork(after_in_child=lambda: libc.prctl(1, signal.SIGKILL))  # PR_SET_PDEATHSIG
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_follow, args=(parent,), daemon=True).start()

@@ -235,7 +235,7 @@ def _probe(
         table = {k: str(info[k][0]) for k in ("table", "kind", "sha256")}
         headers = []
         for c in fitting:
-            plain = header_of(envs, c.factory(), environment.id, kwargs, c.hyperparameters)
+            plain = header_of(envs, c.algorithm, environment.id, kwargs, c.hyperparameters)
             headers.append({**c.describe(plain), **table})
     finally:
         envs.close()

@@ -38,7 +38,7 @@ from hpo_envs.tables.files.folder import locked
 RUN_KEYS = ("seed", "table", "sha256", "scale", "random_search", "seen")
 """What may differ between runs of one agent on one id."""
 
-CODE_KEYS = ("agent_source", "environment_source", "versions")
+CODE_KEYS = ("agent_source", "agent_versions", "environment_source", "versions")
 """What says whose code made a run."""
 
 AGENT_KEYS = ("agent", "algorithm", "hyperparameters", "agent_versions", "agent_source", "changed", "isolated")

@@ -21,13 +21,11 @@ can work on; `isolate = true` gives each of them a process of its own.
 from __future__ import annotations
 
 import fnmatch
-import functools
-import importlib
 import importlib.util
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,20 +69,6 @@ class Contestant:
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
     changed: bool = False
     isolated: bool = False
-
-    def factory(self) -> str | Callable[..., registry.Agent]:
-        """What `benchmarks.run` takes as agent."""
-        if ":" not in self.algorithm or self.isolated:
-            return self.algorithm
-        module, _, attribute = self.algorithm.partition(":")
-        try:
-            made: Any = functools.reduce(getattr, attribute.split("."), importlib.import_module(module))
-        except (ImportError, AttributeError) as error:
-            raise ValueError(f"agent must be importable as module:factory, got {self.algorithm!r} ({error})") from None
-        if not callable(made):
-            raise ValueError(f"agent must be importable as module:factory, got {self.algorithm!r}, which is no factory")
-        factory: Callable[..., registry.Agent] = made
-        return factory
 
     def describe(self, header: Mapping[str, Any]) -> dict[str, Any]:
         """A header under the contestant's own name, with what its algorithm is."""
@@ -233,9 +217,10 @@ def _contestants(entry: Any, isolated: bool) -> list[Contestant]:
     if not isinstance(name, str):
         raise ValueError(f"an agent must be a name or a table with a name, got {entry!r}")
     one = Contestant(name, given.get("algorithm", name), given.get("hyperparameters", {}), isolated=isolated)
-    if ":" in one.algorithm:
-        one.factory()
-        if isolated and importlib.util.find_spec(one.algorithm.partition(":")[0].partition(".")[0] or "?") is None:
+    if ":" in one.algorithm and not isolated:
+        registry.factory(one.algorithm)
+    elif ":" in one.algorithm:
+        if importlib.util.find_spec(one.algorithm.partition(":")[0].partition(".")[0] or "?") is None:
             raise ValueError(f"agent must be importable as module:factory, got {one.algorithm!r}")
     elif not registry.entry(one.algorithm).installed:
         extra = registry.entry(one.algorithm).extra

@@ -85,9 +85,10 @@ def _perform(task: Task, isolate: bool | Host) -> Done:
                 limits.restored(),
                 limits.deadline(task.run_seconds * len(seeds)),
                 limits.memory(),
+                limits.one_process(),
             ):
                 batch = run(
-                    task.agent.factory(),
+                    task.agent.algorithm,
                     task.environment.id,
                     seeds,
                     env_kwargs=task.environment.kwargs,

@@ -87,7 +87,7 @@ class Together(executors.Processes):
 def _together(task: Task) -> Done:
     begin, agent = time.perf_counter(), task.agent
     runs = run(
-        agent.factory(), task.environment.id, task.seeds, env_kwargs=task.environment.kwargs, **agent.hyperparameters
+        agent.algorithm, task.environment.id, task.seeds, env_kwargs=task.environment.kwargs, **agent.hyperparameters
     )
     described = tuple(dataclasses.replace(r, header=agent.describe(r.header)) for r in runs)
     return Done(task, described, time.perf_counter() - begin)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import os
 import signal
 import subprocess
@@ -183,6 +184,8 @@ def test_changed_code_is_refused_or_kept_apart(tmp_path: Path, mine: str) -> Non
     kept = store.read(tmp_path / "runs", agent=f"{mine}:Fails")
     source = kept[0].header["agent_source"]
     (tmp_path / f"{mine}.py").write_text(MINE.replace(str(UNLUCKY), "[99]"))
+    conduct(study, tmp_path / "runs")  # this process has the code of before
+    importlib.reload(sys.modules[mine])
     assert source.keys() == {mine, *(m for m in source if m.startswith("hpo_envs."))}
     with pytest.raises(ValueError, match=f"agent_source {mine} '{source[mine]}'.*--accept-changed"):
         conduct(study, tmp_path / "runs")
