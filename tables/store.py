@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hpo_envs.tables import catalogue, row_order, user
+from hpo_envs.tables.arguments import one_of
 from hpo_envs.tables.files import cache
 from hpo_envs.tables.files.folder import data_folder
-from hpo_envs.tables.table import Table, nearest
+from hpo_envs.tables.table import Table
 
 Kind = Literal["auto", "measured", "surrogate"]
 KINDS = ("auto", "measured", "surrogate")
@@ -96,8 +97,7 @@ def load(name: str, kind: Kind = "auto") -> Table:
         TableNotInstalled: `measured`, and its files are not there.
         CorruptFile: An installed file has the wrong bytes.
     """
-    if kind not in KINDS:
-        raise ValueError(f"table must be one of {', '.join(KINDS)} or a Table, got {kind!r}{nearest(kind, KINDS)}")
+    one_of("table", kind, KINDS, " or a Table")
     if _is_users(name):
         if kind == "surrogate":
             raise ValueError(f"table must be auto or measured for {name}, which has no surrogate, got 'surrogate'")
@@ -162,9 +162,7 @@ def _builder(dataset: str) -> Any:
 
 
 def _check_name(name: str) -> None:
-    known = _builder(_dataset_of(name)).NAMES
-    if name not in known:
-        raise ValueError(f"table must be one of {', '.join(known)}, got {name!r}{nearest(name, known)}")
+    one_of("table", name, _builder(_dataset_of(name)).NAMES)
 
 
 @functools.cache

@@ -17,14 +17,15 @@ from threadpoolctl import threadpool_limits
 from hpo_envs import agents, registry
 from hpo_envs.agents import Agent, Problem
 from hpo_envs.agents.problem import private, sealed
-from hpo_envs.benchmarks.runs import actions
+from hpo_envs.benchmarks.runs import actions, sources
 from hpo_envs.benchmarks.runs.crew import Crew, LocalCrew
 from hpo_envs.benchmarks.runs.episodes import Episodes, arguments, is_live, seeds_of
 from hpo_envs.benchmarks.runs.isolation import Host
 from hpo_envs.benchmarks.runs.record import Log, Run, header_of
 from hpo_envs.benchmarks.runs.scales import Scales
-from hpo_envs.core.params import is_integer, shown
+from hpo_envs.core.params import is_integer
 from hpo_envs.registry import SPECS
+from hpo_envs.tables.arguments import shown
 from hpo_envs.tables.table import nearest
 
 Target = Callable[[Any, float], bool]

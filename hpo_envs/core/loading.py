@@ -6,6 +6,7 @@ from typing import Any
 
 from hpo_envs.core.infos import Info
 from hpo_envs.tables import store
+from hpo_envs.tables.arguments import one_of
 from hpo_envs.tables.table import Table
 
 
@@ -23,8 +24,7 @@ def load_tables(names: tuple[str, ...], table: Any) -> tuple[Table, ...]:
         return (table,)
     if isinstance(table, (tuple, list)) and table and all(isinstance(t, Table) for t in table):
         return tuple(table)
-    if not isinstance(table, str):
-        raise ValueError(f"table must be one of {', '.join(store.KINDS)} or a Table, got {table!r}")
+    one_of("table", table, store.KINDS, " or a Table")
     return tuple(store.load(name, table) for name in names)  # type: ignore[arg-type]
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
 
 from hpo_envs.core.view import WHOLE, View
+from hpo_envs.tables.arguments import one_of, shown
 from hpo_envs.tables.table import Metric, Table, nearest
 
 Floats = npt.NDArray[np.float64]
@@ -273,15 +274,6 @@ def check_options(options: Any, names: tuple[str, ...]) -> None:
             raise ValueError(f"keys of options must be among {known}, got {name!r}{nearest(str(name), names)}")
 
 
-def shown(value: Any) -> str:
-    """A value as errors show it: of ints with thousands of digits, and of classes whose `repr` fails, the type."""
-    try:
-        text = repr(value)
-    except Exception:
-        text = f"<{type(value).__name__}>"
-    return text if len(text) <= 80 else text[:77] + "..."
-
-
 def check_int(name: str, value: Any, low: int = 1, high: int = 10**9, *, optional: bool = False) -> int:
     """Validates an argument that counts.
 
@@ -364,7 +356,7 @@ def check_objective(objective: Any) -> Objective:
     if isinstance(objective, str):
         return objective
     if not isinstance(objective, (tuple, list)) or not all(isinstance(name, str) for name in objective):
-        raise ValueError(f"objective must be the name of a metric or a tuple of names, got {objective!r}")
+        raise ValueError(f"objective must be the name of a metric or a tuple of names, got {shown(objective)}")
     return tuple(objective)
 
 
@@ -375,13 +367,10 @@ def rewarded(objective: Objective, metrics: tuple[Metric, ...]) -> tuple[Metric,
         ValueError: An unknown metric, or none.
     """
     names = tuple(m.name for m in metrics)
-    wanted = (objective,) if isinstance(objective, str) else objective
+    wanted = tuple(objective) if isinstance(objective, (tuple, list)) else (objective,)
     if not wanted:
         raise ValueError(f"objective must name at least one metric of {', '.join(names)}, got ()")
-    for name in wanted:
-        if name not in names:
-            raise ValueError(f"objective must be one of {', '.join(names)}, got {name!r}{nearest(name, names)}")
-    return tuple(metrics[names.index(name)] for name in wanted)
+    return tuple(metrics[names.index(one_of("objective", name, names))] for name in wanted)
 
 
 def bounds_of(metrics: tuple[Metric, ...]) -> Floats:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import draws
+from hpo_envs.tables.arguments import one_of, shown
 
 ORDERS = ("table", "episode")
 _STREAM = 1 << 40
@@ -38,11 +39,10 @@ class View:
     share: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.order not in ORDERS:
-            raise ValueError(f"order must be one of {', '.join(ORDERS)}, got {self.order!r}")
+        one_of("order", self.order, ORDERS)
         number = isinstance(self.share, (int, float, np.integer, np.floating))
         if not number or isinstance(self.share, (bool, np.timedelta64)) or not 0.0 < self.share <= 1.0:
-            raise ValueError(f"share must be a number in (0, 1], got {self.share!r}")
+            raise ValueError(f"share must be a number in (0, 1], got {shown(self.share)}")
 
     @cached_property
     def whole(self) -> bool:

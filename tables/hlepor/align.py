@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables.table import nearest
+from hpo_envs.tables.arguments import one_of
 
 Floats = npt.NDArray[np.float64]
 Tokens = Sequence[str]
@@ -55,9 +55,7 @@ class Statistics:
 
 def check_variant(variant: str) -> str:
     """Returns one of `VARIANTS`."""
-    if variant not in VARIANTS:
-        raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}{nearest(variant, VARIANTS)}")
-    return variant
+    return one_of("variant", variant, VARIANTS)
 
 
 def collect(

@@ -25,9 +25,10 @@ from hpo_envs.core.params import (
 )
 from hpo_envs.core.view import View
 from hpo_envs.engines.bandit.arms import Arms, GaussianArms, MeasuredArms
+from hpo_envs.tables.arguments import one_of
 from hpo_envs.tables.datasets.fiesta import build as data
 from hpo_envs.tables.datasets.fiesta.names import TASKS
-from hpo_envs.tables.table import Table, nearest, numbers
+from hpo_envs.tables.table import Table, numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -78,10 +79,8 @@ class BanditParams(Params):
             ValueError: An argument that the task or its table cannot satisfy.
         """
         replacement, shared = check_bool("replacement", replacement), check_bool("shared", shared)
-        if task not in TASKS:
-            raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}{nearest(task, TASKS)}")
-        if cost != "evaluations":
-            raise ValueError(f"cost must be 'evaluations' (no other was measured), got {cost!r}")
+        one_of("task", task, TASKS)
+        one_of("cost", cost, ("evaluations",), " (no other was measured)")
         if task == "gaussian":
             _only("gaussian", replacement=replacement is True, shared=shared is False)
             t = _gaussian_table(table, means, deviations, bounds)
@@ -92,10 +91,7 @@ class BanditParams(Params):
         if task != "gaussian":
             (t,) = load_tables((f"fiesta/{task}",), table)
         arms = _arms(t, replacement, shared, fix_split, fix_seed)
-        name = arms.names[0] if objective is None else objective
-        if not isinstance(name, str) or name not in arms.names:
-            hint = nearest(str(name), arms.names)
-            raise ValueError(f"objective must be one of {', '.join(arms.names)}, got {objective!r}{hint}")
+        name = one_of("objective", arms.names[0] if objective is None else objective, arms.names)
         batch = 1 if batch_size is None else check_int("batch_size", batch_size, high=1_000_000, optional=True)
         view = View(order, share)
         n, column = view.size(arms.arms), arms.names.index(name)

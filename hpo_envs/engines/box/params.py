@@ -22,7 +22,8 @@ from hpo_envs.core.params import (
     rewarded,
     unmasked,
 )
-from hpo_envs.tables.table import Hyperparameter, Metric, Table, nearest
+from hpo_envs.tables.arguments import one_of
+from hpo_envs.tables.table import Hyperparameter, Metric, Table
 
 Ints = npt.NDArray[np.int64]
 
@@ -180,12 +181,9 @@ class BoxParams(Params):
 def _price(cost: Any, costs: tuple[Metric, ...]) -> Metric | None:
     """The metric that is the cost, None for evaluations."""
     for metric in costs:
-        if cost in (metric.name, metric.unit):
+        if isinstance(cost, str) and cost in (metric.name, metric.unit):
             return metric
-    if cost != "evaluations":
-        names = ["evaluations", *(m.name for m in costs)]
-        rule = f"one of {', '.join(names)}" if costs else "evaluations"
-        raise ValueError(f"cost must be {rule}, got {cost!r}{nearest(str(cost), names)}")
+    one_of("cost", cost, ("evaluations", *(m.name for m in costs)))
     return None
 
 

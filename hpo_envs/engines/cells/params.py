@@ -13,6 +13,7 @@ from gymnasium.spaces import MultiDiscrete
 from hpo_envs.core.infos import Info
 from hpo_envs.core.params import Floats, Objective, Params, bounds_of, box, check_budget, check_objective, rewarded
 from hpo_envs.tables import draws
+from hpo_envs.tables.arguments import one_of
 from hpo_envs.tables.cells.grammar import SIZES, SLOTS, actions_of, cell_of, mutate
 from hpo_envs.tables.cells.recipe import MAX_NODES, OPERATIONS, Cell
 from hpo_envs.tables.cells.size import VOCABULARY, parameters
@@ -56,8 +57,7 @@ class CellParams(Params):
         objective = check_objective(objective)
         shown = tuple(m for m in table.metrics if m.name not in HELD_OUT)
         chosen = rewarded(objective, shown)
-        if cost != "evaluations":
-            raise ValueError(f"cost must be evaluations, got {cost!r}")
+        one_of("cost", cost, ("evaluations",))
         runs: dict[str, list[tuple[int, int]]] = {}
         for row, name in enumerate(table.keys):
             measured = int((~np.isnan(table.cost[row, :, 0])).sum())

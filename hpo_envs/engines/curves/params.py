@@ -27,7 +27,8 @@ from hpo_envs.core.params import (
 )
 from hpo_envs.core.view import View
 from hpo_envs.tables import draws
-from hpo_envs.tables.table import LOST, ByHash, Table, nearest
+from hpo_envs.tables.arguments import one_of
+from hpo_envs.tables.table import LOST, ByHash, Table
 
 VARIANTS = ("paper", "released")
 COST_HIGH = 1e9
@@ -124,9 +125,7 @@ class CurveParams(Params):
         Raises:
             ValueError: An argument that the table cannot satisfy.
         """
-        if variant not in VARIANTS:
-            hint = nearest(variant, VARIANTS)
-            raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}{hint}")
+        one_of("variant", variant, VARIANTS)
         if levels is not None:
             levels = min(check_int("levels", levels, optional=True), MOST_LEVELS)
         if cost is not None and not isinstance(cost, str):
@@ -280,7 +279,7 @@ def _costs(t: Table, ends: npt.NDArray[np.int64], cost: str | None, variant: str
     if cost == "evaluations":
         return np.ones(at.shape), "evaluations"
     name = {"s": "seconds"}.get(t.cost_unit, t.cost_unit)
-    if cost in (None, t.cost_unit, name):
+    if cost is None or (isinstance(cost, str) and cost in (t.cost_unit, name)):
         known = np.maximum((~np.isnan(t.cost)).sum(axis=2, keepdims=True) - 1, 0)
         costs = np.nan_to_num(np.take_along_axis(t.cost, np.minimum(at, known), axis=2), nan=0.0)
         unit = t.cost_unit
@@ -288,7 +287,7 @@ def _costs(t: Table, ends: npt.NDArray[np.int64], cost: str | None, variant: str
         costs, unit = t.levels[at], t.level_unit
     else:
         units = tuple(dict.fromkeys((name, t.level_unit, "evaluations")))
-        raise ValueError(f"cost must be one of {', '.join(units)}, got {cost!r}{nearest(str(cost), units)}")
+        one_of("cost", cost, units)
     if variant == "released":
         costs = np.concatenate([np.zeros_like(costs[..., :1]), costs], axis=2)
         costs = np.take_along_axis(costs, at, axis=2)

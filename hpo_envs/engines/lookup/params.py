@@ -28,6 +28,7 @@ from hpo_envs.core.params import (
 )
 from hpo_envs.core.view import View
 from hpo_envs.tables import draws
+from hpo_envs.tables.arguments import one_of
 from hpo_envs.tables.table import STATUSES, ByHash, Hyperparameter, Table, nearest
 
 STATUS_DTYPE = f"U{max(map(len, STATUSES))}"
@@ -221,9 +222,7 @@ def _costs(tables: tuple[Table, ...], metrics: Floats, cost: str) -> tuple[Float
     if cost == first.cost_unit and cost not in first.metric_names:
         every = [np.nanmax(np.where(np.isnan(t.cost), 0.0, t.cost), axis=2).reshape(-1) for t in tables]
         return np.concatenate(every), first.cost_unit, 1e9
-    if cost not in first.metric_names:
-        known = first.metric_names
-        raise ValueError(f"cost must be one of evaluations, {', '.join(known)}, got {cost!r}{nearest(cost, known)}")
+    one_of("cost", cost, ("evaluations", *first.metric_names))
     j = first.metric(cost)
     if first.metrics[j].goal != "min":
         raise ValueError(f"cost must be evaluations or a metric to be kept low, got {cost!r}")

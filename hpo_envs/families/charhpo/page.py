@@ -8,8 +8,8 @@ from hpo_envs.core.params import Objective
 from hpo_envs.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.engines.lookup.scalar import LookupEnv
+from hpo_envs.tables.arguments import one_of
 from hpo_envs.tables.datasets.charhpo import build as charhpo
-from hpo_envs.tables.table import nearest
 
 
 def table_name(task: str, lang: str, architecture: str) -> str:
@@ -18,15 +18,9 @@ def table_name(task: str, lang: str, architecture: str) -> str:
     Raises:
         ValueError: No such task, language of the task, or architecture.
     """
-    choices = {
-        "task": (task, list(charhpo.TASKS)),
-        "lang": (lang, list(charhpo.LANGUAGES.get(task, ()))),
-        "architecture": (architecture, list(charhpo.ARCHITECTURES)),
-    }
-    for argument, (value, known) in choices.items():
-        if value not in known:
-            of = f" for {task}" if argument == "lang" else ""
-            raise ValueError(f"{argument} must be one of {', '.join(known)}{of}, got {value!r}{nearest(value, known)}")
+    one_of("task", task, charhpo.TASKS)
+    one_of("lang", lang, charhpo.LANGUAGES[task], f" for {task}")
+    one_of("architecture", architecture, charhpo.ARCHITECTURES)
     return f"charhpo/{task}-{lang}-{architecture}"
 
 

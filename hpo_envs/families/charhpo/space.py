@@ -13,9 +13,9 @@ from hpo_envs.engines.box.batched import BoxVectorEnv
 from hpo_envs.engines.box.params import Answer, BoxFunction, BoxParams, Ints
 from hpo_envs.engines.box.scalar import BoxEnv
 from hpo_envs.tables import store
+from hpo_envs.tables.arguments import one_of
 from hpo_envs.tables.datasets.charhpo import build, model, space
 from hpo_envs.tables.datasets.charhpo.names import SWEEPS
-from hpo_envs.tables.table import Table, nearest
 
 CALLED = tuple(
     {"task": task, "lang": lang, "architecture": architecture, "table": f"{task}-{lang}-{architecture}"}
@@ -94,9 +94,8 @@ def matching(wanted: Mapping[str, Any], where: str) -> npt.NDArray[np.int64]:
     """
     for key, value in wanted.items():
         known = list(dict.fromkeys(called[key] for called in CALLED))
-        if value is not None and value not in known:
-            label = f"{where}[{key!r}]" if where else key
-            raise ValueError(f"{label} must be one of {', '.join(known)}, got {value!r}{nearest(str(value), known)}")
+        if value is not None:
+            one_of(f"{where}[{key!r}]" if where else key, value, known)
     left = [t for t, called in enumerate(CALLED) if all(v is None or called[k] == v for k, v in wanted.items())]
     if not left:
         raise ValueError(f"task, lang and architecture must go together as in Table 6, got {dict(wanted)}")
@@ -104,9 +103,7 @@ def matching(wanted: Mapping[str, Any], where: str) -> npt.NDArray[np.int64]:
 
 
 def _check_table(table: Any) -> None:
-    if isinstance(table, Table) or table not in store.KINDS:
-        hint = nearest(table, store.KINDS) if isinstance(table, str) else ""
-        raise ValueError(f"table must be one of {', '.join(store.KINDS)}, got {table!r}{hint}")
+    one_of("table", table, store.KINDS)
     if table == "measured":
         raise store.TableNotInstalled(
             "CharHPO-v0 has no measured table: nobody trained every configuration. Use table='surrogate', or the "

@@ -13,7 +13,8 @@ from hpo_envs.engines.box.batched import BoxVectorEnv
 from hpo_envs.engines.box.params import Answer, BoxFunction, BoxParams, Ints
 from hpo_envs.engines.box.scalar import BoxEnv
 from hpo_envs.tables import hlepor
-from hpo_envs.tables.datasets.cushlepor import agreement
+from hpo_envs.tables.arguments import one_of
+from hpo_envs.tables.datasets.cushlepor import agreement, names
 from hpo_envs.tables.datasets.cushlepor.space import Bounds, ParameterBox
 from hpo_envs.tables.table import Table
 
@@ -147,6 +148,8 @@ class CushLEPOREnv(BoxEnv):
         held_out: tuple[str, ...] | None = None,
         render_mode: str | None = None,
     ) -> None:
+        one_of("pair", pair, names.PAIRS)
+        one_of("labels", labels, names.LABELS)
         name = f"cushlepor/{pair}" if pair.startswith("ted-") and labels == "mqm" else f"cushlepor/{pair}-{labels}"
         tables = load_tables((name,), table)
         held_out = None if held_out is None else check_names("held_out", held_out)

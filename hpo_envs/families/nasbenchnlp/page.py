@@ -8,6 +8,7 @@ from hpo_envs.core.params import Objective
 from hpo_envs.engines.curves.batched import CurvesVectorEnv
 from hpo_envs.engines.curves.params import CurveParams
 from hpo_envs.engines.curves.scalar import CurvesEnv
+from hpo_envs.tables.arguments import one_of
 
 HELD_OUT = ("test_loss",)
 
@@ -73,6 +74,7 @@ class NASBenchNLPEnv(CurvesEnv):
         **kwargs: Any,
     ) -> None:
         kwargs |= {"objective": objective, "cost": cost, "held_out": HELD_OUT}
+        one_of("dataset", dataset, ("ptb", "wikitext2"))
         super().__init__(CurveParams.of(f"nasbenchnlp/{dataset}", **kwargs), render_mode)
 
 

@@ -9,7 +9,8 @@ from hpo_envs.core.params import check_names
 from hpo_envs.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.engines.lookup.scalar import LookupEnv
-from hpo_envs.tables.datasets.nmthpo.names import SHARED_GRID
+from hpo_envs.tables.arguments import one_of
+from hpo_envs.tables.datasets.nmthpo.names import PAIRS, SHARED_GRID
 from hpo_envs.tables.table import nearest
 
 
@@ -64,6 +65,7 @@ class NMTHPOEnv(LookupEnv):
     """
 
     def __init__(self, pair: str = "swen", *, render_mode: str | None = None, **kwargs: Any) -> None:
+        one_of("pair", pair, PAIRS)
         super().__init__(LookupParams.of((f"nmthpo/{pair}",), **kwargs), render_mode)
 
 

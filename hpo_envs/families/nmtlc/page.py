@@ -8,6 +8,8 @@ from hpo_envs.core.params import Objective
 from hpo_envs.engines.curves.batched import CurvesVectorEnv
 from hpo_envs.engines.curves.params import CurveParams
 from hpo_envs.engines.curves.scalar import CurvesEnv
+from hpo_envs.tables.arguments import one_of
+from hpo_envs.tables.datasets.nmtlc.names import CORPORA
 
 
 class NMTLCEnv(CurvesEnv):
@@ -72,6 +74,7 @@ class NMTLCEnv(CurvesEnv):
         render_mode: str | None = None,
         **kwargs: Any,
     ) -> None:
+        one_of("corpus", corpus, CORPORA)
         super().__init__(CurveParams.of(f"nmtlc/{corpus}", objective=objective, **kwargs), render_mode)
 
 

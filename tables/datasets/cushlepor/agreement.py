@@ -162,6 +162,7 @@ def prepare(table: Table, variant: str, held_out: Any) -> Agreement:
     Raises:
         ValueError: As `Agreement`, or a table without segments.
     """
+    hlepor.align.check_variant(variant)
     if table.metric_names[:4] != tuple(m.name for m in build.metrics(0)[:4]):
         raise ValueError(f"table must hold translated segments (tables.datasets.cushlepor), got {table.name}")
     return _prepared(ByHash(table), variant, None if held_out is None else tuple(held_out))

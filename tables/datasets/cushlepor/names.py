@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+PAIRS = tuple(f"{test_set}-{pair}" for test_set in ("ted", "newstest2020", "newstest2021") for pair in ("ende", "zhen"))
+"""Test set and language pair, as in ids."""
+
+LABELS = ("mqm", "psqm")
+"""How humans judged."""
+
 TED = ("cushlepor/ted-ende", "cushlepor/ted-zhen")
 """Test sets of TED talks."""
 

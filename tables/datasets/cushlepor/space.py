@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import exact, hlepor
+from hpo_envs.tables.arguments import one_of, shown
 from hpo_envs.tables.table import Hyperparameter, nearest, numbers
 
 Floats = npt.NDArray[np.float64]
@@ -44,14 +45,9 @@ class ParameterBox:
     def __init__(self, bounds: str | Bounds) -> None:
         self.log = bounds == "wide"
         if isinstance(bounds, str):
-            if bounds not in BOUNDS:
-                raise ValueError(
-                    f"bounds must be one of {', '.join(BOUNDS)} or (low, high) by name, got {bounds!r}"
-                    f"{nearest(bounds, [*BOUNDS])}"
-                )
-            chosen: Bounds = BOUNDS[bounds]
+            chosen: Bounds = BOUNDS[one_of("bounds", bounds, [*BOUNDS], " or (low, high) by name")]
         elif not isinstance(bounds, Mapping):
-            raise ValueError(f"bounds must be a name or (low, high) by name, got {bounds!r}")
+            raise ValueError(f"bounds must be a name or (low, high) by name, got {shown(bounds)}")
         else:
             for name in bounds:
                 if name not in hlepor.NAMES:
