@@ -86,17 +86,18 @@ class Together(executors.Processes):
 
 def _together(task: Task) -> Done:
     begin, agent = time.perf_counter(), task.agent
-    runs = run(
-        agent.algorithm, task.environment.id, task.seeds, env_kwargs=task.environment.kwargs, **agent.hyperparameters
-    )
+    where = task.environment
+    try:
+        runs = run(agent.algorithm, where.id, task.seeds, env_kwargs=where.kwargs, **agent.hyperparameters)
+    except Exception as error:  # as in `perform`, it stops this agent on this id
+        return Done(task, (), time.perf_counter() - begin, repr(error))
     described = tuple(dataclasses.replace(r, header=agent.describe(r.header)) for r in runs)
     return Done(task, described, time.perf_counter() - begin)
 
 
-def work(folder: Path, engine: str, ids: Sequence[str], agents: Sequence[str], kinds: Sequence[str], jobs: int) -> int:
-    """Makes what is missing of one way's runs; returns how many agents failed."""
+def work(folder: Path, engine: str, ids: Sequence[str], agents: Sequence[str], kinds: Sequence[str], jobs: int) -> None:
+    """Makes what is missing of one way's runs, and says which agents failed; they must do so in every way."""
     warnings.simplefilter("ignore")
-    failed = 0
     make = {"together": Together, "processes": executors.Processes, "dask": lambda n: executors.Dask("local", n)}
     with make[engine](jobs) as executor:
         for kind in kinds:
@@ -104,10 +105,8 @@ def work(folder: Path, engine: str, ids: Sequence[str], agents: Sequence[str], k
             study = from_data({"environments": known, "agents": list(agents), "seeds": [*SEEDS], "table": kind})
             outcome = conduct(study, folder / kind, executor)
             for (env, agent), error in outcome.errors.items():
-                print(f"{agent} on {env}, {kind}: {error}")
-            failed += len(outcome.errors)
+                print(f"{agent} on {env}, {kind}: {error.strip().splitlines()[-1]}")
             print(f"{kind}: {outcome.found} runs found, {outcome.made} made, {len(outcome.errors)} agents failed")
-    return failed
 
 
 def _answers(env_id: str, kind: str) -> bool:
@@ -168,7 +167,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.work:
         ids = [i for i in args.ids.split(",") if i]
         kinds, agents = args.kinds.split(","), args.agents.split(",")
-        return 1 if work(args.folder / args.work, ways[args.work].engine, ids, agents, kinds, args.jobs) else 0
+        work(args.folder / args.work, ways[args.work].engine, ids, agents, kinds, args.jobs)
+        return 0
     chosen = [way for way in ways if way in BASE or not args.ways or way in args.ways.split(",")]
     status = 0
     for way in chosen:
