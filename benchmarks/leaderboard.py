@@ -25,6 +25,7 @@ from hpo_envs.benchmarks.report import plots, sentences
 from hpo_envs.benchmarks.study import executors, store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import SEEDS, SHARE, SLOW_SEEDS, Contestant, Environment, Study
+from hpo_envs.core import screen
 from hpo_envs.registry import FAMILIES, SPECS
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.files import atomic
@@ -172,9 +173,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
     parser.add_argument("--root", type=Path, default=Path(), help="of the repository, for publish")
     args = parser.parse_args(argv)
-    if args.what == "run":
-        return int(run_all(args.runs, studies(args.seeds, args.only, args.agents), args.jobs) > 0)
-    publish(args.runs, args.root)
+    with screen.on():
+        if args.what == "run":
+            return int(run_all(args.runs, studies(args.seeds, args.only, args.agents), args.jobs) > 0)
+        publish(args.runs, args.root)
     return 0
 
 

@@ -164,7 +164,8 @@ def name_of(prefix: str, runs: Sequence[Run], data: bytes) -> str:
     return f"{prefix}-{min(seeds)}-{max(seeds)}-{hashlib.sha256(data).hexdigest()}.parquet"
 
 
-NAME = re.compile(r"(.+)-(\d+)-(\d+)-([0-9a-f]{64})\.parquet")
+ENDING = r"([0-9a-f]{64})\.parquet"
+NAME = re.compile(rf"(.+)-(\d+)-(\d+)-{ENDING}")
 OLD = re.compile(r"(.+)-(\d+)-(\d+)\.parquet")
 
 

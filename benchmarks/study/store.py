@@ -205,7 +205,9 @@ class Store:
             known.update(new)
             for part in new:
                 with contextlib.suppress(FileNotFoundError):
-                    yield part, parquet.decode(part)
+                    block = parquet.decode(part)
+                    _check_place(part, block.header, block.headers)
+                    yield part, block
 
     def groups(self, env: str | None = None, agent: str | None = None) -> list[Group]:
         """What is stored, by runs that differ only in their seed; parts read before are not read again."""
@@ -215,7 +217,9 @@ class Store:
             for part in new:
                 if part not in self._groups:
                     with contextlib.suppress(FileNotFoundError):
-                        self._groups[part] = _grouped(*parquet.headers(part))
+                        shared, headers = parquet.headers(part)
+                        _check_place(part, shared, headers)
+                        self._groups[part] = _grouped(shared, headers)
         return [group for part in sorted(known) for group in self._groups.get(part, [])]
 
     def seeds(self, env: str, agent: str) -> set[int]:
@@ -291,6 +295,14 @@ class Store:
         wanted = re.compile(rf"({prefix})-\d+-\d+(-[0-9a-f]{{64}})?\.parquet")
         for folder in self._folders(env):
             yield from sorted(folder / name for name in os.listdir(folder) if wanted.fullmatch(name))
+
+
+def _check_place(part: Path, header: Mapping[str, Any], headers: Sequence[Mapping[str, Any]]) -> None:
+    """Refuses a part that lies where others belong: runs are looked for by the names of folders and files."""
+    env, agent, seeds = quote(header["env"], safe=""), quote(header["agent"], safe=""), [h["seed"] for h in headers]
+    stem = f"{agent}-{min(seeds)}-{max(seeds)}-"
+    if part.parent.name != env or not re.fullmatch(re.escape(stem) + parquet.ENDING, part.name):
+        raise ValueError(f"{part} must be {env}/{stem}..., where its runs belong: it was renamed or moved")
 
 
 def _different(key: Key, part: Path) -> ValueError:

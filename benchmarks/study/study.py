@@ -29,6 +29,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from hpo_envs import agents as registry
 from hpo_envs import registry as known
@@ -112,6 +113,9 @@ SHARE = 0.8
 
 SEEDS, SLOW_SEEDS = 100, 20
 """Replicates, where nothing else is asked for: of most agents, and of those that take more than a second a run."""
+
+LONGEST_NAME = 120
+"""Characters of an agent's name as it is part of file names, which may have 255."""
 
 MOST_SEEDS = 1_000_000
 """Seeds that a study may have; a slip of the pen must not fill the memory."""
@@ -216,6 +220,12 @@ def _contestants(entry: Any, isolated: bool) -> list[Contestant]:
     name = given.get("name", given.get("algorithm"))
     if not isinstance(name, str):
         raise ValueError(f"an agent must be a name or a table with a name, got {entry!r}")
+    if not 0 < len(quote(name, safe="")) <= LONGEST_NAME or not name.isprintable():
+        raise ValueError(
+            f"an agent's name must be 1 to {LONGEST_NAME} printable characters, as in file names, got {name!r:.200}"
+        )
+    if name in registry.AGENTS and given.get("algorithm", name) != name:
+        raise ValueError(f"an agent must not have the name of another one, got {name!r} for {given['algorithm']!r}")
     one = Contestant(name, given.get("algorithm", name), given.get("hyperparameters", {}), isolated=isolated)
     if ":" in one.algorithm and not isolated:
         registry.factory(one.algorithm)

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from hpo_envs import __version__
-from hpo_envs.commands import screen
+from hpo_envs.core import screen
 from hpo_envs.tables.table import nearest
 
 COMMANDS: dict[str, tuple[str, str]] = {

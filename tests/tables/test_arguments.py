@@ -31,6 +31,7 @@ def test_names_are_taken() -> None:
         ("x" * 99, "'x{76}..."),
         ("secnds", "'secnds', did you mean 'seconds'\\?"),
     ],
+    ids=["int", "list", "dict", "None", "masked", "broken", "long", "near"],
 )
 def test_others_are_refused_with_what_they_are(value: Any, told: str) -> None:
     with pytest.raises(ValueError, match=f"^cost must be one of evaluations, seconds or so, got {told}$"):

@@ -204,6 +204,20 @@ def write_in_steps(folder: Path, ready: Any, order: list[int]) -> None:
         store.write([make(seed, k=200), make(seed + 1, k=200)], folder)
 
 
+@pytest.mark.parametrize("other", ["NMTHPO-zhen-v0/bo", "NMTHPO-ruen-v0/random"])
+def test_a_part_in_the_place_of_another_is_refused(tmp_path: Path, other: str) -> None:
+    store.write([make(0, env="NMTHPO-zhen-v0", agent="random")], tmp_path)
+    (part,) = tmp_path.rglob("*.parquet")
+    env, agent = other.split("/")
+    place = tmp_path / env / part.name.replace("random", agent)
+    place.parent.mkdir(exist_ok=True)
+    part.rename(place)
+    with pytest.raises(ValueError, match="must be NMTHPO-zhen-v0/random-0-0-.*: it was renamed or moved"):
+        store.read(tmp_path, env, agent)
+    with pytest.raises(ValueError, match="renamed or moved"):
+        store.Store(tmp_path).seeds(env, agent)
+
+
 def test_two_writers_store_each_run_once(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     ready = context.Barrier(2)

@@ -160,6 +160,20 @@ def test_a_study_refuses_to_mix_before_it_runs(tmp_path: Path, change: dict[str,
     assert files_of(tmp_path) == before
 
 
+@pytest.mark.parametrize(
+    ("agent", "rule"),
+    [
+        ({"name": "bo", "algorithm": "random"}, "must not have the name of another one, got 'bo' for 'random'"),
+        ({"name": "x" * 121, "algorithm": "random"}, "name must be 1 to 120 printable characters"),
+        ({"name": "", "algorithm": "random"}, "name must be 1 to 120 printable characters"),
+        ({"name": "a\n\x1b[31m", "algorithm": "random"}, "name must be 1 to 120 printable characters"),
+    ],
+)
+def test_names_that_mislead_are_refused(agent: dict[str, str], rule: str) -> None:
+    with pytest.raises(ValueError, match=rule):
+        from_data({**SMALL, "agents": [agent]})
+
+
 def test_a_changed_table_is_refused(tmp_path: Path) -> None:
     runs = benchmarks.run("random", "NMTHPO-zhen-v0", [0], env_kwargs={"table": "surrogate", "budget": 4, "share": 0.8})
     store.write([dataclasses.replace(r, header={**r.header, "sha256": "0" * 64}) for r in runs], tmp_path)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hpo_envs.commands import screen
 from hpo_envs.commands.main import main
+from hpo_envs.core import screen
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\u202ename\x9b31m"
 SHOWN = "\\x1b]0;owned\\x07\\x1b[2J\\u202ename\\x9b31m"
