@@ -31,6 +31,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("FIESTA-tdsa8-v0", {"budget": 30, "workers": 3, "durations": [3.0, 1.0, 2.0, 1.5] * 2}),
     ("FIESTA-tdsa8-v0", {"budget": 30, "batch_size": 4}),
     ("FIESTA-ner-v0", {"budget": 30, "fix_split": 7, "replacement": False}),
+    ("FIESTA-gaussian-v0", {"budget": 5, "means": [0.1, 0.5], "deviations": [0.1, 0.1], "bounds": (-1.0, 2.0)}),
     ("CharHPO-v0", {"budget": 5}),
 ]
 
