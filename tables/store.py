@@ -22,10 +22,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hpo_envs.tables import catalogue, row_order, user
-from hpo_envs.tables.arguments import one_of
 from hpo_envs.tables.files import cache
 from hpo_envs.tables.files.folder import data_folder
-from hpo_envs.tables.table import Table
+from hpo_envs.tables.table import Table, one_of
 
 Kind = Literal["auto", "measured", "surrogate"]
 KINDS = ("auto", "measured", "surrogate")

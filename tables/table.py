@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -32,6 +32,36 @@ def nearest(name: str, names: tuple[str, ...] | list[str]) -> str:
     """Returns `", did you mean 'x'?"` for a misspelt name, or the empty string if nothing is close."""
     close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
     return f", did you mean {close[0]!r}?" if close else ""
+
+
+def shown(value: Any) -> str:
+    """A value as errors show it: of ints with thousands of digits, and of classes whose `repr` fails, the type."""
+    try:
+        text = repr(value)
+    except Exception:
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def one_of(name: str, value: Any, known: Collection[str], more: str = "") -> str:
+    """Checks an argument that is a name.
+
+    Args:
+        name: Of the argument.
+        value: What was given, of whatever type.
+        known: What it may be.
+        more: For the message, after these.
+
+    Returns:
+        `value`.
+
+    Raises:
+        ValueError: It is none of those known; the message suggests the nearest.
+    """
+    if isinstance(value, str) and value in known:
+        return value
+    hint = nearest(value, [*known]) if isinstance(value, str) else ""
+    raise ValueError(f"{name} must be one of {', '.join(known)}{more}, got {shown(value)}{hint}")
 
 
 def numbers(values: Any) -> npt.NDArray[np.float64]:

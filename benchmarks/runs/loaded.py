@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import builtins
 import importlib.util
-import marshal
 import sys
 import types
 from collections.abc import Iterator
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Any
+
+PLAIN = (int, float, str, bytes, tuple, type(None))
+"""Types of constants; a list or a mapping may be what an agent writes to."""
 
 Seen = tuple[str, tuple[str, ...]]
 """The digest of a module's file, and what it names."""
@@ -55,13 +57,9 @@ def check_cached(name: str, path: Path, source: bytes) -> None:
     Raises:
         ValueError: Such bytecode lies beside it.
     """
-    cached = Path(importlib.util.cache_from_source(str(path)))
-    if not cached.is_file() or (data := cached.read_bytes())[:4] != importlib.util.MAGIC_NUMBER:
-        return
-    state, flags = path.stat(), int.from_bytes(data[4:8], "little")
-    stamp = b"".join((int(n) & 0xFFFFFFFF).to_bytes(4, "little") for n in (state.st_mtime, state.st_size))
-    fits = {0: data[8:16] == stamp, 3: data[8:16] == importlib.util.source_hash(source)}.get(flags, True)
-    if fits and marshal.loads(data[16:]) != compile(source, str(path), "exec", dont_inherit=True):  # noqa: S302
+    loader = SourceFileLoader(name, str(path))
+    if loader.get_code(name) != loader.source_to_code(source, str(path)):
+        cached = importlib.util.cache_from_source(str(path))
         raise ValueError(f"{name} must be what its source says, but {cached} is of another source; delete it")
 
 
@@ -83,7 +81,7 @@ def typed(thing: Any) -> tuple[bytes, set[str]]:
         if isinstance(value, types.ModuleType):
             names.add(value.__name__)
         elif not isinstance(value, type | types.FunctionType):
-            parts[name] = repr(value).encode() if type(value).__module__ == "builtins" else b""
+            parts[name] = repr(value).encode() if isinstance(value, PLAIN) else b""
             names.add(type(value).__module__)
         elif value.__module__ != "__main__":
             names.add(value.__module__)
@@ -100,10 +98,11 @@ def typed(thing: Any) -> tuple[bytes, set[str]]:
 
 def _is_of_source(module: types.ModuleType, path: Path) -> bool:
     """Whether all functions of a module, and of its classes, are those of a source."""
-    if type(getattr(module, "__loader__", None)) is not SourceFileLoader:  # other loaders may change code
+    loader = getattr(module, "__loader__", None)
+    if type(loader) is not SourceFileLoader:  # others may change code
         return True
     try:
-        known = set(_codes(compile(path.read_bytes(), str(path), "exec", dont_inherit=True)))
+        known = set(_codes(loader.source_to_code(path.read_bytes(), str(path))))
     except (SyntaxError, ValueError):
         return False
     mine = (v for v in vars(module).values() if getattr(v, "__module__", None) == module.__name__)
@@ -139,9 +138,6 @@ def _content(code: types.CodeType) -> tuple[Any, ...]:
 def _plain(value: Any) -> list[str]:
     """Defaults of a function, or what a class has besides functions."""
     if isinstance(value, types.FunctionType):
-        cells = [c.cell_contents for c in value.__closure__ or () if type(c.cell_contents).__module__ == "builtins"]
+        cells = [c.cell_contents for c in value.__closure__ or () if isinstance(c.cell_contents, PLAIN)]
         return [repr(x) for x in (value.__defaults__, value.__kwdefaults__, cells)]
-    simple = (int, float, str, bytes, bool, tuple, list, dict, type(None))
-    return [
-        f"{k}={v!r}" for k, v in vars(value).items() if k not in ("__module__", "__doc__") and isinstance(v, simple)
-    ]
+    return [f"{k}={v!r}" for k, v in vars(value).items() if k not in ("__module__", "__doc__") and isinstance(v, PLAIN)]

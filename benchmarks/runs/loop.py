@@ -25,8 +25,7 @@ from hpo_envs.benchmarks.runs.record import Log, Run, header_of
 from hpo_envs.benchmarks.runs.scales import Scales
 from hpo_envs.core.params import is_integer
 from hpo_envs.registry import SPECS
-from hpo_envs.tables.arguments import shown
-from hpo_envs.tables.table import nearest
+from hpo_envs.tables.table import nearest, shown
 
 Target = Callable[[Any, float], bool]
 """`target(action, reward) -> bool`: whether a run has reached what it was meant to find. Agents never see it."""

@@ -172,10 +172,10 @@ def _read(name: str, path: Path, changed: int, size: int, theirs: frozenset[str]
     source = path.read_bytes()
     reached: set[str] = set()
     if path.suffix == ".py" and "/" not in name:
-        if _is_users(name):
-            loaded.check_cached(name, path, source)
-        with contextlib.suppress(SyntaxError, ValueError):  # it was imported, so this is no Python that ast knows
+        with contextlib.suppress(SyntaxError):  # what cannot be imported
             reached = {n for n in _named(ast.parse(source), name, path) if _is_reached(n, theirs)}
+            if _is_users(name):
+                loaded.check_cached(name, path, source)
     return _digest(source), tuple(sorted(reached))
 
 

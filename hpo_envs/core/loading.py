@@ -6,8 +6,7 @@ from typing import Any
 
 from hpo_envs.core.infos import Info
 from hpo_envs.tables import store
-from hpo_envs.tables.arguments import one_of
-from hpo_envs.tables.table import Table
+from hpo_envs.tables.table import Table, one_of
 
 
 def load_tables(names: tuple[str, ...], table: Any) -> tuple[Table, ...]:

@@ -15,8 +15,7 @@ import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
 
 from hpo_envs.core.view import WHOLE, View
-from hpo_envs.tables.arguments import one_of, shown
-from hpo_envs.tables.table import Metric, Table, nearest
+from hpo_envs.tables.table import Metric, Table, nearest, one_of, shown
 
 Floats = npt.NDArray[np.float64]
 Kind = Literal["rows", "grid", "fidelity", "arms", "box", "graph"]

@@ -25,10 +25,9 @@ from hpo_envs.core.params import (
 )
 from hpo_envs.core.view import View
 from hpo_envs.engines.bandit.arms import Arms, GaussianArms, MeasuredArms
-from hpo_envs.tables.arguments import one_of
 from hpo_envs.tables.datasets.fiesta import build as data
 from hpo_envs.tables.datasets.fiesta.names import TASKS
-from hpo_envs.tables.table import Table, numbers
+from hpo_envs.tables.table import Table, numbers, one_of
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -22,8 +22,7 @@ from hpo_envs.core.params import (
     rewarded,
     unmasked,
 )
-from hpo_envs.tables.arguments import one_of
-from hpo_envs.tables.table import Hyperparameter, Metric, Table
+from hpo_envs.tables.table import Hyperparameter, Metric, Table, one_of
 
 Ints = npt.NDArray[np.int64]
 

@@ -13,13 +13,12 @@ from gymnasium.spaces import MultiDiscrete
 from hpo_envs.core.infos import Info
 from hpo_envs.core.params import Floats, Objective, Params, bounds_of, box, check_budget, check_objective, rewarded
 from hpo_envs.tables import draws
-from hpo_envs.tables.arguments import one_of
 from hpo_envs.tables.cells.grammar import SIZES, SLOTS, actions_of, cell_of, mutate
 from hpo_envs.tables.cells.recipe import MAX_NODES, OPERATIONS, Cell
 from hpo_envs.tables.cells.size import VOCABULARY, parameters
 from hpo_envs.tables.datasets.nasbenchnlp import model
 from hpo_envs.tables.datasets.nasbenchnlp.logs import EPOCHS
-from hpo_envs.tables.table import STATUSES, Table
+from hpo_envs.tables.table import STATUSES, Table, one_of
 
 HELD_OUT = ("test_loss",)
 SEEDS = 8

@@ -27,8 +27,7 @@ from hpo_envs.core.params import (
 )
 from hpo_envs.core.view import View
 from hpo_envs.tables import draws
-from hpo_envs.tables.arguments import one_of
-from hpo_envs.tables.table import LOST, ByHash, Table
+from hpo_envs.tables.table import LOST, ByHash, Table, one_of
 
 VARIANTS = ("paper", "released")
 COST_HIGH = 1e9

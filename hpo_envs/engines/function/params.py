@@ -14,8 +14,7 @@ from gymnasium.spaces import Box, Discrete, MultiDiscrete
 
 from hpo_envs.core.params import Floats, Params, bounds_of, box, check_budget, is_integer
 from hpo_envs.engines.function.calls import Form, Function, form_of, name_of, resolve
-from hpo_envs.tables.arguments import shown
-from hpo_envs.tables.table import Metric, Provenance, Table, nearest, searched
+from hpo_envs.tables.table import Metric, Provenance, Table, nearest, searched, shown
 from hpo_envs.tables.user.points import Points
 from hpo_envs.tables.user.space import space_of
 

@@ -28,8 +28,7 @@ from hpo_envs.core.params import (
 )
 from hpo_envs.core.view import View
 from hpo_envs.tables import draws
-from hpo_envs.tables.arguments import one_of
-from hpo_envs.tables.table import STATUSES, ByHash, Hyperparameter, Table, nearest
+from hpo_envs.tables.table import STATUSES, ByHash, Hyperparameter, Table, nearest, one_of
 
 STATUS_DTYPE = f"U{max(map(len, STATUSES))}"
 

@@ -13,9 +13,9 @@ from hpo_envs.engines.box.batched import BoxVectorEnv
 from hpo_envs.engines.box.params import Answer, BoxFunction, BoxParams, Ints
 from hpo_envs.engines.box.scalar import BoxEnv
 from hpo_envs.tables import store
-from hpo_envs.tables.arguments import one_of
 from hpo_envs.tables.datasets.charhpo import build, model, space
 from hpo_envs.tables.datasets.charhpo.names import SWEEPS
+from hpo_envs.tables.table import one_of
 
 CALLED = tuple(
     {"task": task, "lang": lang, "architecture": architecture, "table": f"{task}-{lang}-{architecture}"}

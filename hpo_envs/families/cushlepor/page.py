@@ -13,10 +13,9 @@ from hpo_envs.engines.box.batched import BoxVectorEnv
 from hpo_envs.engines.box.params import Answer, BoxFunction, BoxParams, Ints
 from hpo_envs.engines.box.scalar import BoxEnv
 from hpo_envs.tables import hlepor
-from hpo_envs.tables.arguments import one_of
 from hpo_envs.tables.datasets.cushlepor import agreement, names
 from hpo_envs.tables.datasets.cushlepor.space import Bounds, ParameterBox
-from hpo_envs.tables.table import Table
+from hpo_envs.tables.table import Table, one_of
 
 
 class MetricTuning(BoxFunction):

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import exact, hlepor
-from hpo_envs.tables.arguments import one_of, shown
-from hpo_envs.tables.table import Hyperparameter, nearest, numbers
+from hpo_envs.tables.table import Hyperparameter, nearest, numbers, one_of, shown
 
 Floats = npt.NDArray[np.float64]
 Bounds = Mapping[str, tuple[float, float]]
