@@ -1,10 +1,11 @@
 """The surrogate of the character transduction sweeps: answers any configuration of any of the 24 tasks.
 
 Accuracy is modelled by rank: boosted trees (one forest an architecture, trained on its twelve tasks together) predict
-the normal score of a run's accuracy within its sweep, seeded noise of the size of the held-out residuals is added, and
-the task's own quantile function turns the score into an accuracy. So the share of failed runs, the crowd near the top
-and the spread of a task stay as measured. A second forest predicts the logarithm of the runtime from the
-configuration, the task and the accuracy's score: a failed run is a short one.
+the normal score of a run's accuracy within its sweep. A curve of each task says what scores its runs have where the
+forest predicts so much, and another how far they scatter, which seeded noise does again; the task's quantile function
+turns the score into an accuracy. So the share of failed runs, how well a sweep and its top can be predicted, the crowd
+near the top and the spread of a task stay about as measured. A second forest predicts the logarithm of the runtime from
+the configuration, the task and the accuracy's score: a failed run is a short one.
 
 Inputs, splits and leaves are integers (`hpo_envs.tables.datasets.charhpo.forests`): one configuration alone and the
 same one in a batch of a million get the same answer. `hpo_envs.tables.datasets.charhpo.fit` fits the parameters.
@@ -42,6 +43,9 @@ LEAF = 1e-5
 SCORES = (-3.0, 3.0)
 """Range of normal scores; those of 200 runs lie within +-2.81."""
 
+KNOTS = np.linspace(-1.75, 1.75, 8)
+"""Predicted scores at which `Surrogate.level` and `Surrogate.noise` are known; evenly spaced."""
+
 SIZES = (1,) * 15 + (3, 12)
 """Inputs of the accuracy's forest: 15 numbers, the scheduler, the task. The runtime's also has the score."""
 
@@ -58,9 +62,8 @@ class Surrogate:
         thresholds: (2, 2, trees, 31) uint16.
         leaves: (2, 2, trees, 32) int16, in units of `LEAF`.
         base: (2, 2) prediction before the first tree.
-        slope: (2,) by which predicted scores are stretched, because forests shrink towards the mean.
-        noise_at: (knots,) stretched scores at which the noise of the accuracy is known.
-        noise: (2, knots) its standard deviation there.
+        level: (24, knots) mean score of the task's runs where the forest predicts the scores `KNOTS`.
+        noise: (24, knots) standard deviation of their scores there.
         runtime_noise: (24,) standard deviation of the residual logarithm of the runtime.
         quantile_at: (quantiles,) normal scores.
         quantiles: (24, quantiles) accuracy in per cent at these scores.
@@ -70,8 +73,7 @@ class Surrogate:
     thresholds: npt.NDArray[np.uint16]
     leaves: npt.NDArray[np.int16]
     base: Floats
-    slope: Floats
-    noise_at: Floats
+    level: Floats
     noise: Floats
     runtime_noise: Floats
     quantile_at: Floats
@@ -102,9 +104,8 @@ class Surrogate:
 
     def _of_architecture(self, arch: int, task: Ints, configs: Floats, noise: bool) -> Floats:
         x = inputs(arch, task, configs)
-        score = self.slope[arch] * self.forest(arch, 0, x)
         e1, e2 = normals(task, x) if noise else (np.zeros(len(x)), np.zeros(len(x)))
-        score = _clip(score + e1 * np.interp(score, self.noise_at, self.noise[arch]), *SCORES)
+        score = self.score(task, self.forest(arch, 0, x), e1)
         log_runtime = self.forest(arch, 1, with_score(x, score)) + e2 * self.runtime_noise[task]
         out, word = np.empty((len(x), 2)), WORDS[task]
         for t in dict.fromkeys(task.tolist()):
@@ -113,6 +114,14 @@ class Surrogate:
         out[:, 0] = np.rint(out[:, 0] / word) * word
         out[:, 1] = np.round(exact.exp(log_runtime), 1)
         return out
+
+    def score(self, task: Ints, predicted: Floats, e: Floats) -> Floats:
+        """(n,) normal scores of runs of (n,) tasks, from what their forest predicts and standard normal draws."""
+        knot = _clip((predicted - KNOTS[0]) / (KNOTS[1] - KNOTS[0]), 0.0, len(KNOTS) - 1.0)
+        left = np.minimum(knot.astype(np.intp), len(KNOTS) - 2)
+        w = knot - left
+        level, noise = ((1.0 - w) * c[task, left] + w * c[task, left + 1] for c in (self.level, self.noise))
+        return _clip(level + e * noise, *SCORES)
 
     def forest(self, arch: int, metric: int, x: Ints) -> Floats:
         """(n,) predictions of an architecture's accuracy score (0) or log runtime (1) for (n, 17 or 18) inputs."""

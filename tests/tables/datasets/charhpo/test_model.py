@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pytest
 
@@ -31,6 +33,34 @@ def test_one_configuration_and_a_batch_get_the_same_answer() -> None:
     order = np.random.default_rng(0).permutation(200)
     assert (s.evaluate(tasks[order], configs[order]) == whole[order]).all()
     assert (s.evaluate(tasks, configs, noise=False) != whole).any()
+
+
+def test_scores_lie_on_the_curves_of_their_task() -> None:
+    s = model.load()
+    tasks = np.repeat([2, 3], 9)
+    predicted = np.tile(np.linspace(-2.0, 2.0, 9), 2)
+    flat, up = (s.score(tasks, predicted, np.full(18, e)) for e in (0.0, 0.5))
+    for t in (2, 3):
+        here = tasks == t
+        assert flat[here] == pytest.approx(np.interp(predicted[here], model.KNOTS, s.level[t]))
+        noise = np.interp(predicted[here], model.KNOTS, s.noise[t])
+        assert (up - flat)[here] == pytest.approx(0.5 * noise, abs=1e-9)
+    assert (s.score(tasks, predicted, np.full(18, 99.0)) == model.SCORES[1]).all()
+
+
+@pytest.mark.measured
+def test_sweeps_are_about_as_predictable_as_the_measured_ones() -> None:
+    from scipy.stats import spearmanr
+    from sklearn.ensemble import ExtraTreesRegressor
+
+    def rho(name: str, kind: Literal["measured", "surrogate"]) -> float:
+        t = store.load(name, kind)
+        trees = ExtraTreesRegressor(30, min_samples_leaf=2, random_state=0)
+        trees.fit(t.features[:150], t.final("accuracy")[:150])
+        return float(spearmanr(trees.predict(t.features[150:]), t.final("accuracy")[150:])[0])
+
+    measured, embedded = (np.mean([rho(n, k) for n in charhpo.NAMES]) for k in ("measured", "surrogate"))
+    assert abs(measured - embedded) < 0.07
 
 
 def test_inactive_hyperparameters_change_nothing() -> None:

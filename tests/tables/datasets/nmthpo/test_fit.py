@@ -62,6 +62,19 @@ def test_no_measurement_travels_in_disguise(pair):
         assert (a == b).mean() <= chance + 4 * deviation, metric
 
 
+def test_the_lead_goes_to_the_best_predicted_configuration():
+    bleu = np.round(np.linspace(5.0, 14.95, 200), 2)
+    best = np.isin(np.arange(200), (3, 150))  # one configuration in two rows
+    led = fit_nmthpo.led(bleu, best, 0.7, 0.3)
+    top = np.quantile(bleu, fit_nmthpo.TOP)
+    assert led[best] == pytest.approx(top + 0.7, abs=0.006)
+    others = led[~best]
+    assert others.max() == pytest.approx(top + 0.4, abs=0.006)
+    assert (np.diff(others) >= 0).all(), "their order stays"
+    assert (led[~best & (bleu <= top)] == bleu[~best & (bleu <= top)]).all()
+    assert fit_nmthpo.lead(np.append(np.linspace(0, 9, 10), [9.33, 10.01])) == pytest.approx((0.7, 0.7))
+
+
 @pytest.mark.measured
 @pytest.mark.parametrize("pair", PAIRS)
 def test_landscape_is_about_as_hard_as_the_measured(pair):
