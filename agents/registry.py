@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import importlib
 import importlib.util
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,7 +31,7 @@ class Entry:
         extra: The optional dependency group it needs, if any.
         alias_of: The readable name that this one is an alias of, if any.
         open: Whether it is as many agents as its hyperparameters have values.
-        slow: Whether a run takes more than a second on some ids of the suite, so that studies plan fewer of them.
+        slow: Where a run takes more than a second of processor time, so that studies plan fewer of them; see `slow`.
         unseen: Of an agent with trained weights, `module:function` that says of a problem and of hyperparameters
             whether it has weights that have not seen the problem's languages.
     """
@@ -42,7 +43,7 @@ class Entry:
     extra: str | None = None
     alias_of: str | None = None
     open: bool = False
-    slow: bool = False
+    slow: tuple[str, ...] = ()
     unseen: str | None = None
 
     @property
@@ -68,16 +69,18 @@ def _candidate_agents() -> dict[str, Entry]:
         "search.bo:BayesianOptimisation",
     )
     graph, influence = "search.graph_search:GraphSearch", "search.graph_search:GraphInfluence"
-    fitted: tuple[tuple[str, str, dict[str, Any], str], ...] = (
-        ("bo", both, {"fit": True}, "Gaussian-process optimisation with fitted length-scales, EI or EHVI"),
+    fitted: tuple[tuple[str, str, dict[str, Any], str, tuple[str, ...]], ...] = (
+        ("bo", both, {"fit": True}, "Gaussian-process optimisation with fitted length-scales, EI or EHVI",
+         ("objectives",)),
         ("bo-spread", both, {"fit": True, "design": "spread", "initial": 2},
-         "bo started from two candidates in the middle; the best one here on few evaluations"),
-        ("bo-ucb", one, {"acquisition": "ucb"}, "Gaussian process, fixed kernel, upper confidence bound"),
-        ("bo-thompson", one, {"acquisition": "thompson"}, "Gaussian process, fixed kernel, Thompson sampling"),
+         "bo started from two candidates in the middle; the best one here on few evaluations", ("objectives",)),
+        ("bo-ucb", one, {"acquisition": "ucb"}, "Gaussian process, fixed kernel, upper confidence bound", ()),
+        ("bo-thompson", one, {"acquisition": "thompson"}, "Gaussian process, fixed kernel, Thompson sampling",
+         ("large",)),
     )  # fmt: skip
     entries = {
-        name: _entry(bo, supports, summary, kwargs=kwargs, slow=name == "bo-thompson")
-        for name, supports, kwargs, summary in fitted
+        name: _entry(bo, supports, summary, kwargs=kwargs, slow=slow)
+        for name, supports, kwargs, summary, slow in fitted
     }
     rows = (
         ("bo-ei", "BO_EI", bo, one, "ei", "Gaussian process, fixed {} kernel, EI"),
@@ -89,7 +92,8 @@ def _candidate_agents() -> dict[str, Entry]:
     for letter, kernel in (("M", "matern52"), ("R", "rbf")):
         for name, paper, target, supports, acquisition, summary in rows:
             kwargs = {"kernel": kernel} | ({} if acquisition is None else {"acquisition": acquisition})
-            made = _entry(target, supports, summary.format(kernel), kwargs=kwargs, slow=name == "graph-ei")
+            slow = ("large",) if name == "graph-ei" else ()
+            made = _entry(target, supports, summary.format(kernel), kwargs=kwargs, slow=slow)
             entries[f"{name}-{kernel}"] = made
             entries[f"{paper}_{letter}"] = dataclasses.replace(made, alias_of=f"{name}-{kernel}")
     return entries
@@ -103,12 +107,16 @@ AGENTS: dict[str, Entry] = {
         "search.bo_box:BoxBayesianOptimisation",
         "box",
         "Gaussian process with fitted length-scales and expected improvement, on a box",
-        slow=True,
+        slow=("box",),
     ),
     "tpe": _entry(
-        "external.optuna:OptunaTPE", "box grid", "tree-structured Parzen estimator of Optuna", extra="optuna", slow=True
+        "external.optuna:OptunaTPE",
+        "box grid",
+        "tree-structured Parzen estimator of Optuna",
+        extra="optuna",
+        slow=("box",),
     ),
-    "cmaes": _entry("external.optuna:OptunaCMAES", "box", "CMA-ES of Optuna", extra="optuna", slow=True),
+    "cmaes": _entry("external.optuna:OptunaCMAES", "box", "CMA-ES of Optuna", extra="optuna", slow=("box",)),
     "optuna": _entry(
         "external.from_optuna:AnySampler",
         "box grid rows features levels objectives",
@@ -139,7 +147,7 @@ AGENTS: dict[str, Entry] = {
         "search.trees:BaggedTrees",
         "rows features levels",
         "Bayesian optimisation with bagged boosted trees and a confidence bound",
-        slow=True,
+        slow=("large",),
     ),
     "smac-like": _entry(
         "search.trees:ForestSearch",
@@ -232,6 +240,27 @@ def factory(agent: str) -> Callable[..., Agent]:
         raise ValueError(f"agent must be importable as module:factory, got {agent!r}, which is no factory")
     called: Callable[..., Agent] = made
     return called
+
+
+MANY_CANDIDATES, MANY_EVALUATIONS = 1000, 100
+"""From how many on a problem is large, and from how many one of several objectives takes its time."""
+
+
+def slow(name: str, problem: Problem) -> bool:
+    """Whether a run of an agent takes more than a second of processor time, as measured on the suite's ids.
+
+    Its entry says where: on a `box`, with a `large` number of candidates, with several `objectives` and many
+    evaluations. `docs/studies.md` has the seconds.
+
+    Raises:
+        ValueError: No such agent.
+    """
+    where = {
+        "box": isinstance(problem.action_space, Box),
+        "large": problem.base is not None and len(problem.base) >= MANY_CANDIDATES,
+        "objectives": problem.objectives > 1 and (problem.budget or math.inf) >= MANY_EVALUATIONS,
+    }
+    return any(where[kind] for kind in entry(name).slow)
 
 
 def make(name: str, problem: Problem, seed: int, **hyperparameters: Any) -> Agent:

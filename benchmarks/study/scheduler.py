@@ -15,6 +15,7 @@ from typing import Any
 import gymnasium as gym
 
 from hpo_envs import agents as registry
+from hpo_envs.agents import Problem
 from hpo_envs.benchmarks.runs import Run, limits, problem_of
 from hpo_envs.benchmarks.runs.episodes import arguments, kind_of_action, seeds_of
 from hpo_envs.benchmarks.runs.record import header_of
@@ -42,7 +43,7 @@ class Outcome:
 
     Attributes:
         folder: Where its runs are.
-        pairs: (id, agent) of every pair that fits.
+        pairs: (id, agent) of every pair that fits -> its seeds.
         skipped: (id, agent) of every pair that does not.
         found: Runs that were stored before.
         made: Runs that were made and stored now.
@@ -51,7 +52,7 @@ class Outcome:
     """
 
     folder: Path
-    pairs: list[tuple[str, str]] = field(default_factory=list)
+    pairs: dict[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)
     skipped: list[tuple[str, str]] = field(default_factory=list)
     found: int = 0
     made: int = 0
@@ -143,9 +144,8 @@ def runs_of(
     found: dict[str, dict[str, list[Run]]] = {}
     if not store.folder.is_dir():  # every agent stopped before its first run
         return found
-    seeds = {c.name: set(study.seeds_of(c)) for c in study.agents}
-    for env, agent in outcome.pairs:
-        runs = [r for r in store.read(env, agent, check) if r.seed in seeds.get(agent, study.seeds)]
+    for (env, agent), seeds in outcome.pairs.items():
+        runs = [r for r in store.read(env, agent, check) if r.seed in seeds]
         if runs:
             found.setdefault(env, {})[agent] = runs
     return found
@@ -164,7 +164,7 @@ def _missing(
         environment = _capped(replicate := _replicated(asked, study.share))
         if environment is not replicate:
             outcome.capped[environment.id] = environment.kwargs["budget"]
-        fitting, headers = _probe(environment, study.agents, study.seeds[0])
+        problem, fitting, headers = _probe(environment, study.agents, study.seeds[0])
         names = {c.name for c in fitting}
         if accept_changed:
             pairs = [_apart(c, h, store) for c, h in zip(fitting, headers, strict=True)]
@@ -172,9 +172,8 @@ def _missing(
         store.check(headers)
         outcome.skipped.extend((environment.id, c.name) for c in study.agents if c.name not in names)
         for contestant in fitting:
-            outcome.pairs.append((environment.id, contestant.name))
             have = store.seeds(environment.id, contestant.name)
-            wanted = study.seeds_of(contestant)
+            wanted = outcome.pairs[environment.id, contestant.name] = study.seeds_of(contestant, problem)
             seeds = tuple(s for s in wanted if s not in have)
             outcome.found += len(wanted) - len(seeds)
             if seeds:
@@ -222,8 +221,8 @@ def _apart(contestant: Contestant, header: dict[str, Any], store: Store) -> tupl
 
 def _probe(
     environment: Environment, contestants: Sequence[Contestant], seed: int
-) -> tuple[list[Contestant], list[dict[str, Any]]]:
-    """The agents that fit an environment, and the headers that their runs will have."""
+) -> tuple[Problem, list[Contestant], list[dict[str, Any]]]:
+    """What agents see of an environment, those that fit it, and the headers that their runs will have."""
     kwargs = arguments(environment.id, environment.kwargs)
     envs: Any = gym.make_vec(environment.id, num_envs=1, **kwargs)
     try:
@@ -239,7 +238,7 @@ def _probe(
             headers.append({**c.describe(plain), **table})
     finally:
         envs.close()
-    return fitting, headers
+    return problem, fitting, headers
 
 
 class _Clock:

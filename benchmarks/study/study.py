@@ -93,7 +93,7 @@ class Study:
         seeds: Distinct ints >= 0, sorted.
         share: Share of the rows that each run has, drawn by its seed, where actions are rows and an environment does
             not say otherwise: every seed is a replicate of the problem.
-        by_cost: Whether agents that take more than a second a run have the first `SLOW_SEEDS` seeds only.
+        by_cost: Whether agents have the first `SLOW_SEEDS` seeds only where they take more than a second a run.
     """
 
     environments: tuple[Environment, ...]
@@ -102,17 +102,17 @@ class Study:
     share: float = 1.0
     by_cost: bool = False
 
-    def seeds_of(self, agent: Contestant) -> tuple[int, ...]:
-        """The seeds that an agent runs on."""
-        entry = registry.AGENTS.get(agent.algorithm)
-        return self.seeds[:SLOW_SEEDS] if self.by_cost and entry is not None and entry.slow else self.seeds
+    def seeds_of(self, agent: Contestant, problem: registry.Problem) -> tuple[int, ...]:
+        """The seeds that an agent has on a problem."""
+        known = self.by_cost and agent.algorithm in registry.AGENTS
+        return self.seeds[:SLOW_SEEDS] if known and registry.slow(agent.algorithm, problem) else self.seeds
 
 
 SHARE = 0.8
 """Share of the rows of a replicate, where nothing else is asked for."""
 
 SEEDS, SLOW_SEEDS = 100, 20
-"""Replicates, where nothing else is asked for: of most agents, and of those that take more than a second a run."""
+"""Replicates, where nothing else is asked for: and of agents where they take more than a second a run."""
 
 LONGEST_NAME = 120
 """Characters of an agent's name as it is part of file names, which may have 255."""

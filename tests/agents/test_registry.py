@@ -3,8 +3,27 @@
 from __future__ import annotations
 
 import gymnasium as gym
+import pytest
 
 from hpo_envs import agents, benchmarks
+
+
+@pytest.mark.parametrize(
+    ("name", "spec_id", "expected"),
+    [
+        ("bo", "NMTHPO-swen-mo-v0", True),
+        ("bo", "NMTHPO-zhen-mo-v0", False),
+        ("bo-spread", "NMTHPO-swen-v0", False),
+        ("graph-ei-rbf", "NASBenchNLP-ptb-final-v0", True),
+        ("graph-ei-rbf", "NMTHPO-swen-v0", False),
+        ("bo-ucb", "NASBenchNLP-ptb-final-v0", False),
+        ("tpe", "CharHPO-v0", True),
+        ("tpe", "NMTHPO-v0", False),
+    ],
+)
+def test_where_agents_are_slow(name: str, spec_id: str, expected: bool) -> None:
+    problem = benchmarks.problem_of(gym.make(spec_id, table="surrogate"))
+    assert agents.slow(name, problem) is expected
 
 
 def test_fits() -> None:

@@ -12,7 +12,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from gymnasium.spaces import Discrete
 
 from hpo_envs import agents, benchmarks
 from hpo_envs.benchmarks.study import store
@@ -97,8 +99,11 @@ def test_a_study_needs_its_parts_and_toml(tmp_path: Path) -> None:
 def test_by_default_each_seed_is_a_replicate_and_slow_agents_have_fewer(tmp_path: Path) -> None:
     data = {k: v for k, v in SMALL.items() if k != "seeds"}
     study = from_data({**data, "agents": ["random", "bagged-trees"]})
-    assert [len(study.seeds_of(c)) for c in study.agents] == [100, 20]
-    assert [len(from_data({**data, "seeds": 30}).seeds_of(c)) for c in study.agents] == [30, 30]
+    few, large = (agents.Problem(Discrete(n), np.zeros((n, 1))) for n in (100, 2000))
+    counts = [[len(study.seeds_of(c, p)) for p in (few, large)] for c in study.agents]
+    assert counts == [[100, 100], [100, 20]]
+    asked = from_data({**data, "seeds": 30})
+    assert [len(asked.seeds_of(c, large)) for c in study.agents] == [30, 30]
     given = ["NMTHPO-zhen-v0", {"id": "NMTHPO-ruen-v0", "share": 1}, "FIESTA-ner-v0", "NMTHPO-v0", "NMTLC-ft-zhen-v0"]
     short = {"id": given.pop(), "cost": "evaluations"}
     small = from_data({**data, "environments": [*given, short], "agents": ["random"], "seeds": 2})
@@ -207,7 +212,7 @@ def test_changed_code_is_refused_or_kept_apart(tmp_path: Path, mine: str) -> Non
     names = {r.header["agent"] for r in store.read(tmp_path / "runs")}
     (apart,) = names - {"random", f"{mine}:Fails"}
     assert apart.startswith(f"{mine}:Fails@")
-    assert outcome.pairs == [("NMTHPO-zhen-v0", "random"), ("NMTHPO-zhen-v0", apart)]
+    assert [*outcome.pairs] == [("NMTHPO-zhen-v0", "random"), ("NMTHPO-zhen-v0", apart)]
     again = conduct(study, tmp_path / "runs", accept_changed=True)
     assert (again.pairs, again.errors.keys()) == (outcome.pairs, outcome.errors.keys())
 
