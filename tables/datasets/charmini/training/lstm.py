@@ -1,0 +1,121 @@
+"""The attentive LSTM: bidirectional encoder, and a decoder that attends to its states (Luong et al. 2015)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hpo_envs.tables.datasets.charmini.training.batches import BOUNDARY, SYMBOLS, Ints, Packed, Words
+from hpo_envs.tables.datasets.charmini.training.layers import Dropout, PackedLSTM, Shapes, bound
+from hpo_envs.tables.datasets.charmini.words import LETTERS
+
+
+class AttentiveLSTM:
+    """An LSTM encoder of `hidden_size`, half of it each direction, and a decoder of one layer.
+
+    The decoder begins with the encoder's last states. Its output at each step, the encoder's states weighted by
+    general attention, and both through a layer of tanh, give the next phoneme (Luong et al. 2015, equations 5 to 8).
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self._layers, self._width = config["encoder_layers"], config["hidden_size"]
+        self._embedding = config["embedding_size"]
+
+    def shapes(self) -> Shapes:
+        """The parameters."""
+        width, size = self._width, self._embedding
+        shapes: dict[str, tuple[tuple[int, ...], float]] = {
+            "letters": ((len(LETTERS), size), 3.0**0.5),
+            "phonemes": ((SYMBOLS, size), 3.0**0.5),
+        }
+        parts = [(f"{way}{i}", width if i else size, width // 2) for i in range(self._layers) for way in ("on", "back")]
+        for name, inputs, hidden in [*parts, ("decoder", size, width)]:
+            shapes[f"{name}.wx"] = (inputs, 4 * hidden), bound(inputs, hidden)
+            shapes[f"{name}.wh"] = (hidden, 4 * hidden), bound(hidden, hidden)
+            shapes[f"{name}.bias"] = (4 * hidden,), 0.0
+        shapes["attention"] = (width, width), bound(width, width)
+        shapes["seen"] = shapes["heard"] = (width, width), bound(2 * width, width)
+        shapes["joined"] = (width,), 0.0
+        shapes["out"] = (width, SYMBOLS), bound(width, SYMBOLS)
+        shapes["out.bias"] = (SYMBOLS,), 0.0
+        return shapes
+
+    def encode(self, p: Mapping[str, Tensor], words: Words, drop: Dropout) -> tuple[Packed, Tensor, Tensor]:
+        """How the letters are packed, their (symbols, width) states, and the (words, width) last states."""
+        packed = Packed(words.spelled)
+        mirror = torch.from_numpy(packed.mirror)
+        ends = mirror[: len(words)]
+        x = drop(_embed(p["letters"], packed.pack(words.letters)))
+        for i in range(self._layers):
+            x = x if i == 0 else drop(x)
+            on = _lstm(p, f"on{i}", x, None, packed)
+            back = _lstm(p, f"back{i}", x[mirror], None, packed)
+            x, last = torch.cat([on, back[mirror]], 1), torch.cat([on[ends], back[ends]], 1)
+        return packed, x, last
+
+    def logits(self, p: Mapping[str, Tensor], words: Words, spoken: Packed, inputs: Ints, drop: Dropout) -> Tensor:
+        """(symbols, SYMBOLS) scores of the next phonemes after packed ones."""
+        letters, states, last = self.encode(p, words, drop)
+        rows = np.argsort(letters.order)[spoken.order]
+        x = drop(_embed(p["phonemes"], inputs))
+        h = _lstm(p, "decoder", x, last[torch.from_numpy(rows)], spoken)
+        memory = states[torch.from_numpy(letters.place[rows])]
+        queries = (h @ p["attention"])[torch.from_numpy(spoken.place)]
+        context = _attend(queries, memory, torch.from_numpy(~letters.inside[rows]))
+        flat = torch.from_numpy(spoken.words * spoken.place.shape[1] + spoken.steps)
+        return _next(p, context.flatten(0, 1)[flat], h, drop)
+
+    def greedy(self, p: Mapping[str, Tensor], words: Words, longest: int) -> Ints:
+        """(words, longest) the likeliest phonemes one by one, `BOUNDARY` from where a pronunciation ends."""
+        nothing = Dropout(0.0, None)
+        letters, states, hidden = self.encode(p, words, nothing)
+        memory, outside = states[torch.from_numpy(letters.place)], torch.from_numpy(~letters.inside)
+        cell = torch.zeros_like(hidden)
+        rows, told = np.arange(len(words)), np.full((len(words), longest), BOUNDARY)
+        symbols = torch.full((len(words),), BOUNDARY)
+        for step in range(longest):
+            gates = torch.addmm(p["decoder.bias"], p["phonemes"][symbols], p["decoder.wx"])
+            gates.addmm_(hidden, p["decoder.wh"])
+            *opened, content = gates.split(self._width, 1)
+            enter, keep, leave = (gate.sigmoid() for gate in opened)
+            cell = keep * cell + enter * content.tanh()
+            hidden = leave * cell.tanh()
+            context = _attend((hidden @ p["attention"])[:, None], memory, outside)[:, 0]
+            symbols = _next(p, context, hidden, nothing).argmax(1)
+            told[rows, step] = symbols
+            going = symbols != BOUNDARY
+            left = int(going.sum())
+            if not left:
+                break
+            if 4 * left < 3 * len(rows):
+                rows, symbols, hidden, cell = rows[going.numpy()], symbols[going], hidden[going], cell[going]
+                memory, outside = memory[going], outside[going]
+        ended = np.maximum.accumulate(told == BOUNDARY, axis=1)
+        out = np.empty_like(told)
+        out[letters.order] = np.where(ended, BOUNDARY, told)
+        return out
+
+
+def _lstm(p: Mapping[str, Tensor], name: str, x: Tensor, start: Tensor | None, packed: Packed) -> Tensor:
+    weights = (p[f"{name}.{part}"] for part in ("wx", "wh", "bias"))
+    states: Tensor = PackedLSTM.apply(x, start, *weights, packed.sizes)  # type: ignore[no-untyped-call]
+    return states
+
+
+def _attend(queries: Tensor, memory: Tensor, outside: Tensor) -> Tensor:
+    """(n, t, width) means of (n, s, width) states, weighted by their likeness to (n, t, width) queries."""
+    scores = torch.bmm(queries, memory.transpose(1, 2)).masked_fill(outside[:, None], -torch.inf)
+    return torch.bmm(torch.softmax(scores, 2), memory)
+
+
+def _next(p: Mapping[str, Tensor], context: Tensor, h: Tensor, drop: Dropout) -> Tensor:
+    joined = torch.addmm(torch.addmm(p["joined"], context, p["seen"]), h, p["heard"]).tanh()
+    return torch.addmm(p["out.bias"], drop(joined), p["out"])
+
+
+def _embed(vectors: Tensor, symbols: Ints) -> Tensor:
+    return torch.nn.functional.embedding(torch.from_numpy(symbols), vectors)

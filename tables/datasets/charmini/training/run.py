@@ -1,0 +1,140 @@
+"""One training: a configuration, a seed, epoch by epoch."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from hpo_envs.tables import draws
+from hpo_envs.tables.datasets.charmini.space import active
+from hpo_envs.tables.datasets.charmini.training.batches import BOUNDARY, Packed, Words, split
+from hpo_envs.tables.datasets.charmini.training.layers import Dropout, Parameters
+from hpo_envs.tables.datasets.charmini.training.lstm import AttentiveLSTM
+from hpo_envs.tables.datasets.charmini.training.scores import distances
+from hpo_envs.tables.datasets.charmini.training.optimiser import Adam
+from hpo_envs.tables.datasets.charmini.training.transformer import Transformer
+
+LONGEST = 12
+"""Phonemes after which a pronunciation is cut off: two more than any word has."""
+
+_INITIAL, _ORDER, _MASKS = range(3)
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What is measured after an epoch.
+
+    Attributes:
+        correct: Development words that are exactly right.
+        errors: Edits between their pronunciations and the right ones.
+        nll: Mean negative log-likelihood of their phonemes and ends, in nats.
+        loss: Mean training loss of the epoch, label smoothing and dropout included, in nats.
+        test_correct: Test words that are exactly right.
+        test_errors: Edits between their pronunciations and the right ones.
+    """
+
+    correct: int
+    errors: int
+    nll: float
+    loss: float
+    test_correct: int
+    test_errors: int
+
+
+class Diverged(ArithmeticError):
+    """The training loss, or that of the development words, is no finite number."""
+
+
+class Training:
+    """A model in training, in this process; the caller sets the number of threads.
+
+    Args:
+        architecture: `lstm` or `transformer`.
+        config: Natural values of the hyperparameters; inactive ones change nothing.
+        seed: Of initial weights, order of the words, and dropout, together with the configuration.
+        train: What is learned; default: all training words.
+    """
+
+    def __init__(self, architecture: str, config: Mapping[str, Any], seed: int, train: Words | None = None) -> None:
+        config = active(architecture, config)
+        self._key = key_of(architecture, config, seed)
+        self._config, self._train = config, split("train") if train is None else train
+        self._model = AttentiveLSTM(config) if architecture == "lstm" else Transformer(config)
+        self._parameters = Parameters(self._model.shapes(), draws.mix(self._key, _INITIAL))
+        self._adam = Adam(config, self._parameters.flat)
+        self.epochs = 0
+
+    @property
+    def size(self) -> int:
+        """Number of parameters."""
+        return len(self._parameters.flat)
+
+    def epoch(self) -> Epoch:
+        """Trains on all words once more and evaluates.
+
+        Raises:
+            Diverged: A loss is not finite.
+        """
+        loss = self._learn()
+        self.epochs += 1
+        development, test = split("development"), split("test")
+        with torch.no_grad():
+            nll = float(self._loss(development, Dropout(0.0, None), 0.0))
+            if not math.isfinite(loss + nll):
+                raise Diverged(f"loss {loss}, nll {nll} in epoch {self.epochs}")
+            scores = [self._score(words) for words in (development, test)]
+        self._adam.epoch(scores[0][0])
+        return Epoch(*scores[0], nll, loss, *scores[1])
+
+    def _learn(self) -> float:
+        count, batch = len(self._train), self._config["batch_size"]
+        bits = draws.sequence(np.uint64(draws.mix(draws.mix(self._key, _ORDER), self.epochs)), count)
+        order = np.argsort(bits, kind="stable")
+        key = draws.mix(draws.mix(self._key, _MASKS), self.epochs)
+        total = 0.0
+        for i in range(0, count, batch):
+            words = self._train[order[i : i + batch]]
+            drop = Dropout(self._config["dropout"], draws.mix(key, i))
+            loss = self._loss(words, drop, self._config["label_smoothing"])
+            total += float(loss.detach()) * len(words)
+            if not math.isfinite(total):
+                return total
+            self._adam.update(self._parameters.gradient(loss), len(words))
+        return total / count
+
+    def _loss(self, words: Words, drop: Dropout, smoothing: float) -> torch.Tensor:
+        """Mean negative log-likelihood of phonemes and ends."""
+        spoken = Packed(words.spoken + 1)
+        edge = np.full((len(words), 1), BOUNDARY)
+        inputs = spoken.pack(np.hstack([edge, words.phonemes]))
+        targets = spoken.pack(np.hstack([words.phonemes, edge]))
+        logits = self._model.logits(self._parameters.views, words, spoken, inputs, drop)
+        return torch.nn.functional.cross_entropy(logits, torch.from_numpy(targets), label_smoothing=smoothing)
+
+    def _score(self, words: Words) -> tuple[int, int]:
+        """How many words are exactly right, and the phoneme errors in all."""
+        wrong = distances(self._model.greedy(self._parameters.views, words, LONGEST), words.phonemes)
+        return int((wrong == 0).sum()), int(wrong.sum())
+
+    def state(self) -> dict[str, Any]:
+        """Arrays from which `restore` goes on."""
+        return {"parameters": self._parameters.flat, "epochs": np.array(self.epochs), **self._adam.state()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Goes on where a training of the same configuration and seed was."""
+        self._parameters.flat[:] = state["parameters"]
+        self._adam.restore(state)
+        self.epochs = int(state["epochs"])
+
+
+def key_of(architecture: str, config: Mapping[str, Any], seed: int) -> int:
+    """What all draws of a training come from: its active hyperparameters and its seed."""
+    text = json.dumps([architecture, seed, dict(config)], sort_keys=True)
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
