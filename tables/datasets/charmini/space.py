@@ -65,7 +65,9 @@ def drawn(architecture: str) -> Floats:
     key = draws.mix(_KEY, ARCHITECTURES.index(architecture))
     cells = np.arange(PLANNED * len(hyperparameters)).reshape(PLANNED, -1)
     u = draws.uniform_many(draws.mix_many(np.array([[key]], np.uint64), cells))
-    return deactivate(hyperparameters, np.column_stack([natural(h, x) for h, x in zip(hyperparameters, u.T)]))
+    return deactivate(
+        hyperparameters, np.column_stack([natural(h, x) for h, x in zip(hyperparameters, u.T, strict=True)])
+    )
 
 
 def active(architecture: str, config: Mapping[str, Any]) -> dict[str, Any]:

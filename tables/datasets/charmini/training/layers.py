@@ -50,7 +50,7 @@ class Parameters:
 def _initial(shape: tuple[int, ...], limit: float, key: int) -> npt.NDArray[np.float64]:
     count = int(np.prod(shape))
     if limit <= 0.0:
-        return np.full(count, -limit)
+        return np.full(count, abs(limit))
     return limit * (2.0 * draws.uniform_many(draws.sequence(np.uint64(key), count)) - 1.0)
 
 

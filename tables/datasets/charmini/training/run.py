@@ -17,8 +17,8 @@ from hpo_envs.tables.datasets.charmini.space import active
 from hpo_envs.tables.datasets.charmini.training.batches import BOUNDARY, Packed, Words, split
 from hpo_envs.tables.datasets.charmini.training.layers import Dropout, Parameters
 from hpo_envs.tables.datasets.charmini.training.lstm import AttentiveLSTM
-from hpo_envs.tables.datasets.charmini.training.scores import distances
 from hpo_envs.tables.datasets.charmini.training.optimiser import Adam
+from hpo_envs.tables.datasets.charmini.training.scores import distances
 from hpo_envs.tables.datasets.charmini.training.transformer import Transformer
 
 LONGEST = 12

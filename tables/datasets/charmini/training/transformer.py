@@ -42,7 +42,7 @@ class Transformer:
             shapes[f"{name}.gain"], shapes[f"{name}.bias"] = ((width,), -1.0), ((width,), 0.0)
 
         def dense(name: str, inputs: int, outputs: int, bias: bool = True) -> None:
-            shapes[name] = (inputs, outputs), bound(inputs, min(outputs, max(width, inner)))
+            shapes[name] = (inputs, outputs), bound(inputs, outputs)
             if bias:
                 shapes[f"{name}.bias"] = (outputs,), 0.0
 

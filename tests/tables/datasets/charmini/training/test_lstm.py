@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("torch")
+
+from hpo_envs.tables.datasets.charmini.training.lstm import AttentiveLSTM  # noqa: E402
+from tests.tables.datasets.charmini.training.models import check_greedy, check_padding, small  # noqa: E402
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_greedy_decoding_and_whole_sequences_agree(layers):
+    model = AttentiveLSTM(small("lstm", encoder_layers=layers))
+    check_greedy(model)
+    check_padding(model)
