@@ -5,7 +5,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from hpo_envs.tables.datasets.charmini.training.batches import Packed  # noqa: E402
 from hpo_envs.tables.datasets.charmini.training.layers import (  # noqa: E402
     Dropout,
     PackedLSTM,
@@ -43,16 +42,6 @@ def test_the_lstm_is_torchs():
         lstm.bias_hh_l0.zero_()
         expected, _ = lstm(packed, (start[None], torch.zeros_like(start)[None]))
     np.testing.assert_allclose(PackedLSTM.apply(x, start, wx, wh, bias, sizes).detach(), expected.data, rtol=1e-12)
-
-
-def test_packing_and_mirroring():
-    padded = np.array([[1, 2, 9], [3, 4, 5], [6, 9, 9]])
-    packed = Packed(np.array([2, 3, 1]))
-    flat = packed.pack(padded)
-    assert packed.sizes == [3, 2, 1]
-    assert flat.tolist() == [3, 1, 6, 4, 2, 5]
-    assert flat[packed.mirror].tolist() == [5, 2, 6, 4, 1, 3]
-    assert np.where(packed.inside, flat[packed.place], 0).tolist() == [[3, 4, 5], [1, 2, 0], [6, 0, 0]]
 
 
 def test_initial_parameters_lie_within_their_bounds_and_biases_are_zero():

@@ -4,8 +4,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from hpo_envs.tables.datasets.charmini.training.lstm import AttentiveLSTM  # noqa: E402
-from tests.tables.datasets.charmini.training.models import check_greedy, check_padding, small  # noqa: E402
+from hpo_envs.tables.datasets.charmini.training.lstm import AttentiveLSTM
+from tests.tables.datasets.charmini.training.models import check_greedy, check_padding, small
 
 
 @pytest.mark.parametrize("layers", [1, 2])

@@ -4,9 +4,9 @@ import pytest
 
 pytest.importorskip("torch")
 
-from hpo_envs.tables.datasets.charmini.training.layers import Parameters  # noqa: E402
-from hpo_envs.tables.datasets.charmini.training.transformer import Transformer  # noqa: E402
-from tests.tables.datasets.charmini.training.models import check_greedy, check_padding, small  # noqa: E402
+from hpo_envs.tables.datasets.charmini.training.layers import Parameters
+from hpo_envs.tables.datasets.charmini.training.transformer import Transformer
+from tests.tables.datasets.charmini.training.models import check_greedy, check_padding, small
 
 
 @pytest.mark.parametrize("heads", [2, 8])
