@@ -134,6 +134,13 @@ DATASETS: dict[str, Dataset] = {
             "https://github.com/Este1le/hpo_nmt",
             "hpo_envs.tables.datasets.nmtlc.build",
         ),
+        Dataset(
+            "charmini",
+            "Small LSTMs and transformers that learn to pronounce English words, trained by this project",
+            "The hpo_envs developers. CharMini, measured by `hpo-envs measure CharMini`. Words: Carnegie Mellon "
+            "University, The CMU Pronouncing Dictionary.",
+            "hpo_envs.tables.datasets.charmini.build",
+        ),
         Dataset("user", "users' own tables", "the user's own table", "hpo_envs.tables.datasets.user_table.build"),
     )
 }

@@ -6,6 +6,7 @@ A builder module (one per data set, named in the catalogue) has
     files(name) -> tuple[str, ...]              upstream files that a table is built from
     build(name, read) -> Table                  `read(file) -> bytes` returns verified bytes
     embedded(name) -> Table                     the surrogate that ships with the package
+    MEASURED: bool                              optional: what ships is measured, by this project; nothing is installed
     UNHASHED: tuple[str, ...]                   optional: tables whose rows are no actions; they keep their order
     VERSION: int                                optional: built tables are kept, see `hpo_envs.tables.files.cache`
 
@@ -80,7 +81,7 @@ def measurable(name: str) -> bool:
     if _is_users(name):
         return True
     _check_name(name)
-    return bool(_builder(_dataset_of(name)).files(name))
+    return bool(_builder(_dataset_of(name)).files(name)) or _ours(name)
 
 
 def load(name: str, kind: Kind = "auto") -> Table:
@@ -102,6 +103,13 @@ def load(name: str, kind: Kind = "auto") -> Table:
             raise ValueError(f"table must be auto or measured for {name}, which has no surrogate, got 'surrogate'")
         return user.load(name)
     lacking = missing(name)
+    if _ours(name):
+        if kind == "surrogate":
+            raise ValueError(
+                f"table must be auto or measured for {name}, which this project measured and ships: nothing stands in "
+                "for it, got 'surrogate'"
+            )
+        return _embedded(name)
     if kind == "measured" and not measurable(name):
         raise TableNotInstalled(f"table {name} is synthetic: nothing was measured, use 'surrogate' or 'auto'")
     if kind == "surrogate" or not measurable(name):
@@ -150,6 +158,10 @@ def forget() -> None:
 
 def _is_users(name: str) -> bool:
     return str(name).startswith(user.PREFIX) and name != user.EXAMPLE
+
+
+def _ours(name: str) -> bool:
+    return getattr(_builder(_dataset_of(name)), "MEASURED", False)
 
 
 def _dataset_of(name: str) -> str:

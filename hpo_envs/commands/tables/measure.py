@@ -8,42 +8,51 @@ from __future__ import annotations
 
 import argparse
 import io
+import itertools
 import sys
 from pathlib import Path
 
 import numpy as np
 
 from hpo_envs.benchmarks.study import executors, trainings
+from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charmini import measure, measured
-from hpo_envs.tables.datasets.charmini.names import PLANNED
+from hpo_envs.tables.datasets.charmini.check import compare
+from hpo_envs.tables.datasets.charmini.names import DRAWN, SEEDS, architecture_of
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import nearest
-
-TABLES = ("CharMini",)
 
 EPILOG = """\
 examples:
   hpo-envs measure CharMini --jobs 2 --out charmini/             every training that does not ship yet
-  hpo-envs measure CharMini --out charmini/ --pack measured.npz  what is there, as the data of the table"""
+  hpo-envs measure CharMini --out charmini/ --pack measured.npz  what is there, as the data of the table
+  hpo-envs measure CharMini-eng-lstm-v0 --row 17 --seed 1        train a row again, and compare"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
-    parser.add_argument("name", help="CharMini: the whole table")
+    parser.add_argument("name", help="CharMini: all that is missing; or an id of it: one row")
     parser.add_argument("--out", type=Path, default=Path("charmini"), help="folder (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=1, help="trainings at once (default: %(default)s)")
     parser.add_argument("--rows", type=int, default=64, help="configurations (default: %(default)s)")
+    parser.add_argument("--row", type=int, help="row of the id's table to train again")
+    parser.add_argument("--seed", type=int, default=0, help="which of its trainings, 0 to 2 (default: %(default)s)")
     parser.add_argument("--pack", type=Path, metavar="FILE", help="train nothing; write what is there to FILE")
 
 
 def run(args: argparse.Namespace) -> int:
     """Runs the command."""
-    if args.name not in TABLES:
-        raise ValueError(f"name must be {', '.join(TABLES)}, got {args.name!r}{nearest(args.name, TABLES)}")
+    if args.name in measure.IDS:
+        return _again(measure.IDS[args.name], args.row, args.seed)
+    if args.name != measure.NAME:
+        known = [measure.NAME, *measure.IDS]
+        raise ValueError(f"name must be one of {', '.join(known)}, got {args.name!r}{nearest(args.name, known)}")
+    if args.row is not None:
+        raise ValueError(f"--row must go with an id, such as {next(iter(measure.IDS))}, got {args.name}")
     if args.pack is not None:
         return _pack(args.out, args.pack)
-    if not 1 <= args.rows <= PLANNED:
-        raise ValueError(f"--rows must be an int from 1 to {PLANNED}, got {args.rows}")
+    if not 1 <= args.rows <= DRAWN:
+        raise ValueError(f"--rows must be an int from 1 to {DRAWN}, got {args.rows}")
     if args.jobs < 1:
         raise ValueError(f"--jobs must be an int >= 1, got {args.jobs}")
     measure.trainer()
@@ -52,6 +61,28 @@ def run(args: argparse.Namespace) -> int:
         made = trainings.conduct(tasks, measure.train, args.out, executor, known=known, watch=_watch)
     print(f"{made} trainings made, {len(tasks)} in all; {args.out}")
     return 0
+
+
+def _again(table: str, row: int | None, seed: int) -> int:
+    """Trains a row again; the exit status is 1 where it differs by more than seeds do."""
+    stored = store.load(table)
+    if row is None or not 0 <= row < len(stored):
+        raise ValueError(f"--row must be an int from 0 to {len(stored) - 1}, got {row}")
+    if not 0 <= seed < SEEDS:
+        raise ValueError(f"--seed must be an int from 0 to {SEEDS - 1}, got {seed}")
+    record = measure.train(f"{architecture_of(table)}-{stored.source_index[row]}-{seed}")
+    check = compare(measured.load(), record)
+    print(f"{'epoch':>5}{'accuracy':>20}{'phoneme errors':>20}{'nll':>24}")
+    for epoch, (old, new) in enumerate(itertools.zip_longest(check.stored.tolist(), check.new.tolist()), 1):
+        cells = [_pair(old, new, j, digits) for j, digits in ((0, 1), (1, 1), (2, 6))]
+        print(f"{epoch:>5}{cells[0]:>20}{cells[1]:>20}{cells[2]:>24}")
+    print(f"stored and new: {measure.VERDICTS[check.verdict]} ({check.deviations:.2f} seed standard deviations apart)")
+    print(f"{record['processor']}, torch {record['versions']['torch']}, {sum(record['seconds'][-1:]):.0f} s")
+    return 1 if check.verdict == "differs" else 0
+
+
+def _pair(old: list[float] | None, new: list[float] | None, j: int, digits: int) -> str:
+    return "  ".join("-" if values is None else f"{values[j]:.{digits}f}" for values in (old, new))
 
 
 def _pack(folder: Path, target: Path) -> int:

@@ -31,7 +31,9 @@ class LookupVectorEnv(HPOVectorEnv):
         configs = np.repeat(p.configs, p.max_repeats, axis=0)
         self._wide = np.ascontiguousarray(np.concatenate([p.rewards, p.costs[:, None], p.metrics, configs], axis=1))
         first = p.table
-        self._metric_columns = tuple((name, m + 1 + j) for j, name in enumerate(first.metric_names))
+        columns = {name: m + 1 + j for j, name in enumerate(first.metric_names)}
+        self._held_out_columns = tuple((name, columns.pop(name)) for name in p.held_out)
+        self._metric_columns = tuple(columns.items())
         start = m + 1 + len(first.metrics)
         self._config_columns = tuple((h.name, start + j, choices_of(h)) for j, h in enumerate(first.space))
         self._all_ok = bool((p.status == "ok").all())
@@ -114,6 +116,8 @@ class LookupVectorEnv(HPOVectorEnv):
             "metrics": {name: wide[:, j] for name, j in self._metric_columns},
             "status": self._ok.copy() if self._all_ok else p.status.take(cells),
         }
+        if self._held_out_columns:
+            info["held_out"] = {name: wide[:, j] for name, j in self._held_out_columns}
         if self._config_columns:
             info["config"] = {
                 name: wide[:, j] if choices is None else choices[wide[:, j].astype(np.intp)]

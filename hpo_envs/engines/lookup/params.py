@@ -44,6 +44,7 @@ class LookupParams(Params):
         rewards: (cells, m) float64, oriented: higher is better.
         costs: (cells,) float64.
         metrics: (cells, metrics) float64 in native units, no NaN.
+        held_out: Names of the metrics that agents must not see.
         configs: (tables * rows, H) float64, raw.
         status: (cells,) str, names of `STATUSES`.
         templates: (cells + 1, d) float32, observation after each cell; the last row is the initial observation.
@@ -59,6 +60,7 @@ class LookupParams(Params):
     configs: Floats
     status: npt.NDArray[np.str_]
     templates: npt.NDArray[np.float32]
+    held_out: tuple[str, ...] = ()
     sizes: npt.NDArray[np.int64] | None = None
 
     @classmethod
@@ -71,6 +73,7 @@ class LookupParams(Params):
         cost: str = "evaluations",
         budget: float | None = 20,
         grid: bool = False,
+        held_out: tuple[str, ...] = (),
         order: str = "table",
         share: float = 1.0,
     ) -> LookupParams:
@@ -83,6 +86,7 @@ class LookupParams(Params):
             cost: `"evaluations"`, the table's cost unit, or a metric to be kept low.
             budget: What an episode may spend, in units of `cost`; None = every row once.
             grid: Whether an action sets the values of the hyperparameters (MultiDiscrete), not a row (Discrete).
+            held_out: Names of metrics that agents must not see; they are in `info["held_out"]`.
             order: See `View`, like `share`.
             share: Share of the rows that an episode has.
 
@@ -95,7 +99,7 @@ class LookupParams(Params):
         if grid and not view.whole:
             raise ValueError(f"order and share must be left alone where actions are values of a grid, got {view}")
         keyed = tuple(ByHash(t) for t in load_tables(tuple(names), table))
-        p = _prepare(keyed, check_objective(objective), cost)
+        p = _prepare(keyed, check_objective(objective), cost, tuple(held_out))
         sizes = grid_sizes(p.table) if grid else None
         return dataclasses.replace(
             p,
@@ -166,17 +170,17 @@ class LookupParams(Params):
 
 
 @functools.lru_cache(maxsize=64)
-def _prepare(keyed: tuple[ByHash, ...], objective: Objective, cost: str) -> LookupParams:
+def _prepare(keyed: tuple[ByHash, ...], objective: Objective, cost: str, held_out: tuple[str, ...]) -> LookupParams:
     """What does not depend on the budget; the budget is that of evaluating every run of the dearest table once."""
     tables = tuple(k.table for k in keyed)
     first = tables[0]
     for t in tables[1:]:
         if t.metrics != first.metrics or t.space != first.space or t.values.shape[:2] != first.values.shape[:2]:
             raise ValueError(f"tables must share space, rows and metrics, got {first.name} and {t.name}")
-    chosen = rewarded(objective, first.metrics)
+    chosen = rewarded(objective, tuple(m for m in first.metrics if m.name not in held_out))
     metrics = np.concatenate([_filled(t) for t in tables])
     rewards = metrics[:, [first.metric(m.name) for m in chosen]] * np.array([m.sign for m in chosen])
-    costs, cost_unit, cost_high = _costs(tables, metrics, cost)
+    costs, cost_unit, cost_high = _costs(tables, metrics, cost, held_out)
     features = np.concatenate([np.repeat(t.features, t.repeats, axis=0) for t in tables])
     # Layout: features | rewards | cost | best rewards | budget left. See the families' Observation Space.
     d, m = features.shape[1], len(chosen)
@@ -210,10 +214,13 @@ def _prepare(keyed: tuple[ByHash, ...], objective: Objective, cost: str) -> Look
         configs=np.concatenate([t.configs for t in tables]),
         status=status,
         templates=templates,
+        held_out=held_out,
     )
 
 
-def _costs(tables: tuple[Table, ...], metrics: Floats, cost: str) -> tuple[Floats, str, float]:
+def _costs(
+    tables: tuple[Table, ...], metrics: Floats, cost: str, held_out: tuple[str, ...]
+) -> tuple[Floats, str, float]:
     """(cells,) cost of each evaluation, its unit, and the cap of the observed cost."""
     first = tables[0]
     if cost == "evaluations":
@@ -221,7 +228,7 @@ def _costs(tables: tuple[Table, ...], metrics: Floats, cost: str) -> tuple[Float
     if cost == first.cost_unit and cost not in first.metric_names:
         every = [np.nanmax(np.where(np.isnan(t.cost), 0.0, t.cost), axis=2).reshape(-1) for t in tables]
         return np.concatenate(every), first.cost_unit, 1e9
-    one_of("cost", cost, ("evaluations", *first.metric_names))
+    one_of("cost", cost, ("evaluations", *(name for name in first.metric_names if name not in held_out)))
     j = first.metric(cost)
     if first.metrics[j].goal != "min":
         raise ValueError(f"cost must be evaluations or a metric to be kept low, got {cost!r}")

@@ -52,7 +52,8 @@ class LookupEnv(HPOEnv):
         p = params
         self._limit = p.steps
         self._sizes, self._vector = p.sizes, p.vector
-        # What a step returns, made when a cell is first met: (reward, cost, metrics, config, status, observation).
+        # What a step returns, made when a cell is first met:
+        # (reward, cost, metrics, held out, config, status, observation).
         self._cells: list[Any] = [None] * len(p.costs)
         self._best_at = p.observation_space.shape[0] - 1 - len(p.objectives)
         self._actions, self._repeated, self._is_grid = p.actions, p.max_repeats > 1, p.kind == "grid"
@@ -93,7 +94,7 @@ class LookupEnv(HPOEnv):
         cell = self._cells[at]
         if cell is None:
             cell = self._fill(at)
-        reward, cost, metrics, config, status, template = cell
+        reward, cost, metrics, held_out, config, status, template = cell
         observation = template.copy()
         best = self._best
         if self._vector:
@@ -113,6 +114,8 @@ class LookupEnv(HPOEnv):
         if terminated:
             self._live = False
         info = {"cost": cost, "metrics": metrics.copy(), "status": status}
+        if held_out:
+            info["held_out"] = held_out.copy()
         if config:  # rows of some tables have features but no hyperparameters
             info["config"] = config.copy()
         if view is not None:
@@ -162,10 +165,13 @@ class LookupEnv(HPOEnv):
     def _fill(self, at: int) -> Any:
         p = self.params
         row, first = at // p.max_repeats, p.table
+        metrics = dict(zip(first.metric_names, p.metrics[at].tolist(), strict=True))
+        held_out = {name: metrics.pop(name) for name in p.held_out}
         self._cells[at] = cell = (
             p.rewards[at] if self._vector else float(p.rewards[at, 0]),
             float(p.costs[at]),
-            dict(zip(first.metric_names, p.metrics[at].tolist(), strict=True)),
+            metrics,
+            held_out,
             p.tables[row // p.rows].config(row % p.rows),
             str(p.status[at]),
             p.templates[at],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import platform
 import time
 from dataclasses import astuple
@@ -9,8 +10,20 @@ from importlib.metadata import version
 from typing import Any
 
 from hpo_envs.tables import extras
-from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, EPOCHS, SEEDS
+from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, EPOCHS, SEEDS, TABLES, architecture_of
 from hpo_envs.tables.datasets.charmini.space import configuration
+
+NAME = "CharMini"
+"""What the command is asked for."""
+
+IDS = {f"{NAME}-eng-{architecture_of(table)}-v0": table for table in TABLES}
+"""Ids whose rows can be trained again -> their tables."""
+
+VERDICTS = {
+    "same": "the same in every epoch",
+    "agrees": "not the same, and within what seeds differ by",
+    "differs": "not the same, by more than seeds differ",
+}
 
 
 def tasks(rows: int) -> list[str]:
@@ -66,6 +79,16 @@ def trainer() -> Any:
         ModuleNotFoundError: It is not installed; the message says how to install it.
     """
     return extras.module("torch", "live", "trainings")
+
+
+def check_trainer() -> None:
+    """Sees to it that trainings are possible, without importing torch into this process.
+
+    Raises:
+        ModuleNotFoundError: torch is not installed; the message says how to install it.
+    """
+    if importlib.util.find_spec("torch") is None:
+        trainer()
 
 
 def processor() -> str:

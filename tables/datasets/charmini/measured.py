@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, EPOCHS, PLANNED, SEEDS
+from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, DRAWN, EPOCHS, SEEDS
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import STATUSES
 
@@ -39,7 +39,7 @@ that were finished, 0 where nothing was trained; `status`, index in `STATUSES`; 
 
 def pack(records: Iterable[Mapping[str, Any]], before: Arrays | None = None) -> dict[str, npt.NDArray[Any]]:
     """The arrays of some records, added to others that were packed before."""
-    shape = (len(ARCHITECTURES), PLANNED, SEEDS)
+    shape = (len(ARCHITECTURES), DRAWN, SEEDS)
     arrays: dict[str, npt.NDArray[Any]] = {
         "counts": np.zeros((*shape, EPOCHS, len(COUNTS)), np.uint16),
         "losses": np.zeros((*shape, EPOCHS, len(LOSSES)), np.int32),

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 ARCHITECTURES = ("lstm", "transformer")
 
+ROWS = 0
+"""Configurations of each architecture in the tables: the first that were drawn, all of them trained with all seeds.
+
+There is no table, and no environment on one, until there are 64: the size of an id is settled before it is released.
+"""
+
 TABLES = tuple(f"charmini/eng-{architecture}" for architecture in ARCHITECTURES)
 """Names of the tables, in the order of the architectures."""
 
@@ -13,7 +19,7 @@ SEEDS = 3
 EPOCHS = 20
 """Passes over the training words of each run."""
 
-PLANNED = 128
+DRAWN = 128
 """Configurations of each architecture that are drawn, in the order in which they are trained."""
 
 SPLITS = {"train": 1500, "development": 500, "test": 500}

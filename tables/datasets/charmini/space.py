@@ -10,7 +10,7 @@ import numpy as np
 from hpo_envs.tables import draws
 from hpo_envs.tables.datasets.charhpo.hyperparameters import deactivate
 from hpo_envs.tables.datasets.charhpo.space import natural
-from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, PLANNED, SCHEDULERS
+from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, DRAWN, SCHEDULERS
 from hpo_envs.tables.table import Floats, Hyperparameter, nearest
 
 _PLATEAU = ("scheduler", ("reduceonplateau",))
@@ -63,7 +63,7 @@ def drawn(architecture: str) -> Floats:
     """(128, 16) the configurations in the order in which they are trained, inactive hyperparameters at 0."""
     hyperparameters = space(architecture)
     key = draws.mix(_KEY, ARCHITECTURES.index(architecture))
-    cells = np.arange(PLANNED * len(hyperparameters)).reshape(PLANNED, -1)
+    cells = np.arange(DRAWN * len(hyperparameters)).reshape(DRAWN, -1)
     u = draws.uniform_many(draws.mix_many(np.array([[key]], np.uint64), cells))
     return deactivate(
         hyperparameters, np.column_stack([natural(h, x) for h, x in zip(hyperparameters, u.T, strict=True)])

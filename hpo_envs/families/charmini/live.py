@@ -1,0 +1,236 @@
+"""CharMiniLive: each step trains one of CharMini's models."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hpo_envs.core.params import check_int
+from hpo_envs.engines.function.batched import FunctionVectorEnv
+from hpo_envs.engines.function.params import FunctionParams
+from hpo_envs.engines.function.scalar import FunctionEnv
+from hpo_envs.families.charmini.page import table_name
+from hpo_envs.tables.datasets.charmini import build, cost, measure
+from hpo_envs.tables.datasets.charmini.names import EPOCHS
+from hpo_envs.tables.datasets.charmini.serve import Trainer
+from hpo_envs.tables.datasets.charmini.space import space
+
+SECONDS = 600.0
+"""How long a training may take by default; the longest takes about a minute."""
+
+_SHOWN = {m.name: m for m in build.METRICS if m.name not in build.HELD_OUT}
+
+
+class Live:
+    """A training as a function: in a process of its own, which lives as long as this object.
+
+    Args:
+        architecture: `lstm` or `transformer`.
+        seed: Of the trainings.
+        epochs: Of each.
+        seconds: How long a call may take.
+
+    Raises:
+        ValueError: An argument breaks its rule.
+        ModuleNotFoundError: torch is not installed.
+    """
+
+    def __init__(self, architecture: str, seed: int, epochs: int, seconds: float) -> None:
+        check_int("seed", seed, 0)
+        check_int("epochs", epochs)
+        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0:
+            raise ValueError(f"seconds must be a number > 0, got {seconds!r}")
+        measure.check_trainer()
+        self._architecture, self._seed, self._epochs = architecture, seed, epochs
+        self._trainer = Trainer(seconds)
+        self.__qualname__ = f"charmini-{architecture}-{seed}"
+
+    def __call__(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """Trains a configuration; metrics and `cost`."""
+        return self._measured(config, self._epochs, None)
+
+    def _measured(self, config: Mapping[str, Any], epochs: int, folder: Path | None) -> dict[str, Any]:
+        price = epochs * cost.epoch(self._architecture, config)
+        said = self._trainer.train(self._architecture, config, self._seed, epochs, folder)
+        if "diverged" in said:
+            return {**dict.fromkeys(_SHOWN, math.nan), "cost": price}
+        accuracy, errors = build.rates(said["correct"], said["errors"], "development")
+        measured = (accuracy, errors, said["nll"], said["loss"], said["parameters"])
+        return {**dict(zip(_SHOWN, map(float, measured), strict=True)), "cost": price, "seconds": said["seconds"]}
+
+
+class LiveEpochs(Live):
+    """The same, epoch by epoch."""
+
+    def __call__(self, config: Mapping[str, Any], resume_from: Path, epochs: int) -> dict[str, Any]:  # type: ignore[override]
+        """Trains a configuration on until so many epochs are done; `cost` is that of the new ones."""
+        kept = Path(resume_from) / "epochs"
+        before = int(kept.read_text(encoding="ascii")) if kept.exists() else 0
+        said = self._measured(config, epochs, Path(resume_from))
+        kept.write_text(str(epochs), encoding="ascii")
+        return {**said, "cost": (epochs - before) * cost.epoch(self._architecture, config)}
+
+
+def _params(function: Live, architecture: str, objective: Any, **kwargs: Any) -> FunctionParams:
+    names = (objective,) if isinstance(objective, str) else tuple(objective)
+    known = [m for m in (_SHOWN.get(name) for name in names) if m is not None]
+    kwargs |= {
+        "objective": objective,
+        "goal": tuple(m.goal for m in known) if len(known) == len(names) else "max",
+        "bounds": {m.name: (m.low, m.high) for m in known},
+        "cost_unit": "s",
+    }
+    return FunctionParams.of(function, space(architecture), **kwargs)
+
+
+class CharMiniLiveEnv(FunctionEnv):
+    """Hyperparameter optimisation of small LSTMs and transformers that pronounce words, really trained.
+
+    ## Description
+    The models, words and hyperparameters of `CharMini-eng-lstm-v0`, trained when they are asked for: one step trains
+    one configuration for 20 epochs, which takes a core 5 to 30 seconds. Agents tuned on tables and surrogates meet real
+    trainings here, unchanged. Ids: `CharMiniLive-eng-lstm-v0`, `CharMiniLive-eng-transformer-v0`. Needs the extra
+    `live`.
+
+    Trainings are carried out in a process of their own with one thread, so that the settings of torch in this one stay
+    as they are. A configuration and a seed of the table give the table's numbers.
+
+    ## Action Space
+    `Box(-1, 1, (16,), float32)`: one number a hyperparameter, in the order of `CharHPO-v0`; the values of a list share
+    [-1, 1] in equal parts, ranges are linear or logarithmic. With `actions="candidates"`, `Discrete(candidates)`.
+
+    ## Observation Space
+    As of `FunctionHPO-v0`, with d = 16 numbers of the action (18 features of a candidate).
+
+    ## Rewards
+    The metric `objective` after the last epoch, negative if lower is better. Default: development accuracy in per cent.
+    A training whose loss is no finite number has diverged, one that takes too long has failed: worst value of the
+    metric.
+
+    ## Starting State
+    Nothing evaluated: last action 0, reward(s) at the lower bound, full budget. The episode's seed changes nothing; the
+    argument `seed` is that of the trainings.
+
+    ## Information
+    At reset: `table`, `kind`, `sha256` of the list of candidates, in which nothing is measured; `action_mask` where
+    actions are candidates.
+    At each step: `cost` (float: as of the table, by a formula, about seconds of one core), `spent` (float: what the
+    step takes of the budget), `metrics` (dict of float: `accuracy`, `phoneme_error_rate`, `nll`, `training_loss`,
+    `parameters`, and `seconds`, what the processor really took), `config` (dict of the active hyperparameters),
+    `status` (`ok`, `failed` or `diverged`), `error` (the traceback, empty where all is well).
+
+    ## Arguments
+    - `architecture`: lstm or transformer.
+    - `objective="accuracy"`: any of the metrics, or a tuple of them for a vector reward.
+    - `actions="box"`: or `"candidates"`.
+    - `budget=20`: in units of `budget_unit`.
+    - `budget_unit="evaluations"`: or `"cost"`.
+    - `seed=0`: of the trainings; the table's are 0, 1 and 2.
+    - `epochs=20`: of each training.
+    - `seconds=600`: how long a training may take.
+
+    ## Table
+    None: every number is measured when it is asked for.
+
+    ## References
+    As of `CharMini-eng-lstm-v0`.
+
+    ## Version History
+    - v0: initial version.
+    """
+
+    def __init__(
+        self,
+        architecture: str = "lstm",
+        *,
+        objective: Any = "accuracy",
+        actions: str = "box",
+        budget: float | None = 20,
+        seed: int = 0,
+        epochs: int = EPOCHS,
+        seconds: float = SECONDS,
+        render_mode: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        table_name(architecture)
+        function = Live(architecture, seed, epochs, seconds)
+        kwargs |= {"actions": actions, "budget": budget}
+        super().__init__(_params(function, architecture, objective, **kwargs), render_mode)
+
+
+CharMiniLiveVectorEnv = FunctionVectorEnv.twin_of(CharMiniLiveEnv)
+
+
+class CharMiniLiveLCEnv(FunctionEnv):
+    """Multi-fidelity optimisation of small LSTMs and transformers that pronounce words, really trained.
+
+    ## Description
+    As `CharMiniLive-eng-lstm-v0`, epoch by epoch: one step trains one of a list of configurations on to an epoch, from
+    the checkpoint that it left, and pays what is new. Ids: `CharMiniLiveLC-eng-lstm-v0`,
+    `CharMiniLiveLC-eng-transformer-v0`. Needs the extra `live`.
+
+    ## Action Space
+    `MultiDiscrete([candidates, 20])`: the configuration, in a list of seeded quasi-random ones, and the epoch to train
+    it to, 0 being the first.
+
+    ## Observation Space
+    As of `FunctionLC-v0`, with 18 features.
+
+    ## Rewards
+    The metric `objective` after that epoch, negative if lower is better. Default: development accuracy in per cent.
+
+    ## Starting State
+    Nothing trained: features 0, reward(s) at the lower bound, full budget.
+
+    ## Episode End
+    Also after as many steps as there are candidates x epochs.
+
+    ## Information
+    As of `CharMiniLive-eng-lstm-v0`, and `reached` (index of the epoch that the metrics are of), `best` (best reward of
+    the configuration so far), `action_mask` ((candidates + epochs,) int8). At reset: `table`, `kind`, `sha256`; at each
+    step `cost`, `spent`, `metrics`, `config`, `status`, `error`.
+
+    ## Arguments
+    - `architecture`: lstm or transformer.
+    - `objective="accuracy"`: any of the metrics, or a tuple of them for a vector reward.
+    - `epochs=20`: the most that a configuration is trained.
+    - `budget=None`: in units of `budget_unit`; None = 20 full trainings.
+    - `budget_unit="epochs"`: or `"evaluations"` (steps), or `"cost"`.
+    - `seed=0`: of the trainings.
+    - `seconds=600`: how long a step may take.
+    - `checkpoints=None`: folder of the configurations' folders; None: a temporary one of each episode.
+
+    ## Table
+    None: every number is measured when it is asked for.
+
+    ## References
+    As of `CharMini-eng-lstm-v0`.
+
+    ## Version History
+    - v0: initial version.
+    """
+
+    def __init__(
+        self,
+        architecture: str = "lstm",
+        *,
+        objective: Any = "accuracy",
+        epochs: int = EPOCHS,
+        budget: float | None = None,
+        budget_unit: str = "epochs",
+        seed: int = 0,
+        seconds: float = SECONDS,
+        render_mode: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        table_name(architecture)
+        if budget is None and budget_unit == "epochs":
+            budget = 20 * epochs
+        function = LiveEpochs(architecture, seed, epochs, seconds)
+        kwargs |= {"epochs": epochs, "budget": budget, "budget_unit": budget_unit}
+        super().__init__(_params(function, architecture, objective, **kwargs), render_mode)
+
+
+CharMiniLiveLCVectorEnv = FunctionVectorEnv.twin_of(CharMiniLiveLCEnv)

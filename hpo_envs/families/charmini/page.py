@@ -1,0 +1,164 @@
+"""CharMini: small character models that this project trained, as rows, and as learning curves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hpo_envs.core.params import Objective
+from hpo_envs.engines.curves.batched import CurvesVectorEnv
+from hpo_envs.engines.curves.params import CurveParams
+from hpo_envs.engines.curves.scalar import CurvesEnv
+from hpo_envs.engines.lookup.batched import LookupVectorEnv
+from hpo_envs.engines.lookup.params import LookupParams
+from hpo_envs.engines.lookup.scalar import LookupEnv
+from hpo_envs.tables.datasets.charmini.build import HELD_OUT
+from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES
+from hpo_envs.tables.table import nearest
+
+
+def table_name(architecture: str) -> str:
+    """The table of an architecture.
+
+    Raises:
+        ValueError: No such architecture.
+    """
+    known = [*ARCHITECTURES]
+    if architecture not in known:
+        raise ValueError(
+            f"architecture must be one of {', '.join(known)}, got {architecture!r}{nearest(str(architecture), known)}"
+        )
+    return f"charmini/eng-{architecture}"
+
+
+class CharMiniEnv(LookupEnv):
+    """Hyperparameter optimisation of small LSTMs and transformers that pronounce words, measured by this project.
+
+    ## Description
+    Small character models learn to pronounce 1,500 English words of CMUdict: attentive LSTMs and pre-norm transformers
+    with the sixteen hyperparameters of `CharHPO-v0` in smaller ranges, each configuration trained with three seeds for
+    20 epochs by `hpo-envs measure CharMini`. One step looks up a training to its end. One episode is one optimisation
+    run. Any row can be trained again on any computer (`hpo-envs measure CharMini-eng-lstm-v0 --row 17 --seed 1`), and
+    `CharMiniLive-eng-lstm-v0` trains the same models at each step.
+
+    Ids: `CharMini-eng-lstm-v0`, `CharMini-eng-transformer-v0`. An easy problem where fidelities are concerned: ranks
+    after a few epochs are much as at the end (`CharMiniLC-eng-lstm-v0` has the curves).
+
+    ## Action Space
+    `Discrete(rows)`: the configuration, in the order of a hash of their names, drawn uniformly from: `batch_size` (32
+    to 256 in steps of 16), `learning_rate` (1e-4 to 0.03, logarithmic), `beta1` (0.8 to 0.999), `beta2` (0.98 to
+    0.999), `label_smoothing` (0 to 0.2), `scheduler` (none, reduceonplateau, warmupinvsqrt), `warmup_samples` (100 to
+    20,000; warmupinvsqrt only), `factor`, `min_lr`, `patience` (reduceonplateau only), `embedding_size` (16 to 64),
+    `hidden_size` (32 to 128), `encoder_layers` (1, 2), `decoder_layers` (1, 2; LSTM 1), `attention_heads` (2, 4, 8;
+    LSTM 1), `dropout` (0 to 0.5). Inactive ones are 0.
+
+    ## Observation Space
+    The d = 18 features are those above in their order, the scheduler as three of 0 or 1.
+
+    ## Rewards
+    The metric `objective` at the last epoch, negative if lower is better. Default: development accuracy, the percentage
+    of 500 words that are exactly right.
+
+    ## Starting State
+    Nothing evaluated: features 0, reward(s) at the lower bound, full budget. Each evaluation is one of the row's three
+    trainings, drawn with the episode's seed.
+
+    ## Information
+    At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float: `accuracy` and
+    `phoneme_error_rate` in per cent, `nll` and `training_loss` in nats, `parameters`), `held_out` (dict:
+    `test_accuracy`, `test_phoneme_error_rate`), `config` (dict of natural hyperparameter values), `status` (`ok`, or
+    `diverged`), `action_mask` ((rows,) int8, 1 = not yet evaluated). Evaluating a row again is allowed and costs again.
+
+    ## Arguments
+    - `architecture`: lstm or transformer.
+    - `objective="accuracy"`: any metric but those held out, or a tuple of metrics for a vector reward.
+    - `cost="evaluations"`: or `"s"`: what a formula of updates, layers and multiplications says, about seconds of one
+      core.
+    - `budget=20`: in units of `cost`; None = every row once.
+
+    ## Table
+    Measured by this project and shipped, MIT AND BSD-2-Clause licence (the words are CMUdict's). No surrogate stands
+    in for it: `table="surrogate"` is refused. The trainings have the same bits with AVX-512, AVX2 and SSE.
+
+    ## References
+    This project. Search space: Adam Wiemerslage, Kyle Gorman and Katharina von der Wense. Quantifying the
+    Hyperparameter Sensitivity of Neural Networks for Character-level Sequence-to-Sequence Tasks. EACL 2024. Words: The
+    CMU Pronouncing Dictionary, Carnegie Mellon University.
+
+    ## Version History
+    - v0: initial version.
+    """
+
+    def __init__(
+        self,
+        architecture: str = "lstm",
+        *,
+        objective: Objective = "accuracy",
+        budget: float | None = 20,
+        render_mode: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        kwargs |= {"objective": objective, "budget": budget, "held_out": HELD_OUT}
+        super().__init__(LookupParams.of((table_name(architecture),), **kwargs), render_mode)
+
+
+CharMiniVectorEnv = LookupVectorEnv.twin_of(CharMiniEnv)
+
+
+class CharMiniLCEnv(CurvesEnv):
+    """Multi-fidelity optimisation of small LSTMs and transformers that pronounce words, measured by this project.
+
+    ## Description
+    The learning curves of `CharMini-eng-lstm-v0` and `CharMini-eng-transformer-v0`: 20 epochs of each of three seeds.
+    One step trains one configuration up to one epoch, continuing from the epoch reached before, and pays what is new.
+    One episode is one optimisation run.
+
+    Ids: `CharMiniLC-eng-lstm-v0`, `CharMiniLC-eng-transformer-v0`.
+
+    ## Action Space
+    `MultiDiscrete([rows, 20])`: the configuration, in the order of a hash of their names, and the epoch to train it to,
+    0 being the first. Hyperparameters as of `CharMini-eng-lstm-v0`.
+
+    ## Observation Space
+    d = 18.
+
+    ## Rewards
+    The metric `objective` at that epoch, negative if lower is better. Default: development accuracy in per cent.
+
+    ## Starting State
+    Nothing trained: features 0, reward(s) at the lower bound, full budget. Each episode sees one of the three trainings
+    of each row, drawn with the episode's seed.
+
+    ## Information
+    At each step: `metrics` (dict of float: `accuracy`, `phoneme_error_rate`, `nll`, `training_loss`, `parameters`),
+    `held_out` (dict: `test_accuracy`, `test_phoneme_error_rate`), `config` (dict of natural hyperparameter values),
+    `status` (`ok`; `diverged` once a loss was no finite number).
+
+    ## Arguments
+    - `architecture`: lstm or transformer.
+    - `objective="accuracy"`: any metric but those held out, or a tuple of metrics for a vector reward.
+    - `cost=None`: what a formula says, about seconds of one core; or `"epochs"`, or `"evaluations"`.
+
+    ## Table
+    As of `CharMini-eng-lstm-v0`: measured by this project, MIT AND BSD-2-Clause licence; `table="surrogate"` is
+    refused.
+
+    ## References
+    As of `CharMini-eng-lstm-v0`.
+
+    ## Version History
+    - v0: initial version.
+    """
+
+    def __init__(
+        self,
+        architecture: str = "lstm",
+        *,
+        objective: Objective = "accuracy",
+        render_mode: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        kwargs |= {"objective": objective, "held_out": HELD_OUT}
+        super().__init__(CurveParams.of(table_name(architecture), **kwargs), render_mode)
+
+
+CharMiniLCVectorEnv = CurvesVectorEnv.twin_of(CharMiniLCEnv)

@@ -1,0 +1,122 @@
+"""CharMini: 2,500 words of CMUdict pronounced by small LSTMs and transformers, trained by this project.
+
+`charmini/eng-{architecture}` has configurations drawn uniformly from the ranges of `space` (learning rates
+log-uniformly), each trained three times for 20 epochs by `hpo-envs measure CharMini`. The numbers are measured, and
+ship: nothing has to be installed, and no surrogate stands in for them. Losses are kept to 1e-6 nats.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+
+from hpo_envs.tables import catalogue
+from hpo_envs.tables.datasets.charmini import cost, measured
+from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, EPOCHS, ROWS, SPLITS, TABLES, architecture_of
+from hpo_envs.tables.datasets.charmini.space import configuration, drawn, space
+from hpo_envs.tables.datasets.charmini.words import sample
+from hpo_envs.tables.table import Floats, Metric, Provenance, Table, searched
+
+NAMES = TABLES if ROWS else ()
+
+MEASURED = True
+"""See `hpo_envs.tables.store`."""
+
+MOST_ERRORS = 200.0
+"""Per cent at which the phoneme error rate is capped."""
+
+METRICS = (
+    Metric("accuracy", "%", "max", 0.0, 100.0, "Development words that are exactly right."),
+    Metric("phoneme_error_rate", "%", "min", 0.0, MOST_ERRORS, "Edits in 100 phonemes of the development words."),
+    Metric("nll", "nats", "min", 0.0, 40.0, "Mean negative log-likelihood of a development phoneme or end."),
+    Metric("training_loss", "nats", "min", 0.0, 40.0, "Mean loss in the epoch, label smoothing and dropout included."),
+    Metric("parameters", "", "min", 0.0, 1e6, "Parameters of the model."),
+    Metric("test_accuracy", "%", "max", 0.0, 100.0, "Test words that are exactly right."),
+    Metric("test_phoneme_error_rate", "%", "min", 0.0, MOST_ERRORS, "Edits in 100 phonemes of the test words."),
+)
+
+HELD_OUT = ("test_accuracy", "test_phoneme_error_rate")
+"""Metrics that agents must not see."""
+
+
+def files(name: str) -> tuple[str, ...]:
+    """None: what was measured ships."""
+    return ()
+
+
+def build(name: str, read: Callable[[str], bytes]) -> Table:
+    """Never called: there are no files to build from."""
+    return embedded(name)
+
+
+def embedded(name: str) -> Table:
+    """The measured table."""
+    return assemble(name, measured.load(), ROWS)
+
+
+def assemble(name: str, arrays: measured.Arrays, rows: int) -> Table:
+    """The table of the first configurations.
+
+    Args:
+        name: Of the table.
+        arrays: What was measured.
+        rows: How many configurations.
+
+    Raises:
+        ValueError: One of their trainings is missing.
+    """
+    architecture = architecture_of(name)
+    part = {key: value[ARCHITECTURES.index(architecture), :rows] for key, value in arrays.items() if key != "machines"}
+    begun = (part["epochs"] > 0) | (part["status"] > 0)
+    if not begun.all():
+        draw, seed = np.argwhere(~begun)[0]
+        raise ValueError(f"rows must be at most the {draw} configurations that are measured, got {rows} (seed {seed})")
+    values = _values(part)
+    done = np.arange(EPOCHS) < part["epochs"][..., None]
+    values[~done] = np.nan
+    each = np.array([cost.epoch(architecture, configuration(architecture, draw)) for draw in range(rows)])
+    costs = np.where(done, each[:, None, None] * np.arange(1, EPOCHS + 1), np.nan)
+    return Table(
+        name,
+        tuple(f"draw-{draw:03d}" for draw in range(rows)),
+        METRICS,
+        values,
+        costs,
+        provenance(arrays, part["machine"]),
+        "s",
+        levels=np.arange(1.0, EPOCHS + 1.0),
+        level_unit="epochs",
+        status=part["status"],
+        **searched(space(architecture), drawn(architecture)[:rows]),
+    )
+
+
+def rates(correct: Floats, errors: Floats, split: str) -> tuple[Floats, Floats]:
+    """Accuracy and capped phoneme error rate in per cent, of words and edits counted on a part of the sample."""
+    ends = np.cumsum([0, *SPLITS.values()])
+    at = [*SPLITS].index(split)
+    phonemes = sum(len(spoken) for _, spoken in sample()[ends[at] : ends[at + 1]])
+    return 100.0 * correct / SPLITS[split], np.minimum(100.0 * errors / phonemes, MOST_ERRORS)
+
+
+def _values(part: measured.Arrays) -> Floats:
+    """(rows, seeds, epochs, metrics), zeros where nothing was trained."""
+    counts, losses = part["counts"].astype(np.float64), part["losses"] * measured.UNIT
+    parameters = np.repeat(part["parameters"][..., None].astype(np.float64), EPOCHS, axis=2)
+    development = rates(counts[..., 0], counts[..., 1], "development")
+    test = rates(counts[..., 2], counts[..., 3], "test")
+    return np.stack([*development, losses[..., 0], losses[..., 1], parameters, *test], axis=3)
+
+
+def provenance(arrays: measured.Arrays, used: np.ndarray) -> Provenance:
+    """Measured by this project, with what."""
+    made = [json.loads(arrays["machines"][i]) for i in np.unique(used)]
+    with_ = "; ".join(", ".join(f"{key} {value}" for key, value in sorted(m.items())) for m in made)
+    notes = (
+        "Measured by this project: hpo-envs measure CharMini.",
+        f"Trained on {with_}; accuracy and error counts are the same with AVX-512, AVX2 and SSE.",
+    )
+    citation = catalogue.dataset("charmini").citation
+    return Provenance("measured", "hpo_envs/hpo_envs", "", "MIT AND BSD-2-Clause", citation, notes=notes)

@@ -1,0 +1,145 @@
+"""Trains on request in a process of its own, so that nobody else's torch settings are touched.
+
+`python -m hpo_envs.tables.datasets.charmini.serve` reads requests as lines of JSON and answers each with one line.
+`Trainer` starts it, asks it, and ends it where a training takes too long.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.tables.datasets.charmini import measure
+from hpo_envs.tables.files import atomic
+
+CHECKPOINT = "checkpoint.npz"
+
+
+class Trainer:
+    """A process that trains with one thread; started at the first request.
+
+    Args:
+        seconds: How long a request may take; the process is ended where one takes longer.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._process: subprocess.Popen[str] | None = None
+
+    def train(
+        self, architecture: str, config: Mapping[str, Any], seed: int, epochs: int, folder: Path | None = None
+    ) -> dict[str, Any]:
+        """Trains a configuration until so many epochs are done.
+
+        Args:
+            architecture: `lstm` or `transformer`.
+            config: Natural values of the hyperparameters.
+            seed: See `training.run.Training`.
+            epochs: In all.
+            folder: Where the training goes on from, and leaves what it needs to go on; None: it begins anew.
+
+        Returns:
+            The fields of the last `Epoch`, `parameters`, `seconds` of the processor; `diverged`, alone, where a loss
+            was no finite number.
+
+        Raises:
+            TimeoutError: It took too long.
+            ChildProcessError: The process died or refused; the message says what it printed.
+        """
+        request = {"architecture": architecture, "config": dict(config), "seed": seed, "epochs": epochs}
+        request["folder"] = None if folder is None else str(folder)
+        process = self._started()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        late = threading.Event()
+
+        def end() -> None:
+            late.set()
+            process.kill()
+
+        timer = threading.Timer(self._seconds, end)
+        timer.daemon = True
+        timer.start()
+        try:
+            process.stdin.write(json.dumps(request) + "\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
+        except OSError:
+            line = ""
+        finally:
+            timer.cancel()
+        if not line:
+            self.close()
+            if late.is_set():
+                raise TimeoutError(f"a training must end within {self._seconds:g} s, got none of {architecture}")
+            raise ChildProcessError("the process that trains died (out of memory?)")
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise ChildProcessError(answer["error"])
+        return answer
+
+    def close(self) -> None:
+        """Ends the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+    def __reduce__(self) -> Any:
+        return Trainer, (self._seconds,)
+
+    def _started(self) -> subprocess.Popen[str]:
+        if self._process is None or self._process.poll() is not None:
+            pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "encoding": "utf-8"}
+            self._process = subprocess.Popen([sys.executable, "-m", __name__], **pipes)  # noqa: S603
+            weakref.finalize(self, self._process.kill)
+        return self._process
+
+
+def answer(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Carries out a request; see `Trainer.train`."""
+    from hpo_envs.tables.datasets.charmini.training.run import Diverged, Training
+
+    start = time.process_time()
+    training = Training(request["architecture"], request["config"], request["seed"])
+    path = None if request["folder"] is None else Path(request["folder"]) / CHECKPOINT
+    if path is not None and path.exists():
+        training.restore(atomic.read_npz(path))
+    last = None
+    try:
+        while training.epochs < request["epochs"]:
+            last = training.epoch()
+    except Diverged:
+        return {"diverged": True}
+    if last is None:
+        raise ValueError(f"epochs must be more than the {training.epochs} that are done, got {request['epochs']}")
+    if path is not None:
+        with open(path.with_suffix(".part.npz"), "wb") as stream:
+            np.savez(stream, **training.state())
+        path.with_suffix(".part.npz").replace(path)
+    return {**asdict(last), "parameters": training.size, "seconds": time.process_time() - start}
+
+
+def main() -> None:
+    """Answers requests until there are no more."""
+    measure.trainer().set_num_threads(1)
+    for line in sys.stdin:
+        try:
+            said = answer(json.loads(line))
+        except Exception as error:
+            said = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(said), flush=True)
+
+
+if __name__ == "__main__":
+    main()

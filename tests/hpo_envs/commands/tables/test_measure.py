@@ -1,0 +1,83 @@
+"""`hpo-envs measure`: trainings of a table, and one of them again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hpo_envs.commands import main
+from hpo_envs.tables import store
+from hpo_envs.tables.datasets.charmini import build, measure, measured
+from tests.tables.datasets.charmini.test_build import arrays
+from tests.tables.datasets.charmini.test_check import record
+
+
+@pytest.fixture
+def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    made: list[str] = []
+
+    def train(task: str) -> dict[str, Any]:
+        made.append(task)
+        return record(task, 100) | {"versions": {"torch": "2"}}
+
+    monkeypatch.setattr(measure, "train", train)
+    monkeypatch.setattr(measure, "trainer", lambda: None)
+    return made
+
+
+def test_a_sweep_goes_on_and_is_packed(
+    trained: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(measured, "FILE", tmp_path / "ships.npz")
+    out = ["measure", "CharMini", "--out", str(tmp_path / "out")]
+    assert main.main([*out, "--rows", "1"]) == 0
+    assert main.main([*out, "--rows", "2"]) == 0
+    assert trained == measure.tasks(2)
+    assert main.main([*out, "--pack", str(measured.FILE)]) == 0
+    assert "2 configurations of each architecture with all seeds" in capsys.readouterr().out
+    measured.load.cache_clear()
+    try:
+        assert sorted(measured.known()) == sorted(measure.tasks(2))
+        assert main.main(["measure", "CharMini", "--out", str(tmp_path / "other"), "--rows", "2"]) == 0
+        assert len(trained) == 12
+    finally:
+        measured.load.cache_clear()
+
+
+def test_a_row_is_trained_again_and_compared(
+    trained: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(build, "NAMES", ("charmini/eng-lstm",))
+    monkeypatch.setattr(build, "embedded", lambda name: build.assemble(name, arrays(), 3))
+    monkeypatch.setattr(measured, "load", arrays)
+    store.forget()
+    try:
+        row = int(np.flatnonzero(store.load("charmini/eng-lstm").source_index == 0)[0])
+        assert main.main(["measure", "CharMini-eng-lstm-v0", "--row", str(row), "--seed", "1"]) == 0
+        out = capsys.readouterr().out
+        assert trained == ["lstm-0-1"]
+        assert "stored and new: the same in every epoch (0.00 seed standard deviations apart)" in out
+        assert len([line for line in out.splitlines() if "20.0  20.0" in line]) == 20
+        assert main.main(["measure", "CharMini-eng-lstm-v0", "--row", "3"]) == 2
+        assert "--row must be an int from 0 to 2, got 3" in capsys.readouterr().err
+    finally:
+        store.forget()
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["CharMina"], "name must be one of CharMini, CharMini-eng-lstm-v0, .*got 'CharMina', did you mean"),
+        (["CharMini", "--rows", "129"], "--rows must be an int from 1 to 128, got 129"),
+        (["CharMini", "--jobs", "0"], "--jobs must be an int >= 1, got 0"),
+        (["CharMini", "--row", "1"], "--row must go with an id"),
+    ],
+)
+def test_wrong_arguments_are_named(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    import re
+
+    assert main.main(["measure", *words]) == 2
+    assert re.search(message, capsys.readouterr().err)

@@ -1,0 +1,81 @@
+"""CharMiniLive: what it asks of a process that trains, and what it makes of the answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from hpo_envs.families.charmini import live
+from hpo_envs.tables.datasets.charmini import build, cost
+from hpo_envs.tables.datasets.charmini.serve import Trainer
+
+ANSWER = {"correct": 150, "errors": 400, "nll": 1.5, "loss": 2.0, "test_correct": 1, "test_errors": 9}
+ANSWER |= {"parameters": 1000, "seconds": 3.0}
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    calls: list[tuple[Any, ...]] = []
+
+    def train(self: Trainer, *request: Any) -> dict[str, Any]:
+        calls.append(request)
+        if request[1]["dropout"] > 0.45:
+            return {"diverged": True}
+        return {**ANSWER, "correct": 10 * request[3]}
+
+    monkeypatch.setattr(Trainer, "train", train)
+    return calls
+
+
+def test_a_step_trains_and_says_what_the_table_would(asked: list[Any]) -> None:
+    env: Any = gym.make("CharMiniLive-eng-lstm-v0", seed=2)
+    env.reset(seed=0)
+    _, reward, _, _, info = env.step(np.zeros(16, np.float32))
+    ((architecture, config, seed, epochs, folder),) = asked
+    assert (architecture, seed, epochs, folder) == ("lstm", 2, 20, None)
+    assert reward == info["metrics"]["accuracy"] == 40.0
+    assert set(info["metrics"]) == {m.name for m in build.METRICS} - set(build.HELD_OUT) | {"seconds"}
+    assert info["cost"] == pytest.approx(20 * cost.epoch("lstm", config))
+    assert config["scheduler"] == "reduceonplateau"
+    assert env.action_space.shape == (16,)
+
+
+def test_divergence_is_a_status_and_the_worst_reward(asked: list[Any]) -> None:
+    env: Any = gym.make("CharMiniLive-eng-transformer-v0", objective="phoneme_error_rate")
+    env.reset(seed=0)
+    _, reward, _, _, info = env.step(np.ones(16, np.float32))
+    assert (info["status"], reward) == ("diverged", -200.0)
+    assert info["cost"] > 0
+
+
+def test_epochs_go_on_from_a_checkpoint_and_pay_what_is_new(asked: list[Any], tmp_path: Path) -> None:
+    env: Any = gym.make("CharMiniLiveLC-eng-lstm-v0", candidates=8, checkpoints=tmp_path)
+    env.reset(seed=0)
+    infos = [env.step(np.array([1, epoch]))[-1] for epoch in (1, 4, 0)]
+    assert [request[3] for request in asked] == [2, 5]
+    assert asked[0][4] == asked[1][4] != None  # noqa: E711
+    each = cost.epoch("lstm", asked[0][1])
+    assert [info["cost"] for info in infos] == pytest.approx([2 * each, 3 * each, 0.0])
+    assert infos[1]["metrics"]["accuracy"] == 10.0
+
+
+@pytest.mark.parametrize("wrong", [{"seed": -1}, {"epochs": 0}, {"seconds": 0}, {"architecture": "gru"}])
+def test_arguments_are_checked(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
+        live.CharMiniLiveEnv(**wrong)
+
+
+def test_a_missing_torch_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib.util
+    import sys
+
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ModuleNotFoundError, match=r'trainings need torch: pip install "hpo_envs\[live\]"'):
+        live.CharMiniLiveEnv()

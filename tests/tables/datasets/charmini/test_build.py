@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hpo_envs.tables import store
+from hpo_envs.tables.datasets.charmini import build, cost, measured
+from hpo_envs.tables.datasets.charmini.space import configuration
+from tests.tables.datasets.charmini.test_check import record
+
+
+def arrays(rows=3):
+    records = [record(task, 100 + draw) for draw in range(rows) for task in (f"lstm-{draw}-{s}" for s in range(3))]
+    records[4] = record("lstm-1-1", 10, status="diverged", epochs=6)
+    return measured.pack(records)
+
+
+def test_the_table_has_what_was_measured():
+    table = build.assemble("charmini/eng-lstm", arrays(), 3)
+    assert table.values.shape == (3, 3, 20, len(build.METRICS))
+    assert table.values[2, 0, -1, 0] == pytest.approx(20.4)
+    assert table.values[0, 0, 0, table.metric("test_accuracy")] == 1.0
+    assert np.isnan(table.values[1, 1]).all(axis=1).tolist() == [False] * 6 + [True] * 14
+    assert table.status.tolist() == [[0, 0, 0], [0, 2, 0], [0, 0, 0]]
+    assert table.config(1)["batch_size"] == configuration("lstm", 1)["batch_size"]
+    assert table.cost[2, 0].tolist() == pytest.approx(
+        [e * cost.epoch("lstm", configuration("lstm", 2)) for e in range(1, 21)]
+    )
+    assert (table.provenance.kind, table.provenance.licence) == ("measured", "MIT AND BSD-2-Clause")
+    assert {m.name for m in table.metrics} >= set(build.HELD_OUT)
+
+
+def test_a_table_of_more_rows_than_were_measured_is_refused():
+    with pytest.raises(ValueError, match="rows must be at most the 3 configurations that are measured, got 4"):
+        build.assemble("charmini/eng-lstm", arrays(), 4)
+
+
+def test_error_rates_are_capped():
+    accuracy, errors = build.rates(np.array([250.0]), np.array([1e5]), "development")
+    assert (accuracy[0], errors[0]) == (50.0, 200.0)
+
+
+def test_the_store_says_that_it_is_measured_and_has_no_surrogate(monkeypatch):
+    monkeypatch.setattr(build, "NAMES", ("charmini/eng-lstm",))
+    monkeypatch.setattr(build, "embedded", lambda name: build.assemble(name, arrays(), 3))
+    store.forget()
+    try:
+        assert store.measurable("charmini/eng-lstm")
+        assert not store.missing("charmini/eng-lstm")
+        assert store.load("charmini/eng-lstm", "measured") is store.load("charmini/eng-lstm")
+        with pytest.raises(ValueError, match="which this project measured and ships: nothing stands in for it"):
+            store.load("charmini/eng-lstm", "surrogate")
+    finally:
+        store.forget()

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+
+from hpo_envs.tables.datasets.charmini import measured
+from hpo_envs.tables.datasets.charmini.check import compare, pooled
+
+
+def record(task, correct, nll=1.0, status="ok", epochs=20):
+    kept = {"task": task, "status": status, "epochs": [[correct, 300, nll, 2.0, 5, 310]] * epochs}
+    return kept | {"seconds": [1.0] * epochs, "parameters": 7, "processor": "a", "versions": {}}
+
+
+@pytest.fixture
+def arrays():
+    # Accuracies of 20, 21 and 22 per cent; the others have no spread.
+    spread = [record(f"lstm-0-{seed}", 100 + 5 * seed) for seed in range(3)]
+    return measured.pack([*spread, *(record(f"lstm-1-{seed}", 50) for seed in range(3)), record("lstm-2-0", 50)])
+
+
+def test_spread_of_seeds_is_pooled_over_complete_configurations(arrays):
+    assert pooled(arrays, 0).tolist() == pytest.approx([(0.5 * 1.0) ** 0.5, 0.0])
+
+
+def test_equal_counts_and_losses_within_their_rounding_are_the_same(arrays):
+    check = compare(arrays, record("lstm-0-0", 100, nll=1.0 + 4e-7))
+    assert (check.verdict, check.deviations) == ("same", 0.0)
+    assert check.stored[-1].tolist() == pytest.approx([20.0, check.new[-1, 1], 1.0])
+
+
+@pytest.mark.parametrize(
+    "new, verdict",
+    [
+        (record("lstm-0-0", 100, nll=1.01), "agrees"),
+        (record("lstm-0-0", 105), "agrees"),
+        (record("lstm-0-0", 120), "differs"),
+        (record("lstm-0-0", 100, epochs=7), "differs"),
+        (record("lstm-0-0", 100, epochs=20, status="diverged"), "differs"),
+    ],
+)
+def test_other_numbers_agree_within_three_deviations_of_seeds(arrays, new, verdict):
+    assert compare(arrays, new).verdict == verdict
+
+
+def test_what_was_never_measured_cannot_be_compared(arrays):
+    with pytest.raises(ValueError, match="task must be one that was measured, got 'lstm-2-1'"):
+        compare(arrays, record("lstm-2-1", 50))
