@@ -37,7 +37,7 @@ that were finished, 0 where nothing was trained; `status`, index in `STATUSES`; 
 """
 
 
-def pack(records: Iterable[Mapping[str, Any]], before: Arrays | None = None) -> dict[str, npt.NDArray[Any]]:
+def pack(records: Iterable[Mapping[str, Any]], before: Arrays | None = None) -> dict[str, Any]:
     """The arrays of some records, added to others that were packed before."""
     shape = (len(ARCHITECTURES), DRAWN, SEEDS)
     arrays: dict[str, npt.NDArray[Any]] = {

@@ -51,7 +51,7 @@ def _initial(shape: tuple[int, ...], limit: float, key: int) -> npt.NDArray[np.f
     count = int(np.prod(shape))
     if limit <= 0.0:
         return np.full(count, abs(limit))
-    return limit * (2.0 * draws.uniform_many(draws.sequence(np.uint64(key), count)) - 1.0)
+    return limit * (2.0 * draws.uniform_many(draws.sequence(np.array([key], np.uint64), count)) - 1.0)
 
 
 class Dropout:
@@ -69,7 +69,8 @@ class Dropout:
         """Drops numbers of a tensor and scales the others."""
         if self._key is None or not self._limit:
             return x
-        bits = draws.sequence(np.uint64(draws.mix(self._key, self._calls)), -(-x.numel() // 4)).astype("<u8")
+        key = np.array([draws.mix(self._key, self._calls)], np.uint64)
+        bits = draws.sequence(key, -(-x.numel() // 4)).astype("<u8")
         self._calls += 1
         kept = bits.view("<u2")[: x.numel()] >= self._limit
         mask = kept * (2**16 / (2**16 - self._limit))

@@ -95,8 +95,8 @@ class Training:
 
     def _learn(self) -> float:
         count, batch = len(self._train), self._config["batch_size"]
-        bits = draws.sequence(np.uint64(draws.mix(draws.mix(self._key, _ORDER), self.epochs)), count)
-        order = np.argsort(bits, kind="stable")
+        key = draws.mix(draws.mix(self._key, _ORDER), self.epochs)
+        order = np.argsort(draws.sequence(np.array([key], np.uint64), count), kind="stable")
         key = draws.mix(draws.mix(self._key, _MASKS), self.epochs)
         total = 0.0
         for i in range(0, count, batch):

@@ -101,11 +101,11 @@ class Transformer:
                 q, k, v = (_dense(p, f"decoder{i}.self.{part}", h) for part in "qkv")
                 for kept, new in zip(before[i], (k, v), strict=True):
                     kept[:, :, step] = new.unflatten(1, (self._heads, -1))
-                seen = (kept[:, :, : step + 1] for kept in before[i])
-                x = x + _dense(p, f"decoder{i}.self.out", self._look(q, *seen, None))
+                seen = [kept[:, :, : step + 1] for kept in before[i]]
+                x = x + _dense(p, f"decoder{i}.self.out", self._look(q, seen, None))
                 h = _norm(p, f"decoder{i}.cross.norm", x)
                 q = _dense(p, f"decoder{i}.cross.q", h)
-                x = x + _dense(p, f"decoder{i}.cross.out", self._look(q, *memory[i], outside))
+                x = x + _dense(p, f"decoder{i}.cross.out", self._look(q, memory[i], outside))
                 x = self._feed(p, f"decoder{i}", x, nothing)
             symbols = _dense(p, "out", _norm(p, "decoder.norm", x)).argmax(1).numpy()
             told[rows, step] = symbols
@@ -144,10 +144,10 @@ class Transformer:
     def _split(self, x: Tensor) -> Tensor:
         return x.unflatten(2, (self._heads, -1)).transpose(1, 2).contiguous()
 
-    def _look(self, query: Tensor, keys: Tensor, values: Tensor, outside: Tensor | None) -> Tensor:
-        """(n, width) what one query of each word attends to."""
+    def _look(self, query: Tensor, seen: list[Tensor], outside: Tensor | None) -> Tensor:
+        """(n, width) what one query of each word attends to, by keys and values."""
         q = query.unflatten(1, (self._heads, 1, -1))
-        return _weighted(q, keys, values, outside).flatten(1)
+        return _weighted(q, seen[0], seen[1], outside).flatten(1)
 
 
 class _Pads:
@@ -167,8 +167,8 @@ class _Pads:
 
     def attend(self, q: Tensor, keys: Tensor, values: Tensor, outside: Tensor, heads: int) -> Tensor:
         """(symbols, width) attention of packed queries to padded (n, s, width) keys and values."""
-        split = (x.unflatten(2, (heads, -1)).transpose(1, 2) for x in (self.pad(q), keys, values))
-        context = _weighted(*split, outside).transpose(1, 2).flatten(2)
+        split = [x.unflatten(2, (heads, -1)).transpose(1, 2) for x in (self.pad(q), keys, values)]
+        context = _weighted(split[0], split[1], split[2], outside).transpose(1, 2).flatten(2)
         return context.flatten(0, 1).index_select(0, self._flat)
 
 
