@@ -17,7 +17,7 @@ def test_larger_models_and_smaller_batches_cost_more(architecture):
 
 def test_work_of_a_small_lstm():
     config = {"batch_size": 150, "embedding_size": 2, "hidden_size": 4, "encoder_layers": 1, "decoder_layers": 1}
-    steps, multiplications = cost.work("lstm", config)
-    assert steps == 10 * (18 + 11)
+    steps, multiplications, fixed = cost.work("lstm", config)
+    assert (steps, fixed) == (10 * (18 + 11), 1.0)
     letter, phoneme = 16 * (2 + 2), 16 * (2 + 4) + 3 * 16 + 160
     assert multiplications == pytest.approx(2e-9 * 5500 * (6.7 * letter + 6.65 * phoneme))
