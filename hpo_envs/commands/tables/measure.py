@@ -20,7 +20,7 @@ from hpo_envs.tables.datasets.charmini import measure, measured
 from hpo_envs.tables.datasets.charmini.check import compare
 from hpo_envs.tables.datasets.charmini.names import DRAWN, SEEDS, architecture_of
 from hpo_envs.tables.files import atomic
-from hpo_envs.tables.table import nearest
+from hpo_envs.tables.table import one_of
 
 EPILOG = """\
 examples:
@@ -44,9 +44,7 @@ def run(args: argparse.Namespace) -> int:
     """Runs the command."""
     if args.name in measure.IDS:
         return _again(measure.IDS[args.name], args.row, args.seed)
-    if args.name != measure.NAME:
-        known = [measure.NAME, *measure.IDS]
-        raise ValueError(f"name must be one of {', '.join(known)}, got {args.name!r}{nearest(args.name, known)}")
+    one_of("name", args.name, (measure.NAME, *measure.IDS))
     if args.row is not None:
         raise ValueError(f"--row must go with an id, such as {next(iter(measure.IDS))}, got {args.name}")
     if args.pack is not None:

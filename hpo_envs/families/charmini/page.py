@@ -13,7 +13,7 @@ from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.engines.lookup.scalar import LookupEnv
 from hpo_envs.tables.datasets.charmini.build import HELD_OUT
 from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES
-from hpo_envs.tables.table import nearest
+from hpo_envs.tables.table import one_of
 
 
 def table_name(architecture: str) -> str:
@@ -22,12 +22,7 @@ def table_name(architecture: str) -> str:
     Raises:
         ValueError: No such architecture.
     """
-    known = [*ARCHITECTURES]
-    if architecture not in known:
-        raise ValueError(
-            f"architecture must be one of {', '.join(known)}, got {architecture!r}{nearest(str(architecture), known)}"
-        )
-    return f"charmini/eng-{architecture}"
+    return f"charmini/eng-{one_of('architecture', architecture, ARCHITECTURES)}"
 
 
 class CharMiniEnv(LookupEnv):

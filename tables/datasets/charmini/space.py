@@ -11,7 +11,7 @@ from hpo_envs.tables import draws
 from hpo_envs.tables.datasets.charhpo.hyperparameters import deactivate
 from hpo_envs.tables.datasets.charhpo.space import natural
 from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, DRAWN, SCHEDULERS
-from hpo_envs.tables.table import Floats, Hyperparameter, nearest
+from hpo_envs.tables.table import Floats, Hyperparameter, one_of
 
 _PLATEAU = ("scheduler", ("reduceonplateau",))
 _WARMUP = ("scheduler", ("warmupinvsqrt",))
@@ -25,11 +25,7 @@ def space(architecture: str) -> tuple[Hyperparameter, ...]:
     Raises:
         ValueError: No such architecture.
     """
-    if architecture not in ARCHITECTURES:
-        known = [*ARCHITECTURES]
-        raise ValueError(
-            f"architecture must be one of {', '.join(known)}, got {architecture!r}{nearest(architecture, known)}"
-        )
+    one_of("architecture", architecture, ARCHITECTURES)
     decoder, heads = ((1, 2), (2, 4, 8)) if architecture == "transformer" else ((1,), (1,))
 
     def number(name: str, low: float, high: float, text: str, condition: Any = None, log: bool = False) -> Any:
