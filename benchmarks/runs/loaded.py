@@ -139,5 +139,6 @@ def _plain(value: Any) -> list[str]:
     """Defaults of a function, or what a class has besides functions."""
     if isinstance(value, types.FunctionType):
         cells = [c.cell_contents for c in value.__closure__ or () if isinstance(c.cell_contents, PLAIN)]
-        return [repr(x) for x in (value.__defaults__, value.__kwdefaults__, cells)]
+        defaults = [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).items()]
+        return [repr(x) for x in (*defaults, *cells) if isinstance(x, PLAIN)]
     return [f"{k}={v!r}" for k, v in vars(value).items() if k not in ("__module__", "__doc__") and isinstance(v, PLAIN)]

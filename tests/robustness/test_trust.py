@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import os
 import re
 import time
+import types
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -83,6 +85,35 @@ def test_nothing_that_agents_reach_is_the_tables_memory(env: str) -> None:
     honest = run("random", env, range(3), env_kwargs=SURROGATE)
     dug = run(Digger, env, range(3), env_kwargs=SURROGATE)
     assert all(np.array_equal(a.rewards, b.rewards) for a, b in zip(honest, dug, strict=True))
+
+
+def _reached(thing: Any) -> list[Any]:
+    """Everything that references lead to, but for modules, classes and what functions find in their modules."""
+    found: dict[int, Any] = {}  # kept, so that no address is used twice
+    todo = [thing]
+    while todo:
+        thing = todo.pop()
+        if id(thing) not in found:
+            found[id(thing)] = thing
+            if isinstance(thing, types.FunctionType):
+                todo.extend([thing.__closure__, thing.__defaults__, thing.__kwdefaults__])
+            elif not isinstance(thing, (types.ModuleType, type)):
+                todo.extend([*gc.get_referents(thing), getattr(thing, "base", None)])
+    return list(found.values())
+
+
+@pytest.mark.parametrize("env", [*IDS, "NASBenchNLP-cell-v0", "CushLEPOR-ted-ende-v0"])
+def test_no_reference_of_a_problem_leads_to_a_table_or_its_memory(env: str) -> None:
+    found: list[Any] = []
+
+    class Follows(RandomSearch):
+        def __init__(self, problem: Any, seed: int) -> None:
+            super().__init__(problem, seed)
+            found.extend(_reached(problem))
+
+    run(Follows, env, [0, 1], env_kwargs={**SURROGATE, **short(env)})
+    assert len(found) > 40
+    assert not [thing for thing in found if type(thing).__name__.endswith(("Table", "Params", "Env"))]
 
 
 class Asks(RandomSearch):

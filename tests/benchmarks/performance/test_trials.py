@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,3 +31,21 @@ def test_a_trial_has_a_folder_its_options_and_an_exit_status(capsys: pytest.Capt
     assert capsys.readouterr().out == "Result(good=True)\nResult(good=False)\n"
     assert not any(folder.exists() for folder in folders)
     assert "how often (default: 2)" in " ".join(parser.format_help().split())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_sigterm_ends_a_trial_with_what_it_has_started() -> None:
+    folders: list[Path] = []
+
+    def trial(folder: Path) -> Result:
+        folders.append(folder)
+        os.kill(os.getpid(), signal.SIGTERM)
+        return Result(True)
+
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(SystemExit, match=str(128 + signal.SIGTERM)):
+            trials.conduct(trial)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert not folders[0].exists()

@@ -84,8 +84,9 @@ from hpo_envs.agents.random import RandomSearch
 
 FACTOR = 2
 
-def helper(x):
-    return x * FACTOR
+def helper(x, more=0, log=[]):
+    log.append(x)
+    return x * FACTOR + more
 
 class Base(RandomSearch):
     limit = 3
@@ -112,6 +113,14 @@ def typed(text: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 def test_an_agent_of_a_session_is_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = typed(SESSION, monkeypatch)
     assert {"__main__", "hpo_envs.agents.random", "agent:bo-spread"} < plain.keys()
+    written = SESSION + "\nhelper(1)\n"  # what a session writes to is no constant of it
+    assert typed(written, monkeypatch) == plain
     assert typed("unused = 1\n\n" + SESSION, monkeypatch) == plain
-    for change in (("= 2", "= 7"), ("x * FACTOR", "x + FACTOR"), ("limit = 3", "limit = 7"), ("range", "reversed")):
+    for change in (
+        ("= 2", "= 7"),
+        ("x * FACTOR", "x + FACTOR"),
+        ("limit = 3", "limit = 7"),
+        ("more=0", "more=1"),
+        ("range", "reversed"),
+    ):
         assert typed(SESSION.replace(*change), monkeypatch)["__main__"] != plain["__main__"]
