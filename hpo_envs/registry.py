@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
+import os
 import re
 import warnings
 from collections.abc import Iterable, Iterator
@@ -106,8 +106,9 @@ def _of_users() -> list[Family]:
 
 def _records() -> Iterator[Family]:
     """The records of all packages in `hpo_envs.families`, which import nothing heavy."""
-    for module in pkgutil.iter_modules(families.__path__, f"{families.__name__}."):
-        yield from (v for v in vars(importlib.import_module(module.name)).values() if isinstance(v, Family))
+    for name in sorted(name for folder in families.__path__ for name in os.listdir(folder) if name[0] not in "._"):
+        module = importlib.import_module(f"{families.__name__}.{name}")
+        yield from (v for v in vars(module).values() if isinstance(v, Family))
 
 
 def _register(specs: Iterable[Spec]) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 Task = tuple[str, dict[str, Any]]
 """(id, arguments)."""
 
 
-@dataclass(frozen=True)
-class Spec:
+class Spec(NamedTuple):
     """One id.
 
     Attributes:
@@ -27,7 +27,7 @@ class Spec:
 
     id: str
     tables: tuple[str, ...]
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    kwargs: Mapping[str, Any] = MappingProxyType({})
     entry_point: str = ""
     vector_entry_point: str = ""
     surrogate_only: bool = False
@@ -35,8 +35,7 @@ class Spec:
     family: str = ""
 
 
-@dataclass(frozen=True)
-class Distribution:
+class Distribution(NamedTuple):
     """Tasks that belong together.
 
     Attributes:
@@ -65,7 +64,7 @@ class Distribution:
         return tuple(self.task(label) for label, language in self.languages.items() if language in languages)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Family:
     """The record of a family: importing it reads no file and imports no engine.
 
@@ -125,4 +124,4 @@ class Family:
     def _completed(self, spec: Spec) -> Spec:
         scalar = spec.entry_point or self.entry_point
         vector = spec.vector_entry_point or f"{scalar.removesuffix('Env')}VectorEnv"
-        return replace(spec, family=self.name, entry_point=scalar, vector_entry_point=vector)
+        return spec._replace(family=self.name, entry_point=scalar, vector_entry_point=vector)
