@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from hpo_envs.agents import Problem
-from hpo_envs.core.params import bounds_of, check_budget, kind_of, rewarded
+from hpo_envs.core.params import (
+    bounds_of,
+    box,
+    check_budget,
+    check_options,
+    check_workers,
+    kind_of,
+    occurrences,
+    rewarded,
+)
 from hpo_envs.tables.table import Metric
 from tests.helpers import raises
 
@@ -99,3 +108,37 @@ def test_budgets() -> None:
     assert [check_budget(b, 9.0, "s") for b in (2, 0.5, np.float32(0.25), np.int8(3))] == [2.0, 0.5, 0.25, 3.0]
     assert type(check_budget(np.int8(3), 9.0, "evaluations")) is float
     assert check_budget(1.0, 9.0, "evaluations") == 1.0
+
+
+def test_words_about_options_of_reset() -> None:
+    check_options(None, ())
+    check_options({"table": 1}, ("table",))
+    with raises("options must be None or a mapping, got [1]"):
+        check_options([1], ("table",))
+    with raises("keys of options must be among none here, got 'tabel'"):
+        check_options({"tabel": 1}, ())
+    with raises("keys of options must be among table, rows, got 'tabel', did you mean 'table'?"):
+        check_options({"table": 1, "tabel": 1}, ("table", "rows"))
+
+
+def test_numbers_of_workers() -> None:
+    assert check_workers(1) == check_workers(np.int64(1)) == 1
+    assert check_workers(1_000_000) == 1_000_000
+    for wrong in (0, True, 1.5, "2"):
+        with raises(f"workers must be an int >= 1, got {wrong!r}"):
+            check_workers(wrong)
+    with raises("workers must be at most 1000000, got 1000001"):
+        check_workers(1_000_001)
+
+
+def test_occurrences_are_counted_by_key_whatever_the_order() -> None:
+    values, keys = np.array([3, 3, 0, 3, 0, 3, 2]), np.array([1, 2, 1, 1, 1, 2, 0], np.uint64)
+    assert occurrences(values, keys).tolist() == [0, 0, 0, 1, 1, 1, 0]
+    assert occurrences(values[:0], keys[:0]).tolist() == []
+
+
+def test_a_box_is_made_of_parts_in_float32() -> None:
+    space = box((1, 0.0, 2.0), (2, (-1.0, -2.0), np.inf))
+    assert space.low.tolist() == [0.0, -1.0, -2.0]
+    assert space.high.tolist() == [2.0, np.inf, np.inf]
+    assert (space.dtype, space.low.dtype, space.high.dtype) == (np.float32, np.float32, np.float32)

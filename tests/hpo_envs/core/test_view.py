@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.core.view import WHOLE, View
+from hpo_envs.core.view import WHOLE, View, first_key
+from hpo_envs.engines.lookup.batched import LookupVectorEnv
+from hpo_envs.engines.lookup.params import LookupParams
+from hpo_envs.engines.lookup.scalar import LookupEnv
 from hpo_envs.tables import draws
 
+PARAMS = LookupParams.of(("nmthpo/zhen",), table="surrogate", budget=4)
 KEYS = np.array([draws.mix(7, i) for i in range(50)], np.uint64)
 
 
@@ -60,3 +64,12 @@ def test_a_share_outside_the_interval_is_refused(share: Any) -> None:
 def test_another_order_is_refused() -> None:
     with pytest.raises(ValueError, match="order must be one of table, episode, got 'random'"):
         View("random")
+
+
+def test_the_first_key_is_that_of_the_first_episode_of_both_forms() -> None:
+    envs = LookupVectorEnv(2, PARAMS)
+    envs.reset(seed=7)
+    one = LookupEnv(PARAMS)
+    one.reset(seed=8)
+    assert envs.episodes[0].tolist() == [first_key(7), first_key(8)]
+    assert one._key == first_key(8)

@@ -95,3 +95,14 @@ def test_a_row_is_free_once_its_own_jobs_are_done() -> None:
     assert many.busy.tolist() == [False, True]
     many.reset(np.array([0]))
     assert many.busy.tolist() == [False, True], "the other episode goes on"
+
+
+def test_a_row_is_free_when_nothing_trains_it() -> None:
+    jobs = [((0, 4), 3.0), ((4, 0), 7.0), ((0, 9), 5.0)]  # row, level; the second number is no row
+    one, many = Workers(3), VectorWorkers(2, 3, 2)
+    for job, duration in jobs:
+        one.submit(job, 0.0, duration)
+        many.submit(np.array([1]), np.array([job]), np.zeros(1), np.array([duration]))
+    for row, free in ((0, 5.0), (4, 7.0), (9, 0.0)):
+        assert one.free(row) == free
+        assert many.free(np.array([0, 1]), np.array([row, row])).tolist() == [0.0, free]

@@ -26,6 +26,8 @@ def test_draws_one_by_one_and_many_at_once() -> None:
         assert many.shape == (9, len(source.names))
         for i in range(9):
             assert many[i].tolist() == source.pull(int(keys[i]), int(arms[i]), int(k[i]))
+        if isinstance(source, MeasuredArms):
+            assert many.tolist() == DRAWN.values[arms, source.repeats(keys, arms, k), 0].tolist()
     assert (source.replacement, source.shared, source.arms, source.evaluations) == (False, True, 4, 4)
     once = MeasuredArms(DRAWN, columns, replacement=False)
     for sweep in range(3):
@@ -36,6 +38,8 @@ def test_draws_one_by_one_and_many_at_once() -> None:
     assert len(once._orders) <= 4 * ARMS + 1
     gaussian = GaussianArms(PLANTED, 500)
     assert (gaussian.names, gaussian.arms, gaussian.evaluations) == (("score",), 3, 500)
+    assert gaussian.means.tolist() == PLANTED.values[:, 0, 0, :1].tolist()
+    assert gaussian.repeats(keys, arms, k).tolist() == [0] * 9
 
 
 def test_synthetic_arms() -> None:

@@ -92,6 +92,11 @@ def test_words_about_tables_and_metrics() -> None:
     ):
         with raises(message):
             params_of((ONE,), "score", cost)
+    message = (
+        "order and share must be left alone where actions are values of a grid, got View(order='episode', share=1.0)"
+    )
+    with raises(message):
+        LookupParams.of((), table=ONE, grid=True, order="episode")
     with raises("tables must share space, rows and metrics, got toy/one and toy/single"):
         params_of((ONE, SINGLE), "score", "evaluations")
     for change in (
