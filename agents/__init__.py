@@ -2,6 +2,19 @@
 
 from hpo_envs.agents.base import Agent, Planned
 from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.registry import AGENTS, Entry, entry, factory, fits, make, names, slow
+from hpo_envs.agents.registry import AGENTS, Entry, entry, factory, fits, make, make_each, names, slow
 
-__all__ = ["AGENTS", "Agent", "Entry", "Planned", "Problem", "entry", "factory", "fits", "make", "names", "slow"]
+__all__ = [
+    "AGENTS",
+    "Agent",
+    "Entry",
+    "Planned",
+    "Problem",
+    "entry",
+    "factory",
+    "fits",
+    "make",
+    "make_each",
+    "names",
+    "slow",
+]

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import importlib
 import importlib.util
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
 
 from hpo_envs.agents.base import Agent, one_of
-from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.problem import Problem, private
+
+CONTAINERS = (list, dict, set, np.ndarray)
+"""Types of hyperparameters that an agent could write to."""
 
 
 @dataclass(frozen=True)
@@ -261,6 +267,28 @@ def slow(name: str, problem: Problem) -> bool:
         "objectives": problem.objectives > 1 and (problem.budget or math.inf) >= MANY_EVALUATIONS,
     }
     return any(where[kind] for kind in entry(name).slow)
+
+
+def make_each(
+    agent: str | Callable[..., Agent],
+    problem: Problem,
+    seeds: Sequence[int],
+    hyperparameters: Mapping[str, Any],
+    rows: npt.NDArray[Any] | None = None,
+) -> Iterator[Agent]:
+    """Makes agents that share nothing which one of them could write to.
+
+    Args:
+        agent: What `factory` takes, or a factory.
+        problem: What all of them may know, see `sealed`.
+        seeds: One an agent.
+        hyperparameters: Arguments of each; lists and the like are copied.
+        rows: (seeds, k) which rows of the problem's base each of them has; None = all, in order.
+    """
+    made = factory(agent) if isinstance(agent, str) else agent
+    for seed, own in zip(seeds, [None] * len(seeds) if rows is None else rows, strict=True):
+        copies = {k: copy.deepcopy(v) if isinstance(v, CONTAINERS) else v for k, v in hyperparameters.items()}
+        yield made(private(problem, seed, own), seed, **copies)
 
 
 def make(name: str, problem: Problem, seed: int, **hyperparameters: Any) -> Agent:

@@ -17,8 +17,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from hpo_envs.agents import Agent, Problem, factory, wire
-from hpo_envs.agents.problem import private, sealed
+from hpo_envs.agents import Agent, Problem, make_each, wire
+from hpo_envs.agents.problem import sealed
 
 LONGEST = 20_000
 """Characters kept of a traceback."""
@@ -47,10 +47,7 @@ class Crew:
             How many were made.
         """
         shared = sealed(Problem.from_bytes(problem))
-        make = factory(agent)
-        each = [None] * len(seeds) if rows is None else rows
-        problems = [private(shared, seed, own) for seed, own in zip(seeds, each, strict=True)]
-        self._agents = [make(p, seed, **hyperparameters) for p, seed in zip(problems, seeds, strict=True)]
+        self._agents = list(make_each(agent, shared, seeds, hyperparameters, rows))
         return len(self._agents)
 
     def ask(self, who: list[int]) -> list[Any]:

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from hpo_envs import agents, registry
 from hpo_envs.agents import Agent, Problem
-from hpo_envs.agents.problem import private, sealed
+from hpo_envs.agents.problem import sealed
 from hpo_envs.benchmarks.runs import actions, sources
 from hpo_envs.benchmarks.runs.crew import Crew, LocalCrew
 from hpo_envs.benchmarks.runs.episodes import Episodes, arguments, is_live, seeds_of
@@ -144,9 +144,7 @@ def _local(
     hyperparameters: Mapping[str, Any],
     rows: npt.NDArray[np.int64] | None,
 ) -> Crew:
-    make = agents.factory(agent) if isinstance(agent, str) else agent
-    each = [None] * len(seeds) if rows is None else rows
-    return LocalCrew(make(private(problem, s, r), s, **hyperparameters) for s, r in zip(seeds, each, strict=True))
+    return LocalCrew(agents.make_each(agent, problem, seeds, hyperparameters, rows))
 
 
 def one_blas_thread() -> threadpool_limits:
