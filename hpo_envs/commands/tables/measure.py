@@ -26,7 +26,8 @@ EPILOG = """\
 examples:
   hpo-envs measure CharMini --jobs 2 --out charmini/             every training that does not ship yet
   hpo-envs measure CharMini --out charmini/ --pack measured.npz  what is there, as the data of the table
-  hpo-envs measure CharMini-eng-lstm-v0 --row 17 --seed 1        train a row again, and compare"""
+  hpo-envs measure CharMini --check 10                           train ten that ship again, and compare
+  hpo-envs measure CharMini-eng-lstm-v0 --row 17 --seed 1        train a row again, and compare epoch by epoch"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, default=Path("charmini"), help="folder (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=1, help="trainings at once (default: %(default)s)")
     parser.add_argument("--rows", type=int, default=64, help="configurations (default: %(default)s)")
+    parser.add_argument("--check", type=int, metavar="N", help="train N of those that ship again, and compare")
     parser.add_argument("--row", type=int, help="row of the id's table to train again")
     parser.add_argument("--seed", type=int, default=0, help="which of its trainings, 0 to 2 (default: %(default)s)")
     parser.add_argument("--pack", type=Path, metavar="FILE", help="train nothing; write what is there to FILE")
@@ -49,6 +51,8 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"--row must go with an id, such as {next(iter(measure.IDS))}, got {args.name}")
     if args.pack is not None:
         return _pack(args.out, args.pack)
+    if args.check is not None:
+        return _check(args.check)
     if not 1 <= args.rows <= DRAWN:
         raise ValueError(f"--rows must be an int from 1 to {DRAWN}, got {args.rows}")
     if args.jobs < 1:
@@ -77,6 +81,21 @@ def _again(table: str, row: int | None, seed: int) -> int:
     print(f"stored and new: {measure.VERDICTS[check.verdict]} ({check.deviations:.2f} seed standard deviations apart)")
     print(f"{record['processor']}, torch {record['versions']['torch']}, {sum(record['seconds'][-1:]):.0f} s")
     return 1 if check.verdict == "differs" else 0
+
+
+def _check(count: int) -> int:
+    """Trains some again, spread over all that ship; the exit status is 1 where one differs by more than seeds do."""
+    known = measured.known()
+    if not 1 <= count <= len(known):
+        raise ValueError(f"--check must be an int from 1 to {len(known)}, which ship, got {count}")
+    verdicts = []
+    for task in known[:: len(known) // count][:count]:
+        check = compare(measured.load(), measure.train(task))
+        verdicts.append(check.verdict)
+        print(f"{task}: {measure.VERDICTS[check.verdict]} ({check.deviations:.2f} seed standard deviations apart)")
+    counts = ", ".join(f"{verdicts.count(v)} {v}" for v in measure.VERDICTS)
+    print(f"{count} trainings made again: {counts}")
+    return 1 if "differs" in verdicts else 0
 
 
 def _pair(old: list[float] | None, new: list[float] | None, j: int, digits: int) -> str:

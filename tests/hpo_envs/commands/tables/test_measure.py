@@ -67,6 +67,20 @@ def test_a_row_is_trained_again_and_compared(
         store.forget()
 
 
+def test_some_of_what_ships_are_trained_again(
+    trained: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored = arrays()
+    monkeypatch.setattr(measured, "load", lambda: stored)
+    assert main.main(["measure", "CharMini", "--check", "3"]) == 1  # what ships differs between configurations
+    assert trained == ["lstm-0-0", "lstm-1-0", "lstm-2-0"]
+    out = capsys.readouterr().out
+    assert "lstm-0-0: the same in every epoch (0.00" in out
+    assert "3 trainings made again: 1 same, 0 agrees, 2 differs" in out
+    assert main.main(["measure", "CharMini", "--check", "10"]) == 2
+    assert "--check must be an int from 1 to 9, which ship, got 10" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "words, message",
     [
