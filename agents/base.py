@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import difflib
+import html
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
@@ -42,6 +43,13 @@ class Agent(abc.ABC):
     def __init__(self, problem: Problem, seed: int) -> None:
         self.problem = problem
         self.rng = np.random.default_rng(seed)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} on {self.problem}>"
+
+    def _repr_html_(self) -> str:
+        summary = html.escape((type(self).__doc__ or "").partition("\n")[0])
+        return f"<p><b>{type(self).__name__}</b>: {summary}<br>on {html.escape(str(self.problem))}</p>"
 
     @abc.abstractmethod
     def ask(self) -> Any:

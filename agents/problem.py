@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import html
 import io
 import json
 from collections.abc import Callable
@@ -104,6 +105,20 @@ class Problem:
         object.__setattr__(self, "base", base)
         if self.features is None:
             object.__setattr__(self, "features", chosen)
+
+    def __str__(self) -> str:
+        many = None if self.features is None else self.features.shape
+        parts = [str(self.action_space) if many is None else f"{many[0]} candidates with {many[1]} features"]
+        counts = {"levels": 0 if self.levels is None else len(self.levels), "objectives": self.objectives}
+        counts |= {"pending": len(self.pending), "sources": len(self.sources)}
+        parts += [f"{count} {name}" for name, count in counts.items() if count > (name == "objectives")]
+        return ", ".join([*parts, "no budget" if self.budget is None else f"budget {self.budget:g} {self.unit}"])
+
+    def __repr__(self) -> str:
+        return f"<Problem: {self}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>Problem</b>: {html.escape(str(self))}</p>"
 
     def with_features(self, prefix: str | tuple[str, ...]) -> Problem:
         """The same problem with those features only; itself for an empty prefix.

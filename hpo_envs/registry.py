@@ -12,6 +12,7 @@ import gymnasium as gym
 
 from hpo_envs import families
 from hpo_envs.core.family import Family, Spec
+from hpo_envs.tables.table import nearest
 
 FAMILIES: dict[str, Family] = {}
 """Name -> record of each family."""
@@ -51,6 +52,24 @@ def find(env_id: str) -> Spec | None:
             _register([spec])
             return spec
     return None
+
+
+def known(argument: str, env_id: str) -> Spec:
+    """The row of an id, see `find`.
+
+    Args:
+        argument: What the id is given as, for the message.
+        env_id: The id.
+
+    Raises:
+        ValueError: It is not registered.
+    """
+    spec = find(env_id)
+    if spec is None:
+        raise ValueError(
+            f"{argument} must be a registered id (hpo-envs list), got {env_id!r}{nearest(env_id, [*SPECS])}"
+        )
+    return spec
 
 
 def family_of(env_id: str) -> Family | None:

@@ -32,7 +32,20 @@ KINDS = ("auto", "measured", "surrogate")
 
 
 class EmbeddedTableWarning(UserWarning):
-    """A measured table is not installed: the embedded one is used."""
+    """A measured table is not installed: the embedded one is used.
+
+    Args:
+        dataset: The data set.
+        command: What installs its measured tables.
+    """
+
+    def __init__(self, dataset: str, command: str) -> None:
+        super().__init__(
+            f"The measured tables of {dataset} are not installed; embedded tables are used, and numbers obtained on "
+            f'them are not measurements. Run `{command}` for the measured ones, or pass table="surrogate" to choose '
+            "the embedded ones silently."
+        )
+        self.dataset, self.command = dataset, command
 
 
 class TableNotInstalled(FileNotFoundError):
@@ -199,10 +212,4 @@ def _ordered(builder: Any, table: Table) -> Table:
 
 @functools.cache
 def _warn_once(dataset: str, command: str) -> None:
-    warnings.warn(
-        f"The measured tables of {dataset} are not installed; embedded tables are used, and numbers obtained on "
-        f'them are not measurements. Run `{command}` for the measured ones, or pass table="surrogate" to choose the '
-        "embedded ones silently.",
-        EmbeddedTableWarning,
-        stacklevel=4,
-    )
+    warnings.warn(EmbeddedTableWarning(dataset, command), stacklevel=4)

@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import hashlib
 import json
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -13,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import exact
+from hpo_envs.tables import exact, frames
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,9 +30,17 @@ LOST = (STATUSES.index("failed"), STATUSES.index("diverged"))
 
 
 def nearest(name: str, names: tuple[str, ...] | list[str]) -> str:
-    """Returns `", did you mean 'x'?"` for a misspelt name, or the empty string if nothing is close."""
-    close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
-    return f", did you mean {close[0]!r}?" if close else ""
+    """Returns `", did you mean 'x'?"` for a misspelt name, or the empty string if nothing is close.
+
+    Names of the same family, those that begin with the same word (`NMTHPO-`, `nmthpo/`), come first.
+    """
+    by_text = {n.casefold(): n for n in names}
+    text = str(name).casefold()
+    family = [n for n in by_text if re.split("[-/]", n, maxsplit=1)[0] == re.split("[-/]", text, maxsplit=1)[0]]
+    for pool in (family, [*by_text]):
+        if close := difflib.get_close_matches(text, pool, n=1, cutoff=0.5):
+            return f", did you mean {by_text[close[0]]!r}?"
+    return ""
 
 
 def shown(value: Any) -> str:
@@ -239,6 +248,30 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{name} {value}" for name, value in self._facts().items())
+        return f"<Table {self.name} ({self.provenance.kind}): {facts}>"
+
+    def _repr_html_(self) -> str:
+        head = self.subset(range(min(5, len(self)))).to_frame().head()
+        return frames.facts(f"{self.name} ({self.provenance.kind})", self._facts()) + str(head.to_html(index=False))
+
+    def _facts(self) -> dict[str, Any]:
+        many = {"repeats": self.repeats, self.level_unit: len(self.levels)}
+        space = {"hyperparameters": len(self.space)}
+        names = ", ".join(self.metric_names[:6]) + (", ..." if len(self.metrics) > 6 else "")
+        several = {name: count for name, count in many.items() if count > 1}
+        return {"rows": len(self), **space, **several, "metrics": names, "cost in": self.cost_unit}
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame, one row for each measurement: a configuration, repeat and level.
+
+        Columns: `key`; the hyperparameters with their natural values, missing where inactive; `repeat` and `level`,
+        where there are several; the metrics in native units; `cost`, cumulative; `status`. A hyperparameter that has
+        the name of another column gets `config.` before it.
+        """
+        return frames.of_table(self, STATUSES, LOST)
 
     @property
     def repeats(self) -> int:

@@ -33,6 +33,9 @@ KS = (25, 50, 100, 150)
 ROPE = 1.0
 """Half-width of the region of practical equivalence, in points of accuracy (section 3.2)."""
 
+SHARE = 0.1
+"""The same on any scale, as a share of what the best score is above the median."""
+
 
 def relative_at(scores: npt.ArrayLike, k: int, variant: Variant = "paper") -> float:
     """Rel@k: score of the k-th best run in per cent of the best (section 3.2).
@@ -180,12 +183,18 @@ def average_change(ranks: npt.ArrayLike, scores: npt.ArrayLike, variant: Variant
     return float(np.abs(np.diff(a)).sum() / _others(len(a), variant))
 
 
+def rope_of(scores: npt.ArrayLike) -> float:
+    """A region of practical equivalence in units of the scores: `SHARE` of what the best is above the median."""
+    a = _scores(scores)
+    return SHARE * float(a.max() - np.median(a))
+
+
 def analyse(
     configs: Any,
     scores: Any = None,
     *,
     ks: Sequence[int] = KS,
-    rope: float = ROPE,
+    rope: float | None = None,
     variant: Variant = "paper",
     orders: Mapping[Any, Sequence[Any]] | None = None,
     metric: str | None = None,
@@ -199,7 +208,8 @@ def analyse(
             categorical rank in the order of the space).
         scores: (n,) scores, higher is better; the name of the DataFrame's column that has them; None for a Table.
         ks: The k of Rel@k and mean@k. Those beyond the number of runs raise.
-        rope: Half-width of the region of practical equivalence, in units of the score.
+        rope: Half-width of the region of practical equivalence, in units of the score; default: see `rope_of`. The
+            paper's is `ROPE`.
         variant: `paper` or `published`.
         orders: See `rank_similarity`.
         metric: Of a Table: its metric, the first by default.
@@ -217,6 +227,7 @@ def analyse(
     elif isinstance(scores, str):
         configs, scores = configs.drop(columns=scores), configs[scores]
     a = _scores(scores)
+    rope = rope_of(a) if rope is None else rope
     ranks = _rank_sums(_columns(configs, orders))
     relative = a.max() > 0
     result: dict[str, float | None] = {}

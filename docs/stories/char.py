@@ -8,7 +8,7 @@ from story import COLOURS, Story, figure, options, save
 
 from hpo_envs.benchmarks import run
 from hpo_envs.benchmarks.analysis.scores.expected import expected_best
-from hpo_envs.benchmarks.analysis.sensitivity import analyse
+from hpo_envs.benchmarks.analysis.sensitivity import ROPE, analyse
 from hpo_envs.registry import SPECS
 from hpo_envs.tables import store
 
@@ -20,7 +20,7 @@ BUDGET = 20
 def batch_size_only(table):
     """The same metrics where runs are ranked by batch size alone."""
     column = [h.name for h in table.space].index("batch_size")
-    return analyse(table.configs[:, [column]], table.final("accuracy"))
+    return analyse(table.configs[:, [column]], table.final("accuracy"), rope=ROPE)
 
 
 def more(pairs):
@@ -40,7 +40,7 @@ def main(arguments=None):
         numbers on it: 200 random configurations of each model on {len(TASKS)} tasks of inflection and
         grapheme-to-phoneme conversion, {200 * len(tables):,} training runs.""")
 
-    found = {key: analyse(t) for key, t in tables.items()}
+    found = {key: analyse(t, rope=ROPE) for key, t in tables.items()}
     batch = {key: batch_size_only(t) for key, t in tables.items()}
 
     def mean(of, metric, model):

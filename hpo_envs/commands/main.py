@@ -110,7 +110,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(words: list[str]) -> int:
     try:
-        status = _run(words)
+        with screen.notes(_note):
+            status = _run(words)
         sys.stdout.flush()
     except SystemExit as stop:  # argparse: after --help, --version or a wrong option
         return stop.code if isinstance(stop.code, int) else USER_ERROR
@@ -122,7 +123,7 @@ def _main(words: list[str]) -> int:
     except Exception as error:
         if "--debug" in words or not _is_users(error):
             raise
-        print(f"hpo-envs: error: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"hpo-envs: error: {' '.join(_message(error).split())}", file=sys.stderr)
         return USER_ERROR
     return status
 
@@ -165,6 +166,25 @@ def parser_of(name: str | None) -> tuple[argparse.ArgumentParser, Any]:
             chosen.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks")
             module.add_arguments(chosen)
     return parser, module
+
+
+def _note(warning: Warning) -> str | None:
+    """A warning about embedded tables in the words of the command line; None for all others."""
+    from hpo_envs.tables.store import EmbeddedTableWarning
+
+    if not isinstance(warning, EmbeddedTableWarning):
+        return None
+    return (
+        f"hpo-envs: embedded tables of {warning.dataset} answer, whose numbers are no measurements: "
+        f"`{warning.command}` installs the measured ones, `--table surrogate` chooses these"
+    )
+
+
+def _message(error: Exception) -> str:
+    """What an error says; one of the system names the file before what is wrong with it."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{os.fsdecode(error.filename)} must be a file or folder that can be used, got: {error.strerror.lower()}"
+    return str(error)
 
 
 def _is_users(error: Exception) -> bool:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
 
 from hpo_envs.core.view import WHOLE, View
+from hpo_envs.tables import frames
 from hpo_envs.tables.table import Metric, Table, nearest, one_of, shown
 
 Floats = npt.NDArray[np.float64]
@@ -208,6 +209,23 @@ class HasParams:
     reward_bounds: Floats = _shared("reward_bounds")
     reward_dim: int = _shared("reward_dim")
     budget: float
+
+    def __repr__(self) -> str:
+        return f"<{self._name()}: {', '.join(f'{name} {value}' for name, value in self._facts().items())}>"
+
+    def _repr_html_(self) -> str:
+        return frames.facts(self._name(), self._facts())
+
+    def _name(self) -> str:
+        spec = getattr(self, "spec", None)
+        return type(self).__name__ if spec is None else str(spec.id)
+
+    def _facts(self) -> dict[str, Any]:
+        """What identifies the environment, in few words."""
+        p, envs = self.params, getattr(self, "num_envs", 0)
+        table = f"{p.table.name} ({p.table.provenance.kind})" if len(p.tables) == 1 else f"one of {len(p.tables)}"
+        facts = {"table": table, "actions": p.action_space, "objectives": ", ".join(p.objectives)}
+        return {**facts, "budget": f"{self.budget:g} {p.budget_unit}", **({"episodes": envs} if envs else {})}
 
     def _adopt(self, params: Params) -> None:
         self.params, self.budget = params, params.budget

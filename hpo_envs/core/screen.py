@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from typing import Any
 
 KEPT = "\n\t"
@@ -23,13 +24,15 @@ class Screen:
 
     Args:
         stream: Standard output or standard error.
+        before: Called before each text.
     """
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
+    def __init__(self, stream: Any, before: Callable[[], None] = lambda: None) -> None:
+        self._stream, self._before = stream, before
 
     def write(self, text: str) -> int:
         """Writes a text; a carriage return at its start is that of a progress bar."""
+        self._before()
         bar = "\r" if text.startswith("\r") else ""
         self._stream.write(bar + escaped(text.removeprefix(bar)))
         return len(text)
@@ -46,3 +49,33 @@ def on() -> Iterator[None]:
     """Standard output and standard error as `Screen`s."""
     with contextlib.redirect_stdout(Screen(sys.stdout)), contextlib.redirect_stderr(Screen(sys.stderr)):
         yield
+
+
+@contextlib.contextmanager
+def notes(note: Callable[[Warning], str | None]) -> Iterator[None]:
+    """Holds warnings back until something is printed, and drops them if an error comes first.
+
+    Args:
+        note: A warning as one line; None leaves it to Python.
+    """
+    held: list[str] = []
+
+    def show(message: Warning | str, category: Any, *place: Any) -> None:
+        line = note(message) if isinstance(message, Warning) else None
+        if line is None:
+            original(message, category, *place)
+        else:
+            held.append(line)
+
+    def release() -> None:
+        lines, held[:] = list(held), []
+        for line in lines:
+            err.write(line + "\n")
+
+    out, err = sys.stdout, sys.stderr
+    with warnings.catch_warnings():
+        original = warnings.showwarning
+        warnings.showwarning = show  # type: ignore[assignment]
+        with contextlib.redirect_stdout(Screen(out, release)), contextlib.redirect_stderr(Screen(err, release)):
+            yield
+    release()

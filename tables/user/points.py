@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import exact
+from hpo_envs.tables import exact, frames
 from hpo_envs.tables.table import Hyperparameter, nearest
 from hpo_envs.tables.user.space import is_number
 
@@ -44,15 +44,7 @@ class Points:
 
     def active(self, raw: Floats) -> npt.NDArray[np.bool_]:
         """(n, d) which hyperparameters count: those whose parents take one of the values of their condition."""
-        active = np.ones(raw.shape, bool)
-        for j, h in enumerate(self.space):
-            if h.condition is not None:
-                parent, choices = h.condition
-                at = self._at[parent]
-                above = self.space[at]
-                wanted = [above.values.index(c) if above.kind == "categorical" else float(c) for c in choices]
-                active[:, j] = active[:, at] & np.isin(raw[:, at], wanted)
-        return active
+        return frames.active(self.space, raw)
 
     def _with_conditions(self, raw: Floats) -> Floats:
         return np.where(self.active(raw), raw, 0.0)

@@ -125,3 +125,15 @@ def test_a_problem_of_some_features() -> None:
     with pytest.raises(ValueError, match="features must start the name of a feature, one of wl_0, g_0, wl_1, got 'x'"):
         problem.with_features("x")
     assert matching((), 3, "") == [0, 1, 2]
+
+
+def test_problems_and_agents_are_shown_in_a_few_words() -> None:
+    assert (
+        repr(FULL)
+        == "<Problem: 3 candidates with 2 features, 4 levels, 2 objectives, 1 pending, 1 sources, budget 20 seconds>"
+    )
+    problem = Problem(gym.spaces.Discrete(700), np.random.default_rng(0).random((700, 9)))
+    agent = agents.make("bo", problem, 0)
+    assert repr(agent) == "<BayesianOptimisation on 700 candidates with 9 features, no budget>"
+    assert "700 candidates" in agent._repr_html_()
+    assert "700 candidates" in problem._repr_html_()

@@ -40,13 +40,13 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _catalogue(tables: Path) -> None:
     """Adds the data set and its only file."""
-    module = tables / "catalogue.py"
+    module = tables / "catalogue" / "__init__.py"
     text, first = module.read_text(encoding="utf-8"), 'Dataset("user",'
     assert text.count(first) == 1
     module.write_text(text.replace(first, DATASET + " " * 8 + first), encoding="utf-8")
     content = (UPSTREAM / "tiny" / "taggers.csv").read_bytes()
     row = ("tiny", "tiny/taggers.csv", "nobody/taggers", "0" * 40, "taggers.csv", "CC0", len(content))
-    with open(tables / "catalogue.csv", "a", newline="", encoding="utf-8") as stream:
+    with open(tables / "catalogue" / "catalogue.csv", "a", newline="", encoding="utf-8") as stream:
         csv.writer(stream, lineterminator="\n").writerow((*row, hashlib.sha256(content).hexdigest()))
 
 

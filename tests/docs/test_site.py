@@ -252,8 +252,8 @@ def test_links_of_the_repository_become_links_of_the_site() -> None:
     assert markdown.relink("[a](../studies.md) [r](../../README.md)", "docs/guides/first.md", pages, extra) == (
         "[a](../studies.md) [r](../index.md)"
     )
-    outside = markdown.relink("[t](../tables/catalogue.csv)", "docs/studies.md", pages, extra)
-    assert outside == "t (`tables/catalogue.csv`)"
+    outside = markdown.relink("[t](../tables/catalogue/catalogue.csv)", "docs/studies.md", pages, extra)
+    assert outside == "t (`tables/catalogue/catalogue.csv`)"
     block = "```python\nx[0](docs/studies.md)\n```"
     assert markdown.relink(block, "README.md", pages, extra) == block
 

@@ -221,6 +221,9 @@ def test_scales() -> None:
     assert tables.nearest("q", ["score"]) == ""
     assert tables.nearest("abcd", ["abxy"]) == ", did you mean 'abxy'?"  # half of the letters
     assert tables.nearest("abcd", ["axyz"]) == ""
+    ids = ["NMTHPO-swen-v0", "NMTLC-swen-v0", "NMTLC-ft-fren-v0"]
+    assert tables.nearest("NMTLC-fren-v0", ids) == ", did you mean 'NMTLC-ft-fren-v0'?"
+    assert tables.nearest("nmtlc-swe-v0", ids) == ", did you mean 'NMTLC-swen-v0'?"  # of the family, whatever the case
     assert tables.nearest(3, ["score"]) == ""  # type: ignore[arg-type]
 
 

@@ -237,7 +237,7 @@ def _rows(run: Run) -> tuple[Table, Floats] | None:
     return table, ends * [table.metrics[table.metric(name)].sign for name in h["objectives"]]
 
 
-def targets_of(run: Run, tolerance: float = 0.5) -> dict[str, Exact] | None:
+def targets_of(run: Run, tolerance: float) -> dict[str, Exact] | None:
     """Targets (`analysis.targets`) of `random` on the problem of a run; None where no exact sum is known.
 
     Runtimes are those of a search that goes on until it meets the target; `fb`, `best` and `fbp` have the run's budget.

@@ -106,13 +106,41 @@ def attainment(sets: Sequence[npt.ArrayLike], grid: npt.ArrayLike, share: float 
 
 LEGEND = """\
 best: best reward of a run; fb: how far it stays below the best of the table; ftb: evaluations until the table's best;
-ftc: evaluations until within --tolerance of it. Several objectives: fbp: points of the Pareto front found; fto:
+ftc: evaluations until {close}. Several objectives: fbp: points of the Pareto front found; fto:
 evaluations until one of them; fta: until all. A target that some runs never met has no mean: the share that met it.
 Mean ± standard deviation [95 % interval of the mean for other seeds]; of random search exact where it is
 known: what ever more seeds would give"""
 
 
-def score(run: Run, tolerance: float = 0.5) -> dict[str, float]:
+CLOSE = 0.1
+"""How far below the best still counts as close, as a share of what the best is above the median."""
+
+
+def tolerance_of(run: Run, tolerance: float | None) -> float:
+    """How far below the best counts as close, in units of the reward.
+
+    Args:
+        run: With one objective.
+        tolerance: In units of the reward; None: `CLOSE` times what the best is above the median, 0 where no scale is
+            known.
+    """
+    scale = of_header(run.header)
+    if tolerance is None:
+        return 0.0 if scale.source == "none" else CLOSE * float(scale.best[0] - scale.origin[0])
+    return tolerance
+
+
+def legend(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = None) -> str:
+    """What the targets mean; arguments as of `summarise`."""
+    first = next(iter(by_agent.values()))[0]
+    (name, *others), close = first.header["objectives"], "close to it"
+    if not others and of_header(first.header).source != "none":
+        close = f"within {tolerance_of(first, tolerance):.3g} of it, in the unit of {name}"
+        close += "" if tolerance is not None else f" ({CLOSE:g} of what the best is above the median; --tolerance)"
+    return LEGEND.format(close=close)
+
+
+def score(run: Run, tolerance: float | None = None) -> dict[str, float]:
     """Targets of one run: `best`, `fb`, `ftb`, `ftc` for one objective; `fbp`, `fto`, `fta` for several.
 
     Raises:
@@ -134,14 +162,18 @@ def score(run: Run, tolerance: float = 0.5) -> dict[str, float]:
         "best": float(run.rewards.max()),
         "fb": fb(run.rewards, best, len(run)),
         "ftb": ftb(run.rewards, best),
-        "ftc": ftc(run.rewards, best, tolerance),
+        "ftc": ftc(run.rewards, best, tolerance_of(run, tolerance)),
     }
 
 
-def summarise(by_agent: Mapping[str, Sequence[Run]], tolerance: float = 0.5) -> list[dict[str, Any]]:
+def summarise(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = None) -> list[dict[str, Any]]:
     """One record per agent and target: n, share of runs that met it; mean, deviation and interval where all did.
 
     The last agent is random search without a simulation, where that is known.
+
+    Args:
+        by_agent: Runs on one id, by agent.
+        tolerance: Of ftc, see `tolerance_of`.
 
     Raises:
         ValueError: Runs on measured and on embedded tables, or on different ids, are mixed.
@@ -162,7 +194,7 @@ def summarise(by_agent: Mapping[str, Sequence[Run]], tolerance: float = 0.5) -> 
                 record |= {"mean": mean, "std": float(values.std()), "low": low, "high": high}
             records.append(record)
     first = next(iter(by_agent.values()))[0]
-    for name, e in (random_search.targets_of(first, tolerance) or {}).items():
+    for name, e in (random_search.targets_of(first, tolerance_of(first, tolerance)) or {}).items():
         exact = {"agent": "random, exact", "score": name, "n": np.inf, "reached": 1.0, "mean": e.mean, "std": e.std}
         records.append({**exact, "low": np.nan, "high": np.nan})
     return records

@@ -37,7 +37,7 @@ def of_cases() -> list[dict[str, Any]]:
     """The metrics of each case: performance-based and similarity-based ones rank them differently."""
     records = []
     for name, a in cases().items():
-        result = sens.analyse(np.arange(len(a), dtype=np.float64)[:, None], a, ks=(25, 50))
+        result = sens.analyse(np.arange(len(a), dtype=np.float64)[:, None], a, ks=(25, 50), rope=sens.ROPE)
         records.append({"case": name, **{k: None if v is None else round(v, 2) for k, v in result.items()}})
     return records
 

@@ -108,7 +108,7 @@ def read(source: str, metric: str | None, kind: str, env: str | None) -> Runs:
 
         from hpo_envs import registry
 
-        registry.find(source)  # registers the ids of the user's own tables
+        registry.known("source", source)
         made: Any = gym.make(source, disable_env_checker=True, table=kind).unwrapped
         made.reset(seed=0)
         table, rewarded = made.table, next(iter(getattr(made, "objectives", ())), None)

@@ -31,7 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metric", help="metric that is the score (default: the environment's reward)")
     parser.add_argument("--hyperparameters", help="similarity by these alone, separated by commas (default: all)")
     parser.add_argument("--k", type=int, nargs="+", help="of rel@k and mean@k (default: 25 50 100 150, if there)")
-    parser.add_argument("--rope", type=float, default=1.0, help="points that make no difference (default: %(default)s)")
+    parser.add_argument(
+        "--rope",
+        type=float,
+        help="what makes no difference, in the metric's unit (default: a tenth of what the best is above the median; "
+        "the paper: 1 point of accuracy)",
+    )
     parser.add_argument("--variant", default="paper", help="paper or published (default: %(default)s)")
     parser.add_argument("--runs", type=int, default=200, help="random actions, where needed (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the random actions (default: %(default)s)")
@@ -50,12 +55,20 @@ def run(args: argparse.Namespace) -> int:
     configs = _columns(configs, chosen)
     ks = args.k or [k for k in sensitivity.KS if k < len(scores)]
     orders = {name: order for name, order in orders.items() if name in configs.columns}
-    result = sensitivity.analyse(configs, scores, ks=ks, rope=args.rope, variant=args.variant, orders=orders)
+    rope = sensitivity.rope_of(scores) if args.rope is None else args.rope
+    result = sensitivity.analyse(configs, scores, ks=ks, rope=rope, variant=args.variant, orders=orders)
     if args.json:
-        print(json.dumps({**source, "runs": len(scores), "variant": args.variant, "metrics": result}, indent=2))
+        print(
+            json.dumps(
+                {**source, "runs": len(scores), "rope": rope, "variant": args.variant, "metrics": result}, indent=2
+            )
+        )
         return 0
     print(f"{args.env}: {len(scores)} runs of {source['kind']} table {source['table']}, {source['score']}")
-    print(f"similarity by {', '.join(configs.columns)}; variant {args.variant}, rope {args.rope:g}\n")
+    said = "" if args.rope is not None else ": a tenth of what the best is above the median"
+    print(
+        f"similarity by {', '.join(configs.columns)}; variant {args.variant}; rope {rope:.3g} {source['unit']}{said}\n"
+    )
     for name, value in result.items():
         print(f"{name:12} {'undefined' if value is None else f'{value:10.2f}'}")
     return 0
@@ -91,11 +104,12 @@ def runs_of(
 
     from hpo_envs import registry
 
-    registry.find(env_id)  # registers the ids of the user's own tables
+    registry.known("--env", env_id)
     env: Any = gym.make(env_id, disable_env_checker=True, **arguments)
     e = env.unwrapped
     t = e.table
     source = {"env": env_id, "table": t.name, "kind": t.provenance.kind, "score": metric or "reward"}
+    source["unit"] = t.metrics[t.metric(metric or e.objectives[0])].unit
     orders = {h.name: list(h.values) for h in t.space if h.kind == "categorical"}
     rows = isinstance(e.action_space, (gym.spaces.Discrete, gym.spaces.MultiDiscrete)) and len(t.space) > 0
     if rows:

@@ -59,8 +59,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--share", type=float, help="share of the rows that each run has, drawn by its seed (default: .8; 1: all)"
     )
-    parser.add_argument("--tolerance", type=float, default=0.5, help="of ftc, in reward units (default: %(default)s)")
-    parser.add_argument("--out", type=Path, default=Path("runs"), help="folder for runs, tables and plots")
+    parser.add_argument(
+        "--tolerance",
+        type=float,
+        help="of ftc, in the metric's unit (default: a tenth of what the best is above the median)",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        help="folder for runs, tables and plots (default: studies/NAME, after the file or else --env)",
+    )
     parser.add_argument("--jobs", type=int, default=1, help="processes on this machine (default: %(default)s)")
     parser.add_argument(
         "--accept-changed",
@@ -87,9 +95,11 @@ def run(args: argparse.Namespace) -> int:
     """Runs what is missing of the study, prints rankings and verdicts and saves summaries and plots."""
     from hpo_envs.benchmarks.analysis.replay import Replay
     from hpo_envs.benchmarks.analysis.scores.scored import agent_of
+    from hpo_envs.benchmarks.report.plots import slug
     from hpo_envs.benchmarks.study.scheduler import conduct, runs_of
 
     study = _study(args)
+    args.out = args.out or Path("studies") / slug(args.study.stem if args.study else args.env or DEFAULTS["env"])
     if not args.run_seconds > 0:
         raise ValueError(f"--run-seconds must be a number > 0, got {args.run_seconds}")
     start = time.perf_counter()
@@ -215,7 +225,7 @@ def _plot(env: str, runs: dict[str, list[Run]], folder: Path) -> None:
             print(f"plot: {files[0]}")
 
 
-def _show_targets(env: str, runs: dict[str, list[Run]], folder: Path, tolerance: float) -> None:
+def _show_targets(env: str, runs: dict[str, list[Run]], folder: Path, tolerance: float | None) -> None:
     """Prints the targets of an id and saves them beside its runs."""
     from hpo_envs.benchmarks.analysis.scores import targets
     from hpo_envs.benchmarks.report import terminal
@@ -228,7 +238,7 @@ def _show_targets(env: str, runs: dict[str, list[Run]], folder: Path, tolerance:
         return
     columns = ("agent", "score", "n", "reached", "mean", "std", "low", "high")
     atomic.write_csv(folder / "targets.csv", records, columns)
-    print(f"\n{terminal.aligned(targets.rows(records))}\n\n{targets.LEGEND}")
+    print(f"\n{terminal.aligned(targets.rows(records))}\n\n{targets.legend(runs, tolerance)}")
 
 
 def _show_verdict(found: dict[str, dict[str, list[Run]]], folder: Path) -> None:

@@ -47,7 +47,7 @@ def table_of(source: str, kind: str) -> Any:
 
     from hpo_envs import registry
 
-    registry.find(source)  # registers the ids of the user's own tables
+    registry.known("source", source)
     return gym.make(source, disable_env_checker=True, table=kind).unwrapped.table  # type: ignore[attr-defined]
 
 

@@ -103,7 +103,7 @@ def test_a_million_runs_take_linear_memory() -> None:
     def peak(n: int) -> int:
         scores, configs = rng.uniform(0, 100, n), rng.integers(0, 200, (n, 3)).astype(float)
         tracemalloc.start()
-        result = sens.analyse(configs, scores)
+        result = sens.analyse(configs, scores, rope=1.0)
         bytes_ = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert result["equivalent"] == pytest.approx(1.99, abs=0.1)
@@ -158,3 +158,12 @@ def test_what_is_undefined_is_none() -> None:
 def test_errors_say_what_rule_was_broken(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_what_makes_no_difference_has_the_scale_of_the_scores() -> None:
+    rng = np.random.default_rng(0)
+    configs, scores = rng.random((40, 2)), 100.0 * rng.random(40)
+    assert sens.rope_of(scores) == pytest.approx(0.1 * (scores.max() - np.median(scores)))
+    for name in ("best", "equivalent"):
+        many, few = (sens.analyse(configs, scores / by, ks=())[name] for by in (1.0, 100.0))
+        assert many == pytest.approx(few)

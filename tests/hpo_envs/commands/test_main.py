@@ -132,3 +132,29 @@ def test_module_and_status_of_a_process() -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("hpo-envs: error: ")
     assert process("--version").stdout == f"hpo-envs {hpo_envs.__version__}\n"
+
+
+def test_errors_of_the_system_name_the_file_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    for words in (["report", "nosuch"], ["compare", "nosuch.toml"], ["tune", "a:b", "--space", "nosuch.toml"]):
+        assert "Errno" not in error_of(capsys, *words)
+    error = FileNotFoundError(2, "No such file or directory", "nosuch.csv")
+    assert (
+        main._message(error) == "nosuch.csv must be a file or folder that can be used, got: no such file or directory"
+    )
+
+
+EMBEDDED = "hpo-envs: embedded tables of nmthpo answer, whose numbers are no measurements: `hpo-envs fetch nmthpo` "
+
+
+def test_embedded_tables_are_announced_in_one_line_once_the_arguments_are_right(tmp_path: Path) -> None:
+    ids = "NMTHPO-zhen-v0,NMTHPO-ruen-v0"
+    words = ["compare", "--env", ids, "--seeds", "2", "--budget", "2", "--out", str(tmp_path)]
+    wrong = process(*words, "--agents", "nosuch", HPO_ENVS_DATA=str(tmp_path / "empty"))
+    assert (wrong.returncode, wrong.stderr.count("\n")) == (main.USER_ERROR, 1)
+    right = process(*words, "--jobs", "2", HPO_ENVS_DATA=str(tmp_path / "empty"))
+    assert right.returncode == 0
+    lines = [line for line in right.stderr.replace("\r", "\n").splitlines() if "embedded" in line]
+    assert lines == [EMBEDDED + "installs the measured ones, `--table surrogate` chooses these"]
+    chosen = process(*words, "--table", "surrogate", HPO_ENVS_DATA=str(tmp_path / "empty"))
+    assert "embedded tables of" not in chosen.stderr

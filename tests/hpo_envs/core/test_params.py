@@ -142,3 +142,15 @@ def test_a_box_is_made_of_parts_in_float32() -> None:
     assert space.low.tolist() == [0.0, -1.0, -2.0]
     assert space.high.tolist() == [2.0, np.inf, np.inf]
     assert (space.dtype, space.low.dtype, space.high.dtype) == (np.float32, np.float32, np.float32)
+
+
+@pytest.mark.parametrize(
+    "env_id", ["NMTHPO-zhen-v0", "NMTHPO-v0", "CharHPO-v0", "FIESTA-ner-v0", "NASBenchNLP-cell-v0"]
+)
+def test_environments_are_shown_in_a_few_words(env_id: str) -> None:
+    for env in (gym.make(env_id, table="surrogate"), gym.make_vec(env_id, num_envs=2, table="surrogate")):
+        text = repr(env.unwrapped)
+        assert text.startswith(f"<{env_id}: table ")
+        assert f"budget {env.unwrapped.budget:g}" in text
+        assert len(text) < 300
+        assert env_id in env.unwrapped._repr_html_()

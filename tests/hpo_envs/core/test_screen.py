@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -49,3 +51,20 @@ def test_names_from_files_and_arguments(what: str, tmp_path: Path, capsys: pytes
     said = "".join(capsys.readouterr())
     assert SHOWN in said
     assert not any(c in said for c in "\x1b\x07\x9b\u202e")
+
+
+def test_warnings_are_held_back_till_something_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    def note(warning: Warning) -> str | None:
+        return f"noted: {warning}" if isinstance(warning, UserWarning) else None
+
+    with screen.notes(note):
+        warnings.warn("first", UserWarning, stacklevel=1)
+        assert capsys.readouterr().err == ""
+        print("out")
+        assert capsys.readouterr() == ("out\n", "noted: first\n")
+        warnings.warn("last", UserWarning, stacklevel=1)
+    assert capsys.readouterr().err == "noted: last\n"
+    with contextlib.suppress(ValueError), screen.notes(note):
+        warnings.warn("dropped", UserWarning, stacklevel=1)
+        raise ValueError("an argument is wrong")
+    assert capsys.readouterr().err == ""

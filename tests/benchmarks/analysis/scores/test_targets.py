@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+import dataclasses
 
+import numpy as np
+import pytest
+
+from hpo_envs.benchmarks import run
 from hpo_envs.benchmarks.analysis.scores import targets
 
 NAN = float("nan")
@@ -50,3 +54,16 @@ def test_numbers_may_be_read_from_text() -> None:
     text, numbers = [["1", "2"], ["3", "4"]], np.array([[3.0, 4.0]])
     assert targets.fto(text, numbers) == targets.fto(np.array(text, float), numbers.astype(str)) == 2.0
     assert targets.fta(text, numbers) == targets.fbp(text, numbers, 2) + 1 == 2.0
+
+
+def test_what_is_close_has_the_scale_of_the_metric() -> None:
+    (one,) = run("random", "NMTHPO-zhen-v0", [0], env_kwargs={"table": "surrogate"})
+    scale = one.header["scale"]
+    close = 0.1 * (scale["best"][0] - scale["origin"][0])
+    assert targets.tolerance_of(one, None) == pytest.approx(close)
+    assert targets.tolerance_of(one, 0.25) == 0.25
+    assert f"within {close:.3g} of it, in the unit of bleu (0.1 of" in targets.legend({"random": [one]})
+    assert "within 0.25 of it, in the unit of bleu." in targets.legend({"random": [one]}, 0.25)
+    shrunk = scale | {name: [scale[name][0] / 100] for name in ("best", "origin")}
+    smaller = dataclasses.replace(one, rewards=one.rewards / 100, header={**one.header, "scale": shrunk})
+    assert targets.score(smaller)["ftc"] == targets.score(one)["ftc"]

@@ -58,7 +58,7 @@ def test_runs_of_a_study_are_averaged_by_row(capsys: pytest.CaptureFixture[str],
         (["fiesta/ner"], "must have hyperparameters or features"),
         (["nmthpo/zhen", "--cutoff", "low"], "--cutoff must be a number or median"),
         (["nmthpo/zhen", "--trees", "0"], "--trees must be"),
-        (["NMTHPO-zz-v0"], "Did you mean"),
+        (["NMTHPO-zz-v0"], "did you mean 'NMTHPO-v0'"),
     ],
 )
 def test_commands_say_what_is_wrong(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,84 @@
+"""Tables as pandas frames, and facts as HTML for notebooks.
+
+A space is a sequence of `Hyperparameter`s: `hpo_envs.tables.table` has these and imports this module.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+def active(space: Sequence[Any], raw: Floats) -> npt.NDArray[np.bool_]:
+    """(n, d) which hyperparameters of raw configurations count: those whose condition holds, and their parents'."""
+    at = {h.name: j for j, h in enumerate(space)}
+    mask = np.ones(raw.shape, bool)
+    for j, h in enumerate(space):
+        if h.condition is not None:
+            parent, choices = at[h.condition[0]], h.condition[1]
+            above = space[parent]
+            wanted = [above.values.index(c) if above.kind == "categorical" else float(c) for c in choices]
+            mask[:, j] = mask[:, parent] & np.isin(raw[:, parent], wanted)
+    return mask
+
+
+def config_columns(space: Sequence[Any], raw: Floats, taken: Collection[str] = ()) -> dict[str, list[Any]]:
+    """Natural values of (n, d) raw configurations, a list a hyperparameter; None where it is inactive.
+
+    Args:
+        space: The hyperparameters.
+        raw: Their raw values.
+        taken: Names of other columns; a hyperparameter called so gets `config.` before its name.
+    """
+    on = active(space, raw)
+    return {
+        column_of(h.name, taken): [
+            h.natural(v) if a else None for v, a in zip(raw[:, j].tolist(), on[:, j], strict=True)
+        ]
+        for j, h in enumerate(space)
+    }
+
+
+def column_of(name: str, taken: Collection[str]) -> str:
+    """Name of a hyperparameter's column beside others."""
+    return f"config.{name}" if name in taken else name
+
+
+def of_table(table: Any, statuses: Sequence[str], lost: Sequence[int]) -> Any:
+    """What `Table.to_frame` returns.
+
+    Args:
+        table: A `Table`.
+        statuses: Names of its codes.
+        lost: Codes of runs that are in it although nothing of them was measured.
+    """
+    import pandas as pd
+
+    kept = ~np.isnan(table.cost) | ~np.isnan(table.values).all(axis=-1)
+    kept[..., 0] |= np.isin(table.status, lost)
+    row, repeat, level = np.nonzero(kept)
+    where: dict[str, Any] = {"repeat": repeat} if table.repeats > 1 else {}
+    if len(table.levels) > 1:
+        where["level"] = table.levels[level]
+    measured = {m.name: table.values[row, repeat, level, j] for j, m in enumerate(table.metrics)}
+    after = {**where, **measured, "cost": table.cost[row, repeat, level]}
+    after["status"] = np.array(statuses)[table.status[row, repeat]]
+    configs = pd.DataFrame(config_columns(table.space, table.configs, ("key", *after)), index=range(len(table)))
+    configs.insert(0, "key", table.keys)
+    return pd.concat([configs.iloc[row].reset_index(drop=True), pd.DataFrame(after)], axis=1)
+
+
+def facts(title: str, values: Mapping[str, Any]) -> str:
+    """A small table of names and values in HTML."""
+    cells = "".join(
+        f'<tr><th style="text-align:left">{html.escape(name)}</th><td style="text-align:left">{html.escape(str(value))}'
+        "</td></tr>"
+        for name, value in values.items()
+    )
+    return f"<p><b>{html.escape(title)}</b></p><table>{cells}</table>"
