@@ -15,6 +15,21 @@ SPACE: dict[str, Any] = {
     "depth": {"low": 1, "high": 3, "if": {"kind": ["good"]}},
 }
 
+PROGRAM = """
+import sys, time
+from pathlib import Path
+import hpo_envs
+
+def train(config):
+    time.sleep(0.03)
+    with open(Path(sys.argv[1]) / "calls", "a") as stream:
+        stream.write(f"{config['x']}\\n")
+    return config["x"]
+
+if __name__ == "__main__":
+    hpo_envs.tune(train, {"x": (0.0, 1.0)}, agent="random", budget=24, workers=2, out=sys.argv[1], progress=False)
+"""
+
 
 def train(config: Mapping[str, Any]) -> dict[str, float]:
     """Best at x = 0.3 of the good kind; costs 2."""

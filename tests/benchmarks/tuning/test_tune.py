@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import random
-import signal
 import subprocess
 import sys
 import textwrap
@@ -16,25 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.analysis import regret
-from hpo_envs.benchmarks.tuning import Tuned, record, tune
+from hpo_envs.benchmarks.analysis.scores import regret
+from hpo_envs.benchmarks.tuning import record, tune
 from tests.benchmarks.tuning import helpers
 from tests.helpers import ROOT
-
-PROGRAM = """
-import sys, time
-from pathlib import Path
-import hpo_envs
-
-def train(config):
-    time.sleep(0.03)
-    with open(Path(sys.argv[1]) / "calls", "a") as stream:
-        stream.write(f"{config['x']}\\n")
-    return config["x"]
-
-if __name__ == "__main__":
-    hpo_envs.tune(train, {"x": (0.0, 1.0)}, agent="random", budget=40, workers=2, out=sys.argv[1], progress=False)
-"""
 
 
 @pytest.mark.parametrize("executor, workers", [("serial", 1), ("threads", 3), ("processes", 2)])
@@ -61,36 +43,9 @@ def test_workers_are_busy_at_the_same_time() -> None:
     assert len(tune(meet, helpers.SPACE, budget=8, workers=4, executor="threads", progress=False)) == 8
 
 
-def test_killed_again_and_again_it_spends_the_budget_once(tmp_path: Path) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM, encoding="utf-8")
-    out, draws = tmp_path / "out", random.Random(0)
-    out.mkdir()
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    for turn in range(12):
-        running = subprocess.Popen([sys.executable, str(program), str(out)], env=environment)
-        try:
-            # Killed somewhere in the middle, but for the last times.
-            running.wait(timeout=None if turn > 3 else 1.5 + draws.random())
-        except subprocess.TimeoutExpired:
-            running.send_signal(signal.SIGKILL)
-            running.wait()
-        if running.returncode == 0:
-            break
-    tuned = Tuned.load(out)
-    assert [e.number for e in tuned] == list(range(40))
-    assert all(e.status == "ok" for e in tuned)
-    assert len({e.config["x"] for e in tuned}) == 40
-    text = (out / "evaluations.journal").read_text(encoding="utf-8")
-    records = [json.loads(line.partition(" ")[2]) for line in text.splitlines()]
-    assert sorted(r["number"] for r in records if r["what"] == "ended") == list(range(40))
-    # What was under way at a kill was carried out again; nothing else was.
-    assert len((out / "calls").read_text().splitlines()) <= 40 + 2 * turn
-
-
 def test_a_program_without_a_guard_is_told(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
-    program.write_text(PROGRAM.replace('if __name__ == "__main__":', "if True:"), encoding="utf-8")
+    program.write_text(helpers.PROGRAM.replace('if __name__ == "__main__":', "if True:"), encoding="utf-8")
     done = subprocess.run(
         [sys.executable, str(program), str(tmp_path)],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
