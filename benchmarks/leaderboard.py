@@ -83,7 +83,7 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
 
 def run_all(folder: Path, planned: Sequence[tuple[str, Study]], jobs: int) -> int:
     """Runs what is missing of the studies; returns how many pairs of agent and id failed."""
-    from tqdm import tqdm
+    from tqdm.auto import tqdm
 
     failed = 0
     with executors.of_jobs(jobs) as executor:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from hpo_envs import registry
 from hpo_envs.benchmarks.analysis import statistics, verdict
 from hpo_envs.benchmarks.analysis.replay import Replay
-from hpo_envs.benchmarks.analysis.scores import fronts, random_search, regret, selections, subsets
+from hpo_envs.benchmarks.analysis.scores import fronts, random_search, selections, subsets
 from hpo_envs.benchmarks.analysis.scores.scored import (
     GRID,
     ScoredRuns,
@@ -30,7 +30,7 @@ from hpo_envs.benchmarks.analysis.scores.scored import (
     environment_of,
     score,
 )
-from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.runs import Run, regret
 from hpo_envs.benchmarks.runs.scales import of_header
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.tuning import record as tuning

@@ -127,7 +127,7 @@ def train_fold(every: Sequence[Task], fold: str, family: bool, settings: Setting
 
 def train_file(file: str, chosen: Sequence[str], kind: str, settings: Settings, seed: int) -> list[Trained]:
     """Trains folds of a file; where another family teaches, all folds share one network."""
-    from tqdm import tqdm
+    from tqdm.auto import tqdm
 
     every = tasks_of(file, kind)
     if FILES[file].teacher:

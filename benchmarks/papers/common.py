@@ -145,7 +145,7 @@ class Reproduction(contextlib.ExitStack):
             label: Of the bar.
             unit: What a call is.
         """
-        from tqdm import tqdm
+        from tqdm.auto import tqdm
 
         results: list[Any] = [None] * len(arguments)
         with tqdm(total=len(arguments), desc=label, unit=unit, leave=False) as bar:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.report.plots import panels, save
+from hpo_envs.benchmarks.plots.style import panels, save
 from hpo_envs.tables.files import atomic
 
 EDGES = 4000

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from hpo_envs.benchmarks.analysis.forest_importance import Axis, ForestImportance
-from hpo_envs.benchmarks.report.plots import COLOURS, panels, save
+from hpo_envs.benchmarks.plots.configurations import bars
+from hpo_envs.benchmarks.plots.style import COLOURS, panels, save
 
 SHOWN = 4
 """Marginals that are drawn."""
-
-
-def bars(axis: Any, names: Sequence[str], shares: Sequence[float], title: str) -> None:
-    """Shares of the variance, the largest on top."""
-    axis.barh([*names][::-1], [*shares][::-1], color=COLOURS[0])
-    axis.set(title=title, xlabel="share of the variance")
-    axis.tick_params(axis="y", labelsize=7)
 
 
 def draw(found: ForestImportance, metric: str, axes: Sequence[Axis], sign: float, path: Path) -> list[Path]:

@@ -1,12 +1,10 @@
-"""Pictures of comparisons in one style: colour-blind safe, as bitmap (`.png`) and vector (`.svg`) files.
+"""Pictures of comparisons as files, in the style of `benchmarks.plots.style`.
 
 All but `best` are drawn from a summary (`benchmarks.summary`), one track or environment at a time.
 """
 
 from __future__ import annotations
 
-import io
-import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,27 +14,10 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.benchmarks.analysis.ranking import Ranking
+from hpo_envs.benchmarks.plots import runs as axes_level
+from hpo_envs.benchmarks.plots.style import COLOURS, STYLE, files, line, panels, save, styles
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.tables import extras
-from hpo_envs.tables.files import atomic
-
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-"""Okabe and Ito's palette, safe for colour-blind readers; grey for its yellow, which white paper swallows."""
-
-DASHES = ("-", "--", ":", "-.")
-"""Line styles; a second set of eight agents is dashed, so that no two look the same."""
-
-STYLE = {
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.alpha": 0.3,
-    "legend.frameon": False,
-    "legend.fontsize": 8,
-    "savefig.dpi": 150,
-    "svg.hashsalt": "hpo_envs",
-}
 
 AXES = {
     "regret": ("share of the budget", "normalised regret", {}),
@@ -58,39 +39,6 @@ def _figure(
         save(figure, path)
 
 
-def panels(rows: int, columns: int, size: tuple[float, float], **options: Any) -> tuple[Any, Any]:
-    """A figure and its (rows, columns) axes, without touching pyplot's global state; for `save`.
-
-    Raises:
-        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
-    """
-    figure = extras.module("matplotlib.figure", "plots", "plots").Figure(figsize=size, layout="constrained")
-    return figure, figure.subplots(rows, columns, squeeze=False, **options)
-
-
-def save(figure: Any, path: Path) -> list[Path]:
-    """Writes a figure as `.png` and `.svg`; the same data give the same bytes, for there is no date inside."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for file in files(path):
-        drawn = io.BytesIO()
-        figure.savefig(
-            drawn, format=file.suffix[1:], dpi=150, metadata={"Date": None} if file.suffix == ".svg" else None
-        )
-        atomic.write(file, drawn.getvalue())
-    return files(path)
-
-
-def files(path: Path) -> list[Path]:
-    """The two files of a picture, from its path without suffix."""
-    return [path.with_name(path.name + suffix) for suffix in (".png", ".svg")]
-
-
-def styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Colour and line style by name."""
-    looks = itertools.cycle((c, d) for d in DASHES for c in COLOURS)
-    return {name: {"color": c, "linestyle": d} for name, (c, d) in zip(names, looks, strict=False)}
-
-
 def best(by_agent: Mapping[str, Sequence[Run]], path: Path, label: str) -> list[Path]:
     """Plots the best reward so far against evaluations: mean over runs and its 95 % interval.
 
@@ -107,26 +55,18 @@ def best(by_agent: Mapping[str, Sequence[Run]], path: Path, label: str) -> list[
             length = min(len(r) for r in rs)
             found = np.maximum.accumulate(np.stack([r.rewards[:length] for r in rs]), axis=1)
             mean, error = found.mean(axis=0), 1.96 * found.std(axis=0) / np.sqrt(len(rs))
-            _line(axes, np.arange(1, length + 1), [mean, mean - error, mean + error], agent, look)
+            line(axes, np.arange(1, length + 1), [mean, mean - error, mean + error], agent, look)
         first = next(iter(by_agent.values()))[0].header
         axes.set(xlabel="evaluations", ylabel=label, title=f"{first['env']} ({first['kind']} table)")
         axes.legend()
     return files(path)
 
 
-def _line(axes: Any, x: Any, band: Sequence[Any], label: str, look: Mapping[str, Any]) -> None:
-    """A line of (estimate) or of (estimate, lower, upper)."""
-    lines = [np.array(b, dtype=float) for b in band]
-    axes.plot(x, lines[0], label=label, **look)
-    if len(lines) == 3:
-        axes.fill_between(x, lines[1], lines[2], color=look["color"], alpha=0.15, linewidth=0)
-
-
 def curves(panel: Mapping[str, Any], path: Path, xlabel: str, ylabel: str, title: str, **axis: Any) -> list[Path]:
     """Plots a panel of a summary: `x`, and by agent an estimate, perhaps with its interval."""
     with _figure(path) as ((axes,),):
         for (agent, band), look in zip(panel["agents"].items(), styles([*panel["agents"]]).values(), strict=True):
-            _line(axes, panel["x"], band, agent, look)
+            line(axes, panel["x"], band, agent, look)
         axes.set(xlabel=xlabel, ylabel=ylabel, title=title, **axis)
         if axis.get("xscale") == "log" and xlabel.startswith("target"):
             axes.invert_xaxis()
@@ -136,15 +76,8 @@ def curves(panel: Mapping[str, Any], path: Path, xlabel: str, ylabel: str, title
 
 def ranking(track: Mapping[str, Any], path: Path) -> list[Path]:
     """Mean score of each agent with its 95 % interval, the best on top."""
-    names = [r["agent"] for r in track["ranking"]]
-    with _figure(path, size=(6.4, 1.2 + 0.26 * len(names))) as ((axes,),):
-        for y, r in enumerate(track["ranking"]):
-            mean, low, high = np.array(r["mean"], dtype=float)
-            axes.plot([low, high], [y, y], color=COLOURS[0], linewidth=2)
-            axes.plot(mean, y, "o", color=COLOURS[0])
-        axes.set(yticks=range(len(names)), yticklabels=names, title=track["name"])
-        axes.set_xlabel(f"{track['score']} normalised regret, 95 % interval (left is better)")
-        axes.invert_yaxis()
+    with _figure(path, size=(6.4, 1.2 + 0.26 * len(track["ranking"]))) as ((axes,),):
+        axes_level.ranking(track, axes)
     return files(path)
 
 
@@ -238,7 +171,7 @@ def fronts(name: str, entry: Mapping[str, Any], path: Path) -> list[Path]:
 
 def draw_all(summary: Mapping[str, Any], folder: Path, progress: bool = False) -> list[Path]:
     """Draws everything a summary has, a folder per track; returns the files."""
-    from tqdm import tqdm
+    from tqdm.auto import tqdm
 
     written = []
     for track in tqdm(summary["tracks"], unit=" tracks", disable=not progress):
@@ -247,8 +180,8 @@ def draw_all(summary: Mapping[str, Any], folder: Path, progress: bool = False) -
         for key in track["curves"]:
             xlabel, ylabel, axis = AXES[key]
             written += curves(track["curves"][key], here / key, xlabel, ylabel, track["name"], **axis)
-    for env, panels in tqdm(summary["curves"].items(), unit=" environments", disable=not progress):
-        for against, panel in panels.items():
+    for env, by_unit in tqdm(summary["curves"].items(), unit=" environments", disable=not progress):
+        for against, panel in by_unit.items():
             unit = next(e["cost_unit"] for e in summary["environments"] if e["label"] == env)
             xlabel = "evaluations" if against == "evaluations" else f"cost ({unit})"
             path = folder / slug(env) / f"regret-by-{against}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -20,8 +20,9 @@ from hpo_envs.agents.problem import sealed
 from hpo_envs.benchmarks.runs import actions, sources
 from hpo_envs.benchmarks.runs.crew import Crew, LocalCrew
 from hpo_envs.benchmarks.runs.episodes import Episodes, arguments, is_live, seeds_of
+from hpo_envs.benchmarks.runs.frame import Runs
 from hpo_envs.benchmarks.runs.isolation import Host
-from hpo_envs.benchmarks.runs.record import Log, Run, header_of
+from hpo_envs.benchmarks.runs.record import Log, header_of
 from hpo_envs.benchmarks.runs.scales import Scales
 from hpo_envs.core.params import is_integer
 from hpo_envs.registry import SPECS
@@ -48,11 +49,11 @@ def run(
     budget: float | None = None,
     target: Target | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
-    progress: Callable[[int], object] | None = None,
+    progress: bool | Callable[[int], object] | None = None,
     isolate: bool | Host = False,
     **hyperparameters: Any,
-) -> list[Run]:
-    """Runs an agent once per seed and returns what happened.
+) -> Runs:
+    """Runs an agent once per seed and returns what happened, as a list with `.to_frame()`, `.best()` and `.plot()`.
 
     Seed 7 alone gives the same run as seed 7 among others.
 
@@ -64,7 +65,7 @@ def run(
         target: Stops a run once it returns True for an evaluation.
         env_kwargs: Arguments of the environment (`table=`, `objective=`, ...). Where actions are rows, each episode has
             its own order of them unless `order="table"` is among the arguments.
-        progress: Called with the number of evaluations done since the last call.
+        progress: True shows a bar; or what is called with the number of evaluations done since the last call.
         isolate: Whether the agents run in a process of their own, which knows the problem and nothing else; or such a
             process of this agent, to be used again.
         **hyperparameters: Arguments of the agent.
@@ -87,7 +88,7 @@ def run(
     if len(seeds) > 1 and is_live(env_id, kwargs):
         # Side by side, episodes that have ended would go on calling the function.
         given: Any = {"target": target, "env_kwargs": kwargs, "progress": progress, "isolate": isolate}
-        return [run(agent, env_id, [seed], **given, **hyperparameters)[0] for seed in seeds]
+        return Runs(run(agent, env_id, [seed], **given, **hyperparameters)[0] for seed in seeds)
     envs: Any = gym.make_vec(env_id, num_envs=len(seeds), autoreset_mode=AutoresetMode.NEXT_STEP, **kwargs)
     name = agent if isinstance(agent, str) else getattr(agent, "__qualname__", repr(agent))
     with contextlib.ExitStack() as stack:
@@ -102,7 +103,9 @@ def run(
         crew = hire(problem, own, hyperparameters, episodes.rows)
         check = actions.checker(envs.single_action_space)
         scales = Scales(env_id, episodes.params, kwargs)
-        logs = _loop(envs, episodes, crew, seeds, target, progress, check, f"{name} on {env_id}")
+        whole = episodes.params.budget * len(seeds) if episodes.params.budget_unit == "evaluations" else None
+        watch = stack.enter_context(_watch(progress, f"{name} on {env_id}", whole))
+        logs = _loop(envs, episodes, crew, seeds, target, watch, check, f"{name} on {env_id}")
         tables = info["table"], info["kind"], info["sha256"]
         shared = json.dumps(header_of(envs, agent, env_id, kwargs, hyperparameters, isolated=bool(isolate)))
         runs = []
@@ -123,7 +126,21 @@ def run(
             runs.append(log.run(seed, episodes, i, last, header))
         _check_source(name, agent, source, crew)
     envs.close()
-    return runs
+    return Runs(runs, {t.provenance.sha256: t for t in episodes.params.tables})
+
+
+@contextlib.contextmanager
+def _watch(
+    progress: bool | Callable[[int], object] | None, name: str, total: float | None
+) -> Iterator[Callable[[int], object] | None]:
+    """What is called with the number of evaluations: that given, a bar, or nothing."""
+    if progress is not True:
+        yield progress or None
+        return
+    from tqdm.auto import tqdm
+
+    with tqdm(total=total, desc=name, unit=" evaluations") as bar:
+        yield bar.update
 
 
 def _check_source(name: str, agent: str | Callable[..., Agent], source: dict[str, str], crew: Crew) -> None:
@@ -173,6 +190,7 @@ def _loop(
     copies.
     """
     logs, several = [Log() for _ in seeds], episodes.params.moves > 1
+    in_no_table = episodes.params.kind == "box" or episodes.params.live
     running = list(range(len(seeds)))
     # Episodes that ended keep being stepped with this harmless action; what they return is dropped.
     envs.single_action_space.seed(0)
@@ -205,6 +223,8 @@ def _loop(
             if info.get("finished", True):
                 row = episodes.in_table(i, action)
                 logs[i].add(row, reward, info)
+                if in_no_table:
+                    logs[i].configs.append(dict(info["config"]))
                 stop = target is not None and target(row, reward)
             ended.append(over or stop)
         done = crew.tell(running, evaluated, rewards, told)

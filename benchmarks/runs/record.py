@@ -20,6 +20,7 @@ from hpo_envs import agents, registry
 from hpo_envs.agents import Agent
 from hpo_envs.benchmarks.runs import sources
 from hpo_envs.benchmarks.runs.episodes import Episodes
+from hpo_envs.tables import frames
 from hpo_envs.tables.table import STATUSES
 
 
@@ -45,6 +46,8 @@ class Run:
             make one evaluation, `move` has all of them (int8), then -1. Where the
             budget is not counted in the environment's cost unit, `price` (float64): what each evaluation cost in that.
         recommended_truth: What all repeats of the recommended action have on average, where a table says so.
+        configs: Natural values of each evaluation's hyperparameters where no row of a table has them: in boxes, and of
+            functions of one's own. They are not stored.
     """
 
     seed: int
@@ -55,9 +58,22 @@ class Run:
     header: dict[str, Any]
     evaluated: Mapping[str, npt.NDArray[Any]] = dataclasses.field(default_factory=dict)
     recommended_truth: Any = None
+    configs: list[dict[str, Any]] | None = None
 
     def __len__(self) -> int:
         return len(self.costs)
+
+    def __repr__(self) -> str:
+        h = self.header
+        return f"<Run of {h['agent']} on {h['env']}, seed {self.seed}: {len(self)} evaluations>"
+
+    def _repr_html_(self) -> str:
+        h = self.header
+        facts = {"agent": h["agent"], "table": f"{h['table']} ({h['kind']})", "seed": self.seed}
+        facts |= {"evaluations": len(self), "budget": f"{h['budget']:g} {h['cost_unit']}"}
+        if self.rewards.ndim == 1 and len(self):
+            facts[f"best {h['objectives'][0]}"] = f"{self.rewards.max():.6g}"
+        return frames.facts(h["env"], facts)
 
 
 @dataclass
@@ -70,6 +86,7 @@ class Log:
     statuses: list[int] = dataclasses.field(default_factory=list)
     moves: list[list[Any]] = dataclasses.field(default_factory=lambda: [[]])
     prices: list[float] = dataclasses.field(default_factory=list)
+    configs: list[dict[str, Any]] = dataclasses.field(default_factory=list)
 
     def run(self, seed: int, episodes: Episodes, i: int, recommended: Any, header: dict[str, Any]) -> Run:
         """The record of episode `i`, with what its table knows of each evaluation."""
@@ -94,6 +111,7 @@ class Log:
             header,
             evaluated,
             None if truth is None else truth[0],
+            self.configs or None,
         )
 
     def move(self, action: Any, finished: bool) -> None:

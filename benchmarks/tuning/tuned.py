@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from hpo_envs.benchmarks.plots.style import COLOURS, axes_of
 from hpo_envs.benchmarks.tuning.record import Evaluation, Record
 
 
@@ -82,19 +83,14 @@ class Tuned:
         Raises:
             ModuleNotFoundError: matplotlib is not installed.
         """
-        if axes is None:
-            try:
-                import matplotlib.pyplot as plt
-            except ModuleNotFoundError:
-                raise ModuleNotFoundError('plots need matplotlib: pip install "hpo_envs[plots]"') from None
-            _, axes = plt.subplots(layout="constrained")
+        axes = axes_of(axes)
         frame = self.to_frame()
         spent, name = frame["spent"].cumsum(), self.header["objectives"][0]
         if name in frame:
-            axes.plot(spent, frame[name], ".", color="#0072B2", label="evaluations")
-        axes.step(spent, frame["incumbent"], where="post", color="#D55E00", label="incumbent")
+            axes.plot(spent, frame[name], ".", color=COLOURS[0], label="evaluations")
+        axes.step(spent, frame["incumbent"], where="post", color=COLOURS[1], label="incumbent")
         axes.set(xlabel=self.header["budget_unit"], ylabel=name)
-        axes.legend(frameon=False)
+        axes.legend()
         return axes
 
     @property

@@ -58,7 +58,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "hpo_envs.benchmarks.study.scheduler",
         "hpo_envs.benchmarks.study.store",
         "hpo_envs.benchmarks.analysis.scores.targets",
-        "hpo_envs.benchmarks.analysis.scores.regret",
+        "hpo_envs.benchmarks.runs.regret",
         "hpo_envs.benchmarks.analysis.statistics",
         "hpo_envs.benchmarks.analysis.ranking",
         "hpo_envs.benchmarks.analysis.summary",

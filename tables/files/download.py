@@ -62,7 +62,7 @@ class _Bar:
     """Progress in files and bytes on stderr, where that is a terminal."""
 
     def __init__(self, records: list[catalogue.File], show: bool) -> None:
-        from tqdm import tqdm
+        from tqdm.auto import tqdm
 
         total = sum(r.bytes for r in records) if all(r.bytes for r in records) else None
         self._bar = tqdm(total=total, unit="B", unit_scale=True, leave=False, disable=None if show else True)

@@ -87,10 +87,10 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
         [
             "benchmarks/analysis/scores/targets.py",
             "benchmarks/analysis/statistics.py",
-            "benchmarks/analysis/scores/regret.py",
+            "benchmarks/runs/regret.py",
         ],
         [
-            "tests/benchmarks/analysis/scores/test_regret.py",
+            "tests/benchmarks/runs/test_regret.py",
             "tests/benchmarks/analysis/scores/test_targets.py",
             "tests/benchmarks/analysis/test_statistics.py",
         ],

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis.scores import regret
-from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.runs import Run, regret
 from hpo_envs.registry import SPECS, family_of
 from hpo_envs.tables import store
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from hpo_envs.benchmarks.analysis import ranking
 from hpo_envs.benchmarks.analysis.scores.expected import expected_best
 from hpo_envs.benchmarks.papers.common import Reproduction
-from hpo_envs.benchmarks.report.plots import COLOURS, panels, save
+from hpo_envs.benchmarks.plots.style import COLOURS, panels, save
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import build as charhpo

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.benchmarks.report.plots import COLOURS, panels, save
+from hpo_envs.benchmarks.plots.style import COLOURS, panels, save
 
 
 def draw_all(out: Path, rows: list[dict[str, Any]], seed: int) -> None:

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable
 
 import numpy as np
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Record, Reproduction

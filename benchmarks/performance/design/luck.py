@@ -12,8 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis.scores import regret
-from hpo_envs.benchmarks.runs import run
+from hpo_envs.benchmarks.runs import regret, run
 from hpo_envs.registry import SPECS
 
 

@@ -115,7 +115,7 @@ def load(args: argparse.Namespace) -> Table:
 
 
 def _tune(args: argparse.Namespace) -> int:
-    from tqdm import tqdm
+    from tqdm.auto import tqdm
 
     from hpo_envs import agents
     from hpo_envs.benchmarks import runs

@@ -193,7 +193,7 @@ class _Bar:
 
     def show(self, done: int, total: int, left: float | None) -> None:
         """Shows how far the study is."""
-        from tqdm import tqdm
+        from tqdm.auto import tqdm
 
         if self._bar is None:
             shape = "{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs [{elapsed}{postfix}]"

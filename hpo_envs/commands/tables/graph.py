@@ -52,8 +52,8 @@ def table_of(source: str, kind: str) -> Any:
 
 
 def _cell(table: Any, row: int, out: Path) -> list[Path]:
+    from hpo_envs.benchmarks.plots.style import panels, save
     from hpo_envs.benchmarks.report import graphs
-    from hpo_envs.benchmarks.report.plots import panels, save
     from hpo_envs.tables import cells
 
     if not 0 <= row < len(table):

@@ -100,7 +100,7 @@ def _seed_spread(table: Table) -> float:
 
 def fit_curves(final: Table) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
     """Simulates `ROWS` generated cells on WikiText-2 and moves the results to PTB."""
-    from tqdm import tqdm
+    from tqdm.auto import tqdm
 
     cells = fit.distinct(PTB_ROWS, 5)
     targets, risk = [], []

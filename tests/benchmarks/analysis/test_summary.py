@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from hpo_envs.benchmarks.analysis import summary
-from hpo_envs.benchmarks.analysis.scores import regret
 from hpo_envs.benchmarks.report import plots
-from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.runs import Run, regret
 
 
 def test_summary_is_plain_and_complete(runs: list[Run], summarised: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Pictures: the same data give the same bytes, and nothing of pyplot's state is touched."""
+"""Pictures of comparisons as files: the same runs give the same bytes."""
 
 from __future__ import annotations
 
@@ -6,22 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from hpo_envs.benchmarks import run
 from hpo_envs.benchmarks.report import plots
 
 
-def test_panels_are_saved_twice_and_alike(tmp_path: Path) -> None:
+def test_pictures_of_the_same_runs_are_alike(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
+    runs = {"random": run("random", "NMTHPO-zhen-v0", range(3), env_kwargs={"table": "surrogate"})}
+    track = {"name": "x", "score": "final", "ranking": [{"agent": "random", "mean": [0.5, 0.4, 0.7]}]}
     written = []
     for name in ("a", "b"):
-        figure, axes = plots.panels(1, 2, (4.0, 2.0), sharey=True)
-        assert axes.shape == (1, 2)
-        axes[0, 0].plot([1, 2], [3, 4])
-        written.append(plots.save(figure, tmp_path / name / "x.y"))
-    assert [f.name for f in written[0]] == ["x.y.png", "x.y.svg"]
-    assert [f.read_bytes()[:8] for f in written[0]] == [b"\x89PNG\r\n\x1a\n", b"<?xml ve"]
-    assert written[0][0].read_bytes() == written[1][0].read_bytes()
-
-
-def test_styles_tell_sixteen_lines_apart() -> None:
-    looks = plots.styles([str(i) for i in range(16)])
-    assert len({tuple(look.items()) for look in looks.values()}) == 16
+        files = [*plots.best(runs, tmp_path / name / "best", "bleu"), *plots.ranking(track, tmp_path / name / "rank")]
+        written.append([file.read_bytes() for file in files if file.suffix == ".png"])
+    assert written[0] == written[1]
+    assert len(written[0]) == 2

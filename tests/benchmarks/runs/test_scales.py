@@ -14,9 +14,8 @@ from hpo_envs import registry
 from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks import problem_of
 from hpo_envs.benchmarks.analysis import summary
-from hpo_envs.benchmarks.analysis.scores import regret
 from hpo_envs.benchmarks.report import sentences
-from hpo_envs.benchmarks.runs import run, scales
+from hpo_envs.benchmarks.runs import regret, run, scales
 from hpo_envs.benchmarks.runs.scales import Scales, of_header
 from hpo_envs.core.family import Spec
 from hpo_envs.tables import store

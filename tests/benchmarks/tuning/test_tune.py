@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.analysis.scores import regret
+from hpo_envs.benchmarks.runs import regret
 from hpo_envs.benchmarks.tuning import record, tune
 from tests.benchmarks.tuning import helpers
 from tests.helpers import ROOT

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.analysis.scores import regret, scored
-from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.analysis.scores import scored
+from hpo_envs.benchmarks.runs import Run, regret
 
 
 @pytest.mark.parametrize(

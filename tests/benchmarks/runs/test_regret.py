@@ -17,8 +17,7 @@ import pytest
 from hpo_envs import benchmarks
 from hpo_envs.agents import Agent
 from hpo_envs.agents.models.hypervolume import hypervolume
-from hpo_envs.benchmarks.analysis.scores import regret
-from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.runs import Run, regret
 from tests.helpers import raises
 
 INF = float("inf")

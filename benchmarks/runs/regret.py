@@ -24,13 +24,11 @@ import numpy.typing as npt
 
 from hpo_envs.agents.models.hypervolume import hypervolume
 from hpo_envs.agents.models.pareto import pareto_front
-from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.plots.runs import TARGETS
+from hpo_envs.benchmarks.runs.record import Run
 from hpo_envs.benchmarks.runs.scales import Scale, of_header
 
 Floats = npt.NDArray[np.float64]
-
-TARGETS = np.concatenate([np.logspace(0, -2, 21)[1:], [0.0]])
-"""Regrets that running times are measured to: 20 from 0.79 to 0.01, evenly spaced in the logarithm, and 0."""
 
 SHARES = np.linspace(0.0, 1.0, 101)[1:]
 """Shares of the budget at which regret is read where costs are not evaluations."""

@@ -1,0 +1,100 @@
+"""Pictures of configurations: which were good, and which hyperparameters matter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.benchmarks.plots.style import COLOURS, axes_of
+
+MISSING = -0.12
+"""Where lines are that have no value of a hyperparameter, below its lowest."""
+
+
+def parallel_coordinates(frame: Any, columns: Sequence[str] | None = None, by: str = "reward", axes: Any = None) -> Any:
+    """Draws each row as a line through the values of its hyperparameters, coloured by its rank in a column.
+
+    Args:
+        frame: With a column for each hyperparameter, such as that of runs or of a table.
+        columns: The hyperparameters; default: those that the frame says it has.
+        by: Column that colours the lines, the best (highest) dark and on top.
+        axes: To draw on; None: new ones.
+
+    Returns:
+        The axes; numbers lie between their lowest and highest value, on a logarithmic scale where that suits them.
+
+    Raises:
+        ValueError: No such columns, or none that varies.
+        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
+    """
+    names = [*(frame.attrs.get("configuration", ()) if columns is None else columns)]
+    unknown = [name for name in [*names, by] if name not in frame]
+    if unknown:
+        raise ValueError(f"columns must be among {', '.join(map(str, frame.columns))}, got {unknown[0]!r}")
+    scales = {name: _places(frame[name]) for name in names if frame[name].nunique() > 1}
+    if not scales:
+        raise ValueError(f"columns must have at least one that varies, got {', '.join(names) or 'none'}")
+    axes = axes_of(axes)
+    from matplotlib import colormaps
+    from matplotlib.collections import LineCollection
+
+    rank = frame[by].rank(pct=True).fillna(0.0).to_numpy()
+    order = np.argsort(rank, kind="stable")
+    height = np.column_stack([place for place, _, _ in scales.values()])[order]
+    lines = np.stack([np.broadcast_to(np.arange(len(scales)), height.shape), height], axis=2)
+    colours = colormaps["cividis_r"](rank[order])
+    axes.add_collection(LineCollection([*lines], colors=colours, linewidths=0.8, alpha=0.6))
+    for x, (_, low, high) in enumerate(scales.values()):
+        axes.axvline(x, color="0.6", linewidth=0.8)
+        axes.text(x, -0.02, low, ha="center", va="top", fontsize=7)
+        axes.text(x, 1.02, high, ha="center", va="bottom", fontsize=7)
+    axes.set_xticks(range(len(scales)), [*scales], rotation=30, ha="right", rotation_mode="anchor")
+    axes.set(xlim=(-0.3, len(scales) - 0.7), ylim=(MISSING - 0.05, 1.1), yticks=[], title=f"dark: high {by}")
+    axes.grid(False)
+    return axes
+
+
+def _places(values: Any) -> tuple[npt.NDArray[np.float64], str, str]:
+    """(n,) heights from 0 to 1 of a column's values, and what its ends are called."""
+    known = values.dropna()
+    if not all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in known):
+        choices = {v: i for i, v in enumerate(sorted(known.unique(), key=str))}
+        codes = values.map(choices).to_numpy(dtype=float)
+        names = [*map(str, choices)]
+        return np.where(np.isnan(codes), MISSING, codes / max(len(choices) - 1, 1)), names[0], names[-1]
+    x = values.to_numpy(dtype=float)
+    low, high = float(known.min()), float(known.max())
+    heights = (x - low) / (high - low)
+    if low > 0:
+        logs = (np.log(x) - np.log(low)) / (np.log(high) - np.log(low))
+        if high / low >= 100 and abs(np.nanmedian(logs) - 0.5) < abs(np.nanmedian(heights) - 0.5):
+            heights = logs
+    return np.where(np.isnan(x), MISSING, heights), f"{low:.3g}", f"{high:.3g}"
+
+
+def importance(found: Any, axes: Any = None) -> Any:
+    """Draws the share of the variance that each hyperparameter explains alone, the largest on top.
+
+    Args:
+        found: From `analysis.forest_importance.importance`: its `names` and `main`.
+        axes: To draw on; None: new ones.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
+    """
+    order = np.argsort(-np.asarray(found.main), kind="stable")
+    return bars(axes_of(axes), [found.names[i] for i in order], [float(found.main[i]) for i in order], "main effects")
+
+
+def bars(axes: Any, names: Sequence[str], shares: Sequence[float], title: str) -> Any:
+    """Draws shares of the variance, the first on top; returns the axes."""
+    axes.barh([*names][::-1], [*shares][::-1], color=COLOURS[0])
+    axes.set(title=title, xlabel="share of the variance")
+    axes.tick_params(axis="y", labelsize=7)
+    return axes

@@ -1,0 +1,149 @@
+"""Pictures of runs, from the frame that `Runs.to_frame` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.models.pareto import pareto_front
+from hpo_envs.benchmarks.plots.style import COLOURS, axes_of, line, styles
+
+Floats = npt.NDArray[np.float64]
+
+TARGETS = np.concatenate([np.logspace(0, -2, 21)[1:], [0.0]])
+"""Regrets that running times are measured to: 20 from 0.79 to 0.01, evenly spaced in the logarithm, and 0."""
+
+POINTS = 200
+"""Points of a curve, at most."""
+
+
+def incumbent(frame: Any, axes: Any = None) -> Any:
+    """Draws the best reward so far over what was spent: mean over runs and its 95 % interval, a line an agent.
+
+    Args:
+        frame: Of runs on one environment, with one objective.
+        axes: To draw on; None: new ones.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: Several environments or objectives.
+        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
+    """
+    env, *others = frame["env"].unique()
+    if others or "incumbent" not in frame:
+        what = f"{1 + len(others)} environments" if others else "several objectives"
+        raise ValueError(f"frame must be of one environment and one objective, got {what}")
+    axes = axes_of(axes)
+    agents = frame["agent"].unique()
+    for agent, look in styles(agents).items():
+        curves = [*_curves(frame[frame["agent"] == agent], "incumbent")]
+        x = np.unique(np.concatenate([spent for spent, _ in curves]))
+        x = x[x >= max(spent[0] for spent, _ in curves)]
+        x = x[np.unique(np.linspace(0, len(x) - 1, POINTS).astype(int))]
+        y = np.array([values[np.searchsorted(spent, x, "right") - 1] for spent, values in curves])
+        mean, error = y.mean(axis=0), 1.96 * y.std(axis=0) / np.sqrt(len(y))
+        line(axes, x, [mean, mean - error, mean + error], agent, look)
+    cost, objectives = frame.attrs.get("cost_unit", "cost"), frame.attrs.get("objectives", ["reward"])
+    axes.set(xlabel=cost, ylabel=f"best {' '.join(objectives)} so far", title=env)
+    axes.legend()
+    return axes
+
+
+def ecdf(frame: Any, axes: Any = None, targets: npt.ArrayLike = TARGETS) -> Any:
+    """Draws how many of all pairs of a run and a target were met by then, a line an agent; higher is better.
+
+    Args:
+        frame: Of runs whose regret is known.
+        axes: To draw on; None: new ones.
+        targets: (t,) regrets.
+
+    Returns:
+        The axes; what was spent is a share of the longest run on that environment.
+
+    Raises:
+        ValueError: No regret is known.
+        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
+    """
+    if frame["regret"].isna().any():
+        raise ValueError(f"frame must have a regret in each row, got {int(frame['regret'].isna().sum())} without")
+    axes, targets = axes_of(axes), np.asarray(targets, dtype=float)
+    most = {env: max(spent[-1] for spent, _ in _curves(part, "regret")) for env, part in frame.groupby("env")}
+    for agent, look in styles(frame["agent"].unique()).items():
+        met = []
+        for env, part in frame[frame["agent"] == agent].groupby("env"):
+            for spent, regret in _curves(part, "regret"):
+                reached = regret[:, None] <= targets + 1e-12
+                met.append(np.where(reached.any(axis=0), spent[reached.argmax(axis=0)] / most[env], np.inf))
+        times = np.concatenate(met)
+        x = np.unique(times[np.isfinite(times)])
+        share = [(times <= at).mean() for at in x]
+        axes.step([*x, 1.0], [*share, *(share[-1:] or [0.0])], where="post", label=agent, **look)
+    axes.set(xlabel="share of the longest run", ylabel="share of (run, target) pairs met", ylim=(0.0, 1.0))
+    axes.legend()
+    return axes
+
+
+def ranking(track: Mapping[str, Any], axes: Any = None) -> Any:
+    """Draws the mean score of each agent with its 95 % interval, the best on top.
+
+    Args:
+        track: One of a summary's, `analysis.summary.of_runs(runs)["tracks"]`.
+        axes: To draw on; None: new ones.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
+    """
+    axes = axes_of(axes)
+    for y, r in enumerate(track["ranking"]):
+        mean, low, high = np.array(r["mean"], dtype=float)
+        axes.plot([low, high], [y, y], color=COLOURS[0], linewidth=2)
+        axes.plot(mean, y, "o", color=COLOURS[0])
+    axes.set_yticks(range(len(track["ranking"])), [r["agent"] for r in track["ranking"]])
+    axes.set(title=track["name"], xlabel=f"{track['score']} normalised regret, 95 % interval (left is better)")
+    axes.invert_yaxis()
+    return axes
+
+
+def pareto(frame: Any, axes: Any = None) -> Any:
+    """Draws the rewards of two objectives against each other, and the Pareto front that each agent's runs make.
+
+    Args:
+        frame: Of runs on one environment, with two objectives.
+        axes: To draw on; None: new ones.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: Another number of objectives, or of environments.
+        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
+    """
+    names = [c for c in frame.columns if c.startswith("reward_")]
+    if len(names) != 2 or frame["env"].nunique() != 1:
+        got = f"{max(len(names), 1)} objectives on {frame['env'].nunique()} environments"
+        raise ValueError(f"frame must have two objectives on one environment, got {got}")
+    axes = axes_of(axes)
+    for agent, look in styles(frame["agent"].unique()).items():
+        points = frame.loc[frame["agent"] == agent, names].to_numpy()
+        front = points[pareto_front(points)]
+        front = front[np.argsort(front[:, 0])]
+        axes.plot(*points.T, ".", color=look["color"], alpha=0.3, markersize=3)
+        axes.step(*front.T, where="pre", label=agent, **look)
+    first, second = (name.removeprefix("reward_") for name in names)
+    axes.set(xlabel=f"{first} (reward)", ylabel=f"{second} (reward)", title=frame["env"].iloc[0])
+    axes.legend()
+    return axes
+
+
+def _curves(frame: Any, column: str) -> Iterator[tuple[Floats, Floats]]:
+    """What was spent and the value of a column after each evaluation, run by run."""
+    for _, run in frame.groupby(["env", "agent", "seed"], sort=False):
+        yield run["cost"].cumsum().to_numpy(), run[column].to_numpy(dtype=float)

@@ -1,0 +1,150 @@
+"""What `run` returns: a list of runs that is a frame, a picture and a short text, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, SupportsIndex, overload
+
+import numpy as np
+
+from hpo_envs.benchmarks import plots
+from hpo_envs.benchmarks.runs import regret
+from hpo_envs.benchmarks.runs.record import Run
+from hpo_envs.tables import frames, store
+from hpo_envs.tables.table import Table
+
+FIRST, LAST = ("env", "agent", "seed", "step"), ("reward", "cost", "incumbent", "regret")
+
+
+class Runs(list[Run]):
+    """Runs, of one call of `run` or of several: `run(...) + run(...)`.
+
+    Args:
+        runs: The runs.
+        tables: sha256 -> table, of those that no name finds.
+    """
+
+    def __init__(self, runs: Iterable[Run] = (), tables: Mapping[str, Table] | None = None) -> None:
+        super().__init__(runs)
+        self.tables = dict(tables or {})
+
+    def to_frame(self, configurations: bool = True) -> Any:
+        """A pandas DataFrame, one row for each evaluation.
+
+        Columns: `env`, `agent`, `seed`, `step` (from 1); the configuration: its hyperparameters with their natural
+        values, `level` where it was trained to one of several, or where it has no hyperparameters `key` or `action`;
+        `reward` (higher is better), `cost`, `incumbent` (the best reward so far) and `regret`, NaN where it is not
+        known. Of several objectives there are `reward_NAME`s and no incumbent. `frame.attrs` has `configuration`, the
+        names of the hyperparameters, `objectives` and `cost_unit`.
+
+        Args:
+            configurations: Whether to have columns of the configuration.
+        """
+        import pandas as pd
+
+        parts = [self._part(run, configurations) for run in self]
+        frame = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*FIRST, *LAST])
+        last = [c for c in frame if c in LAST or str(c).startswith("reward_")]
+        middle = [c for c in frame if c not in (*FIRST, *last)]
+        frame = frame[[*FIRST, *middle, *last]]
+        frame.attrs = {"configuration": [c for c in middle if c not in ("key", "action", "level")]}
+        if self:
+            frame.attrs |= {name: self[0].header[name] for name in ("objectives", "cost_unit")}
+        return frame
+
+    def best(self) -> Any:
+        """The row of the frame with the best reward, a pandas Series; of several objectives the largest sum.
+
+        Raises:
+            ValueError: No runs, or runs on several environments, whose rewards cannot be compared.
+        """
+        ids = sorted({run.header["env"] for run in self})
+        if len(ids) != 1:
+            raise ValueError(f"runs must be on one environment to have a best one, got {', '.join(ids) or 'no runs'}")
+        frame = self.to_frame()
+        rewards = frame[[c for c in frame if c == "reward" or str(c).startswith("reward_")]].sum(axis=1)
+        return frame.loc[rewards.idxmax()].dropna()
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draws the incumbent over cost, or with two objectives the Pareto fronts; returns matplotlib's axes.
+
+        Raises:
+            ValueError: Runs on several environments.
+            ModuleNotFoundError: matplotlib is not installed.
+        """
+        frame = self.to_frame(configurations=False)
+        return plots.incumbent(frame, axes) if "incumbent" in frame else plots.pareto(frame, axes)
+
+    def _part(self, run: Run, configurations: bool) -> Any:
+        """The frame of one run, in any order of columns."""
+        import pandas as pd
+
+        h, objectives = run.header, run.header["objectives"]
+        columns: dict[str, Any] = {"env": h["env"], "agent": h["agent"], "seed": run.seed}
+        columns["step"] = np.arange(1, len(run) + 1)
+        rewards = run.rewards.reshape(len(run), -1)
+        if len(objectives) == 1:
+            columns |= {"reward": rewards[:, 0], "incumbent": np.maximum.accumulate(rewards[:, 0])}
+        else:
+            columns |= {f"reward_{name}": rewards[:, j] for j, name in enumerate(objectives)}
+        columns["cost"] = run.costs
+        known = not regret.raw(run) and len(objectives) <= 2
+        columns["regret"] = regret.after(run) if known else np.full(len(run), np.nan)
+        if configurations:
+            columns |= self._configurations(run, [*columns])
+        return pd.DataFrame(columns)
+
+    def _configurations(self, run: Run, taken: list[str]) -> dict[str, Any]:
+        """The columns of the configurations of a run."""
+        if run.configs is not None:
+            names = dict.fromkeys(name for config in run.configs for name in config)
+            return {frames.column_of(n, taken): [config.get(n) for config in run.configs] for n in names}
+        table = self._table(run.header) if "row" in run.evaluated else None
+        if table is None:
+            return {"action": run.actions.tolist()}
+        rows, level = run.evaluated["row"], run.evaluated.get("level")
+        extra = {} if level is None or len(table.levels) == 1 else {"level": table.levels[level]}
+        space = frames.config_columns(table.space, table.configs[rows], [*taken, *extra])
+        return {**(space or {"key": [table.keys[i] for i in rows]}), **extra}
+
+    def _table(self, header: Mapping[str, Any]) -> Table | None:
+        """The table that answered; None where it is not at hand."""
+        if header["sha256"] not in self.tables:
+            try:
+                self.tables[header["sha256"]] = store.load(header["table"], header["kind"])
+            except (ValueError, OSError):
+                return None
+        return self.tables[header["sha256"]]
+
+    def __add__(self, other: Any) -> Runs:  # type: ignore[override]
+        return Runs([*self, *other], self.tables | getattr(other, "tables", {}))
+
+    @overload  # type: ignore[override]
+    def __getitem__(self, index: SupportsIndex) -> Run: ...
+    @overload
+    def __getitem__(self, index: slice) -> Runs: ...
+    def __getitem__(self, index: SupportsIndex | slice) -> Run | Runs:
+        found = super().__getitem__(index)
+        return Runs(found, self.tables) if isinstance(index, slice) else found  # type: ignore[arg-type, return-value]
+
+    def __repr__(self) -> str:
+        groups = [f"{len(g)} of {agent} on {env}" for (env, agent), g in self._groups().items()]
+        return f"<Runs: {', '.join([*groups[:4], *(['...'] if len(groups) > 4 else [])]) or 'none'}>"
+
+    def _repr_html_(self) -> str:
+        import pandas as pd
+
+        rows = []
+        for (env, agent), runs in self._groups().items():
+            evaluations = [len(r) for r in runs]
+            row = {"env": env, "agent": agent, "runs": len(runs), "evaluations": sum(evaluations)}
+            if len(runs[0].header["objectives"]) == 1:
+                row["best reward, mean"] = float(np.mean([r.rewards.max() for r in runs]))
+            rows.append(row)
+        return str(pd.DataFrame(rows).to_html(index=False))
+
+    def _groups(self) -> dict[tuple[str, str], list[Run]]:
+        groups: dict[tuple[str, str], list[Run]] = {}
+        for run in self:
+            groups.setdefault((run.header["env"], run.header["agent"]), []).append(run)
+        return groups

@@ -1,0 +1,36 @@
+"""Pictures: the same data give the same bytes, and nothing of pyplot's state is touched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hpo_envs.benchmarks.plots import style
+
+
+def test_panels_are_saved_twice_and_alike(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    written = []
+    for name in ("a", "b"):
+        figure, axes = style.panels(1, 2, (4.0, 2.0), sharey=True)
+        assert axes.shape == (1, 2)
+        axes[0, 0].plot([1, 2], [3, 4])
+        written.append(style.save(figure, tmp_path / name / "x.y"))
+    assert [f.name for f in written[0]] == ["x.y.png", "x.y.svg"]
+    assert [f.read_bytes()[:8] for f in written[0]] == [b"\x89PNG\r\n\x1a\n", b"<?xml ve"]
+    assert written[0][0].read_bytes() == written[1][0].read_bytes()
+
+
+def test_styles_tell_sixteen_lines_apart() -> None:
+    looks = style.styles([str(i) for i in range(16)])
+    assert len({tuple(look.items()) for look in looks.values()}) == 16
+
+
+def test_axes_given_are_drawn_on_and_others_are_in_our_style() -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    axes = style.axes_of()
+    assert style.axes_of(axes) is axes
+    assert not axes.spines["top"].get_visible()
+    pyplot.close(axes.figure)

@@ -1,0 +1,96 @@
+"""What `run` returns as a frame, compared with the runs and with the table, and as a short text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hpo_envs.benchmarks import Runs, run
+from hpo_envs.benchmarks.runs import regret
+from hpo_envs.tables import store
+
+SURROGATE = {"table": "surrogate"}
+
+
+def test_a_frame_has_a_row_an_evaluation() -> None:
+    runs = run("random", "NMTHPO-zhen-v0", range(3), budget=7, env_kwargs=SURROGATE)
+    frame, table = runs.to_frame(), store.load("nmthpo/zhen", "surrogate")
+    names = [h.name for h in table.space]
+    assert [*frame] == ["env", "agent", "seed", "step", *names, "reward", "incumbent", "cost", "regret"]
+    assert frame.attrs == {"configuration": names, "objectives": ["bleu"], "cost_unit": "evaluations"}
+    for i, one in enumerate(runs):
+        part = frame[frame["seed"] == i]
+        assert part["step"].tolist() == [*range(1, 8)]
+        np.testing.assert_array_equal(part["reward"], one.rewards)
+        np.testing.assert_array_equal(part["incumbent"], np.maximum.accumulate(one.rewards))
+        np.testing.assert_array_equal(part["regret"], regret.after(one))
+        assert part[names].to_dict("records") == [table.config(row) for row in one.evaluated["row"]]
+    best = runs.best()
+    assert best["reward"] == max(r.rewards.max() for r in runs)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "columns"),
+    [
+        ("CharHPO-v0", {"batch_size", "learning_rate"}),
+        ("CushLEPOR-ted-ende-v0", {"alpha", "beta"}),
+        ("NMTHPO-v0", {"bpe", "layers"}),
+        ("NMTLC-zhen-v0", {"layers", "level"}),
+        ("FIESTA-ner-v0", {"key"}),
+        ("NASBenchNLP-cell-v0", {"action"}),
+        ("NMTHPO-zhen-mo-v0", {"reward_bleu", "reward_decoding_seconds"}),
+    ],
+)
+def test_every_kind_of_action_has_its_columns(env_id: str, columns: set[str]) -> None:
+    runs = run("random", env_id, [0, 1], budget=3 if env_id != "NMTLC-zhen-v0" else None, env_kwargs=SURROGATE)
+    frame = runs.to_frame()
+    assert len(frame) == sum(map(len, runs))
+    assert columns <= {*frame}
+    assert ("incumbent" in frame) == (runs[0].rewards.ndim == 1)
+
+
+def test_a_function_of_ones_own_has_its_configurations() -> None:
+    seen: list[Any] = []
+
+    def train(config: dict[str, Any]) -> float:
+        seen.append(dict(config))
+        return float(config["x"])
+
+    space = {"x": (0.0, 1.0), "kind": ["a", "b"], "depth": {"low": 1, "high": 3, "if": {"kind": ["a"]}}}
+    runs = run("random", "FunctionHPO-v0", [0, 1], env_kwargs={"function": train, "space": space, "budget": 5})
+    frame = runs.to_frame()
+    told = [{k: v for k, v in row.items() if v == v} for row in frame[["x", "kind", "depth"]].to_dict("records")]
+    assert told == seen
+    assert frame["regret"].isna().all()
+
+
+def test_runs_are_a_list_that_stays_one() -> None:
+    runs = run("random", "NMTHPO-zhen-v0", range(3), budget=2, env_kwargs=SURROGATE)
+    both = runs[:2] + run("bo", "NMTHPO-zhen-v0", [0], budget=2, env_kwargs=SURROGATE)
+    assert isinstance(both, Runs)
+    assert repr(both) == "<Runs: 2 of random on NMTHPO-zhen-v0, 1 of bo on NMTHPO-zhen-v0>"
+    assert repr(both[0]) == "<Run of random on NMTHPO-zhen-v0, seed 0: 2 evaluations>"
+    assert "random" in both._repr_html_()
+    assert "bleu" in both[0]._repr_html_()
+    assert (repr(Runs()), len(Runs().to_frame())) == ("<Runs: none>", 0)
+    other = run("random", "NMTHPO-ruen-v0", [0], budget=2, env_kwargs=SURROGATE)
+    with pytest.raises(ValueError, match="runs must be on one environment to have a best one, got NMTHPO-ruen-v0, NM"):
+        (both + other).best()
+
+
+def test_runs_of_one_and_of_two_objectives_are_drawn() -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    for env_id, label in (("NMTHPO-zhen-v0", "evaluations"), ("NMTHPO-zhen-mo-v0", "bleu (reward)")):
+        axes = run("random", env_id, [0, 1], budget=9, env_kwargs=SURROGATE).plot()
+        assert axes.get_xlabel() == label
+    pyplot.close("all")
+
+
+def test_progress_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    run("random", "NMTHPO-zhen-v0", [0, 1], budget=5, env_kwargs=SURROGATE, progress=True)
+    assert "10/10" in capsys.readouterr().err
+    run("random", "NMTHPO-zhen-v0", [0, 1], budget=5, env_kwargs=SURROGATE)
+    assert capsys.readouterr().err == ""
