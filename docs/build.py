@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(HERE))
 
-from _site import agents, api, environments, links, markdown, results, stories  # noqa: E402
+from _site import agents, api, environments, links, markdown, notebooks, results, stories  # noqa: E402
 
 ABOVE = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
 """Pages that lie above docs/."""
@@ -65,6 +65,7 @@ def assemble(source: Path) -> None:
     environments.write(source / "environments", found)
     agents.write(source / "agents", found)
     api.write(source / "api")
+    notebooks.write(source / "notebooks")
     (source / "results.md").write_text(results.page(found), encoding="utf-8")
 
 
@@ -79,6 +80,7 @@ def navigation() -> str:
     return "\n\n".join(
         [
             markdown.nav([f"guides/{g}" for g in ordered], caption="Guides"),
+            markdown.nav([f"notebooks/{p.stem}" for p in notebooks.ordered()], caption="Notebooks"),
             markdown.nav(["environments/index", "agents/index", "results"], caption="What there is", depth=3),
             markdown.nav([*studies, *more], caption="Studies and papers"),
             markdown.nav(["api/index", "architecture", *project], caption="Reference", depth=2),

@@ -1,0 +1,80 @@
+"""The notebooks, executed by a kernel when the site is built, as pages in Markdown."""
+
+from __future__ import annotations
+
+import base64
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from _site import markdown
+
+FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
+
+ORDER = ("first-comparison", "tune-your-function", "read-a-table")
+
+SECONDS = 120
+"""How long a cell may take."""
+
+
+def executed(path: Path, folder: Path) -> Any:
+    """A notebook with what its cells put out.
+
+    Args:
+        path: The notebook.
+        folder: Where its kernel works.
+
+    Raises:
+        nbclient.exceptions.CellExecutionError: A cell raised.
+    """
+    import nbformat
+    from nbclient import NotebookClient
+    from traitlets.config import Config
+
+    book = nbformat.read(path, as_version=4)
+    private = Config(KernelManager={"transport": "ipc", "ip": str(folder / "kernel")})  # no port that others can reach
+    place = {"metadata": {"path": str(folder)}}
+    NotebookClient(book, kernel_name="python3", timeout=SECONDS, resources=place, config=private).execute()
+    return book
+
+
+def page(book: Any, pictures: Path, name: str) -> str:
+    """A notebook as Markdown; its pictures are written into a folder."""
+    parts = []
+    for i, cell in enumerate(book.cells):
+        if cell.cell_type == "markdown":
+            parts.append(cell.source)
+        elif cell.cell_type == "code":
+            parts.append(markdown.code(cell.source))
+            parts += [
+                shown for k, o in enumerate(cell.outputs) if (shown := _output(o, pictures, f"{name}-{i}-{k}.png"))
+            ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _output(output: Any, pictures: Path, name: str) -> str:
+    """What a cell put out: its richest form, without what went to standard error."""
+    if output.output_type == "stream":
+        return markdown.code(output.text, "text") if output.name == "stdout" else ""
+    data = output.get("data", {})
+    if "image/png" in data:
+        pictures.mkdir(parents=True, exist_ok=True)
+        (pictures / name).write_bytes(base64.b64decode(data["image/png"]))
+        return f"![]({name})"
+    if "text/html" in data:
+        return "```{raw} html\n" + data["text/html"] + "\n```"
+    return markdown.code(data["text/plain"], "text") if "text/plain" in data else ""
+
+
+def ordered() -> list[Path]:
+    """The notebooks: those of `ORDER` first, then others by name."""
+    return sorted(FOLDER.glob("*.ipynb"), key=lambda p: ([*ORDER, p.stem].index(p.stem), p.stem))
+
+
+def write(folder: Path) -> None:
+    """Executes all notebooks and writes their pages."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in ordered():
+        with tempfile.TemporaryDirectory() as work:
+            text = page(executed(path, Path(work)), folder, path.stem)
+        (folder / f"{path.stem}.md").write_text(text, encoding="utf-8")
