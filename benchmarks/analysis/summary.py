@@ -308,7 +308,10 @@ def load(path: Path) -> dict[str, Any]:
     """
     if path.is_dir():
         command, replay = f"hpo-envs report {path}", Replay()
-        found = [*store.read(path, check=replay), *tuning.runs_of(path)]
+        tuned = tuning.runs_of(path)
+        for run in tuned:
+            replay.called(run.header["env"])
+        found = [*store.read(path, check=replay), *tuned]
         try:
             return of_runs(found, title="Comparison of agents", command=command, checked=str(replay))
         except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:  # of headers that lie

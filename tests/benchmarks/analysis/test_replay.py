@@ -15,6 +15,7 @@ from hpo_envs.benchmarks.analysis import summary
 from hpo_envs.benchmarks.analysis.replay import Replay
 from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.benchmarks.study import store
+from hpo_envs.benchmarks.tuning import tune
 from hpo_envs.commands.main import main
 from hpo_envs.registry import SPECS
 from hpo_envs.tables import user
@@ -172,3 +173,20 @@ def test_commands_say_it_and_refuse(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main([*command, str(folder)]) == 2
     assert main(["report", str(folder)]) == 2
     assert capsys.readouterr().err.count("reward of evaluation 0 of random on NMTHPO-zhen-v0, seed 0, must be") == 2
+
+
+def test_functions_are_not_called_again(tmp_path: Path) -> None:
+    calls = []
+
+    def train(config: dict[str, Any]) -> float:
+        calls.append(config)
+        return float(config["x"])
+
+    given = {"function": train, "space": {"x": (0.0, 1.0)}, "budget": 4}
+    store.write(run("random", "FunctionHPO-v0", [0, 1], env_kwargs=given), tmp_path / "runs")
+    assert len(calls) == 8
+    tune(train, given["space"], budget=3, out=tmp_path / "runs" / "mine", progress=False)
+    found = summary.load(tmp_path / "runs")
+    assert len(calls) == 11
+    assert found["checked"] == "Runs on FunctionHPO-v0 were not checked: a function is not called again."
+    assert [(cell["agent"], cell["n"]) for cell in found["cells"]] == [("random", 2), ("bo", 1)]

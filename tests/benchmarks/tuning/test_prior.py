@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from hpo_envs import agents
 from hpo_envs.benchmarks.tuning import tune
 from hpo_envs.benchmarks.tuning.prior import source
 from hpo_envs.engines.function.params import FunctionParams
@@ -63,3 +65,31 @@ def test_studies_of_optuna() -> None:
 def test_what_is_no_source_is_refused(given: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         source(given, params())
+
+
+def test_agents_are_handed_all_sources(tmp_path: Path) -> None:
+    optuna = pytest.importorskip("optuna")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    space, seen = {"x": (0.0, 1.0)}, []
+    earlier = tune(helpers.train, {**helpers.SPACE, "x": (0.0, 1.0)}, budget=3, progress=False)
+    tune(float_of_x, space, budget=4, out=tmp_path, progress=False)
+    study = optuna.create_study(direction="maximize")
+    study.optimize(lambda trial: trial.suggest_float("x", 0.0, 1.0), n_trials=5)
+    frame = pd.DataFrame({"x": [0.1, 0.2, 3.0], "score": [0.1, 0.2, 3.0], "cost": [1.0, 2.0, 3.0]})
+
+    def agent(problem: Any, seed: int) -> Any:
+        seen.append(problem.sources)
+        return agents.make("random", problem, seed)
+
+    tune(float_of_x, space, agent=agent, budget=2, sources=[tmp_path, frame, study], progress=False)
+    (handed,) = seen
+    assert [len(s.rewards) for s in handed] == [4, 2, 5]  # x = 3 is outside of the space
+    for s in handed:
+        np.testing.assert_allclose(s.features[:, 0], s.rewards[:, 0])
+    assert handed[1].costs.tolist() == [1.0, 2.0]
+    with pytest.raises(ValueError, match="source .* must have evaluations in this search space"):
+        tune(float_of_x, {"y": (0.0, 1.0)}, budget=2, sources=[earlier], progress=False)
+
+
+def float_of_x(config: Any) -> float:
+    return float(config["x"])
