@@ -33,7 +33,7 @@ papers:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.add_argument("paper", help="which paper, see below")
-    parser.add_argument("--out", type=Path, help="folder for tables and figures (default: runs/reproduce-PAPER)")
+    parser.add_argument("--out", type=Path, help="folder for tables and figures (default: studies/reproduce-PAPER)")
     parser.add_argument("--trials", type=int, help="seeds per optimiser and task (default: the paper's)")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="first seed (default: %(default)s)")
@@ -55,6 +55,6 @@ def run(args: argparse.Namespace) -> int:
     module = importlib.import_module(f"hpo_envs.benchmarks.{PAPERS[args.paper]}.reproduce")
     if args.only is not None and args.only not in module.PARTS:
         raise ValueError(f"--only must be one of {', '.join(module.PARTS)}, got {args.only!r}")
-    out = args.out or Path("runs") / f"reproduce-{args.paper}"
+    out = args.out or Path("studies") / f"reproduce-{args.paper}"
     out.mkdir(parents=True, exist_ok=True)
     return int(module.main(out, trials=args.trials, jobs=args.jobs, seed=args.seed, only=args.only))
