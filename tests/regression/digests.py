@@ -4,20 +4,23 @@
     python tests/regression/digests.py check --portable  # only what does not depend on the kernel of BLAS
     python tests/regression/digests.py check --small     # only what the tests compare, within a minute
 
-After a change that is meant, say in the CHANGELOG what changed, and record anew, once with another kernel and without
-vector instructions, so that the record knows what depends on them (`portable`: what does not):
+For each id and each kind of table: 200 random steps in the scalar and in the batched form, and for each agent that
+fits two runs with the id's own budget. It uses nothing but the entry points that stay as they are. The record is a
+file a family in `digests/`; a check fails where a digest changed, and where something has none.
+
+After a change that is meant, or with a new id or agent, say in the CHANGELOG what changed, and record it (`--ids` and
+`--agents` narrow both commands; with `--journal FILE` a run that was stopped goes on). What no other processor was
+asked for is not known to be portable; to know, record there first:
 
     OPENBLAS_CORETYPE=Nehalem NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL AVX512_SPR" \\
-        python tests/regression/digests.py record --file other.json
-    python tests/regression/digests.py record --against other.json
-
-For each id and each kind of table: 200 random steps in the scalar and in the batched form, and for each agent that
-fits two runs with the id's own budget. It uses nothing but the entry points that stay as they are.
+        python tests/regression/digests.py record --folder other
+    python tests/regression/digests.py record --against other
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import hashlib
 import json
 import os
@@ -25,7 +28,8 @@ import platform
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +40,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import gymnasium as gym  # noqa: E402
 import numpy as np  # noqa: E402
 
-PATH = Path(__file__).with_name("digests.json")
+FOLDER = Path(__file__).with_name("digests")
 KINDS = ("measured", "surrogate")
 SEEDS = (0, 1)
 STEPS = 200
@@ -51,6 +55,11 @@ QUICK = ("NMTHPO-", "NMTLC-", "FIESTA-", "CharHPO-inflection-alb-lstm-", "CharHP
 
 CHANGED = (
     "what the suite returns changed: if that is meant, say so in the CHANGELOG, then record anew as the docstring of "
+    "tests/regression/digests.py says"
+)
+
+NEW = (
+    "nothing was recorded of what is new, so that no change of it would be seen: record it as the docstring of "
     "tests/regression/digests.py says"
 )
 
@@ -111,7 +120,7 @@ def steps(env_id: str, kind: str, batched: bool) -> str:
         if not batched and (out[2] or out[3]):
             put(h, env.reset())
     env.close()
-    return h.hexdigest()[:16]
+    return h.hexdigest()[:10]
 
 
 def runs(env_id: str, kind: str, agent: str) -> str:
@@ -121,7 +130,7 @@ def runs(env_id: str, kind: str, agent: str) -> str:
     h = hashlib.sha256()
     for r in benchmarks.run(agent, env_id, SEEDS, env_kwargs=given(env_id, kind)):
         put(h, [r.seed, r.actions, r.rewards, r.costs, np.asarray(r.recommended)])
-    return h.hexdigest()[:16]
+    return h.hexdigest()[:10]
 
 
 def digest(task: Task) -> tuple[Task, str]:
@@ -134,7 +143,7 @@ def digest(task: Task) -> tuple[Task, str]:
                 steps(env_id, kind, what == "batched") if what in ("scalar", "batched") else runs(env_id, kind, what)
             )
         except Exception as error:  # an error is an outcome, too, and may not change unnoticed
-            value = f"{type(error).__name__}: {error}"[:100]
+            value = " ".join(f"{type(error).__name__}: {error}".split())[:100]
     return task, value
 
 
@@ -179,11 +188,53 @@ def small(keys: Iterable[str]) -> list[str]:
     return out
 
 
-def comparable(record: Mapping[str, Any]) -> list[str]:
-    """Keys whose digests must be the same here: all of them where everything was recorded on the like of it."""
-    return list(record["digests"]) if record["machine"] == machine() else list(record.get("portable", ()))
+@dataclass(frozen=True)
+class Digest:
+    """What was recorded under a key.
+
+    Attributes:
+        value: Digest, or the error that the task ended in.
+        portable: Whether another kernel of BLAS and a processor without vector instructions said the same.
+        here: Whether it was recorded on the like of this machine.
+    """
+
+    value: str
+    portable: bool
+    here: bool
 
 
+def read(folder: Path = FOLDER) -> dict[str, Digest]:
+    """The record: a file a family, the machine in its first line, then key, digest and `portable` in columns."""
+    record = {}
+    for path in sorted(folder.glob("*.tsv")):
+        first, *lines = path.read_text(encoding="utf-8").splitlines()
+        here = json.loads(first) == machine()
+        for key, value, portable in (line.split("\t") for line in lines):
+            record[key] = Digest(value, portable == "portable", here)
+    return record
+
+
+def write(record: Mapping[str, Digest], folder: Path = FOLDER) -> None:
+    """Replaces the record by digests of this machine."""
+    from hpo_envs import registry
+
+    folder.mkdir(exist_ok=True)
+    files: dict[str, list[str]] = {}
+    for key in sorted(record):
+        family = registry.family_of(key.partition("/")[0])
+        if family is not None:
+            line = f"{key}\t{record[key].value}\t{'portable' if record[key].portable else 'here'}"
+            files.setdefault(family.name, [json.dumps(machine())]).append(line)
+    for name, lines in files.items():
+        folder.joinpath(f"{name}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def comparable(record: Mapping[str, Digest]) -> list[str]:
+    """Keys whose digests must be the same here."""
+    return [key for key, digest in record.items() if digest.here or digest.portable]
+
+
+@functools.cache
 def machine() -> dict[str, Any]:
     """What digests may depend on besides this project's code."""
     import scipy
@@ -199,62 +250,83 @@ def machine() -> dict[str, Any]:
     }
 
 
-def compute(todo: Sequence[Task], jobs: int) -> dict[str, str]:
-    """Digests of tasks by `id/kind/agent`."""
+def compute(todo: Sequence[Task], jobs: int, journal: Path | None = None) -> dict[str, str]:
+    """Digests of tasks by `id/kind/agent`.
+
+    Args:
+        todo: The tasks.
+        jobs: Processes side by side.
+        journal: Keeps what was computed: a run with the same one goes on.
+    """
     from tqdm import tqdm
 
-    found: dict[str, str] = {}
+    lines = journal.read_text(encoding="utf-8").splitlines() if journal and journal.exists() else []
+    found = dict(line.split("\t") for line in lines)
+    rest = [task for task in todo if "/".join(task) not in found]
     with ProcessPoolExecutor(jobs) as pool:
-        for task, value in tqdm(pool.map(digest, todo, chunksize=4), total=len(todo), disable=not sys.stderr.isatty()):
+        futures = [pool.submit(digest, task) for task in rest]
+        for future in tqdm(as_completed(futures), total=len(futures), disable=not sys.stderr.isatty()):
+            task, value = future.result()
             found["/".join(task)] = value
-    return found
+            if journal:
+                with journal.open("a", encoding="utf-8") as file:
+                    file.write("/".join(task) + f"\t{value}\n")
+    return {key: found[key] for key in map("/".join, todo)}
+
+
+def names(text: str) -> list[str]:
+    """Names separated by commas."""
+    return [name for name in text.split(",") if name]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Records or checks."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("action", choices=("record", "check"))
-    parser.add_argument("--file", type=Path, default=PATH, help="where the digests are")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--against", type=Path, help="record: digests from another kernel, to tell what is portable")
-    parser.add_argument("--portable", action="store_true", help="check: only what does not depend on the kernel")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where the record is")
+    parser.add_argument("--jobs", type=int, default=2, help="processes side by side (default: %(default)s)")
+    parser.add_argument("--journal", type=Path, help="keeps what was computed, so that the same command goes on")
+    parser.add_argument("--against", type=Path, help="record: of another kernel, which tells what is portable")
+    parser.add_argument("--portable", action="store_true", help="only what does not depend on the kernel")
     parser.add_argument("--small", action="store_true", help="only what the tests compare")
-    parser.add_argument("--ids", default="", help="some ids, separated by commas")
-    parser.add_argument("--agents", default="", help="some agents (or scalar, batched), separated by commas")
-    parser.add_argument("--kinds", default=",".join(KINDS), help="measured, surrogate or both")
+    parser.add_argument("--ids", type=names, default=[], help="some ids, separated by commas")
+    parser.add_argument("--agents", type=names, default=[], help="some agents (or scalar, batched), by commas")
+    parser.add_argument("--kinds", type=names, default=KINDS, help="measured, surrogate or both (default)")
     args = parser.parse_args(arguments)
-    some = args.agents.split(",") if args.agents else ()
-    todo = [t for t in tasks([i for i in args.ids.split(",") if i], args.kinds.split(",")) if not some or t[2] in some]
-    record = json.loads(args.file.read_text(encoding="utf-8")) if args.action == "check" else {}
+    record = read(args.folder)
+    todo = [task for task in tasks(args.ids, args.kinds) if not args.agents or task[2] in args.agents]
+    wanted = set(small("/".join(t) for t in todo)) if args.small else {"/".join(t) for t in todo}
     if args.portable:
-        todo = [t for t in todo if "/".join(t) in {*record.get("portable", ())}]
-    if args.small:
-        few = {*small("/".join(t) for t in todo)}
-        todo = [t for t in todo if "/".join(t) in few]
-    now = compute(todo, args.jobs)
-    if args.action == "record":
-        made: dict[str, Any] = {"machine": machine(), "digests": now}
-        if args.against:
-            other = json.loads(args.against.read_text(encoding="utf-8"))["digests"]
-            made["portable"] = [k for k in now if other.get(k) == now[k]]
-        args.file.write_text(json.dumps(made, indent=0) + "\n", encoding="utf-8")
-        print(f"{len(now)} digests recorded, {len(made.get('portable', ()))} portable")
-        return 0
-    return report(record["digests"], now)
+        wanted &= {key for key, known in record.items() if known.portable}
+    todo = [task for task in todo if "/".join(task) in wanted]
+    now = compute(todo, args.jobs, args.journal)
+    if args.action == "check":
+        return report({key: known.value for key, known in record.items()}, now)
+    partial = args.ids or args.agents or args.small or args.portable or len(args.kinds) < len(KINDS)
+    if partial and not all(known.here for known in record.values()):
+        parser.error("a part is recorded on the like of the machine of the whole: record everything, or elsewhere")
+    other, made = read(args.against) if args.against else record, {}
+    for key, value in now.items():
+        same = key in other and other[key].value == value
+        made[key] = Digest(value, same and (args.against is not None or other[key].portable), here=True)
+    write({**record, **made} if partial else made, args.folder)
+    print(f"{len(made)} digests recorded, {sum(d.portable for d in made.values())} portable")
+    return 0
 
 
 def report(before: Mapping[str, str], now: Mapping[str, str]) -> int:
-    """Prints what changed; returns 1 if anything did."""
-    missing = [k for k in now if k not in before]
-    changed = [k for k in now if k in before and before[k] != now[k]]
-    for k in changed:
-        print(f"changed: {k}: {before[k]} -> {now[k]}")
-    for k in missing:
-        print(f"new: {k}")
-    print(f"{len(now)} compared, {len(changed)} changed, {len(missing)} new")
-    if changed:
-        print(CHANGED)
-    return 1 if changed else 0
+    """Prints what changed and what is new; returns 1 if anything did or is."""
+    new = [key for key in now if key not in before]
+    changed = [key for key in now if key in before and before[key] != now[key]]
+    for key in changed:
+        print(f"changed: {key}: {before[key]} -> {now[key]}")
+    for key in new:
+        print(f"new: {key}: {now[key]}")
+    for keys, sentence in ((changed, CHANGED), (new, NEW)):
+        if keys:
+            print(sentence)
+    print(f"{len(now)} compared, {len(changed)} changed, {len(new)} new")
+    return 1 if changed or new else 0
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,9 @@ import pytest
 
 from tests.regression import digests
 
-RECORD = json.loads(digests.PATH.read_text(encoding="utf-8"))
+RECORD = digests.read()
 HERE = digests.small(digests.comparable(RECORD))
-IDS = sorted({key.partition("/")[0] for key in digests.small(RECORD["digests"])})
+IDS = sorted({key.partition("/")[0] for key in digests.small(RECORD)})
 
 
 @pytest.mark.parametrize("env_id", IDS)
@@ -22,18 +21,19 @@ def test_nothing_changed(env_id: str) -> None:
     if not keys:
         pytest.skip("recorded with another NumPy, SciPy or kernel of BLAS, and not known to be portable")
     now = {key: digests.digest(tuple(key.split("/")))[1] for key in keys}  # type: ignore[arg-type]
-    changed = [f"{key}: {RECORD['digests'][key]} -> {now[key]}" for key in keys if now[key] != RECORD["digests"][key]]
+    changed = [f"{key}: {RECORD[key].value} -> {now[key]}" for key in keys if now[key] != RECORD[key].value]
     assert not changed, f"{digests.CHANGED}\n" + "\n".join(changed)
 
 
-def test_every_id_and_the_agents_of_this_package_are_compared() -> None:
-    part = digests.small(RECORD["digests"])
-    for what in ("scalar", "batched"):
-        live = {env_id for env_id in IDS if env_id.startswith("Function")}
-        kinds = {env_id: digests.LIVE if env_id in live else "surrogate" for env_id in IDS}
-        assert {f"{env_id}/{kind}/{what}" for env_id, kind in kinds.items()} <= {*part}
+def test_what_is_compared_here_is_recorded_and_nothing_that_is_gone() -> None:
+    now = ["/".join(task) for task in digests.tasks(kinds=("surrogate",))]
+    assert sorted({*digests.small(now)} - RECORD.keys()) == [], digests.NEW
+    assert sorted(key for key in RECORD if "/measured/" not in key and key not in now) == []
+
+
+def test_agents_of_this_package_are_compared() -> None:
     external = {"cmaes", "optuna", "tpe", "tpe-features"}
-    assert {k.rpartition("/")[2] for k in RECORD["digests"]} - external == {k.rpartition("/")[2] for k in part}
+    assert {k.rpartition("/")[2] for k in RECORD} - external == {k.rpartition("/")[2] for k in digests.small(RECORD)}
 
 
 def test_digests_see_bits_types_and_shapes() -> None:
@@ -59,23 +59,43 @@ def test_digests_see_bits_types_and_shapes() -> None:
 def test_a_change_is_told_and_another_kernel_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    known = {"X/surrogate/scalar": "1", "X/surrogate/bo": "2"}
-    todo = [tuple(key.split("/")) for key in known]
-    monkeypatch.setattr(digests, "tasks", lambda ids, kinds: todo)
-    monkeypatch.setattr(digests, "compute", lambda todo, jobs: {k: known[k] for k in map("/".join, todo)})
-    here, other = tmp_path / "here.json", tmp_path / "other.json"
-    digests.main(["record", "--file", str(other)])
-    known["X/surrogate/bo"] = "3"
-    digests.main(["record", "--file", str(here), "--against", str(other)])
-    record = json.loads(here.read_text(encoding="utf-8"))
-    assert record["portable"] == ["X/surrogate/scalar"]
-    assert digests.comparable(record) == [*known]
-    assert digests.comparable({**record, "machine": {}}) == ["X/surrogate/scalar"]
-    assert digests.main(["check", "--file", str(here)]) == 0
-    assert digests.main(["check", "--file", str(other), "--small"]) == 0, "bo is compared on few ids"
-    assert digests.main(["check", "--file", str(other)]) == 1
+    steps, bo = "NMTLC-swen-v0/surrogate/scalar", "NMTLC-swen-v0/surrogate/bo"
+    known = {steps: "1", bo: "2"}
+    monkeypatch.setattr(digests, "tasks", lambda ids, kinds: [tuple(key.split("/")) for key in known])
+    monkeypatch.setattr(digests, "compute", lambda todo, *_: {k: known[k] for k in map("/".join, todo)})
+    here, other = f"--folder={tmp_path / 'here'}", f"--folder={tmp_path / 'other'}"
+    digests.main(["record", other])
+    known[bo] = "3"
+    digests.main(["record", here, f"--against={tmp_path / 'other'}"])
+    record = digests.read(tmp_path / "here")
+    assert record == {steps: digests.Digest("1", True, True), bo: digests.Digest("3", False, True)}
+    monkeypatch.setattr(digests, "machine", lambda: {"machine": "another"})
+    assert digests.comparable(record) == [bo, steps]
+    assert digests.comparable(digests.read(tmp_path / "here")) == [steps]
+    with pytest.raises(SystemExit):
+        digests.main(["record", here, "--agents=bo"])
+    assert digests.main(["check", here]) == 0
+    assert digests.main(["check", other, "--small"]) == 0, "bo is compared on few ids"
+    assert digests.main(["check", other]) == 1
     out = capsys.readouterr().out
-    assert "changed: X/surrogate/bo: 2 -> 3" in out
+    assert f"changed: {bo}: 2 -> 3" in out
     assert "say so in the CHANGELOG" in out
-    assert digests.main(["check", "--file", str(here), "--portable"]) == 0
+    assert digests.main(["check", here, "--portable"]) == 0
     assert capsys.readouterr().out.startswith("1 compared")
+
+
+def test_what_is_new_fails_until_it_is_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert digests.report({"a": "1"}, {"a": "1", "b": "2"}) == 1
+    assert digests.NEW in capsys.readouterr().out
+    env_id, journal = "NMTLC-swen-v0", tmp_path / "journal"
+    arguments = [f"--folder={tmp_path}", f"--ids={env_id}", "--agents=random", "--kinds=surrogate", "--jobs=1"]
+    assert digests.main(["check", *arguments]) == 1
+    assert digests.main(["record", *arguments, f"--journal={journal}"]) == 0
+    key = f"{env_id}/surrogate/random"
+    assert journal.read_text() == f"{key}\t{RECORD[key].value}\n"
+    assert digests.main(["check", *arguments]) == 0
+    journal.write_text(f"{key}\t0\n")
+    assert digests.main(["check", *arguments, f"--journal={journal}"]) == 1, "what was computed is not computed again"
+    assert f"changed: {key}: {RECORD[key].value} -> 0" in capsys.readouterr().out
