@@ -64,12 +64,9 @@ def of_runs(
     Raises:
         ValueError: See `check`.
     """
-    check(runs)
-    scored = score(kept := averaged(runs))
-    first = {environment_of(r): r for r in reversed(kept)}
+    scored, first, parts = _scores(runs)
     names = list(dict.fromkeys(agent_of(r) for r in runs))
-    tracks = _ranked(runs, kept, scored)
-    for t in tracks:
+    for t in parts["tracks"]:
         t["curves"] = _track_curves(t, scored)
     summary = {
         "title": title,
@@ -78,11 +75,11 @@ def of_runs(
         "versions": dict(runs[0].header["versions"]),
         "environments": [_environment(first[env], runs) for env in scored],
         "agents": [_agent(next(r for r in runs if agent_of(r) == n), n) for n in names],
-        "tracks": tracks,
-        "cells": [_record(env, a, c) for env, by in scored.items() for a, c in by.items()],
+        "tracks": parts["tracks"],
+        "cells": parts["cells"],
         "curves": {env: _curves(by, first[env]) for env, by in scored.items()},
         "fronts": fronts.of_runs(runs, environment_of, agent_of) if with_fronts else {},
-        "selections": selections.of_scored(first, scored),
+        "selections": parts["selections"],
     }
     plain: dict[str, Any] = rounded(summary)
     return plain
@@ -94,17 +91,21 @@ def scores(runs: Sequence[Run]) -> dict[str, Any]:
     Raises:
         ValueError: See `check`.
     """
+    plain: dict[str, Any] = rounded(_scores(runs)[2])
+    return plain
+
+
+def _scores(runs: Sequence[Run]) -> tuple[dict[str, dict[str, ScoredRuns]], dict[str, Run], dict[str, Any]]:
+    """Scores, the first run of each environment, and the parts of a summary that `scores` has."""
     check(runs)
     scored = score(kept := averaged(runs))
     first = {environment_of(r): r for r in reversed(kept)}
-    plain: dict[str, Any] = rounded(
-        {
-            "tracks": _ranked(runs, kept, scored),
-            "cells": [_record(env, a, c) for env, by in scored.items() for a, c in by.items()],
-            "selections": selections.of_scored(first, scored),
-        }
-    )
-    return plain
+    parts = {
+        "tracks": _ranked(runs, kept, scored),
+        "cells": [_record(env, a, c) for env, by in scored.items() for a, c in by.items()],
+        "selections": selections.of_scored(first, scored),
+    }
+    return scored, first, parts
 
 
 def _ranked(
