@@ -35,3 +35,11 @@ def test_batched_infos() -> None:
     assert info["b"]["c"].tolist() == ["", "q", ""]
     assert info["b"]["o"].tolist() == [None, 2, None]
     assert copied["c"].tolist() == ["x", "q", "y"]
+
+
+def test_what_is_scattered_keeps_its_type() -> None:
+    for dtype in (np.int32, np.float32, bool):
+        spread = infos.scatter(np.ones(2, dtype), np.array([0, 2]), 3)
+        assert (spread.dtype, spread.tolist()) == (dtype, [1, 0, 1])
+    words = infos.scatter(np.array(["failed"]), np.array([1]), 2)
+    assert (words.dtype, words.tolist()) == (np.dtype("<U6"), ["", "failed"])

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
+from hpo_envs.engines.lookup.batched import LookupVectorEnv
+from hpo_envs.engines.lookup.params import LookupParams
 from tests.helpers import raises
-from tests.hpo_envs.engines.lookup.model import SETTINGS, Model, act, arguments, lookups
+from tests.hpo_envs.engines.lookup.model import SETTINGS, Model, act, arguments, lookups, tiny
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
@@ -176,3 +178,18 @@ def test_a_copy_is_the_callers() -> None:
         second = envs.step([0, 1])[0]
         assert (first is second) != copy
         assert envs.copy is copy
+
+
+def test_where_all_runs_failed_every_status_says_so() -> None:
+    envs = LookupVectorEnv(2, LookupParams.of((), table=tiny(status=np.ones((6, 2), np.uint8)), objective="score"))
+    envs.reset(seed=0)
+    assert envs.step(np.array([0, 3]))[-1]["status"].tolist() == ["failed", "failed"]
+
+
+def test_ends_are_bools_also_where_every_episode_starts_anew() -> None:
+    envs = lookups(2, (), **{**arguments("plain"), "budget": 1, "cost": "evaluations"})
+    envs.reset(seed=0)
+    for ended in (True, False, True):
+        _, _, terminated, truncated, _ = envs.step(np.array([0, 1]))
+        assert (terminated.dtype, truncated.dtype) == (bool, bool)
+        assert terminated.tolist() == [ended, ended]
