@@ -17,11 +17,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.agents import AGENTS
+import gymnasium as gym
+
+from hpo_envs.agents import AGENTS, fits
 from hpo_envs.benchmarks import report
 from hpo_envs.benchmarks.analysis import summary
 from hpo_envs.benchmarks.analysis.replay import Replay
 from hpo_envs.benchmarks.report import plots, sentences
+from hpo_envs.benchmarks.runs import problem_of
 from hpo_envs.benchmarks.study import executors, store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import SEEDS, SHARE, SLOW_SEEDS, Contestant, Environment, Study
@@ -64,8 +67,7 @@ def environments(only: Sequence[str] = ()) -> list[list[Environment]]:
 def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) -> list[tuple[str, Study]]:
     """The studies that the leaderboard is made of, each with the name of its folder: "" is the folder of all.
 
-    Every seed is a replicate of its problem; agents that take more than a second a run have fewer of them. Agents with
-    trained weights take part where these have not seen the problem's languages.
+    Every seed is a replicate of its problem; where an agent takes more than a second a run, there are fewer of them.
 
     Args:
         seeds: Number of replicates.
@@ -73,12 +75,33 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
         others: Other people's agents, as `module:factory`; each runs in a process of its own.
     """
     every = tuple(range(seeds))
-    agents = tuple(Contestant(n, n) for n, e in AGENTS.items() if e.contestant)
+    contestants = [Contestant(n, n) for n, e in AGENTS.items() if e.contestant]
+    trained = [c for c in contestants if AGENTS[c.name].unseen]
+    agents = tuple(c for c in contestants if c not in trained)
     agents += tuple(Contestant(n, n, isolated=True) for n in others)
-    return [
-        (f"setting-{k}" if k > 1 else "", Study(tuple(envs), agents, every, SHARE, by_cost=True))
-        for k, envs in enumerate(environments(only), 1)
-    ]
+    planned = []
+    for k, envs in enumerate(environments(only), 1):
+        groups = [(envs, agents), *((unseen(c.name, envs), (c,)) for c in trained)]
+        folder = f"setting-{k}" if k > 1 else ""
+        planned += [(folder, Study(tuple(some), who, every, SHARE, by_cost=True)) for some, who in groups if some]
+    return planned
+
+
+def unseen(name: str, envs: Sequence[Environment]) -> list[Environment]:
+    """Where an agent with trained weights takes part: on environments of kinds of which it has seen none.
+
+    An agent that runs on some environments of a kind only would divide them into two rankings.
+    """
+    found, spoiled = [], set()
+    for e in envs:
+        env: Any = gym.make(e.id, disable_env_checker=True, **e.kwargs)
+        problem, kind = problem_of(env), SPECS[e.id].entry_point
+        env.close()
+        if fits(name, problem, seen=True):
+            found.append((e, kind))
+            if not fits(name, problem):
+                spoiled.add(kind)
+    return [e for e, kind in found if kind not in spoiled]
 
 
 def run_all(folder: Path, planned: Sequence[tuple[str, Study]], jobs: int) -> int:

@@ -10,6 +10,7 @@ import pytest
 from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks import leaderboard
 from hpo_envs.benchmarks.study import store
+from hpo_envs.benchmarks.study.study import Environment
 from hpo_envs.registry import FAMILIES, SPECS
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.row_order import natural
@@ -41,10 +42,24 @@ def test_every_seed_is_a_replicate_and_families_have_several_settings() -> None:
     budgets = [study.environments[0].kwargs.get("budget") for _, study in planned]
     assert budgets == [arguments.get("budget") for arguments in FAMILIES["FIESTA"].leaderboard]
     first = planned[0][1]
-    assert {c.name for c in first.agents} == {n for n, e in AGENTS.items() if e.contestant}
+    assert {c.name for c in first.agents} == {n for n, e in AGENTS.items() if e.contestant and e.unseen is None}
     assert first.by_cost
     assert {study.share for _, study in planned} == {0.8}
     assert all("budget" in arguments for f in FAMILIES.values() for arguments in f.leaderboard[1:])
+
+
+def test_a_trained_agent_takes_part_where_it_has_seen_no_environment_of_a_kind() -> None:
+    ids = [
+        "NMTHPO-zhen-v0",
+        "NMTHPO-zhen-mo-v0",
+        "NMTHPO-v0",
+        "NMTLC-ft-fren-v0",
+        "NMTLC-ft-zhen-v0",
+        "FIESTA-tdsa8-v0",
+    ]
+    envs = [Environment(i, {"table": "surrogate"}) for i in ids]
+    assert [e.id for e in leaderboard.unseen("learned", envs)] == ["NMTHPO-zhen-v0"]
+    assert [e.id for e in leaderboard.unseen("learned", envs[3:4])] == ["NMTLC-ft-fren-v0"]
 
 
 def test_publish_writes_scores_page_picture_and_readme(
