@@ -1,6 +1,7 @@
 """The committed study of spaces that no table lists: the best known reward and the median of random search of each.
 
-    python -m hpo_envs.benchmarks.references    # three minutes of processor time; writes references.json
+    python -m hpo_envs.benchmarks.references            # three minutes of processor time; writes references.json
+    python -m hpo_envs.benchmarks.references --missing  # only tables that have changed; it can be resumed
 
 On a box: `RANDOM` uniform points, then an evolution strategy from the best of them. Cells: random ones and the table's,
 then regularised evolution through the environment. Remade whenever a table or the code of an environment changes: each
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -98,8 +99,12 @@ def of_cells(env_id: str, kwargs: dict[str, Any], known: float, effort: float = 
     return max(known, *(float(rewards.max()) for rewards in found.values())), float(np.median(found["random"]))
 
 
-def study() -> Iterator[dict[str, Any]]:
-    """The scales of all tasks of these spaces, on the measured and on the embedded table where there are both."""
+def study(known: Mapping[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The scales of all tasks of these spaces, on the measured and on the embedded table where there are both.
+
+    Args:
+        known: By name, what need not be computed again.
+    """
     whole = [i for i in SPECS if kind_of_action(i, {"table": "surrogate"}) in ("box", "graph")]
     for env_id, kwargs in (*((i, {}) for i in whole), *VARIANTS):
         arguments = {k: v for k, v in kwargs.items() if k not in scales.ELSEWHERE}
@@ -110,11 +115,15 @@ def study() -> Iterator[dict[str, Any]]:
                 continue
             params = env.unwrapped.params
             for task in range(len(params.tables)):
+                name = scales.name_of(env_id, params, task, arguments)
+                if name in known:
+                    yield known[name]
+                    continue
                 if isinstance(params, BoxParams):
                     best, origin = on_box(params, task)
                 else:
                     best, origin = of_cells(env_id, {"table": kind, **kwargs}, _best_row(params))
-                yield {"name": scales.name_of(env_id, params, task, arguments), "best": best, "origin": origin}
+                yield {"name": name, "best": best, "origin": origin}
 
 
 def _best_row(params: Any) -> float:
@@ -128,14 +137,27 @@ def main(argv: list[str] | None = None) -> int:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=scales.REFERENCES, help="default: %(default)s")
+    parser.add_argument("--missing", action="store_true", help="keep what is in the file")
     args = parser.parse_args(argv)
-    found = []
-    for reference in study():
-        found.append(reference)
-        print(reference, flush=True)
-    text = json.dumps({"command": COMMAND, "hpo_envs": hpo_envs.__version__, "references": found}, indent=1) + "\n"
-    atomic.write(args.out, text.encode())
+    known = {r["name"]: r for r in _read(args.out)} if args.missing else {}
+    found: dict[str, dict[str, Any]] = {}
+    for reference in study(known):
+        found[reference["name"]] = reference
+        if reference["name"] not in known:
+            print(reference, flush=True)
+            _write(args.out, {**known, **found})
+    _write(args.out, found)
     return 0
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["references"]
+    return found
+
+
+def _write(path: Path, found: Mapping[str, dict[str, Any]]) -> None:
+    made = {"command": COMMAND, "hpo_envs": hpo_envs.__version__, "references": [*found.values()]}
+    atomic.write(path, (json.dumps(made, indent=1) + "\n").encode())
 
 
 if __name__ == "__main__":

@@ -36,6 +36,11 @@ def test_references_are_of_tables_that_are_at_hand_and_named_as_runs_name_them(
     names = {r["name"] for r in found["references"]}
     assert len(names) == len(found["references"])
     assert names <= scales.references().keys()
+    kept = {"name": found["references"][0]["name"], "best": 7.0, "origin": 5.0}
+    (tmp_path / "found.json").write_text(json.dumps({"references": [kept, {**kept, "name": "gone"}]}))
+    assert references.main(["--missing", "--out", str(tmp_path / "found.json")]) == 0
+    again = json.loads((tmp_path / "found.json").read_text())
+    assert again["references"] == [kept, *found["references"][1:]]
     cell = store.load("nasbenchnlp/wikitext2", "surrogate")
     (reference,) = (r for r in found["references"] if "cell" in r["name"] and " surrogate " in r["name"])
     assert reference["best"] == -np.nanmin(cell.values[:, :, -1, 0])
