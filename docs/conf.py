@@ -27,3 +27,15 @@ html_theme_options = {"navigation_with_keys": True}
 templates_path = []
 pygments_style = "tango"
 copybutton_exclude = ".linenos, .gp, .go"
+
+
+def shallow(app, page, template, context, doctree):
+    """The side bar opens where the reader is: all branches on each of 200 pages are most of the time of a build."""
+    toctree = context.get("toctree")
+    if toctree:
+        context["toctree"] = lambda **given: toctree(**{**given, "collapse": True})
+
+
+def setup(app):
+    """Before the theme draws its side bar, at 500."""
+    app.connect("html-page-context", shallow, priority=400)

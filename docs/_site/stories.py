@@ -10,7 +10,7 @@ import warnings
 from pathlib import Path
 
 STORIES = Path(__file__).resolve().parent.parent / "stories"
-SEEDS = "5"
+SEEDS = "3"
 """Runs of each agent: enough for a picture, and seconds."""
 
 

@@ -18,8 +18,8 @@ DPI = 100
 RUN, BEST, FRONT, FAINT = "#0072B2", "#D55E00", "#009E73", "#999999"
 """Colours that the colour-blind tell apart (Okabe and Ito)."""
 
-SHOWN = 14
-"""Features in a picture of a configuration."""
+SHOWN = 16
+"""Hyperparameters, or models, in a picture."""
 
 
 class NoDisplay(RuntimeError):
@@ -69,9 +69,11 @@ def paint(record: Record, figure: Any) -> None:
     """Draws the episode on a matplotlib figure, from scratch."""
     env = record.env
     figure.clear()
-    left, right = figure.subplots(1, 2, width_ratios=(1.1, 1.0))
-    _run(record, left)
     kind = env.params.kind
+    # Fixed margins: to fit them to the labels is half of the time of a picture, and makes videos tremble.
+    margins = {"left": 0.1, "right": 0.98, "bottom": 0.11, "top": 0.87, "wspace": 0.65 if kind == "arms" else 0.3}
+    left, right = figure.subplots(1, 2, width_ratios=(1.1, 1.0), gridspec_kw=margins)
+    _run(record, left)
     if kind == "graph":
         _cell(record, right)
     elif kind == "arms":
@@ -84,7 +86,6 @@ def paint(record: Record, figure: Any) -> None:
         _configuration(record, right)
     source = f"{env.table.name} ({env.table.provenance.kind})"
     figure.suptitle(f"{source}: {record.spent:g} of {env.budget:g} {env.params.budget_unit}", fontsize=9)
-    figure.tight_layout()
 
 
 def _style(axes: Any, title: str, x: str, y: str) -> None:
@@ -99,7 +100,7 @@ def _style(axes: Any, title: str, x: str, y: str) -> None:
 def _run(record: Record, axes: Any) -> None:
     """Each evaluation at what was spent by then, and the best so far; of two objectives the first."""
     env = record.env
-    _style(axes, "run so far", env.params.budget_unit, env.objectives[0])
+    _style(axes, "", env.params.budget_unit, env.objectives[0])
     axes.set_xlim(0.0, max(min(env.budget, 1.25 * record.spent + 1e-9 + env.budget / 50.0), record.spent))
     if not record.entries:
         return
@@ -107,15 +108,17 @@ def _run(record: Record, axes: Any) -> None:
     rewards, values = np.array([(e["rewards"][0], e["values"][0]) for e in record.entries]).T
     ok = np.array([e["info"]["status"] in ("ok", "truncated") for e in record.entries])
     # A failed or diverged run lies at the metric's bound, which would squeeze all others together.
-    axes.plot(spent[ok], values[ok], "o", ms=3, color=RUN, alpha=0.7)
+    axes.plot(spent[ok], values[ok], "o", ms=3, color=RUN, alpha=0.7, label="evaluation")
     if ok.any():
         best = np.maximum.accumulate(np.where(ok, rewards, -np.inf))
         # Where the best so far was found.
         at = np.maximum.accumulate(np.where(ok & (rewards >= best), np.arange(len(best)), 0))
         known = np.isfinite(best)
-        axes.step(spent[known], values[at[known]], where="post", color=BEST, lw=1.5)
-    for x in spent[~ok]:
-        axes.axvline(x, color=FAINT, lw=0.5, ls=":")
+        axes.step(spent[known], values[at[known]], where="post", color=BEST, lw=1.5, label="best so far")
+    for i, x in enumerate(spent[~ok]):
+        axes.axvline(x, color=FAINT, lw=0.5, ls=":", label="" if i else "failed")
+    above = {"loc": "lower center", "bbox_to_anchor": (0.5, 0.98), "ncols": 3, "frameon": False}
+    axes.legend(fontsize=7, handletextpad=0.3, columnspacing=1.0, **above)
 
 
 def _front(record: Record, axes: Any) -> None:
@@ -140,7 +143,7 @@ def _front(record: Record, axes: Any) -> None:
 def _curves(record: Record, axes: Any) -> None:
     """Learning curves of the rows trained so far; the one with the best value stands out."""
     env = record.env
-    _style(axes, "learning curves so far", env.table.level_unit, "")
+    _style(axes, "learning curves (orange: best)", env.table.level_unit, "")
     rows: dict[int, list[tuple[float, float]]] = {}
     for e in record.entries:
         row = int(np.ravel(e["action"])[0])
@@ -160,7 +163,7 @@ def _arms(record: Record, axes: Any) -> None:
     from scipy import stats
 
     env = record.env
-    _style(axes, "posterior of each model's mean", env.objectives[0], "")
+    _style(axes, "models' means (pulls)", env.objectives[0], "")
     order = sorted(record.pulls, key=lambda arm: -float(np.mean(record.pulls[arm])))[:SHOWN]
     for place, arm in enumerate(reversed(order)):
         scores = np.array(record.pulls[arm])
@@ -217,20 +220,38 @@ def _cell(record: Record, axes: Any) -> None:
 
 
 def _configuration(record: Record, axes: Any) -> None:
-    """Features of the best configuration so far as bars, of the last one as ticks, each between 0 and 1."""
-    _style(axes, "best configuration (tick: last)", "feature, scaled", "")
-    axes.set_xlim(0.0, 1.0)
+    """The best configuration so far and the last one, in natural values."""
+    axes.set_axis_off()
+    axes.set_title("configuration", fontsize=9)
     if not record.entries:
         return
     best = max(record.entries, key=lambda e: float(e["rewards"][0]))
-    names, values = _features(record.env, best)
-    _, last = _features(record.env, record.entries[-1])
-    # Choices that neither has say nothing.
-    kept = [i for i, n in enumerate(names) if "=" not in n or values[i] or last[i]][:SHOWN]
-    places = np.arange(len(kept))[::-1]
-    axes.barh(places, values[kept], color=BEST, height=0.6)
-    axes.plot(last[kept], places, "|", ms=10, mew=2, color="#000000")
-    axes.set_yticks(places, [names[i][:18] for i in kept])
+    columns = [_values(record.env, entry) for entry in (best, record.entries[-1])]
+    for x, text, colour in ((0.72, "best so far", BEST), (1.02, "last", RUN)):
+        axes.text(x, 0.97, text, color=colour, fontsize=8, ha="right")
+    for line, name in enumerate([*columns[0]][:SHOWN]):
+        y = 0.9 - 0.065 * line
+        axes.text(0.0, y, name[:20], fontsize=8)
+        for x, values in zip((0.72, 1.02), columns, strict=True):
+            axes.text(x, y, values.get(name, "-"), fontsize=8, ha="right")
+    hidden = len(columns[0]) - SHOWN
+    if hidden > 0:
+        axes.text(0.0, 0.9 - 0.065 * SHOWN, f"and {hidden} more", fontsize=8, color=FAINT)
+
+
+def _values(env: Any, entry: dict[str, Any]) -> dict[str, str]:
+    """Name -> value of what an action sets: hyperparameters, or features where a table has no others."""
+    config = entry["info"].get("config")
+    if not config:
+        config = dict(zip(*_features(env, entry), strict=True))
+    return {name: _short(value) for name, value in config.items()}
+
+
+def _short(value: Any) -> str:
+    """A value in at most about ten characters."""
+    if isinstance(value, (str, bool)):
+        return str(value)[:10]
+    return f"{value:,.0f}" if value == int(value) and abs(value) < 1e8 else f"{value:.3g}"
 
 
 def _features(env: Any, entry: dict[str, Any]) -> tuple[list[str], npt.NDArray[np.float64]]:
