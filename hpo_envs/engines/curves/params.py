@@ -27,7 +27,7 @@ from hpo_envs.core.params import (
 )
 from hpo_envs.core.view import View
 from hpo_envs.tables import draws
-from hpo_envs.tables.table import LOST, ByHash, Table, one_of
+from hpo_envs.tables.table import LOST, ByHash, Table, one_of, shown
 
 VARIANTS = ("paper", "released")
 COST_HIGH = 1e9
@@ -128,7 +128,7 @@ class CurveParams(Params):
         if levels is not None:
             levels = min(check_int("levels", levels, optional=True), MOST_LEVELS)
         if cost is not None and not isinstance(cost, str):
-            raise ValueError(f"cost must be None or the name of a unit, got {cost!r}")
+            raise ValueError(f"cost must be None or the name of a unit, got {shown(cost)}")
         view = View(order, share)
         keyed = ByHash(load_tables((name,), table)[0])
         p = _prepare(keyed, check_objective(objective), tuple(held_out), cost, levels, variant)

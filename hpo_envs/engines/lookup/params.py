@@ -28,7 +28,7 @@ from hpo_envs.core.params import (
 )
 from hpo_envs.core.view import View
 from hpo_envs.tables import draws
-from hpo_envs.tables.table import STATUSES, ByHash, Hyperparameter, Table, nearest, one_of
+from hpo_envs.tables.table import STATUSES, ByHash, Hyperparameter, Table, nearest, one_of, shown
 
 STATUS_DTYPE = f"U{max(map(len, STATUSES))}"
 
@@ -94,7 +94,7 @@ class LookupParams(Params):
             ValueError: An argument that the tables cannot satisfy.
         """
         if not isinstance(cost, str):
-            raise ValueError(f"cost must be evaluations or the name of a metric, got {cost!r}")
+            raise ValueError(f"cost must be evaluations or the name of a metric, got {shown(cost)}")
         view = View(order, share)
         if grid and not view.whole:
             raise ValueError(f"order and share must be left alone where actions are values of a grid, got {view}")
@@ -231,7 +231,7 @@ def _costs(
     one_of("cost", cost, ("evaluations", *(name for name in first.metric_names if name not in held_out)))
     j = first.metric(cost)
     if first.metrics[j].goal != "min":
-        raise ValueError(f"cost must be evaluations or a metric to be kept low, got {cost!r}")
+        raise ValueError(f"cost must be evaluations or a metric to be kept low, got {shown(cost)}")
     return metrics[:, j], first.metrics[j].unit or cost, first.metrics[j].high
 
 

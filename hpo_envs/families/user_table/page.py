@@ -14,7 +14,7 @@ from hpo_envs.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.engines.lookup.scalar import LookupEnv
 from hpo_envs.tables import store, user
-from hpo_envs.tables.table import Table, nearest
+from hpo_envs.tables.table import Table, nearest, shown
 
 
 def own_table(name: str, table: Any) -> Table:
@@ -39,7 +39,11 @@ def own_table(name: str, table: Any) -> Table:
             )
         return user.load(table)
     if not isinstance(table, str):
-        raise ValueError(f"table must be a Table, the path of an .npz file or the name of a saved table, got {table!r}")
+        raise ValueError(
+            f"table must be a Table, the path of an .npz file or the name of a saved table, got {shown(table)}"
+        )
+    if not isinstance(name, str):
+        raise ValueError(f"name must be the name of a saved table, got {shown(name)}")
     return store.load(f"{user.PREFIX}{name}", table)  # type: ignore[arg-type]
 
 
@@ -73,7 +77,9 @@ class OfUser(HPOEnv):
         **kwargs: Any,
     ) -> None:
         t = own_table(name, table)
-        super().__init__(self._params(t, objective=objective or t.metric_names[0], **kwargs), render_mode)
+        super().__init__(
+            self._params(t, objective=t.metric_names[0] if objective is None else objective, **kwargs), render_mode
+        )
 
     @staticmethod
     def _params(table: Table, **kwargs: Any) -> Any:

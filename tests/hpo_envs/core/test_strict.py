@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.benchmarks.runs import run
+from hpo_envs.registry import SPECS
 
 IDS = [
     "NMTHPO-swen-v0",
@@ -89,3 +90,20 @@ def test_seeds(seed: Any) -> None:
 def test_counts(count: Any) -> None:
     with pytest.raises(ValueError, match="num_envs must be"):
         gym.make_vec("NMTHPO-swen-v0", num_envs=count)
+
+
+ONE_OF_EACH = {spec.vector_entry_point: spec.id for spec in SPECS.values()}
+
+
+@pytest.mark.parametrize("value", [10**5000, np.ma.masked, {}, [1]], ids=["int", "masked", "dict", "list"])
+@pytest.mark.parametrize("name", ["objective", "cost", "variant"])
+@pytest.mark.parametrize("env", ONE_OF_EACH.values())
+def test_names_that_are_no_texts(env: str, name: str, value: Any) -> None:
+    try:
+        gym.make(env, table="surrogate", **{name: 5}).close()
+    except TypeError:
+        pytest.skip(f"{env} takes no {name}")
+    except ValueError:
+        pass
+    with pytest.raises(ValueError, match=f"^{name} must "):
+        gym.make(env, table="surrogate", **{name: value})
