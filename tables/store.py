@@ -15,6 +15,7 @@ Nothing here opens a socket; `hpo_envs.tables.files.download` installs files.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
 import io
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hpo_envs.tables import catalogue, row_order, user
+from hpo_envs.tables.catalogue import agreement
 from hpo_envs.tables.files import cache
 from hpo_envs.tables.files.folder import data_folder
 from hpo_envs.tables.table import Table, one_of
@@ -42,8 +44,8 @@ class EmbeddedTableWarning(UserWarning):
     def __init__(self, dataset: str, command: str) -> None:
         super().__init__(
             f"The measured tables of {dataset} are not installed; embedded tables are used, and numbers obtained on "
-            f'them are not measurements. Run `{command}` for the measured ones, or pass table="surrogate" to choose '
-            "the embedded ones silently."
+            f"them are not measurements. {agreement.worth(dataset)}".rstrip()
+            + f' Run `{command}` for the measured ones, or pass table="surrogate" to choose the embedded ones silently.'
         )
         self.dataset, self.command = dataset, command
 
@@ -203,7 +205,9 @@ def _measured(name: str, root: str) -> Table:
 @functools.cache
 def _embedded(name: str) -> Table:
     builder = _builder(_dataset_of(name))
-    return _ordered(builder, builder.embedded(name))
+    table, worth = _ordered(builder, builder.embedded(name)), agreement.worth(name)
+    notes = (*table.provenance.notes, *([worth] if worth else []))
+    return dataclasses.replace(table, provenance=dataclasses.replace(table.provenance, notes=notes))
 
 
 def _ordered(builder: Any, table: Table) -> Table:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import json
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -107,3 +110,22 @@ def test_constant_scores_have_no_importance_and_wrong_shapes_are_refused() -> No
     assert not fi.importance(x, np.ones(20), axes, trees=2).main.any()
     with pytest.raises(ValueError, match="configs, scores and axes must be"):
         fi.importance(x, np.ones(19), axes)
+
+
+@pytest.mark.parametrize("case", json.loads(Path(__file__).with_name("fanova.json").read_text(encoding="utf-8")))
+def test_a_tree_is_decomposed_as_by_the_fanova_package(case: dict[str, Any]) -> None:
+    """One tree of fanova 2.0.19 (pyrfr 0.9.0) on 40 points, as the values of its cells; with and without a cutoff.
+
+    Its shares are those of `fANOVA(X, Y, space, n_trees=1, min_samples_leaf=3, cutoffs=...).quantify_importance`.
+    """
+    edges = [[0.0, *splits, 1.0] for splits in case["splits"]]
+    cells = np.array(list(itertools.product(*(itertools.pairwise(e) for e in edges))))
+    values = np.maximum(case["values"], -np.inf if case["cutoff"] is None else case["cutoff"])
+    main, pairs, total, _ = fi.decompose(
+        fi.Boxes(values, cells[:, :, 0], cells[:, :, 1]), [fi.Axis(name) for name in "abc"]
+    )
+    for which, share in case["importance"].items():
+        where = [int(i) for i in which]
+        if len(where) < 3:
+            ours = main[where[0]] if len(where) == 1 else pairs[where[0], where[1]]
+            assert ours / total == pytest.approx(share, abs=1e-5)
