@@ -31,7 +31,7 @@ from hpo_envs.tables.table import nearest, shown
 Target = Callable[[Any, float], bool]
 """`target(action, reward) -> bool`: whether a run has reached what it was meant to find. Agents never see it."""
 
-_STRIPPED = ("held_out", "row")
+_STRIPPED = ("held_out", "row", "action_mask", "status_code")
 
 
 def problem_of(env: Any) -> Problem:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 import copy as copying
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import gymnasium as gym
@@ -18,7 +18,8 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from hpo_envs.core.infos import Info, blank, copy_info, merge, scatter
+from hpo_envs.core.infos import Column, Info, MaskedInfo, blank, column, copy_info, merge, scatter
+from hpo_envs.core.loading import provenance_info
 from hpo_envs.core.pages import complete
 from hpo_envs.core.params import HasParams, Params, check_int, check_options, is_integer, unmasked
 from hpo_envs.core.recorder import FPS, MODES
@@ -45,6 +46,11 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
     Args:
         params: What the environment is made of.
         render_mode: None, `human`, `rgb_array` or `ansi`, see `hpo_envs.core.rendering`.
+
+    ## Information
+    The numbers are NumPy's. Texts have a number beside them: at reset `table_code` (index in `env.unwrapped.tables`),
+    `kind_code` (0 measured, 1 surrogate), `sha256_code` ((32,) uint8); at each step `status_code` (0 `ok`, 1 `failed`,
+    2 `diverged`, 3 `truncated`).
     """
 
     metadata: dict[str, Any] = {"render_modes": [*MODES], "render_fps": FPS}  # noqa: RUF012
@@ -56,7 +62,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
         super().__init_subclass__(**kwargs)
         for base in cls.__bases__:
             page, shared = cls.__dict__.get("__doc__") or "", base.__doc__ or ""
-            if "## " in page and "## " in shared and "## Description" not in shared:
+            if page and "## " in shared and "## Description" not in shared:
                 cls.__doc__ = complete(page, shared)
 
     def __init__(self, params: Params, render_mode: str | None = None) -> None:
@@ -119,7 +125,10 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         autoreset_mode: `NEXT_STEP` (default), `SAME_STEP` or `DISABLED`.
         copy: Whether `step` returns arrays that later calls leave alone. With False the observation array is
             reused by the next call.
+        render_mode: None, or `rgb_array` for pictures of the first episodes, see `hpo_envs.core.rendering.VectorWatch`.
     """
+
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": FPS}  # noqa: RUF012
 
     def __init__(
         self,
@@ -127,8 +136,15 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         params: Params,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
+        render_mode: str | None = None,
     ) -> None:
         self.num_envs = check_int("num_envs", num_envs)
+        self.render_mode = render_mode
+        if render_mode is not None:
+            from hpo_envs.core.rendering import VectorWatch
+
+            watch: Any = VectorWatch(self, render_mode)
+            self.step, self.reset, self.render = watch.step, watch.reset, watch.render  # type: ignore[method-assign]
         self.copy = bool(copy)
         try:
             self.autoreset_mode = AutoresetMode(autoreset_mode)
@@ -148,6 +164,10 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         self._episodes = np.zeros(self.num_envs, np.uint64)
         self._ended = np.zeros(self.num_envs, bool)
         self._any_ended = False
+        self._everyone = np.ones(self.num_envs, bool)  # copies of it take a tenth of the time of `np.ones`
+        entries = [provenance_info(params.tables, i) for i in range(len(params.tables))]
+        self._provenance = columns_of(entries)
+        self._masked = params.masked
 
     @classmethod
     def twin_of(cls, scalar: type[HPOEnv]) -> type[Self]:
@@ -163,9 +183,10 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
             *args: Any,
             autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
             copy: bool = True,
+            render_mode: str | None = None,
             **kwargs: Any,
         ) -> None:
-            cls.__init__(self, num_envs, scalar(*args, **kwargs).params, autoreset_mode, copy)
+            cls.__init__(self, num_envs, scalar(*args, **kwargs).params, autoreset_mode, copy, render_mode)
 
         name = scalar.__name__.removesuffix("Env") + "VectorEnv"
         members = {
@@ -173,13 +194,19 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
             "__module__": scalar.__module__,
             "__doc__": f"`{scalar.__name__}` for `num_envs` episodes side by side, with the same arguments.",
         }
-        return type(name, (cls,), members)
+        # Some libraries look for `VectorEnv` among the direct bases of a class only.
+        return type(name, (cls, VectorEnv), members)
 
     # -- what an engine writes -----------------------------------------------------------------------------------
 
     @abc.abstractmethod
     def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
         """Starts fresh episodes at `index` (k,) with `keys` (k,); returns their info as (k,) arrays."""
+
+    def _said(self, index: npt.NDArray[np.intp]) -> Info:
+        """What `reset` says of the tables of the episodes at `index`."""
+        tables = self._table_index[index]
+        return {name: values.take(tables, axis=0) for name, values in self._provenance.items()}
 
     @abc.abstractmethod
     def _advance(self, actions: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], Info]:
@@ -223,7 +250,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         info = self._begin(index, options)
         self._ended[index] = False
         self._any_ended = bool(self._ended.any())
-        return self._observe(), info
+        return self._observe(), self._with_mask(info)
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
         """Performs one evaluation in every environment.
@@ -248,7 +275,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         if resets and self._ended.all():
             return self._restart_all()
         rewards, terminated, info = self._advance(actions)
-        reported = np.ones(self.num_envs, bool)
+        reported = self._everyone.copy()
         if resets:
             index = np.flatnonzero(self._ended)
             rewards[index] = 0.0
@@ -265,7 +292,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
             self._restart_now(terminated, info)
         self._ended, self._any_ended = terminated, any_ended and self.autoreset_mode is not AutoresetMode.SAME_STEP
         done = terminated.copy() if any_ended else terminated
-        return self._observe(), rewards, done, np.zeros(self.num_envs, bool), info
+        return self._observe(), rewards, done, np.zeros(self.num_envs, bool), self._with_mask(info)
 
     def answer(self, actions: Any) -> tuple[Any, npt.NDArray[np.bool_], Info]:
         """What `step` would answer if no episode had ended, without observing: for evaluations that were made before.
@@ -294,6 +321,19 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         return self.params.view.rows_many(self._keys, len(self.table))
 
     # -- shared machinery ----------------------------------------------------------------------------------------
+
+    def _with_mask(self, info: Info) -> Info:
+        """An info as `reset` and `step` return it, with the mask of actions where there is one."""
+        if not self._masked:
+            return info
+        return MaskedInfo(info).defer_mask(self._then(), self._everyone.copy())
+
+    def _masks(self) -> npt.NDArray[np.bool_]:
+        return self._then()()
+
+    def _then(self) -> Callable[[], npt.NDArray[np.bool_]]:
+        """What makes the (num_envs, k) masks of actions as they are now, whenever it is called."""
+        raise NotImplementedError
 
     def _seed(self, seed: int | Sequence[int | None] | None, index: npt.NDArray[np.intp]) -> None:
         if isinstance(seed, (int, np.integer)):
@@ -336,17 +376,20 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         no = np.zeros(self.num_envs, bool)
         self._ended, self._any_ended = no, False
         shape = (self.num_envs, self.reward_dim) if self.params.vector else (self.num_envs,)
-        return self._observe(), np.zeros(shape), no.copy(), no.copy(), info
+        return self._observe(), np.zeros(shape), no.copy(), no.copy(), self._with_mask(info)
 
     def _restart_now(self, terminated: npt.NDArray[np.bool_], info: Info) -> None:
         """SAME_STEP: keeps the last observation and info of ended episodes and starts the next ones."""
         index = np.flatnonzero(terminated)
         last = self._observe()
-        final = np.full(self.num_envs, None, dtype=object)
+        final = np.full(self.num_envs, None, dtype=object).view(Column)
         for i in index:
             final[i] = last[i].copy()
         keys = tuple(k for k in info if not k.startswith("_"))
-        info["final_info"] = {k: copy_info(info[k]) for k in keys} | {"_" + k: terminated.copy() for k in keys}
+        ended: Info = {k: copy_info(info[k]) for k in keys} | {"_" + k: terminated.copy() for k in keys}
+        if self._masked:
+            ended = MaskedInfo(ended).defer_mask(self._then(), terminated.copy(), terminated.copy())
+        info["final_info"] = ended
         info["final_obs"] = final
         info["_final_info"] = info["_final_obs"] = terminated.copy()
         reported = ~terminated
@@ -354,3 +397,9 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
             blank(info[k], index)
             info["_" + k] = reported
         merge(info, self._begin(index, None), index)
+
+
+def columns_of(entries: Sequence[Mapping[str, Any]]) -> Info:
+    """(k, ...) arrays by name of what k episodes say alike."""
+    named: dict[str, list[Any]] = {name: [entry[name] for entry in entries] for name in entries[0]}
+    return {name: column(v) if isinstance(v[0], str) else np.array(v) for name, v in named.items()}

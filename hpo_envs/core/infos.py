@@ -2,12 +2,120 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.tables.table import STATUSES, Hyperparameter
+
 Info = dict[str, Any]
+Masks = npt.NDArray[np.int8]
+
+
+class MaskedInfo(Info):
+    """A batched info whose `action_mask` is made when somebody reads it: most do not, and it is the largest part.
+
+    It is a dict in every other way; whoever takes all of its values, copies or pickles it reads the mask, too.
+    """
+
+    __slots__ = ("_make", "_only")
+
+    def defer_mask(
+        self,
+        make: Callable[[], npt.NDArray[Any]],
+        reported: npt.NDArray[np.bool_],
+        only: npt.NDArray[np.bool_] | None = None,
+    ) -> MaskedInfo:
+        """Adds `action_mask`.
+
+        Args:
+            make: Makes the (n, k) mask.
+            reported: (n,) which environments report it.
+            only: (n,) those that a mask is made of, zeros for the others; None: all.
+        """
+        self._make, self._only = make, only
+        self["action_mask"], self["_action_mask"] = None, reported
+        return self
+
+    def change_mask(self, change: Callable[[Masks], Masks] | None) -> None:
+        """Puts another mask in the place of this one, made of it; None for none."""
+        if "action_mask" not in self:
+            return
+        if change is None:
+            del self["action_mask"], self["_action_mask"]
+        elif super().__getitem__("action_mask") is None:
+            before = self._make
+            self._make = lambda: change(before())
+        else:
+            self["action_mask"] = change(self["action_mask"])
+
+    def __getitem__(self, key: str) -> Any:
+        """The value; that of `action_mask` is made now."""
+        value = super().__getitem__(key)
+        if value is None and key == "action_mask":
+            value = self._make().astype(np.int8)
+            if self._only is not None:
+                value[~self._only] = 0
+            self[key] = value
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        """Keys; `dict(info)` and `{**info}` go through here, too, and so read every value."""
+        return super().__iter__()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value, or the default."""
+        return self[key] if key in self else default
+
+    def pop(self, key: str, *default: Any) -> Any:
+        """The value, which is taken out."""
+        if key in self:
+            self[key]
+        return super().pop(key, *default)
+
+    def items(self) -> Any:
+        """Keys and values."""
+        self.get("action_mask")
+        return super().items()
+
+    def values(self) -> Any:
+        """Values."""
+        self.get("action_mask")
+        return super().values()
+
+    def copy(self) -> Info:
+        """A plain dict."""
+        return dict(self)
+
+    def __or__(self, other: Any) -> Any:
+        """A plain dict with another's entries."""
+        return dict(self) | other
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all values are equal."""
+        return dict(self) == other
+
+    def __repr__(self) -> str:
+        """As of a dict."""
+        return repr(dict(self))
+
+    def __reduce__(self) -> Any:
+        """Becomes a plain dict where it is pickled or copied."""
+        return dict, (dict(self),)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def numeric(values: Mapping[str, Any]) -> Info:
+    """An info, or a dict in one, with Python's numbers as NumPy's; all else stays as it is."""
+    return {k: _NUMPYS[type(v)](v) if type(v) in _NUMPYS else v for k, v in values.items()}
+
+
+_NUMPYS: dict[type, Callable[[Any], Any]] = {bool: np.bool_, int: np.int64, float: np.float64}
 
 
 def scatter(value: Any, index: npt.NDArray[np.intp], n: int) -> Any:
@@ -19,6 +127,15 @@ def scatter(value: Any, index: npt.NDArray[np.intp], n: int) -> Any:
     whole = np.full((n, *value.shape[1:]), nothing(value), dtype=value.dtype)
     whole[index] = value
     return whole
+
+
+def of_one(info: Info, i: int, names: Iterable[str]) -> Info:
+    """What environment i of a batch said under some of these names."""
+    return {k: _entry(info[k], i) for k in names if k in info and info["_" + k][i]}
+
+
+def _entry(value: Any, i: int) -> Any:
+    return {k: _entry(v, i) for k, v in value.items()} if isinstance(value, dict) else value[i]
 
 
 def merge(info: Info, new: Info, index: npt.NDArray[np.intp]) -> None:
@@ -65,3 +182,63 @@ def nothing(value: npt.NDArray[Any]) -> Any:
 def copy_info(value: Any) -> Any:
     """A deep copy of a nested batched value."""
     return {k: copy_info(v) for k, v in value.items()} if isinstance(value, dict) else value.copy()
+
+
+class Column(np.ndarray):
+    """An (n,) array of texts or of arrays, which hands out numbers where they are asked for by DLPack.
+
+    So wrappers that turn a whole info into tensors of another library, such as Gymnasium's `NumpyToTorch`, find a
+    number for each text and a row for each array; NumPy and Python see what the array holds.
+
+    Attributes:
+        words: The texts that there are; their numbers are places in here. With none, a text's number is a hash.
+    """
+
+    words: tuple[Any, ...] = ()
+
+    def numbers(self) -> npt.NDArray[Any]:
+        """(n,) int64 of texts, -1 for one that is no word (nothing reported, for one); (n, ...) of arrays, else 0."""
+        values = self.tolist()
+        first = next((v for v in values if isinstance(v, np.ndarray)), None)
+        if first is not None:
+            return np.stack([np.zeros_like(first) if v is None else v for v in values])
+        place = {word: i for i, word in enumerate(self.words)} if self.words else None
+        return np.array([_hash(v) if place is None else place.get(v, -1) for v in values], np.int64)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """See `numbers`."""
+        return self.numbers().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        """The processor."""
+        return np.empty(0).__dlpack_device__()
+
+    def __reduce__(self) -> Any:
+        """Becomes a plain array where it is pickled."""
+        return np.asarray(self).__reduce__()
+
+
+def column(values: Iterable[Any], words: Iterable[Any] = ()) -> Column:
+    """A column of these values, as objects."""
+    listed = list(values)
+    # A class for each list of words: views and copies are of the same, at no cost.
+    made: Any = np.empty(len(listed), dtype=object).view(type("Column", (Column,), {"words": tuple(words)}))
+    for i, value in enumerate(listed):  # not at once: arrays of one length would be taken for a matrix
+        made[i] = value
+    return made  # type: ignore[no-any-return]
+
+
+@functools.cache
+def choices_of(h: Hyperparameter) -> Column | None:
+    """The choices of a categorical as a column, None for numbers."""
+    return column(h.values, h.values) if h.kind == "categorical" else None
+
+
+def _hash(text: Any) -> int:
+    return int.from_bytes(hashlib.sha256(str(text).encode()).digest()[:8], "little", signed=True) if text else 0
+
+
+STATUS_COLUMN: Column = np.array(STATUSES).view(type(column((), STATUSES)))
+"""Every status; `STATUS_COLUMN.take(codes)` has the texts of codes."""
+STATUS_CODES = {name: np.int64(code) for code, name in enumerate(STATUSES)}
+"""`info["status_code"]` of each status."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from hpo_envs.core.infos import Info
 from hpo_envs.tables import store
@@ -27,6 +30,22 @@ def load_tables(names: tuple[str, ...], table: Any) -> tuple[Table, ...]:
     return tuple(store.load(name, table) for name in names)  # type: ignore[arg-type]
 
 
-def provenance_info(table: Table) -> Info:
-    """What `reset` says of the table: `table`, `kind` and `sha256`."""
-    return {"table": table.name, "kind": table.provenance.kind, "sha256": table.provenance.sha256}
+KINDS = ("measured", "surrogate")
+"""Kinds of table; `info["kind_code"]` is a place in here."""
+
+
+def provenance_info(tables: Sequence[Table], index: int = 0) -> Info:
+    """What `reset` says of the table: `table`, `kind`, `sha256`, and the same as numbers.
+
+    Args:
+        tables: Of the environment.
+        index: Of the episode's table.
+
+    Returns:
+        The three texts; `table_code`, the index; `kind_code`, a place in `KINDS`; `sha256_code`, (32,) uint8.
+    """
+    table = tables[index]
+    sha256, kind = table.provenance.sha256, table.provenance.kind
+    code = np.frombuffer(bytes.fromhex(sha256), np.uint8).copy()
+    codes = {"table_code": np.int64(index), "kind_code": np.int64(KINDS.index(kind)), "sha256_code": code}
+    return {"table": table.name, "kind": kind, "sha256": sha256, **codes}

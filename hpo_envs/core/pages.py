@@ -31,7 +31,7 @@ def complete(page: str, engine: str) -> str:
     items = re.split(r"\n(?=- )", shared.get("Arguments", ""))
     shared["Arguments"] = "\n".join(i for i in items if not named & set(re.findall(r"^- `(\w+)", i)))
     parts = [mine.pop("")]
-    del shared[""]
+    shared = {heading: text for heading, text in shared.items() if heading and text}
     for heading in sorted(mine | shared, key=lambda h: HEADINGS.index(h) if h in HEADINGS else len(HEADINGS)):
         # Items go on with the list, paragraphs start anew.
         gap = "\n" if heading == "Arguments" else "\n\n"

@@ -120,6 +120,11 @@ class Params:
         return None
 
     @property
+    def masked(self) -> bool:
+        """Whether a mask says which actions are useful: not of values of a grid, points of a box, batches of arms."""
+        return self.kind in ("rows", "fidelity", "graph") or (self.kind == "arms" and not self.action_space.shape)
+
+    @property
     def moves(self) -> int:
         """Most actions that one evaluation takes."""
         return 1
@@ -231,6 +236,23 @@ class HasParams:
         self.params, self.budget = params, params.budget
         if params.reward_space is not None:
             self.reward_space = copy.deepcopy(params.reward_space)
+
+    @property
+    def action_masks(self) -> Callable[[], npt.NDArray[np.bool_]]:
+        """`action_masks()` is bool, (k,) or in the batched form (num_envs, k): which actions are useful now.
+
+        The parts of an action of several have their values one after the other, as maskable PPO takes them.
+
+        Raises:
+            AttributeError: No mask would be useful, so that `hasattr` says whether there is one.
+        """
+        if not self.params.masked:
+            raise AttributeError(f"action_masks: there is no useful mask of actions in {self.params.action_space}")
+        return self._masks
+
+    def _masks(self) -> npt.NDArray[np.bool_]:
+        """What `action_masks` answers."""
+        raise NotImplementedError
 
 
 def is_integer(value: Any) -> bool:

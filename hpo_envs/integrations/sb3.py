@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
+from hpo_envs.core.infos import of_one
+
 try:
     from stable_baselines3.common.vec_env import VecEnv
 except ModuleNotFoundError:
@@ -21,29 +23,31 @@ except ModuleNotFoundError:
 class SB3VecEnv(VecEnv):
     """Adapter from a batched environment with SAME_STEP autoreset to stable-baselines3.
 
-    Infos hold what stable-baselines3 reads and nothing else: `terminal_observation`, `TimeLimit.truncated` and
-    `episode` (return `r`, length `l`) of episodes that ended; `last_infos` has the batched info of the last step.
+    Infos hold what stable-baselines3 reads: `terminal_observation`, `TimeLimit.truncated` and `episode` (return `r`,
+    length `l`) of episodes that ended; and what is asked for. `last_infos` has the batched info of the last step.
 
     Args:
         envs: A batched environment with `autoreset_mode=AutoresetMode.SAME_STEP`, wrapped or not.
+        keys: What of each step's info is passed on besides, such as `("cost", "status", "config", "action_mask")`; in
+            the step that ends an episode, what was said of its last evaluation.
 
     Raises:
         ValueError: Another autoreset mode, or a vector reward.
     """
 
-    def __init__(self, envs: VectorEnv[Any, Any, Any]) -> None:
+    def __init__(self, envs: VectorEnv[Any, Any, Any], keys: Sequence[str] = ()) -> None:
         mode = envs.metadata.get("autoreset_mode")
         if mode is not AutoresetMode.SAME_STEP:
             raise ValueError(f"envs must be made with autoreset_mode=AutoresetMode.SAME_STEP, got {mode}")
         if hasattr(envs.unwrapped, "reward_space"):
             raise ValueError(f"envs must have one objective, got the vector reward {envs.unwrapped.reward_space}")
-        self.envs = envs
+        self.envs, self._keys = envs, tuple(keys)
         self.last_infos: dict[str, Any] = {}
         self._seed: int | None = None
         self._options_given: dict[str, Any] | None = None
         self._actions: Any = None
         self._returns, self._lengths = np.zeros(envs.num_envs), np.zeros(envs.num_envs, np.int64)
-        self.render_mode = None
+        self.render_mode, self.metadata = envs.render_mode, envs.metadata
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
 
     def reset(self) -> Any:
@@ -73,9 +77,10 @@ class SB3VecEnv(VecEnv):
         self._returns += rewards
         self._lengths += 1
         done = terminated | truncated
-        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        last = info.get("final_info", info)
+        infos = [of_one(last if done[i] else info, i, self._keys) for i in range(self.num_envs)]
         for i in np.flatnonzero(done):
-            infos[i] = {
+            infos[i] |= {
                 "terminal_observation": info["final_obs"][i],
                 "TimeLimit.truncated": bool(truncated[i] and not terminated[i]),
                 "episode": {"r": float(self._returns[i]), "l": int(self._lengths[i])},
@@ -89,14 +94,26 @@ class SB3VecEnv(VecEnv):
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """An attribute of the batched environment, once per index."""
-        if attr_name == "action_masks" and "action_masks" not in dir(self.envs.unwrapped):
-            raise AttributeError(attr_name)
-        value = None if attr_name == "render_mode" else _attribute(self.envs, attr_name)
+        value = _attribute(self.envs, attr_name)
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Not supported: the environments are one object."""
-        raise NotImplementedError("set_attr: the episodes of a batched environment share one object")
+        """Sets an attribute where it is, or of the outermost wrapper.
+
+        Raises:
+            ValueError: Of some episodes only: those of a batch share one object.
+        """
+        some = sorted(self._get_indices(indices))
+        if some != list(range(self.num_envs)):
+            raise ValueError(f"indices must be all, because the episodes share one object, got {some}")
+        env = self.envs
+        while attr_name not in dir(env) and hasattr(env, "env"):
+            env = env.env
+        setattr(env if attr_name in dir(env) else self.envs, attr_name, value)
+
+    def get_images(self) -> Sequence[np.ndarray | None]:
+        """Pictures of the first episodes, see `hpo_envs.core.rendering.VectorWatch`."""
+        return self.envs.render() or ()  # type: ignore[return-value]
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
         """Calls a method of the batched environment that returns one row per episode, such as `action_masks`."""

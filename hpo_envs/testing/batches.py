@@ -53,10 +53,9 @@ def _element(value: Any, i: int) -> Any:
 
 
 def agree(scalar: dict[str, Any], batched: dict[str, Any], rtol: float = 0.0) -> None:
-    """Requires that the batched info says what the scalar one says; masks of actions are a method there."""
-    expected = {k: v for k, v in scalar.items() if k != "action_mask"}
-    require(expected.keys() == batched.keys(), f"infos must have the same keys, got {[*batched]} for {[*expected]}")
-    for key, value in expected.items():
+    """Requires that the batched info says what the scalar one says."""
+    require(scalar.keys() == batched.keys(), f"infos must have the same keys, got {[*batched]} for {[*scalar]}")
+    for key, value in scalar.items():
         _equal(f"info[{key!r}]", value, batched[key], rtol)
 
 

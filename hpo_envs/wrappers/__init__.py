@@ -5,13 +5,14 @@ same code, the scalar one on a batch of one.
 
 Rewards: `ImprovementReward`, `NormalisedReward`, `RegretReward` (training only: it knows the optimum),
 `CostAwareReward`. Observations: `HistoryObservation`, `CandidateObservation`. Actions: `ContinuousAction`,
-`HyperparameterAction`.
+`HyperparameterAction`, `FlattenAction`.
 """
 
 from hpo_envs.wrappers.scalar import (
     CandidateObservation,
     ContinuousAction,
     CostAwareReward,
+    FlattenAction,
     HistoryObservation,
     HyperparameterAction,
     ImprovementReward,
@@ -23,6 +24,7 @@ __all__ = [
     "CandidateObservation",
     "ContinuousAction",
     "CostAwareReward",
+    "FlattenAction",
     "HistoryObservation",
     "HyperparameterAction",
     "ImprovementReward",

@@ -1,9 +1,10 @@
-"""What action wrappers compute: the row of a table that is nearest to what was asked for."""
+"""What action wrappers compute: the action that is meant by one of another space."""
 
 from __future__ import annotations
 
 import abc
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium as gym
@@ -11,9 +12,12 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
 
-from hpo_envs.core.params import kind_of, whole_table
+from hpo_envs.core import boxes
+from hpo_envs.core.params import check_ints, kind_of, whole_table
 
 Rows = npt.NDArray[np.int64]
+Given = tuple[npt.NDArray[Any], dict[str, npt.NDArray[Any]]]
+"""(k, ...) actions, and what `info` says of each."""
 
 
 def _table_of(env: Any, action: gym.Space[Any]) -> Any:
@@ -24,60 +28,82 @@ def _table_of(env: Any, action: gym.Space[Any]) -> Any:
     return base.tables[0]
 
 
-class Nearest(abc.ABC):
-    """From actions of another space to rows.
+class Meaning(abc.ABC):
+    """From actions of another space to those of an environment.
 
     Attributes:
         space: Space of one new action.
+        mask: Makes the (k, n) mask of new actions of the (k, ...) one of the environment's; None: none is useful.
     """
 
     space: gym.Space[Any]
-
-    def __init__(self, env: Any, action: gym.Space[Any]) -> None:
-        self._table = _table_of(env, action)
-
-    def check(self, action: Any) -> npt.NDArray[Any]:
-        """Validates one action.
-
-        Raises:
-            ValueError: It is outside the space.
-        """
-        array = np.asarray(action)
-        if array.dtype.kind not in "iuf" or array not in self.space:
-            # Box.contains insists on its dtype; numbers of another float width are fine.
-            same = isinstance(self.space, Box) and array.dtype.kind in "iuf" and array.shape == self.space.shape
-            if not (same and bool((np.abs(array) <= 1.0).all())):
-                raise ValueError(f"action must be in {self.space}, got {action!r}")
-        return array
+    mask: Callable[[npt.NDArray[Any]], npt.NDArray[Any]] | None = None
 
     @abc.abstractmethod
-    def rows(self, actions: npt.NDArray[Any]) -> Rows:
-        """(k,) row that each of (k, d) actions means."""
+    def check(self, actions: Any, k: int) -> Given:
+        """Validates k actions of the new space.
+
+        Raises:
+            ValueError: Others than that.
+        """
+
+    @abc.abstractmethod
+    def of(self, actions: npt.NDArray[Any]) -> Rows:
+        """(k, ...) actions of the environment that k checked ones mean."""
 
 
-class NearestFeatures(Nearest):
+class Flat(Meaning):
+    """One number for each combination of the parts of an action, the last part varying fastest."""
+
+    def __init__(self, env: Any, action: gym.Space[Any]) -> None:
+        if not isinstance(action, MultiDiscrete) or len(action.shape) != 1:
+            raise ValueError(f"env must have actions of several parts (MultiDiscrete) for this wrapper, got {action}")
+        self._sizes = tuple(action.nvec.tolist())
+        self.space = Discrete(int(np.prod(action.nvec)))
+        self.mask = self._combined
+
+    def check(self, actions: Any, k: int) -> Given:
+        """Ints."""
+        return check_ints(actions, (k,), int(self.space.n)), {}  # type: ignore[attr-defined]
+
+    def of(self, actions: npt.NDArray[Any]) -> Rows:
+        """The parts."""
+        return np.stack(np.unravel_index(actions, self._sizes), axis=-1).astype(np.int64)
+
+    def _combined(self, masks: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """A combination is useful where all of its parts are."""
+        whole = np.ones((len(masks), 1), masks.dtype)
+        for part in np.split(masks, np.cumsum(self._sizes)[:-1], axis=1):
+            whole = (whole[:, :, None] & part[:, None, :]).reshape(len(masks), -1)
+        return whole
+
+
+class NearestFeatures(Meaning):
     """[-1, 1]^d: the row whose features, in [0, 1], are nearest to (action + 1) / 2."""
 
     def __init__(self, env: Any, action: gym.Space[Any]) -> None:
-        super().__init__(env, action)
-        self._features = self._table.features
+        self._features = _table_of(env, action).features
         self._squares = (self._features**2).sum(axis=1)
         self.space = Box(-1.0, 1.0, (self._features.shape[1],), np.float32)
 
-    def rows(self, actions: npt.NDArray[Any]) -> Rows:
+    def check(self, actions: Any, k: int) -> Given:
+        """Numbers; those beyond a bound are set to it."""
+        points, clipped = boxes.clip(actions, (k, self._features.shape[1]), "actions")
+        return points, {"clipped": clipped}
+
+    def of(self, actions: npt.NDArray[Any]) -> Rows:
         """Nearest in Euclidean distance, the first of several."""
-        x = (np.asarray(actions, dtype=np.float64) + 1.0) / 2.0
+        x = (actions + 1.0) / 2.0
         # Row by row in the same order of summation, so that a batch says what single actions say.
         distance = self._squares - 2.0 * (x[:, None, :] * self._features[None]).sum(axis=2)
         return distance.argmin(axis=1)
 
 
-class NearestValues(Nearest):
+class NearestValues(Meaning):
     """One index per hyperparameter into its distinct values in the table."""
 
     def __init__(self, env: Any, action: gym.Space[Any]) -> None:
-        super().__init__(env, action)
-        table = self._table
+        table = _table_of(env, action)
         if not table.space:
             raise ValueError(f"table must have hyperparameters for this wrapper, got {table.name}")
         values = [np.unique(column) for column in table.configs.T]
@@ -98,6 +124,10 @@ class NearestValues(Nearest):
             parts.append(distance.argmin(axis=1))
         self._row = np.concatenate(parts)
 
-    def rows(self, actions: npt.NDArray[Any]) -> Rows:
+    def check(self, actions: Any, k: int) -> Given:
+        """Ints."""
+        return check_ints(actions, (k, len(self._sizes)), [*self._sizes]), {}
+
+    def of(self, actions: npt.NDArray[Any]) -> Rows:
         """Nearest on the hyperparameters' own scales."""
-        return self._row[np.ravel_multi_index(tuple(np.asarray(actions, dtype=np.intp).T), self._sizes)]
+        return self._row[np.ravel_multi_index(tuple(actions.T), self._sizes)]

@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.utils import RecordConstructorArgs
 
+from hpo_envs.core.params import unmasked
 from hpo_envs.wrappers import actions, observations, rewards
 
 _ONE = np.zeros(1, np.intp)
@@ -124,22 +125,49 @@ class CandidateObservation(_ObservationWrapper):
 
 
 class _ActionWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    nearest: ClassVar[type[actions.Nearest]]
+    meaning: ClassVar[Callable[..., actions.Meaning]]
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         RecordConstructorArgs.__init__(self)
         super().__init__(env)
-        self._nearest = self.nearest(env, env.action_space)
-        self.action_space = self._nearest.space
+        self._meaning = self.meaning(env, env.action_space)
+        self.action_space = self._meaning.space
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        observation, info = self.env.reset(seed=seed, options=options)
+        return observation, self._masked(info)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        return self.env.step(int(self._nearest.rows(self._nearest.check(action)[None])[0]))
+        given, noted = self._meaning.check([unmasked(action)], 1)
+        meant = self._meaning.of(given)[0]
+        *out, info = self.env.step(int(meant) if meant.ndim == 0 else meant)
+        return (*out, self._masked(info) | {name: value[0] for name, value in noted.items()})  # type: ignore[return-value]
+
+    def get_wrapper_attr(self, name: str) -> Any:
+        # Masks below this wrapper are of other actions.
+        return self.action_masks if name == "action_masks" else super().get_wrapper_attr(name)
+
+    @property
+    def action_masks(self) -> Callable[[], Any]:
+        masks, change = self.env.get_wrapper_attr("action_masks"), self._meaning.mask
+        if change is None:
+            raise AttributeError(f"action_masks: there is no useful mask of actions in {self.action_space}")
+        return lambda: change(masks()[None])[0]
+
+    def _masked(self, info: dict[str, Any]) -> dict[str, Any]:
+        mask, change = info.pop("action_mask", None), self._meaning.mask
+        if mask is not None and change is not None:
+            info["action_mask"] = change(mask[None])[0]
+        return info
 
 
 class ContinuousAction(_ActionWrapper):
-    """Actions in [-1, 1]^d: the row whose features are nearest is evaluated; its values are in `info["config"]`."""
+    """Actions in [-1, 1]^d: the row whose features are nearest is evaluated; its values are in `info["config"]`.
 
-    nearest = actions.NearestFeatures
+    A number beyond a bound is set to the bound, and `info["clipped"]` says so.
+    """
+
+    meaning = actions.NearestFeatures
 
 
 class HyperparameterAction(_ActionWrapper):
@@ -148,4 +176,14 @@ class HyperparameterAction(_ActionWrapper):
     A combination that the table has is met exactly.
     """
 
-    nearest = actions.NearestValues
+    meaning = actions.NearestValues
+
+
+class FlattenAction(_ActionWrapper):
+    """One number (Discrete) for each combination of the parts of a MultiDiscrete action, the last varying fastest.
+
+    For methods that know one discrete action, on ids whose actions are a row and a checkpoint, values of a grid, or
+    batches of arms. A mask of the parts becomes one of the combinations, in which all parts must be useful.
+    """
+
+    meaning = actions.Flat

@@ -14,6 +14,8 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 
+from hpo_envs.core.infos import MaskedInfo
+from hpo_envs.core.params import unmasked
 from hpo_envs.wrappers import actions, observations, rewards
 
 Bools = npt.NDArray[np.bool_]
@@ -147,38 +149,55 @@ class CandidateObservation(_ObservationWrapper):
 
 
 class _ActionWrapper(VectorWrapper):
-    nearest: ClassVar[type[actions.Nearest]]
+    meaning: ClassVar[Callable[..., actions.Meaning]]
 
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
         super().__init__(env)
-        self._nearest = self.nearest(env, env.single_action_space)
-        self.single_action_space = self._nearest.space
-        self.action_space = batch_space(self._nearest.space, env.num_envs)
+        self._meaning = self.meaning(env, env.single_action_space)
+        self.single_action_space = self._meaning.space
+        self.action_space = batch_space(self._meaning.space, env.num_envs)
+
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        observation, info = self.env.reset(seed=seed, options=options)
+        return observation, self._masked(info)
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        array = np.asarray(actions)
-        if array.shape != self.action_space.shape or (len(array) and not _inside(array, self._nearest)):
-            raise ValueError(f"actions must be in {self.action_space}, got {actions!r}")
-        return self.env.step(self._nearest.rows(array))
+        given, noted = self._meaning.check(unmasked(actions), self.num_envs)
+        *out, info = self.env.step(self._meaning.of(given))
+        info = self._masked(info)
+        nobody = np.zeros(self.num_envs, bool)
+        for part in (info, self._masked(info.get("final_info", {}))):
+            reported = part.get("_cost", nobody)  # who evaluated something
+            for name, value in noted.items() if reported.any() else ():
+                part[name], part["_" + name] = value & reported, reported
+        return (*out, info)  # type: ignore[return-value]
 
+    @property
+    def action_masks(self) -> Callable[[], Any]:
+        masks, change = self.env.unwrapped.action_masks, self._meaning.mask  # type: ignore[attr-defined]
+        if change is None:
+            raise AttributeError(f"action_masks: there is no useful mask of actions in {self.single_action_space}")
+        return lambda: change(masks())
 
-def _inside(array: npt.NDArray[Any], nearest: actions.Nearest) -> bool:
-    try:
-        for one in array[[0]]:
-            nearest.check(one)
-    except ValueError:
-        return False
-    low, high = (-1.0, 1.0) if array.dtype.kind == "f" else (0, np.asarray(getattr(nearest.space, "nvec", 2)) - 1)
-    return bool(((array >= low) & (array <= high)).all())
+    def _masked(self, info: dict[str, Any]) -> dict[str, Any]:
+        if isinstance(info, MaskedInfo):
+            info.change_mask(self._meaning.mask)
+        return info
 
 
 class ContinuousAction(_ActionWrapper):
     """See `hpo_envs.wrappers.ContinuousAction`."""
 
-    nearest = actions.NearestFeatures
+    meaning = actions.NearestFeatures
 
 
 class HyperparameterAction(_ActionWrapper):
     """See `hpo_envs.wrappers.HyperparameterAction`."""
 
-    nearest = actions.NearestValues
+    meaning = actions.NearestValues
+
+
+class FlattenAction(_ActionWrapper):
+    """See `hpo_envs.wrappers.FlattenAction`."""
+
+    meaning = actions.Flat

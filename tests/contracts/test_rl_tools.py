@@ -8,8 +8,10 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.vector import AutoresetMode
 
 from hpo_envs.registry import SPECS
+from tests.helpers import short as small
 
 pytest.importorskip("stable_baselines3", reason="extra rl is not installed")
 pytest.importorskip("mo_gymnasium", reason="extra rl is not installed")
@@ -67,3 +69,35 @@ def test_vector_environment_of_mo_gymnasium_agrees_with_ours() -> None:
         assert np.allclose(a[0], b[0])
         assert np.allclose(a[1], b[1])
         assert a[1].shape == (2, 2)
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+@pytest.mark.parametrize("spec_id", {s.family: s.id for s in SPECS.values()}.values())
+def test_whole_infos_become_tensors(spec_id: str, mode: AutoresetMode) -> None:
+    pytest.importorskip("array_api_compat", reason="extra rl is not installed")
+    import torch
+    from gymnasium.wrappers.vector import NumpyToTorch
+
+    envs = NumpyToTorch(gym.make_vec(spec_id, num_envs=2, autoreset_mode=mode, table="surrogate", **small(spec_id)))
+    envs.action_space.seed(0)
+    observation, info = envs.reset(seed=0)
+    for _ in range(3):
+        assert isinstance(observation, torch.Tensor)
+        assert all(isinstance(v, (torch.Tensor, dict)) for v in info.values())
+        observation, _, terminated, _, info = envs.step(torch.as_tensor(envs.action_space.sample()))
+        assert info["status" if "status" in info else "table"].dtype == torch.int64
+        if terminated.any() and mode is AutoresetMode.DISABLED:
+            break
+
+
+def test_a_batch_is_recorded(tmp_path: Any) -> None:
+    pytest.importorskip("moviepy", reason="extra video is not installed")
+    from gymnasium.wrappers.vector import RecordVideo
+
+    envs = gym.make_vec("NMTHPO-zhen-v0", num_envs=4, table="surrogate", budget=2, render_mode="rgb_array")
+    envs = RecordVideo(envs, str(tmp_path), episode_trigger=lambda episode: episode == 0)
+    envs.reset(seed=0)
+    for row in range(3):
+        envs.step(np.full(4, row))
+    envs.close()
+    assert [p.suffix for p in tmp_path.iterdir()] == [".mp4"]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOVectorEnv
-from hpo_envs.core.infos import Info
-from hpo_envs.core.loading import provenance_info
+from hpo_envs.core.infos import STATUS_COLUMN, Info
 from hpo_envs.core.params import check_ints
 from hpo_envs.engines.bandit.params import BanditParams
 from hpo_envs.engines.workers import VectorWorkers
@@ -32,13 +32,10 @@ class BanditVectorEnv(HPOVectorEnv):
         self._workers = VectorWorkers(k, p.workers, 1)
         self._seen = np.zeros((k, 3 * n + 3), np.float32)
         self._shown = np.empty_like(self._seen)
-        self._names = {key: np.array([v] * k, dtype=object) for key, v in provenance_info(p.table).items()}
+        self._ok = np.full(k, "ok").view(type(STATUS_COLUMN))
 
-    def action_masks(self) -> npt.NDArray[np.bool_]:
-        """(num_envs, arms) bool, all True."""
-        if self._batched:
-            raise AttributeError("action_masks: there is no useful mask of a batch")
-        return np.ones(self._counts.shape, bool)
+    def _then(self) -> Callable[[], npt.NDArray[np.bool_]]:
+        return lambda: np.ones(self._counts.shape, bool)
 
     def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
         n, p = self._arms, self.params
@@ -50,7 +47,7 @@ class BanditVectorEnv(HPOVectorEnv):
         self._seen[index] = 0.0
         self._seen[np.ix_(index, np.r_[n : 2 * n, 3 * n])] = p.low
         self._seen[index, -1] = 1.0
-        return {key: value[index] for key, value in self._names.items()}
+        return self._said(index)
 
     def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
         p, k, at = self.params, self.num_envs, self._index
@@ -65,7 +62,8 @@ class BanditVectorEnv(HPOVectorEnv):
         info: Info = {
             "cost": cost,
             "metrics": {name: values[:, j].copy() for j, name in enumerate(p.names)},
-            "status": np.full(k, "ok", dtype=object),
+            "status": self._ok.copy(),
+            "status_code": np.zeros(k, np.int64),
             **said,
         }
         if self._view is not None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOEnv
-from hpo_envs.core.infos import Info
+from hpo_envs.core.infos import STATUS_CODES, Info, numeric
 from hpo_envs.core.loading import provenance_info
 from hpo_envs.core.params import unmasked
 from hpo_envs.engines.bandit.params import BanditParams
@@ -26,7 +26,7 @@ class BanditEnv(HPOEnv):
         self._arms = params.actions
         self._batched = len(params.action_space.shape or ()) > 0
         self._view: list[int] | None = None
-        self._parallel = params.workers > 1
+        self._parallel, self._cost = params.workers > 1, np.float64(params.batch)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Starts an episode; `options` are not used."""
@@ -40,7 +40,7 @@ class BanditEnv(HPOEnv):
         self._observation = np.zeros(3 * n + 3, np.float32)
         self._observation[n : 2 * n] = self._observation[3 * n] = p.low[0]
         self._observation[-1] = 1.0
-        info = provenance_info(self.table)
+        info = provenance_info(self.tables)
         if not self._batched:
             info["action_mask"] = np.ones(n, np.int8)
         return self._observation.copy(), info
@@ -66,9 +66,9 @@ class BanditEnv(HPOEnv):
             )
             if workers.submitted < self.budget and workers.idle:
                 said: Info = {"cost": 0.0, "finished": False, "action": arm, "clock": workers.clock}
-                return None, said | {"action_mask": np.ones(self._arms, np.int8)}
+                return None, numeric(said) | {"action_mask": np.ones(self._arms, np.int8)}
         (done,) = workers.next()
-        return done, {"finished": True, "action": done, "clock": workers.clock}
+        return done, numeric({"finished": True, "action": done, "clock": workers.clock})
 
     def _evaluate(self, arms: list[int], said: Info) -> tuple[Any, Any, bool, bool, Info]:
         p, n, view = self.params, self._arms, self._view
@@ -85,23 +85,18 @@ class BanditEnv(HPOEnv):
         if terminated:
             self._live = False
         self._observation[3 * n :] = reward, batch, self._left / self.budget
-        info: Info = {"cost": float(batch), "metrics": dict(zip(p.names, values, strict=True)), "status": "ok", **said}
+        said_of = dict(zip(p.names, map(np.float64, values), strict=True))
+        info: Info = {"cost": self._cost, "metrics": said_of, "status": "ok", "status_code": STATUS_CODES["ok"], **said}
         if view is not None:
-            info["row"] = np.array([view[arm] for arm in arms]) if self._batched else view[arms[0]]
+            info["row"] = np.array([view[arm] for arm in arms]) if self._batched else np.int64(view[arms[0]])
         if self._batched:
             info["scores"] = np.array([p.sign * pull[p.column] for pull in pulls])
         else:
             info["action_mask"] = np.ones(n, np.int8)
         return self._observation.copy(), reward, terminated, False, info
 
-    def action_masks(self) -> npt.NDArray[np.bool_]:
-        """(arms,) bool, all True: pulling an arm again is the point.
-
-        Raises:
-            AttributeError: Actions are batches.
-        """
-        if self._batched:
-            raise AttributeError("action_masks: there is no useful mask of a batch")
+    def _masks(self) -> npt.NDArray[np.bool_]:
+        """(arms,) bool, all True: pulling an arm again is the point."""
         return np.ones(self._arms, bool)
 
     def _check(self, action: Any) -> list[int]:

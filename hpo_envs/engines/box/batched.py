@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.core.env import HPOVectorEnv
-from hpo_envs.core.infos import Info
-from hpo_envs.core.loading import provenance_info
+from hpo_envs.core import boxes
+from hpo_envs.core.env import HPOVectorEnv, columns_of
+from hpo_envs.core.infos import STATUS_COLUMN, Info
 from hpo_envs.core.params import Floats
-from hpo_envs.engines.box.params import BoxParams, check_actions
+from hpo_envs.engines.box.params import BoxParams
 from hpo_envs.tables import draws
 
 
@@ -25,6 +25,7 @@ class BoxVectorEnv(HPOVectorEnv):
         self._best = np.tile(params.low, (self.num_envs, 1))
         self._left = np.full(self.num_envs, params.budget)
         self._observations = params.first(self._table_index)
+        self._provenance |= columns_of(params.function.labels)
 
     def action_of(self, config: Any) -> npt.NDArray[np.float32]:
         """(d,) the action that sets a configuration, in the space of the first environment's episode."""
@@ -36,23 +37,27 @@ class BoxVectorEnv(HPOVectorEnv):
         tasks = among[draws.below_many(draws.mix_many(keys, 0), len(among))]
         self._table_index[index], self._best[index], self._left[index] = tasks, p.low, p.budget
         self._observations[index] = p.first(tasks)
-        entries = [{**provenance_info(p.tables[t]), **p.function.labels[t]} for t in tasks.tolist()]
-        return {key: np.array([e[key] for e in entries], dtype=object) for key in entries[0]}
+        return self._said(index)
 
-    def _advance(self, actions: Floats) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], Info]:
+    def _advance(
+        self, actions: tuple[Floats, npt.NDArray[np.bool_]]
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], Info]:
         p = self.params
-        rewards, costs, answer = p.evaluate(self._table_index, actions)
+        points, clipped = actions
+        rewards, costs, answer = p.evaluate(self._table_index, points)
         np.maximum(self._best, rewards, out=self._best)
         self._left -= costs
-        p.observe(self._observations, actions, rewards, costs, self._best, self._left)
+        p.observe(self._observations, points, rewards, costs, self._best, self._left)
         info: Info = {"cost": costs, "metrics": answer.metrics}
         if answer.held_out:
             info["held_out"] = answer.held_out
-        info |= {"config": p.function.columns(answer.configs), "status": np.full(self.num_envs, "ok", dtype=object)}
+        codes = np.zeros(self.num_envs, np.int64)
+        info |= {"config": p.function.columns(answer.configs), "status": STATUS_COLUMN.take(codes)}
+        info |= {"status_code": codes, "clipped": clipped}
         return rewards if p.vector else rewards[:, 0].copy(), self._left <= 0.0, info
 
     def _observe(self) -> npt.NDArray[np.float32]:
         return self._observations.copy() if self.copy else self._observations
 
-    def _check_actions(self, actions: Any) -> Floats:
-        return check_actions(actions, (self.num_envs, *self.params.action_space.shape), "actions")
+    def _check_actions(self, actions: Any) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        return boxes.clip(actions, (self.num_envs, *self.params.action_space.shape), "actions")

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box
 
+from hpo_envs.core.infos import choices_of
 from hpo_envs.core.params import (
     Floats,
     Objective,
@@ -20,7 +21,6 @@ from hpo_envs.core.params import (
     check_budget,
     check_objective,
     rewarded,
-    unmasked,
 )
 from hpo_envs.tables.table import Hyperparameter, Metric, Table, one_of
 
@@ -83,12 +83,9 @@ class BoxFunction(abc.ABC):
 
     def columns(self, raw: Floats) -> dict[str, npt.NDArray[Any]]:
         """Values of n configurations (n, d) by name, choices as objects."""
-        return {
-            h.name: np.array(h.values, dtype=object)[raw[:, j].astype(np.intp)]
-            if h.kind == "categorical"
-            else raw[:, j]
-            for j, h in enumerate(self.spaces[0])
-        }
+        choices = (choices_of(h) for h in self.spaces[0])
+        values = (raw[:, j] if c is None else c.take(raw[:, j].astype(np.intp)) for j, c in enumerate(choices))
+        return {h.name: v for h, v in zip(self.spaces[0], values, strict=True)}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -184,20 +181,3 @@ def _price(cost: Any, costs: tuple[Metric, ...]) -> Metric | None:
             return metric
     one_of("cost", cost, ("evaluations", *(m.name for m in costs)))
     return None
-
-
-def check_actions(actions: Any, shape: tuple[int, ...], argument: str) -> Floats:
-    """Actions as float64.
-
-    Raises:
-        ValueError: Not numbers of that shape in [-1, 1].
-    """
-    try:
-        given = np.asarray(unmasked(actions))
-        array = given.astype(np.float64) if given.dtype.kind not in "mM" else np.empty(0)
-    except (TypeError, ValueError, OverflowError):
-        array = np.empty(0)
-    # A NaN fails both comparisons, so the test must be for inside, not for outside.
-    if array.shape != shape or not bool(((array >= -1.0) & (array <= 1.0)).all()):
-        raise ValueError(f"{argument} must be numbers in [-1, 1] of shape {shape}, got {actions!r}")
-    return array

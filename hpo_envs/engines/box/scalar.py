@@ -7,15 +7,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.core import boxes
 from hpo_envs.core.env import HPOEnv
-from hpo_envs.core.infos import Info
+from hpo_envs.core.infos import STATUS_CODES, Info, numeric
 from hpo_envs.core.loading import provenance_info
-from hpo_envs.engines.box.params import BoxParams, check_actions
+from hpo_envs.engines.box.params import BoxParams
 from hpo_envs.tables import draws
 
 
 class BoxEnv(HPOEnv):
     """An action sets every hyperparameter by a number in [-1, 1]; a function answers it.
+
+    ## Action Space
+    A number beyond a bound is set to the bound, as in Gymnasium's own environments, and `info["clipped"]` says so; NaN
+    and other shapes are refused.
 
     ## Observation Space
     `Box`, float32. With d hyperparameters, m objectives and f facts of the task:
@@ -33,7 +38,8 @@ class BoxEnv(HPOEnv):
     Terminated when the budget is spent (the evaluation that exceeds it still counts). Never truncated by itself.
 
     ## Information
-    At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table.
+    At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table. At each step also: `clipped` (bool,
+    whether a number of the action lay outside of [-1, 1] and was set to the bound).
     """
 
     params: BoxParams
@@ -55,12 +61,16 @@ class BoxEnv(HPOEnv):
         self._tasks = np.array([self._table_index])
         self._left, self._best = p.budget, p.low.copy()
         self._first = p.first(self._tasks)
-        return self._first[0].copy(), {**provenance_info(self.table), **p.function.labels[self._table_index]}
+        return self._first[0].copy(), {
+            **provenance_info(self.tables, self._table_index),
+            **p.function.labels[self._table_index],
+        }
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Evaluates one configuration."""
         p = self.params
-        actions = check_actions(action, p.action_space.shape, "action")[None]
+        one, clipped = boxes.clip(action, p.action_space.shape, "action")
+        actions = one[None]
         if not self._live:
             raise self._not_live()
         rewards, costs, answer = p.evaluate(self._tasks, actions)
@@ -71,8 +81,9 @@ class BoxEnv(HPOEnv):
         self._live = not terminated
         observation = self._first.copy()
         p.observe(observation, actions, rewards, costs, self._best, self._left)
-        info: Info = {"cost": cost, "metrics": {k: float(v[0]) for k, v in answer.metrics.items()}}
+        info: Info = {"cost": np.float64(cost), "metrics": {k: np.float64(v[0]) for k, v in answer.metrics.items()}}
         if answer.held_out:
-            info["held_out"] = {k: float(v[0]) for k, v in answer.held_out.items()}
-        info |= {"config": p.function.config(self._table_index, answer.configs[0]), "status": "ok"}
+            info["held_out"] = {k: np.float64(v[0]) for k, v in answer.held_out.items()}
+        info["config"] = numeric(p.function.config(self._table_index, answer.configs[0]))
+        info |= {"status": "ok", "status_code": STATUS_CODES["ok"], "clipped": clipped[()]}
         return observation[0], rewards[0] if p.vector else float(rewards[0, 0]), terminated, False, info

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOVectorEnv
-from hpo_envs.core.infos import Info
-from hpo_envs.core.loading import provenance_info
+from hpo_envs.core.infos import Info, column
 from hpo_envs.core.params import check_ints
 from hpo_envs.engines.cells.params import CellParams, mutate_actions
-from hpo_envs.engines.cells.scalar import Episode
+from hpo_envs.engines.cells.scalar import Episode, mask_of
 from hpo_envs.tables import draws
 from hpo_envs.tables.cells.grammar import SIZES
+from hpo_envs.tables.table import STATUSES
 
 
 class CellVectorEnv(HPOVectorEnv):
@@ -28,14 +29,14 @@ class CellVectorEnv(HPOVectorEnv):
         self._runs = [Episode(params, 0) for _ in range(self.num_envs)]
         self._out = np.zeros((self.num_envs, *params.observation_space.shape), np.float32)
 
-    def action_masks(self) -> npt.NDArray[np.bool_]:
-        """(num_envs, 95) bool, as in the scalar form."""
-        return np.stack([run.mask() for run in self._runs]).astype(bool)
+    def _then(self) -> Callable[[], npt.NDArray[np.bool_]]:
+        nodes = [len(run.nodes) for run in self._runs]
+        return lambda: np.stack([mask_of(count) for count in nodes]).astype(bool)
 
     def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
         for i, key in zip(index.tolist(), keys.tolist(), strict=True):
             self._runs[i] = Episode(self.params, key)
-        return {k: np.full(len(index), v) for k, v in provenance_info(self.table).items()}
+        return self._said(index)
 
     def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
         done = [run.act(action) for run, action in zip(self._runs, actions.tolist(), strict=True)]
@@ -60,8 +61,7 @@ def _gather(infos: list[Info]) -> Info:
         if isinstance(first, dict):
             gathered[name] = _gather(values)
         elif isinstance(first, str):
-            # Objects, because keys are of any length.
-            gathered[name] = np.array(values, dtype=object)
+            gathered[name] = column(values, STATUSES if name == "status" else ())
         else:
             gathered[name] = np.stack(values) if isinstance(first, np.ndarray) else np.array(values)
     return gathered

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import MultiDiscrete
 
-from hpo_envs.core.infos import Info
+from hpo_envs.core.infos import STATUS_CODES, Info
 from hpo_envs.core.params import Floats, Objective, Params, bounds_of, box, check_budget, check_objective, rewarded
 from hpo_envs.tables import draws
 from hpo_envs.tables.cells.grammar import SIZES, SLOTS, actions_of, cell_of, mutate
@@ -134,13 +134,14 @@ class CellParams(Params):
         self, values: dict[str, float], curve: Floats, status: str, source: str, name: str, probability: float
     ) -> Info:
         return {
-            "metrics": {n: values[n] for n in self.shown},
-            "held_out": {n: values[n] for n in HELD_OUT},
+            "metrics": {n: np.float64(values[n]) for n in self.shown},
+            "held_out": {n: np.float64(values[n]) for n in HELD_OUT},
             "curve": curve,
             "status": status,
+            "status_code": STATUS_CODES[status],
             "source": source,
             "key": name,
-            "divergence_probability": probability,
+            "divergence_probability": np.float64(probability),
         }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOEnv
-from hpo_envs.core.infos import Info
+from hpo_envs.core.infos import Info, numeric
 from hpo_envs.core.loading import provenance_info
 from hpo_envs.core.params import Floats, unmasked
 from hpo_envs.engines.cells.params import NODE, CellParams, mutate_actions
@@ -45,7 +45,7 @@ class Episode:
         try:
             if action[0] != END:
                 self._add(node_of(action, len(self.nodes)))
-                info = self.params.unfinished() | {"cost": 0.0, "finished": False, "error": ""}
+                info = self.params.unfinished() | numeric({"cost": 0.0, "finished": False, "error": ""})
                 return np.zeros(len(self.low)), False, info
             cell = finish(self.nodes, action)
             name = key_of(cell)
@@ -56,7 +56,11 @@ class Episode:
             info, error = self.params.invalid(), f"{problem.rule}: {problem}"
         rewards = self.params.reward(info)
         self._complete(rewards)
-        return rewards, self.spent >= self.params.budget, info | {"cost": 1.0, "finished": True, "error": error}
+        return (
+            rewards,
+            self.spent >= self.params.budget,
+            info | numeric({"cost": 1.0, "finished": True, "error": error}),
+        )
 
     def _add(self, node: tuple[int, tuple[int, ...]]) -> None:
         at = len(self.nodes) * NODE
@@ -81,14 +85,7 @@ class Episode:
 
     def mask(self) -> npt.NDArray[np.int8]:
         """(sum of SIZES,) values of each part of an action that can be legal now, part after part."""
-        count = len(self.nodes)
-        mask = np.zeros(sum(SIZES), np.int8)
-        mask[: END + 1] = count < MAX_NODES
-        mask[END] = count > 0
-        for slot in range(SLOTS):
-            start = SIZES[0] + slot * _VECTORS
-            mask[start + (slot == 0) : start + SOURCES + count] = 1
-        return mask
+        return mask_of(len(self.nodes))
 
 
 class CellEnv(HPOEnv):
@@ -103,7 +100,7 @@ class CellEnv(HPOEnv):
         """Starts an episode with an empty cell."""
         super().reset(seed=seed, options=options)
         self._run = Episode(self.params, self._new_key(seed))
-        info = {**provenance_info(self.table), "action_mask": self._run.mask()}
+        info = {**provenance_info(self.tables), "action_mask": self._run.mask()}
         return self._run.observation.copy(), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
@@ -123,11 +120,22 @@ class CellEnv(HPOEnv):
             raise self._not_live()
         return partial_graph(self._run.nodes)
 
-    def action_masks(self) -> npt.NDArray[np.bool_]:
+    def _masks(self) -> npt.NDArray[np.bool_]:
         """(95,) bool: for each part of an action, one after the other, the values that can be legal now."""
         if self._run is None:
             raise self._not_live()
         return self._run.mask().astype(bool)
+
+
+def mask_of(count: int) -> npt.NDArray[np.int8]:
+    """(sum of SIZES,) values of each part of an action that can be legal after so many nodes, part after part."""
+    mask = np.zeros(sum(SIZES), np.int8)
+    mask[: END + 1] = count < MAX_NODES
+    mask[END] = count > 0
+    for slot in range(SLOTS):
+        start = SIZES[0] + slot * _VECTORS
+        mask[start + (slot == 0) : start + SOURCES + count] = 1
+    return mask
 
 
 def check_action(action: Any) -> list[int]:

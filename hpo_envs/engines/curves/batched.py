@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOVectorEnv
-from hpo_envs.core.infos import Info, scatter
-from hpo_envs.core.loading import provenance_info
+from hpo_envs.core.history import Rewind
+from hpo_envs.core.infos import STATUS_COLUMN, Info, choices_of, scatter
 from hpo_envs.core.params import Floats, check_ints
 from hpo_envs.engines.curves.params import COST_HIGH, CurveParams
 from hpo_envs.engines.workers import VectorWorkers
 from hpo_envs.tables import draws
-from hpo_envs.tables.table import STATUSES
 
 
 class CurvesVectorEnv(HPOVectorEnv):
@@ -30,17 +31,19 @@ class CurvesVectorEnv(HPOVectorEnv):
         self._limit = p.steps
         self._view = None if p.view.whole else np.zeros((n, p.actions), np.int64)
         self._reached = np.full((n, p.rows), -1, np.int16)
+        self._past = Rewind(self._reached)
         self._best, self._best_cell = np.zeros((n, m)), np.full(n, -1)
         self._spent, self._committed = np.zeros(n), np.zeros(n)
         self._count, self._finished, self._open = np.zeros(n, np.int64), np.zeros(n, np.int64), np.ones(n, bool)
         self._workers = VectorWorkers(n, p.workers, 5)  # row, index of the action, first cell, level, level reached
-        self._names = np.array(STATUSES, dtype=object)
+        self._choices = [choices_of(h) for h in p.table.space]
         self._observations = np.tile(p.initial, (n, 1))
 
     def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
         p = self.params
         if self._view is not None:
             self._view[index] = p.view.rows_many(keys, p.rows)
+        self._past.write(index, self._reached[index])
         self._reached[index] = -1
         self._best[index], self._best_cell[index] = p.low, -1
         for array in (self._spent, self._committed, self._count, self._finished):
@@ -48,7 +51,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         self._open[index] = True
         self._workers.reset(index)
         self._observations[index] = p.initial
-        return {k: np.full(len(index), v, dtype=object) for k, v in provenance_info(self.table).items()}
+        return self._said(index)
 
     def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
         rows, levels = actions[:, 0], actions[:, 1]
@@ -99,6 +102,7 @@ class CurvesVectorEnv(HPOVectorEnv):
             old = np.where(before >= 0, p.costs.take(base + np.maximum(before, 0)), 0.0)
             cost = np.where(new, p.costs.take(base + end) - old, 0.0)
         reached = np.maximum(before, end)
+        self._past.write((i, rows.copy()), before)
         flat[at] = reached
         self._finished[i] += new & (end == last)
         return base, reached, cost
@@ -124,16 +128,21 @@ class CurvesVectorEnv(HPOVectorEnv):
             self._observations = out
         else:
             self._observations[i] = out
+        codes = p.status.take(cells).astype(np.int64)
         info: Info = {
             "cost": cost,
             "metrics": {name: wide[:, m + j] for j, name in enumerate(p.shown)},
-            "status": self._names.take(p.status.take(cells)),
+            "status": STATUS_COLUMN.take(codes),
+            "status_code": codes,
             "reached": reached,
             "best": peak if self._vector else peak[:, 0],
         }
         if t.space:
             raw = t.configs.take(rows, axis=0)
-            info["config"] = {h.name: _natural(h, raw[:, j]) for j, h in enumerate(t.space)}
+            natural = (
+                raw[:, j] if c is None else c.take(raw[:, j].astype(np.intp)) for j, c in enumerate(self._choices)
+            )
+            info["config"] = {h.name: values for h, values in zip(t.space, natural, strict=True)}
         if self._view is not None:
             info["row"] = rows
         if p.held_out:
@@ -148,13 +157,15 @@ class CurvesVectorEnv(HPOVectorEnv):
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
         return check_ints(actions, (self.num_envs, 2), [self.params.actions, len(self.params.levels)])
 
-    def action_masks(self) -> npt.NDArray[np.bool_]:
-        """(num_envs, actions + levels) bool, see `CurvesEnv.action_masks`."""
-        p, n = self.params, self.num_envs
-        rows = np.tile(np.arange(p.rows), (n, 1)) if self._view is None else self._view
-        runs, reached = rows * p.repeats, self._reached[self._index[:, None], rows]
+    def _then(self) -> Callable[[], npt.NDArray[np.bool_]]:
+        return functools.partial(self._open_parts, self._past.then(), self._keys.copy())
+
+    def _open_parts(self, reached_then: Callable[[], npt.NDArray[Any]], keys: draws.Keys) -> npt.NDArray[np.bool_]:
+        """(num_envs, actions + levels) bool as in the scalar form, given the checkpoint that each row had reached."""
+        p, rows, reached = self.params, self.params.view.rows_many(keys, self.params.rows), reached_then()
+        runs, reached = rows * p.repeats, np.take_along_axis(reached, rows, axis=1)
         if p.repeats > 1:
-            runs += draws.below_many(draws.mix_many(self._keys[:, None], rows), p.count[rows])
+            runs = runs + draws.below_many(draws.mix_many(keys[:, None], rows), p.count[rows])
         done = reached == p.ends[runs]
         top = len(p.levels) - 1
         floor = np.where(done, top, reached).min(axis=1)
@@ -172,8 +183,3 @@ class CurvesVectorEnv(HPOVectorEnv):
         found = self.params.peak_hidden[np.maximum(self._best_cell, 0)]
         found = np.where(self._best_cell[:, None] < 0, np.nan, found)
         return {name: found[:, j] for j, name in enumerate(self.params.held_out)}
-
-
-def _natural(h: Any, raw: Floats) -> npt.NDArray[Any]:
-    """(n,) natural values of a hyperparameter; choices of a categorical as objects."""
-    return np.array(h.values, dtype=object)[raw.astype(np.intp)] if h.kind == "categorical" else raw

@@ -8,13 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOEnv
-from hpo_envs.core.infos import Info
+from hpo_envs.core.infos import STATUS_CODES, Info, numeric
 from hpo_envs.core.loading import provenance_info
 from hpo_envs.core.params import Floats, is_integer, unmasked
 from hpo_envs.engines.curves.params import COST_HIGH, CurveParams
 from hpo_envs.engines.workers import Workers
 from hpo_envs.tables import draws
 from hpo_envs.tables.table import STATUSES
+
+_number = np.float64
 
 
 class CurvesEnv(HPOEnv):
@@ -71,6 +73,7 @@ class CurvesEnv(HPOEnv):
         self._actions, self._levels, self._limit = p.actions, len(p.levels), p.steps
         # `item` gives Python numbers, several times faster than indexing with brackets.
         self._paid, self._end_of, self._peak_of = p.costs.item, p.ends.item, p.first_peaks.item
+        self._levels_of = [np.int64(level) for level in range(self._levels)]
         self._count_of, self._repeats = p.count.item, p.repeats
         self._cells: dict[int, Any] = {}
         self._per_step = p.cost_unit == "evaluations"
@@ -95,7 +98,7 @@ class CurvesEnv(HPOEnv):
         self._floor = -1
         self._mask = self._full_mask.copy()
         self._last = p.initial
-        return p.initial.copy(), {**provenance_info(self.table), "action_mask": self._mask.copy()}
+        return p.initial.copy(), {**provenance_info(self.tables), "action_mask": self._mask.copy()}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Trains a row up to a checkpoint; with several workers, submits that to an idle one."""
@@ -126,13 +129,13 @@ class CurvesEnv(HPOEnv):
             self._open = self._committed < self.budget and not done
             if self._open and workers.idle:
                 reward = np.zeros(len(self._best)) if self._vector else 0.0
-                info: Info = {"cost": 0.0, "finished": False, "action": np.array([index, level])}
-                info |= {"clock": workers.clock, "action_mask": self._shown_mask()}
+                info = numeric({"cost": 0.0, "finished": False, "clock": workers.clock})
+                info |= {"action": np.array([index, level]), "action_mask": self._shown_mask()}
                 return self._last.copy(), reward, False, False, info
         row, index, base, level, reached, cost = workers.next()
         observation, reward, info = self._complete(row, base, level, reached, cost)
         self._last = observation.copy()
-        info |= {"finished": True, "action": np.array([index, level]), "clock": workers.clock}
+        info |= numeric({"finished": True, "action": np.array([index, level]), "clock": workers.clock})
         terminated = not self._open and not workers
         self._live = not terminated
         return observation, reward, terminated, False, info
@@ -163,7 +166,7 @@ class CurvesEnv(HPOEnv):
         cell = self._cells.get(base + level)
         if cell is None:
             cell = self._fill(row, base + level)
-        reward, metrics, config, held_out, status, template = cell
+        reward, metrics, config, held_out, status, code, template = cell
         top, best, at = base + reached, self._best, self._cost_at
         peak: Any = self._peak_of(top)
         if peak > best[0] or self._best_cell < 0:
@@ -179,13 +182,20 @@ class CurvesEnv(HPOEnv):
             observation[-2] = best[0]
         self._spent = spent = self._spent + cost
         observation[-1] = 1.0 - spent / self.budget if spent < self.budget else 0.0
-        info: Info = {"cost": cost, "metrics": metrics.copy(), "status": status, "reached": reached, "best": peak}
+        info: Info = {
+            "cost": _number(cost),
+            "metrics": metrics.copy(),
+            "status": status,
+            "status_code": code,
+            "reached": self._levels_of[reached],
+            "best": peak if self._vector else _number(peak),
+        }
         if config is not None:
             info["config"] = config.copy()
         if held_out is not None:
             info["held_out"] = held_out.copy()
         if self._view is not None:
-            info["row"] = row
+            info["row"] = np.int64(row)
         # When nothing is left to train, all actions are equally useless: a mask without a 1 would break samplers.
         info["action_mask"] = (self._mask if self._finished < self._actions else self._full_mask).copy()
         return observation, reward, info
@@ -199,10 +209,11 @@ class CurvesEnv(HPOEnv):
         template[d + 1 : self._cost_at] = np.clip(p.rewards[cell], p.low, p.high)
         self._cells[cell] = found = (
             p.rewards[cell] if self._vector else float(p.rewards[cell, 0]),
-            dict(zip(p.shown, p.seen[cell].tolist(), strict=True)),
-            self.table.config(row) if self.table.space else None,
-            dict(zip(p.held_out, p.hidden[cell].tolist(), strict=True)) if p.held_out else None,
+            dict(zip(p.shown, p.seen[cell], strict=True)),
+            numeric(self.table.config(row)) if self.table.space else None,
+            dict(zip(p.held_out, p.hidden[cell], strict=True)) if p.held_out else None,
             STATUSES[p.status[cell]],
+            STATUS_CODES[STATUSES[p.status[cell]]],
             template,
         )
         return found
@@ -239,11 +250,8 @@ class CurvesEnv(HPOEnv):
         self._floor = min((top if reached == end_of(base // self._levels) else reached) for base, reached in runs)
         self._mask[self._actions : self._actions + self._floor + 1] = 0
 
-    def action_masks(self) -> npt.NDArray[np.bool_]:
-        """(actions + levels,) bool: rows that can be trained further, then checkpoints that some row has not reached.
-
-        The two parts mask the two dimensions of the action, one after the other, as maskable PPO takes them.
-        """
+    def _masks(self) -> npt.NDArray[np.bool_]:
+        """(actions + levels,) bool: rows that can be trained on, then checkpoints that some row has not reached."""
         return self._shown_mask().astype(bool)
 
     @property

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOVectorEnv
-from hpo_envs.core.infos import Info
-from hpo_envs.core.loading import provenance_info
+from hpo_envs.core.infos import Info, column
 from hpo_envs.engines.function.episode import Episode, check_action
 from hpo_envs.engines.function.params import FunctionParams
 from hpo_envs.tables import draws
@@ -30,24 +29,21 @@ class FunctionVectorEnv(HPOVectorEnv):
         """The action that stands for a configuration, see `FunctionParams.action_of`."""
         return self.params.action_of(config)
 
-    def action_masks(self) -> npt.NDArray[np.bool_]:
-        """(num_envs, k) bool, see `FunctionEnv.action_masks`."""
-        if self.params.kind == "box":
-            raise AttributeError("action_masks: there is no useful mask of points of a box")
-        return np.stack([state.mask() for state in self._states]).astype(bool)
+    def _then(self) -> Callable[[], npt.NDArray[np.bool_]]:
+        masks = np.stack([state.mask() for state in self._states]).astype(bool)
+        return lambda: masks
 
     def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
         for i in index.tolist():
             self._states[i] = Episode(self.params)
             self._observations[i] = self._states[i].first()
-        said = provenance_info(self.params.table)
-        return {key: np.array([value] * len(index), dtype=object) for key, value in said.items()}
+        return self._said(index)
 
     def _advance(self, actions: list[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], Info]:
         steps: list[Any] = [None] * self.num_envs
         for i, action in enumerate(actions):
             if not (self._any_ended and self._ended[i]):  # what waits for its reset is not called
-                steps[i] = self._states[i].step(action)
+                steps[i] = self._states[i].step(*action)
         some = next(step for step in steps if step is not None)
         m = len(self.params.objectives)
         rewards = np.zeros((self.num_envs, m) if self.params.vector else self.num_envs)
@@ -57,8 +53,8 @@ class FunctionVectorEnv(HPOVectorEnv):
             if step is None:
                 continue
             self._observations[i], rewards[i], terminated[i] = step[:3]
-            for key, column in info.items():
-                column[i] = step[3][key]
+            for key, values in info.items():
+                values[i] = step[3][key]
         return rewards, terminated, info
 
     def _observe(self) -> npt.NDArray[np.float32]:
@@ -75,4 +71,4 @@ class FunctionVectorEnv(HPOVectorEnv):
 
 def _column(value: Any, n: int) -> npt.NDArray[Any]:
     """An array for n values like this one."""
-    return np.zeros(n, np.int64 if isinstance(value, int) else np.float64 if isinstance(value, float) else object)
+    return column([None] * n) if isinstance(value, (str, dict)) else np.zeros((n, *np.shape(value)), value.dtype)

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.core.infos import Info
+from hpo_envs.core import boxes
+from hpo_envs.core.infos import STATUS_CODES, Info, numeric
 from hpo_envs.core.params import Floats, is_integer, unmasked
 from hpo_envs.engines.function.calls import Outcome, Training, call
 from hpo_envs.engines.function.params import FunctionParams
@@ -46,8 +47,8 @@ class Episode:
         epochs = len(self._p.table.levels) if self._p.kind == "fidelity" else 0
         return np.concatenate([left, np.ones(epochs, bool)]).astype(np.int8)
 
-    def step(self, action: Any) -> Step:
-        """Evaluates one configuration; the action was checked."""
+    def step(self, action: Any, noted: Info) -> Step:
+        """Evaluates one configuration; action and what is noted of it are `check_action`'s."""
         p = self._p
         raw = p.stored(action)
         config = p.points.config(raw)
@@ -67,8 +68,9 @@ class Episode:
         self._best = np.maximum(self._best, reward)
         self._left -= spent
         self._count += 1
-        info: Info = {"cost": outcome.price, "spent": spent, "metrics": outcome.metrics, "config": config}
-        info |= {"status": outcome.status, "error": outcome.error, **said}
+        info = numeric({"cost": outcome.price, "spent": spent, "error": outcome.error, **said, **noted})
+        info |= {"metrics": numeric(outcome.metrics), "config": numeric(config)}
+        info |= {"status": outcome.status, "status_code": STATUS_CODES[outcome.status]}
         if p.kind != "box":
             info["action_mask"] = self.mask()
         observation = self._observe(features, reward, outcome.price)
@@ -139,8 +141,8 @@ def reward_of(outcome: Outcome, params: FunctionParams) -> Floats:
     return np.array([m.sign * outcome.metrics[m.name] for m in params.rewarded])
 
 
-def check_action(action: Any, params: FunctionParams) -> Any:
-    """An action as the episode takes it: an int, (2,) int64 or (d,) float64.
+def check_action(action: Any, params: FunctionParams) -> tuple[Any, Info]:
+    """An action as the episode takes it: an int, (2,) int64 or (d,) float64; and what `info` says of it.
 
     Raises:
         ValueError: Outside of the space.
@@ -150,19 +152,16 @@ def check_action(action: Any, params: FunctionParams) -> Any:
         whole = is_integer(given) or (isinstance(given, np.ndarray) and given.shape == () and given.dtype.kind in "iu")
         if not whole or not 0 <= int(given) < params.actions:
             raise ValueError(f"action must be an int in [0, {params.actions}), got {action!r}")
-        return int(given)
+        return int(given), {}
+    if params.kind == "box":
+        point, clipped = boxes.clip(given, params.action_space.shape or (), "action")
+        return point, {"clipped": clipped[()]}
     try:
         array = np.asarray(given)
-        array = array.astype(np.float64) if params.kind == "box" and array.dtype.kind in "fiu" else array
     except (TypeError, ValueError):
         array = np.empty(0)
-    if params.kind == "box":
-        shape = params.action_space.shape
-        if array.shape != shape or array.dtype.kind != "f" or not bool(((array >= -1.0) & (array <= 1.0)).all()):
-            raise ValueError(f"action must be numbers in [-1, 1] of shape {shape}, got {action!r}")
-        return array
     rows, epochs = params.action_space.nvec.tolist()  # type: ignore[attr-defined]
     inside = array.shape == (2,) and array.dtype.kind in "iu" and 0 <= array[0] < rows and 0 <= array[1] < epochs
     if not inside:
         raise ValueError(f"action must be two ints, a row below {rows} and an epoch below {epochs}, got {action!r}")
-    return array.astype(np.int64)
+    return array.astype(np.int64), {}

@@ -55,17 +55,17 @@ class FunctionEnv(HPOEnv):
         super().reset(seed=seed, options=options)
         self._new_key(seed)
         self._episode_state = Episode(self.params)
-        info: Info = provenance_info(self.table)
+        info: Info = provenance_info(self.tables)
         if self.params.kind != "box":
             info["action_mask"] = self._episode_state.mask()
         return self._episode_state.first(), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Calls the function."""
-        checked = check_action(action, self.params)
+        checked, noted = check_action(action, self.params)
         if not self._live:
             raise self._not_live()
-        observation, reward, terminated, info = self._episode_state.step(checked)
+        observation, reward, terminated, info = self._episode_state.step(checked, noted)
         self._live = not terminated
         return observation, reward, terminated, False, info
 
@@ -73,12 +73,6 @@ class FunctionEnv(HPOEnv):
         """The action that stands for a configuration, see `FunctionParams.action_of`."""
         return self.params.action_of(config)
 
-    def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Bool: candidates not evaluated in this episode; where actions are pairs, then every epoch.
-
-        Raises:
-            AttributeError: Actions are points of a box.
-        """
-        if self.params.kind == "box":
-            raise AttributeError("action_masks: there is no useful mask of points of a box")
+    def _masks(self) -> npt.NDArray[np.bool_]:
+        """Bool: candidates not evaluated in this episode; where actions are pairs, then every epoch."""
         return self._episode_state.mask().astype(bool)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOVectorEnv
-from hpo_envs.core.infos import Info
-from hpo_envs.core.loading import provenance_info
+from hpo_envs.core.history import History
+from hpo_envs.core.infos import STATUS_COLUMN, Info, choices_of
 from hpo_envs.core.params import check_ints
-from hpo_envs.engines.lookup.params import STATUS_DTYPE, LookupParams, choices_of
+from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.tables import draws
+from hpo_envs.tables.table import STATUSES
 
 
 class LookupVectorEnv(HPOVectorEnv):
@@ -36,46 +38,31 @@ class LookupVectorEnv(HPOVectorEnv):
         self._metric_columns = tuple(columns.items())
         start = m + 1 + len(first.metrics)
         self._config_columns = tuple((h.name, start + j, choices_of(h)) for j, h in enumerate(first.space))
-        self._all_ok = bool((p.status == "ok").all())
-        self._ok = np.full(n, "ok", dtype=STATUS_DTYPE)
-        said = [provenance_info(t) for t in p.tables]
-        self._names = {key: np.array([s[key] for s in said], dtype=object) for key in said[0]}
+        self._codes = np.array([STATUSES.index(status) for status in p.status])
+        self._all_ok = not self._codes.any()
+        self._ok = np.full(n, "ok").view(type(STATUS_COLUMN))
         self._best = np.tile(p.low, (n, 1)) if self._vector else np.full(n, p.low[0])
         self._left, self._count = np.full(n, self.budget), np.zeros(n, np.int64)
         self._last = np.full(n, len(p.costs), np.int64)
-        self._pulls: npt.NDArray[Any] = np.zeros((n, p.actions), np.int16 if p.max_repeats > 1 else np.bool_)
-        # Actions taken since `_pulls` was brought up to date, which only masks and partial restarts need.
-        self._pending: list[npt.NDArray[np.int64]] = []
-        self._marked = False
+        self._pulls = np.zeros((n, p.actions if p.max_repeats > 1 else 0), np.int16)
+        self._open = History(n, p.actions if self._masked else 0, True)
         self._action_starts = self._index * p.actions
         self._view = None if p.view.whole else np.zeros((n, p.actions), np.int64)
         self._observations = np.empty((n, *p.observation_space.shape), np.float32)
 
-    def action_masks(self) -> npt.NDArray[np.bool_]:
+    def _masks(self) -> npt.NDArray[np.bool_]:
         """(num_envs, actions) bool: rows not evaluated in each episode."""
-        if self._sizes is not None:
-            raise AttributeError("action_masks: there is no useful mask of hyperparameter values")
-        self._catch_up()
-        return self._pulls == 0
+        return self._open.now().copy()
 
-    def _catch_up(self) -> None:
-        """Marks the actions taken lately in `_pulls`."""
-        flat = self._pulls.reshape(-1)
-        self._marked = True
-        for actions in self._pending:
-            flat[self._action_starts + actions] = True
-        self._pending.clear()
+    def _then(self) -> Callable[[], npt.NDArray[np.bool_]]:
+        return self._open.then()
 
     def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
         p = self.params
         chosen = p.choose(options)
-        whole = len(index) == self.num_envs
-        if whole:
-            self._pending.clear()
-        else:
-            self._catch_up()
+        self._open.restart(index)
         # A slice writes without an index array: most restarts are of the whole batch.
-        at: Any = slice(None) if whole else index
+        at: Any = slice(None) if len(index) == self.num_envs else index
         if len(p.tables) > 1:
             drawn = draws.below_many(draws.mix_many(keys, 0), len(p.tables)) if chosen is None else chosen
             self._table_index[at] = drawn
@@ -85,11 +72,8 @@ class LookupVectorEnv(HPOVectorEnv):
         self._left[at] = self.budget
         self._count[at] = 0
         self._last[at] = len(p.costs)
-        if not whole or self._marked:
-            self._pulls[at] = 0
-            self._marked = not whole
-        task = self._table_index[at]
-        return {key: values.take(task) for key, values in self._names.items()}
+        self._pulls[at] = 0
+        return self._said(index)
 
     def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
         p = self.params
@@ -97,8 +81,8 @@ class LookupVectorEnv(HPOVectorEnv):
         cells = rows if len(p.tables) == 1 else rows + self._table_index * p.rows
         if p.max_repeats > 1:
             cells = self._draw(actions, cells)
-        elif self._sizes is None:
-            self._pending.append(actions.copy())
+        if self._masked:
+            self._open.write(self._index, actions.copy(), False)
         wide = self._wide.take(cells, axis=0)
         m = len(p.objectives)
         rewards, costs = wide[:, :m] if self._vector else wide[:, 0], wide[:, m]
@@ -111,10 +95,12 @@ class LookupVectorEnv(HPOVectorEnv):
             self._count += 1
             terminated = (self._left <= 0.0) | (self._count >= self._limit)
         np.copyto(self._last, cells)  # not an alias: the actions are the caller's
+        codes = np.zeros(len(cells), np.int64) if self._all_ok else self._codes.take(cells)
         info: Info = {
             "cost": costs,
             "metrics": {name: wide[:, j] for name, j in self._metric_columns},
-            "status": self._ok.copy() if self._all_ok else p.status.take(cells),
+            "status": self._ok.copy() if self._all_ok else STATUS_COLUMN.take(codes),
+            "status_code": codes,
         }
         if self._held_out_columns:
             info["held_out"] = {name: wide[:, j] for name, j in self._held_out_columns}
@@ -132,7 +118,6 @@ class LookupVectorEnv(HPOVectorEnv):
         p, flat, seen = self.params, self._pulls.reshape(-1), self._action_starts + actions
         k = flat[seen]
         flat[seen] = k + 1
-        self._marked = True
         bits = draws.mix_many(draws.mix_many(self._keys, at + 1), k)
         return at * p.max_repeats + draws.below_many(bits, p.repeats[at])
 

@@ -28,7 +28,7 @@ from hpo_envs.core.params import (
 )
 from hpo_envs.core.view import View
 from hpo_envs.tables import draws
-from hpo_envs.tables.table import STATUSES, ByHash, Hyperparameter, Table, nearest, one_of, shown
+from hpo_envs.tables.table import STATUSES, ByHash, Table, nearest, one_of, shown
 
 STATUS_DTYPE = f"U{max(map(len, STATUSES))}"
 
@@ -245,15 +245,6 @@ def _filled(t: Table) -> Floats:
 
 def _repeats(t: Table) -> npt.NDArray[np.int64]:
     return np.maximum((~np.isnan(t.values).all(axis=(2, 3))).sum(axis=1), 1).astype(np.int64)
-
-
-def choices_of(h: Hyperparameter) -> npt.NDArray[np.object_] | None:
-    """The choices of a categorical as an array, None for numbers."""
-    if h.kind != "categorical":
-        return None
-    choices = np.empty(len(h.values), dtype=object)
-    choices[:] = h.values
-    return choices
 
 
 def grid_sizes(table: Table) -> npt.NDArray[np.int64]:

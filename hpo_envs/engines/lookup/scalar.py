@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOEnv
-from hpo_envs.core.infos import Info
+from hpo_envs.core.infos import STATUS_CODES, Info, numeric
 from hpo_envs.core.loading import provenance_info
 from hpo_envs.core.params import is_integer, unmasked
 from hpo_envs.engines.lookup.params import LookupParams
@@ -52,8 +52,8 @@ class LookupEnv(HPOEnv):
         p = params
         self._limit = p.steps
         self._sizes, self._vector = p.sizes, p.vector
-        # What a step returns, made when a cell is first met:
-        # (reward, cost, metrics, held out, config, status, observation).
+        # What a step returns, made when a cell is first met: (reward, cost, metrics, held out, config, status,
+        # observation, cost and status as NumPy's numbers).
         self._cells: list[Any] = [None] * len(p.costs)
         self._best_at = p.observation_space.shape[0] - 1 - len(p.objectives)
         self._actions, self._repeated, self._is_grid = p.actions, p.max_repeats > 1, p.kind == "grid"
@@ -74,7 +74,7 @@ class LookupEnv(HPOEnv):
         self._left, self._count = self.budget, 0
         self._best = p.low.tolist()
         self._pulls: dict[int, int] = {}
-        info = provenance_info(p.tables[self._table_index])
+        info = provenance_info(p.tables, self._table_index)
         if not self._is_grid:
             self._mask = np.ones(self._actions, np.int8)
             info["action_mask"] = self._mask.copy()
@@ -94,7 +94,7 @@ class LookupEnv(HPOEnv):
         cell = self._cells[at]
         if cell is None:
             cell = self._fill(at)
-        reward, cost, metrics, held_out, config, status, template = cell
+        reward, cost, metrics, held_out, config, status, template, price, code = cell
         observation = template.copy()
         best = self._best
         if self._vector:
@@ -113,26 +113,20 @@ class LookupEnv(HPOEnv):
         terminated = left <= 0.0 or self._count >= self._limit
         if terminated:
             self._live = False
-        info = {"cost": cost, "metrics": metrics.copy(), "status": status}
+        info = {"cost": price, "metrics": metrics.copy(), "status": status, "status_code": code}
         if held_out:
             info["held_out"] = held_out.copy()
         if config:  # rows of some tables have features but no hyperparameters
             info["config"] = config.copy()
         if view is not None:
-            info["row"] = view[index]
+            info["row"] = np.int64(view[index])
         if not self._is_grid:
             self._mask[index] = 0
             info["action_mask"] = self._mask.copy()
         return observation, reward, terminated, False, info
 
-    def action_masks(self) -> npt.NDArray[np.bool_]:
-        """(actions,) bool: rows not evaluated in this episode.
-
-        Raises:
-            AttributeError: Actions are values of a grid, where no mask of single values would be useful.
-        """
-        if self._is_grid:
-            raise AttributeError("action_masks: there is no useful mask of hyperparameter values")
+    def _masks(self) -> npt.NDArray[np.bool_]:
+        """(actions,) bool: rows not evaluated in this episode."""
         return self._mask.astype(bool)
 
     def _index_of(self, action: Any) -> int:
@@ -165,15 +159,17 @@ class LookupEnv(HPOEnv):
     def _fill(self, at: int) -> Any:
         p = self.params
         row, first = at // p.max_repeats, p.table
-        metrics = dict(zip(first.metric_names, p.metrics[at].tolist(), strict=True))
+        metrics = dict(zip(first.metric_names, p.metrics[at], strict=True))
         held_out = {name: metrics.pop(name) for name in p.held_out}
         self._cells[at] = cell = (
             p.rewards[at] if self._vector else float(p.rewards[at, 0]),
             float(p.costs[at]),
             metrics,
             held_out,
-            p.tables[row // p.rows].config(row % p.rows),
+            numeric(p.tables[row // p.rows].config(row % p.rows)),
             str(p.status[at]),
             p.templates[at],
+            p.costs[at],
+            STATUS_CODES[str(p.status[at])],
         )
         return cell

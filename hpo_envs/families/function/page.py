@@ -27,7 +27,7 @@ class FunctionHPOEnv(FunctionEnv):
     `Discrete(candidates)`: a list of seeded quasi-random configurations that grows with the budget, for agents that
     choose among candidates; those of a smaller list come first in a larger one. With `actions="box"`, `Box(-1, 1, (d,),
     float32)`: one number a hyperparameter, for agents that search a box; the values of a list share [-1, 1] in equal
-    parts, ranges are linear or logarithmic.
+    parts, ranges are linear or logarithmic; a number beyond a bound is set to the bound, and NaN is refused.
 
     ## Observation Space
     `Box`, float32. With f features of a candidate (a choice has one for each value), or numbers of the action, and m
@@ -56,7 +56,8 @@ class FunctionHPOEnv(FunctionEnv):
     At each step: `cost` (float: what the function returned as `cost`, else its seconds), `spent` (float: what the step
     takes of the budget), `metrics` (dict of float: all numbers that it returned), `config` (dict of the active
     hyperparameters), `status` (`ok`, `failed` or `diverged`), `error` (the traceback, empty where all is well),
-    `action_mask` ((candidates,) int8, 1 = not yet evaluated; absent on a box). In the batched form `config` and
+    `action_mask` ((candidates,) int8, 1 = not yet evaluated; absent on a box), `clipped` (bool, only on a box: whether
+    a number of the action lay outside of it). In the batched form `config` and
     `metrics` are arrays of dicts.
 
     ## Arguments

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 from hpo_envs.core import infos
+from hpo_envs.core.infos import STATUS_CODES, STATUS_COLUMN, column
 
 
 def test_batched_infos() -> None:
@@ -43,3 +48,80 @@ def test_what_is_scattered_keeps_its_type() -> None:
         assert (spread.dtype, spread.tolist()) == (dtype, [1, 0, 1])
     words = infos.scatter(np.array(["failed"]), np.array([1]), 2)
     assert (words.dtype, words.tolist()) == (np.dtype("<U6"), ["", "failed"])
+
+
+READERS: list[Callable[[infos.MaskedInfo], Any]] = [
+    lambda info: info["action_mask"],
+    lambda info: info.get("action_mask"),
+    lambda info: dict(info)["action_mask"],
+    lambda info: {**info}["action_mask"],
+    lambda info: (info | {"b": 1})["action_mask"],
+    lambda info: info.copy()["action_mask"],
+    lambda info: dict(info.items())["action_mask"],
+    lambda info: [*info.values()][1],
+    lambda info: copy.copy(info)["action_mask"],
+    lambda info: pickle.loads(pickle.dumps(info))["action_mask"],
+    lambda info: info.pop("action_mask"),
+]
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_masks_are_made_when_they_are_read(read: Callable[[infos.MaskedInfo], Any]) -> None:
+    made: list[int] = []
+
+    def make() -> Any:
+        made.append(1)
+        return np.eye(2, dtype=np.int8)
+
+    info = infos.MaskedInfo({"cost": np.ones(2)}).defer_mask(make, np.ones(2, bool))
+    assert [*info] == ["cost", "action_mask", "_action_mask"]
+    assert info["cost"].tolist() == [1, 1]
+    assert not made
+    assert read(info).tolist() == [[1, 0], [0, 1]]
+    assert made == [1]
+    if "action_mask" in info:
+        assert info["action_mask"] is info["action_mask"]
+        assert made == [1]
+
+
+def test_masks_are_changed_before_and_after_they_are_made() -> None:
+    for early in (True, False):
+        info = infos.MaskedInfo().defer_mask(lambda: np.eye(2, dtype=np.int8), np.ones(2, bool))
+        if early:
+            assert info["action_mask"][0, 0] == 1
+        info.change_mask(lambda mask: 1 - mask)
+        assert info["action_mask"].tolist() == [[0, 1], [1, 0]]
+        info.change_mask(None)
+        assert not info
+
+
+def test_numbers_become_numpys() -> None:
+    made = infos.numeric({"a": 1, "b": 0.5, "c": True, "d": "text", "e": np.int8(3), "f": None})
+    assert [type(v) for v in made.values()] == [np.int64, np.float64, np.bool_, str, np.int8, type(None)]
+
+
+def test_texts_have_numbers() -> None:
+    status = STATUS_COLUMN.take(np.array([0, 2, 0]))
+    assert status.tolist() == ["ok", "diverged", "ok"]
+    assert (status == "ok").tolist() == [True, False, True]
+    assert np.from_dlpack(status).tolist() == [0, STATUS_CODES["diverged"], 0]
+    status[1] = ""  # nothing reported
+    assert np.from_dlpack(status[1:]).tolist() == [-1, 0]
+    assert np.from_dlpack(column(["b", "a", "b"], ("a", "b"))).tolist() == [1, 0, 1]
+
+
+def test_texts_without_words_have_hashes() -> None:
+    one, two, none, again = np.from_dlpack(column(["one", "two", "", "one"])).tolist()
+    assert one == again != two
+    assert none == 0
+
+
+def test_arrays_are_stacked() -> None:
+    final = column([None, np.array([1.5, 2.0], np.float32)])
+    assert np.from_dlpack(final).tolist() == [[0, 0], [1.5, 2]]
+    assert np.from_dlpack(final).dtype == np.float32
+
+
+def test_copies_are_like_it() -> None:
+    for made in (copy.deepcopy(STATUS_COLUMN), STATUS_COLUMN.copy(), pickle.loads(pickle.dumps(STATUS_COLUMN))):
+        assert made.tolist() == STATUS_COLUMN.tolist()

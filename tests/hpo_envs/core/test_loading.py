@@ -18,7 +18,10 @@ def test_tables_by_kind_or_as_they_are() -> None:
     assert [t.name for t in load_tables(names, "surrogate")] == list(names)
     assert load_tables((), ONE) == (ONE,)
     assert load_tables(names, [ONE, ONE]) == (ONE, ONE)
-    assert provenance_info(ONE) == {"table": "nmthpo/zhen", "kind": "surrogate", "sha256": ONE.provenance.sha256}
+    info = provenance_info((ONE, ONE), 1)
+    assert (info["table"], info["kind"], info["sha256"]) == ("nmthpo/zhen", "surrogate", ONE.provenance.sha256)
+    assert (info["table_code"], info["kind_code"]) == (1, 1)
+    assert info["sha256_code"].tobytes().hex() == ONE.provenance.sha256
 
 
 @pytest.mark.parametrize("given", [3, (), [1], None])

@@ -111,3 +111,25 @@ def test_copies_and_pickles_go_on_by_themselves(mode: str | None) -> None:
             assert "2 evaluations" in other.render()
     if mode:
         assert "1 evaluations" in env.render()
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_a_batch_is_drawn_as_its_first_episodes(mode: str) -> None:
+    pytest.importorskip("matplotlib")
+    make = {"table": "surrogate", "budget": 3, "render_mode": "rgb_array"}
+    envs = gym.make_vec("NMTHPO-zhen-v0", num_envs=5, autoreset_mode=mode, **make)
+    env = gym.make("NMTHPO-zhen-v0", **make).unwrapped
+    envs.reset(seed=[0] * 5), env.reset(seed=0)
+    for row in (1, 2):
+        envs.step(np.full(5, row)), env.step(row)
+    frames = envs.render()
+    assert len(frames) == 4
+    assert np.array_equal(frames[0], env.render())
+    for row in (3, 4):  # the first ends the episodes
+        envs.step(np.full(5, row))
+    env.reset()
+    if mode == "SameStep":
+        env.step(4)
+    assert np.array_equal(envs.render()[3], env.render())
+    with pytest.raises(ValueError, match="render_mode of a batch must be None or rgb_array, got 'ansi'"):
+        gym.make_vec("NMTHPO-zhen-v0", num_envs=2, table="surrogate", render_mode="ansi")

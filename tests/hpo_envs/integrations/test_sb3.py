@@ -255,3 +255,71 @@ def test_a_masked_policy_that_sees_every_candidate() -> None:
         assert (observations[:, :, -4].astype(bool) == ~masks.astype(bool)).all()
         assert (observations[:, :, -4].sum(axis=1) == step).all()
         observations, _, _, _ = envs.step(model.predict(observations, action_masks=masks, deterministic=False)[0])
+
+
+def test_what_is_asked_for_is_passed_on() -> None:
+    from hpo_envs.integrations.sb3 import SB3VecEnv
+
+    same_step = {"autoreset_mode": AutoresetMode.SAME_STEP, "table": "surrogate", "budget": 2}
+    keys = ("cost", "status", "config", "action_mask", "nothing")
+    envs = SB3VecEnv(gym.make_vec("NMTHPO-zhen-v0", num_envs=2, **same_step), keys)
+    bare = gym.make("NMTHPO-zhen-v0", table="surrogate", budget=2)
+    envs.reset(), bare.reset()
+    for row in (5, 9):
+        expected = bare.step(row)[4]
+        for info in envs.step(np.array([row, row]))[3]:
+            assert {k: info[k] for k in ("cost", "status", "config")} == {
+                k: expected[k] for k in ("cost", "status", "config")
+            }
+            assert info["action_mask"].tolist() == expected["action_mask"].tolist()
+    assert info["episode"]["l"] == 2
+
+
+def test_attributes_are_set_where_they_are() -> None:
+    from hpo_envs.integrations.sb3 import SB3VecEnv
+
+    inner = gym.make_vec("NMTHPO-v0", num_envs=2, table="surrogate", autoreset_mode=AutoresetMode.SAME_STEP)
+    envs = SB3VecEnv(vector.HistoryObservation(inner, 2))
+    envs.set_attr("budget", 3.0)
+    assert inner.budget == 3.0
+    assert envs.get_attr("budget") == [3.0, 3.0]
+    envs.set_attr("note", "mine", [0, 1])
+    assert envs.get_attr("note", 0) == ["mine"]
+    with pytest.raises(ValueError, match=r"indices must be all, .*, got \[1\]"):
+        envs.set_attr("budget", 4.0, 1)
+
+
+def test_masks_only_where_they_are_useful() -> None:
+    from sb3_contrib.common.maskable.utils import is_masking_supported
+
+    from hpo_envs.integrations.sb3 import SB3VecEnv
+    from hpo_envs.wrappers import ContinuousAction, FlattenAction
+
+    useful = {"NMTHPO-zhen-v0": True, "NMTHPO-v0": False, "CharHPO-v0": False, "NMTLC-ft-zhen-v0": True}
+    for spec_id, masked in useful.items():
+        envs = gym.make_vec(spec_id, num_envs=2, table="surrogate", autoreset_mode=AutoresetMode.SAME_STEP)
+        assert is_masking_supported(gym.make(spec_id, table="surrogate")) is masked
+        assert is_masking_supported(SB3VecEnv(envs)) is masked
+    assert is_masking_supported(FlattenAction(gym.make("NMTLC-ft-zhen-v0", table="surrogate")))
+    assert not is_masking_supported(ContinuousAction(gym.make("NMTHPO-zhen-v0", table="surrogate")))
+    batches = gym.make_vec(
+        "FIESTA-tdsa8-v0", num_envs=2, table="surrogate", batch_size=3, autoreset_mode=AutoresetMode.SAME_STEP
+    )
+    assert not is_masking_supported(SB3VecEnv(batches))
+
+
+def test_videos_of_a_batch(tmp_path: Any) -> None:
+    pytest.importorskip("moviepy", reason="extra video is not installed")
+    from stable_baselines3.common.vec_env import VecVideoRecorder
+
+    from hpo_envs.integrations.sb3 import SB3VecEnv
+
+    mode = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_mode": "rgb_array"}
+    envs = SB3VecEnv(gym.make_vec("NMTHPO-zhen-v0", num_envs=6, table="surrogate", **mode))
+    recorder = VecVideoRecorder(envs, str(tmp_path), lambda step: step == 0, video_length=2)
+    recorder.reset()
+    for row in range(3):
+        recorder.step(np.full(6, row))
+    recorder.close()
+    assert [p.suffix for p in tmp_path.iterdir()] == [".mp4"]
+    assert envs.render().shape == (2 * 480, 2 * 640, 3)

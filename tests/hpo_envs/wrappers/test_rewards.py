@@ -54,7 +54,7 @@ def seen_by_a_policy(env: Any, rows: list[int]) -> list[Any]:
     out = [(observation, info), *((o, i) for o, _, _, _, i in (env.step(row) for row in rows))]
     for observation, info in out:
         seen.append(observation)
-        seen.append({k: v for k, v in info.items() if k not in ("table", "kind", "sha256")})
+        seen.append({k: v for k, v in info.items() if k.removesuffix("_code") not in ("table", "kind", "sha256")})
     seen.append(env.unwrapped.action_masks())
     return seen
 

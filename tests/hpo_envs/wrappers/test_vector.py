@@ -67,7 +67,7 @@ def test_a_batched_policy_cannot_see_it_either() -> None:
             seen.append((observation, info))
             rewards.append(reward)
         masks = envs.unwrapped.action_masks()
-        hidden = ("table", "kind", "sha256")
+        hidden = ("table", "kind", "sha256", "sha256_code")
         view: dict[Any, Any] = {"masks": masks}
         for step, (observation, info) in enumerate(seen):
             if "final_obs" in info:  # an array of arrays

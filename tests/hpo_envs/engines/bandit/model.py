@@ -89,6 +89,7 @@ class Model:
         self.last = (reward, float(len(arms)), self.left / self.budget)
         names = self.table.metric_names
         said = {"cost": float(len(arms)), "metrics": dict(zip(names, values, strict=False)), "status": "ok"}
+        said["status_code"] = 0
         if self.batch is not None:
             said["scores"] = [self.sign * p[self.objective] for p in pulls]
         return {"reward": reward, "over": self.left < len(arms), "info": said}

@@ -61,5 +61,7 @@ def test_batched_form_is_the_model(setting: str, copy: bool) -> None:
 def test_batches_have_no_mask(setting: str) -> None:
     for env in (FIESTAEnv(**arguments(setting)), FIESTAVectorEnv(2, **arguments(setting))):
         env.reset(seed=0)
-        with raises("action_masks: there is no useful mask of a batch", AttributeError):
+        space = env.params.action_space
+        with raises(f"action_masks: there is no useful mask of actions in {space}", AttributeError):
             env.action_masks()
+        assert not hasattr(env, "action_masks")

@@ -9,6 +9,7 @@ import pytest
 
 from hpo_envs.engines.box.batched import BoxVectorEnv
 from hpo_envs.engines.box.scalar import BoxEnv
+from hpo_envs.testing.rules import same
 from tests.hpo_envs.engines.box.toy import params
 
 
@@ -20,7 +21,7 @@ def test_it_is_the_scalar_form_side_by_side(kwargs: dict[str, Any]) -> None:
     for i, env in enumerate(singles):
         one, one_info = env.reset(seed=5 + i)
         assert first[i].tolist() == one.tolist()
-        assert {k: v[i] for k, v in info.items() if not k.startswith("_")} == one_info
+        assert same({k: v[i] for k, v in info.items() if not k.startswith("_")}, one_info)
     assert len(set(info["table"])) == 2
     envs.action_space.seed(0)
     for _ in range(2):
@@ -47,6 +48,6 @@ def test_observations_are_reused_unless_copied() -> None:
 def test_actions_outside_the_box_are_refused() -> None:
     envs = BoxVectorEnv(2, params())
     envs.reset(seed=0)
-    with pytest.raises(ValueError, match=r"actions must be numbers in \[-1, 1\] of shape \(2, 2\)"):
-        envs.step(np.full((2, 2), 1.1))
+    with pytest.raises(ValueError, match=r"actions must be numbers of shape \(2, 2\), none of them NaN"):
+        envs.step(np.full((2, 2), np.nan))
     assert envs.action_of({"x": 5}) == pytest.approx([0.0, 0.5])

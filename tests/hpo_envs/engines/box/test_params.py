@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
-from hpo_envs.engines.box.params import WITHOUT_BUDGET, check_actions
+from hpo_envs.engines.box.params import WITHOUT_BUDGET
 from tests.hpo_envs.engines.box.toy import params
 
 
@@ -43,9 +42,3 @@ def test_the_cost_has_a_name_and_a_unit() -> None:
 def test_bad_arguments(kwargs: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         params(**kwargs)
-
-
-@pytest.mark.parametrize("action", [[0.0], [0.0, 1.5], [0.0, np.nan], "ab", None, [[0.0, 0.0]], [0, 10**400]])
-def test_actions_outside_the_box_are_refused(action: Any) -> None:
-    with pytest.raises(ValueError, match=r"action must be numbers in \[-1, 1\] of shape \(2,\)"):
-        check_actions(action, (2,), "action")

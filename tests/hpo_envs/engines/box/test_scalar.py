@@ -25,6 +25,8 @@ def test_an_episode_by_hand() -> None:
         "held_out": {"height": 5.0},
         "config": {"x": 6, "shape": "round"},
         "status": "ok",
+        "status_code": 0,
+        "clipped": False,
     }
     observation, *_, info = env.step([-1.0, 1.0])
     assert observation == pytest.approx([-1, 1, 5, 1, 11, 1, 1 / 3])

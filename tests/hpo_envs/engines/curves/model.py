@@ -200,6 +200,7 @@ class Model:
             "status": "ok" if at < end else STATUSES[t.status[row, c]], "reached": reached,
             "best": peak if vector else peak[0],
         }  # fmt: skip
+        info["status_code"] = STATUSES.index(str(info["status"]))
         if t.space:
             info["config"] = t.config(row)
         if self.held_out:

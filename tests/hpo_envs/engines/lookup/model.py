@@ -119,6 +119,7 @@ class Model:
         self.steps += 1
         over = self.left <= 0.0 or self.steps >= len(t) * t.repeats
         info = {"cost": cost, "metrics": metrics, "status": status, "config": t.config(row)}
+        info["status_code"] = tables.STATUSES.index(status)
         return self.observe(row, rewards, cost), rewards, over, info
 
     def says(self) -> dict[str, str]:

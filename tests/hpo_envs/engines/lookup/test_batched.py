@@ -84,6 +84,7 @@ def test_batched_form_is_the_model(setting: str, mode: AutoresetMode, copy: bool
                 "cost": source["cost"][i],
                 "metrics": {k: float(v[i]) for k, v in source["metrics"].items()},
                 "status": source["status"][i],
+                "status_code": source["status_code"][i],
                 "config": {k: v[i] for k, v in source["config"].items()},
             }
             assert got == said

@@ -122,5 +122,7 @@ def test_actions_of_any_integer_type() -> None:
 def test_a_grid_has_no_mask() -> None:
     for env in (lookup((), **arguments("grid")), lookups(2, (), **arguments("grid"))):
         env.reset(seed=0)
-        with raises("action_masks: there is no useful mask of hyperparameter values", AttributeError):
+        space = env.params.action_space
+        with raises(f"action_masks: there is no useful mask of actions in {space}", AttributeError):
             env.action_masks()
+        assert not hasattr(env, "action_masks")

@@ -1,0 +1,98 @@
+"""An array of which each step changes one entry a row, as it was at any step: for masks read later, or never."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Write = tuple[Any, Any, Any]
+
+
+class History:
+    """An (n, k) array, one row an episode, kept as a base and what was written since.
+
+    Args:
+        n: Episodes.
+        k: Entries of each.
+        start: What every entry is when an episode starts; it gives the dtype.
+    """
+
+    def __init__(self, n: int, k: int, start: Any) -> None:
+        self._fresh, self._start = start, np.full((n, k), start)
+        self._base, self._log = self._start, list[Write]()
+
+    def write(self, episodes: npt.NDArray[np.intp], columns: npt.NDArray[np.intp], values: Any) -> None:
+        """Sets an entry of each of these episodes; the arrays must be left alone from now on."""
+        if len(self._log) > self._start.shape[1]:
+            self._base, self._log = self.then()(), []
+        self._log.append((episodes, columns, values))
+
+    def restart(self, episodes: npt.NDArray[np.intp]) -> None:
+        """Starts these episodes anew."""
+        if len(episodes) == len(self._start):
+            self._base, self._log = self._start, []
+        else:
+            self._log.append((episodes, slice(None), self._fresh))
+
+    def then(self) -> Callable[[], npt.NDArray[Any]]:
+        """What returns a copy of the array as it is now, whenever it is called."""
+        return functools.partial(_replayed, self._base, self._log, len(self._log))
+
+    def now(self) -> npt.NDArray[Any]:
+        """The array as it is, not to be written into; what comes later is replayed from here."""
+        if self._log:
+            self._base, self._log = self.then()(), []
+        return self._base
+
+
+def _replayed(base: npt.NDArray[Any], log: list[Write], length: int) -> npt.NDArray[Any]:
+    array = base.copy()
+    for episodes, columns, values in log[:length]:
+        array[episodes, columns] = values
+    return array
+
+
+class Rewind:
+    """An array that its owner writes into, as it was before: each write leaves what it overwrote.
+
+    What was overwritten is kept as long as somebody holds an earlier moment, and no longer.
+
+    Args:
+        array: Written into by its owner, who says so by `write` before.
+    """
+
+    def __init__(self, array: npt.NDArray[Any]) -> None:
+        self._array, self._moment = array, _Moment()
+
+    def write(self, where: Any, before: npt.NDArray[Any]) -> None:
+        """Notes what is at an index now; that array must be left alone from now on."""
+        moment = _Moment()
+        self._moment.then = (where, before, moment)
+        self._moment = moment
+
+    def then(self) -> Callable[[], npt.NDArray[Any]]:
+        """What returns a copy of the array as it is now, whenever it is called."""
+        return functools.partial(_rewound, self._array, self._moment)
+
+
+class _Moment:
+    """A moment in time; `then`: what the next write overwrote, and the moment after it."""
+
+    __slots__ = ("then",)
+
+    def __init__(self) -> None:
+        self.then: tuple[Any, npt.NDArray[Any], _Moment] | None = None
+
+
+def _rewound(array: npt.NDArray[Any], moment: _Moment) -> npt.NDArray[Any]:
+    array, writes = array.copy(), []
+    while moment.then is not None:
+        where, before, moment = moment.then
+        writes.append((where, before))
+    for where, before in reversed(writes):
+        array[where] = before
+    return array
