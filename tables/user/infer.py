@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from hpo_envs.tables.table import Hyperparameter, Metric
+
+if TYPE_CHECKING:
+    from hpo_envs.tables.user.reading.columns import Column
 
 MISSING = ("", "nan", "na", "n/a", "null")
 """Cells that say nothing, in any case."""
@@ -21,9 +27,6 @@ CHOICES = 50
 LOG = 100.0
 """Positive numbers that span this factor are taken as logarithmic."""
 
-IDENTIFIERS = ("id", "run", "run_id", "runid", "trial", "trial_id", "number", "index", "idx", "name", "key", "uuid")
-STAMPS = ("date", "time", "timestamp", "datetime", "datetime_start", "datetime_complete", "created", "started")
-
 LOWER = ("loss", "error", "err", "perplexity", "ppl", "rmse", "mse", "mae", "wer", "cer", "nll", "seconds", "time",
          "latency", "runtime", "duration", "memory", "regret", "ter")  # fmt: skip
 HIGHER = ("accuracy", "acc", "f1", "bleu", "chrf", "auc", "auroc", "precision", "recall", "score", "r2", "rouge",
@@ -31,7 +34,6 @@ HIGHER = ("accuracy", "acc", "f1", "bleu", "chrf", "auc", "auroc", "precision", 
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _INT = re.compile(r"[+-]?\d{1,300}")
-_TRUTH = {"true": True, "false": False, "yes": True, "no": False}
 
 
 def number(text: str) -> float | int | None:
@@ -70,72 +72,63 @@ def goal_of(name: str) -> Literal["max", "min"] | None:
     return None if low == high else ("min" if low else "max")
 
 
-def typed(cells: Sequence[str], categorical: bool) -> tuple[list[Any], list[int]]:
-    """The values of a column's cells, None where missing, and the indices of cells that do not fit the others.
-
-    A column is numbers if most of its cells are: then the rest are slips. `none` is a choice among texts, and missing
-    among numbers.
-    """
-    said = [c.strip() for c in cells]
-    full = [i for i, c in enumerate(said) if not missing(c)]
-    if not categorical:
-        truths = [_TRUTH.get(said[i].lower()) for i in full]
-        if full and None not in truths:
-            return [None if missing(c) else _TRUTH[c.lower()] for c in said], []
-        candidates = [i for i in full if said[i].lower() != "none"]
-        found = {i: number(said[i]) for i in candidates}
-        bad = [i for i in candidates if found[i] is None]
-        if candidates and len(bad) * 5 <= len(candidates) and len(bad) < len(candidates):
-            return [found.get(i) for i in range(len(said))], bad
-    return [None if missing(c) else c for c in said], []
-
-
-def hyperparameter(name: str, values: Sequence[Any], log: bool | None = None) -> tuple[Hyperparameter, str]:
-    """Makes a hyperparameter of a column's values (None = missing), and says why it is what it is.
+def hyperparameter(name: str, column: Column, log: bool | None = None) -> tuple[Hyperparameter, str]:
+    """Makes a hyperparameter of a column's values, and says why it is what it is.
 
     Raises:
         ValueError: Too many different texts for a choice, or `log` for numbers that are not all positive.
     """
-    there = [v for v in values if v is not None]
-    if any(isinstance(v, (bool, str)) for v in there):
-        choices = tuple(sorted(set(there), key=str))
+    if column.choices is not None:
+        choices = column.choices
         if len(choices) > CHOICES:
             raise ValueError(
                 f"column {name}: must be numbers or at most {CHOICES} different texts, got {len(choices)} such as "
                 f"{str(choices[0])[:30]!r}; leave it out with --drop {name}"
             )
-        shown = ", ".join(str(c) for c in choices[:5]) + (", ..." if len(choices) > 5 else "")
-        return (
-            Hyperparameter(name, "categorical", 0.0, float(len(choices) - 1), values=choices),
-            f"choice of {len(choices)}: {shown}",
-        )
-    kind: Literal["int", "float"] = "int" if all(isinstance(v, int) for v in there) else "float"
-    grid = sorted({float(v) for v in there})
-    low, high = grid[0], grid[-1]
+        h = Hyperparameter(name, "categorical", 0.0, float(len(choices) - 1), values=choices)
+        return h, described(h)
+    kind: Literal["int", "float"] = "int" if column.whole else "float"
+    known = column.values[~np.isnan(column.values)]
+    low, high = float(known.min()), float(known.max())
+    grid = few(known, FEW)
     if log and low <= 0:
         raise ValueError(f"column {name}: must be positive to be logarithmic, got {low:g}")
     wide = low > 0 and high / low >= LOG
     logarithmic = wide if log is None else log
     listed: tuple[Any, ...] = ()
-    if len(grid) <= FEW and len(grid) < len(there):
+    if grid is not None and len(grid) < len(known):
         listed = tuple(int(v) if kind == "int" else v for v in grid)
-    text = f"{kind}, {low:g} to {high:g}"
-    if listed:
-        text += f", {len(listed)} values"
-    if logarithmic:
-        text += ", logarithmic" + ("" if log else f" (spans a factor of {high / low:.3g})")
-    return Hyperparameter(name, kind, low, high, logarithmic, listed), text
+    h = Hyperparameter(name, kind, low, high, logarithmic, listed)
+    guessed = f" (spans a factor of {high / low:.3g})" if logarithmic and not log else ""
+    return h, described(h) + guessed
+
+
+def described(h: Hyperparameter) -> str:
+    """A hyperparameter in words."""
+    if h.kind == "categorical":
+        shown = ", ".join(str(c) for c in h.values[:5]) + (", ..." if len(h.values) > 5 else "")
+        return f"choice of {len(h.values)}: {shown}"
+    listed = f", {len(h.values)} values" if h.values else ""
+    return f"{h.kind}, {h.low:g} to {h.high:g}{listed}" + (", logarithmic" if h.log else "")
+
+
+def few(known: npt.NDArray[np.float64], most: int) -> list[float] | None:
+    """The different numbers, sorted; None if there are more than so many. Looks at a part before it sorts all."""
+    if len(np.unique(known[: 20 * most])) > most:
+        return None
+    different = np.unique(known).tolist()
+    return different if len(different) <= most else None
 
 
 def metric(
-    name: str, values: Sequence[float], goal: Literal["max", "min"], bounds: tuple[float, float] | None
+    name: str, values: npt.ArrayLike, goal: Literal["max", "min"], bounds: tuple[float, float] | None
 ) -> tuple[Metric, str]:
     """Makes a metric; bounds are 0 to 1 or 0 to 100 where values fit, else round numbers around them.
 
     Raises:
         ValueError: Bounds that are not finite and increasing, or values outside them.
     """
-    low, high = min(values), max(values)
+    low, high = float(np.min(values)), float(np.max(values))
     if bounds is not None:
         a, b = bounds
         if not (math.isfinite(a) and math.isfinite(b) and a < b):
@@ -154,15 +147,12 @@ def metric(
     return Metric(name, "", goal, a, b), f"score, {goal}, {low:g} to {high:g}; {why}"
 
 
-def condition_of(
-    holes: Sequence[bool], columns: dict[str, tuple[Hyperparameter, Sequence[Any]]]
-) -> tuple[str, tuple[Any, ...]] | None:
+def condition_of(holes: npt.NDArray[np.bool_], columns: Mapping[str, Column]) -> tuple[str, tuple[Any, ...]] | None:
     """The choice that explains where a column is empty: (parent, choices with which it is filled), if one does."""
-    for parent, (h, values) in columns.items():
-        if h.kind != "categorical" or any(v is None for v in values):
+    for parent, column in columns.items():
+        if column.choices is None or np.isnan(column.values).any():
             continue
-        empty = {v for v, hole in zip(values, holes, strict=True) if hole}
-        filled = {v for v, hole in zip(values, holes, strict=True) if not hole}
+        empty, filled = (set(np.unique(column.values[mask]).tolist()) for mask in (holes, ~holes))
         if not empty & filled:
-            return parent, tuple(c for c in h.values if c in filled)
+            return parent, tuple(column.choices[int(i)] for i in sorted(filled))
     return None

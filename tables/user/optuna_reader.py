@@ -7,8 +7,12 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from hpo_envs.tables.table import Hyperparameter, Provenance, Table
 from hpo_envs.tables.user import assemble, infer
+from hpo_envs.tables.user.reading.columns import Column
+from hpo_envs.tables.user.reading.outcomes import DIVERGED, FAILED, OK, TRUNCATED
 
 
 def from_study(
@@ -42,26 +46,37 @@ def from_study(
     names = list(study.metric_names or ([f"value_{i}" for i in range(len(goals))] if several else ["value"]))
     values, status = zip(*(_outcome(t, len(goals)) for t in trials), strict=True)
     parameters = list(dict.fromkeys(p for t in trials for p in t.params))
-    columns = {p: [t.params.get(p) for t in trials] for p in parameters}
+    scores = np.array([[np.nan if v is None else v for v in each] for each in values])
+    columns: dict[str, Column] = {}
     distributions: dict[str, Any] = {}
     for t in trials:
         distributions |= t.distributions
     fixed = {}
     for p in parameters:
-        columns[p], fixed[p] = _axis(p, distributions[p], columns[p])
+        columns[p], fixed[p] = _axis(p, distributions[p], [t.params.get(p) for t in trials])
     metrics, notes = [], []
     for j, (metric, goal) in enumerate(zip(names, goals, strict=True)):
-        there = [v[j] for v in values if v[j] is not None]
-        made, text = infer.metric(metric, there, goal, (bounds or {}).get(metric))  # type: ignore[arg-type]
+        known = scores[~np.isnan(scores[:, j]), j]
+        made, text = infer.metric(metric, known, goal, (bounds or {}).get(metric))  # type: ignore[arg-type]
         explain(f"{metric}: {text}")
         notes.append(f"{metric}: {text}")
         metrics.append(made)
     seconds = [t.duration.total_seconds() if t.duration is not None else 0.0 for t in trials]
     runs = assemble.Runs(
-        [f"trial {t.number}" for t in trials], columns, [list(v) for v in values], tuple(metrics),
-        [max(s, 0.0) for s in seconds], "seconds", None, "full training", None, list(status),
-        [f"trial-{t.number}" for t in trials], fixed, {},
-    )  # fmt: skip
+        where=lambda i: f"trial {trials[i].number}",
+        columns=columns,
+        scores=scores,
+        metrics=tuple(metrics),
+        cost=np.maximum(seconds, 0.0),
+        cost_unit="seconds",
+        level=None,
+        level_unit="full training",
+        repeat=None,
+        status=np.array(status, np.uint8),
+        keys=[f"trial-{t.number}" for t in trials],
+        fixed=fixed,
+        log={},
+    )
     digest = hashlib.sha256(repr([(t.number, sorted(t.params.items()), t.values) for t in trials]).encode()).hexdigest()
     provenance = Provenance(
         "measured", f"Optuna study {study.study_name}", digest[:40], "not stated",
@@ -69,29 +84,31 @@ def from_study(
         notes=tuple(notes),
     )  # fmt: skip
     label = name or "".join(c if c.isascii() and c.isalnum() else "-" for c in study.study_name).strip("-")
-    return assemble.table_of(runs, "-".join(filter(None, label.split("-"))), provenance, explain)
+    short = "-".join(filter(None, label.split("-")))
+    return assemble.table_of(runs, short, provenance, lambda column, text: explain(f"{column}: {text}".lstrip(": ")))
 
 
 def _outcome(trial: Any, objectives: int) -> tuple[list[float | None], int]:
     state = trial.state.name
     if state == "COMPLETE":
         return [float(v) if math.isfinite(v) else None for v in trial.values], (
-            0 if all(map(math.isfinite, trial.values)) else assemble.DIVERGED
+            OK if all(map(math.isfinite, trial.values)) else DIVERGED
         )
     if state == "PRUNED" and objectives == 1 and trial.intermediate_values:
         last = float(trial.intermediate_values[max(trial.intermediate_values)])
         if math.isfinite(last):
-            return [last], assemble.TRUNCATED
-    return [None] * objectives, assemble.FAILED
+            return [last], TRUNCATED
+    return [None] * objectives, FAILED
 
 
-def _axis(name: str, distribution: Any, values: list[Any]) -> tuple[list[Any], Hyperparameter]:
+def _axis(name: str, distribution: Any, values: list[Any]) -> tuple[Column, Hyperparameter]:
     """Values and definition of a parameter; choices that are neither text, number nor truth are shown as text."""
     kind = type(distribution).__name__
     if kind == "CategoricalDistribution":
         choices = tuple(_plain(c) for c in distribution.choices)
         h = Hyperparameter(name, "categorical", 0.0, float(len(choices) - 1), values=choices)
-        return [None if v is None and None not in distribution.choices else _plain(v) for v in values], h
+        index = [None if v is None and None not in distribution.choices else choices.index(_plain(v)) for v in values]
+        return Column(np.array([np.nan if i is None else i for i in index], np.float64), choices), h
     step = getattr(distribution, "step", None)
     low, high = float(distribution.low), float(distribution.high)
     listed: tuple[Any, ...] = ()
@@ -99,11 +116,11 @@ def _axis(name: str, distribution: Any, values: list[Any]) -> tuple[list[Any], H
         count = int((high - low) / step + 1e-9) + 1
         listed = tuple(distribution.low + i * step for i in range(count))
     # Trials of an earlier, wider range stay in the table.
-    there = [v for v in values if v is not None]
-    low, high = min(low, *there, low), max(high, *there, high)
-    return values, Hyperparameter(
-        name, "int" if kind == "IntDistribution" else "float", low, high, bool(distribution.log), listed
-    )
+    numbers = np.array([np.nan if v is None else v for v in values], np.float64)
+    low, high = float(np.nanmin([low, *numbers])), float(np.nanmax([high, *numbers]))
+    whole = kind == "IntDistribution"
+    h = Hyperparameter(name, "int" if whole else "float", low, high, bool(distribution.log), listed)
+    return Column(numbers, whole=whole), h
 
 
 def _plain(choice: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -94,7 +95,8 @@ def _of_mapping(name: str, value: Mapping[str, Any]) -> Hyperparameter:
     condition = _condition(name, value.get("if"))
     if "choices" in value or "values" in value:
         ordered = "values" in value
-        return _listed(name, list(value["values" if ordered else "choices"]), ordered, condition)
+        h = _listed(name, list(value["values" if ordered else "choices"]), ordered, condition)
+        return dataclasses.replace(h, log=bool(value["log"])) if "log" in value and h.kind != "categorical" else h
     if not all(is_number(value.get(end)) for end in ("low", "high")):
         raise ValueError(f"{name} must have numbers as low and high, or choices or values, got {dict(value)!r}")
     log, step = bool(value.get("log", False)), value.get("step")

@@ -1,21 +1,31 @@
-"""Makes environments of your own data: a CSV file of runs, or an Optuna study."""
+"""Makes environments of your own data: a file or folder of runs, exported by any tool, or an Optuna study."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from hpo_envs import registry
 from hpo_envs.tables import user
+from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Table
+from hpo_envs.tables.user.reading import schema
+from hpo_envs.tables.user.reading.schema import Decision
 
 EPILOG = """\
 examples:
   hpo-envs table from-csv sweep.csv --score accuracy --goal max --cost seconds
-  hpo-envs table from-csv sweep.csv --score accuracy,latency --goal max,min --drop comment --dry-run
+  hpo-envs table from-csv sweep.csv --dry-run                                  what each column is taken for
+  hpo-envs table from-csv sweep.csv --score accuracy,latency --goal max,min --drop comment
   hpo-envs table from-csv curves.csv --score loss --level epoch --repeat seed --name my-curves
+  hpo-envs table from-csv wandb_export.csv --score val_accuracy                Weights & Biases, MLflow
+  hpo-envs table from-csv trials.parquet --goal min                            Optuna's trials_dataframe
+  hpo-envs table from-csv ~/ray_results/sweep --score accuracy                 a folder: Ray Tune, Syne Tune, Hydra
+  hpo-envs table from-csv sweep.csv --dry-run --write-schema sweep.toml        then edit it, and:
+  hpo-envs table from-csv sweep.csv --schema sweep.toml
   hpo-envs table from-optuna my-study --storage sqlite:///optuna.db
   hpo-envs table list
   hpo-envs table show sweep
@@ -24,27 +34,38 @@ sweep.csv has one run a line, under a header:
 
   lr,layers,optimiser,accuracy,seconds
   0.001,2,adam,0.812,340
-  0.01,4,sgd,,12
+  0.01,4,sgd,OOM,
 
-Columns that are no score, cost, level or repeat are hyperparameters; what is guessed of them is printed. An empty
-score is a failed run. The table is saved, and is an environment from then on: TableHPO-NAME-v0, with checkpoints
-(--level) also TableLC-NAME-v0. Agents, sensitivity, compare, report and describe take these ids like all others."""
+from-csv also takes TSV, Parquet, Arrow, JSON, JSON lines, .gz and .zip, and folders of JSON. Columns that are no score,
+cost, checkpoint or repeat are hyperparameters, but for names, dates, notes, constants and what was measured; all that
+is guessed is printed, with what changes it. An empty score, OOM or failed is a failed run, nan or diverged a diverged
+one; runs that go on are left out. The table is saved, and is an environment from then on: TableHPO-NAME-v0, with
+checkpoints also TableLC-NAME-v0. Agents, sensitivity, compare, report and describe take these ids like all others."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.add_argument("what", choices=("from-csv", "from-optuna", "list", "show"), help="what to do")
-    parser.add_argument("source", nargs="?", help="CSV file, name of the study, or name of a saved table")
-    parser.add_argument("--score", help="column(s) of the score(s), separated by commas; the first is the reward")
+    parser.add_argument("source", nargs="?", help="file or folder, name of the study, or name of a saved table")
+    parser.add_argument(
+        "--score", help="column(s) of the score(s), separated by commas; the first is the reward (default: guessed)"
+    )
     parser.add_argument("--goal", help="max or min, one for each score (default: guessed from telling names)")
-    parser.add_argument("--cost", help="column of what a run cost (default: every evaluation costs 1)")
-    parser.add_argument("--level", help="column of the checkpoint, where a run has several lines")
+    parser.add_argument(
+        "--cost", help="column of what a run cost; evaluations: each costs 1 (default: a tool's, or that)"
+    )
+    parser.add_argument("--level", help="column of the checkpoint, where a run has several lines (default: guessed)")
     parser.add_argument("--repeat", help="column that tells runs of one configuration apart, such as a seed")
+    parser.add_argument("--status", help="column of how a run ended (default: one of that name)")
     parser.add_argument("--hyperparameters", help="columns to take, separated by commas (default: all that remain)")
     parser.add_argument("--drop", default="", help="columns to leave out, separated by commas")
     parser.add_argument("--categorical", default="", help="columns of numbers without an order, separated by commas")
     parser.add_argument("--log", default="", help="columns on a logarithmic scale, separated by commas")
     parser.add_argument("--linear", default="", help="columns on a linear scale, separated by commas")
+    parser.add_argument("--fill", nargs="+", default=[], metavar="COLUMN=VALUE", help="what empty and none mean there")
+    parser.add_argument("--duplicates", choices=("one", "repeats"), help="what equal lines are (default: guessed)")
+    parser.add_argument("--schema", type=Path, metavar="FILE.toml", help="what the columns are, not to be guessed")
+    parser.add_argument("--write-schema", type=Path, metavar="FILE.toml", help="write down what was guessed")
     parser.add_argument("--bounds", nargs="+", default=[], metavar="SCORE=LOW:HIGH", help="what a score can be")
     parser.add_argument("--storage", help="of the Optuna study, such as sqlite:///optuna.db")
     parser.add_argument("--name", help="of the table (default: that of the file or study)")
@@ -52,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--citation", default="", help="of the data")
     parser.add_argument("--out", type=Path, metavar="FILE.npz", help="save here instead (then: table=FILE.npz)")
     parser.add_argument("--replace", action="store_true", help="replace the table saved under this name")
-    parser.add_argument("--dry-run", action="store_true", help="explain, but save nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show the schema as a table, save nothing")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -61,42 +82,55 @@ def run(args: argparse.Namespace) -> int:
     if args.what == "list":
         return _list(args)
     if args.source is None:
-        what = {"from-csv": "a CSV file", "from-optuna": "the name of a study", "show": "the name of a table"}
+        what = {
+            "from-csv": "a file or folder of runs",
+            "from-optuna": "the name of a study",
+            "show": "the name of a table",
+        }
         raise ValueError(f"hpo-envs table {args.what} must be given {what[args.what]}")
     if args.what == "show":
         _show(user.load(args.source), args.json, None)
         return 0
-    said: list[str] = []
-    table = _from_csv(args, said.append) if args.what == "from-csv" else _from_optuna(args, said.append)
+    decisions: list[Decision] = []
+    table = _from_csv(args, decisions.append) if args.what == "from-csv" else _from_optuna(args)
     path = None if args.dry_run else user.save(table, args.out, replace=args.replace)
-    _show(table, args.json, path)
+    if args.dry_run and decisions and not args.json:
+        print(schema.as_table(decisions))
+    else:
+        _show(table, args.json, path)
     return 0
 
 
-def _from_csv(args: argparse.Namespace, explain: Any) -> Table:
-    if args.score is None:
-        raise ValueError("--score must name the column(s) of the score(s)")
-    log = dict.fromkeys(_words(args.log), True) | dict.fromkeys(_words(args.linear), False)
-    return user.from_csv(
+def _from_csv(args: argparse.Namespace, decide: Callable[[Decision], None]) -> Table:
+    settled: list[schema.Schema] = []
+    table = user.from_csv(
         args.source,
         _words(args.score),
-        _words(args.goal) if args.goal else None,  # type: ignore[arg-type]
+        _words(args.goal),  # type: ignore[arg-type]
         cost=args.cost,
         level=args.level,
         repeat=args.repeat,
-        hyperparameters=_words(args.hyperparameters) if args.hyperparameters else None,
+        status=args.status,
+        hyperparameters=_words(args.hyperparameters),
         drop=_words(args.drop),
         categorical=_words(args.categorical),
-        log=log,
+        log=dict.fromkeys(_words(args.log), True) | dict.fromkeys(_words(args.linear), False),
+        fill=_pairs("--fill", args.fill),
+        duplicates=None if args.duplicates is None else args.duplicates == "one",
         bounds=_bounds(args.bounds),
+        schema=args.schema,
         name=args.name,
         licence=args.licence,
         citation=args.citation,
-        explain=explain,
+        decide=decide,
+        settle=settled.append,
     )
+    if args.write_schema is not None:
+        atomic.write(args.write_schema, schema.to_toml(settled[0], table).encode())
+    return table
 
 
-def _from_optuna(args: argparse.Namespace, explain: Any) -> Table:
+def _from_optuna(args: argparse.Namespace) -> Table:
     if args.storage is None:
         raise ValueError("--storage must say where the study is, such as sqlite:///optuna.db")
     try:
@@ -113,7 +147,7 @@ def _from_optuna(args: argparse.Namespace, explain: Any) -> Table:
                 f"study must be one of {', '.join(known) or 'none'} in {args.storage}, got {args.source!r}"
             )
         study = optuna.load_study(study_name=args.source, storage=args.storage)
-        return user.from_study(study, args.name, bounds=_bounds(args.bounds), explain=explain)
+        return user.from_study(study, args.name, bounds=_bounds(args.bounds))
     except (ValueError, OSError):
         raise
     except Exception as error:  # the data base's own, as many as there are data bases
@@ -171,17 +205,23 @@ def _ids(table: Table) -> list[str]:
     return [spec.id for spec in registry.of_user(table.name.removeprefix("user/"), len(table.levels))]
 
 
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
+def _words(text: str | None) -> list[str]:
+    return [word.strip() for word in (text or "").split(",") if word.strip()]
+
+
+def _pairs(option: str, entries: list[str]) -> dict[str, str]:
+    for entry in entries:
+        if "=" not in entry:
+            raise ValueError(f"{option} must be COLUMN=VALUE, got {entry!r}")
+    return {name: value for name, _, value in (entry.partition("=") for entry in entries)}
 
 
 def _bounds(entries: list[str]) -> dict[str, tuple[float, float]]:
     found = {}
-    for entry in entries:
-        name, _, ends = entry.partition("=")
+    for name, ends in _pairs("--bounds", entries).items():
         low, _, high = ends.partition(":")
         try:
             found[name] = (float(low), float(high))
         except ValueError:
-            raise ValueError(f"--bounds must be SCORE=LOW:HIGH, two numbers, got {entry!r}") from None
+            raise ValueError(f"--bounds must be SCORE=LOW:HIGH, two numbers, got {name}={ends!r}") from None
     return found

@@ -135,7 +135,6 @@ def test_the_command_line_from_file_to_report(tmp_path: Path, capsys: pytest.Cap
         ("lr,acc\n.1,.5\n.1,.6\n", "hyperparameters must be at least one that varies, got none"),
         ("lr,acc\n.1,\n.2,\n", "column acc: must have at least one score, got none"),
         ('lr,acc\n"1,.5\n', "line 2: must be CSV"),
-        ("lr,note,acc\n" + "".join(f".{i},n{i},.5\n" for i in range(1, 60)), "at most 50 different texts, got 59"),
     ],
 )
 def test_what_is_wrong_is_named_by_line_and_column(tmp_path: Path, text: str, message: str) -> None:

@@ -56,7 +56,7 @@ def test_an_optuna_study_is_a_table(tmp_path: Path, capsys: pytest.CaptureFixtur
     (one,) = run("bo-ei-rbf", "TableHPO-v0", [0], budget=5, env_kwargs={"table": t})
     assert one.header["scale"]["best"][0] == -study.best_value
     assert main(["table", "from-optuna", "my study", "--storage", storage]) == 0
-    assert "optimiser: as the study defines it" in capsys.readouterr().out
+    assert "optimiser: as defined, choice of 3: adam, sgd, None" in capsys.readouterr().out
     assert store.load("user/my-study").provenance.sha256 == t.provenance.sha256
     assert main(["table", "from-optuna", "another", "--storage", storage]) == 2
     assert "study must be one of my study in" in capsys.readouterr().err

@@ -22,7 +22,9 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_a_file_is_saved_listed_and_shown(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["table", "from-csv", file, "--score", "accuracy", "--name", "fresh"]
     assert main([*given, "--dry-run"]) == 0
-    assert "lr: float" in capsys.readouterr().out
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].split() == ["column", "is", "because"]
+    assert any(line.split()[:3] == ["lr", "hyperparameter", "float,"] for line in said)
     assert not list(Path(file).parent.rglob("*.npz"))
     assert main(given) == 0
     assert "TableHPO-fresh-v0" in capsys.readouterr().out

@@ -1,0 +1,267 @@
+"""What other tools export, recognised by its columns: which are settings, scores, costs, states and bookkeeping."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hpo_envs.tables.user.reading import columns
+from hpo_envs.tables.user.reading.sheet import Sheet, of_file
+
+
+@dataclass(frozen=True)
+class Export:
+    """The columns of a tool's export, each as a regular expression that its whole name matches.
+
+    Attributes:
+        tool: Whose export it is.
+        signs: Each is the name of some column: then it is this tool's.
+        settings: Hyperparameters; its group is their name without a prefix. Empty: all that nothing else explains.
+        scores: What was measured; likewise.
+        first: The score that is taken if nobody says which.
+        cost: What a run cost, in seconds.
+        level: The checkpoint, where a run has several lines.
+        run: The name of a run.
+        state: How it ended.
+        noted: Bookkeeping, where settings have no prefix that tells them apart.
+        goal: Whether all its scores are to be high or low, if the tool has a rule.
+        prepare: Makes plain columns of what is not.
+    """
+
+    tool: str
+    signs: tuple[str, ...]
+    settings: str = ""
+    scores: str = ""
+    first: str = ""
+    cost: str = ""
+    level: str = ""
+    run: str = ""
+    state: str = ""
+    noted: str = ""
+    goal: Literal["max", "min"] | None = None
+    prepare: Callable[[Sheet], Sheet] = lambda sheet: sheet
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An export and its columns, with their short names.
+
+    Attributes:
+        sheet: The columns.
+        export: Whose they are; `PLAIN` where no tool is recognised.
+        settings: The hyperparameters, None if the export does not mark them.
+        scores: What was measured.
+        names: Short name -> name in the file, where they differ.
+        goals: Score -> max or min, where the export says so.
+    """
+
+    sheet: Sheet
+    export: Export
+    settings: tuple[str, ...] | None
+    scores: tuple[str, ...]
+    names: dict[str, str]
+    goals: dict[str, Any]
+
+    def one(self, pattern: str) -> str | None:
+        """The first column of a pattern that has a value, None if there is none."""
+        for name, cells in self.sheet.columns.items():
+            if pattern and re.fullmatch(pattern, name) and cells.null_count < len(cells):
+                return name
+        return None
+
+
+def read(sheet: Sheet) -> Reading:
+    """Finds out whose export it is, and gives its columns their short names.
+
+    Raises:
+        ValueError: An export without hyperparameters.
+    """
+    if any(name.endswith("__MIN") for name in sheet.columns) and "Step" in sheet.columns:
+        raise ValueError(
+            f"{sheet.source}: must have hyperparameters, got the export of a Weights & Biases chart; export the table "
+            "of runs instead"
+        )
+    export = next((e for e in EXPORTS if all(_some(sign, sheet) for sign in e.signs)), PLAIN)
+    sheet = export.prepare(sheet)
+    short: dict[str, str] = {}
+    settings: list[str] = []
+    scores: list[str] = []
+    for pattern, matched in ((export.settings, settings), (export.scores, scores)):
+        for name in sheet.columns:
+            found = re.fullmatch(pattern, name) if pattern and name not in short else None
+            if found:
+                new = found[1]
+                short[name] = name if new in sheet.columns or new in short.values() or not new else new
+                matched.append(short[name])
+    renamed = {short.get(name, name): cells for name, cells in sheet.columns.items()}
+    names = {new: old for old, new in short.items() if new != old}
+    goals = dict.fromkeys(scores, export.goal) if export.goal else {}
+    return Reading(
+        dataclasses.replace(sheet, columns=renamed), export, tuple(settings) or None, tuple(scores), names, goals
+    )
+
+
+def of_path(path: Path) -> tuple[Reading, dict[str, Any]]:
+    """The export in a file or folder, and what the metadata of a Syne Tune experiment beside it settle."""
+    known: dict[str, Any] = {}
+    results = next((path / n for n in ("results.csv.zip", "results.csv") if (path / n).is_file()), path)
+    if results != path and (path / "metadata.json").is_file():
+        try:
+            facts = json.loads((path / "metadata.json").read_text(encoding="utf-8"))
+            names, mode = facts["metric_names"], facts["metric_mode"]
+            modes = [mode] * len(names) if isinstance(mode, str) else list(mode)
+            known = {"score": names, "goal": modes}
+            if isinstance(facts.get("scheduler_kwargs", {}).get("time_attr"), str):
+                known["level"] = facts["scheduler_kwargs"]["time_attr"]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(
+                f"{path / 'metadata.json'} must be the metadata of a Syne Tune experiment, got {error!r}"
+            ) from None
+    reading = read(of_file(results))
+    return reading, {k: v for k, v in known.items() if k != "level" or v in reading.sheet.columns}
+
+
+def _some(pattern: str, sheet: Sheet) -> bool:
+    return any(re.fullmatch(pattern, name) for name in sheet.columns)
+
+
+def seconds(cells: pa.ChunkedArray) -> Any:
+    """(lines,) float64 seconds of numbers, durations, texts like `0 days 00:01:02.5`, `1.2min`, `1h 5m`; else NaN."""
+    if pa.types.is_duration(cells.type):
+        return np.asarray(cells.cast(pa.duration("us")).cast(pa.int64()).cast(pa.float64()).to_numpy()) / 1e6
+    if pa.types.is_integer(cells.type) or pa.types.is_floating(cells.type):
+        return columns.numbers("", cells)
+    text = columns.texts(cells)
+    values = columns.parsed(text)
+    rest = np.isnan(values) & text.is_valid().to_numpy()
+    if rest.any():
+        import pandas as pd
+
+        spans = pd.to_timedelta(pd.Series(text.filter(pa.array(rest)).to_pylist(), dtype=object), errors="coerce")
+        values = values.copy()
+        values[rest] = spans.dt.total_seconds().to_numpy()
+    return values
+
+
+def _with_seconds(sheet: Sheet) -> Sheet:
+    """MLflow has when a run started and ended, not how long it took."""
+    import pandas as pd
+
+    ends = [sheet.columns.get(name) for name in ("start_time", "end_time")]
+    if any(e is None for e in ends):
+        return sheet
+    start, end = (pd.to_datetime(pd.Series(e.to_pylist()), errors="coerce", utc=True, format="mixed") for e in ends)  # type: ignore[union-attr]
+    took = (end - start).dt.total_seconds().to_numpy()
+    return dataclasses.replace(sheet, columns={**sheet.columns, "seconds": pa.chunked_array([pa.array(took)])})
+
+
+def _expanded(sheet: Sheet) -> Sheet:
+    """Weights & Biases's interface gives summary and configuration as a mapping in a cell each."""
+    added: dict[str, pa.ChunkedArray] = {}
+    for column in ("config", "summary"):
+        runs = [_mapping(text) for text in sheet.columns[column].to_pylist()]
+        for i, run in enumerate(runs):
+            if run is None:
+                text = str(sheet.columns[column][i].as_py())[:40]
+                raise ValueError(f"{sheet.source}: {sheet.where(i)}, column {column}: must be a mapping, got {text!r}")
+        for key in dict.fromkeys(key for run in runs for key in run or ()):
+            cells = [(run or {}).get(key) for run in runs]
+            # Its raw form has {"value": 3, "desc": null} for 3.
+            cells = [c["value"] if isinstance(c, dict) and "value" in c else c for c in cells]
+            added[f"{column}.{key}"] = pa.chunked_array([[None if c is None else str(c) for c in cells]], pa.string())
+    rest = {k: v for k, v in sheet.columns.items() if k not in ("config", "summary")}
+    return dataclasses.replace(sheet, columns=rest | added)
+
+
+def _mapping(text: Any) -> dict[str, Any] | None:
+    if text is None or not str(text).strip():
+        return {}
+    try:
+        value = json.loads(text)
+    except ValueError:
+        try:
+            # Python writes a number that is none without quotes.
+            value = ast.literal_eval(re.sub(r"(?<=[:\[,(] )(-?)(nan|inf)\b", r"'\1\2'", str(text)))
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return None
+    return value if isinstance(value, dict) else None
+
+
+def _of_search(sheet: Sheet) -> Sheet:
+    """scikit-learn: None is in `params` only, and halving repeats a configuration with more resources."""
+    new = dict(sheet.columns)
+    told = sheet.columns.get("params")
+    texts = [str(t) for t in told.to_pylist()] if told is not None else [""] * len(sheet)
+    for name, cells in sheet.columns.items():
+        text = columns.texts(cells) if name.startswith("param_") else None
+        if text is not None and text.null_count and told is not None:
+            says = pa.array([f"'{name[6:]}': None" in t for t in texts])
+            new[name] = pc.if_else(pc.and_(says, text.is_null()), pa.scalar("none", text.type), text)
+    if "n_resources" in new:
+        cost = columns.parsed(columns.texts(new["mean_fit_time"])).copy()
+        total: dict[str, float] = {}
+        for i in np.argsort(columns.parsed(columns.texts(new["n_resources"])), kind="stable").tolist():
+            cost[i] = total[texts[i]] = total.get(texts[i], 0.0) + cost[i]
+        new["mean_fit_time"] = pa.chunked_array([cost])
+    return dataclasses.replace(sheet, columns=new)
+
+
+PLAIN = Export("", ())
+"""A file of no tool that is known."""
+
+EXPORTS = (
+    Export(
+        "Optuna", ("number", "state", "values?(_.*)?"), settings=r"params_(.+)", scores=r"values_(.+)|value",
+        first="value", cost="duration", run="number", state="state",
+    ),
+    Export(
+        "MLflow", ("run_id", r"(metrics|params)\..+"), settings=r"params\.(.+)", scores=r"metrics\.(.+)",
+        cost="seconds", run="run_id", state="status", prepare=_with_seconds,
+    ),
+    Export(
+        "MLflow", ("Run ID", "Start Time", "Duration"), cost="Duration", run="Run ID", state="Status",
+        noted="Start Time|Name|Source Type|Source Name|User|Version|Models|Dataset|Experiment( Name| ID)?",
+    ),
+    Export(
+        "Weights & Biases", ("summary", "config"), settings=r"config\.((?!_).+)", scores=r"summary\.((?!_).+)",
+        cost=r"summary\._runtime", run="id|name", state="state", prepare=_expanded,
+    ),
+    Export(
+        "Weights & Biases", ("Name", "State"), cost="Runtime|_runtime", run="ID", state="State",
+        noted="Name|Notes|User|Tags|Created|Updated|Sweep|Group|Job Type|GitHub.*|Git.*|Commit|Hostname|Host|Start.*|"
+        r"Relative .*|GPU .*|Description|End Time|_step|_timestamp|_runtime|_wandb.*|Runtime",
+    ),
+    Export(
+        "Weights & Biases", ("_step", "_runtime"), cost="_runtime", level="epochs?|_step", run="(run_?)?(id|name)|run",
+        noted="_.*|Unnamed.*",
+    ),
+    Export(
+        "Ray Tune", ("trial_id", "training_iteration"), settings=r"config[/.](.+)", 
+        cost="time_total_s", level="training_iteration", run="trial_id",
+    ),
+    Export(
+        "Syne Tune", ("trial_id", "st_.+"), settings="config_(.+)", cost="st_worker_time",
+        level="epochs?|st_worker_iter", run="trial_id",
+    ),
+    Export(
+        "scikit-learn", ("mean_fit_time", "params?(_.+)?"), settings="param_(.+)", scores="(mean_test_.+)",
+        cost="mean_fit_time", level="n_resources", goal="max", prepare=_of_search,
+    ),
+    Export("Hydra", (r"override\..+",), settings=r"override\.(.+)", scores=r"((?!override\.).+)"),
+    Export(
+        "", (r"(config|args|params|hparams|hyperparameters|settings)[./].+",),
+        settings=r"(?:config|args|params|hparams|hyperparameters|settings)[./](.+)",
+        scores=r"(?:metrics?|results?|scores?|summary)[./](.+)", state="state|status",
+    ),
+)  # fmt: skip
+"""The tools, those with more telling columns first; last whatever nests the settings of a run."""

@@ -1,0 +1,166 @@
+"""What the columns of a file mean: what the user says of them, and what was decided, as a table and as a TOML file."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hpo_envs.tables.table import Hyperparameter, Table, nearest
+from hpo_envs.tables.user.space import space_of
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What somebody says of the columns; what is not said is guessed.
+
+    Attributes:
+        score: Column(s) of the metric(s); the first is rewarded.
+        goal: `max` or `min`, for each.
+        cost: Column of what a run cost, cumulative along checkpoints; `evaluations`: every evaluation costs 1.
+        level: Column of the checkpoint, where a run has several lines.
+        repeat: Column that tells runs of one configuration apart (a seed, a fold).
+        status: Column of how a run ended.
+        hyperparameters: Columns to take; default: all that remain.
+        drop: Columns to leave out.
+        categorical: Columns of numbers that have no order.
+        log: Column -> whether its scale is logarithmic.
+        fill: Column -> what an empty cell or `none` means there.
+        bounds: Score -> (lowest, highest) value by its definition.
+        duplicates: Whether lines that are equal in every cell are one run; default: unless configurations are repeated.
+        space: The hyperparameters and their definitions, which are not guessed then.
+    """
+
+    score: tuple[str, ...] = ()
+    goal: tuple[Any, ...] = ()
+    cost: str | None = None
+    level: str | None = None
+    repeat: str | None = None
+    status: str | None = None
+    hyperparameters: tuple[str, ...] | None = None
+    drop: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    log: Mapping[str, bool] = field(default_factory=dict)
+    fill: Mapping[str, Any] = field(default_factory=dict)
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    duplicates: bool | None = None
+    space: tuple[Hyperparameter, ...] = ()
+
+
+_LISTS = ("score", "goal", "hyperparameters", "drop", "categorical")
+
+
+def schema_of(given: Mapping[str, Any], source: str = "schema") -> Schema:
+    """A schema of plain data: names of `Schema` with texts, lists or mappings; see `space_of` for the space.
+
+    Raises:
+        ValueError: An unknown name, or a value of another kind.
+    """
+    known = [f.name for f in dataclasses.fields(Schema)]
+    made: dict[str, Any] = {}
+    for key, value in given.items():
+        if key not in known:
+            raise ValueError(f"{source}: keys must be among {', '.join(known)}, got {key!r}{nearest(key, known)}")
+        if value is None:
+            continue
+        if key == "space":
+            made[key] = space_of(value)
+        elif key in _LISTS:
+            made[key] = (value,) if isinstance(value, str) else tuple(_each(source, key, value))
+        elif key in ("log", "fill", "bounds"):
+            if not isinstance(value, Mapping):
+                raise ValueError(f"{source}: {key} must map columns to values, got {value!r}")
+            made[key] = dict(value)
+        elif not isinstance(value, bool if key == "duplicates" else str):
+            kind = "true or false" if key == "duplicates" else "the name of a column"
+            raise ValueError(f"{source}: {key} must be {kind}, got {value!r}")
+        else:
+            made[key] = value
+    return Schema(**made)
+
+
+def _each(source: str, key: str, value: Any) -> Iterable[str]:
+    if not isinstance(value, Iterable) or isinstance(value, Mapping):
+        raise ValueError(f"{source}: {key} must be a list of names, got {value!r}")
+    return (str(v) for v in value)
+
+
+def from_file(path: str | Path) -> Schema:
+    """A schema in a TOML file, as `to_toml` writes it.
+
+    Raises:
+        ValueError: The file is none.
+        OSError: It cannot be read.
+    """
+    try:
+        with open(path, "rb") as stream:
+            return schema_of(tomllib.load(stream), str(path))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"{path} must be TOML, got {error}") from None
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was made of columns.
+
+    Attributes:
+        columns: Their names in the file; none for what concerns all of it.
+        role: `score`, `cost`, `level`, `repeat`, `status`, `name`, `hyperparameter`, `left out` or `note`.
+        text: Why, in words.
+    """
+
+    columns: tuple[str, ...]
+    role: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.columns)}: {self.text}" if self.columns else self.text
+
+
+def as_table(decisions: Sequence[Decision]) -> str:
+    """Decisions as lines of a table, a column each, then those that concern the whole file."""
+    rows = [("column", "is", "because")] + [(c, d.role, d.text) for d in decisions for c in d.columns]
+    wide, middle = (max(len(row[j]) for row in rows) for j in (0, 1))
+    lines = [f"{a[:40]:{min(wide, 40)}}  {b:{middle}}  {c}" for a, b, c in rows]
+    return "\n".join([*lines, *(d.text for d in decisions if not d.columns)])
+
+
+def to_toml(schema: Schema, table: Table) -> str:
+    """The schema as a TOML file, complete: what was guessed is written down, and is guessed no more."""
+    lines = ["# What the columns are: hpo-envs table from-csv FILE --schema THIS"]
+    for name in ("score", "goal", "cost", "level", "repeat", "status", "drop", "duplicates"):
+        value = getattr(schema, name)
+        if value not in (None, ()):
+            lines.append(f"{name} = {_toml(value)}")
+    for name in ("fill", "bounds"):
+        value = {m.name: (m.low, m.high) for m in table.metrics} if name == "bounds" else getattr(schema, name)
+        if value:
+            lines += ["", f"[{name}]", *(f"{_toml(k)} = {_toml(v)}" for k, v in value.items())]
+    lines += ["", "[space]", *(f"{_toml(h.name)} = {_toml(_entry(h))}" for h in table.space)]
+    return "\n".join([*lines, ""])
+
+
+def _entry(h: Hyperparameter) -> dict[str, Any]:
+    if h.kind == "categorical":
+        entry: dict[str, Any] = {"choices": h.values}
+    elif h.values:
+        entry = {"values": h.values, "log": h.log}
+    else:
+        whole = h.kind == "int"
+        entry = {"low": int(h.low) if whole else h.low, "high": int(h.high) if whole else h.high, "kind": h.kind}
+        entry |= {"log": True} if h.log else {}
+    return entry | ({"if": {h.condition[0]: h.condition[1]}} if h.condition else {})
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_toml(k)} = {_toml(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)

@@ -1,0 +1,235 @@
+"""Files as people have them, most made by the tools themselves (see tests/tables/user/exports/README.md), are read at the first try."""
+
+from __future__ import annotations
+
+import collections
+import gzip
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import feather
+
+from hpo_envs.commands.main import main
+from hpo_envs.tables import user
+from hpo_envs.tables.row_order import natural
+from hpo_envs.tables.table import STATUSES, Table
+
+HERE = Path(__file__).parents[1] / "exports"
+
+
+def place(name: str, tmp_path: Path) -> Path:
+    """Where an export lies; one of a folder is laid out first."""
+    if name == "syne_tune":
+        for file in HERE.glob("syne_tune.*.*"):
+            shutil.copy(file, tmp_path / file.name.removeprefix("syne_tune."))
+        return tmp_path
+    if not (HERE / f"{name}.folder.json").is_file():
+        return HERE / name
+    for path, text in json.loads((HERE / f"{name}.folder.json").read_text()).items():
+        (tmp_path / name / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name / path).write_text(text)
+    return tmp_path / name
+
+
+SGD = "momentum: active only while optimizer is sgd"
+OPTUNA = ("layers lr momentum optimizer", (12, 1, 1), {"ok": 10, "failed": 1, "truncated": 1}, "seconds")
+
+# name, options, hyperparameters, (rows, repeats, levels), statuses of the runs, unit of cost, sentences
+CASES: list[tuple[str, dict[str, Any], str, tuple[int, int, int], dict[str, int], str, list[str]]] = [
+    ("optuna.csv", {"goal": "max"}, *OPTUNA, ["export of Optuna", "params_" + SGD, "1 run still going on, left out"]),
+    ("optuna_multi_index.csv", {"goal": "max"}, *OPTUNA, ["Unnamed: 0, datetime_start"]),
+    ("optuna.parquet", {"goal": "max"}, *OPTUNA, ["params_" + SGD]),
+    ("optuna.jsonl", {"goal": "max"}, *OPTUNA, ["datetime_start"]),
+    ("optuna_two_objectives.csv", {"score": ["values_accuracy", "latency"]}, "dropout width", (9, 1, 1), {"ok": 9},
+     "seconds", ["values_latency: score, min"]),
+    ("mlflow.csv", {}, "layers lr momentum optimizer", (9, 1, 1), {"ok": 7, "failed": 2}, "seconds",
+     ["params.dataset: always small, left out", "metrics.train_loss: measured", "tags.mlflow.note.content"]),
+    ("mlflow.json", {}, "layers lr momentum optimizer", (9, 1, 1), {"ok": 7, "failed": 2}, "seconds", ["MLflow"]),
+    ("mlflow_ui.csv", {}, "C kernel", (5, 1, 1), {"ok": 3, "failed": 2}, "seconds",
+     ["train_auc: measured, not set", "rows: always 5000", "1 run still going on"]),
+    ("ray.csv", {}, "layers lr", (8, 1, 1), {"ok": 7, "failed": 1}, "seconds", ["export of Ray Tune", "pid, hostname"]),
+    ("ray_all_results.csv", {}, "layers lr", (8, 1, 3), {"ok": 7, "failed": 1}, "seconds", ["training_iteration: the c"]),
+    ("ray_results", {}, "layers lr", (10, 1, 3), {"ok": 7, "failed": 2, "diverged": 1}, "seconds",
+     ["time_total_s: empty for 2 failed runs: taken as"]),
+    ("sklearn_grid.csv", {}, "criterion max_depth max_features", (18, 1, 1), {"ok": 18}, "seconds",
+     ["max_depth: choice of 3: 2, 4, none; `none` is one of the choices (--fill max_depth=NUMBER"]),
+    ("sklearn_random.csv", {"score": "mean_test_accuracy"}, "C penalty solver", (14, 1, 1), {"ok": 13, "failed": 1},
+     "seconds", ["mean_test_neg_log_loss: measured, not set", "mean_test_accuracy: score, max"]),
+    ("sklearn_two_grids.csv", {}, "C gamma kernel", (9, 1, 1), {"ok": 9}, "seconds",
+     ["param_gamma: active only while kernel is rbf"]),
+    ("sklearn_halving.csv", {}, "max_depth min_samples_leaf", (12, 1, 3), {"ok": 12}, "seconds", ["n_resources: the ch"]),
+    ("syne_tune.csv", {}, "layers lr optimizer", (9, 1, 4), {"ok": 9}, "seconds", ["epoch: the checkpoint, 4 different"]),
+    ("syne_tune", {}, "layers lr optimizer", (9, 1, 4), {"ok": 9}, "seconds", ["config_epochs: always 4", "score, max"]),
+    ("wandb_api.csv", {}, "layers lr momentum optimizer", (8, 1, 1), {"ok": 8}, "seconds",
+     ["summary.val/accuracy: score, max", "config.dataset: always small", "name: names the runs"]),
+    ("wandb_ui.csv", {}, "batch_size dropout optimizer.lr optimizer.name", (8, 1, 1),
+     {"ok": 3, "failed": 3, "diverged": 1, "truncated": 1}, "seconds",
+     ["Name, Notes, User, Tags, Created, Sweep, _step: bookkeeping", "1 run failed with a score", "epoch: empty only"]),
+    ("wandb_history.csv", {}, "lr width", (4, 1, 3), {"ok": 3, "diverged": 1}, "seconds",
+     ["_step: the checkpoint", "epoch: changes from one checkpoint of a run to the next"]),
+    ("wandb_config.csv", {}, "layers lr", (3, 1, 1), {"ok": 2, "failed": 1}, "seconds", ["test_f1: score, max"]),
+    ("hydra", {}, "layers optimizer.lr optimizer.name", (12, 1, 1), {"ok": 8, "failed": 2, "diverged": 2}, "evaluations",
+     ["export of Hydra", "metrics.seconds: measured"]),
+    ("hydra_submitit", {}, "layers optimizer.lr optimizer.name", (12, 1, 1), {"ok": 8, "failed": 2, "diverged": 2},
+     "evaluations", ["export of Hydra"]),
+    ("job_files", {}, "lr wd", (4, 1, 1), {"ok": 3, "failed": 1}, "evaluations", ["error_rate: score, min", "host: not"]),
+    ("runs.jsonl", {}, "lr model.act model.layers", (4, 1, 1), {"ok": 2, "failed": 1, "diverged": 1}, "evaluations", []),
+    ("by_name.json", {}, "bs lr", (3, 1, 1), {"ok": 2, "failed": 1}, "evaluations", ["name: names the runs"]),
+    ("words.csv", {"cost": "gpu_hours"}, "batch lr", (11, 1, 1), {"ok": 3, "failed": 6, "diverged": 2}, "gpu_hours",
+     ["gpu_hours: empty for 4 failed runs: taken as 0.75, the median of failed runs"]),
+    ("notes.csv", {"drop": ["who ran it"]}, "lr warmup", (6, 1, 1), {"ok": 6}, "evaluations",
+     ["run name: names the runs", "date: when, not what", "comment: a note", "minutes: measured", "model: always bert"]),
+    ("states.csv", {"cost": "time_taken"}, "lr units", (6, 1, 1), {"ok": 2, "failed": 2, "diverged": 1, "truncated": 1},
+     "time_taken", ["time_taken: empty for 1 failed run", "1 run still going on"]),
+    ("measured.csv", {}, "heads lr params", (6, 1, 1), {"ok": 5, "failed": 1}, "evaluations",
+     ["train_loss: measured, not set", "tokens: empty only where a run failed, so measured"]),
+    ("doubled.csv", {}, "layers lr", (4, 1, 1), {"ok": 4}, "evaluations", ["2 line(s), the first line 5, say what"]),
+    ("doubled_plain.csv", {}, "layers lr", (3, 1, 1), {"ok": 3}, "evaluations", ["one run each, not repeats"]),
+    ("rounded_repeats.csv", {}, "layers lr", (2, 3, 1), {"ok": 6}, "evaluations", ["kept as repeats, like the others"]),
+    ("rounded_repeats.csv", {"duplicates": True}, "layers lr", (2, 2, 1), {"ok": 4}, "evaluations", ["one run each"]),
+    ("seeds.csv", {}, "layers lr", (2, 3, 1), {"ok": 5, "failed": 1}, "evaluations", ["seed: tells runs of one"]),
+    ("curves.csv", {"cost": "elapsed"}, "lr width", (3, 2, 3), {"ok": 3, "diverged": 1}, "elapsed",
+     ["epoch: the checkpoint", "seed: tells runs"]),
+    ("none_choice.csv", {}, "criterion max_depth", (6, 1, 1), {"ok": 6}, "evaluations",
+     ["max_depth: choice of 3: 3, 5, none; `none` is one of the choices (--fill max_depth=NUMBER makes it a number)"]),
+    ("none_choice.csv", {"fill": {"max_depth": 99}}, "criterion max_depth", (6, 1, 1), {"ok": 6}, "evaluations",
+     ["2 cells without a value filled with 99", "max_depth: int, 3 to 99, 3 values"]),
+    ("none_missing.csv", {}, "decay lr scheduler", (6, 1, 1), {"ok": 6}, "evaluations",
+     ["decay: active only while scheduler is step; else stored as 0; `none` is a missing value (--categorical makes"]),
+    ("none_missing.csv", {"categorical": ["decay"]}, "decay lr scheduler", (6, 1, 1), {"ok": 6}, "evaluations",
+     ["decay: choice of 4: 0.1, 0.25, 0.5, none"]),
+    ("holes.csv", {}, "layers lr schedule", (5, 1, 1), {"ok": 5}, "evaluations",
+     ["lr: float, 0.005 to 0.1; empty in 1 line, which is left out", "where it is empty the choice is none"]),
+    ("german.csv", {"score": "genauigkeit", "goal": "max", "cost": "sekunden"}, "dropout lr optimierer", (4, 1, 1),
+     {"ok": 3, "failed": 1}, "sekunden", ["lr: decimal commas read as points", "genauigkeit: percent signs left out"]),
+    ("percent.tsv", {}, "lr width", (4, 1, 1), {"ok": 4}, "evaluations", ["accuracy: score, max, 69 to 82.5"]),
+    ("trailing.csv", {}, "lr width", (4, 1, 1), {"ok": 4}, "evaluations", ["loss: score, min"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "options", "space", "shape", "statuses", "unit", "sentences"), CASES)
+def test_an_export_is_read_at_the_first_try(
+    tmp_path: Path,
+    name: str,
+    options: dict[str, Any],
+    space: str,
+    shape: tuple[int, int, int],
+    statuses: dict[str, int],
+    unit: str,
+    sentences: list[str],
+) -> None:
+    said: list[str] = []
+    table = user.from_csv(place(name, tmp_path), explain=said.append, **options)
+    assert sorted(h.name for h in table.space) == space.split()
+    assert table.values.shape[:3] == shape
+    runs = ~np.isnan(table.cost[:, :, 0])
+    assert dict(collections.Counter(STATUSES[s] for s in table.status[runs])) == statuses
+    assert table.cost_unit == (unit if shape[2] == 1 or unit != "evaluations" else table.level_unit)
+    for sentence in sentences:
+        assert sentence in "\n".join(said)
+    env = gym.make("TableHPO-v0", table=table, disable_env_checker=True)
+    env.reset(seed=0)
+    assert np.isfinite(env.step(0)[1])
+
+
+def test_the_numbers_are_those_of_the_file(tmp_path: Path) -> None:
+    table = user.from_csv(HERE / "optuna.csv", goal="max")
+    frame = pd.read_csv(HERE / "optuna.csv").set_index("number")
+    for row, key in enumerate(table.keys):
+        trial = frame.loc[int(key)]
+        assert table.config(row)["lr"] == trial["params_lr"]
+        assert table.config(row)["optimizer"] == trial["params_optimizer"]
+        assert np.isnan(table.values[row]).all() if np.isnan(trial["value"]) else table.values[row] == trial["value"]
+        assert table.cost[row, 0, 0] == pytest.approx(pd.to_timedelta(trial["duration"]).total_seconds())
+    halving = natural(user.from_csv(HERE / "sklearn_halving.csv"))
+    spent = pd.read_csv(HERE / "sklearn_halving.csv").groupby("params")["mean_fit_time"].sum()
+    assert np.nanmax(halving.cost, axis=2).sum() == pytest.approx(spent.sum()), "each rung fits anew"
+
+
+def test_formats_of_one_frame_agree(tmp_path: Path) -> None:
+    frame = pd.read_csv(HERE / "seeds.csv", sep="|")
+    text = (HERE / "seeds.csv").read_bytes().replace(b"|", b"\t")
+    (tmp_path / "a.tsv").write_bytes(text.decode().encode("utf-16"))
+    with gzip.open(tmp_path / "a.csv.gz", "wb") as stream:
+        stream.write(text)
+    frame.to_parquet(tmp_path / "a.parquet")
+    feather.write_feather(pa.Table.from_pandas(frame), tmp_path / "a.arrow")
+    frame.to_json(tmp_path / "a.json", orient="columns")
+    frame.to_json(tmp_path / "b.json", orient="records")
+    wanted = user.from_csv(HERE / "seeds.csv", name="a")
+    made = [user.from_csv(p, name="a") for p in sorted(tmp_path.glob("*.*"))]
+    made += [user.from_frame(f, name="a") for f in (frame, pa.Table.from_pandas(frame))]
+    assert len(made) == 8
+    for table in made:
+        assert table.provenance.sha256 == wanted.provenance.sha256
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("wandb_chart.csv", {}, "must have hyperparameters, got the export of a Weights & Biases chart"),
+        ("optuna.csv", {}, "goal of value must be max or min, got None"),
+        ("mlflow.csv", {"score": "val_acc"}, "column must be one of .*, got 'val_acc', did you mean 'val_accuracy'"),
+        ("words.csv", {"status": "batch"}, "line 2, column batch: must be a state such as .*, got '32'"),
+        ("holes.csv", {"fill": {"lr": "fast"}}, "line 5, column lr: must be a number like 5 others .*, got 'fast'"),
+        ("notes.csv", {"hyperparameters": ["comment"], "schema": None, "categorical": ["comment"]}, None),
+    ],
+)
+def test_what_is_wrong_is_named(name: str, options: dict[str, Any], message: str | None) -> None:
+    if message is None:
+        assert user.from_csv(HERE / name, **options).space[0].name == "comment"
+        return
+    with pytest.raises(ValueError, match=f"{name}: .*{message}"):
+        user.from_csv(HERE / name, **options)
+
+
+def test_a_score_that_nothing_tells_must_be_named(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("lr,val_acc,val_f1\n.1,.2,.3\n.2,.3,.4\n")
+    with pytest.raises(ValueError, match=r"--score must name the column\(s\) of the score\(s\): val_acc, val_f1"):
+        user.from_csv(tmp_path / "a.csv")
+
+
+def test_a_schema_is_shown_written_and_kept_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, extra in (("wandb_ui.csv", []), ("curves.csv", ["--cost", "elapsed"]), ("optuna.csv", ["--goal", "max"])):
+        file, out = str(HERE / name), str(tmp_path / f"{name}.toml")
+        assert main(["table", "from-csv", file, "--dry-run", "--write-schema", out, *extra]) == 0
+        shown = capsys.readouterr().out
+        assert shown.splitlines()[0].split() == ["column", "is", "because"]
+        assert not list(tmp_path.rglob("*.npz"))
+        guessed, fixed = (user.from_csv(file, **o) for o in (_options(extra), {"schema": out}))
+        assert _same(guessed, fixed)
+    text = Path(out).read_text()
+    Path(out).write_text(text.replace('"adam", ', ""))
+    assert main(["table", "from-csv", file, "--schema", out]) == 2
+    complaint = capsys.readouterr().err
+    assert "optuna.csv: line 5, column optimizer: must be one of sgd, got 'adam'" in complaint
+    Path(out).write_text("scores = 3")
+    assert main(["table", "from-csv", file, "--schema", out]) == 2
+    assert "keys must be among score, goal" in capsys.readouterr().err
+
+
+def _options(extra: list[str]) -> dict[str, Any]:
+    return {extra[0].lstrip("-"): extra[1]} if extra else {}
+
+
+def _same(a: Table, b: Table) -> bool:
+    arrays = all(np.array_equal(getattr(a, n), getattr(b, n), equal_nan=True) for n in ("values", "cost", "status"))
+    return arrays and [a.config(i) for i in range(len(a))] == [b.config(i) for i in range(len(b))]
+
+
+@pytest.mark.parametrize("name", ["ray_results", "optuna.parquet"])
+def test_the_command_line_takes_folders_and_parquet(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    goal = ["--goal", "max"] if "optuna" in name else []
+    assert main(["table", "from-csv", str(place(name, tmp_path)), *goal]) == 0
+    said = capsys.readouterr().out
+    assert f"TableHPO-{name.split('.')[0].replace('_', '-')}-v0" in said
+    assert ("TableLC-ray-results-v0" in said) == (name == "ray_results")
