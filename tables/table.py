@@ -25,6 +25,9 @@ STATUSES = ("ok", "failed", "diverged", "truncated")
 `truncated`: stopped early for another reason.
 """
 
+BLOCK = 1 << 17
+"""Numbers that are hashed at a time."""
+
 LOST = (STATUSES.index("failed"), STATUSES.index("diverged"))
 """Codes of the runs that end without a result."""
 
@@ -233,9 +236,11 @@ class Table:
             defaults["source_index"] = np.arange(rows)
         for name in ("values", "cost", "configs", "features", "levels", "status", "source_index"):
             dtype = {"status": np.uint8, "source_index": np.int64}.get(name, np.float64)
-            # A private, read-only copy: nobody can change a table after its laws were checked.
-            array = np.array(defaults.get(name, getattr(self, name)), dtype=dtype, order="C", copy=True)
-            array.setflags(write=False)
+            array = defaults.get(name, getattr(self, name))
+            if not _frozen(array, dtype):
+                # A private, read-only copy: nobody can change a table after its laws were checked.
+                array = np.array(array, dtype=dtype, order="C", copy=True)
+                array.setflags(write=False)
             object.__setattr__(self, name, array)
         _check_laws(self)
         digest = _digest(self)
@@ -347,6 +352,13 @@ class Table:
         return dataclasses.replace(self, name=name or self.name, keys=keys, provenance=fresh, **arrays)
 
 
+def _frozen(array: Any, dtype: Any) -> bool:
+    """Whether an array needs no copy: it owns its numbers, and whoever made it has given up writing to it."""
+    if type(array) is not np.ndarray or array.dtype != dtype:
+        return False
+    return bool(array.flags.owndata and array.flags.c_contiguous and not array.flags.writeable)
+
+
 GRAPHS: dict[str, Callable[[str], Any]] = {}
 """Data set -> the graph of a row by its key, filled in by the builder of a data set whose rows are graphs."""
 
@@ -357,16 +369,18 @@ def feature_matrix(space: tuple[Hyperparameter, ...], configs: Floats) -> tuple[
     Numbers become one column in [0, 1]; a categorical becomes one 0/1 column per choice.
     """
     names: list[str] = []
-    columns: list[Floats] = []
+    for h in space:
+        names += [f"{h.name}={choice}" for choice in h.values] if h.kind == "categorical" else [h.name]
+    matrix, at = np.empty((len(configs), len(names))), 0
     for j, h in enumerate(space):
         if h.kind == "categorical":
-            for code, choice in enumerate(h.values):
-                names.append(f"{h.name}={choice}")
-                columns.append((configs[:, j] == code).astype(np.float64))
+            for code in range(len(h.values)):
+                matrix[:, at + code] = configs[:, j] == code
+            at += len(h.values)
         else:
-            names.append(h.name)
-            columns.append(h.scale(configs[:, j]))
-    return tuple(names), np.column_stack(columns) if columns else np.zeros((len(configs), 0))
+            matrix[:, at] = h.scale(configs[:, j])
+            at += 1
+    return tuple(names), matrix
 
 
 def searched(space: tuple[Hyperparameter, ...], configs: Floats) -> dict[str, Any]:
@@ -393,10 +407,10 @@ def _check_laws(t: Table) -> None:
     d = len(t.feature_names)
     law(t.features.shape == (rows, d), f"features must be {(rows, d)}", t.features.shape)
     law(t.source_index.shape == (rows,), f"source_index must be {(rows,)}", t.source_index.shape)
-    positions = set(t.source_index.tolist())
-    law(len(positions) == rows and min(positions) >= 0, "source_index must be unique and >= 0")
+    places = np.sort(t.source_index)
+    law(bool(places[0] >= 0 and (np.diff(places) > 0).all()), "source_index must be unique and >= 0")
     law(bool(np.isfinite(t.configs).all()), "configs must be finite")
-    law(bool(((t.features >= 0) & (t.features <= 1)).all()), "features must lie in [0, 1]")
+    law(bool(t.features.min(initial=0) >= 0 and t.features.max(initial=1) <= 1), "features must lie in [0, 1]")
     law(bool(np.isfinite(t.levels).all() and (np.diff(t.levels) > 0).all()), "levels must be finite and increasing")
     law(len(set(t.metric_names)) == len(t.metrics), "metric names must be unique", t.metric_names)
     for m in t.metrics:
@@ -417,7 +431,7 @@ def _digest(t: Table) -> str:
     head: Mapping[str, Any] = {
         "name": t.name,
         "kind": t.provenance.kind,
-        "keys": t.keys,
+        "keys": [],
         "space": [dataclasses.asdict(h) for h in t.space],
         "feature_names": t.feature_names,
         "metrics": [dataclasses.asdict(m) for m in t.metrics],
@@ -425,11 +439,17 @@ def _digest(t: Table) -> str:
         "level_unit": t.level_unit,
         "shape": t.values.shape,
     }
-    digest = hashlib.sha256(json.dumps(head, sort_keys=True, default=str).encode())
+    before, mark, after = json.dumps(head, sort_keys=True, default=str).partition('"keys": [')
+    digest = hashlib.sha256((before + mark).encode())
+    for start in range(0, len(t.keys), BLOCK):
+        digest.update((", " * (start > 0) + json.dumps(t.keys[start : start + BLOCK])[1:-1]).encode())
+    digest.update(after.encode())
     for array in (t.values, t.cost, t.configs, t.features, t.levels):
-        # Adding 0.0 turns -0.0 into 0.0 and one NaN pattern stands for all: equal tables hash equally.
-        canonical = np.where(np.isnan(array), np.nan, array + 0.0).astype("<f8")
-        digest.update(canonical.tobytes())
+        flat = array.reshape(-1)
+        for start in range(0, flat.size, BLOCK):
+            part = flat[start : start + BLOCK]
+            # Adding 0.0 turns -0.0 into 0.0 and one NaN pattern stands for all: equal tables hash equally.
+            digest.update(np.where(np.isnan(part), np.nan, part + 0.0).astype("<f8").tobytes())
     digest.update(t.status.tobytes())
     return digest.hexdigest()
 

@@ -107,7 +107,10 @@ def table_of(runs: Runs, name: str, provenance: Provenance, explain: Say) -> Tab
         )
     arrays = _arrays(runs, lines, rank[row], repeat, levels, shape)
     unique = runs.keys is not None and shape[0] == len(lines)
-    source = lines[first[order]]
+    source, raw = lines[first[order]], raw[first[order]]
+    fields = searched(space, raw)
+    for array in (raw, fields["features"]):  # a table copies what somebody could still write to
+        array.setflags(write=False)
     keys = tuple(str(runs.keys[i]) for i in source) if unique and runs.keys else ()
     if len(set(keys)) < shape[0]:
         keys = tuple(f"row-{r}" for r in order.tolist())
@@ -121,7 +124,7 @@ def table_of(runs: Runs, name: str, provenance: Provenance, explain: Say) -> Tab
         levels=levels,
         level_unit=runs.level_unit,
         source_index=source,
-        **searched(space, raw[first[order]]),
+        **fields,
         **arrays,
     )
     return saved.remember(table)
@@ -200,7 +203,7 @@ def _rows(
     for j in range(raw.shape[1]):
         hashes = draws.mix_many(hashes, raw[:, j].view(np.uint64))
     row, first = _codes(hashes)
-    if (raw != raw[first[row]]).any():  # two configurations with one hash, once in a blue moon
+    if any((values != values[first[row]]).any() for values in raw.T):  # two with one hash
         row, first = _codes(np.unique(raw, axis=0, return_inverse=True)[1])
     if len(first) < len(lines) and runs.line is not None:
         twice = _duplicates(runs, lines, row, say)

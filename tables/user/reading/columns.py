@@ -107,6 +107,12 @@ def texts(cells: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(empty, pa.scalar(None, cells.type), cells)
 
 
+def empty(cells: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+    """(lines,) which cells say nothing."""
+    plain = pa.types.is_integer(cells.type) or pa.types.is_floating(cells.type)
+    return np.asarray((cells if plain else texts(cells)).is_null(nan_is_null=plain).to_numpy(), bool)
+
+
 def many(cells: pa.ChunkedArray) -> bool:
     """Whether text has more different values than a choice can have; looks at a part before it looks at all."""
     return any(pc.count_distinct(part).as_py() > CHOICES for part in (cells.slice(0, 1000), cells))

@@ -131,7 +131,8 @@ def _rows(source: str, document: Any) -> list[Run]:
     """Runs of a document: a list, a mapping with one list, of columns, or of names to runs."""
     if isinstance(document, Mapping):
         lists = {k: v for k, v in document.items() if isinstance(v, list)}
-        if len(lists) == len(document) and len({len(v) for v in lists.values()}) == 1:
+        runs = any(isinstance(v, Mapping) for listed in lists.values() for v in listed)
+        if not runs and len(lists) == len(document) and len({len(v) for v in lists.values()}) == 1:
             document = [dict(zip(lists, cells, strict=True)) for cells in zip(*lists.values(), strict=True)]
         elif len(lists) == 1:
             (document,) = lists.values()

@@ -133,7 +133,7 @@ def costs(
     bad = ~(values >= 0) | ~np.isfinite(values)
     lost = np.isin(status, LOST)
     cells = sheet.columns[name]
-    empty = np.asarray(columns.texts(cells).is_null().to_numpy(), bool)
+    empty = columns.empty(cells)
     wrong = bad & ~(lost & empty)
     if wrong.any() and not certain:
         say(name, "left out", f"not taken as the cost, for {sheet.where(int(np.flatnonzero(wrong)[0]))} has none")

@@ -26,9 +26,9 @@ STAMPS = r"(.*[ _.])?(date|time|timestamp|datetime|created|started|finished|upda
 DATE = r"\d{4}-\d\d-\d\d([ T_]\d\d[:-].*)?|\d\d?[/.]\d\d?[/.]\d{4}.*"
 """Dates, as cells have them."""
 
-NOTES = r"notes?|comments?|remarks?|description|memo|tags?|user(name)?|author|owner|host(name)?|machine|node|gpu_name|" \
-        r"url|path|(log|work|out|output|run)_?(dir|path)|artifact_uri|(git[._ ]?)?(commit|sha|hash|branch)|message|" \
-        r"error(_message)?|traceback"  # fmt: skip
+NOTES = r"notes?|comments?|remarks?|description|memo|tags?|user(name)?|author|owner|host(name)?|machine|node|" \
+        r"gpu_name|url|path|(log|work|out|output|run)_?(dir|path)|artifact_uri|(git[._ ]?)?(commit|sha|hash|branch)|" \
+        r"message|error(_message)?|traceback"  # fmt: skip
 """Names of columns of text that is for people."""
 
 REPEATS = r"(.*[._/ ])?(random_?)?seed|random_state|repeats?|rep|replicates?|replication|fold|cv_fold|run_seed"
@@ -179,7 +179,7 @@ def _measured(column: str, cells: pa.ChunkedArray, lost: npt.NDArray[np.bool_], 
     if re.fullmatch(TIMES, column.lower()) or (goal and len(cells.unique()) * 2 > len(cells)):
         role = "--score" if goal == "max" else "--cost"
         return f"measured, not set: left out ({role} {column} uses it, --hyperparameters takes it in)"
-    empty = np.asarray(columns.texts(cells).is_null().to_numpy(), bool)
+    empty = columns.empty(cells)
     if empty.any() and not empty.all() and (empty <= lost).all():
         return f"empty only where a run failed, so measured, not set: left out {takes}"
     return ""

@@ -1,10 +1,11 @@
-"""Files as people have them, most made by the tools themselves (see tests/tables/user/exports/README.md), are read at the first try."""
+"""Files as people have them, most made by the tools (see exports/README.md), are read at the first try."""
 
 from __future__ import annotations
 
 import collections
 import gzip
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from hpo_envs.commands.main import main
 from hpo_envs.tables import user
 from hpo_envs.tables.row_order import natural
 from hpo_envs.tables.table import STATUSES, Table
+from tests.helpers import ROOT
 
 HERE = Path(__file__).parents[1] / "exports"
 
@@ -38,8 +40,10 @@ def place(name: str, tmp_path: Path) -> Path:
     return tmp_path / name
 
 
+CRASHED = {"ok": 8, "failed": 2, "diverged": 2}
+SECONDS, EACH = "seconds", "evaluations"
 SGD = "momentum: active only while optimizer is sgd"
-OPTUNA = ("layers lr momentum optimizer", (12, 1, 1), {"ok": 10, "failed": 1, "truncated": 1}, "seconds")
+OPTUNA = ("layers lr momentum optimizer", (12, 1, 1), {"ok": 10, "failed": 1, "truncated": 1}, SECONDS)
 
 # name, options, hyperparameters, (rows, repeats, levels), statuses of the runs, unit of cost, sentences
 CASES: list[tuple[str, dict[str, Any], str, tuple[int, int, int], dict[str, int], str, list[str]]] = [
@@ -48,69 +52,69 @@ CASES: list[tuple[str, dict[str, Any], str, tuple[int, int, int], dict[str, int]
     ("optuna.parquet", {"goal": "max"}, *OPTUNA, ["params_" + SGD]),
     ("optuna.jsonl", {"goal": "max"}, *OPTUNA, ["datetime_start"]),
     ("optuna_two_objectives.csv", {"score": ["values_accuracy", "latency"]}, "dropout width", (9, 1, 1), {"ok": 9},
-     "seconds", ["values_latency: score, min"]),
-    ("mlflow.csv", {}, "layers lr momentum optimizer", (9, 1, 1), {"ok": 7, "failed": 2}, "seconds",
+     SECONDS, ["values_latency: score, min"]),
+    ("mlflow.csv", {}, "layers lr momentum optimizer", (9, 1, 1), {"ok": 7, "failed": 2}, SECONDS,
      ["params.dataset: always small, left out", "metrics.train_loss: measured", "tags.mlflow.note.content"]),
-    ("mlflow.json", {}, "layers lr momentum optimizer", (9, 1, 1), {"ok": 7, "failed": 2}, "seconds", ["MLflow"]),
-    ("mlflow_ui.csv", {}, "C kernel", (5, 1, 1), {"ok": 3, "failed": 2}, "seconds",
+    ("mlflow.json", {}, "layers lr momentum optimizer", (9, 1, 1), {"ok": 7, "failed": 2}, SECONDS, ["MLflow"]),
+    ("mlflow_ui.csv", {}, "C kernel", (5, 1, 1), {"ok": 3, "failed": 2}, SECONDS,
      ["train_auc: measured, not set", "rows: always 5000", "1 run still going on"]),
-    ("ray.csv", {}, "layers lr", (8, 1, 1), {"ok": 7, "failed": 1}, "seconds", ["export of Ray Tune", "pid, hostname"]),
-    ("ray_all_results.csv", {}, "layers lr", (8, 1, 3), {"ok": 7, "failed": 1}, "seconds", ["training_iteration: the c"]),
-    ("ray_results", {}, "layers lr", (10, 1, 3), {"ok": 7, "failed": 2, "diverged": 1}, "seconds",
-     ["time_total_s: empty for 2 failed runs: taken as"]),
-    ("sklearn_grid.csv", {}, "criterion max_depth max_features", (18, 1, 1), {"ok": 18}, "seconds",
+    ("ray.csv", {}, "layers lr", (8, 1, 1), {"ok": 7, "failed": 1}, SECONDS, ["export of Ray Tune", "pid, hostname"]),
+    ("ray_all_results.csv", {}, "layers lr", (8, 1, 3), {"ok": 7, "failed": 1}, SECONDS, ["training_iteration: the c"]),
+    ("ray_results", {}, "layers lr", (3, 1, 3), {"ok": 3}, SECONDS,
+     ["training_iteration: the checkpoint, 3 different", "trial_id: names the runs"]),
+    ("sklearn_grid.csv", {}, "criterion max_depth max_features", (18, 1, 1), {"ok": 18}, SECONDS,
      ["max_depth: choice of 3: 2, 4, none; `none` is one of the choices (--fill max_depth=NUMBER"]),
     ("sklearn_random.csv", {"score": "mean_test_accuracy"}, "C penalty solver", (14, 1, 1), {"ok": 13, "failed": 1},
-     "seconds", ["mean_test_neg_log_loss: measured, not set", "mean_test_accuracy: score, max"]),
-    ("sklearn_two_grids.csv", {}, "C gamma kernel", (9, 1, 1), {"ok": 9}, "seconds",
+     SECONDS, ["mean_test_neg_log_loss: measured, not set", "mean_test_accuracy: score, max"]),
+    ("sklearn_two_grids.csv", {}, "C gamma kernel", (9, 1, 1), {"ok": 9}, SECONDS,
      ["param_gamma: active only while kernel is rbf"]),
-    ("sklearn_halving.csv", {}, "max_depth min_samples_leaf", (12, 1, 3), {"ok": 12}, "seconds", ["n_resources: the ch"]),
-    ("syne_tune.csv", {}, "layers lr optimizer", (9, 1, 4), {"ok": 9}, "seconds", ["epoch: the checkpoint, 4 different"]),
-    ("syne_tune", {}, "layers lr optimizer", (9, 1, 4), {"ok": 9}, "seconds", ["config_epochs: always 4", "score, max"]),
-    ("wandb_api.csv", {}, "layers lr momentum optimizer", (8, 1, 1), {"ok": 8}, "seconds",
+    ("sklearn_halving.csv", {}, "max_depth min_samples_leaf", (12, 1, 3), {"ok": 12}, SECONDS, ["n_resources: the ch"]),
+    ("syne_tune.csv", {}, "layers lr optimizer", (9, 1, 4), {"ok": 9}, SECONDS, ["epoch: the checkpoint, 4 different"]),
+    ("syne_tune", {}, "layers lr optimizer", (9, 1, 4), {"ok": 9}, SECONDS, ["config_epochs: always 4", "score, max"]),
+    ("wandb_api.csv", {}, "layers lr momentum optimizer", (8, 1, 1), {"ok": 8}, SECONDS,
      ["summary.val/accuracy: score, max", "config.dataset: always small", "name: names the runs"]),
     ("wandb_ui.csv", {}, "batch_size dropout optimizer.lr optimizer.name", (8, 1, 1),
-     {"ok": 3, "failed": 3, "diverged": 1, "truncated": 1}, "seconds",
+     {"ok": 3, "failed": 3, "diverged": 1, "truncated": 1}, SECONDS,
      ["Name, Notes, User, Tags, Created, Sweep, _step: bookkeeping", "1 run failed with a score", "epoch: empty only"]),
-    ("wandb_history.csv", {}, "lr width", (4, 1, 3), {"ok": 3, "diverged": 1}, "seconds",
+    ("wandb_history.csv", {}, "lr width", (4, 1, 3), {"ok": 3, "diverged": 1}, SECONDS,
      ["_step: the checkpoint", "epoch: changes from one checkpoint of a run to the next"]),
-    ("wandb_config.csv", {}, "layers lr", (3, 1, 1), {"ok": 2, "failed": 1}, "seconds", ["test_f1: score, max"]),
-    ("hydra", {}, "layers optimizer.lr optimizer.name", (12, 1, 1), {"ok": 8, "failed": 2, "diverged": 2}, "evaluations",
+    ("wandb_config.csv", {}, "layers lr", (3, 1, 1), {"ok": 2, "failed": 1}, SECONDS, ["test_f1: score, max"]),
+    ("hydra", {}, "layers optimizer.lr optimizer.name", (12, 1, 1), CRASHED, EACH,
      ["export of Hydra", "metrics.seconds: measured"]),
-    ("hydra_submitit", {}, "layers optimizer.lr optimizer.name", (12, 1, 1), {"ok": 8, "failed": 2, "diverged": 2},
-     "evaluations", ["export of Hydra"]),
-    ("job_files", {}, "lr wd", (4, 1, 1), {"ok": 3, "failed": 1}, "evaluations", ["error_rate: score, min", "host: not"]),
-    ("runs.jsonl", {}, "lr model.act model.layers", (4, 1, 1), {"ok": 2, "failed": 1, "diverged": 1}, "evaluations", []),
-    ("by_name.json", {}, "bs lr", (3, 1, 1), {"ok": 2, "failed": 1}, "evaluations", ["name: names the runs"]),
+    ("hydra_submitit", {}, "layers optimizer.lr optimizer.name", (12, 1, 1), CRASHED,
+     EACH, ["export of Hydra"]),
+    ("job_files", {}, "lr wd", (4, 1, 1), {"ok": 3, "failed": 1}, EACH, ["error_rate: score, min", "host: not"]),
+    ("runs.jsonl", {}, "lr model.act model.layers", (4, 1, 1), {"ok": 2, "failed": 1, "diverged": 1}, EACH, []),
+    ("by_name.json", {}, "bs lr", (3, 1, 1), {"ok": 2, "failed": 1}, EACH, ["name: names the runs"]),
     ("words.csv", {"cost": "gpu_hours"}, "batch lr", (11, 1, 1), {"ok": 3, "failed": 6, "diverged": 2}, "gpu_hours",
      ["gpu_hours: empty for 4 failed runs: taken as 0.75, the median of failed runs"]),
-    ("notes.csv", {"drop": ["who ran it"]}, "lr warmup", (6, 1, 1), {"ok": 6}, "evaluations",
-     ["run name: names the runs", "date: when, not what", "comment: a note", "minutes: measured", "model: always bert"]),
+    ("notes.csv", {"drop": ["who ran it"]}, "lr warmup", (6, 1, 1), {"ok": 6}, EACH,
+     ["run name: names the runs", "date: when, not what", "comment: a note", "model: always bert"]),
     ("states.csv", {"cost": "time_taken"}, "lr units", (6, 1, 1), {"ok": 2, "failed": 2, "diverged": 1, "truncated": 1},
      "time_taken", ["time_taken: empty for 1 failed run", "1 run still going on"]),
-    ("measured.csv", {}, "heads lr params", (6, 1, 1), {"ok": 5, "failed": 1}, "evaluations",
+    ("measured.csv", {}, "heads lr params", (6, 1, 1), {"ok": 5, "failed": 1}, EACH,
      ["train_loss: measured, not set", "tokens: empty only where a run failed, so measured"]),
-    ("doubled.csv", {}, "layers lr", (4, 1, 1), {"ok": 4}, "evaluations", ["2 line(s), the first line 5, say what"]),
-    ("doubled_plain.csv", {}, "layers lr", (3, 1, 1), {"ok": 3}, "evaluations", ["one run each, not repeats"]),
-    ("rounded_repeats.csv", {}, "layers lr", (2, 3, 1), {"ok": 6}, "evaluations", ["kept as repeats, like the others"]),
-    ("rounded_repeats.csv", {"duplicates": True}, "layers lr", (2, 2, 1), {"ok": 4}, "evaluations", ["one run each"]),
-    ("seeds.csv", {}, "layers lr", (2, 3, 1), {"ok": 5, "failed": 1}, "evaluations", ["seed: tells runs of one"]),
+    ("doubled.csv", {}, "layers lr", (4, 1, 1), {"ok": 4}, EACH, ["2 line(s), the first line 5, say what"]),
+    ("doubled_plain.csv", {}, "layers lr", (3, 1, 1), {"ok": 3}, EACH, ["one run each, not repeats"]),
+    ("rounded_repeats.csv", {}, "layers lr", (2, 3, 1), {"ok": 6}, EACH, ["kept as repeats, like the others"]),
+    ("rounded_repeats.csv", {"duplicates": True}, "layers lr", (2, 2, 1), {"ok": 4}, EACH, ["one run each"]),
+    ("seeds.csv", {}, "layers lr", (2, 3, 1), {"ok": 5, "failed": 1}, EACH, ["seed: tells runs of one"]),
     ("curves.csv", {"cost": "elapsed"}, "lr width", (3, 2, 3), {"ok": 3, "diverged": 1}, "elapsed",
      ["epoch: the checkpoint", "seed: tells runs"]),
-    ("none_choice.csv", {}, "criterion max_depth", (6, 1, 1), {"ok": 6}, "evaluations",
+    ("none_choice.csv", {}, "criterion max_depth", (6, 1, 1), {"ok": 6}, EACH,
      ["max_depth: choice of 3: 3, 5, none; `none` is one of the choices (--fill max_depth=NUMBER makes it a number)"]),
-    ("none_choice.csv", {"fill": {"max_depth": 99}}, "criterion max_depth", (6, 1, 1), {"ok": 6}, "evaluations",
+    ("none_choice.csv", {"fill": {"max_depth": 99}}, "criterion max_depth", (6, 1, 1), {"ok": 6}, EACH,
      ["2 cells without a value filled with 99", "max_depth: int, 3 to 99, 3 values"]),
-    ("none_missing.csv", {}, "decay lr scheduler", (6, 1, 1), {"ok": 6}, "evaluations",
+    ("none_missing.csv", {}, "decay lr scheduler", (6, 1, 1), {"ok": 6}, EACH,
      ["decay: active only while scheduler is step; else stored as 0; `none` is a missing value (--categorical makes"]),
-    ("none_missing.csv", {"categorical": ["decay"]}, "decay lr scheduler", (6, 1, 1), {"ok": 6}, "evaluations",
+    ("none_missing.csv", {"categorical": ["decay"]}, "decay lr scheduler", (6, 1, 1), {"ok": 6}, EACH,
      ["decay: choice of 4: 0.1, 0.25, 0.5, none"]),
-    ("holes.csv", {}, "layers lr schedule", (5, 1, 1), {"ok": 5}, "evaluations",
+    ("holes.csv", {}, "layers lr schedule", (5, 1, 1), {"ok": 5}, EACH,
      ["lr: float, 0.005 to 0.1; empty in 1 line, which is left out", "where it is empty the choice is none"]),
     ("german.csv", {"score": "genauigkeit", "goal": "max", "cost": "sekunden"}, "dropout lr optimierer", (4, 1, 1),
      {"ok": 3, "failed": 1}, "sekunden", ["lr: decimal commas read as points", "genauigkeit: percent signs left out"]),
-    ("percent.tsv", {}, "lr width", (4, 1, 1), {"ok": 4}, "evaluations", ["accuracy: score, max, 69 to 82.5"]),
-    ("trailing.csv", {}, "lr width", (4, 1, 1), {"ok": 4}, "evaluations", ["loss: score, min"]),
+    ("percent.tsv", {}, "lr width", (4, 1, 1), {"ok": 4}, EACH, ["accuracy: score, max, 69 to 82.5"]),
+    ("trailing.csv", {}, "lr width", (4, 1, 1), {"ok": 4}, EACH, ["loss: score, min"]),
 ]  # fmt: skip
 
 
@@ -233,3 +237,22 @@ def test_the_command_line_takes_folders_and_parquet(
     said = capsys.readouterr().out
     assert f"TableHPO-{name.split('.')[0].replace('_', '-')}-v0" in said
     assert ("TableLC-ray-results-v0" in said) == (name == "ray_results")
+
+
+GUIDE = {
+    "wandb_export.csv": "wandb_ui.csv", "mlflow.csv": "mlflow.csv", "optuna.csv": "optuna.csv", "ray.csv": "ray.csv",
+    "~/syne-tune/my-experiment": "syne_tune", "search.csv": "sklearn_grid.csv",
+    "multirun/2026-01-31/12-00-00": "hydra",
+}  # fmt: skip
+"""File of a command in the guide -> which stands for it."""
+
+
+def test_each_line_of_the_guide_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "docs" / "guides" / "adding-a-table.md").read_text(encoding="utf-8")
+    lines = re.findall(r"\| `hpo-envs (table from-csv .*)` \|$", text, re.M)
+    assert {line.split()[2] for line in lines} == set(GUIDE)
+    for line in lines:
+        words = line.split()
+        words[2] = str(place(GUIDE[words[2]], tmp_path))
+        assert main([*words, "--dry-run"]) == 0, line
+        assert "read as an export of" in capsys.readouterr().out

@@ -1,0 +1,34 @@
+"""A file's columns, step by step."""
+
+from __future__ import annotations
+
+import pytest
+
+from hpo_envs.tables.user.csv_reader import from_text
+
+
+def test_each_way_out_that_a_sentence_names_works() -> None:
+    text = b"lr,seed,minutes,when,acc\n.1,1,3,2024-01-02,.5\n.2,2,4,2024-01-03,.6\n.3,3,5,2024-01-04,.7\n"
+    said: list[str] = []
+    assert [h.name for h in from_text(text, explain=said.append).space] == ["lr"]
+    for column in ("seed", "minutes", "when"):
+        assert any(s.startswith(f"{column}: ") and "--hyperparameters takes it in" in s for s in said)
+    taken = from_text(text, hyperparameters=["lr", "seed", "minutes", "when"])
+    assert [h.name for h in taken.space] == ["lr", "seed", "minutes", "when"]
+    assert from_text(text, cost="minutes").cost[:, 0, 0].sum() == 12
+    assert from_text(text, cost="minutes", repeat="seed").repeats == 1
+
+
+def test_a_run_that_failed_with_a_score_stopped_early() -> None:
+    text = b"lr,state,acc\n.1,crashed,.5\n.2,finished,.6\n.3,finished,\n.4,diverged,\n"
+    table = from_text(text)
+    by_lr = {table.config(i)["lr"]: int(table.status[i, 0]) for i in range(4)}
+    assert by_lr == {0.1: 3, 0.2: 0, 0.3: 1, 0.4: 2}
+    with pytest.raises(ValueError, match="column state: must have a run that has ended, got 2 that go on"):
+        from_text(b"lr,state,acc\n.1,running,.5\n.2,pending,.6\n")
+
+
+def test_the_first_errors_are_named_and_the_rest_counted() -> None:
+    rows = "".join(f".{i},bad{i}\n" for i in range(1, 9))
+    with pytest.raises(ValueError, match=r"text: line 2, column acc: .*line 6, .*got 'bad5'; and 3 more"):
+        from_text(f"lr,acc\n{rows}".encode(), "acc", "max")

@@ -1,0 +1,88 @@
+"""Files of all kinds become columns; what is none is named."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from hpo_envs.tables.user.csv_reader import from_csv
+from hpo_envs.tables.user.reading import sheet
+
+
+def test_lines_are_counted_as_an_editor_counts_them(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('# made by hand\nlr,note,acc\n1,"two\nlines",3\n\n2,x,4\n')
+    read = sheet.of_file(tmp_path / "a.csv")
+    assert [read.where(i) for i in range(2)] == ["line 4", "line 6"]
+    assert read.columns["note"].to_pylist() == ["two\nlines", "x"]
+    assert read.columns["lr"].to_pylist() == ["1", "2"]
+
+
+def test_more_lines_than_fit_in_memory_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sheet, "LINES", 3)
+    (tmp_path / "a.csv").write_text("a,b\n" + "".join(f"{i},x\n" for i in range(10)))
+    read = sheet.of_file(tmp_path / "a.csv")
+    assert read.columns["a"].to_pylist() == [str(i) for i in range(10)]
+    assert read.where(9) == "line 11"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.parquet", b"PAR1", "a.parquet must be parquet, got a file that is none"),
+        ("a.arrow", b"x", "a.arrow must be arrow, got a file that is none"),
+        ("a.csv.gz", b"x,y", "must be a gzip file"),
+        ("a.zip", b"x", "must be a zip file"),
+        ("a.csv", b"a,b\n1,\xff\n", "must be UTF-8 text, got byte 0xff"),
+        ("a.csv", b"", "must have a header and at least one line, got 0"),
+    ],
+)
+def test_what_is_no_file_of_runs(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        sheet.of_file(tmp_path / name)
+
+
+def test_a_zip_of_several_files_or_too_many_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("a.csv", "a,b\n1,2\n")
+    assert len(sheet.of_file(tmp_path / "a.zip")) == 1
+    monkeypatch.setattr(sheet, "BYTES", 5)
+    with pytest.raises(ValueError, match="must be at most 5 bytes, got more"):
+        sheet.of_file(tmp_path / "a.zip")
+    with zipfile.ZipFile(tmp_path / "a.zip", "a") as archive:
+        archive.writestr("b.csv", "a")
+    with pytest.raises(ValueError, match="must hold one file, got 2"):
+        sheet.of_file(tmp_path / "a.zip")
+
+
+def test_a_frame_of_mixed_cells_and_levels() -> None:
+    frame = pd.DataFrame({("p", "lr"): [1, "x"], ("p", "n"): [1.5, None]})
+    read = sheet.of_frame(frame, "frame")
+    assert read.columns["p.lr"].to_pylist() == ["1", "x"]
+    assert read.columns["p.n"].to_pylist() == [1.5, None]
+    with pytest.raises(ValueError, match="must have columns and at least one line"):
+        sheet.of_frame(frame[:0], "frame")
+
+
+def test_a_large_plain_file_is_read_as_a_small_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [f"0.{i},a{i % 3},2024-01-0{i % 9 + 1},{'nan' if i == 7 else i}\n" for i in range(40)]
+    plain = "".join(["lr,opt,when,acc\n", *lines])
+    odd = {
+        "quoted": plain.replace("a1", '"a1"'), "blank": plain.replace("\n0.5,", "\n\n0.5,"), "plain": plain,
+        "ragged": plain.replace("a1,", "a1,,", 1), "large": plain + f"0.1,a0,2024-01-01,{2**53 + 1}.5\n",
+        "text": plain.replace("0.3,", "x,", 1), "open": plain[:-1],
+    }  # fmt: skip
+    for name, text in odd.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+        told = []
+        for size in (10**9, 0):
+            monkeypatch.setattr(sheet, "LARGE", size)
+            try:
+                table = from_csv(tmp_path / f"{name}.csv", "acc", "max", name="a")
+                told.append((table.provenance.sha256, table.provenance.notes))
+            except ValueError as error:
+                told.append((str(error), ()))
+        assert told[0] == told[1], name
