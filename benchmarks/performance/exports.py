@@ -47,12 +47,16 @@ def measure(how: str, path: Path) -> None:
     user.from_frame(frame(100), "accuracy")  # what is imported on the way
     make = user.from_frame if how in ("frame", "arrow") else user.from_csv
     pa.default_memory_pool().release_unused()
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts here
+    _start_of_peak()
     held, start, clock = _status("VmRSS"), time.process_time(), time.perf_counter()
     table = make(given, "accuracy", cost="seconds")
     spent, wall = time.process_time() - start, time.perf_counter() - clock
     peak = _status("VmHWM")
     print(f"{how:8} {len(table)} rows  {spent:6.1f} s processor  {wall:6.1f} s wall  {peak - held:7.0f} MB")
+
+
+def _start_of_peak() -> None:
+    Path("/proc/self/clear_refs").write_text("5")
 
 
 def _status(key: str) -> float:
