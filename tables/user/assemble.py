@@ -14,7 +14,7 @@ import numpy.typing as npt
 from hpo_envs.tables import draws
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table, searched
 from hpo_envs.tables.user import infer, saved
-from hpo_envs.tables.user.reading.columns import Column
+from hpo_envs.tables.user.infer import Column
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables.table import Hyperparameter, Metric
-
-if TYPE_CHECKING:
-    from hpo_envs.tables.user.reading.columns import Column
 
 MISSING = ("", "nan", "na", "n/a", "null")
 """Cells that say nothing, in any case."""
@@ -34,6 +33,48 @@ HIGHER = ("accuracy", "acc", "f1", "bleu", "chrf", "auc", "auroc", "precision", 
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _INT = re.compile(r"[+-]?\d{1,300}")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of numbers or choices.
+
+    Attributes:
+        values: (lines,) float64, NaN where missing: numbers, or indices into the choices.
+        choices: The different texts or truth values, sorted; None for numbers. Of more texts than `CHOICES`, which
+            are no choice, only some, and `values` are NaN.
+        whole: Whether the numbers are whole.
+        none: (lines,) where it says `none` among numbers; None if it never does.
+        bad: Lines whose text does not fit the numbers of the others.
+    """
+
+    values: npt.NDArray[np.float64]
+    choices: tuple[Any, ...] | None = None
+    whole: bool = False
+    none: npt.NDArray[np.bool_] | None = None
+    bad: npt.NDArray[np.intp] = dataclasses.field(default_factory=lambda: np.zeros(0, np.intp))
+
+    def only(self, kept: npt.NDArray[np.bool_]) -> Column:
+        """The lines of a mask (lines,)."""
+        none = None if self.none is None else self.none[kept]
+        return dataclasses.replace(self, values=self.values[kept], none=none)
+
+    def natural(self, value: float) -> Any:
+        """What a stored number stands for."""
+        if self.choices is not None:
+            return self.choices[int(value)]
+        return int(value) if self.whole else float(value)
+
+    def with_none(self) -> Column:
+        """Missing values as a choice `none` beside the others."""
+        holes = np.isnan(self.values)
+        if self.choices is not None:
+            choices = (*self.choices, "none")
+            return dataclasses.replace(self, choices=choices, values=np.where(holes, len(choices) - 1.0, self.values))
+        different, codes = np.unique(self.values[~holes], return_inverse=True)
+        values = np.full(len(holes), float(len(different)))
+        values[~holes] = codes
+        return Column(values, (*(self.natural(v) for v in different.tolist()), "none"))
 
 
 def number(text: str) -> float | int | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from hpo_envs.tables.table import Hyperparameter, Provenance, Table
 from hpo_envs.tables.user import assemble, infer
-from hpo_envs.tables.user.reading.columns import Column
+from hpo_envs.tables.user.infer import Column
 from hpo_envs.tables.user.reading.outcomes import DIVERGED, FAILED, OK, TRUNCATED
 
 

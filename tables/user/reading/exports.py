@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hpo_envs.tables.user.reading import columns
-from hpo_envs.tables.user.reading.sheet import Sheet, of_file
+from hpo_envs.tables.user.reading.files import of_file
+from hpo_envs.tables.user.reading.sheet import Sheet
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ def numbers(sheet: Sheet, name: str, errors: list[str], empty: npt.NDArray[np.bo
     """(lines,) numbers of a column that must have one in each line, but for those that may be empty."""
     column = columns.column(name, sheet.columns[name])
     if column.choices is not None:
-        column = columns.Column(columns.parsed(columns.texts(sheet.columns[name])))
+        column = infer.Column(columns.parsed(columns.texts(sheet.columns[name])))
     for i in np.flatnonzero(np.isnan(column.values) & ~empty).tolist():
         errors.append(complaint(sheet, i, name, "a number"))
     return column.values

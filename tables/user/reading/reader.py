@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user import assemble, infer
+from hpo_envs.tables.user.infer import Column
 from hpo_envs.tables.user.reading import columns, outcomes, roles
-from hpo_envs.tables.user.reading.columns import Column
 from hpo_envs.tables.user.reading.exports import Reading
 from hpo_envs.tables.user.reading.outcomes import DIVERGED, FAILED, LOST, OK, TRUNCATED, UNFINISHED
 from hpo_envs.tables.user.reading.schema import Schema

@@ -191,7 +191,7 @@ def repeat_of(columns_left: Iterable[str]) -> str | None:
 
 
 def level_of(
-    reading: Reading, names: Iterable[str], settings: Mapping[str, columns.Column], left: Iterable[str]
+    reading: Reading, names: Iterable[str], settings: Mapping[str, infer.Column], left: Iterable[str]
 ) -> str | None:
     """The column of the checkpoint, if runs have several lines each: by the name of the run, else by configuration.
 
@@ -217,7 +217,7 @@ def level_of(
     return None
 
 
-def moving(reading: Reading, names: Sequence[str], settings: Mapping[str, columns.Column]) -> list[str]:
+def moving(reading: Reading, names: Sequence[str], settings: Mapping[str, infer.Column]) -> list[str]:
     """Columns that have several values in one run, by the column that names the runs."""
     if not names:
         return []

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from hpo_envs.tables.user.csv_reader import from_csv
-from hpo_envs.tables.user.reading import sheet
+from hpo_envs.tables.user.reading import files, sheet
 
 
 def test_lines_are_counted_as_an_editor_counts_them(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('# made by hand\nlr,note,acc\n1,"two\nlines",3\n\n2,x,4\n')
-    read = sheet.of_file(tmp_path / "a.csv")
+    read = files.of_file(tmp_path / "a.csv")
     assert [read.where(i) for i in range(2)] == ["line 4", "line 6"]
     assert read.columns["note"].to_pylist() == ["two\nlines", "x"]
     assert read.columns["lr"].to_pylist() == ["1", "2"]
@@ -23,39 +22,9 @@ def test_lines_are_counted_as_an_editor_counts_them(tmp_path: Path) -> None:
 def test_more_lines_than_fit_in_memory_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sheet, "LINES", 3)
     (tmp_path / "a.csv").write_text("a,b\n" + "".join(f"{i},x\n" for i in range(10)))
-    read = sheet.of_file(tmp_path / "a.csv")
+    read = files.of_file(tmp_path / "a.csv")
     assert read.columns["a"].to_pylist() == [str(i) for i in range(10)]
     assert read.where(9) == "line 11"
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("a.parquet", b"PAR1", "a.parquet must be parquet, got a file that is none"),
-        ("a.arrow", b"x", "a.arrow must be arrow, got a file that is none"),
-        ("a.csv.gz", b"x,y", "must be a gzip file"),
-        ("a.zip", b"x", "must be a zip file"),
-        ("a.csv", b"a,b\n1,\xff\n", "must be UTF-8 text, got byte 0xff"),
-        ("a.csv", b"", "must have a header and at least one line, got 0"),
-    ],
-)
-def test_what_is_no_file_of_runs(tmp_path: Path, name: str, content: bytes, message: str) -> None:
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(ValueError, match=message):
-        sheet.of_file(tmp_path / name)
-
-
-def test_a_zip_of_several_files_or_too_many_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        archive.writestr("a.csv", "a,b\n1,2\n")
-    assert len(sheet.of_file(tmp_path / "a.zip")) == 1
-    monkeypatch.setattr(sheet, "BYTES", 5)
-    with pytest.raises(ValueError, match="must be at most 5 bytes, got more"):
-        sheet.of_file(tmp_path / "a.zip")
-    with zipfile.ZipFile(tmp_path / "a.zip", "a") as archive:
-        archive.writestr("b.csv", "a")
-    with pytest.raises(ValueError, match="must hold one file, got 2"):
-        sheet.of_file(tmp_path / "a.zip")
 
 
 def test_a_frame_of_mixed_cells_and_levels() -> None:
