@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hpo_envs.benchmarks.performance import exports
+from hpo_envs.benchmarks.performance.tables import exports
 
 
 @pytest.mark.parametrize("how", ["frame", "arrow", "parquet", "csv"])

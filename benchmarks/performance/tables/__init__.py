@@ -1,0 +1,1 @@
+"""What making tables costs; in no wheel."""
