@@ -1,1 +1,1 @@
-"""What making tables costs; in no wheel."""
+"""What tables cost: reading them, and one step against the released environment; in no wheel."""

@@ -1,4 +1,4 @@
-"""Time and memory of reading a large file of runs: `python -m hpo_envs.benchmarks.performance.tables.exports [--rows N]`.
+"""Time and memory of reading a large file: `python -m hpo_envs.benchmarks.performance.tables.exports [--rows N]`.
 
 A frame of 20 columns (13 floats, 3 ints, 2 choices, score and seconds) is read as a frame, as an Arrow table, from
 Parquet and from CSV, each in a process of its own. Memory is the peak beyond what the process held before.
@@ -84,7 +84,7 @@ def main() -> None:
         )
         del made
         for how in ("frame", "arrow", "parquet", "csv"):
-            words = [sys.executable, "-m", "hpo_envs.benchmarks.performance.tables.exports", "--how", how, "--path", str(path)]
+            words = [sys.executable, "-m", __spec__.name, "--how", how, "--path", str(path)]
             subprocess.run(words, check=True)  # noqa: S603
 
 

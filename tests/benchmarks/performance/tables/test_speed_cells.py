@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hpo_envs.benchmarks.performance import speed_cells
+from hpo_envs.benchmarks.performance.tables import speed_cells
 
 
 @pytest.mark.measured

@@ -1,6 +1,6 @@
 """One `step` against train and query in the released environment, on the same actions in one run.
 
-`python -m hpo_envs.benchmarks.performance.speed_cells [--json FILE]`. Needs the measured WikiText-2 logs.
+`python -m hpo_envs.benchmarks.performance.tables.speed_cells [--json FILE]`. Needs the measured WikiText-2 logs.
 """
 
 from __future__ import annotations
