@@ -87,6 +87,9 @@ def of_frame(frame: Any, source: str) -> Sheet:
 
 
 def _array(values: Any) -> pa.Array:
+    # Mappings in cells stay text: fields of a struct do not tell None from a key that is not there.
+    if len(values) and isinstance(values.iloc[0], Mapping):
+        return pa.array([None if v is None or v != v else str(v) for v in values], pa.string())
     try:
         made = pa.Array.from_pandas(values)
         return made.combine_chunks() if isinstance(made, pa.ChunkedArray) else made

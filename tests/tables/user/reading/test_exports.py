@@ -175,6 +175,16 @@ def test_formats_of_one_frame_agree(tmp_path: Path) -> None:
         assert table.provenance.sha256 == wanted.provenance.sha256
 
 
+def test_frames_with_mappings_in_cells_are_exports_too() -> None:
+    params = [{"depth": d, "kind": k} for d in (2, 4, None) for k in "ab"]
+    frame = pd.DataFrame({"mean_fit_time": 1.0, "params": params, "mean_test_score": np.arange(6) / 10})
+    for key in ("depth", "kind"):
+        frame[f"param_{key}"] = np.array([p[key] for p in params], dtype=object)
+    assert user.from_frame(frame).space[0].values == (2, 4, "none")
+    runs = pd.DataFrame({"config": params, "summary": [{"acc": i / 9} for i in range(6)], "name": [*"uvwxyz"]})
+    assert len(user.from_frame(runs, fill={"depth": 9}).space) == 2
+
+
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
