@@ -259,6 +259,7 @@ class Store:
 
     def _tidy(self, env: str) -> None:
         kept: dict[Key, str] = {}
+        published: set[Path] = set()  # the same runs have the same name, so one of these may be a part that is there
         for part, block in list(self.blocks(env)):
             runs = block.runs()
             rest = [r for r in runs if key_of(r) not in kept]
@@ -267,14 +268,17 @@ class Store:
                     raise _different(key_of(r), part)
             if len(rest) < len(runs):
                 if rest:
-                    self._publish(rest, env, rest[0].header["agent"])
-                part.unlink(missing_ok=True)
+                    published.add(self._publish(rest, env, rest[0].header["agent"]))
+                if part not in published:
+                    part.unlink(missing_ok=True)
 
-    def _publish(self, runs: Sequence[Run], env: str, agent: str) -> None:
+    def _publish(self, runs: Sequence[Run], env: str, agent: str) -> Path:
         folder = self.folder / quote(env, safe="")
         folder.mkdir(parents=True, exist_ok=True)
         data = parquet.encode(runs)
-        atomic.write(folder / parquet.name_of(quote(agent, safe=""), runs, data), data)
+        part = folder / parquet.name_of(quote(agent, safe=""), runs, data)
+        atomic.write(part, data)
+        return part
 
     def _setting(self, env: str) -> _Setting:
         """What the stored runs of an id agree on; its folder is listed once."""

@@ -347,6 +347,18 @@ def test_runs_that_two_processes_stored_are_read_once_and_settled(tmp_path: Path
             refused()
 
 
+def test_settling_keeps_a_part_that_is_the_rest_of_another(tmp_path: Path) -> None:
+    for i, seeds in enumerate([range(5), range(10), range(5, 10)]):
+        store.write([make(s) for s in seeds], tmp_path / str(i))
+        for part in (tmp_path / str(i)).rglob("*.parquet"):
+            place = tmp_path / "all" / part.parent.name / part.name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            part.rename(place)
+    store.Store(tmp_path / "all").settle()
+    assert [r.seed for r in store.read(tmp_path / "all")] == list(range(10))
+    assert len([*(tmp_path / "all").rglob("*.parquet")]) == 2
+
+
 def test_runs_are_found_while_another_process_tidies_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one, two, reader = (store.Store(tmp_path) for _ in range(3))
     assert one.seeds("NMTHPO-zhen-v0", "random") == two.seeds("NMTHPO-zhen-v0", "random") == set()
