@@ -54,7 +54,7 @@ def test_an_invalid_cell_has_the_worst_of_everything() -> None:
     [
         ({"objective": "test_loss"}, "objective must be one of .*, got 'test_loss'"),
         ({"objective": ()}, "objective must name at least one metric"),
-        ({"cost": "s"}, "cost must be evaluations, got 's'"),
+        ({"cost": "s"}, "cost must be one of evaluations, got 's'"),
         ({"budget": 0}, "budget must be"),
     ],
 )

@@ -125,7 +125,7 @@ def test_vector_rewards() -> None:
     assert reward.tolist() == [-info["metrics"]["validation_loss"], -info["metrics"]["parameters"]]
     with pytest.raises(ValueError, match="objective must be one of .*, got 'test_loss'"):
         make(objective="test_loss")
-    with pytest.raises(ValueError, match="cost must be evaluations, got 's'"):
+    with pytest.raises(ValueError, match="cost must be one of evaluations, got 's'"):
         make(cost="s")
 
 

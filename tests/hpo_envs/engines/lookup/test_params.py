@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
+from hpo_envs.core.infos import choices_of
 from hpo_envs.core.loading import load_tables
-from hpo_envs.engines.lookup.params import LookupParams, choices_of, grid_sizes
+from hpo_envs.engines.lookup.params import LookupParams, grid_sizes
 from hpo_envs.tables.table import ByHash, Provenance
 from tests.helpers import raises
 from tests.hpo_envs.engines.lookup.model import (
