@@ -1,4 +1,4 @@
-"""Reinforcement-learning libraries, unmodified, on our ids: `.ci/nightly clients` has them all, elsewhere each is skipped.
+"""Reinforcement-learning libraries, unmodified, on our ids: `.ci/nightly clients` has them all; skipped elsewhere.
 
 What was seen with which version stands in `docs/guides/interoperation.md`.
 """
@@ -84,7 +84,7 @@ def test_torchrl_takes_batches() -> None:
     env = envs.GymWrapper(batch(ROWS, autoreset_mode=mode))
     env.set_info_dict_reader(envs.default_info_dict_reader(["cost"], spec={"cost": data.Unbounded((4,))}))
     out = env.rollout(6)
-    assert tuple(out.batch_size)[0] == 4
+    assert out.batch_size[0] == 4
 
 
 def test_torchrl_masks_actions() -> None:
