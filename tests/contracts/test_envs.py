@@ -76,7 +76,7 @@ def test_unknown_names_suggest_the_nearest() -> None:
         gym.make("NMTHPO-swen-v0", table="surrogate", cost="bleu")
     with pytest.raises(gym.error.NameNotFound, match="NMTHPO-swen"):
         gym.make("NMTHPO-swenn-v0")
-    with pytest.raises(ValueError, match="table must be one of .*, got 'nmthpo/sven'"):
+    with pytest.raises(ValueError, match="pair must be one of .*, got 'sven', did you mean 'swen'"):
         gym.make("NMTHPO-swen-v0", pair="sven", table="surrogate")
     with pytest.raises(ValueError, match=r"options\['table'\] must be one of .*, got 'jaenn', did you mean 'jaen'"):
         gym.make("NMTHPO-v0", table="surrogate").reset(options={"table": "jaenn"})

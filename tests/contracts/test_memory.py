@@ -30,7 +30,9 @@ def _arrays(value: Any, seen: set[int]) -> Iterator[np.ndarray[Any, Any]]:
     elif isinstance(value, (list, tuple)):
         parts = value
     else:
-        parts = vars(value).values() if type(value).__module__.startswith("hpo_envs.") else ()
+        ours = type(value).__module__.startswith("hpo_envs.")
+        names = getattr(type(value), "__slots__", None) or getattr(value, "__dict__", {}) if ours else ()
+        parts = [getattr(value, name) for name in names if hasattr(value, name)]
     for part in parts:
         yield from _arrays(part, seen)
 

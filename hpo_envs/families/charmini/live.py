@@ -102,7 +102,15 @@ class CharMiniLiveEnv(FunctionEnv):
     [-1, 1] in equal parts, ranges are linear or logarithmic. With `actions="candidates"`, `Discrete(candidates)`.
 
     ## Observation Space
-    As of `FunctionHPO-v0`, with d = 16 numbers of the action (18 features of a candidate).
+    `Box`, float32, of 20 numbers with one objective, as of `FunctionHPO-v0`:
+
+    | index | content | range |
+    |---|---|---|
+    | 0 to 15 | the last action | -1 to 1 |
+    | 16 | its reward | bounds of the metric, negative if lower is better |
+    | 17 | its cost | 0 to 1e6 |
+    | 18 | best reward so far | as the reward |
+    | 19 | budget left, as a share | 0 to 1 |
 
     ## Rewards
     The metric `objective` after the last epoch, negative if lower is better. Default: development accuracy in per cent.
@@ -176,7 +184,16 @@ class CharMiniLiveLCEnv(FunctionEnv):
     it to, 0 being the first.
 
     ## Observation Space
-    As of `FunctionLC-v0`, with 18 features.
+    `Box`, float32, of 23 numbers with one objective, as of `FunctionLC-v0`:
+
+    | index | content | range |
+    |---|---|---|
+    | 0 to 17 | the last candidate's features | 0 to 1 |
+    | 18 | the epoch it was trained to, as a share | 0 to 1 |
+    | 19 | its reward | bounds of the metric, negative if lower is better |
+    | 20 | its cost | 0 to 1e6 |
+    | 21 | best reward so far | as the reward |
+    | 22 | budget left, as a share | 0 to 1 |
 
     ## Rewards
     The metric `objective` after that epoch, negative if lower is better. Default: development accuracy in per cent.

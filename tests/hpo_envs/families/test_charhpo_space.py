@@ -125,7 +125,7 @@ def test_noise_is_a_function_of_the_configuration() -> None:
         assert first[1] == again[1]
         assert first[4]["metrics"] == again[4]["metrics"]
         differ += first[1] != smooth.step(action)[1]
-    assert differ > 10
+    assert differ > 5  # the others are at the top, where noise is less than a word
 
 
 def test_action_of_refuses_what_is_outside() -> None:

@@ -25,7 +25,7 @@ def test_corners_of_the_published_box():
     low, high = (step(np.full(6, v, np.float32))[4]["config"] for v in (-1, 1))
     assert low == {"alpha": 1.0, "beta": 1.0, "n": 1, "weight_elp": 1.0, "weight_pos": 1.0, "weight_pr": 1.0}
     assert high == {"alpha": 10.0, "beta": 10.0, "n": 4, "weight_elp": 15.0, "weight_pos": 15.0, "weight_pr": 15.0}
-    assert type(low["n"]) is int
+    assert isinstance(low["n"], np.integer)
 
 
 def test_wide_box_is_logarithmic():
@@ -148,14 +148,14 @@ def test_many_settings_in_one_call_are_scored_in_chunks():
     [
         ({"objective": "pearsn"}, "objective must be one of .*, got 'pearsn', did you mean 'pearson'"),
         ({"objective": ()}, "objective must name at least one metric"),
-        ({"cost": "seconds"}, "cost must be evaluations, got 'seconds'"),
+        ({"cost": "seconds"}, "cost must be one of evaluations, got 'seconds'"),
         ({"variant": "release"}, "variant must be one of .*, did you mean 'released'"),
         ({"bounds": "wid"}, "bounds must be one of .*, did you mean 'wide'"),
         ({"bounds": {"alfa": (1, 2)}}, "bounds must name .*, got 'alfa', did you mean 'alpha'"),
         ({"bounds": {"alpha": (2, 1)}}, r"bounds of alpha must be 0 <= low < high, got \(2, 1\)"),
         ({"bounds": {"n": (0, 9)}}, r"bounds of n must be ints .*, got \(0, 9\)"),
         ({"bounds": {"n": (0.5, 2)}}, r"bounds of n must be ints"),
-        ({"pair": "ted-ened"}, "table must be one of cushlepor/ted-ende"),
+        ({"pair": "ted-ened"}, "pair must be one of ted-ende"),
         ({"labels": "psqm"}, "table must be one of cushlepor/ted-ende.*, got 'cushlepor/ted-ende-psqm'"),
     ],
 )

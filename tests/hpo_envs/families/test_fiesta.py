@@ -187,7 +187,7 @@ def test_gaussian_arms_are_gaussian() -> None:
     ("task", "kwargs", "message"),
     [
         ("tdsa8", {"objective": "f2"}, "objective must be one of f1, got 'f2'"),
-        ("tdsa8", {"cost": "seconds"}, "cost must be 'evaluations'"),
+        ("tdsa8", {"cost": "seconds"}, "cost must be one of evaluations"),
         ("tdsa8", {"batch_size": 0}, "batch_size must be None or an int >= 1, got 0"),
         ("tdsa8", {"batch_size": 9, "budget": 8}, "budget must be >= batch_size, 9 evaluations"),
         ("tdsa8", {"fix_split": 1}, "fix_split must be left alone for tdsa8: it is for ner only"),

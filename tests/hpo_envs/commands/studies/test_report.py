@@ -17,7 +17,7 @@ def test_what_is_no_comparison_is_refused(tmp_path: Path, capsys: pytest.Capture
         "empty": "runs must be at least one",
         "x.json": "must be a summary with",
         "y.json": "must be a folder of runs or a summary",
-        "none": "No such file",
+        "none": "no such file",
     }.items():
         assert main(["report", str(tmp_path / path)]) == 2
         assert message in capsys.readouterr().err

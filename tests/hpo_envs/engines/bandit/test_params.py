@@ -55,7 +55,7 @@ TASKS = "tdsa8, tdsa12, ner, gaussian"
 WORDS: list[tuple[str, dict[str, Any], str]] = [
     ("tdsa9", {}, f"task must be one of {TASKS}, got 'tdsa9', did you mean 'tdsa8'?"),
     ("", {}, f"task must be one of {TASKS}, got ''"),
-    ("tdsa8", {"cost": "s"}, "cost must be 'evaluations' (no other was measured), got 's'"),
+    ("tdsa8", {"cost": "s"}, "cost must be one of evaluations (no other was measured), got 's'"),
     ("gaussian", {"replacement": False}, "replacement must be left alone for gaussian: it is for measured arms only"),
     ("gaussian", {"shared": True}, "shared must be left alone for gaussian: it is for measured arms only"),
     ("tdsa8", {"means": (1, 2)}, "means must be left alone for tdsa8: it is for gaussian only"),

@@ -96,7 +96,8 @@ def test_the_surrogate_looks_like_the_sweeps() -> None:
     for m, low in (("mean@100", 0.9), ("rel@150", 0.8), ("equivalent", 0.9), ("change", 0.8)):
         x, y = np.array(pairs[m]).T
         assert np.corrcoef(x, y)[0, 1] > low
-        assert abs(y.mean() / x.mean() - 1) < 0.1
+        # Less noise than a sweep's residuals have: .6 of them is structure that the model has not, see docs/charhpo.md.
+        assert abs(y.mean() / x.mean() - 1) < 0.15
 
 
 def test_draws_are_these_numbers() -> None:
