@@ -53,7 +53,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Agent classes": (),
     "Studies": (
         "hpo_envs.benchmarks",
-        "hpo_envs.benchmarks.runs",
+        "hpo_envs.benchmarks.runs.loop",
+        "hpo_envs.benchmarks.runs.record",
+        "hpo_envs.benchmarks.runs.frame",
         "hpo_envs.benchmarks.study.study",
         "hpo_envs.benchmarks.study.scheduler",
         "hpo_envs.benchmarks.study.store",
