@@ -49,7 +49,7 @@ from tests.robustness import hostile
 COVERS = ("hpo_envs.benchmarks.study.parquet",)
 """Modules whose input is made up here."""
 
-EXAMPLES = int(os.environ.get("HPO_ENVS_FUZZ", "60"))
+EXAMPLES = int(os.environ.get("HPO_ENVS_FUZZ", "30"))
 many = settings(
     max_examples=EXAMPLES,
     deadline=None,
