@@ -1,7 +1,7 @@
 """The words that CharMini's models learn to pronounce: 2,500 entries of CMUdict.
 
 Words of the letters a to z, 4 to 9 of them, with one pronunciation of at most 10 phonemes, stress removed: 90,215 in
-all, in the order of a hash. The first 2,500 are `words.csv`, whose licence is `LICENSE-cmudict`;
+all, in the order of a hash. The first 2,500 are `words.csv`, whose licence is in `NOTICE.md`;
 `python -m hpo_envs.tables.datasets.charmini.words` makes it again from the dictionary.
 """
 
