@@ -84,13 +84,18 @@ def trial(folder: Path, kills: int, seed: int = 0, program: Path = EXAMPLE, budg
         running.wait()
         done += 1
         now = _records(out)
-        changed += sum(a != b for a, b in zip(seen, now, strict=False)) + max(len(seen) - len(now), 0)
+        changed += _changed(seen, now)
         seen = now
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
     now = _records(out)
-    changed += sum(a != b for a, b in zip(seen, now, strict=False)) + max(len(seen) - len(now), 0)
+    changed += _changed(seen, now)
     ended = [r["number"] for r in now if r["what"] == "ended"]
     return Result(done, budget, len(set(ended)), len(ended) - len(set(ended)), changed)
+
+
+def _changed(before: list[Any], now: list[Any]) -> int:
+    """How many records are other ones, or gone."""
+    return sum(a != b for a, b in zip(before, now, strict=False)) + max(len(before) - len(now), 0)
 
 
 def _wait(running: subprocess.Popen[bytes], out: Path, records: int, seconds: float) -> None:

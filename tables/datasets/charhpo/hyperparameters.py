@@ -9,8 +9,19 @@ import numpy as np
 from hpo_envs.tables.datasets.charhpo.names import ARCHITECTURES, SCHEDULERS
 from hpo_envs.tables.table import Floats, Hyperparameter, nearest
 
-_PLATEAU = ("scheduler", ("reduceonplateau",))
-_WARMUP = ("scheduler", ("warmupinvsqrt",))
+PLATEAU = ("scheduler", ("reduceonplateau",))
+WARMUP = ("scheduler", ("warmupinvsqrt",))
+"""When the hyperparameters of a scheduler are active."""
+
+
+def number(name: str, low: float, high: float, text: str, condition: Any = None, log: bool = False) -> Hyperparameter:
+    """A hyperparameter with any value in a range."""
+    return Hyperparameter(name, "float", low, high, log, (), condition, text)
+
+
+def grid(name: str, values: tuple[int, ...], text: str, condition: Any = None) -> Hyperparameter:
+    """A hyperparameter with one of some ascending ints."""
+    return Hyperparameter(name, "int", values[0], values[-1], False, values, condition, text)
 
 
 def space(architecture: str) -> tuple[Hyperparameter, ...]:
@@ -27,12 +38,6 @@ def space(architecture: str) -> tuple[Hyperparameter, ...]:
     transformer = architecture == "transformer"
     encoder, decoder, heads = ((2, 4, 6, 8), (2, 4, 6, 8), (2, 4, 8)) if transformer else ((1, 2), (1,), (1,))
 
-    def number(name: str, low: float, high: float, text: str, condition: Any = None, log: bool = False) -> Any:
-        return Hyperparameter(name, "float", low, high, log, (), condition, text)
-
-    def grid(name: str, values: tuple[int, ...], text: str, condition: Any = None) -> Hyperparameter:
-        return Hyperparameter(name, "int", values[0], values[-1], False, values, condition, text)
-
     return (
         grid("batch_size", tuple(range(16, 2049, 16)), "Examples a batch."),
         number("learning_rate", 1e-6, 0.01, "Initial learning rate of Adam.", log=True),
@@ -41,11 +46,11 @@ def space(architecture: str) -> tuple[Hyperparameter, ...]:
         number("label_smoothing", 0.0, 0.2, "Label smoothing."),
         Hyperparameter("scheduler", "categorical", 0, 2, False, SCHEDULERS, None, "Learning rate scheduler."),
         Hyperparameter(
-            "warmup_samples", "int", 100, 5_000_000, False, (), _WARMUP, "Warmup in samples, in steps of 100."
+            "warmup_samples", "int", 100, 5_000_000, False, (), WARMUP, "Warmup in samples, in steps of 100."
         ),
-        number("factor", 0.1, 0.9, "Factor by which a plateau reduces the learning rate.", _PLATEAU),
-        number("min_lr", 1e-7, 1e-3, "Learning rate below which a plateau does not reduce.", _PLATEAU),
-        grid("patience", (1, 2, 3, 4, 5), "Evaluations without progress that make a plateau.", _PLATEAU),
+        number("factor", 0.1, 0.9, "Factor by which a plateau reduces the learning rate.", PLATEAU),
+        number("min_lr", 1e-7, 1e-3, "Learning rate below which a plateau does not reduce.", PLATEAU),
+        grid("patience", (1, 2, 3, 4, 5), "Evaluations without progress that make a plateau.", PLATEAU),
         grid("embedding_size", tuple(range(16, 513, 16)), "Size of the embeddings."),
         grid("hidden_size", tuple(range(64, 2049, 64)), "Size of the hidden layers."),
         grid("encoder_layers", encoder, "Encoder layers."),

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.tables import draws
-from hpo_envs.tables.datasets.charhpo.hyperparameters import deactivate
+from hpo_envs.tables.datasets.charhpo.hyperparameters import PLATEAU, WARMUP, deactivate, grid, number
 from hpo_envs.tables.datasets.charhpo.space import natural
 from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, DRAWN, SCHEDULERS
 from hpo_envs.tables.table import Floats, Hyperparameter, one_of
 
-_PLATEAU = ("scheduler", ("reduceonplateau",))
-_WARMUP = ("scheduler", ("warmupinvsqrt",))
 _KEY = 0x43686172
 """Of the draws of the configurations."""
 
@@ -28,12 +26,6 @@ def space(architecture: str) -> tuple[Hyperparameter, ...]:
     one_of("architecture", architecture, ARCHITECTURES)
     decoder, heads = ((1, 2), (2, 4, 8)) if architecture == "transformer" else ((1,), (1,))
 
-    def number(name: str, low: float, high: float, text: str, condition: Any = None, log: bool = False) -> Any:
-        return Hyperparameter(name, "float", low, high, log, (), condition, text)
-
-    def grid(name: str, values: tuple[int, ...], text: str, condition: Any = None) -> Hyperparameter:
-        return Hyperparameter(name, "int", values[0], values[-1], False, values, condition, text)
-
     warmups = tuple(range(100, 20_001, 100))
     return (
         grid("batch_size", tuple(range(32, 257, 16)), "Examples a batch."),
@@ -42,10 +34,10 @@ def space(architecture: str) -> tuple[Hyperparameter, ...]:
         number("beta2", 0.98, 0.999, "Adam's decay of the second moment."),
         number("label_smoothing", 0.0, 0.2, "Label smoothing."),
         Hyperparameter("scheduler", "categorical", 0, 2, False, SCHEDULERS, None, "Learning rate scheduler."),
-        grid("warmup_samples", warmups, "Warmup in samples, in steps of 100.", _WARMUP),
-        number("factor", 0.1, 0.9, "Factor by which a plateau reduces the learning rate.", _PLATEAU),
-        number("min_lr", 1e-7, 1e-3, "Learning rate below which a plateau does not reduce.", _PLATEAU),
-        grid("patience", (1, 2, 3, 4, 5), "Evaluations without progress that a plateau lasts.", _PLATEAU),
+        grid("warmup_samples", warmups, "Warmup in samples, in steps of 100.", WARMUP),
+        number("factor", 0.1, 0.9, "Factor by which a plateau reduces the learning rate.", PLATEAU),
+        number("min_lr", 1e-7, 1e-3, "Learning rate below which a plateau does not reduce.", PLATEAU),
+        grid("patience", (1, 2, 3, 4, 5), "Evaluations without progress that a plateau lasts.", PLATEAU),
         grid("embedding_size", (16, 32, 48, 64), "Size of the embeddings; the transformer's width."),
         grid("hidden_size", tuple(range(32, 129, 16)), "Size of the LSTM; the transformer's feed-forward layers."),
         grid("encoder_layers", (1, 2), "Encoder layers."),
