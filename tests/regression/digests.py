@@ -1,12 +1,13 @@
 """What every id and every agent does, as digests: a change of any number that the suite returns shows here.
 
-    python tests/regression/digests.py check             # everything, about a quarter of an hour of processor time
+    python tests/regression/digests.py check             # everything, about twenty minutes of processor time
     python tests/regression/digests.py check --portable  # only what does not depend on the kernel of BLAS
     python tests/regression/digests.py check --small     # only what the tests compare, within a minute
 
 For each id and each kind of table: 200 random steps in the scalar and in the batched form, and for each agent that
-fits two runs with the id's own budget. It uses nothing but the entry points that stay as they are. The record is a
-file a family in `digests/`; a check fails where a digest changed, and where something has none.
+fits two runs with the id's own budget (agents of other packages on few ids, where they are installed: their numbers
+are those of a version). It uses nothing but the entry points that stay as they are. The record is a file a family in
+`digests/`; a check fails where a digest changed, and where something has none.
 
 After a change that is meant, or with a new id or agent, say in the CHANGELOG what changed, and record it (`--ids` and
 `--agents` narrow both commands; with `--journal FILE` a run that was stopped goes on). What no other processor was
@@ -45,13 +46,12 @@ KINDS = ("measured", "surrogate")
 SEEDS = (0, 1)
 STEPS = 200
 
-# What tests compare is on embedded tables: the steps of every id, and agents where they are quick. Other packages'
-# agents are compared in the full check only, because their numbers are those of a version.
+# What tests compare is on embedded tables: the steps of every id, and agents where they are quick.
 COSTLY = ("bo", "bo-spread", "bo-thompson", "box-bo")
-"""Agents that take most of the time; they are compared on `FEW` ids."""
+"""Agents that take most of the time; tests compare them on `FEW` ids."""
 FEW = ("NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTHPO-v0", "NMTLC-ft-zhen-v0", "CharHPO-v0", "FunctionHPO-v0")
 QUICK = ("NMTHPO-", "NMTLC-", "FIESTA-", "CharHPO-inflection-alb-lstm-", "CharHPO-v0", "NASBenchNLP-cell-", "Function")
-"""How ids begin on which the other agents are compared."""
+"""How ids begin on which tests compare the other agents of this package."""
 
 CHANGED = (
     "what the suite returns changed: if that is meant, say so in the CHANGELOG, then record anew as the docstring of "
@@ -168,7 +168,9 @@ def tasks(ids: Sequence[str] = (), kinds: Sequence[str] = KINDS) -> Iterator[Tas
             yield env_id, kind, "batched"
             problem = benchmarks.problem_of(env)
             for name in agents.names():
-                if agents.AGENTS[name].alias_of is None and agents.fits(name, problem):
+                entry = agents.AGENTS[name]
+                here = entry.extra is None or (entry.installed and env_id in FEW)
+                if here and entry.alias_of is None and agents.fits(name, problem):
                     yield env_id, kind, name
             env.close()
 

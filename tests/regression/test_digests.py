@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hpo_envs.agents import AGENTS
 from tests.regression import digests
 
 RECORD = digests.read()
@@ -25,14 +26,23 @@ def test_nothing_changed(env_id: str) -> None:
     assert not changed, f"{digests.CHANGED}\n" + "\n".join(changed)
 
 
-def test_what_is_compared_here_is_recorded_and_nothing_that_is_gone() -> None:
-    now = ["/".join(task) for task in digests.tasks(kinds=("surrogate",))]
-    assert sorted({*digests.small(now)} - RECORD.keys()) == [], digests.NEW
-    assert sorted(key for key in RECORD if "/measured/" not in key and key not in now) == []
+def test_everything_is_recorded_and_nothing_that_is_gone() -> None:
+    now = {"/".join(task) for task in digests.tasks(kinds=("surrogate",))}
+    assert sorted(now - RECORD.keys()) == [], digests.NEW
+    missing = {name for name, entry in AGENTS.items() if not entry.installed}
+    gone = {key for key in RECORD if "/measured/" not in key} - now
+    assert sorted(key for key in gone if key.rpartition("/")[2] not in missing) == []
+
+
+def test_measured_tables_are_recorded_like_embedded_ones() -> None:
+    tasks = {kind: {(k[0], k[2]) for key in RECORD if (k := key.split("/"))[1] == kind} for kind in digests.KINDS}
+    ids = {env_id for env_id, _ in tasks["measured"]}
+    assert len(ids) > 50
+    assert tasks["measured"] == {task for task in tasks["surrogate"] if task[0] in ids}
 
 
 def test_agents_of_this_package_are_compared() -> None:
-    external = {"cmaes", "optuna", "tpe", "tpe-features"}
+    external = {name for name, entry in AGENTS.items() if entry.extra is not None}
     assert {k.rpartition("/")[2] for k in RECORD} - external == {k.rpartition("/")[2] for k in digests.small(RECORD)}
 
 
