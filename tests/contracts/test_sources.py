@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import os
 import re
@@ -53,6 +54,7 @@ def inside(module: str, name: str) -> bool:
     return path.rpartition("/")[0] == name[:-2] if name.endswith("/*") else f"{path}/".startswith(f"{name}/")
 
 
+@functools.cache
 def room_of(module: str) -> Room:
     """The room that a module is in."""
     found = [r for r in ROOMS if any(inside(module, name) for name in r.names)]
@@ -65,6 +67,7 @@ def means(name: str, module: str) -> bool:
     return inside(module, name) or name in room_of(module).names
 
 
+@functools.cache
 def module_of(name: str) -> str:
     """The module that is imported under a dotted name, or that has it: `hpo_envs.tables.table.Table`."""
     parts = name.split(".")[1:]
