@@ -5,8 +5,13 @@ A digest of a source says nothing of a run if the process has imported something
 
 from __future__ import annotations
 
+import ast
 import builtins
+import collections
+import contextlib
+import dis
 import importlib.util
+import symtable
 import sys
 import types
 from collections.abc import Iterator
@@ -16,6 +21,8 @@ from typing import Any
 
 PLAIN = (int, float, str, bytes, tuple, type(None))
 """Types of constants; a list or a mapping may be what an agent writes to."""
+
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 Seen = tuple[str, tuple[str, ...]]
 """The digest of a module's file, and what it names."""
@@ -35,7 +42,7 @@ def as_imported(name: str, path: Path, now: Seen) -> Seen:
     Raises:
         ValueError: The module is a user's, and its functions were not those of its file when that was first seen.
     """
-    module = sys.modules.get(name)
+    module = sys.modules.get(name.partition(":")[0])
     if module is None:
         return now
     spec = getattr(module, "__spec__", None)
@@ -61,6 +68,51 @@ def check_cached(name: str, path: Path, source: bytes) -> None:
     if loader.get_code(name) != loader.source_to_code(source, str(path)):
         cached = importlib.util.cache_from_source(str(path))
         raise ValueError(f"{name} must be what its source says, but {cached} is of another source; delete it")
+
+
+def part(tree: ast.Module, name: str) -> ast.Module:
+    """The statements of a script that bind a name, and those that bind what these name; none where nothing does."""
+    bound = collections.defaultdict(list)
+    for statement in (statements := list(_statements(tree))):
+        for each in _bound(statement):
+            bound[each].append(statement)
+    todo, needed = [name], set()
+    while todo:
+        for statement in bound.pop(todo.pop(), ()):
+            needed.add(statement)
+            todo.extend(_names(symtable.symtable(ast.unparse(statement), name, "exec")))
+    return ast.Module([s for s in statements if s in needed or (needed and "*" in _bound(s))], [])
+
+
+def _statements(node: ast.AST) -> Iterator[Any]:
+    """The statements of a module; of those made of statements, such as `if`, these."""
+    for inner in ast.iter_child_nodes(node):
+        if isinstance(inner, ast.stmt | ast.ExceptHandler):
+            whole = isinstance(inner, DEFINITIONS) or not hasattr(inner, "body")
+            yield from [inner] if whole else _statements(inner)
+
+
+def _names(scope: symtable.SymbolTable) -> Iterator[str]:
+    """The names that are looked for in the module, in a scope or within it."""
+    yield from (s.get_name() for s in scope.get_symbols() if s.is_global())
+    for inner in scope.get_children():
+        yield from _names(inner)
+
+
+def _bound(statement: ast.stmt) -> set[str]:
+    """The names that a statement binds, or whose items or attributes it sets."""
+    if isinstance(statement, DEFINITIONS):
+        return {statement.name}
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return {alias.asname or alias.name.partition(".")[0] for alias in statement.names}
+    names = set()
+    for node in ast.walk(statement):
+        if isinstance(getattr(node, "ctx", None), ast.Store):
+            while isinstance(node, ast.Subscript | ast.Attribute):
+                node = node.value
+            if isinstance(node, ast.Name):
+                names.add(node.id)
+    return names
 
 
 def typed(thing: Any) -> tuple[bytes, set[str]]:
@@ -89,8 +141,10 @@ def typed(thing: Any) -> tuple[bytes, set[str]]:
             functions = list(_functions(value))
             parts[name] = repr([_content(f.__code__) for f in functions] + [_plain(value)]).encode()
             todo.extend((b.__qualname__, b) for b in getattr(value, "__bases__", ()))
+            todo.extend((getattr(v, "__qualname__", f"{name}.{k}"), v) for f in functions for k, v in _cells(f))
             codes = [code for f in functions for code in _codes(f.__code__)]
             names.update(c for code in codes for c in code.co_consts if isinstance(c, str))
+            names.update(i.argval for code in codes for i in dis.get_instructions(code) if i.opname == "IMPORT_NAME")
             used = {n for code in codes for n in code.co_names}
             todo.extend((n, session[n]) for n in used if n in session and n not in vars(builtins))
     return repr(sorted(parts.items())).encode(), names
@@ -138,7 +192,14 @@ def _content(code: types.CodeType) -> tuple[Any, ...]:
 def _plain(value: Any) -> list[str]:
     """Defaults of a function, or what a class has besides functions."""
     if isinstance(value, types.FunctionType):
-        cells = [c.cell_contents for c in value.__closure__ or () if isinstance(c.cell_contents, PLAIN)]
+        inner = [content for _, content in _cells(value)]
         defaults = [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).items()]
-        return [repr(x) for x in (*defaults, *cells) if isinstance(x, PLAIN)]
+        return [repr(x) for x in (*defaults, *inner) if isinstance(x, PLAIN)]
     return [f"{k}={v!r}" for k, v in vars(value).items() if k not in ("__module__", "__doc__") and isinstance(v, PLAIN)]
+
+
+def _cells(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    """What a function has of the one that it stands in, by name."""
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # not set yet
+            yield name, cell.cell_contents

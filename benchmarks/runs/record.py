@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import inspect
 import json
 import platform
 from collections.abc import Callable, Mapping
@@ -165,7 +164,7 @@ def header_of(
         "budget": float(envs.unwrapped.budget),
         "cost_unit": envs.unwrapped.params.budget_unit,
         "objectives": list(envs.unwrapped.objectives),
-        "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", repr(agent)),
+        "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", None) or called(agent),
         "hyperparameters": dict(hyperparameters),
         "agent_versions": _extra_version(agent),
         "agent_source": sources.of_agent(agent),
@@ -194,6 +193,17 @@ def _jsonable(value: Any) -> Any:
         return value.item()
     if isinstance(value, np.ndarray):
         return value.tolist()
-    if inspect.isroutine(value):  # a repr would name its place in memory
-        return f"{value.__module__}:{value.__qualname__}"
-    return repr(value)
+    return called(value) if callable(value) else repr(value)
+
+
+def called(thing: Callable[..., Any]) -> str:
+    """What a callable is called in headers, wherever in memory it is: `module:name`, with what a `partial` fixes."""
+    if isinstance(thing, functools.partial):
+        fixed = [_fixed(v) for v in thing.args] + [f"{k}={_fixed(v)}" for k, v in thing.keywords.items()]
+        return f"{called(thing.func)}({', '.join(fixed)})"
+    thing = thing if hasattr(thing, "__qualname__") else type(thing)
+    return f"{thing.__module__}:{thing.__qualname__}"
+
+
+def _fixed(value: Any) -> str:
+    return called(value) if callable(value) else f"<{type(value).__name__}>" if " at 0x" in repr(value) else repr(value)

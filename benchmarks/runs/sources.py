@@ -62,10 +62,11 @@ def of_agent(agent: str | Callable[..., Any]) -> dict[str, str]:
     """Digests by module of an agent's code; of a user's agent those of all their modules that it imports.
 
     A registered name has a digest of the hyperparameters that it fixes, too; a module that reads files beside it, of
-    these files; an agent that was typed into an interpreter, of its compiled code.
+    these files; what stands in a script, of the statements that it needs, and not of others that may say how long it
+    is to run; what was typed into an interpreter, or has no name in its script, of its compiled code.
 
     Args:
-        agent: Registered name, `module:factory`, or a factory.
+        agent: Registered name, `module:factory`, or a factory; or any other callable.
 
     Raises:
         ValueError: A module that was imported is not what its source says now.
@@ -75,11 +76,15 @@ def of_agent(agent: str | Callable[..., Any]) -> dict[str, str]:
     while isinstance(agent, functools.partial):
         agent = agent.func
     if isinstance(agent, str):
-        module = agent.partition(":")[0]
+        module, _, name = agent.partition(":")
     else:
-        module = getattr(agent, "__module__", None) or type(agent).__module__
+        known: Any = agent.__self__ if inspect.ismethod(agent) else agent
+        agent = known if isinstance(known, type) or inspect.isroutine(known) else type(known)
+        module, name = agent.__module__, agent.__qualname__
     module = "__main__" if module == "__mp_main__" else module  # as multiprocessing calls it
-    if module == "__main__" and _file(module) is None:
+    if module == "__main__":
+        if "<" not in name and _binds(_file(module), top := name.partition(".")[0]):
+            return closure((f"{module}:{top}",))
         code, named = loaded.typed(agent)
         used = [f"agent:{n}" if n in agents.AGENTS else n for n in sorted(named) if re.fullmatch(NAME, n)]
         return closure(used) | {module: _digest(code)}
@@ -91,11 +96,11 @@ def of_environment(entry_point: str, arguments: Mapping[str, Any] | None = None)
 
     Args:
         entry_point: `module:Class`.
-        arguments: Of the environment; the code of functions among them counts.
+        arguments: Of the environment; the code of functions among them counts, also of those named `module:function`.
     """
     found = closure((entry_point.partition(":")[0], *LOOP))
     for value in (arguments or {}).values():
-        if inspect.isroutine(value) or isinstance(value, functools.partial):
+        if callable(value) or (isinstance(value, str) and ":" in value):
             found |= of_agent(value)
     return found
 
@@ -104,7 +109,8 @@ def closure(names: Sequence[str], theirs: frozenset[str] = frozenset()) -> dict[
     """Digests of everything of this project, or of the user's, that is reached from some names.
 
     Args:
-        names: Of modules; of registered agents, after `agent:`; of files beside modules, `module/file`.
+        names: Of modules; of what stands in a script, `__main__:name`; of registered agents, after `agent:`; of files
+            beside modules, `module/file`.
         theirs: Packages that are the user's though they are installed.
 
     Returns:
@@ -123,7 +129,7 @@ def closure(names: Sequence[str], theirs: frozenset[str] = frozenset()) -> dict[
             todo.append(entry.target.partition(":")[0])
             continue
         module, _, beside = name.partition("/")
-        path = _file(module, theirs)
+        path = _file(module.partition(":")[0], theirs)
         if path is None:
             continue
         path = path.parent / beside if beside else path
@@ -173,18 +179,34 @@ def _read(name: str, path: Path, changed: int, size: int, theirs: frozenset[str]
     reached: set[str] = set()
     if path.suffix == ".py" and "/" not in name:
         with contextlib.suppress(SyntaxError):  # what cannot be imported
-            reached = {n for n in _named(ast.parse(source), name, path) if _is_reached(n, theirs)}
+            tree = ast.parse(source)
+            module, _, needed = name.partition(":")
+            if needed:
+                tree = loaded.part(tree, needed)
+                return _digest(ast.unparse(tree).encode()), tuple(
+                    sorted(_reached(tree, module, path, theirs) - {module})
+                )
+            reached = _reached(tree, name, path, theirs)
             if _is_users(name):
                 loaded.check_cached(name, path, source)
     return _digest(source), tuple(sorted(reached))
+
+
+def _binds(path: Path | None, name: str) -> bool:
+    """Whether a name is one of a script."""
+    with contextlib.suppress(SyntaxError, ValueError):  # an archive, or edited since
+        return path is not None and bool(loaded.part(ast.parse(path.read_bytes()), name).body)
+    return False
 
 
 def _is_users(name: str) -> bool:
     return name.partition(".")[0] != "hpo_envs"
 
 
-def _is_reached(name: str, theirs: frozenset[str]) -> bool:
-    return name.startswith("agent:") or "/" in name or _file(name, theirs) is not None
+def _reached(tree: ast.Module, name: str, path: Path, theirs: frozenset[str]) -> set[str]:
+    """What a module names that is there."""
+    named = _named(tree, name, path)
+    return {n for n in named if n.startswith("agent:") or "/" in n or _file(n, theirs) is not None}
 
 
 def _named(tree: ast.Module, name: str, path: Path) -> Iterator[str]:
@@ -203,7 +225,7 @@ def _named(tree: ast.Module, name: str, path: Path) -> Iterator[str]:
             yield from (f"{base}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and 0 < len(node.value) <= LONGEST:
             yield from _files(node.value, name, path)
-            if _is_users(name) and re.fullmatch(NAME, node.value):  # for `import_module`
+            if _is_users(name) and re.fullmatch(NAME, node.value) and node.value != "__main__":  # for `import_module`
                 yield from _parents(_absolute(node.value.partition(":")[0], package))
             if _is_users(name) and node.value in agents.AGENTS:  # for `agents.make`
                 yield f"agent:{node.value}"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
-import hashlib
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +18,7 @@ from hpo_envs.benchmarks.runs import Run, limits, problem_of
 from hpo_envs.benchmarks.runs.episodes import arguments, kind_of_action, seeds_of
 from hpo_envs.benchmarks.runs.record import header_of
 from hpo_envs.benchmarks.study.executors import Executor, Serial, WorkerLost
-from hpo_envs.benchmarks.study.store import CODE_KEYS, Check, Store
+from hpo_envs.benchmarks.study.store import Check, Store, code_of
 from hpo_envs.benchmarks.study.study import Contestant, Environment, Study
 from hpo_envs.benchmarks.study.task import Done, Task, key_of, perform, remainder
 
@@ -212,9 +210,7 @@ def _apart(contestant: Contestant, header: dict[str, Any], store: Store) -> tupl
     try:
         store.check([header])
     except ValueError:
-        code = json.dumps([header[key] for key in CODE_KEYS], sort_keys=True).encode()
-        name = f"{contestant.name}@{hashlib.sha256(code).hexdigest()[:8]}"
-        contestant = dataclasses.replace(contestant, name=name, changed=True)
+        contestant = dataclasses.replace(contestant, name=f"{contestant.name}@{code_of(header)}", changed=True)
         header = contestant.describe(header)
     return contestant, header
 

@@ -41,6 +41,13 @@ RUN_KEYS = ("seed", "table", "sha256", "scale", "random_search", "seen")
 CODE_KEYS = ("agent_source", "agent_versions", "environment_source", "versions")
 """What says whose code made a run."""
 
+
+def code_of(header: Mapping[str, Any]) -> str:
+    """Eight hexadecimal digits that stand for the code that made a run."""
+    code = json.dumps([header.get(key) for key in CODE_KEYS], sort_keys=True)
+    return hashlib.sha256(code.encode()).hexdigest()[:8]
+
+
 AGENT_KEYS = ("agent", "algorithm", "hyperparameters", "agent_versions", "agent_source", "changed", "isolated")
 """What may differ between agents on one id; all else in a header must agree."""
 

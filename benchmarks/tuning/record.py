@@ -18,6 +18,7 @@ import numpy as np
 
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study.journal import Journal
+from hpo_envs.benchmarks.study.store import CODE_KEYS, code_of
 from hpo_envs.tables.table import STATUSES
 
 NAME = "evaluations.journal"
@@ -76,12 +77,13 @@ class Record:
         header: What is searched, plain data; None to read what is there.
 
     Attributes:
+        folder: Where it is.
         header: As it is on the disk, with the budget asked for now.
         evaluations: In the order in which they began.
         steps: (number, whether it ended) in the order in which it happened.
 
     Raises:
-        ValueError: The folder holds another search, or is damaged.
+        ValueError: The folder holds another search, or one made with other code, or is damaged.
         FileNotFoundError: It holds none, and none is begun.
     """
 
@@ -109,6 +111,16 @@ class Record:
                 raise ValueError(
                     f"a search must go on as it began: {self.folder} has {key} {self.header.get(key)!r}, got "
                     f"{new.get(key)!r}. Choose another folder"
+                )
+        before, now = (
+            {f"{key} {n}": v for key in CODE_KEYS for n, v in h["run"].get(key, {}).items()} for h in (self.header, new)
+        )
+        for key in sorted(before.keys() | now.keys()):
+            if before.get(key) != now.get(key):
+                raise ValueError(
+                    f"a search must go on with the code that it began with: {self.folder} has {key} "
+                    f"{before.get(key)!r}, got {now.get(key)!r}. Choose another folder, or keep both searches, apart: "
+                    "accept_changed=True (--accept-changed)"
                 )
 
     def _take(self, record: Mapping[str, Any]) -> None:
@@ -160,6 +172,8 @@ class Record:
         best = max(ended, key=lambda e: e.score)
         h = self.header
         header = {**h["run"], "budget": h["budget"], "agent": h["agent"], "hyperparameters": h["hyperparameters"]}
+        if "code" in h:
+            header |= {"agent": f"{h['agent']}@{h['code']}", "algorithm": h["agent"], "changed": True}
         return Run(
             h["seed"],
             np.array([e.action for e in ended]),
@@ -172,6 +186,14 @@ class Record:
                 "price": np.array([e.cost for e in ended]),
             },
         )
+
+
+def apart(folder: Path, header: Mapping[str, Any]) -> tuple[Path, dict[str, Any]]:
+    """Folder and header of a search: a folder within, named by its code, where `folder` has one with other code."""
+    code = code_of(header["run"])
+    if not (folder / NAME).is_file() or code_of(Record(folder).header["run"]) == code:
+        return folder, {**header}
+    return folder / code, {**header, "code": code}
 
 
 def folders(folder: Path) -> Iterator[Path]:

@@ -13,10 +13,10 @@ from typing import Any
 from hpo_envs import agents
 from hpo_envs.agents import Agent, Problem
 from hpo_envs.benchmarks.runs.loop import one_blas_thread
-from hpo_envs.benchmarks.runs.record import header_of
+from hpo_envs.benchmarks.runs.record import called, header_of
 from hpo_envs.benchmarks.runs.scales import Scales
 from hpo_envs.benchmarks.tuning import prior
-from hpo_envs.benchmarks.tuning.record import NAME, Record
+from hpo_envs.benchmarks.tuning.record import NAME, Record, apart
 from hpo_envs.benchmarks.tuning.search import Search
 from hpo_envs.benchmarks.tuning.tuned import Tuned
 from hpo_envs.benchmarks.tuning.workers import check_main, executor_of
@@ -50,6 +50,7 @@ def tune(
     seed: int = 0,
     sources: Iterable[Any] = (),
     progress: bool | None = None,
+    accept_changed: bool = False,
     **hyperparameters: Any,
 ) -> Tuned:
     """Tunes a function of one's own.
@@ -87,6 +88,8 @@ def tune(
         sources: What is known from elsewhere, for agents that transfer: tables, frames, Optuna studies, earlier
             searches or their folders.
         progress: Whether to show a bar with the incumbent; None: where there is a terminal.
+        accept_changed: Whether a search with changed code, or other versions, is begun in a folder within `out`, named
+            by the code; it goes on there when `tune` is called again. Otherwise it is refused.
         **hyperparameters: Arguments of the agent.
 
     Returns:
@@ -94,7 +97,7 @@ def tune(
 
     Raises:
         ValueError: An argument breaks its rule, the agent cannot work on the problem, or the folder holds another
-            search or is in use.
+            search, or one with other code, or is in use.
         RuntimeError: A program that tunes with processes does not keep to `if __name__ == "__main__":`.
     """
     check_main()
@@ -126,7 +129,11 @@ def tune(
         )
         problem = Problem(**params.problem(), sources=tuple(prior.source(s, params) for s in sources))
         hired = _hire(agent, problem, seed, hyperparameters, workers)
-        record = Record(folder, {**_header(params, agent, hyperparameters, seed), "candidates": count})
+        header = {**_header(params, agent, hyperparameters, seed), "candidates": count}
+        if accept_changed:
+            folder, header = apart(folder, header)
+            params = dataclasses.replace(params, folder=folder / "checkpoints")
+        record = Record(folder, header)
         stack.enter_context(one_blas_thread())
         search = Search(params, hired, record, seconds, progress)
         if search.unfinished:
@@ -176,13 +183,12 @@ def _header(
 ) -> dict[str, Any]:
     """What is searched, as plain data."""
     p, table = params, params.table
-    called = f"{getattr(p.function, '__module__', '')}:{getattr(p.function, '__qualname__', repr(p.function))}"
     env_id = IDS[p.levels is not None]
-    run = header_of(FunctionEnv(p), agent, env_id, {"function": called}, hyperparameters)
+    run = header_of(FunctionEnv(p), agent, env_id, {"function": p.function}, hyperparameters)
     run |= {"table": table.name, "kind": table.provenance.kind, "sha256": table.provenance.sha256, "seed": seed}
     run["scale"] = Scales(env_id, p, {}).of(0).header()
     header = {
-        "function": called,
+        "function": called(p.function),
         "space": [dataclasses.asdict(h) for h in p.points.space],
         "objectives": list(p.objectives),
         "goals": [m.goal for m in p.rewarded],

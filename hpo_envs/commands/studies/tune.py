@@ -48,6 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--epochs", type=int, help="train by epochs, at most so many")
     parser.add_argument("--seconds", type=float, help="how long an evaluation may take")
     parser.add_argument("--seed", type=int, default=0, help="of the agent and the candidates (default: %(default)s)")
+    parser.add_argument(
+        "--accept-changed",
+        action="store_true",
+        help="where the search was begun with other code, begin it anew in a folder within --out",
+    )
     parser.add_argument("--json", action="store_true", help="print the best evaluation as one JSON object")
 
 
@@ -73,14 +78,15 @@ def run(args: argparse.Namespace) -> int:
         epochs=args.epochs,
         seconds=args.seconds,
         seed=args.seed,
+        accept_changed=args.accept_changed,
     )
     best = result.best
     if args.json:
         facts: dict[str, Any] = {"config": best.config, "metrics": best.metrics, "number": best.number}
-        print(json.dumps(facts | {"evaluations": len(result), "folder": str(args.out)}, indent=2))
+        print(json.dumps(facts | {"evaluations": len(result), "folder": str(result.folder)}, indent=2))
         return 0
     print(repr(result)[1:-1])
-    print(f"record: {args.out}; `hpo-envs report {args.out}` makes a page of it")
+    print(f"record: {result.folder}; `hpo-envs report {args.out}` makes a page of it")
     return 0
 
 

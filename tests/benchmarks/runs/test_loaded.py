@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hpo_envs.benchmarks.runs import sources
+from hpo_envs.benchmarks.runs import loaded, sources
 
 AGENT = """
 import functools
@@ -97,12 +97,16 @@ class Agent(Base):
 """
 
 
-def typed(text: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """The source of an agent that is typed into an interpreter."""
+def typed(text: str, monkeypatch: pytest.MonkeyPatch, file: Path | None = None) -> dict[str, str]:
+    """The source of an agent that is typed into an interpreter, or that stands in a script."""
     session: Any = type(sys)("__main__")
     monkeypatch.setitem(sys.modules, "__main__", session)
     sources._file.cache_clear()
-    exec(text, vars(session))
+    loaded._SEEN.clear()
+    if file is not None:
+        file.write_text(text)
+        session.__file__ = str(file)
+    exec(compile(text, str(file), "exec"), vars(session))
     try:
         assert sources.of_agent(functools.partial(session.Agent, 1)) == sources.of_agent(session.Agent)
         return sources.of_agent(session.Agent)
@@ -124,3 +128,67 @@ def test_an_agent_of_a_session_is_its_code(monkeypatch: pytest.MonkeyPatch) -> N
         ("range", "reversed"),
     ):
         assert typed(SESSION.replace(*change), monkeypatch)["__main__"] != plain["__main__"]
+
+
+SCRIPT = (
+    SESSION
+    + """
+LOOK = {"width": 3}
+if True:
+    LOOK["depth"] = 4
+
+class Looks(Agent):
+    def look(self, result=None):
+        result = LOOK
+        import colorsys
+        return result
+
+Agent = Looks
+result = [Agent, "budget", 50]
+
+def main():
+    return lambda: print(result)
+
+if __name__ == "__main__":
+    main()
+"""
+)
+
+
+def test_what_stands_in_a_script_is_the_statements_that_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def of(text: str) -> dict[str, str]:
+        return typed(text, monkeypatch, tmp_path / "script.py")
+
+    plain = of(SCRIPT)
+    assert {"__main__:Looks", "hpo_envs.agents.random", "agent:bo-spread"} < plain.keys()
+    for change in (("50", "100"), ("# ", "#"), ("print", "repr"), ("import functools", "import functools, os")):
+        assert of(SCRIPT.replace(*change)) == plain
+    for change in (
+        ("= 2", "= 7"),
+        ("x * FACTOR", "x + FACTOR"),
+        ('"width": 3', '"width": 7'),
+        ('["depth"] = 4', "[1] = 4"),
+    ):
+        assert of(SCRIPT.replace(*change))["__main__:Looks"] != plain["__main__:Looks"]
+
+
+def test_what_a_local_function_has_of_its_surroundings_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    text = """
+def make(depth):
+    def helper(x):
+        import tomllib, hidden_in_a_function
+        return x * 2
+    def train(config):
+        return helper(config["x"]) * depth
+    return train
+Agent = make(3)
+"""
+    (tmp_path / "hidden_in_a_function.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    plain = typed(text, monkeypatch)
+    assert plain.keys() == {"__main__", "hidden_in_a_function"}
+    for change in (("make(3)", "make(4)"), ("x * 2", "x * 3")):
+        assert typed(text.replace(*change), monkeypatch)["__main__"] != plain["__main__"]
+        assert typed(text.replace(*change), monkeypatch, tmp_path / "script.py")["__main__"] != plain["__main__"]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import operator
+
 from hpo_envs.benchmarks.runs import run
-from hpo_envs.benchmarks.runs.record import Log
+from hpo_envs.benchmarks.runs.record import Log, called
 
 SURROGATE = {"table": "surrogate"}
 
@@ -18,6 +21,15 @@ def test_headers_say_what_was_run() -> None:
     assert r.header["seed"] == r.seed == 3
     assert r.header["objectives"] == ["bleu"]
     assert {"hpo_envs", "python", "numpy", "gymnasium"} <= r.header["versions"].keys()
+
+
+def test_callables_have_a_name_wherever_they_are_in_memory() -> None:
+    bound = functools.partial(functools.partial(run, "bo", seeds=[1]), key=len, log=Log(), other=object())
+    of = "hpo_envs.benchmarks.runs.loop:run"
+    assert called(run) == of
+    assert called(bound) == f"{of}('bo', seeds=[1], key=builtins:len, log={Log()!r}, other=<object>)"
+    assert called(Log().add) == "hpo_envs.benchmarks.runs.record:Log.add"
+    assert called(operator.itemgetter(1)) == "operator:itemgetter"
 
 
 def test_a_batch_of_pulls_is_an_entry_each() -> None:

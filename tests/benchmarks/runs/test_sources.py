@@ -72,6 +72,8 @@ from . import statistics
 NAMES = ["hidden_named", ".tools:Tool", "bo", "weights.json", "numbers", "no_such_module", "../outside.json"]
 def ask():
     return importlib.import_module(NAMES[0])
+if __name__ == "__main__":
+    ask()
 """
 
 
@@ -134,7 +136,21 @@ def test_the_code_of_a_function_that_is_optimised_counts() -> None:
     assert spec is not None
     point = spec.vector_entry_point
     assert __name__ not in sources.of_environment(point)
-    assert __name__ in sources.of_environment(point, {"function": test_a_partial_is_what_it_calls, "budget": 3})
+    for function in (
+        test_a_partial_is_what_it_calls,
+        f"{__name__}:test_a_partial_is_what_it_calls",
+        Callable(),
+        Callable().method,
+    ):
+        assert __name__ in sources.of_environment(point, {"function": function, "budget": 3})
+
+
+class Callable:
+    """Something that can be called and is no function."""
+
+    def __call__(self) -> None: ...
+
+    def method(self) -> None: ...
 
 
 def test_what_no_source_names_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.tuning.record import NAME, Record, folders, runs_of
+from hpo_envs.benchmarks.study.store import code_of
+from hpo_envs.benchmarks.tuning.record import NAME, Record, apart, folders, runs_of
 
 HEADER: dict[str, Any] = {
     "function": "m:f", "space": [], "objectives": ["score"], "goals": ["max"], "epochs": None, "agent": "bo",
@@ -53,6 +54,11 @@ def test_another_search_is_refused_a_larger_budget_is_not(tmp_path: Path) -> Non
     assert Record(tmp_path, {**HEADER, "budget": 9.0}).header["budget"] == 9.0
     with pytest.raises(ValueError, match=r"a search must go on as it began: .* has agent 'bo', got 'random'"):
         Record(tmp_path, {**HEADER, "agent": "random"})
+    other = {**HEADER, "run": {**HEADER["run"], "versions": {"numpy": "0.1"}}}
+    with pytest.raises(ValueError, match=r"has versions numpy None, got '0.1'. .* keep both searches, apart"):
+        Record(tmp_path, other)
+    assert apart(tmp_path, HEADER) == (tmp_path, HEADER)
+    assert apart(tmp_path, other) == (tmp_path / (code := code_of(other["run"])), {**other, "code": code})
     with pytest.raises(FileNotFoundError, match=f"folder must hold {NAME}"):
         Record(tmp_path / "none")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -80,6 +81,33 @@ def test_a_folder_is_of_one_search_at_a_time(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="out must be a folder that no other process tunes in"):
             tune(helpers.train, helpers.SPACE, out=tmp_path)
         other.communicate("\n")
+
+
+MINE = "def train(config):\n    return config['x'] * 2\n"
+
+
+def test_a_changed_function_is_refused_or_kept_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    path = tmp_path / f"mine_{abs(hash(tmp_path)):x}.py"
+    path.write_text(MINE)
+    module, out = importlib.import_module(path.stem), tmp_path / "out"
+    given: dict[str, Any] = {"space": {"x": (0.0, 1.0)}, "agent": "random", "out": out, "progress": False}
+    first = tune(module.train, budget=3, **given)
+    path.write_text(MINE.replace("* 2", "* 30"))
+    os.utime(path, (0, 0))
+    importlib.reload(module)
+    with pytest.raises(ValueError, match=f"has environment_source {path.stem} '[0-9a-f]+', got .*--accept-changed"):
+        tune(module.train, budget=4, **given)
+    new = tune(module.train, budget=4, accept_changed=True, **given)
+    assert (new.folder, new.folder != out) == (out / new.header["code"], True)
+    assert [e.metrics["score"] / e.config["x"] for e in new] == pytest.approx([30.0] * 4)
+    assert [e.number for e in tune(module.train, budget=5, accept_changed=True, **given)] == [0, 1, 2, 3, 4]
+    names = [run.header["agent"] for run in record.runs_of(out)]
+    assert sorted(names) == ["random", f"random@{new.header['code']}"]
+    path.write_text(MINE)
+    os.utime(path, (1, 1))
+    importlib.reload(module)
+    assert tune(module.train, budget=4, accept_changed=True, **given).evaluations[:3] == first.evaluations
 
 
 @pytest.mark.parametrize(
