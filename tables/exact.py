@@ -19,16 +19,42 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
+
+def _polynomial(*coefficients: float) -> Callable[[Any], Any]:
+    """A polynomial, highest power first, of floats and arrays alike."""
+    padded = (0.0,) * (-len(coefficients) % 4) + coefficients
+    fours = [padded[i : i + 4] for i in range(0, len(padded), 4)]
+
+    def value(x: Any) -> Any:
+        if type(x) is float:
+            y = 0.0
+            for a, b, c, d in fours:  # four steps a turn: most of a loop over floats is the loop
+                y = (((y * x + a) * x + b) * x + c) * x + d
+            return y
+        y = coefficients[0] * x + coefficients[1]
+        for c in coefficients[2:]:
+            y *= x
+            y += c
+        return y
+
+    return value
+
+
+def _quotient(top: Sequence[float], bottom: Sequence[float]) -> Callable[[Any], Any]:
+    over, under = _polynomial(*top), _polynomial(*bottom)
+    return lambda x: over(x) / under(x)
+
+
 _LN2, _LN2_HIGH, _LN2_LOW = 0.6931471805599453, 0.6931471803691238, 1.9082149292705877e-10
 """The logarithm of 2, and as a sum whose first part times any exponent is exact."""
 _LN10 = 2.302585092994046
 _SQRT_HALF = 0.7071067811865476
 _SQRT_2PI = 2.5066282746310002
 
-_EXP = tuple(1.0 / math.factorial(i) for i in range(14, 0, -1))
-_LOG = tuple(2.0 / i for i in range(25, 2, -2))
-_SIN = tuple((-1.0) ** i / math.factorial(2 * i + 1) for i in range(9, 0, -1))
-_COS = tuple((-1.0) ** i / math.factorial(2 * i) for i in range(10, 0, -1))
+_EXP = _polynomial(*(1.0 / math.factorial(i) for i in range(14, 0, -1)))
+_LOG = _polynomial(*(2.0 / i for i in range(25, 2, -2)))
+_SIN = _polynomial(*((-1.0) ** i / math.factorial(2 * i + 1) for i in range(9, 0, -1)))
+_COS = _polynomial(*((-1.0) ** i / math.factorial(2 * i) for i in range(10, 0, -1)))
 
 _CHUNK = 2**16
 """Terms of a product that are held at once."""
@@ -37,33 +63,24 @@ _FEW = 8
 """Up to so many elements are faster one by one in Python, with the same bits."""
 
 # Wichura (1988), algorithm AS 241, PPND16: numerators and denominators for the centre, the tails and the far tails.
-_CENTRE = (
+_CENTRE = _quotient(
     (2.5090809287301226727e3, 3.3430575583588128105e4, 6.7265770927008700853e4, 4.5921953931549871457e4,
      1.3731693765509461125e4, 1.9715909503065514427e3, 1.3314166789178437745e2, 3.3871328727963666080e0),
     (5.2264952788528545610e3, 2.8729085735721942674e4, 3.9307895800092710610e4, 2.1213794301586595867e4,
      5.3941960214247511077e3, 6.8718700749205790830e2, 4.2313330701600911252e1, 1.0),
 )  # fmt: skip
-_TAIL = (
+_TAIL = _quotient(
     (7.74545014278341407640e-4, 2.27238449892691845833e-2, 2.41780725177450611770e-1, 1.27045825245236838258e0,
      3.64784832476320460504e0, 5.76949722146069140550e0, 4.63033784615654529590e0, 1.42343711074968357734e0),
     (1.05075007164441684324e-9, 5.47593808499534494600e-4, 1.51986665636164571966e-2, 1.48103976427480074590e-1,
      6.89767334985100004550e-1, 1.67638483018380384940e0, 2.05319162663775882187e0, 1.0),
 )  # fmt: skip
-_FAR = (
+_FAR = _quotient(
     (2.01033439929228813265e-7, 2.71155556874348757815e-5, 1.24266094738807843860e-3, 2.65321895265761230930e-2,
      2.96560571828504891230e-1, 1.78482653991729133580e0, 5.46378491116411436990e0, 6.65790464350110377720e0),
     (2.04426310338993978564e-15, 1.42151175831644588870e-7, 1.84631831751005468180e-5, 7.86869131145613259100e-4,
      1.48753612908506148525e-2, 1.36929880922735805310e-1, 5.99832206555887937690e-1, 1.0),
 )  # fmt: skip
-
-
-def _polynomial(coefficients: Sequence[float], x: Any) -> Any:
-    """The value at x, highest power first; floats and arrays alike."""
-    value = coefficients[0] * x + coefficients[1]
-    for c in coefficients[2:]:
-        value *= x
-        value += c
-    return value
 
 
 def _elementwise(one: Callable[[float], float], valid: tuple[float, float]) -> Callable[[Any], Any]:
@@ -91,7 +108,7 @@ def _elementwise(one: Callable[[float], float], valid: tuple[float, float]) -> C
 def _split_exp(x: Any, k: Any) -> Any:
     """exp(x - k log 2) - 1, where that lies within a quarter of log 2's double."""
     r = (x - k * _LN2_HIGH) - k * _LN2_LOW
-    return _polynomial(_EXP, r) * r
+    return _EXP(r) * r
 
 
 def _exp(x: float) -> float:
@@ -117,7 +134,7 @@ def _join_log(m: Any, e: Any) -> Any:
     f = m - 1.0
     s = f / (2.0 + f)
     z = s * s
-    return e * _LN2_HIGH + (2.0 * s + (s * (z * _polynomial(_LOG, z)) + e * _LN2_LOW))
+    return e * _LN2_HIGH + (2.0 * s + (s * (z * _LOG(z)) + e * _LN2_LOW))
 
 
 @_elementwise(_exp, (-700.0, 700.0))
@@ -163,7 +180,7 @@ def _circle(u: float) -> tuple[float, float]:
     q = round(4.0 * u)
     a = (u - 0.25 * q) * (2.0 * math.pi)
     z = a * a
-    c, s = 1.0 + z * _polynomial(_COS, z), a + a * (z * _polynomial(_SIN, z))
+    c, s = 1.0 + z * _COS(z), a + a * (z * _SIN(z))
     return ((c, s), (-s, c), (-c, -s), (s, -c))[q % 4]
 
 
@@ -177,7 +194,7 @@ def circle(turns: Any) -> tuple[Any, Any]:
     q = np.rint(4.0 * turns)
     a = (turns - 0.25 * q) * (2.0 * math.pi)
     z = a * a
-    c, s = 1.0 + z * _polynomial(_COS, z), a + a * (z * _polynomial(_SIN, z))
+    c, s = 1.0 + z * _COS(z), a + a * (z * _SIN(z))
     odd = q % 2.0 == 1.0
     cosine, sine = np.where(odd, s, c), np.where(odd, c, s)
     quarter = q % 4.0
@@ -187,30 +204,26 @@ def circle(turns: Any) -> tuple[Any, Any]:
     )
 
 
-def _ratio(parts: tuple[Sequence[float], Sequence[float]], r: Any) -> Any:
-    return _polynomial(parts[0], r) / _polynomial(parts[1], r)
-
-
 def _normal_quantile(p: float) -> float:
     q = p - 0.5
     if abs(q) <= 0.425:
-        return float(q * _ratio(_CENTRE, 0.180625 - q * q))
+        return float(q * _CENTRE(0.180625 - q * q))
     r = math.sqrt(-_log(min(p, 1.0 - p)))
-    return math.copysign(_ratio(_TAIL, r - 1.6) if r <= 5.0 else _ratio(_FAR, r - 5.0), q)
+    return math.copysign(_TAIL(r - 1.6) if r <= 5.0 else _FAR(r - 5.0), q)
 
 
 @_elementwise(_normal_quantile, (5e-324, 1.0 - 2.0**-53))
 def normal_quantile(p: Floats) -> Floats:
     """Quantiles of the standard normal distribution at levels in (0, 1)."""
     q = p - 0.5
-    value = np.asarray(q * _ratio(_CENTRE, 0.180625 - q * q))
+    value = np.asarray(q * _CENTRE(0.180625 - q * q))
     tail = np.abs(q) > 0.425
     if tail.any():
         r = np.sqrt(-log(np.minimum(p[tail], 1.0 - p[tail])))
-        size = np.asarray(_ratio(_TAIL, r - 1.6))
+        size = np.asarray(_TAIL(r - 1.6))
         far = r > 5.0
         if far.any():
-            size[far] = _ratio(_FAR, r[far] - 5.0)
+            size[far] = _FAR(r[far] - 5.0)
         value[tail] = np.copysign(size, q[tail])
     return value
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -65,6 +66,12 @@ class BoxFunction(abc.ABC):
     def evaluate(self, tasks: Ints, actions: Floats) -> Answer:
         """Evaluates (n, d) actions, each on its task (n,); the answer to one does not depend on the others."""
 
+    def one(self, task: int, action: list[float]) -> tuple[list[float], dict[str, float], dict[str, float]]:
+        """`evaluate` of one action of d numbers, as Python's numbers: raw values, metrics and held-out metrics."""
+        answer = self.evaluate(np.array([task]), np.array([action]))
+        metrics, held_out = ({k: v.item() for k, v in part.items()} for part in answer[1:])
+        return answer.configs[0].tolist(), metrics, held_out
+
     @abc.abstractmethod
     def action_of(self, task: int, config: Any) -> npt.NDArray[np.float32]:
         """(d,) the action that sets a configuration of natural values.
@@ -77,9 +84,22 @@ class BoxFunction(abc.ABC):
         """Tasks that an episode may be about, given the `options` of `reset`."""
         return np.arange(len(self.tables))
 
-    def config(self, task: int, raw: Floats) -> dict[str, Any]:
-        """Natural values of a configuration (d,)."""
-        return {h.name: h.natural(v) for h, v in zip(self.spaces[task], raw.tolist(), strict=True)}
+    def config(self, task: int, raw: Sequence[float]) -> dict[str, Any]:
+        """Natural values of a configuration of d raw ones, numbers as NumPy's."""
+        names, makes = self._natural[task]
+        values = list(np.array(raw))
+        for j, make in makes:
+            values[j] = make(raw[j])
+        return dict(zip(names, values, strict=True))
+
+    @functools.cached_property
+    def _natural(self) -> list[tuple[list[str], list[tuple[int, Callable[[float], Any]]]]]:
+        """For each task the names of its hyperparameters; place and maker of those that are no floats."""
+        makes = {"int": lambda h: np.int64, "categorical": lambda h: lambda raw: h.values[int(raw)]}
+        return [
+            ([h.name for h in space], [(j, makes[h.kind](h)) for j, h in enumerate(space) if h.kind in makes])
+            for space in self.spaces
+        ]
 
     def columns(self, raw: Floats) -> dict[str, npt.NDArray[Any]]:
         """Values of n configurations (n, d) by name, choices as objects."""

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from hpo_envs.core import boxes
 from hpo_envs.core.env import HPOEnv
-from hpo_envs.core.infos import STATUS_CODES, Info, numeric
+from hpo_envs.core.infos import STATUS_CODES, Info
 from hpo_envs.core.loading import provenance_info
 from hpo_envs.engines.box.params import BoxParams
 from hpo_envs.tables import draws
@@ -58,10 +58,13 @@ class BoxEnv(HPOEnv):
         p = self.params
         among = p.function.choose(options)
         self._table_index = int(among[draws.below(draws.mix(self._new_key(seed), 0), len(among))])
-        self._tasks = np.array([self._table_index])
-        self._left, self._best = p.budget, p.low.copy()
-        self._first = p.first(self._tasks)
-        return self._first[0].copy(), {
+        self._left, self._best, self._signs = p.budget, p.low.tolist(), p.signs.tolist()
+        self._first = p.first(np.array([self._table_index]))[0]
+        self._size = p.action_space.shape[0]
+        seen = slice(self._size, self._size + 2 * len(self._best) + 1)
+        low, high = p.observation_space.low[seen], p.observation_space.high[seen]
+        self._bounds = [*zip(low.tolist(), high.tolist(), strict=True)]
+        return self._first.copy(), {
             **provenance_info(self.tables, self._table_index),
             **p.function.labels[self._table_index],
         }
@@ -69,21 +72,24 @@ class BoxEnv(HPOEnv):
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Evaluates one configuration."""
         p = self.params
-        one, clipped = boxes.clip(action, p.action_space.shape, "action")
-        actions = one[None]
+        point, clipped = boxes.point(action, self._size)
         if not self._live:
             raise self._not_live()
-        rewards, costs, answer = p.evaluate(self._tasks, actions)
-        np.maximum(self._best, rewards[0], out=self._best)
-        cost = float(costs[0])
+        raw, metrics, held_out = p.function.one(self._table_index, point)
+        rewards = [sign * metrics[name] for sign, name in zip(self._signs, p.objectives, strict=True)]
+        best = self._best = [r if r > b else b for r, b in zip(rewards, self._best, strict=True)]
+        cost = 1.0 if p.cost is None else metrics[p.cost]
         self._left -= cost
         terminated = self._left <= 0.0
         self._live = not terminated
         observation = self._first.copy()
-        p.observe(observation, actions, rewards, costs, self._best, self._left)
-        info: Info = {"cost": np.float64(cost), "metrics": {k: np.float64(v[0]) for k, v in answer.metrics.items()}}
-        if answer.held_out:
-            info["held_out"] = {k: np.float64(v[0]) for k, v in answer.held_out.items()}
-        info["config"] = numeric(p.function.config(self._table_index, answer.configs[0]))
-        info |= {"status": "ok", "status_code": STATUS_CODES["ok"], "clipped": clipped[()]}
-        return observation[0], rewards[0] if p.vector else float(rewards[0, 0]), terminated, False, info
+        shown = zip([*rewards, cost, *best], self._bounds, strict=True)
+        point += [low if v < low else high if v > high else v for v, (low, high) in shown]
+        observation[: len(point)] = point
+        observation[-1] = max(self._left, 0.0) / p.budget
+        info: Info = {"cost": np.float64(cost), "metrics": {k: np.float64(v) for k, v in metrics.items()}}
+        if held_out:
+            info["held_out"] = {k: np.float64(v) for k, v in held_out.items()}
+        info["config"] = p.function.config(self._table_index, raw)
+        info |= {"status": "ok", "status_code": STATUS_CODES["ok"], "clipped": clipped}
+        return observation, np.array(rewards) if p.vector else rewards[0], terminated, False, info

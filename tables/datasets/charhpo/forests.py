@@ -2,11 +2,13 @@
 
 All splits on one input are folded into a table: for each interval between its thresholds, one 32-bit word a tree says
 which of the tree's 32 leaves can still be reached (the QuickScorer of Lucchese et al. 2015). The leaf of a row is the
-lowest bit that survives the AND over its inputs. Leaves are integers, so sums do not depend on their order.
+lowest bit that survives the AND over its inputs. Inputs with few intervals share a table of all their combinations.
+Leaves are integers, so sums do not depend on their order.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint32]
 
 DEPTH = 5
 """Depth of every tree: 31 splits and 32 leaves, in heap order."""
@@ -21,18 +24,11 @@ DEPTH = 5
 SPLITS = 2**DEPTH - 1
 
 _ALL = np.uint32(0xFFFFFFFF)
-_DE_BRUIJN = np.uint32(0x077CB531)
+_JOINED = 512
+"""Largest table of combinations: more rows leave the cache sooner than they spare a look-up."""
 
-
-def _lowest_bit() -> npt.NDArray[np.intp]:
-    """Index of the lowest bit of a word w, at ((w & -w) * de Bruijn constant) >> 27 (Leiserson et al. 1998)."""
-    table = np.zeros(32, np.intp)
-    for bit in range(32):
-        table[((1 << bit) * int(_DE_BRUIJN) & 0xFFFFFFFF) >> 27] = bit
-    return table
-
-
-_LOWEST = _lowest_bit()
+_BLOCK = 256
+"""Rows evaluated together: 256 x 200 words are 0.2 MB, which a processor's cache holds."""
 
 
 @dataclass(frozen=True)
@@ -40,34 +36,60 @@ class Forest:
     """Trees ready to be evaluated, see `compile_forest`.
 
     Attributes:
-        lookup: (columns, size) int32, for each input column and value its row of `masks`.
+        order: (columns,) the input columns, those that share a table side by side.
+        groups: (tables,) where in `order` the columns of each table begin.
+        lookup: (columns * size,) for each column of `order` and value, what it adds to the row of its table.
+        offsets: (columns,) where in `lookup` a column begins.
         masks: (rows, trees) uint32, leaves that can still be reached.
-        leaves: (trees * 32,) int64.
-        starts: (trees,) first leaf of each tree.
+        leaves: (trees * 32,) int32.
+        before: (trees,) what is before the first leaf of each tree.
     """
 
-    lookup: npt.NDArray[np.int32]
-    masks: npt.NDArray[np.uint32]
-    leaves: Ints
-    starts: npt.NDArray[np.intp]
+    order: npt.NDArray[np.intp]
+    groups: npt.NDArray[np.intp]
+    lookup: Ints
+    offsets: Ints
+    masks: Words
+    leaves: npt.NDArray[np.int32]
+    before: npt.NDArray[np.intp]
 
-    def __call__(self, x: Ints, chunk: int = 1024) -> Ints:
-        """(n,) sums of the leaves that (n, columns) inputs reach; blocks larger than `chunk` leave the cache."""
-        rows = self.lookup[np.arange(x.shape[1]), x]
+    def one(self, x: Sequence[int]) -> int:
+        """The sum of the leaves that as many inputs as columns reach."""
+        rows = [0] * len(self.groups)
+        for column, table, adds in self._lists:
+            rows[table] += adds[x[column]]
+        return int(self._sum(np.bitwise_and.reduce(self.masks.take(rows, axis=0), axis=0)))
+
+    @functools.cached_property
+    def _lists(self) -> list[tuple[int, int, list[int]]]:
+        """For each column of `order` its number, its table and its part of `lookup`, in Python's numbers."""
+        tables = np.searchsorted(self.groups, np.arange(len(self.order)), side="right") - 1
+        parts = self.lookup.reshape(len(self.order), -1)
+        return [*zip(self.order.tolist(), tables.tolist(), parts.tolist(), strict=True)]
+
+    def __call__(self, x: Ints) -> Ints:
+        """(n,) sums of the leaves that (n, columns) inputs reach."""
+        rows = np.ascontiguousarray(self._rows(x).T)
         out = np.empty(len(x), np.int64)
-        for low in range(0, len(x), chunk):
-            block = rows[low : low + chunk]
-            if len(block) == 1:
-                alive = np.bitwise_and.reduce(self.masks[block[0]], axis=0)[None]
-            else:
-                alive = self.masks.take(block[:, 0], axis=0)
-                more = np.empty_like(alive)
-                for column in range(1, block.shape[1]):
-                    alive &= self.masks.take(block[:, column], axis=0, out=more, mode="clip")
-            alive &= (~alive) + np.uint32(1)
-            bit = _LOWEST.take((alive * _DE_BRUIJN) >> np.uint32(27))
-            out[low : low + chunk] = self.leaves.take(bit + self.starts).sum(axis=1)
+        both = np.empty((2, min(_BLOCK, len(x)), self.masks.shape[1]), np.uint32)
+        for low in range(0, len(x), _BLOCK):
+            block = rows[:, low : low + _BLOCK]
+            alive, more = both[:, : block.shape[1]]
+            self.masks.take(block[0], axis=0, out=alive, mode="clip")
+            for table in block[1:]:
+                alive &= self.masks.take(table, axis=0, out=more, mode="clip")
+            out[low : low + _BLOCK] = self._sum(alive)
         return out
+
+    def _rows(self, x: Ints) -> Ints:
+        """(..., tables) the row of each table that (..., columns) inputs lie in."""
+        found = self.lookup.take(x.take(self.order, axis=-1) + self.offsets)
+        return np.asarray(np.add.reduceat(found, self.groups, axis=-1))
+
+    def _sum(self, alive: Words) -> Ints:
+        """(...) the sums of the lowest leaves among those left, (..., trees) words, which are overwritten."""
+        alive ^= alive - np.uint32(1)  # ones up to the lowest
+        return np.asarray(np.add.reduce(self.leaves.take(np.bitwise_count(alive) + self.before), axis=-1))
 
 
 def compile_forest(
@@ -92,25 +114,60 @@ def compile_forest(
     """
     trees = len(features)
     keep = np.array([_keep(node) for node in range(SPLITS)], np.uint32)
-    lookup = np.zeros((len(sizes), size), np.int32)
-    tables: list[npt.NDArray[np.uint32]] = []
-    rows = first = 0
-    for column, k in enumerate(sizes):
-        # One table of intervals a feature; a choice combines those of its k features.
-        parts = [_intervals(features == first + i, thresholds, keep) for i in range(k)]
-        if k == 1:
-            at, table = parts[0]
-            lookup[column] = rows + np.searchsorted(at, np.arange(size), side="left")
-        else:
-            table = np.full((k, trees), _ALL)
-            for choice in range(k):
-                for i, (at, masks) in enumerate(parts):
-                    table[choice] &= masks[np.searchsorted(at, int(i == choice), side="left")]
-            lookup[column, :k] = rows + np.arange(k)
+    firsts = np.cumsum([0, *sizes]).tolist()
+    parts = [_column(features, thresholds, keep, first, k, size) for first, k in zip(firsts, sizes, strict=False)]
+    groups = _joined([len(words) for _, words in parts])
+    lookup = np.zeros((len(sizes), size), np.int64)
+    tables: list[Words] = []
+    at = row = 0
+    for group in groups:
+        table, stride = np.full((1, trees), _ALL), 1
+        for column in group:
+            interval, words = parts[column]
+            lookup[at, : len(interval)] = interval * stride
+            table = (words[:, None] & table).reshape(-1, trees)
+            at, stride = at + 1, stride * len(words)
+        lookup[at - len(group)] += row
+        row += len(table)
         tables.append(table)
-        rows, first = rows + len(table), first + k
-    starts = np.arange(trees, dtype=np.intp) * (SPLITS + 1)
-    return Forest(lookup, np.concatenate(tables), leaves.reshape(-1).astype(np.int64), starts)
+    return Forest(
+        order=np.concatenate(groups),
+        groups=np.cumsum([0, *(len(g) for g in groups[:-1])]),
+        lookup=lookup.ravel(),
+        offsets=np.arange(len(sizes)) * size,
+        masks=np.concatenate(tables),
+        leaves=leaves.reshape(-1).astype(np.int32),
+        before=np.arange(trees) * (SPLITS + 1) - 1,
+    )
+
+
+def _column(
+    features: npt.NDArray[np.uint8], thresholds: npt.NDArray[np.integer], keep: Words, first: int, k: int, size: int
+) -> tuple[Ints, Words]:
+    """The interval of each value of an input, and (intervals, trees) words; a choice combines its k features."""
+    if k == 1:
+        at, words = _intervals(features == first, thresholds, keep)
+        return np.searchsorted(at, np.arange(size), side="left"), words
+    table = np.full((k, len(features)), _ALL)
+    for i in range(k):
+        at, words = _intervals(features == first + i, thresholds, keep)
+        table &= words[np.searchsorted(at, np.arange(k) == i, side="left")]
+    return np.arange(k), table
+
+
+def _joined(counts: Sequence[int]) -> list[list[int]]:
+    """Groups of columns whose intervals have at most `_JOINED` combinations: each joins the first that it fits."""
+    groups: list[list[int]] = []
+    sizes: list[int] = []
+    for column in sorted(range(len(counts)), key=lambda c: -counts[c]):
+        fits = [g for g, n in enumerate(sizes) if n * counts[column] <= _JOINED]
+        if fits:
+            groups[fits[0]].append(column)
+            sizes[fits[0]] *= counts[column]
+        else:
+            groups.append([column])
+            sizes.append(counts[column])
+    return groups
 
 
 def _keep(node: int) -> int:
@@ -122,13 +179,10 @@ def _keep(node: int) -> int:
     return int(_ALL) & ~below
 
 
-def _intervals(
-    here: npt.NDArray[np.bool_], thresholds: npt.NDArray[np.integer], keep: npt.NDArray[np.uint32]
-) -> tuple[Ints, npt.NDArray[np.uint32]]:
-    """Sorted thresholds (m,) of the splits marked in `here` and (m + 1, trees) words between them."""
+def _intervals(here: npt.NDArray[np.bool_], thresholds: npt.NDArray[np.integer], keep: Words) -> tuple[Ints, Words]:
+    """Distinct sorted thresholds (m,) of the splits marked in `here` and (m + 1, trees) words between them."""
     tree, node = np.nonzero(here)
-    at = thresholds[tree, node].astype(np.int64)
-    order = np.argsort(at, kind="stable")
+    at, interval = np.unique(thresholds[tree, node].astype(np.int64), return_inverse=True)
     words = np.full((len(at) + 1, len(here)), _ALL)
-    words[np.arange(1, len(at) + 1), tree[order]] = keep[node[order]]
-    return at[order], np.bitwise_and.accumulate(words, axis=0)
+    np.bitwise_and.at(words, (interval + 1, tree), keep[node])
+    return at, np.bitwise_and.accumulate(words, axis=0)

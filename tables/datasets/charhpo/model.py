@@ -14,7 +14,6 @@ same one in a batch of a million get the same answer. `hpo_envs.tables.datasets.
 from __future__ import annotations
 
 import functools
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from hpo_envs.tables import exact
 from hpo_envs.tables.datasets.charhpo import hyperparameters, space
 from hpo_envs.tables.datasets.charhpo.forests import Forest, compile_forest
 from hpo_envs.tables.datasets.charhpo.names import ARCHITECTURES, RUNS, SCHEDULERS, TABLES, parts
-from hpo_envs.tables.draws import mix, mix_many, uniform, uniform_many
+from hpo_envs.tables.draws import mix_many, uniform_many
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Floats
 
@@ -108,10 +107,10 @@ class Surrogate:
         score = self.score(task, self.forest(arch, 0, x), e1)
         log_runtime = self.forest(arch, 1, with_score(x, score)) + e2 * self.runtime_noise[task]
         out, word = np.empty((len(x), 2)), WORDS[task]
-        for t in dict.fromkeys(task.tolist()):
-            here = task == t
-            out[here, 0] = np.interp(score[here], self.quantile_at, self.quantiles[t])
-        out[:, 0] = np.rint(out[:, 0] / word) * word
+        at = np.searchsorted(self.quantile_at, score, side="right") - 1
+        at = np.minimum(np.maximum(at, 0), len(self.quantile_at) - 2)
+        knots = (self.quantile_at[at], self.quantile_at[at + 1], self.quantiles[task, at], self.quantiles[task, at + 1])
+        out[:, 0] = np.rint(interpolated(score, *knots) / word) * word
         out[:, 1] = np.round(exact.exp(log_runtime), 1)
         return out
 
@@ -125,10 +124,12 @@ class Surrogate:
 
     def forest(self, arch: int, metric: int, x: Ints) -> Floats:
         """(n,) predictions of an architecture's accuracy score (0) or log runtime (1) for (n, 17 or 18) inputs."""
-        return np.asarray(self.base[arch, metric] + LEAF * self._compiled[arch][metric](x))
+        return np.asarray(self.base[arch, metric] + LEAF * self.forests[arch][metric](x))
 
     @functools.cached_property
-    def _compiled(self) -> list[list[Forest]]:
+    def forests(self) -> list[list[Forest]]:
+        """The compiled trees of each architecture's accuracy score and log runtime."""
+
         def one(arch: int, metric: int) -> Forest:
             f, t, v = self.features[arch, metric], self.thresholds[arch, metric], self.leaves[arch, metric]
             return compile_forest(f, t, v, SIZES + (1,) * metric, UNIT + 1)
@@ -137,11 +138,11 @@ class Surrogate:
 
 
 @functools.cache
-def _scaling(arch: int) -> tuple[npt.NDArray[np.intp], Floats, Floats, Floats, Ints]:
+def scaling(arch: int) -> tuple[npt.NDArray[np.intp], Floats, Floats, Floats, Ints]:
     """Columns of the 15 numbers; their bounds and spans, logarithmic ones as logarithms; the scheduler each needs."""
-    space = hyperparameters.space([*ARCHITECTURES][arch])
-    numbers = [h for h in space if h.kind != "categorical"]
-    columns = np.array([space.index(h) for h in numbers])
+    searched = hyperparameters.space([*ARCHITECTURES][arch])
+    numbers = [h for h in searched if h.kind != "categorical"]
+    columns = np.array([searched.index(h) for h in numbers])
     bounds = np.array([(exact.log(h.low), exact.log(h.high)) if h.log else (h.low, h.high) for h in numbers])
     needs = np.array([-1 if h.condition is None else SCHEDULERS.index(h.condition[1][0]) for h in numbers])
     span = bounds[:, 1] - bounds[:, 0]
@@ -150,13 +151,13 @@ def _scaling(arch: int) -> tuple[npt.NDArray[np.intp], Floats, Floats, Floats, I
 
 def inputs(arch: int, task: Ints, configs: Floats) -> Ints:
     """(n, 17) integer inputs: 15 numbers in 0..UNIT (0 if inactive), the scheduler, which of the 12 tasks."""
-    columns, low, high, span, needs = _scaling(arch)
+    columns, low, high, span, needs = scaling(arch)
     values = configs[:, columns]
-    values[:, _RATE] = exact.log(values[:, _RATE])
-    active = (needs == -1) | (needs == configs[:, _SCHEDULER, None])
+    values[:, space.RATE] = exact.log(values[:, space.RATE])
+    active = (needs == -1) | (needs == configs[:, space.SCHEDULER, None])
     x = np.empty((len(configs), len(SIZES)), np.int64)
     np.rint(np.where(active, (_clip(values, low, high) - low) / span, 0.0) * UNIT, out=x[:, :-2], casting="unsafe")
-    x[:, -2], x[:, -1] = configs[:, _SCHEDULER], task // 2
+    x[:, -2], x[:, -1] = configs[:, space.SCHEDULER], task // 2
     return x
 
 
@@ -167,6 +168,11 @@ def with_score(x: Ints, score: Floats) -> Ints:
     out[:, :-1] = x
     np.rint((_clip(score, low, high) - low) / (high - low) * UNIT, out=out[:, -1], casting="unsafe")
     return out
+
+
+def interpolated(x: Any, x0: Any, x1: Any, y0: Any, y1: Any) -> Any:
+    """Where the line through (x0, y0) and (x1, y1) is at x; floats and arrays alike."""
+    return (y1 - y0) / (x1 - x0) * (x - x0) + y0
 
 
 def _clip(x: Floats, low: Any, high: Any) -> Floats:
@@ -180,7 +186,6 @@ def word_worth(task: int) -> float:
 
 
 WORDS = np.array([word_worth(task) for task in range(len(TABLES))])
-_RATE, _SCHEDULER = 1, 5
 
 
 def draws(name: str) -> Floats:
@@ -213,18 +218,13 @@ def held_out_error(name: str) -> str:
 
 def normals(task: Ints, x: Ints) -> tuple[Floats, Floats]:
     """Two independent standard normal draws a row, from a hash of the task and the (n, 17) inputs."""
-    seeds = (x[:, :17].astype(np.uint64) * _ODD).sum(axis=1, dtype=np.uint64)
+    seeds = (x[:, :17].astype(np.uint64) * ODD).sum(axis=1, dtype=np.uint64)
     # Box and Muller (1958).
-    if len(x) == 1:  # Python's numbers are faster than NumPy's on one row, and have the same bits
-        key1 = mix(int(seeds[0]), int(task[0]))
-        radius1 = math.sqrt(-2.0 * exact.log(uniform(mix(key1, 0))))
-        c, s = exact.circle(uniform(mix(key1, 1)))
-        return np.array([radius1 * c]), np.array([radius1 * s])
     key = mix_many(seeds, task)
     radius = np.sqrt(-2.0 * exact.log(uniform_many(mix_many(key, 0))))
     cosine, sine = exact.circle(uniform_many(mix_many(key, 1)))
     return radius * cosine, radius * sine
 
 
-_ODD = mix_many(np.arange(17, dtype=np.uint64), 0) | np.uint64(1)
+ODD = mix_many(np.arange(17, dtype=np.uint64), 0) | np.uint64(1)
 """Weights of the inputs in the hash."""

@@ -19,8 +19,10 @@ Ints = npt.NDArray[np.int64]
 WARMUPS = 50_000
 """Values of `warmup_samples` (Table 2)."""
 
-_RATE, _SCHEDULER, _WARMUP = 1, 5, 6
-_ONLY_WARMUP, _ONLY_PLATEAU = [6], [7, 8, 9]
+RATE, SCHEDULER, WARMUP = 1, 5, 6
+"""Columns of hyperparameters that are not like the others."""
+ONLY_PLATEAU = [7, 8, 9]
+"""Columns that count under one scheduler only."""
 
 
 def natural(h: Hyperparameter, u: npt.ArrayLike) -> Floats:
@@ -38,7 +40,7 @@ def natural(h: Hyperparameter, u: npt.ArrayLike) -> Floats:
 
 
 @functools.cache
-def _grids(arch: int) -> tuple[npt.NDArray[np.intp], Ints, Floats, npt.NDArray[np.intp], Floats, Floats]:
+def grids(arch: int) -> tuple[npt.NDArray[np.intp], Ints, Floats, npt.NDArray[np.intp], Floats, Floats]:
     """Columns with a list of values, their counts, the values padded to (columns, 128); columns of ranges, bounds."""
     space = hyperparameters.space([*ARCHITECTURES][arch])
     listed = np.array([j for j, h in enumerate(space) if h.values])
@@ -65,16 +67,16 @@ def configurations(arch: Ints, u: Floats) -> Floats:
         rows = np.flatnonzero(arch == a)
         if not len(rows):
             continue
-        listed, counts, values, ranges, low, high = _grids(a)
+        listed, counts, values, ranges, low, high = grids(a)
         x, part = u[rows], np.empty((len(rows), u.shape[1]))
         choice = np.minimum((x.take(listed, axis=1) * counts).astype(np.int64), counts - 1)
         part[:, listed] = values[np.arange(len(listed)), choice]
-        part[:, _WARMUP] = WARMUP_STEP * (1.0 + np.minimum(np.floor(x[:, _WARMUP] * WARMUPS), WARMUPS - 1.0))
+        part[:, WARMUP] = WARMUP_STEP * (1.0 + np.minimum(np.floor(x[:, WARMUP] * WARMUPS), WARMUPS - 1.0))
         part[:, ranges] = np.minimum(low + x.take(ranges, axis=1) * (high - low), high)
-        part[:, _RATE] = np.minimum(np.maximum(exact.exp(part[:, _RATE]), 1e-6), 0.01)
-        scheduler = part[:, _SCHEDULER, None]
-        part[:, _ONLY_WARMUP] *= scheduler == 2
-        part[:, _ONLY_PLATEAU] *= scheduler == 1
+        part[:, RATE] = np.minimum(np.maximum(exact.exp(part[:, RATE]), 1e-6), 0.01)
+        scheduler = part[:, SCHEDULER, None]
+        part[:, [WARMUP]] *= scheduler == 2
+        part[:, ONLY_PLATEAU] *= scheduler == 1
         out[rows] = part
     return out
 
