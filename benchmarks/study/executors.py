@@ -166,7 +166,7 @@ class Processes(Executor):
 
     def _restart(self) -> None:
         """A worker died, and with it the pool: what may have killed it is tried again, each call alone."""
-        _end(self._pool)
+        end_pool(self._pool)
         self._pool = self._start()
         if self._suspects:
             self._losses += 1
@@ -212,10 +212,10 @@ class Processes(Executor):
 
     def close(self) -> None:
         """Ends the processes at once; calls not finished are dropped."""
-        _end(self._pool)
+        end_pool(self._pool)
 
 
-def _end(pool: concurrent.futures.ProcessPoolExecutor) -> None:
+def end_pool(pool: concurrent.futures.ProcessPoolExecutor) -> None:
     """Ends a pool's processes at once, and waits for its thread: one left to the end of the program may fail there."""
     crew = list((pool._processes or {}).values())
     for process in crew:

@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from hpo_envs.benchmarks.study.executors import Call, Dask, Executor, Serial, WorkerLost, prepare
+from hpo_envs.benchmarks.study.executors import Call, Dask, Executor, Serial, WorkerLost, end_pool, prepare
 from hpo_envs.engines.function.calls import Function, name_of
 from hpo_envs.tables.table import nearest
 
@@ -85,7 +85,7 @@ class LonelyProcesses(Executor):
         try:
             self._busy[pool.submit(function, argument)] = pool, argument
         except BrokenProcessPool:  # it died while it was idle
-            pool.shutdown(wait=False)
+            end_pool(pool)
             pool = _pool()
             self._busy[pool.submit(function, argument)] = pool, argument
 
@@ -96,7 +96,7 @@ class LonelyProcesses(Executor):
         pool, argument = self._busy.pop(future)
         broken = isinstance(future.exception(), BrokenProcessPool)
         if broken:
-            pool.shutdown(wait=False)
+            end_pool(pool)
             pool = _pool()
         self._idle.append(pool)
         if self._held:
@@ -107,14 +107,8 @@ class LonelyProcesses(Executor):
 
     def close(self) -> None:
         """Ends the processes at once; calls not finished are dropped."""
-        pools = [*self._idle, *(pool for pool, _ in self._busy.values())]
-        crew = [process for pool in pools for process in (pool._processes or {}).values()]
-        for pool in pools:
-            pool.shutdown(wait=False, cancel_futures=True)
-        for process in crew:
-            process.terminate()
-        for process in crew:
-            process.join()
+        for pool in [*self._idle, *(pool for pool, _ in self._busy.values())]:
+            end_pool(pool)
 
 
 def _pool() -> concurrent.futures.ProcessPoolExecutor:

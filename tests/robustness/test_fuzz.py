@@ -366,7 +366,7 @@ def test_stored_runs_that_lie(tmp_path_factory: pytest.TempPathFactory, header: 
 
     folder = tmp_path_factory.getbasetemp() / "fuzz2" / "E"
     folder.mkdir(parents=True, exist_ok=True)
-    table = pq.read_table(io.BytesIO(RUNS))
+    table = pq.ParquetFile(io.BytesIO(RUNS)).read()
     meta = json.loads(table.schema.metadata[parquet.META])
     lies = [{**meta, "header": header}, {**meta, "layout": layout}, {**meta, "format": header}, header]
     tables = [table.replace_schema_metadata({parquet.META: json.dumps(lie)}) for lie in lies]

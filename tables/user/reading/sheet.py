@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import functools
 import hashlib
 import io
 import itertools
@@ -127,7 +128,10 @@ def of_arrow(source: str, stream: BinaryIO, kind: str, digest: str) -> Sheet:
     from pyarrow import feather, parquet
 
     try:
-        table = parquet.read_table(stream) if kind in (".parquet", ".pq") else feather.read_table(stream)
+        # Not `parquet.read_table`: a thread of its scanner may close the stream as Python ends, and bring it down.
+        is_parquet = kind in (".parquet", ".pq")
+        read = parquet.ParquetFile(stream).read if is_parquet else functools.partial(feather.read_table, stream)
+        table = read(use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{source} must be {kind[1:]}, got a file that is none: {str(error)[:80]}") from None
     table = table.drop_columns([c for c in table.column_names if c.startswith("__index_level_")])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -55,3 +57,13 @@ def test_a_large_plain_file_is_read_as_a_small_one(tmp_path: Path, monkeypatch: 
             except ValueError as error:
                 told.append((str(error), ()))
         assert told[0] == told[1], name
+
+
+def test_no_thread_keeps_a_file_that_is_read(tmp_path: Path) -> None:
+    """One that closes it as Python ends brings Python down: `terminate called without an active exception`."""
+    pd.DataFrame(np.zeros((3000, 20))).to_parquet(tmp_path / "a.parquet", row_group_size=100)
+    for _ in range(20):
+        with open(tmp_path / "a.parquet", "rb") as file:
+            before = sys.getrefcount(file)
+            sheet.of_arrow("a", file, ".parquet", "")
+            assert sys.getrefcount(file) == before
