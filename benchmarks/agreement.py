@@ -24,6 +24,7 @@ from hpo_envs.benchmarks.runs.episodes import kind_of_action
 from hpo_envs.benchmarks.study import executors, store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import SHARE, Contestant, Environment, Study
+from hpo_envs.core import screen
 from hpo_envs.registry import SPECS
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.catalogue import agreement
@@ -123,6 +124,7 @@ def compare(by_kind: Mapping[str, Mapping[str, Mapping[str, scored.ScoredRuns]]]
     return records
 
 
+@screen.on()
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -181,6 +181,7 @@ def publish(folder: Path, root: Path) -> None:
     atomic.write_all({root / "docs" / "leaderboard.html": page, SUMMARY: summed, readme: text})
 
 
+@screen.on()
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line; returns 1 if an agent failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -196,10 +197,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
     parser.add_argument("--root", type=Path, default=Path(), help="of the repository, for publish")
     args = parser.parse_args(argv)
-    with screen.on():
-        if args.what == "run":
-            return int(run_all(args.runs, studies(args.seeds, args.only, args.agents), args.jobs) > 0)
-        publish(args.runs, args.root)
+    if args.what == "run":
+        return int(run_all(args.runs, studies(args.seeds, args.only, args.agents), args.jobs) > 0)
+    publish(args.runs, args.root)
     return 0
 
 

@@ -24,6 +24,7 @@ import hpo_envs
 from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.runs import scales
 from hpo_envs.benchmarks.runs.episodes import kind_of_action
+from hpo_envs.core import screen
 from hpo_envs.engines.box.params import BoxParams
 from hpo_envs.registry import SPECS
 from hpo_envs.tables import store
@@ -133,6 +134,7 @@ def _best_row(params: Any) -> float:
     return float(np.nanmax(ends))
 
 
+@screen.on()
 def main(argv: list[str] | None = None) -> int:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -24,6 +24,7 @@ from hpo_envs.benchmarks.learned import tables
 from hpo_envs.benchmarks.learned.evolution import Settings, Trainer
 from hpo_envs.benchmarks.learned.tables import Task
 from hpo_envs.benchmarks.runs.loop import one_blas_thread
+from hpo_envs.core import screen
 from hpo_envs.tables import store
 from hpo_envs.tables.files import atomic
 
@@ -155,6 +156,7 @@ def save(trained: Sequence[Trained], names: Sequence[str], path: Path) -> None:
     np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
 
 
+@screen.on()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Trains what was asked for."""
     parser = argparse.ArgumentParser(

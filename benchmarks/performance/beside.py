@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from hpo_envs.benchmarks.performance.killed import EXAMPLE, ROOT
+from hpo_envs.core import screen
 
 PROGRAMS = ("tune_sklearn", "tune_sklearn_optuna", "tune_sklearn_synetune")
 EVALUATIONS = 40
@@ -81,6 +82,7 @@ def compare(name: str) -> dict[str, Any]:
     return facts
 
 
+@screen.on()
 def main() -> int:
     """Prints a line a program."""
     for program in PROGRAMS:

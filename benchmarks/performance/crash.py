@@ -29,6 +29,7 @@ import numpy as np
 
 from hpo_envs.benchmarks.performance import trials
 from hpo_envs.benchmarks.study import executors, parquet, scheduler, store, study
+from hpo_envs.core import screen
 
 MODULE = "hpo_envs.benchmarks.performance.crash"
 
@@ -315,6 +316,7 @@ def _command(pid: int) -> bytes:
         return b""
 
 
+@screen.on()
 def main() -> int:
     """Makes the trial from the command line; exit status 1 if anything was lost or doubled."""
     parser = trials.parser(

@@ -17,6 +17,7 @@ from hpo_envs.benchmarks.performance import trials
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.benchmarks.study import parquet, store
 from hpo_envs.benchmarks.study.journal import Journal
+from hpo_envs.core import screen
 
 IDS = ("NMTHPO-swen-v0", "NMTHPO-swen-mo-v0", "NMTLC-swen-v0", "FIESTA-tdsa8-v0", "CharHPO-v0", "NASBenchNLP-cell-v0")
 """One of each engine, and one with two objectives."""
@@ -102,6 +103,7 @@ def _read_part(path: Path) -> str:
     return "other"
 
 
+@screen.on()
 def main() -> int:
     """Makes the trial from the command line; exit status 1 if other data were read."""
     parser = trials.parser(

@@ -22,6 +22,7 @@ import hpo_envs
 from hpo_envs.benchmarks.performance import trials
 from hpo_envs.benchmarks.study.journal import Journal
 from hpo_envs.benchmarks.tuning.record import NAME
+from hpo_envs.core import screen
 
 ROOT = Path(hpo_envs.__file__).resolve().parent.parent
 EXAMPLE = ROOT / "docs" / "examples" / "tune_sklearn.py"
@@ -111,6 +112,7 @@ def _records(out: Path) -> list[Any]:
     return Journal(path).records if path.is_file() else []
 
 
+@screen.on()
 def main() -> int:
     """Makes the trial from the command line; exit status 1 if anything went wrong."""
     parser = trials.parser(__doc__, kills=(20, "how many"), seed=(0, "of the moments"))

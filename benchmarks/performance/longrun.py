@@ -28,6 +28,7 @@ import hpo_envs
 from hpo_envs.benchmarks.study import study
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.store import Store
+from hpo_envs.core import screen
 from hpo_envs.registry import SPECS
 
 
@@ -227,6 +228,7 @@ def table(
     return rows
 
 
+@screen.on()
 def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

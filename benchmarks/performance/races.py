@@ -21,6 +21,7 @@ import numpy as np
 
 from hpo_envs.benchmarks.performance import trials
 from hpo_envs.benchmarks.study import store
+from hpo_envs.core import screen
 
 ENV, PLAIN = "NMTHPO-swen-v0", "NMTHPO-swen-mo-v0"
 """What is run: one race in ten draws a plot, which takes longest, the others have two objectives and none."""
@@ -138,6 +139,7 @@ def faults(out: Path, alone: Path, env: str, statuses: Sequence[int]) -> list[st
     return wrong
 
 
+@screen.on()
 def main() -> int:
     """Makes the trial from the command line; exit status 1 if anything went wrong."""
     parser = trials.parser(

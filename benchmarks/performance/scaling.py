@@ -31,6 +31,7 @@ from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.performance.speed import json_option, seconds_of, write
 from hpo_envs.benchmarks.study import executors, scheduler, store, study
 from hpo_envs.benchmarks.study import task as work
+from hpo_envs.core import screen
 from hpo_envs.tables.store import EmbeddedTableWarning
 
 SURROGATE = {"table": "surrogate"}
@@ -180,6 +181,7 @@ def report() -> dict[str, Any]:
     return result
 
 
+@screen.on()
 def main() -> int:
     """Prints the figures as JSON."""
     args = json_option(__doc__).parse_args()

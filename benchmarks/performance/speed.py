@@ -20,6 +20,7 @@ import gymnasium as gym
 import numpy as np
 
 import hpo_envs  # noqa: F401
+from hpo_envs.core import screen
 
 STEPS = 400
 
@@ -178,6 +179,7 @@ def report() -> dict[str, Any]:
     return result
 
 
+@screen.on()
 def main() -> None:
     """Command line."""
     args = json_option(__doc__).parse_args()

@@ -24,6 +24,7 @@ from threadpoolctl import threadpool_limits
 from hpo_envs import agents
 from hpo_envs.agents import Problem
 from hpo_envs.benchmarks.performance.speed import json_option, seconds_of, write
+from hpo_envs.core import screen
 from hpo_envs.tables import store
 from hpo_envs.tables.table import Table
 
@@ -108,6 +109,7 @@ def measure(rounds: int) -> dict[str, dict[int, float]]:
     return found
 
 
+@screen.on()
 def main() -> None:
     """Measures, prints a table with ratios, and writes it where asked."""
     parser = json_option(__doc__)

@@ -17,6 +17,8 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.vector import AutoresetMode
 
+from hpo_envs.core import screen
+
 
 @dataclass(frozen=True)
 class Share:
@@ -98,6 +100,7 @@ def measure(env_id: str, num_envs: int, steps: int, n_steps: int = 20, **kwargs:
     return Share(env_id, policy.num_timesteps, total, wall, inside, adapter.seconds - inside)
 
 
+@screen.on()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measures and prints."""
     parser = argparse.ArgumentParser(

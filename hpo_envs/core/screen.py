@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -46,9 +47,17 @@ class Screen:
 
 @contextlib.contextmanager
 def on() -> Iterator[None]:
-    """Standard output and standard error as `Screen`s."""
+    """Standard output and standard error as `Screen`s, the traceback of what ends the program included."""
     with contextlib.redirect_stdout(Screen(sys.stdout)), contextlib.redirect_stderr(Screen(sys.stderr)):
-        yield
+        try:
+            yield
+        except Exception:
+            sys.excepthook = _traceback
+            raise
+
+
+def _traceback(*error: Any) -> None:
+    print(escaped("".join(traceback.format_exception(*error))), end="", file=sys.stderr)
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.benchmarks.papers.cushlepor import text_metrics
+from hpo_envs.core import screen
 from hpo_envs.tables import hlepor
 
 HERE = Path(__file__).parent
@@ -99,6 +100,7 @@ def _seconds(call: Callable[[], Any], number: int) -> float:
     return min(rounds)
 
 
+@screen.on()
 def main() -> None:
     """Command line, see the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks.analysis.importance import decompose
 from hpo_envs.benchmarks.papers.nmthpo.settings import table_of
+from hpo_envs.core import screen
 from hpo_envs.tables.datasets.nmthpo import names as nmthpo
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Table
@@ -119,6 +120,7 @@ def markdown() -> str:
     return "\n".join(lines) + "\n"
 
 
+@screen.on()
 def main(arguments: Sequence[str] | None = None) -> None:
     """Command line."""
     parser = argparse.ArgumentParser(prog="python -m hpo_envs.benchmarks.papers.nmthpo.landscape", description=__doc__)

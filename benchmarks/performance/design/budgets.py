@@ -21,6 +21,7 @@ from hpo_envs.benchmarks.analysis import summary
 from hpo_envs.benchmarks.analysis.scores.scored import score
 from hpo_envs.benchmarks.report import sentences
 from hpo_envs.benchmarks.runs import Run, problem_of, run
+from hpo_envs.core import screen
 from hpo_envs.core.family import Family
 
 AGENTS = (
@@ -104,6 +105,7 @@ def _row(runs: Sequence[Run]) -> list[str]:
     ]
 
 
+@screen.on()
 def main(arguments: Sequence[str] | None = None) -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

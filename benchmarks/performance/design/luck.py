@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.runs import regret, run
+from hpo_envs.core import screen
 from hpo_envs.registry import SPECS
 
 
@@ -25,6 +26,7 @@ def correlations(ids: Sequence[str], seeds: int, table: str, agent: str = "rando
     return np.asarray(np.corrcoef(scores))[np.triu_indices(len(ids), 1)]
 
 
+@screen.on()
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

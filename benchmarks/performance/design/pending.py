@@ -30,6 +30,7 @@ import numpy.typing as npt
 from hpo_envs import agents
 from hpo_envs.agents import Problem
 from hpo_envs.benchmarks.runs.loop import one_blas_thread
+from hpo_envs.core import screen
 from hpo_envs.tables import store
 
 Floats = npt.NDArray[np.float64]
@@ -121,6 +122,7 @@ def measure(
     )
 
 
+@screen.on()
 def main() -> None:
     """Prints a line an agent."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from hpo_envs.benchmarks.analysis import inference, power
+from hpo_envs.core import screen
 
 Floats = npt.NDArray[np.float64]
 Shape = Callable[[np.random.Generator, tuple[int, ...]], Floats]
@@ -345,6 +346,7 @@ TABLES: dict[str, Callable[[int], None]] = {
 """What can be printed."""
 
 
+@screen.on()
 def main(arguments: Sequence[str] | None = None) -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from hpo_envs.core import screen
+
 
 def frame(rows: int) -> Any:
     """A pandas DataFrame of random runs."""
@@ -64,6 +66,7 @@ def _status(key: str) -> float:
     return int(line.split()[1]) * 1024 / 1e6
 
 
+@screen.on()
 def main() -> None:
     """Makes the files and measures each in a process of its own."""
     parser = argparse.ArgumentParser(description=__doc__)

@@ -16,6 +16,7 @@ import numpy as np
 import hpo_envs  # noqa: F401
 from hpo_envs.benchmarks.papers.nasbenchnlp.released import ReleasedEnvironment, first_runs
 from hpo_envs.benchmarks.performance.speed import batched_step, best_of, json_option, write
+from hpo_envs.core import screen
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nasbenchnlp.logs import read_archive
 from hpo_envs.tables.datasets.nasbenchnlp.names import LOGS
@@ -77,6 +78,7 @@ def batched(num_envs: int, rounds: int = 5) -> float:
     return num_envs / min(step() for _ in range(rounds))
 
 
+@screen.on()
 def main(argv: list[str] | None = None) -> int:
     """Prints the figures, and writes them to a file if asked."""
     args = json_option(__doc__).parse_args(argv)

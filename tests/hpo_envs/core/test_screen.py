@@ -31,6 +31,20 @@ def test_a_progress_bar_goes_back_to_the_start_of_its_line(capsys: pytest.Captur
     assert capsys.readouterr() == ("a\\rb\\x1b\n", "\r50%|")
 
 
+def test_what_ends_a_program_is_shown_escaped(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @screen.on()
+    def main() -> None:
+        raise ValueError(EVIL)
+
+    monkeypatch.setattr(sys, "excepthook", None)
+    with pytest.raises(ValueError, match="owned") as caught:
+        main()
+    sys.excepthook(*caught._excinfo)  # type: ignore[misc]
+    assert capsys.readouterr().err.endswith(f"ValueError: {SHOWN}\n")
+
+
 @pytest.mark.parametrize("what", ["agent", "column", "folder", "argument", "unknown"])
 def test_names_from_files_and_arguments(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     study, sweep, odd = tmp_path / "study.toml", tmp_path / "sweep.csv", tmp_path / EVIL
