@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-import itertools
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,19 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 
 DASHES = ("-", "--", ":", "-.")
 """Line styles; a second set of eight agents is dashed, so that no two look the same."""
+
+SEARCH = (
+    "bo", "learned", "regularized-evolution", "hyperband", "tpe", "smac-like", "bo-spread", "random",
+    "tpe-features", "asha", "successive-halving", "bo-thompson", "bagged-trees", "box-bo", "graph-ei-rbf", "bo-ucb",
+    "bo-ei-rbf", "bo-ei-matern52", "cmaes", "graph-ei-matern52", "graph-eif-rbf", "graph-eif-matern52", "optuna",
+    "learned-unseen", "bo-ehvi-rbf", "bo-ehvi-matern52", "graph-ehvi-rbf", "graph-ehvi-matern52",
+)  # fmt: skip
+"""Agents in the order of their looks: each has one colour and line style, whatever else is in a picture."""
+
+ARMS = ("ttts", "sr", "sh", "lucb", "t3c", "bts", "track-and-stop", "random", "ttei", "nonadaptive")
+"""The same for bandits, which no picture shows beside other agents but `random`."""
+
+PLACES = {name: i for names in (SEARCH, ARMS) for i, name in enumerate(names)}
 
 STYLE = {
     "font.size": 9,
@@ -74,10 +87,26 @@ def files(path: Path) -> list[Path]:
     return [path.with_name(path.name + suffix) for suffix in (".png", ".svg")]
 
 
+def looks(names: Iterable[str]) -> dict[str, int]:
+    """Places of agents among all colours, solid first, then dashed: an agent has the same in every picture.
+
+    Settings and remarks behind a name ("bo (2)", "learned (seen)") do not change it, other people's agents have a place
+    made of their name; who meets a taken place has the next one.
+    """
+    count, found = len(COLOURS) * len(DASHES), dict[str, int]()
+    for name in names:
+        agent = name.partition(" ")[0]
+        at = PLACES.get(agent, zlib.crc32(agent.encode())) % count
+        while at in found.values() and len(found) < count:
+            at = (at + 1) % count
+        found[name] = at
+    return found
+
+
 def styles(names: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Colour and line style by name."""
-    looks = itertools.cycle((c, d) for d in DASHES for c in COLOURS)
-    return {name: {"color": c, "linestyle": d} for name, (c, d) in zip(names, looks, strict=False)}
+    dashes = len(COLOURS)
+    return {n: {"color": COLOURS[i % dashes], "linestyle": DASHES[i // dashes]} for n, i in looks(names).items()}
 
 
 def line(axes: Any, x: Any, band: Sequence[Any], label: str, look: Mapping[str, Any]) -> None:

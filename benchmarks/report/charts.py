@@ -17,6 +17,15 @@ def colour(share: float) -> str:
     return "#" + "".join(f"{round(x + (y - x) * (at - i)):02x}" for x, y in zip(a, b, strict=True))
 
 
+def ink(share: float) -> str:
+    """Black or white, whichever has more contrast on `colour(share)` (WCAG 2.2, relative luminance)."""
+    channels = (int(colour(share)[k : k + 2], 16) / 255 for k in (1, 3, 5))
+    linear = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
+    luminance = sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+    # The contrasts are (l + .05) / .05 and 1.05 / (l + .05).
+    return "#000" if (luminance + 0.05) ** 2 > 0.05 * 1.05 else "#fff"
+
+
 def chart(title: str, xlabel: str, ylabel: str, panel: Mapping[str, Any], **options: bool) -> dict[str, Any]:
     """One chart: `panel` has `x` and, by agent, an estimate or an estimate with its interval."""
     axes = {"title": title, "xlabel": xlabel, "ylabel": ylabel}

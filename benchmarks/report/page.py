@@ -10,11 +10,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.benchmarks.report import charts, selections, sentences
+from hpo_envs.benchmarks.plots.style import looks
+from hpo_envs.benchmarks.report import answer, charts, selections, sentences
 from hpo_envs.benchmarks.report.html import download, head, num, table, text
 from hpo_envs.benchmarks.report.rankings import of_track
 
-HERE = Path(__file__).parent
+STATIC = Path(__file__).parent / "static"
 
 Drawn = dict[str, list[dict[str, Any]]]
 """Charts by the key of their figure: one or several variants to choose from."""
@@ -61,28 +62,36 @@ def render(summary: Mapping[str, Any], *, citations: Sequence[str] = ()) -> str:
         citations: What to cite, beside the suite.
     """
     drawn: Drawn = {}
-    meaning = (HERE / "meaning.html").read_text("utf-8")
-    sections = [
-        f"<details><summary>What the numbers mean</summary>{meaning}</details>",
+    places = looks(a["label"] for a in summary["agents"])
+    evidence = [
         *(_track(t, i, drawn) for i, t in enumerate(summary["tracks"])),
         *(_selections(family, records) for family, records in summary["selections"].items()),
         _environments(summary, drawn),
         _results(summary),
+    ]
+    meaning = (STATIC / "meaning.html").read_text("utf-8")
+    method = [
+        f'<h3 id="meaning">What the numbers mean</h3>{meaning}',
         _compared(summary),
         _repeat(summary, citations),
     ]
-    script = "".join((HERE / name).read_text("utf-8") for name in ("page.js", "tables.js"))
+    levels = [
+        f'<section><h2 id="answer">Answer</h2>{_answer(summary, places)}</section>',
+        f'<section><h2 id="evidence">Evidence</h2>{"".join(evidence)}</section>',
+        f'<section><h2 id="method">Method</h2>{"".join(method)}</section>',
+    ]
+    script = "".join((STATIC / name).read_text("utf-8") for name in ("page.js", "tables.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     # "<" inside a JSON string could end the element that holds it.
     # Charts have all curves and fronts already.
     rest = {k: v for k, v in summary.items() if k not in ("curves", "fronts", "tracks")}
     rest["tracks"] = [{k: v for k, v in t.items() if k != "curves"} for t in summary["tracks"]]
-    data = json.dumps({"charts": drawn, **rest}, separators=(",", ":"), allow_nan=False)
+    data = json.dumps({"charts": drawn, "looks": places, **rest}, separators=(",", ":"), allow_nan=False)
     return PAGE.format(
         policy=f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:",
         title=escape(summary["title"]),
-        style=(HERE / "page.css").read_text("utf-8"),
-        body=_head(summary) + '<main id="main">' + _winners(summary) + "\n".join(sections) + "</main>",
+        style=(STATIC / "page.css").read_text("utf-8"),
+        body=_head(summary) + '<main id="main">' + "\n".join(levels) + "</main>",
         data=data.replace("<", "\\u003c"),
         script=script,
     )
@@ -90,14 +99,14 @@ def render(summary: Mapping[str, Any], *, citations: Sequence[str] = ()) -> str:
 
 def _head(summary: Mapping[str, Any]) -> str:
     total = sum(c["n"] for c in summary["cells"])
-    lead = (
-        f"{total:,} runs: {len(summary['agents'])} agents, {len(summary['environments'])} environments, "
-        f"on {sentences.kinds(summary)}."
-    )
+    agents, environments = (sentences.count(len(summary[k]), k[:-1]) for k in ("agents", "environments"))
+    lead = f"{sentences.count(total, 'run')}: {agents}, {environments}, on {sentences.kinds(summary)}."
     links = {
+        "answer": "Answer",
+        "evidence": "Evidence",
         "environments": "Curves by environment",
         "results": "All results",
-        "compared": "What was compared",
+        "method": "Method",
         "repeat": "Repeat and cite",
     }
     nav = "".join(f'<li><a href="#{k}">{v}</a></li>' for k, v in links.items())
@@ -107,27 +116,20 @@ def _head(summary: Mapping[str, Any]) -> str:
     )
 
 
-def _winners(summary: Mapping[str, Any]) -> str:
-    items = "".join(
-        f'<li><a href="#track-{i}">{escape(t["name"])}</a> ({sentences.runs(t)}): {_sentences(t)}</li>'
-        for i, t in enumerate(summary["tracks"])
-    )
-    return (
-        '<section><h2 id="winners">Who is best, by how much, how sure</h2><p class="soft">Regret: 0 is the best '
-        f"there is, 1 the median configuration. In brackets: 95 % intervals.</p><ul>{items}</ul></section>"
-    )
-
-
-def _sentences(track: Mapping[str, Any]) -> str:
-    first, *others = sentences.verdict(track)
-    return f"<b>{escape(first)}</b> {escape(' '.join(others))}"
+def _answer(summary: Mapping[str, Any], places: Mapping[str, int]) -> str:
+    """Who is best, by how much, how sure: a card a track."""
+    cards = "".join(answer.of_track(t, f"track-{i}", places) for i, t in enumerate(summary["tracks"]))
+    scale = "Regret: 0 is the best there is, 1 the median configuration; in brackets, 95&nbsp;% intervals."
+    lead = f'<p class="soft">{scale} <a href="#meaning">What the numbers mean</a></p>'
+    return f'{lead}{answer.KEY}<div class="grid">{cards}</div>'
 
 
 def _track(t: Mapping[str, Any], i: int, drawn: Drawn) -> str:
     figures = "".join(_figure(f"track-{i}-{key}", v, note, drawn) for key, v, note in charts.of_track(t))
     ranking, more = of_track(t, i)
+    said = escape(" ".join(sentences.verdict(t)))
     return (
-        f'<section><h2 id="track-{i}">{escape(t["name"])}</h2><p>{sentences.runs(t)}. {_sentences(t)}</p>{ranking}'
+        f'<section><h3 id="track-{i}">{escape(t["name"])}</h3><p>{sentences.runs(t)}. {said}</p>{ranking}'
         f'<div class="grid">{figures}</div>{more}</section>'
     )
 
@@ -144,7 +146,7 @@ def _environments(summary: Mapping[str, Any], drawn: Drawn) -> str:
     figures = _figure("environments", charts.of_environments(summary), "Regret on one environment", drawn)
     if summary["fronts"]:
         figures += _figure("fronts", charts.of_fronts(summary), "Pareto fronts: what half of the runs attain", drawn)
-    return f'<section><h2 id="environments">Curves by environment</h2><div class="grid wide">{figures}</div></section>'
+    return f'<section><h3 id="environments">Curves by environment</h3><div class="grid wide">{figures}</div></section>'
 
 
 def _selections(family: str, records: Sequence[Mapping[str, Any]]) -> str:
@@ -152,7 +154,7 @@ def _selections(family: str, records: Sequence[Mapping[str, Any]]) -> str:
     key = escape(f"selections-{family}")
     cells = [[head(agent), *map(text, values)] for agent, *values in rest]
     shown = table(key, selections.LEGEND, [("", name) for name in first], cells)
-    return f'<section><h2 id="{key}-title">{escape(family)}: wrong arms, and sure agents</h2>{shown}</section>'
+    return f'<section><h3 id="{key}-title">{escape(family)}: wrong arms, and sure agents</h3>{shown}</section>'
 
 
 def _results(summary: Mapping[str, Any]) -> str:
@@ -174,7 +176,7 @@ def _results(summary: Mapping[str, Any]) -> str:
     columns = [("", "environment"), ("", "agent"), *(("n", name) for name in names)]
     caption = "Mean [95 % interval]; costs in budgets; expected cost until the regret is 0.1"
     return (
-        '<section><h2 id="results">All results</h2><p><label for="filter">Filter</label> <input id="filter" '
+        '<section><h3 id="results">All results</h3><p><label for="filter">Filter</label> <input id="filter" '
         'type="search" placeholder="e.g. swen bo" data-filter="all" data-count="count"> '
         f'<span id="count" aria-live="polite"></span></p>{table("all", caption, columns, rows)}'
         f"{download('all', 'Shown rows')}</section>"
@@ -216,9 +218,9 @@ def _compared(summary: Mapping[str, Any]) -> str:
     agents = "".join(f"<li><b>{escape(a['label'])}</b> {escape(a['summary'])}</li>" for a in summary["agents"])
     versions = ", ".join(f"{k} {v}" for k, v in summary["versions"].items())
     return (
-        f'<section><h2 id="compared">What was compared</h2>'
+        f'<section><h3 id="compared">What was compared</h3>'
         f"{table('tables', 'Environments and the tables that answered (first 16 digits of sha256)', columns, rows)}"
-        f"{download('tables', 'Tables')}<h3>Agents</h3><ul>{agents}</ul>"
+        f"{download('tables', 'Tables')}<h4>Agents</h4><ul>{agents}</ul>"
         f'<p class="soft">{escape(versions)}</p><p class="soft">{escape(summary.get("checked", ""))}</p></section>'
     )
 
@@ -232,7 +234,7 @@ def _repeat(summary: Mapping[str, Any], citations: Sequence[str]) -> str:
     )
     cited = "".join(f"<li>{escape(c)}</li>" for c in (suite, *citations))
     return (
-        f'<section><h2 id="repeat">Repeat and cite</h2>{command}<p>The same seeds, tables and versions give the same '
+        f'<section><h3 id="repeat">Repeat and cite</h3>{command}<p>The same seeds, tables and versions give the same '
         'runs to the bit.</p><p><button type="button" id="everything" class="download">All data of this page (JSON)'
         f"</button></p><p>Please cite the suite and the papers behind the tables:</p><ul>{cited}</ul></section>"
     )

@@ -40,7 +40,7 @@ def _figure(
 
 
 def best(by_agent: Mapping[str, Sequence[Run]], path: Path, label: str) -> list[Path]:
-    """Plots the best reward so far against evaluations: mean over runs and its 95 % interval.
+    """Plots the best reward so far against evaluations: mean over runs, and its 95 % interval.
 
     Args:
         by_agent: Runs with one objective.
@@ -58,6 +58,7 @@ def best(by_agent: Mapping[str, Sequence[Run]], path: Path, label: str) -> list[
             line(axes, np.arange(1, length + 1), [mean, mean - error, mean + error], agent, look)
         first = next(iter(by_agent.values()))[0].header
         axes.set(xlabel="evaluations", ylabel=label, title=f"{first['env']} ({first['kind']} table)")
+        axes.xaxis.get_major_locator().set_params(integer=True)
         axes.legend()
     return files(path)
 
@@ -93,7 +94,7 @@ def overview(summary: Mapping[str, Any], path: Path, columns: int = 3) -> list[P
         for here, track in zip(axes.ravel(), tracks, strict=False):
             for y, r in enumerate(track["ranking"]):
                 mean, low, high = np.array(r["mean"], dtype=float)
-                colour = COLOURS[1] if r["agent"] == "random" else COLOURS[0]
+                colour = COLOURS[-1] if r["agent"] == "random" else COLOURS[0]
                 here.plot([low, high], [y, y], color=colour, linewidth=1.5)
                 here.plot(mean, y, "o", color=colour, markersize=3)
             names = [r["agent"] for r in track["ranking"]]

@@ -56,14 +56,13 @@ def _heat(t: Mapping[str, Any], key: str) -> str:
     rows = []
     for agent, row in t["heat"].items():
         cells = [
-            f'<td data-value="{v}" style="background:{charts.colour(v / top)};'
-            f'color:#{"000" if v < 0.5 * top else "fff"}">{v:.2f}</td>'
+            f'<td data-value="{v}" style="background:{charts.colour(v / top)};color:{charts.ink(v / top)}">{v:.2f}</td>'
             for v in row
         ]
         rows.append([head(agent), *cells])
     columns = [("", "agent"), *(("n", e) for e in t["environments"])]
-    caption = f"Mean {t['score']} {_score(t)} by environment; light is good"
-    return f"<h3>By environment</h3>{table(key, caption, columns, rows, 'sort heat')}{download(key, 'Heat map')}"
+    caption = f"{t['name']}: mean {t['score']} {_score(t)} by environment; light is good"
+    return f"<h4>By environment</h4>{table(key, caption, columns, rows, 'sort heat')}{download(key, 'Heat map')}"
 
 
 def _pairs(t: Mapping[str, Any], key: str) -> str:
@@ -82,5 +81,5 @@ def _pairs(t: Mapping[str, Any], key: str) -> str:
     for where in ("here", "there"):
         columns += [("", where), ("n", f"difference {where}"), ("n", f"Holm {where}")]
     columns += [("n", "environments"), ("n", "P(better)")]
-    inside = table(key, "Every agent against every other, on shared seeds", columns, rows)
+    inside = table(key, f"{t['name']}: every agent against every other, on shared seeds", columns, rows)
     return f"<details><summary>{escape(f'All {len(rows)} pairs')}</summary>{inside}{download(key, 'Pairs')}</details>"

@@ -57,11 +57,16 @@ def against(track: Mapping[str, Any], a: str, b: str) -> dict[str, Any] | None:
     return verdicts.against(track["pairs"], a, b)
 
 
+def count(n: int, noun: str) -> str:
+    """A number of things."""
+    return f"{n:,} {noun}{'s' * (n != 1)}"
+
+
 def runs(track: Mapping[str, Any]) -> str:
     """How many environments, clusters and seeds stand behind a track."""
     n, k = len(track["environments"]), track["clusters"]
     clusters = f" in {k} cluster{'s' * (k > 1)}" if k < n else ""
-    return f"{n} environment{'s' * (n > 1)}{clusters}, {_seeds(track)} each"
+    return f"{count(n, 'environment')}{clusters}, {_seeds(track)} each"
 
 
 def _seeds(track: Mapping[str, Any]) -> str:
@@ -92,7 +97,8 @@ def _best(track: Mapping[str, Any]) -> list[str]:
         equal = [r["agent"] for r in track["ranking"] if _apart(track, first, r["agent"]) == 0.0]
         others = [r["agent"] for r in track["ranking"][1:] if r["here"] == "may be best" and r["agent"] not in equal]
         lead = f"{listed(equal)} share" if len(equal) > 1 else f"{first} has"
-        return [f"On {where}, {lead} the lowest mean" + (f"; not told apart from {listed(others)}." if others else ".")]
+        told = f"; not told apart from {listed(_placed(track, others, len(equal)))}." if others else "."
+        return [f"On {where}, {lead} the lowest mean{told}"]
     p = against(track, first, second)
     assert p is not None  # two agents have a pair
     here, there = (f"{_lead(p[w]['difference'])}" for w in ("here", "there"))
@@ -104,8 +110,14 @@ def _best(track: Mapping[str, Any]) -> list[str]:
     return [
         f"{first} leads on {where} (lead over {second} {here}).",
         f"Whether it would on other such environments is open: {there}, ahead on {p['ahead']} of {n}"
-        + (f"; may be best as well: {listed(rivals)}." if rivals else "."),
+        + (f"; may be best as well: {listed(_placed(track, rivals, 1))}." if rivals else "."),
     ]
+
+
+def _placed(track: Mapping[str, Any], names: Sequence[str], before: int) -> list[str]:
+    """Agents with their rank, from the first one on that does not follow its neighbour in the ranking."""
+    ranks = {r["agent"]: i for i, r in enumerate(track["ranking"], 1)}
+    return [name if ranks[name] == before + i else f"{name} (rank {ranks[name]})" for i, name in enumerate(names, 1)]
 
 
 def _apart(track: Mapping[str, Any], a: str, b: str) -> float:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks.plots import style
 
 
@@ -25,6 +26,20 @@ def test_panels_are_saved_twice_and_alike(tmp_path: Path) -> None:
 def test_styles_tell_sixteen_lines_apart() -> None:
     looks = style.styles([str(i) for i in range(16)])
     assert len({tuple(look.items()) for look in looks.values()}) == 16
+
+
+def test_an_agent_looks_the_same_in_every_picture() -> None:
+    alone, among = style.looks(["bo"]), style.looks(["random", "learned (seen)", "bo", "somebody:Else"])
+    assert among["bo"] == alone["bo"] == style.looks(["bo (refit=1)"])["bo (refit=1)"]
+    assert among["learned (seen)"] == style.looks(["learned"])["learned"]
+    assert len(set(among.values())) == 4
+    both = style.looks(["bo (1)", "bo (2)"])
+    assert both["bo (1)"] != both["bo (2)"]
+    assert len(style.looks(map(str, range(40)))) == 40, "more agents than looks share some"
+
+
+def test_every_agent_of_a_leaderboard_has_a_look() -> None:
+    assert {n for n, e in AGENTS.items() if e.contestant and e.extra is None} <= style.PLACES.keys()
 
 
 def test_axes_given_are_drawn_on_and_others_are_in_our_style() -> None:

@@ -40,6 +40,9 @@ def test_sentences_on_one_environment() -> None:
     tied = sentences.verdict(made({"a": spread([0.1]), "random": spread([0.101], seed=1), "c": spread([0.3], seed=2)}))
     assert tied[0] == "On e0, a has the lowest mean; not told apart from random."
     assert tied[-1] == "No agent here is shown to beat random search."
+    noisy = spread([0.13], seed=1) + np.random.default_rng(1).normal(0, 0.2, 20)
+    last = sentences.verdict(made({"a": spread([0.1]), "b": spread([0.11], seed=2), "c": noisy - noisy.mean() + 0.13}))
+    assert last[0] == "On e0, a has the lowest mean; not told apart from c (rank 3)."
     few = sentences.verdict(made({"a": spread([0.1], 3), "b": spread([0.2], 3)}))
     assert few[0] == "On e0, a has the lowest mean; 3 seeds are too few for an interval or a verdict."
     assert "[" not in " ".join(few)

@@ -20,7 +20,8 @@ function html(parent, name, attributes, text) {
   return node;
 }
 
-const style = i => ({ color: `var(--c${i % 8})`, dash: DASHES[Math.floor(i / 8) % 4] });
+const MOST = 8;  // highlighted lines
+const look = name => { const i = data.looks[name] ?? 7; return { color: `var(--c${i % 8})`, dash: DASHES[Math.floor(i / 8) % 4] }; };
 const short = v => v === null ? "never" : v === 0 ? "0" : Math.abs(v) >= 1e5 || Math.abs(v) < 1e-3 ? v.toExponential(1) : String(+v.toPrecision(3));
 
 function save(name, type, text) {
@@ -64,7 +65,7 @@ class Chart {
   constructor(figure, variants) {
     this.figure = figure;
     this.variants = variants;
-    this.hidden = new Set();
+    this.lit = null;
     const tools = html(figure, "div", { class: "tools" });
     if (variants.length > 1) {
       const select = html(tools, "select", { "aria-label": "What to show" });
@@ -89,20 +90,28 @@ class Chart {
     this.range = [...this.full];
     this.at = null;
     this.legend.replaceChildren();
-    Object.keys(spec.series).forEach((name, i) => {
-      const button = html(this.legend, "button", { type: "button", "aria-pressed": !this.hidden.has(name) });
+    const names = Object.keys(spec.series);
+    this.lit ??= [...names.filter(n => n === "random"), ...names.filter(n => n !== "random")].slice(0, MOST);
+    for (const name of names) {
+      const { color, dash } = look(name), button = html(this.legend, "button", { type: "button" });
       svg(svg(button, "svg", { viewBox: "0 0 26 8", "aria-hidden": "true" }), "line",
-        { x1: 0, x2: 26, y1: 4, y2: 4, "stroke-width": 3, style: `stroke:${style(i).color}`, "stroke-dasharray": style(i).dash });
+        { x1: 0, x2: 26, y1: 4, y2: 4, "stroke-width": 3, style: `stroke:${color}`, "stroke-dasharray": dash });
       button.append(name);
+      button.dataset.name = name;
       button.onclick = () => {
-        if (!this.hidden.delete(name)) this.hidden.add(name);
-        button.setAttribute("aria-pressed", !this.hidden.has(name));
+        this.lit = this.lit.includes(name) ? this.lit.filter(n => n !== name) : [...this.lit, name].slice(-MOST);
+        this.press();
         this.draw();
       };
-    });
+    }
+    this.press();
     this.svg.setAttribute("aria-label", `${spec.title}: ${spec.ylabel} by ${spec.xlabel}. Arrow keys read values, + and - zoom, 0 resets.`);
     this.draw();
-    this.readout.textContent = "Point, or use the arrow keys, to read values; drag to zoom.";
+    this.readout.textContent = `Point, or use the arrow keys, to read values; drag to zoom. Names highlight lines, at most ${MOST}.`;
+  }
+
+  press() {
+    for (const button of this.legend.children) button.setAttribute("aria-pressed", this.lit.includes(button.dataset.name));
   }
 
   draw() {
@@ -111,7 +120,8 @@ class Chart {
     const box = this.box = { left: 52, right: width - 18, top: 8, bottom: height - 40 };
     this.svg.replaceChildren();
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    const shown = Object.entries(spec.series).filter(([name]) => !this.hidden.has(name));
+    // Grey lines do not set the axis by their bands.
+    const shown = Object.entries(spec.series).map(([name, band]) => [name, this.lit.includes(name) ? band : band.slice(0, 1)]);
     const inside = spec.x.map((x, i) => i).filter(i => spec.x[i] !== null && spec.x[i] >= range[0] && spec.x[i] <= range[1] && (!spec.xlog || spec.x[i] > 0));
     const values = shown.flatMap(([, b]) => b.flatMap(line => inside.map(i => line[i]))).filter(v => v !== null && (!spec.ylog || v > 0));
     let low = Math.min(...values), high = Math.max(...values);
@@ -135,19 +145,20 @@ class Chart {
     svg(this.svg, "line", { class: "axis", x1: box.left, x2: box.left, y1: box.top, y2: box.bottom });
     svg(this.svg, "text", { x: (box.left + box.right) / 2, y: height - 6, "text-anchor": "middle" }, spec.xlabel);
     svg(this.svg, "text", { transform: `translate(12 ${(box.top + box.bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, spec.ylabel);
-    Object.keys(spec.series).forEach((name, k) => {
-      if (this.hidden.has(name)) return;
-      const band = spec.series[name], ok = (line, i) => line[i] !== null && (!spec.ylog || line[i] > 0);
+    // Grey first, so that what is highlighted lies above it.
+    for (const name of Object.keys(spec.series).sort((a, b) => this.lit.includes(a) - this.lit.includes(b))) {
+      const band = spec.series[name], lit = this.lit.includes(name), ok = (line, i) => line[i] !== null && (!spec.ylog || line[i] > 0);
+      const color = lit ? look(name).color : "var(--line)", dash = lit ? look(name).dash : "";
       const path = (line, order) => order.filter(i => ok(line, i)).map((i, n, all) => {
         const step = spec.step && n ? `H${this.X(spec.x[i])}V` : null;
         return step ? step + Y(line[i]) : `${n ? "L" : "M"}${this.X(spec.x[i])} ${Y(line[i])}`;
       }).join("");
-      if (band.length === 3 && !spec.step) {
+      if (lit && band.length === 3 && !spec.step) {
         const back = path(band[2], [...inside].reverse()).replace("M", "L");
-        svg(this.svg, "path", { d: path(band[1], inside) + back + "Z", style: `fill:${style(k).color}`, opacity: 0.13 });
+        svg(this.svg, "path", { d: path(band[1], inside) + back + "Z", style: `fill:${color}`, opacity: 0.13 });
       }
-      svg(this.svg, "path", { d: path(band[0], inside), fill: "none", "stroke-width": 2, style: `stroke:${style(k).color}`, "stroke-dasharray": style(k).dash });
-    });
+      svg(this.svg, "path", { d: path(band[0], inside), fill: "none", "stroke-width": lit ? 2 : 1, style: `stroke:${color}`, "stroke-dasharray": dash });
+    }
     if (this.at !== null) this.read(this.at);
   }
 
@@ -157,7 +168,7 @@ class Chart {
     this.svg.querySelector(".cursor")?.remove();
     const x = this.X(spec.x[i]);
     svg(this.svg, "line", { class: "cursor", x1: x, x2: x, y1: this.box.top, y2: this.box.bottom });
-    const listed = Object.entries(spec.series).filter(([name]) => !this.hidden.has(name)).map(([name, b]) => [name, b.map(line => line[i])]);
+    const listed = Object.entries(spec.series).filter(([name]) => this.lit.includes(name)).map(([name, b]) => [name, b.map(line => line[i])]);
     listed.sort((a, b) => (a[1][0] ?? Infinity) - (b[1][0] ?? Infinity));
     this.readout.textContent = `${spec.xlabel} ${short(spec.x[i])}\n` + listed.map(([name, v]) =>
       `${name}: ${short(v[0])}${v.length === 3 && v[1] !== null && v[2] !== null ? ` [${short(v[1])}, ${short(v[2])}]` : ""}`).join("\n");

@@ -56,4 +56,13 @@ document.querySelectorAll("button[data-table]").forEach(b => {
 document.getElementById("everything").onclick = () => save("report.json", "application/json", JSON.stringify(data, null, 1));
 // Charts are drawn when they come near the screen: a report of 50 environments opens at once on a phone.
 const watcher = new IntersectionObserver(chartsNear, { rootMargin: "600px" });
-document.querySelectorAll("figure[data-chart]").forEach(f => watcher.observe(f));
+const figures = document.querySelectorAll("figure[data-chart]");
+figures.forEach(f => watcher.observe(f));
+addEventListener("beforeprint", () => {
+  chartsNear([...figures].filter(f => !f.querySelector("svg")).map(target => ({ target, isIntersecting: true })), watcher);
+  document.querySelectorAll("details").forEach(d => { d.open = true; });
+});
+
+// What is wider than the screen says so.
+const measured = new ResizeObserver(all => all.forEach(({ target }) => target.classList.toggle("wide", target.scrollWidth > target.clientWidth + 1)));
+document.querySelectorAll(".scroll").forEach(box => measured.observe(box));

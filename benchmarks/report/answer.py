@@ -1,0 +1,64 @@
+"""The answer of a report: each track's sentence and a picture of its ranking, with both intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+from hpo_envs.benchmarks.report import sentences
+
+SHOWN = 8
+"""Agents in a picture: the best ones and random search; the ranking below has all."""
+
+KEY = (
+    '<p class="soft key"><span class="spans"><i class="here"></i></span> 95&nbsp;% interval on these environments '
+    '<span class="spans"><i class="there"></i></span> for environments like these <span class="spans base">'
+    "<i></i></span> random search. Further left is better.</p>"
+)
+
+
+def of_track(track: Mapping[str, Any], link: str, looks: Mapping[str, int]) -> str:
+    """A card: name, sentences, picture.
+
+    Args:
+        track: One of a summary's.
+        link: Where its evidence is, on the same page.
+        looks: Places of agents among the colours of the page.
+    """
+    first, *others = sentences.verdict(track)
+    says = f"<p><b>{escape(first)}</b> {escape(' '.join(others))}</p>"
+    name = f'<h3><a href="#{link}">{escape(track["name"])}</a></h3><p class="soft">{sentences.runs(track)}</p>'
+    return f'<article class="card">{name}{says}{_picture(track, link, looks)}</article>'
+
+
+def _picture(track: Mapping[str, Any], link: str, looks: Mapping[str, int]) -> str:
+    """Rows of dots and intervals; positions are shares of the row's width, so that it fits any screen."""
+    ranking = track["ranking"]
+    shown = [r for r in ranking if r["agent"] != "random"][: SHOWN - 1]
+    shown = [r for r in ranking if r in shown or r["agent"] == "random"]
+    ends = [v for r in shown for k in ("mean", "elsewhere") for v in r[k] if v is not None]
+    low, high = (min(ends), max(ends)) if track.get("raw") else (min(0.0, *ends), max(ends))
+    spread = high - low or 1.0
+
+    def at(value: float) -> float:
+        return 100 * (value - low) / spread
+
+    base = next((at(r["mean"][0]) for r in ranking if r["agent"] == "random"), None)
+    rule = "" if base is None else f'<i class="base" style="left:{base:.1f}%"></i>'
+    rows = []
+    for r in shown:
+        spans = "".join(
+            f'<i class="{kind}" style="left:{at(r[key][1]):.1f}%;width:{at(r[key][2]) - at(r[key][1]):.1f}%"></i>'
+            for kind, key in (("there", "elsewhere"), ("here", "mean"))
+            if r[key][1] is not None
+        )
+        colour = f"var(--c{looks[r['agent']] % 8})"
+        rows.append(
+            f'<li style="--own:{colour}"><span class="who">{ranking.index(r) + 1}. {escape(r["agent"])}</span>'
+            f'<span class="spans" aria-hidden="true">{rule}{spans}<b style="left:{at(r["mean"][0]):.1f}%"></b></span>'
+            f'<span class="value">{escape(sentences.interval(r["mean"]))}</span></li>'
+        )
+    rest = len(ranking) - len(shown)
+    more = f'<p class="soft"><a href="#{link}">{rest} more in the ranking</a></p>' if rest else ""
+    return f'<ol class="answer">{"".join(rows)}</ol>{more}'
