@@ -139,10 +139,11 @@ def one_of(name: str, value: str, known: Sequence[str]) -> str:
     """Returns `value`.
 
     Raises:
-        ValueError: It is none of those known; the message suggests the nearest.
+        ValueError: It is none of those known; the message suggests the nearest, first of the same family.
     """
     if value not in known:
-        close = difflib.get_close_matches(str(value), known, n=1, cutoff=0.4)
+        family = [k for k in known if k.partition("-")[0] == str(value).partition("-")[0]]
+        close = [c for names in (family, known) for c in difflib.get_close_matches(str(value), names, n=1, cutoff=0.4)]
         hint = f", did you mean {close[0]!r}?" if close else ""
         raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}{hint}")
     return value

@@ -19,6 +19,9 @@ from gymnasium.spaces import Box, Discrete
 from hpo_envs.agents.base import Agent, one_of
 from hpo_envs.agents.problem import Problem, private
 
+LARGEST_GRAPH = 5000
+"""Candidates of a similarity graph, `similarity_graph.LARGEST`, which is not imported before an agent is made."""
+
 CONTAINERS = (list, dict, set, np.ndarray)
 """Types of hyperparameters that an agent could write to."""
 
@@ -38,6 +41,7 @@ class Entry:
         alias_of: The readable name that this one is an alias of, if any.
         open: Whether it is as many agents as its hyperparameters have values.
         slow: Where a run takes more than a second of processor time, so that studies plan fewer of them; see `slow`.
+        most: Candidates that it can work on at most; None: any number.
         unseen: Of an agent with trained weights, `module:function` that says of a problem and of hyperparameters
             whether it has weights that have not seen the problem's languages.
     """
@@ -50,6 +54,7 @@ class Entry:
     alias_of: str | None = None
     open: bool = False
     slow: tuple[str, ...] = ()
+    most: int | None = None
     unseen: str | None = None
 
     @property
@@ -99,7 +104,8 @@ def _candidate_agents() -> dict[str, Entry]:
         for name, paper, target, supports, acquisition, summary in rows:
             kwargs = {"kernel": kernel} | ({} if acquisition is None else {"acquisition": acquisition})
             slow = ("large",) if name == "graph-ei" else ()
-            made = _entry(target, supports, summary.format(kernel), kwargs=kwargs, slow=slow)
+            most = LARGEST_GRAPH if name.startswith("graph") else None
+            made = _entry(target, supports, summary.format(kernel), kwargs=kwargs, slow=slow, most=most)
             entries[f"{name}-{kernel}"] = made
             entries[f"{paper}_{letter}"] = dataclasses.replace(made, alias_of=f"{name}-{kernel}")
     return entries
@@ -207,7 +213,8 @@ def fits(name: str, problem: Problem, **hyperparameters: Any) -> bool:
         ValueError: No such agent.
     """
     e = entry(name)
-    if not _supports(e.supports, problem):
+    many = 0 if problem.features is None else len(problem.features)
+    if not _supports(e.supports, problem) or (e.most is not None and many > e.most):
         return False
     return e.unseen is None or bool(_load(e.unseen)(problem, **{**e.kwargs, **hyperparameters}))
 

@@ -6,6 +6,7 @@ import gymnasium as gym
 import pytest
 
 from hpo_envs import agents, benchmarks
+from hpo_envs.agents.models import similarity_graph
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,10 @@ def test_where_agents_are_slow(name: str, spec_id: str, expected: bool) -> None:
     assert agents.slow(name, problem) is expected
 
 
+def test_graphs_have_at_most_so_many_nodes() -> None:
+    assert {e.most for n, e in agents.AGENTS.items() if n.startswith("graph-")} == {similarity_graph.LARGEST}
+
+
 def test_fits() -> None:
     for name, spec_id, expected in [
         ("random", "NMTHPO-zhen-mo-v0", True),
@@ -38,6 +43,9 @@ def test_fits() -> None:
         ("box-bo", "CushLEPOR-ted-ende-v0", True),
         ("bo-ehvi-rbf", "NMTHPO-zhen-mo-v0", True),
         ("bo-ehvi-rbf", "NMTHPO-zhen-v0", False),
+        ("graph-ei-rbf", "NMTLC-zhen-v0", True),
+        ("graph-ei-rbf", "NASBenchNLP-ptb-v0", False),  # 14,322 candidates, 11,458 of them in a share of .8
+        ("bo-ei-rbf", "NASBenchNLP-ptb-v0", True),
     ]:
         problem = benchmarks.problem_of(gym.make(spec_id, table="surrogate"))
         assert agents.fits(name, problem) is expected, (name, spec_id)

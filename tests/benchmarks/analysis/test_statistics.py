@@ -97,6 +97,18 @@ def test_attainment_by_hand() -> None:
 NAN = float("nan")
 
 
+def test_bootstrap_interval_covers_and_is_deterministic() -> None:
+    rng = np.random.default_rng(0)
+    covered = 0
+    for k in range(200):
+        low, high = statistics.bootstrap_interval(rng.normal(size=40), seed=k, draws=400)
+        covered += low <= 0.0 <= high
+    assert 0.88 <= covered / 200 <= 0.99
+    assert statistics.bootstrap_interval([1.0, 2.0, 4.0]) == statistics.bootstrap_interval([1.0, 2.0, 4.0])
+    with pytest.raises(ValueError, match="values must be finite"):
+        statistics.bootstrap_interval([1.0, float("inf")])
+
+
 def test_bootstrap_is_these_numbers() -> None:
     """Tables of results depend on them."""
     values = [1.0, 2.0, 4.0, 8.0]

@@ -20,3 +20,5 @@ def test_pictures_of_the_same_runs_are_alike(tmp_path: Path) -> None:
         written.append([file.read_bytes() for file in files if file.suffix == ".png"])
     assert written[0] == written[1]
     assert len(written[0]) == 2
+    assert written[0][0].startswith(b"\x89PNG")
+    assert b"<svg" in (tmp_path / "a" / "best.svg").read_bytes()

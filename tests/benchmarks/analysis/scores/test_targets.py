@@ -1,4 +1,4 @@
-"""Scores by targets on the edge, attainment and bootstrap by hand."""
+"""Scores by targets, attainment and bootstrap by hand."""
 
 from __future__ import annotations
 
@@ -7,10 +7,27 @@ import dataclasses
 import numpy as np
 import pytest
 
+from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks import run
 from hpo_envs.benchmarks.analysis.scores import targets
+from hpo_envs.benchmarks.runs import Run
 
 NAN = float("nan")
+
+
+def test_scores_by_hand() -> None:
+    rewards = [1.0, 3.0, 2.6, 3.4, 5.0, 4.0]
+    assert targets.ftb(rewards, 5.0) == 5
+    assert targets.ftc(rewards, 5.0, 1.6) == 4
+    assert targets.ftc(rewards, 26.09, 0.5) == float("inf")
+    assert targets.fb(rewards, 5.0, 3) == 2.0
+    assert targets.ftb(rewards, 6.0) == float("inf")
+    points = np.array([[1.0, 1.0], [3.0, 0.0], [0.0, 3.0], [2.0, 2.0]])
+    front = points[pareto_front(points)]
+    assert front.tolist() == [[3.0, 0.0], [0.0, 3.0], [2.0, 2.0]]
+    assert targets.fto(points, front) == 2
+    assert targets.fta(points, front) == 4
+    assert targets.fbp(points, front, 3) == 2
 
 
 def test_scores_on_the_edge() -> None:
@@ -67,3 +84,20 @@ def test_what_is_close_has_the_scale_of_the_metric() -> None:
     shrunk = scale | {name: [scale[name][0] / 100] for name in ("best", "origin")}
     smaller = dataclasses.replace(one, rewards=one.rewards / 100, header={**one.header, "scale": shrunk})
     assert targets.score(smaller)["ftc"] == targets.score(one)["ftc"]
+
+
+def test_summary_and_its_refusals() -> None:
+    runs = run("random", "NMTHPO-zhen-v0", range(10), env_kwargs={"table": "surrogate"})
+    records = targets.summarise({"random": runs})
+    fb = next(r for r in records if r["score"] == "fb")
+    expected = [r.header["scale"]["best"][0] - r.rewards.max() for r in runs]
+    assert fb["mean"] == pytest.approx(np.mean(expected))
+    assert fb["std"] == pytest.approx(np.std(expected))
+    assert fb["low"] <= fb["mean"] <= fb["high"]
+    head, row, exact = targets.rows(records)
+    assert head == ["agent", "best", "fb", "ftb", "ftc"]
+    assert row[0] == "random"
+    assert exact[0] == "random, exact"
+    other = Run(0, runs[0].actions, runs[0].rewards, runs[0].costs, 0, {**runs[0].header, "kind": "measured"})
+    with pytest.raises(ValueError, match="runs must share id and kind of table"):
+        targets.summarise({"a": runs, "b": [other]})
