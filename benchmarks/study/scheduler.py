@@ -18,7 +18,7 @@ from hpo_envs.benchmarks.runs import Run, limits, problem_of
 from hpo_envs.benchmarks.runs.episodes import arguments, kind_of_action, seeds_of
 from hpo_envs.benchmarks.runs.record import header_of
 from hpo_envs.benchmarks.study.executors import Executor, Serial, WorkerLost
-from hpo_envs.benchmarks.study.store import Check, Store, code_of
+from hpo_envs.benchmarks.study.store import ChangedCodeError, Check, Store, code_of
 from hpo_envs.benchmarks.study.study import Contestant, Environment, Study
 from hpo_envs.benchmarks.study.task import Done, Task, key_of, perform, remainder
 
@@ -209,7 +209,7 @@ def _apart(contestant: Contestant, header: dict[str, Any], store: Store) -> tupl
     """A contestant under another name, where runs of its own with other code are stored."""
     try:
         store.check([header])
-    except ValueError:
+    except ChangedCodeError:
         contestant = dataclasses.replace(contestant, name=f"{contestant.name}@{code_of(header)}", changed=True)
         header = contestant.describe(header)
     return contestant, header

@@ -111,11 +111,15 @@ class Group:
     seeds: npt.NDArray[np.int64]
 
 
+class ChangedCodeError(ValueError):
+    """Runs that differ from those stored by the code that made them, and by nothing else."""
+
+
 class _Setting:
     """What the runs of one id have to agree on, and the seeds of each agent."""
 
     def __init__(self) -> None:
-        self.first: dict[str, Any] | None = None
+        self.first: dict[bool, dict[str, Any]] = {}
         self.agents: dict[str, dict[str, Any]] = {}
         self.tables: dict[str, str] = {}
         self.seeds: dict[str, set[int]] = {}
@@ -125,16 +129,17 @@ class _Setting:
         if h["agent"] in self.agents:
             if _setting(h) != _setting(self.agents[h["agent"]]):
                 _compare(h, self.agents[h["agent"]], RUN_KEYS, folder)
-        elif self.first is not None:
-            # Runs of changed code were let in beside the others, under a name of their own.
-            apart = CODE_KEYS if h.get("changed") or self.first.get("changed") else ()
-            _compare(h, self.first, (*RUN_KEYS, *AGENT_KEYS, *apart), folder)
+        else:
+            for other in self.first.values():
+                # Runs of changed code were let in beside the others, under a name of their own.
+                apart = CODE_KEYS if h.get("changed") or other.get("changed") else ()
+                _compare(h, other, (*RUN_KEYS, *AGENT_KEYS, *apart), folder)
         if self.tables.get(h["table"], h["sha256"]) != h["sha256"]:
             raise _mixed(h, f"sha256 of table {h['table']}", self.tables[h["table"]], h["sha256"], folder)
 
     def add(self, h: dict[str, Any], seeds: Iterable[int] = ()) -> None:
         """Takes in a header that agrees with the others."""
-        self.first = self.first or h
+        self.first.setdefault(h.get("changed", False), h)
         self.agents.setdefault(h["agent"], h)
         self.tables.setdefault(h["table"], h["sha256"])
         self.seeds.setdefault(h["agent"], set()).update(seeds)
@@ -351,8 +356,9 @@ def _compare(new: Mapping[str, Any], old: Mapping[str, Any], ignored: Sequence[s
 
 
 def _mixed(new: Mapping[str, Any], what: str, old: Any, value: Any, folder: Path) -> ValueError:
-    return ValueError(
+    code = what.split()[0] in CODE_KEYS
+    return (ChangedCodeError if code else ValueError)(
         f"runs in one folder must agree on what was run: {folder} has runs of {new['env']} with {what} {old!r}, "
         f"{new['agent']} would add {value!r}. Choose another folder, delete {folder / new['env']}"
-        + (", or keep both, apart: --accept-changed" if what.split()[0] in CODE_KEYS else "")
+        + (", or keep both, apart: --accept-changed" if code else "")
     )

@@ -17,6 +17,7 @@ import pytest
 from gymnasium.spaces import Discrete
 
 from hpo_envs import agents, benchmarks
+from hpo_envs.benchmarks.runs import sources
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.scheduler import conduct, runs_of
 from hpo_envs.benchmarks.study.study import Contestant, from_data, from_file, seeds_of
@@ -215,6 +216,40 @@ def test_changed_code_is_refused_or_kept_apart(tmp_path: Path, mine: str) -> Non
     assert [*outcome.pairs] == [("NMTHPO-zhen-v0", "random"), ("NMTHPO-zhen-v0", apart)]
     again = conduct(study, tmp_path / "runs", accept_changed=True)
     assert (again.pairs, again.errors.keys()) == (outcome.pairs, outcome.errors.keys())
+
+
+def test_versions_of_an_environment_stay_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    digests = sources.of_environment
+
+    def go_on(version: str, agent: Any = "random", **more: Any) -> set[str]:
+        accept = more.pop("accept_changed", False)
+        monkeypatch.setattr(sources, "of_environment", lambda *a: {**digests(*a), "hpo_envs.core.env": version})
+        data = {**SMALL, "environments": ["NMTHPO-zhen-v0"], "agents": [agent], **more}
+        return {agent for _, agent in conduct(from_data(data), tmp_path, accept_changed=accept).pairs}
+
+    assert go_on("A") == {"random"}
+    assert go_on("A", {"name": "x", "algorithm": "bo-ucb", "hyperparameters": {"beta": 4.0}}) == {"x"}
+    with pytest.raises(ValueError, match="environment_source hpo_envs.core.env 'A', random would add 'B'"):
+        go_on("B")
+    (second,) = go_on("B", accept_changed=True)
+    assert second.startswith("random@")
+    kept = files_of(tmp_path)
+    for agent in ("bo-ei-rbf", "random"):  # a new agent, too, is not let in by the one that was accepted
+        with pytest.raises(ValueError, match=f"hpo_envs.core.env '[AB]', {agent} would add 'C'.*--accept-changed"):
+            go_on("C", agent)
+    for change, rule in (({"budget": 5}, "budget"), ({"order": "table"}, "order")):
+        with pytest.raises(ValueError, match=f"has runs of NMTHPO-zhen-v0 with {rule}"):
+            go_on("C", accept_changed=True, **change)
+    for version in "AB":  # other hyperparameters are no other code
+        with pytest.raises(ValueError, match="with hyperparameters beta 4.0, x would add 8.0"):
+            go_on(version, {"name": "x", "algorithm": "bo-ucb", "hyperparameters": {"beta": 8.0}}, accept_changed=True)
+    assert files_of(tmp_path) == kept
+    (third,) = go_on("C", "bo-ei-rbf", accept_changed=True)
+    assert go_on("A") == {"random"}
+    assert go_on("B", accept_changed=True) == {second}
+    assert {r.header["agent"]: r.header["environment_source"]["hpo_envs.core.env"] for r in store.read(tmp_path)} == {
+        "random": "A", "x": "A", second: "B", third: "C",
+    }  # fmt: skip
 
 
 # -- crashes -------------------------------------------------------------------------------------------------------
