@@ -1,9 +1,9 @@
-"""An array of which each step changes one entry a row, as it was at any step: for masks read later, or never."""
+"""What an info says of a step and few read: masks as they were at any step, entries that are made when they are used."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -96,3 +96,46 @@ def _rewound(array: npt.NDArray[Any], moment: _Moment) -> npt.NDArray[Any]:
     for where, before in reversed(writes):
         array[where] = before
     return array
+
+
+class Later(dict[str, Any]):
+    """A dict whose entries are made when it is first used; in every other way a dict.
+
+    Args:
+        make: Makes the entries; it must not depend on anything that changes.
+    """
+
+    __slots__ = ("_make",)
+
+    def __init__(self, make: Callable[[], Mapping[str, Any]]) -> None:
+        super().__init__(later=None)  # C code that asks for the length first, as json's, must not find it empty
+        self._make: Callable[[], Mapping[str, Any]] | None = make
+
+    def _fill(self) -> None:
+        if self._make is not None:
+            make, self._make = self._make, None
+            dict.clear(self)
+            dict.update(self, make())
+
+    def __reduce__(self) -> Any:
+        """Becomes a plain dict where it is pickled or copied."""
+        return dict, (dict(self),)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _filled(name: str) -> Callable[..., Any]:
+    method = getattr(dict, name)
+
+    def use(self: Later, *args: Any, **kwargs: Any) -> Any:
+        self._fill()
+        return method(self, *args, **kwargs)
+
+    return use
+
+
+_METHODS = (
+    *("contains", "delitem", "eq", "getitem", "ior", "iter", "len", "ne", "or", "repr", "reversed", "ror", "setitem"),
+)
+for _name in (*(f"__{n}__" for n in _METHODS), *(n for n in vars(dict) if not n.startswith("_") and n != "fromkeys")):
+    setattr(Later, _name, _filled(_name))

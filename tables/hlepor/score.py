@@ -72,20 +72,15 @@ class Basis:
         given = np.asarray(vectors, dtype=np.float64)
         rows = np.atleast_2d(given)
         self._check(given, rows)
-        return self.scores_unchecked(rows)[0] if given.ndim == 1 else self.scores_unchecked(rows)
-
-    def scores_unchecked(self, rows: Floats) -> Floats:
-        """`scores` of valid (settings, 6) vectors, without looking at them again."""
-        result = np.empty((len(rows), len(self)))
-        scratch = np.empty(len(self))
+        result, scratch = np.empty((len(rows), len(self))), np.empty(len(self))
         for row, values in zip(result, rows.tolist(), strict=True):
-            self._score(row, scratch, *values)
-        return result
+            self.write(row, scratch, *values)
+        return result[0] if given.ndim == 1 else result
 
-    def _score(
+    def write(
         self, out: Floats, scratch: Floats, alpha: float, beta: float, n: float, elp: float, pos: float, pr: float
     ) -> None:
-        """Writes the scores of one setting to `out`.
+        """Writes the scores of one valid setting to `out` (segments,), and anything to `scratch` (segments,).
 
         One setting at a time and element by element, not as a matrix product: a score must not depend, in its last
         bit, on the settings that it is scored with, nor on the machine.

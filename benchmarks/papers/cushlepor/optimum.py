@@ -38,8 +38,7 @@ def best(
     kendall = objective == "kendall"
 
     def reward(actions: Floats) -> Floats:
-        train, _ = corpus.evaluate(box.natural(actions), kendall=kendall)
-        return sign * train[objective]
+        return sign * corpus.train.evaluate(box.natural(actions), kendall=kendall)[objective]
 
     rng = np.random.default_rng(seed)
     choices = int(box.high[2] - box.low[2]) + 1

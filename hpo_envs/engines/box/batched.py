@@ -49,7 +49,7 @@ class BoxVectorEnv(HPOVectorEnv):
         self._left -= costs
         p.observe(self._observations, points, rewards, costs, self._best, self._left)
         info: Info = {"cost": costs, "metrics": answer.metrics}
-        if answer.held_out:
+        if answer.held_out is not None:
             info["held_out"] = answer.held_out
         codes = np.zeros(self.num_envs, np.int64)
         info |= {"config": p.function.columns(answer.configs), "status": STATUS_COLUMN.take(codes)}

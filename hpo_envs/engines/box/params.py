@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box
 
-from hpo_envs.core.infos import choices_of
+from hpo_envs.core.history import Later
+from hpo_envs.core.infos import Info, choices_of
 from hpo_envs.core.params import (
     Floats,
     Objective,
@@ -37,12 +38,12 @@ class Answer(NamedTuple):
     Attributes:
         configs: (n, d) raw values of the hyperparameters.
         metrics: Metric -> (n,) float64.
-        held_out: The same on data that no reward sees; may be empty.
+        held_out: The same on data that no reward sees, `Later` where that is much work; None without such data.
     """
 
     configs: Floats
     metrics: dict[str, Floats]
-    held_out: dict[str, Floats]
+    held_out: dict[str, Floats] | None
 
 
 class BoxFunction(abc.ABC):
@@ -66,11 +67,12 @@ class BoxFunction(abc.ABC):
     def evaluate(self, tasks: Ints, actions: Floats) -> Answer:
         """Evaluates (n, d) actions, each on its task (n,); the answer to one does not depend on the others."""
 
-    def one(self, task: int, action: list[float]) -> tuple[list[float], dict[str, float], dict[str, float]]:
-        """`evaluate` of one action of d numbers, as Python's numbers: raw values, metrics and held-out metrics."""
+    def one(self, task: int, action: list[float]) -> tuple[list[float], dict[str, float], Info | None]:
+        """`evaluate` of one action of d numbers, as numbers: raw values, metrics, held-out metrics (NumPy's)."""
         answer = self.evaluate(np.array([task]), np.array([action]))
-        metrics, held_out = ({k: v.item() for k, v in part.items()} for part in answer[1:])
-        return answer.configs[0].tolist(), metrics, held_out
+        hidden = answer.held_out
+        held_out = None if hidden is None else Later(lambda: {k: v[0] for k, v in hidden.items()})
+        return answer.configs[0].tolist(), {k: v.item() for k, v in answer.metrics.items()}, held_out
 
     @abc.abstractmethod
     def action_of(self, task: int, config: Any) -> npt.NDArray[np.float32]:

@@ -88,8 +88,8 @@ class BoxEnv(HPOEnv):
         observation[: len(point)] = point
         observation[-1] = max(self._left, 0.0) / p.budget
         info: Info = {"cost": np.float64(cost), "metrics": {k: np.float64(v) for k, v in metrics.items()}}
-        if held_out:
-            info["held_out"] = {k: np.float64(v) for k, v in held_out.items()}
+        if held_out is not None:
+            info["held_out"] = held_out
         info["config"] = p.function.config(self._table_index, raw)
         info |= {"status": "ok", "status_code": STATUS_CODES["ok"], "clipped": clipped}
         return observation, np.array(rewards) if p.vector else rewards[0], terminated, False, info

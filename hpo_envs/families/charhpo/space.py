@@ -47,14 +47,14 @@ class Sweeps(BoxFunction):
         numbers = self.numbers[tasks]
         configs = space.configurations(numbers % 2, (actions + 1.0) / 2.0)
         metrics = self.model.evaluate(numbers, configs, self.noise)
-        return Answer(configs, {m.name: metrics[:, j] for j, m in enumerate(build.METRICS)}, {})
+        return Answer(configs, {m.name: metrics[:, j] for j, m in enumerate(build.METRICS)}, None)
 
-    def one(self, task: int, action: list[float]) -> tuple[list[float], dict[str, float], dict[str, float]]:
+    def one(self, task: int, action: list[float]) -> tuple[list[float], dict[str, float], None]:
         """`evaluate` of one action of 16 numbers, as Python's numbers."""
         number = int(self.numbers[task])
         config = one.configuration(number % 2, [(a + 1.0) / 2.0 for a in action])
         accuracy, runtime = self._one.evaluate(number, config, self.noise)
-        return config, {"accuracy": accuracy, "runtime": runtime}, {}
+        return config, {"accuracy": accuracy, "runtime": runtime}, None
 
     def action_of(self, task: int, config: Mapping[str, Any]) -> npt.NDArray[np.float32]:
         """(16,) the action that sets a configuration; missing or inactive hyperparameters are set to 0.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.core.history import Later
 from hpo_envs.core.loading import load_tables
 from hpo_envs.core.params import Floats, Objective, check_names, check_objective
 from hpo_envs.engines.box.batched import BoxVectorEnv
@@ -38,7 +40,9 @@ class MetricTuning(BoxFunction):
     def evaluate(self, tasks: Ints, actions: Floats) -> Answer:
         """Evaluates (n, 6) actions."""
         vectors = self.box.natural(actions)
-        return Answer(vectors, *self.corpus.evaluate(vectors, kendall=self.kendall))
+        train, test = self.corpus.train, self.corpus.test
+        held_out = None if test is None else Later(functools.partial(test.evaluate, vectors, kendall=self.kendall))
+        return Answer(vectors, train.evaluate(vectors, kendall=self.kendall), held_out)
 
     def action_of(self, task: int, config: hlepor.Parameters | str) -> npt.NDArray[np.float32]:
         """(6,) the action of a parameter setting, or of a preset by name.

@@ -27,60 +27,74 @@ METRICS = (
 
 NAMES = tuple(m.name for m in METRICS)
 
-_CHUNK = 16
-"""Settings scored together: 16 x 6,877 scores are 0.9 MB, which a processor's cache holds."""
 
+class Split:
+    """The segments of some documents and their human scores, segments in the order of their systems.
 
-class _Part:
-    """Human scores of one split, segments in the order of their systems, prepared for sums over segments."""
+    Args:
+        statistics: Of the segments.
+        human: (n,) human scores.
+        systems: (n,) ascending numbers of systems.
+    """
 
-    def __init__(self, human: Floats, systems: npt.NDArray[np.intp]) -> None:
-        self.human = human
-        self.n = float(len(human))
-        self.mean = float(human.mean())
-        self.centred = human - self.mean
-        self.square = float(exact.product(self.centred, self.centred))
-        _, self.starts, counts = np.unique(systems, return_index=True, return_counts=True)
-        self.counts = counts.astype(np.float64)
-        means = np.add.reduceat(human, self.starts) / self.counts
-        self.system_centred = means - means.mean()
-        self.system_square = float(exact.product(self.system_centred, self.system_centred))
+    def __init__(self, statistics: hlepor.Statistics, human: Floats, systems: npt.NDArray[np.intp]) -> None:
+        self._basis = hlepor.Basis(statistics)
+        self._human = human
+        self._n = float(len(human))
+        self._mean = float(human.mean())
+        self._centred = human - self._mean
+        self._square = float(exact.product(self._centred, self._centred))
+        _, self._starts, counts = np.unique(systems, return_index=True, return_counts=True)
+        self._counts = counts.astype(np.float64)
+        means = np.add.reduceat(human, self._starts) / self._counts
+        self._system_centred = means - means.mean()
+        self._system_square = float(exact.product(self._system_centred, self._system_centred))
 
-    def agreement(self, scores: Floats, kendall: bool) -> dict[str, Floats]:
-        """Metrics of (k, n) scores, each (k,).
+    def evaluate(self, vectors: Floats, *, kendall: bool = False) -> dict[str, Floats]:
+        """Agreement of valid (k, 6) parameter vectors.
 
-        Sums run along rows and never through a matrix product, so that a setting gets the same bits in any batch and
-        on any processor.
+        One setting after the other, on arrays that a processor's cache holds, and never through a matrix product: a
+        setting gets the same bits in any batch and on any processor.
+
+        Returns:
+            (k,) float64 each: `pearson`, `system_pearson`, `rmse`, `skill` (1 - MSE / variance, 0 for the best
+            constant), and `kendall` on demand.
         """
-        mean = scores.sum(axis=1) / self.n
-        deviation = scores - mean[:, None]
-        product = deviation * self.centred
-        cross = product.sum(axis=1)
-        np.multiply(deviation, deviation, out=product)
-        spread = product.sum(axis=1)
-        error = spread - 2.0 * cross + self.square + self.n * (mean - self.mean) ** 2
-        mse = np.maximum(error, 0.0) / self.n
-        systems = np.add.reduceat(scores, self.starts, axis=1) / self.counts
-        systems -= (systems.sum(axis=1) / len(self.counts))[:, None]
+        scores, scratch = np.empty((2, len(self._human)))
+        mean, cross, spread, tau = np.empty((4, len(vectors)))
+        systems = np.empty((len(vectors), len(self._counts)))
+        for i, vector in enumerate(vectors.tolist()):
+            self._basis.write(scores, scratch, *vector)
+            np.add.reduceat(scores, self._starts, out=systems[i])
+            if kendall:
+                tau[i] = self._kendall(scores)
+            mean[i] = average = np.add.reduce(scores) / self._n
+            np.subtract(scores, average, out=scores)
+            np.multiply(scores, self._centred, out=scratch)
+            cross[i] = np.add.reduce(scratch)
+            np.multiply(scores, scores, out=scratch)
+            spread[i] = np.add.reduce(scratch)
+        error = spread - 2.0 * cross + self._square + self._n * (mean - self._mean) ** 2
+        mse = np.maximum(error, 0.0) / self._n
+        systems /= self._counts
+        systems -= (systems.sum(axis=1) / len(self._counts))[:, None]
         found = {
-            "pearson": _correlation(cross, spread, self.square, self.n),
+            "pearson": _correlation(cross, spread, self._square, self._n),
             "system_pearson": _correlation(
-                (systems * self.system_centred).sum(axis=1),
+                (systems * self._system_centred).sum(axis=1),
                 (systems * systems).sum(axis=1),
-                self.system_square,
-                float(len(self.counts)),
+                self._system_square,
+                float(len(self._counts)),
             ),
             "rmse": np.sqrt(mse),
-            "skill": 1.0 - mse * self.n / self.square if self.square > 0 else np.zeros(len(mse)),
+            "skill": 1.0 - mse * self._n / self._square if self._square > 0 else np.zeros(len(mse)),
         }
-        if kendall:
-            found["kendall"] = np.array([self._kendall(row) for row in scores])
-        return found
+        return found | {"kendall": tau} if kendall else found
 
     def _kendall(self, row: Floats) -> float:
         from scipy.stats import kendalltau
 
-        tau = float(kendalltau(row, self.human).statistic)
+        tau = float(kendalltau(row, self._human).statistic)
         return tau if np.isfinite(tau) else 0.0
 
 
@@ -103,6 +117,7 @@ class Agreement:
     Attributes:
         documents: Names of the documents, in the table's order.
         held_out: Names of the held-out ones.
+        train, test: Segments of the training documents and of the held-out ones (None without).
 
     Raises:
         ValueError: Unknown variant or document, or nothing left to train on.
@@ -126,29 +141,27 @@ class Agreement:
         if test.all():
             raise ValueError(f"held_out must leave a document to train on, got {held_out!r}")
         self.held_out = tuple(self.documents[i] for i in np.unique(document[test]))
-        order = np.lexsort((system, test))
-        self._cut = int((~test).sum())
+        parts = [np.flatnonzero(part)[system[part].argsort(kind="stable")] for part in (~test, test)]
         s = statistics
-        columns = (s.hypothesis_length[order], s.reference_length[order], s.matches[order], s.npd[order])
-        self._basis = hlepor.Basis(hlepor.Statistics(*columns, s.variant))
-        human, system = human[order], system[order]
-        self._train = _Part(human[: self._cut], system[: self._cut])
-        self._test = _Part(human[self._cut :], system[self._cut :]) if test.any() else None
+        train, self.test = (
+            Split(
+                hlepor.Statistics(
+                    s.hypothesis_length[rows], s.reference_length[rows], s.matches[rows], s.npd[rows], s.variant
+                ),
+                human[rows],
+                system[rows],
+            )
+            if len(rows)
+            else None
+            for rows in parts
+        )
+        assert train is not None
+        self.train = train
 
     def evaluate(self, vectors: Floats, *, kendall: bool = False) -> tuple[dict[str, Floats], dict[str, Floats]]:
-        """Agreement of valid (k, 6) parameter vectors; k settings are one call.
-
-        Returns:
-            Metrics on the training documents and on the held-out ones (empty without), each (k,) float64: `pearson`,
-            `system_pearson`, `rmse`, `skill` (1 - MSE / variance, 0 for the best constant), and `kendall` on demand.
-        """
-        if len(vectors) > _CHUNK:
-            parts = [self.evaluate(vectors[i : i + _CHUNK], kendall=kendall) for i in range(0, len(vectors), _CHUNK)]
-            train, test = ({k: np.concatenate([p[j][k] for p in parts]) for k in parts[0][j]} for j in (0, 1))
-            return train, test
-        scores = self._basis.scores_unchecked(vectors)
-        train = self._train.agreement(scores[:, : self._cut], kendall)
-        return train, self._test.agreement(scores[:, self._cut :], kendall) if self._test else {}
+        """Agreement on the training documents and on the held-out ones (empty without), see `Split.evaluate`."""
+        train = self.train.evaluate(vectors, kendall=kendall)
+        return train, self.test.evaluate(vectors, kendall=kendall) if self.test else {}
 
 
 @functools.lru_cache(maxsize=16)

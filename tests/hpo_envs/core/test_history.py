@@ -1,10 +1,17 @@
-"""A history answers as the array that is copied at each step would."""
+"""A history answers as the array that is copied at each step would; a dict that is filled late, as a full one."""
 
 from __future__ import annotations
 
-import numpy as np
+import copy
+import json
+import pickle
+from collections.abc import Callable
+from typing import Any
 
-from hpo_envs.core.history import History, Rewind
+import numpy as np
+import pytest
+
+from hpo_envs.core.history import History, Later, Rewind
 
 
 def test_every_step_is_kept_through_restarts() -> None:
@@ -38,3 +45,30 @@ def test_a_rewound_array_is_as_it_was() -> None:
         kept.append((rewind.then(), array.copy()))
     for then, expected in kept:
         assert np.array_equal(then(), expected)
+
+
+USES: list[Callable[[Any], Any]] = [
+    *(lambda d: d["a"], dict, list, len, bool, repr, str, copy.copy, copy.deepcopy, json.dumps),
+    *(lambda d: {**d}, lambda d: d | {"c": 3}, lambda d: {"c": 3} | d, lambda d: "a" in d, lambda d: d == {"a": 1}),
+    *(lambda d: d != {}, lambda d: d.get("a"), lambda d: list(d.items()), lambda d: list(d.values())),
+    *(lambda d: d.copy(), lambda d: list(reversed(d)), lambda d: d.pop("a"), lambda d: pickle.loads(pickle.dumps(d))),
+    *(lambda d: d.setdefault("a", 5), lambda d: [d.update(c=3), dict(d)], lambda d: [d.clear(), dict(d)]),
+    *(lambda d: [d.__setitem__("a", 4), dict(d)], lambda d: [d.__delitem__("a"), dict(d)], lambda d: dict(d, c=3)),
+]
+
+
+@pytest.mark.parametrize("use", USES)
+def test_every_use_finds_what_a_dict_holds(use: Callable[[Any], Any]) -> None:
+    made: list[int] = []
+
+    def make() -> dict[str, Any]:
+        made.append(1)
+        return {"a": 1, "b": 2}
+
+    later = Later(make)
+    assert isinstance(later, dict)
+    assert not made
+    assert use(later) == use({"a": 1, "b": 2})
+    assert made == [1]
+    use(Later(make)) and len(later)
+    assert len(made) == 2
