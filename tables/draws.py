@@ -42,9 +42,16 @@ def sequence(seed: Keys, n: int) -> Keys:
 
 
 def _finalise(z: Keys) -> Keys:
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(_M1)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(_M2)
-    return z ^ (z >> np.uint64(31))
+    """SplitMix64's finaliser, in place: arrays that are made anew cost more than the arithmetic."""
+    shifted = z >> np.uint64(30)
+    z ^= shifted
+    z *= np.uint64(_M1)
+    np.right_shift(z, np.uint64(27), out=shifted)
+    z ^= shifted
+    z *= np.uint64(_M2)
+    np.right_shift(z, np.uint64(31), out=shifted)
+    z ^= shifted
+    return z
 
 
 def below(bits: int, n: int) -> int:

@@ -1,4 +1,4 @@
-"""What an info says of a step and few read: masks as they were at any step, entries that are made when they are used."""
+"""What an info says and few read: masks as they were at any step, entries that are made when they are used."""
 
 from __future__ import annotations
 

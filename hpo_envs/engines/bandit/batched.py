@@ -15,6 +15,9 @@ from hpo_envs.engines.bandit.params import BanditParams
 from hpo_envs.engines.workers import VectorWorkers
 from hpo_envs.tables import draws
 
+_ALL = slice(None)
+"""The episodes of the whole batch: slices are read and written without copies."""
+
 
 class BanditVectorEnv(HPOVectorEnv):
     """`BanditEnv` for `num_envs` episodes side by side, without a loop over them."""
@@ -28,7 +31,10 @@ class BanditVectorEnv(HPOVectorEnv):
         k, n = self.num_envs, p.actions
         self._arms, self._left = n, np.full(k, p.budget)
         self._view = None if p.view.whole else np.zeros((k, n), np.int64)
-        self._counts, self._means, self._squares = np.zeros((k, n), np.int64), np.zeros((k, n)), np.zeros((k, n))
+        self._counts = np.zeros((k, n), np.int64)
+        self._moments = np.zeros((k, n, 2))  # mean and sum of squares, side by side: one look-up finds both
+        self._first, self._shown_first = self._index * n, self._index * (3 * n + 3)
+        self._columns = n * np.arange(3)
         self._workers = VectorWorkers(k, p.workers, 1)
         self._seen = np.zeros((k, 3 * n + 3), np.float32)
         self._shown = np.empty_like(self._seen)
@@ -42,7 +48,7 @@ class BanditVectorEnv(HPOVectorEnv):
         if self._view is not None:
             self._view[index] = p.view.rows_many(keys, len(p.table))
         self._left[index] = self.budget
-        self._counts[index], self._means[index], self._squares[index] = 0, 0.0, 0.0
+        self._counts[index], self._moments[index] = 0, 0.0
         self._workers.reset(index)
         self._seen[index] = 0.0
         self._seen[np.ix_(index, np.r_[n : 2 * n, 3 * n])] = p.low
@@ -50,15 +56,19 @@ class BanditVectorEnv(HPOVectorEnv):
         return self._said(index)
 
     def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
-        p, k, at = self.params, self.num_envs, self._index
+        p, k = self.params, self.num_envs
+        at: Any = _ALL
         said: Info = {}
         if p.workers > 1:
             at, actions, said = self._schedule(actions[:, 0])
-        rows = actions if self._view is None else self._view[at[:, None], actions]
+        rows = actions if self._view is None else self._view[self._index[at][:, None], actions]
         part, scores = self._evaluate(at, actions, rows)
-        values, rewards, cost = np.zeros((k, len(p.names))), np.zeros(k), np.zeros(k)
-        values[at], cost[at] = part, float(p.batch)
-        rewards[at] = p.sign * part[:, p.column]
+        if at is _ALL:
+            values, cost, rewards = part, np.full(k, float(p.batch)), p.sign * part[:, p.column]
+        else:
+            values, rewards, cost = np.zeros((k, len(p.names))), np.zeros(k), np.zeros(k)
+            values[at], cost[at] = part, float(p.batch)
+            rewards[at] = p.sign * part[:, p.column]
         info: Info = {
             "cost": cost,
             "metrics": {name: values[:, j].copy() for j, name in enumerate(p.names)},
@@ -88,29 +98,38 @@ class BanditVectorEnv(HPOVectorEnv):
 
     def _evaluate(self, at: Any, actions: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> tuple[Any, Any]:
         """Evaluates (m, batch) arms in the episodes `at`; returns (m, metrics) means and (m, batch) scores."""
-        p, n = self.params, self._arms
-        pulls = np.empty((len(at), p.batch, len(p.names)))
+        p, n, counts, seen = self.params, self._arms, self._counts.reshape(-1), self._seen
+        pulls = np.empty((len(actions), p.batch, len(p.names)))
         for j in range(p.batch):  # over the batch, not over the episodes: a batch may pull an arm twice
-            arm = actions[:, j]
-            pulls[:, j] = p.arms.pull_many(self._keys[at], rows[:, j], self._counts[at, arm])
-            self._add(at, arm, p.sign * pulls[:, j, p.column])
+            cell = self._first[at] + actions[:, j]
+            count = counts.take(cell)
+            pulls[:, j] = p.arms.pull_many(self._keys[at], rows[:, j], count)
+            count += 1
+            counts[cell] = count
+            self._add(cell, self._shown_first[at] + actions[:, j], count, p.sign * pulls[:, j, p.column])
         values = _ordered_sum(pulls) / p.batch
         self._left[at] -= p.batch
-        self._seen[at, 3 * n] = p.sign * values[:, p.column]
-        self._seen[at, 3 * n + 1] = p.batch
-        self._seen[at, 3 * n + 2] = np.maximum(self._left[at], 0.0) / self.budget
+        seen[at, 3 * n] = p.sign * values[:, p.column]
+        seen[at, 3 * n + 1] = p.batch
+        seen[at, 3 * n + 2] = np.maximum(self._left[at], 0.0) / self.budget
         return values, p.sign * pulls[:, :, p.column]
 
-    def _add(self, at: Any, arm: npt.NDArray[np.int64], score: npt.NDArray[np.float64]) -> None:
-        n = self._arms
-        self._counts[at, arm] = count = self._counts[at, arm] + 1
-        mean = self._means[at, arm]
+    def _add(self, cell: Any, shown: Any, count: npt.NDArray[np.int64], score: npt.NDArray[np.float64]) -> None:
+        """Welford's update of the moments at (m,) places `cell`; the first of what is shown of them is at `shown`."""
+        moments = self._moments.reshape(-1, 2)
+        found = moments.take(cell, axis=0)
+        mean, squares = found.T  # views
         delta = score - mean
-        self._means[at, arm] = mean = mean + delta / count
-        self._squares[at, arm] = squares = self._squares[at, arm] + delta * (score - mean)
-        self._seen[at, arm] = count / self.budget
-        self._seen[at, n + arm] = mean
-        self._seen[at, 2 * n + arm] = np.sqrt(squares / count)
+        mean += delta / count
+        score -= mean
+        score *= delta
+        squares += score
+        moments[cell] = found
+        values = np.empty((len(cell), 3))
+        values[:, 0] = count / self.budget
+        values[:, 1] = mean
+        np.sqrt(squares / count, out=values[:, 2])
+        self._seen.reshape(-1)[shown[:, None] + self._columns] = values
 
     def _observe(self) -> npt.NDArray[np.float32]:
         if self.copy:

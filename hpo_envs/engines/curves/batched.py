@@ -17,6 +17,9 @@ from hpo_envs.engines.curves.params import COST_HIGH, CurveParams
 from hpo_envs.engines.workers import VectorWorkers
 from hpo_envs.tables import draws
 
+_ALL = slice(None)
+"""The episodes of the whole batch: slices are read and written without copies."""
+
 
 class CurvesVectorEnv(HPOVectorEnv):
     """`CurvesEnv` for `num_envs` episodes side by side, without a loop over them."""
@@ -32,6 +35,8 @@ class CurvesVectorEnv(HPOVectorEnv):
         self._view = None if p.view.whole else np.zeros((n, p.actions), np.int64)
         self._reached = np.full((n, p.rows), -1, np.int16)
         self._past = Rewind(self._reached)
+        self._first = self._index * p.rows
+        self._sizes = np.array([p.actions, len(p.levels)])
         self._best, self._best_cell = np.zeros((n, m)), np.full(n, -1)
         self._spent, self._committed = np.zeros(n), np.zeros(n)
         self._count, self._finished, self._open = np.zeros(n, np.int64), np.zeros(n, np.int64), np.ones(n, bool)
@@ -59,9 +64,9 @@ class CurvesVectorEnv(HPOVectorEnv):
             rows = self._view[self._index, rows]
         if self.params.workers > 1:
             return self._advance_workers(actions, rows, levels)
-        base, reached, cost = self._submit(self._index, rows, levels)
+        base, reached, cost = self._submit(_ALL, rows, levels)
         self._count += 1
-        rewards, info = self._complete(self._index, rows, base, levels, reached, cost)
+        rewards, info = self._complete(_ALL, rows, base, levels, reached, cost)
         over = self._spent >= self.budget
         over |= (self._count >= self._limit) | (self._finished == self.params.actions)
         return rewards, over, info
@@ -88,23 +93,25 @@ class CurvesVectorEnv(HPOVectorEnv):
     def _submit(self, i: Any, rows: Any, levels: Any) -> tuple[Any, Any, Any]:
         """`CurvesEnv._submit` for the environments at `i`."""
         p = self.params
-        runs = rows * p.repeats
+        runs = rows
         if p.repeats > 1:
-            runs = runs + draws.below_many(draws.mix_many(self._keys[i], rows), p.count[rows])
+            runs = rows * p.repeats + draws.below_many(draws.mix_many(self._keys[i], rows), p.count[rows])
         base, last = runs * len(p.levels), p.ends.take(runs)
-        flat, at = self._reached.reshape(-1), i * p.rows + rows
+        flat, at = self._reached.reshape(-1), self._first[i] + rows
         before = flat.take(at).astype(np.int64)
         end = np.minimum(levels, last)
         new = end > before
+        reached = np.maximum(before, end)
         if p.cost_unit == "evaluations":
             cost = new.astype(np.float64)
         else:
-            old = np.where(before >= 0, p.costs.take(base + np.maximum(before, 0)), 0.0)
-            cost = np.where(new, p.costs.take(base + end) - old, 0.0)
-        reached = np.maximum(before, end)
-        self._past.write((i, rows.copy()), before)
+            zero = base + runs + 1  # where in `prices` the first checkpoint of the run is
+            cost = p.prices.take(zero + reached)
+            cost -= p.prices.take(zero + before)
+        self._past.write((self._index[i], rows.copy()), before)
         flat[at] = reached
-        self._finished[i] += new & (end == last)
+        new &= end == last
+        self._finished[i] += new
         return base, reached, cost
 
     def _complete(self, i: Any, rows: Any, base: Any, levels: Any, reached: Any, cost: Floats) -> tuple[Any, Info]:
@@ -112,19 +119,19 @@ class CurvesVectorEnv(HPOVectorEnv):
         p, t = self.params, self.params.table
         cells, tops = base + levels, base + reached
         peak = p.peaks.take(tops, axis=0)
-        better = (peak[:, 0] > self._best[i, 0]) | (self._best_cell[i] < 0)
+        better = peak[:, 0] > self._best[i, 0]
+        better |= self._best_cell[i] < 0
         self._best_cell[i] = np.where(better, tops, self._best_cell[i])
         self._best[i] = best = np.maximum(self._best[i], peak)
         self._spent[i] = spent = self._spent[i] + cost
         wide = p.wide.take(cells, axis=0)
         d, at, m = t.features.shape[1], p.cost_at, len(p.low)
         out = p.templates.take(rows, axis=0)
-        out[:, d] = wide[:, -1]
-        np.clip(wide[:, :m], p.low, p.high, out=out[:, d + 1 : at], casting="same_kind")
+        out[:, d:at] = p.observed.take(cells, axis=0)
         np.minimum(cost, COST_HIGH, out=out[:, at], casting="same_kind")
         out[:, at + 1 : -1] = best
-        out[:, -1] = np.where(spent < self.budget, 1.0 - spent / self.budget, 0.0)
-        if i is self._index and self.copy:
+        out[:, -1] = np.maximum(1.0 - spent / self.budget, 0.0)
+        if i is _ALL and self.copy:
             self._observations = out
         else:
             self._observations[i] = out
@@ -155,7 +162,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         return self._observations.copy() if self.copy else self._observations
 
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
-        return check_ints(actions, (self.num_envs, 2), [self.params.actions, len(self.params.levels)])
+        return check_ints(actions, (self.num_envs, 2), self._sizes)
 
     def _then(self) -> Callable[[], npt.NDArray[np.bool_]]:
         return functools.partial(self._open_parts, self._past.then(), self._keys.copy())

@@ -51,8 +51,9 @@ class CurveParams(Params):
         ends: (rows * repeats,) int64, the checkpoint at which each run ends.
         costs: (cells,) float64, cumulative cost of training up to each cell; 1 for each evaluation where cost is
             evaluations.
-        wide: (cells, m + shown + held out + 1) float64: `rewards`, `seen`, `hidden` (views of it) and the share of a
-            full training, for one gather per batched step.
+        prices: (rows * repeats * (levels + 1),) the same as `costs`, with a 0 before the first of each run.
+        wide: (cells, m + shown + held out) float64: `rewards`, `seen` and `hidden` (views of it), for one gather.
+        observed: (cells, 1 + m) float32: the share of a full training and `rewards`, clipped to their bounds.
         rewards: (cells, m) float64, oriented: higher is better.
         peaks: (cells, m) float64, best reward at any checkpoint of the table up to the cell.
         first_peaks: (cells,) float64, `peaks` of the first objective.
@@ -74,7 +75,9 @@ class CurveParams(Params):
     repeats: int
     ends: npt.NDArray[np.int64]
     costs: Floats
+    prices: Floats
     wide: Floats
+    observed: npt.NDArray[np.float32]
     rewards: Floats
     peaks: Floats
     first_peaks: Floats
@@ -221,7 +224,9 @@ def _prepare(
     initial[-1] = 1.0
     seen = values[..., [t.metric(name) for name in shown]]
     count = np.maximum((~np.isnan(t.values).all(axis=(2, 3))).sum(axis=1), 1)
-    wide = flat(np.concatenate([rewards, seen, hidden, shares[..., None]], axis=3))
+    wide = flat(np.concatenate([rewards, seen, hidden], axis=3))
+    observed = np.concatenate([shares[..., None], np.clip(rewards, low, high)], axis=3)
+    prices = np.pad(costs[:, :, grid], [(0, 0), (0, 0), (1, 0)]).ravel()
     k = m + len(shown)
     p = CurveParams(
         kind="fidelity",
@@ -240,13 +245,15 @@ def _prepare(
         repeats=t.repeats,
         ends=ends,
         costs=flat(costs),
+        prices=prices,
         wide=wide,
+        observed=flat(observed.astype(np.float32)),
         rewards=wide[:, :m],
         peaks=flat(peaks),
         first_peaks=flat(peaks[..., 0]),
         peak_levels=flat(peak_levels),
         seen=wide[:, m:k],
-        hidden=wide[:, k:-1],
+        hidden=wide[:, k:],
         peak_hidden=flat(peak_hidden),
         status=flat(status.astype(np.uint8)),
         templates=templates,

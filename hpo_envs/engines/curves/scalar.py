@@ -204,9 +204,7 @@ class CurvesEnv(HPOEnv):
         """What a step that asks for a cell returns, kept for the next time."""
         p = self.params
         template = p.templates[row].copy()
-        d = self.table.features.shape[1]
-        template[d] = p.wide[cell, -1]
-        template[d + 1 : self._cost_at] = np.clip(p.rewards[cell], p.low, p.high)
+        template[self.table.features.shape[1] : self._cost_at] = p.observed[cell]
         self._cells[cell] = found = (
             p.rewards[cell] if self._vector else float(p.rewards[cell, 0]),
             dict(zip(p.shown, p.seen[cell], strict=True)),
