@@ -18,7 +18,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from hpo_envs.core.infos import Column, Info, MaskedInfo, blank, column, copy_info, merge, scatter
+from hpo_envs.core.infos import Column, Info, MaskedInfo, blank, blanks, column, copy_info, merge, scatter
 from hpo_envs.core.loading import provenance_info
 from hpo_envs.core.pages import complete
 from hpo_envs.core.params import HasParams, Params, check_int, check_options, is_integer, unmasked
@@ -381,12 +381,12 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
     def _restart_now(self, terminated: npt.NDArray[np.bool_], info: Info) -> None:
         """SAME_STEP: keeps the last observation and info of ended episodes and starts the next ones."""
         index = np.flatnonzero(terminated)
-        last = self._observe()
         final = np.full(self.num_envs, None, dtype=object).view(Column)
-        for i in index:
-            final[i] = last[i].copy()
+        final[index] = np.fromiter(self._observe()[index], object, len(index))
         keys = tuple(k for k in info if not k.startswith("_"))
-        ended: Info = {k: copy_info(info[k]) for k in keys} | {"_" + k: terminated.copy() for k in keys}
+        every = len(index) == self.num_envs
+        ended: Info = {k: info[k] if every else copy_info(info[k]) for k in keys}
+        ended |= {"_" + k: terminated.copy() for k in keys}
         if self._masked:
             ended = MaskedInfo(ended).defer_mask(self._then(), terminated.copy(), terminated.copy())
         info["final_info"] = ended
@@ -394,7 +394,10 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         info["_final_info"] = info["_final_obs"] = terminated.copy()
         reported = ~terminated
         for k in keys:
-            blank(info[k], index)
+            if every:
+                info[k] = blanks(info[k])
+            else:
+                blank(info[k], index)
             info["_" + k] = reported
         merge(info, self._begin(index, None), index)
 

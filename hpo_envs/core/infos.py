@@ -174,6 +174,14 @@ def blank(value: Any, index: npt.NDArray[np.intp]) -> None:
         value[index] = nothing(value)
 
 
+def blanks(value: Any) -> Any:
+    """A nested batched value like another one, with nothing reported."""
+    if isinstance(value, dict):
+        return {k: blanks(v) for k, v in value.items()}
+    empty = nothing(value)
+    return np.zeros_like(value) if empty == 0 else np.full_like(value, empty)
+
+
 def nothing(value: npt.NDArray[Any]) -> Any:
     """What an info array holds where nothing was reported."""
     return {"O": None, "U": ""}.get(value.dtype.kind, 0)
