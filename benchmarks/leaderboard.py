@@ -126,18 +126,15 @@ def run_all(folder: Path, planned: Sequence[tuple[str, Study]], jobs: int) -> in
 
 def markdown(found: Mapping[str, Any]) -> str:
     """The leaderboard as a table, for the README."""
-    lines = [
-        "| environments | lowest regret | mean [95 % interval] | random search | best on these | on others like these |"
-    ]
-    lines.append("|---|---|---|---|---|---|")
+    lines = ["| environments | best on these | regret [95 % interval] | random search | on others like these |"]
+    lines.append("|---|---|---|---|---|")
     for t in found["tracks"]:
         if len(t["ranking"]) < 2 or t.get("flat"):
             continue
-        leader = t["ranking"][0]
         base = next((sentences.number(r["mean"][0]) for r in t["ranking"] if r["agent"] == "random"), "")
-        name = f"{t['name']} ({sentences.runs(t)}{', regret at the end' if t['score'] == 'final' else ''})"
+        name = f"{t['name']} ({len(t['environments'])}{', regret at the end' if t['score'] == 'final' else ''})"
         here, there = (_standing(t, where) for where in ("here", "there"))
-        lines.append(f"| {name} | `{leader['agent']}` | {sentences.score(leader)} | {base} | {here} | {there} |")
+        lines.append(f"| {name} | {here} | {sentences.score(t['ranking'][0])} | {base} | {there} |")
     if flat := [f"`{t['name']}`" for t in found["tracks"] if t.get("flat")]:
         named = sentences.listed(flat)
         lines += ["", f"In no average, because their best is their median and regret is 0/0: {named}."]

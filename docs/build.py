@@ -30,6 +30,7 @@ GUIDES = (
     "testing-your-own",
     "training-a-policy",
     "choosing-an-optimiser",
+    "submitting-an-agent",
     "simulating-a-cluster",
     "measuring-sensitivity",
 )

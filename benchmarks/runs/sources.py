@@ -47,9 +47,13 @@ PICTURES_AND_LISTS = (
     "hpo_envs.agents",
     "hpo_envs.agents.registry",
     "hpo_envs.benchmarks",
+    "hpo_envs.benchmarks.plots",
+    "hpo_envs.benchmarks.runs.frame",
+    "hpo_envs.benchmarks.runs.regret",
+    "hpo_envs.tables.frames",
     "hpo_envs",
 )
-"""Modules that draw, or list what there is: no number depends on them."""
+"""Modules that draw, make frames of what was run, or list what there is: no number of a run depends on them."""
 
 LOOP = ("hpo_envs.benchmarks.runs", "hpo_envs.benchmarks.runs.episodes", "hpo_envs.benchmarks.runs.actions")
 """What every run goes through."""

@@ -53,7 +53,7 @@ class NMTHPOEnv(LookupEnv):
 
     ## Table
     Measured: one run per configuration, MIT licence. Embedded: out-of-fold predictions of a regression fitted to
-    the measured table with residual noise; same rows, same order. Their held-out errors are in the README.
+    the measured table with residual noise; same rows, same order. Their held-out errors: `docs/embedded-tables.md`.
 
     ## References
     Xuan Zhang and Kevin Duh. Reproducible and Efficient Benchmarks for Hyperparameter Optimization of Neural

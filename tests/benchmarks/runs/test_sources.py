@@ -32,7 +32,7 @@ def test_an_environment_is_its_engine_its_page_and_the_loop() -> None:
         "hpo_envs.tables.draws",
         *sources.LOOP,
     } <= one.keys()
-    assert not any(".curves" in name or ".charhpo" in name or ".figures" in name for name in one)
+    assert not any(".curves" in name or ".charhpo" in name or ".figures" in name or ".plots" in name for name in one)
 
 
 def test_a_users_agent_is_every_module_of_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
