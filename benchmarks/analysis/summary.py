@@ -111,7 +111,7 @@ def _scores(runs: Sequence[Run]) -> tuple[dict[str, dict[str, ScoredRuns]], dict
 def _ranked(
     runs: Sequence[Run], kept: Sequence[Run], scored: Mapping[str, Mapping[str, ScoredRuns]]
 ) -> list[dict[str, Any]]:
-    """The tracks with `random`, the exact score of random search where it is known, and `left_out`: flat runs."""
+    """The tracks with the number of `objectives`, the exact score of `random` search, and flat runs `left_out`."""
     first = {environment_of(r): r for r in reversed(kept)}
     gone = Counter(map(environment_of, runs)) - Counter(map(environment_of, kept))
     problems = {(environment_of(r), r.header["sha256"], *subsets.key(r.header)): r for r in kept}
@@ -124,7 +124,8 @@ def _ranked(
         known = [[pair[t["score"] == "final"] for pair in exact[e] if pair] for e in envs]
         complete = all(len(k) == len(exact[e]) for e, k in zip(envs, known, strict=True))
         base = float(np.mean([np.mean(k) for k in known])) if complete else None
-        tracks.append({**t, "random": base, "left_out": {e: gone[e] for e in envs if gone[e]}})
+        facts = {"objectives": len(first[envs[0]].header["objectives"]), "random": base}
+        tracks.append({**t, **facts, "left_out": {e: gone[e] for e in envs if gone[e]}})
     return tracks
 
 

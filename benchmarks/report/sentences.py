@@ -18,7 +18,9 @@ RAW = {"anytime": "minus the best reward so far, averaged over the budget", "fin
 
 def measure(track: Mapping[str, Any]) -> str:
     """What a track is ranked by."""
-    return (RAW if track.get("raw") else SCORES)[track["score"]]
+    text = (RAW if track.get("raw") else SCORES)[track["score"]]
+    several = track.get("raw") and track.get("objectives", 1) > 1
+    return text.replace("reward", "sum of the objectives' rewards") if several else text
 
 
 def share(value: float | None) -> str:

@@ -14,7 +14,8 @@ the end that of the row that the agent recommends. A row may be worse than the m
 rows that failed count as the worst that did not.
 
 Where the best *is* middling, regret is 0/0: such runs are `flat`, and in no average. Where no scale is known, a score
-is minus the incumbent: raw, lower is better, and comparable on one environment only.
+is minus the incumbent: raw, lower is better, and comparable on one environment only. Of several objectives it is minus
+the largest sum of their rewards so far, by which `Tuned.best` chooses, too.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ def after(run: Run) -> Floats:
     """(k,) regret after each evaluation; never rises but where rewards are noisy.
 
     Raises:
-        ValueError: A run without a scale, or with more than two objectives.
+        ValueError: A run without a scale, or with one and more than two objectives.
     """
     scale = of_header(run.header)
     if run.rewards.ndim == 2:
-        return _volumes(run, scale)
+        return -np.maximum.accumulate(run.rewards.sum(axis=1)) if scale.source == "none" else _volumes(run, scale)
     if noisy(run):
         return _regret(_worth(run.evaluated["truth"][_favourites(run)], scale), scale, np.inf)
     return _regret(np.maximum.accumulate(run.rewards), scale, 1.0)

@@ -38,7 +38,7 @@ class Scale:
     Attributes:
         source: Where it comes from: `table`; `reference` (the committed study of a space that no table lists); `given`
             by the user; `bounds` of the metrics (several objectives of a space that no study covers); or `none`: scores
-            are raw.
+            are raw, also of several objectives whose bounds nobody gave.
         signs: (m,) what turns rewards into native units.
         best: (m,) best reward of each objective; empty where the source is `none`.
         origin: (m,) rewards that count as having found nothing; empty where the source is `none`.
@@ -106,9 +106,9 @@ class Scales:
             final = final[~np.isnan(final).any(axis=1)]
             if len(final):
                 return self._several(final, table) if p.vector else self._one(final, peaks, table)
-        if p.vector:
+        if p.vector and p.bounded:
             return self._named("bounds", p.high, p.low)
-        found = references().get(name_of(self._id, p, table, self._arguments))
+        found = None if p.vector else references().get(name_of(self._id, p, table, self._arguments))
         return self._named("reference", *found) if found else self._named("none", nothing, nothing)
 
     def _named(self, source: str, best: npt.ArrayLike, origin: npt.ArrayLike, **facts: Any) -> Scale:

@@ -48,6 +48,7 @@ class Params:
         live: Whether a step calls a function instead of looking something up, so that none may be wasted.
         known: (m,) best reward of each objective and (m,) rewards that count as having found nothing, where a user says
             so and no table does.
+        bounded: Whether the bounds of rewards are those of the metrics, and not there for want of any.
     """
 
     kind: Kind
@@ -65,6 +66,7 @@ class Params:
     known: tuple[Floats, Floats] | None = None
     budget_unit: str = ""
     live: bool = False
+    bounded: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "budget_unit", self.budget_unit or self.cost_unit)

@@ -74,6 +74,9 @@ def write_csv(path: Path | str, records: Sequence[Mapping[str, Any]], columns: S
     write(path, text.getvalue())
 
 
+FORMULAS = "=+-@\t\n＝＋－＠"
+"""Characters that begin what some spreadsheet takes for a formula."""
+
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)")
 
 
@@ -81,7 +84,7 @@ def _harmless(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     text = value.replace("\r", "\\r")  # the csv module of Python 3.11 leaves it unquoted: a row would end there
-    return f"'{text}" if len(text) > 1 and text[0] in "=+-@\t" and not _NUMBER.fullmatch(text) else text
+    return f"'{text}" if len(text) > 1 and text[0] in FORMULAS and not _NUMBER.fullmatch(text) else text
 
 
 def read_csv(path: Path | str) -> list[dict[str, str]]:

@@ -11,13 +11,14 @@ an environment is tau.
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
-from hpo_envs.benchmarks.analysis import inference, power
+from hpo_envs.benchmarks.analysis import inference, power, verdict
 from hpo_envs.core import screen
 
 Floats = npt.NDArray[np.float64]
@@ -335,6 +336,20 @@ def _replicates(n: int) -> None:
     _table(title, ["luck", "environments x seeds", "replicates", "falsely", "better by 1"], rows)
 
 
+def _speed(n: int) -> None:
+    rng, n, rows = np.random.default_rng(0), min(n, 20), []
+    for agents, environments, seeds in ((2, 6, 20), (7, 8, 20), (16, 24, 20), (16, 24, 100)):
+        seconds = []
+        for _ in range(n):
+            scores = {str(a): rng.standard_normal((environments, seeds)) for a in range(agents)}
+            start = time.process_time()
+            verdict.judged(scores, range(environments))
+            seconds.append(time.process_time() - start)
+        rows.append([f"{agents} x {environments} x {seeds}", f"{np.median(seconds):.3f}"])
+    title = f"Seconds of processor time until a study is judged (median of {n} studies a cell)"
+    _table(title, ["agents x environments x seeds", "seconds"], rows)
+
+
 TABLES: dict[str, Callable[[int], None]] = {
     "coverage": _coverage,
     "intervals": _intervals,
@@ -342,6 +357,7 @@ TABLES: dict[str, Callable[[int], None]] = {
     "elsewhere": _elsewhere,
     "power": _power,
     "replicates": _replicates,
+    "speed": _speed,
 }
 """What can be printed."""
 

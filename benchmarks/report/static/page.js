@@ -35,7 +35,7 @@ function save(name, type, text) {
 // A cell of CSV; a text that a spreadsheet would take for a formula gets an apostrophe before it.
 function quoted(v) {
   let text = v === null ? "" : String(v).replaceAll("\r", "\\r");
-  if (/^[=+@\t-]./.test(text) && isNaN(text)) text = `'${text}`;
+  if (/^[=+@\t\n＝＋－＠-][^]/.test(text) && isNaN(text)) text = `'${text}`;
   return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -109,6 +109,7 @@ class FunctionParams(Params):
             levels=None if epochs is None else table.levels,
             live=True,
             known=known_of(chosen, best, origin),
+            bounded=all(m.high < CAP for m in chosen),
             function=called,
             form=form,
             points=points,

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hpo_envs.benchmarks.analysis import summary
+from hpo_envs.benchmarks.report import sentences
 from hpo_envs.benchmarks.runs import regret
 from hpo_envs.benchmarks.tuning import record, tune
 from tests.benchmarks.tuning import helpers
@@ -136,6 +138,24 @@ def test_regret_is_of_what_the_user_knows_and_else_scores_are_raw(tmp_path: Path
     assert (regret.raw(raw), regret.raw(scaled)) == (True, False)
     assert regret.after(raw).tolist() == (-best).tolist()
     assert regret.after(scaled) == pytest.approx(np.clip((1.0 - best) / 0.5, 0.0, 1.0))
+
+
+@pytest.mark.parametrize("bounds", [None, {"a": (0.0, 1.0)}, {"a": (0.0, 1.0), "b": (0.0, 1.0)}])
+def test_two_objectives_without_bounds_have_raw_scores(bounds: Any, tmp_path: Path) -> None:
+    def both(config: Any) -> dict[str, float]:
+        return {"a": config["x"], "b": 1.0 - config["x"] ** 2}
+
+    given: dict[str, Any] = {"objective": ("a", "b"), "goal": ("max", "min"), "bounds": bounds, "candidates": 20}
+    tuned = tune(both, helpers.SPACE, agent="random", budget=6, out=tmp_path, progress=False, **given)
+    (run,) = record.runs_of(tmp_path)
+    assert regret.raw(run) == (bounds is None or len(bounds) < 2)
+    said = sentences.measure(summary.load(tmp_path)["tracks"][0])
+    if regret.raw(run):
+        assert regret.after(run)[-1] == -tuned.best.score
+        assert said == "minus the best sum of the objectives' rewards so far, averaged over the budget"
+    else:
+        assert 0.0 < regret.after(run)[-1] < 1.0
+        assert said == "regret averaged over the budget"
 
 
 def test_agents_that_wait_for_each_result_have_one_worker() -> None:
