@@ -111,14 +111,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=20, help="runs of an agent on an id (default: %(default)s)")
     parser.add_argument("--ids", type=int, default=4, help="ids of a family at most (default: %(default)s)")
-    parser.add_argument("--only", nargs="*", default=[], help="families (default: all)")
+    families = {name: f for name, f in registry.FAMILIES.items() if f.listed and not f.user_levels}
+    parser.add_argument("--only", nargs="+", choices=families, default=families, help="families (default: all)")
     args = parser.parse_args(arguments)
     for row in (HEAD, ["---"] * len(HEAD)):
         print(f"| {' | '.join(row)} |")
-    for family in registry.FAMILIES.values():
-        if not family.user_levels and family.name in (args.only or registry.FAMILIES):
-            for row in rows_of(family, args.seeds, args.ids):
-                print(f"| {' | '.join(row)} |", flush=True)
+    for name in args.only:
+        for row in rows_of(families[name], args.seeds, args.ids):
+            print(f"| {' | '.join(row)} |", flush=True)
 
 
 if __name__ == "__main__":

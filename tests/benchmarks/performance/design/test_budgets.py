@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hpo_envs.benchmarks.performance.design import budgets
+from hpo_envs.registry import SPECS
 
 
 @pytest.mark.filterwarnings("ignore::hpo_envs.tables.store.EmbeddedTableWarning")
@@ -23,3 +24,14 @@ def test_the_table_has_a_row_for_each_budget(
     few, many = rows[2], rows[3]
     assert float(few[5]) <= float(few[4])
     assert float(many[4]) < float(few[4])
+
+
+def test_all_families_are_those_with_tables_of_ours(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(budgets, "rows_of", lambda family, seeds, ids: [[spec.id for spec in family.ids]])
+    budgets.main([])
+    ids = [i.strip() for line in capsys.readouterr().out.splitlines()[2:] for i in line.strip("|").split("|")]
+    assert ids == [i for i in SPECS if not i.startswith("Table")]
+    with pytest.raises(SystemExit):
+        budgets.main(["--only", "NMT"])
