@@ -1,6 +1,7 @@
 """What a search has on the disk: one journal a folder, from which everything else follows.
 
-    mine/evaluations.journal    what is searched; then, for each evaluation, that it began, and what came of it
+    mine/evaluations.journal    what is searched; then, for each evaluation, that it began, and what came of it; and
+                                other budgets that were asked for
     mine/checkpoints/           of functions that keep some
 
 An evaluation that began and did not end is carried out again; one that ended never is.
@@ -78,7 +79,7 @@ class Record:
 
     Attributes:
         folder: Where it is.
-        header: As it is on the disk, with the budget asked for now.
+        header: As it is on the disk, with the budget asked for last.
         evaluations: In the order in which they began.
         steps: (number, whether it ended) in the order in which it happened.
 
@@ -99,11 +100,12 @@ class Record:
         self.header = {k: v for k, v in self._journal.records[0].items() if k != "what"}
         if header is not None:
             self._check(json.loads(json.dumps(header)))
-            self.header["budget"] = header["budget"]
         self.evaluations: list[Evaluation] = []
         self.steps: list[tuple[int, bool]] = []
         for record in self._journal.records[1:]:
             self._take(record)
+        if header is not None and header["budget"] != self.header["budget"]:
+            self._add({"what": "budget", "budget": header["budget"]})
 
     def _check(self, new: Mapping[str, Any]) -> None:
         for key in FIXED:
@@ -125,6 +127,9 @@ class Record:
 
     def _take(self, record: Mapping[str, Any]) -> None:
         facts = {k: v for k, v in record.items() if k != "what"}
+        if record["what"] == "budget":
+            self.header |= facts
+            return
         number = facts.pop("number")
         if record["what"] == "begun":
             self.evaluations.append(Evaluation(number, **facts))

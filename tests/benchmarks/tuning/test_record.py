@@ -52,6 +52,7 @@ def test_a_line_that_was_cut_off_never_happened(tmp_path: Path) -> None:
 def test_another_search_is_refused_a_larger_budget_is_not(tmp_path: Path) -> None:
     Record(tmp_path, HEADER)
     assert Record(tmp_path, {**HEADER, "budget": 9.0}).header["budget"] == 9.0
+    assert Record(tmp_path).header["budget"] == 9.0  # scores are of the whole search
     with pytest.raises(ValueError, match=r"a search must go on as it began: .* has agent 'bo', got 'random'"):
         Record(tmp_path, {**HEADER, "agent": "random"})
     other = {**HEADER, "run": {**HEADER["run"], "versions": {"numpy": "0.1"}}}
