@@ -136,7 +136,7 @@ def _space(runs: Runs, say: Say) -> tuple[tuple[Hyperparameter, ...], npt.NDArra
     for name, column in list(runs.columns.items()):
         holes = np.isnan(column.values)
         different = infer.few(column.values[~holes], 1)
-        if holes.all() and column.choices is None:
+        if holes.all() and not column.choices:
             say(name, "empty, left out")
             del runs.columns[name]
         elif different is not None and name not in runs.fixed and (column.none is None and not holes.any()):

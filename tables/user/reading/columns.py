@@ -114,7 +114,7 @@ def within(cells: pa.ChunkedArray, h: Hyperparameter) -> tuple[Column, npt.NDArr
 
 
 def respelled(cells: pa.ChunkedArray) -> tuple[pa.ChunkedArray, str]:
-    """Numbers that are all spelled with a decimal comma or a percent sign, as plain ones, and what was done."""
+    """Numbers spelled with a decimal comma, a percent sign or an apostrophe, as plain ones, and what was done."""
     notes = []
     for pattern, old, new, note in _SPELLINGS:
         text = texts(cells)
@@ -129,6 +129,7 @@ def respelled(cells: pa.ChunkedArray) -> tuple[pa.ChunkedArray, str]:
 _SPELLINGS = (
     (r"[+-]?\d*[.,]?\d+ ?%", "%", "", "percent signs left out"),
     (r"[+-]?\d+(,\d+)?", ",", ".", "decimal commas read as points"),
+    (r"('[+-])?\d*\.?\d+(e[+-]?\d+)?", "'", "", "apostrophes before signs left out"),  # MLflow's, against formulas
 )
 """What all cells must match, what is replaced in them by what, and what is said of it."""
 

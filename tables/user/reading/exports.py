@@ -231,7 +231,7 @@ EXPORTS = (
     ),
     Export(
         "MLflow", ("Run ID", "Start Time", "Duration"), cost="Duration", run="Run ID", state="Status",
-        noted="Start Time|Name|Source Type|Source Name|User|Version|Models|Dataset|Experiment( Name| ID)?",
+        noted="Start Time|Name|Source Type|Source Name|User|Version|Models|Dataset|Experiment( Name| ID)?|mlflow[.].*",
     ),
     Export(
         "Weights & Biases", ("summary", "config"), settings=r"config\.((?!_).+)", scores=r"summary\.((?!_).+)",

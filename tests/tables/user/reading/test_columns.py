@@ -55,6 +55,8 @@ def test_none_among_numbers_is_remembered_and_can_be_a_choice() -> None:
 def test_spellings_are_changed_only_where_all_cells_have_them() -> None:
     assert columns.respelled(cells("1,5", "2", None))[0].to_pylist() == ["1.5", "2", None]
     assert columns.respelled(cells("1,5", "2.5"))[1] == ""
+    assert columns.respelled(cells("'-0.5", "2e-3", "'-1e-05"))[0].to_pylist() == ["-0.5", "2e-3", "-1e-05"]
+    assert columns.respelled(cells("'-0.5", "-2"))[1] == ""
     assert columns.respelled(cells("71%", "80.5 %"))[0].to_pylist() == ["71", "80.5"]
 
 
