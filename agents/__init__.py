@@ -1,7 +1,7 @@
 """Reference agents. They know spaces and arrays, never an environment or a table."""
 
 from hpo_envs.agents.base import Agent, Planned
-from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.problem import Problem, Source
 from hpo_envs.agents.registry import AGENTS, Entry, entry, factory, fits, make, make_each, names, slow
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "Entry",
     "Planned",
     "Problem",
+    "Source",
     "entry",
     "factory",
     "fits",

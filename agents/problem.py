@@ -131,7 +131,8 @@ class Problem:
         base = np.zeros((0, 0)) if self.base is None else self.base
         chosen = matching(self.feature_names, base.shape[1], prefix)
         names = tuple(self.feature_names[j] for j in chosen)
-        return dataclasses.replace(self, features=None, base=base[:, chosen], feature_names=names)
+        sources = tuple(dataclasses.replace(s, features=s.features[:, chosen]) for s in self.sources)
+        return dataclasses.replace(self, features=None, base=base[:, chosen], feature_names=names, sources=sources)
 
     @property
     def rows(self) -> int:

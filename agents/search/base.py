@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,14 +13,14 @@ import numpy.typing as npt
 from hpo_envs.agents.base import Agent, one_of, whole
 from hpo_envs.agents.candidates import Candidates, lost
 from hpo_envs.agents.models.kernels import gram
-from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.problem import Problem, Source
 
 Floats = npt.NDArray[np.float64]
 
 TIE = 1e-9
 """Scores closer than this, relative to the largest, are tied: less than round-off can tell apart."""
 
-DESIGNS = ("random", "spread")
+DESIGNS = ("auto", "random", "spread")
 
 SPREAD_NOISE = 1e-2
 """Observation variance that `spread` assumes, relative to the prior's."""
@@ -34,9 +35,11 @@ class CandidateAgent(Agent):
     Args:
         problem: A finite problem with features. Actions may be rows, values of a grid, or (row, level) pairs, of
             which the last level is asked for.
-        initial: Candidates drawn at random before the model chooses (section 4.3 of Zhang and Duh 2020 has 3). They
-            are the first ones of `random` with the same seed, so runs of several agents are paired.
-        design: How the initial candidates are drawn: `random`, or `spread`, see `spread_row`.
+        initial: Candidates of the initial design, before the model chooses (section 4.3 of Zhang and Duh 2020 has 3).
+        design: How they are drawn: `random`, the first ones of `random` with the same seed, so that runs of several
+            agents are paired; `spread`, see `spread_row`; or `auto`: those nearest to the best of `problem.sources` in
+            turn (Feurer et al. 2015), where there are some; else random ones, but `spread` beside others that are under
+            way, as parallel workers would otherwise begin with nothing but random search.
         features: Prefix, or several, of the names of the features that the model sees; all by default.
 
     Attributes:
@@ -58,14 +61,15 @@ class CandidateAgent(Agent):
         seed: int,
         *,
         initial: int = 3,
-        design: str = "random",
+        design: str = "auto",
         features: str | tuple[str, ...] = "",
     ) -> None:
         problem = problem.with_features(features)
         super().__init__(problem, seed)
         self.design = one_of("design", design, DESIGNS)
         self.initial = whole("initial", initial, 1)
-        self.random_first = self.initial if design == "random" else 0
+        self._hints = best_of(problem.sources, self.initial) if design == "auto" else []
+        self.random_first = 0 if design == "spread" or self._hints else self.initial
         self.candidates = Candidates(problem)
         self.features = self.candidates.features
         self.candidates.shuffle(self.rng)
@@ -83,11 +87,19 @@ class CandidateAgent(Agent):
     def ask(self) -> Any:
         """Returns an untried candidate; after the last one, starts over with what it learned."""
         if max(self._asked, len(self.rows)) < self.initial or not self.rows:
-            row = self.candidates.draw(self.rng) if self.design == "random" else self.spread_row()
+            row = self._first()
         else:
             row = self._suggest_beside(list(dict.fromkeys(self.candidates.pending)))
         self._asked += 1
         return self.candidates.submit(row)
+
+    def _first(self) -> int:
+        """A candidate of the initial design."""
+        if self._hints:
+            return self.candidates.nearest(np.square(self.features - self._hints.pop(0)).sum(axis=1), fresh=True)
+        if self.design == "spread" or (self.design == "auto" and self.candidates.pending):
+            return self.spread_row()
+        return self.candidates.draw(self.rng)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Learns the outcome of one candidate, asked for or not, unless its run failed.
@@ -188,3 +200,18 @@ class CandidateAgent(Agent):
         scores = np.full(len(self.features), -np.inf)
         scores[within] = told
         return self.best_free(scores)
+
+
+def best_of(sources: Sequence[Source], count: int) -> list[Floats]:
+    """(d,) features of the best observations of each source in turn, each once, at most `count`.
+
+    With several objectives, the best have the largest sum of standardised rewards. Matthias Feurer, Jost Tobias
+    Springenberg and Frank Hutter. Initializing Bayesian Hyperparameter Optimization via Meta-Learning. AAAI 2015.
+    """
+    ranked = []
+    for source in sources:
+        spread = source.rewards.std(axis=0)
+        order = np.argsort(-(source.rewards / np.where(spread > 0, spread, 1.0)).sum(axis=1), kind="stable")
+        ranked.append(list(dict.fromkeys(tuple(x) for x in source.features[order].tolist()))[:count])
+    turns = (x for turn in itertools.zip_longest(*ranked) for x in turn if x is not None)
+    return [np.array(x) for x in itertools.islice(dict.fromkeys(turns), count)]

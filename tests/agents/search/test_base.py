@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import gymnasium as gym
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 
 from hpo_envs import agents
+from hpo_envs.agents import Source
+from hpo_envs.agents.search.base import best_of
 from hpo_envs.benchmarks import problem_of
 from tests.agents.helpers import grid, play, problem
 from tests.helpers import raises
@@ -22,10 +25,49 @@ def test_spread_starts_in_the_middle_and_moves_away() -> None:
     assert np.abs(features[second] - features[first]).max() >= 0.25
 
 
+def test_workers_spread_out_where_one_would_begin_at_random() -> None:
+    features = grid(5, 5)
+
+    def apart(seed: int, design: str) -> float:
+        agent = agents.make("bo", problem(features), seed, design=design)
+        asked = [features[agent.ask()] for _ in range(4)]
+        assert asked[0].tolist() == features[begun[0]].tolist()
+        return min(np.abs(a - b).max() for i, a in enumerate(asked) for b in asked[:i])
+
+    distances = []
+    for seed in range(5):
+        begun = play(agents.make("random", problem(features), seed), lambda row: 0.0, 3)
+        assert play(agents.make("bo", problem(features), seed), lambda row: 0.0, 3) == begun
+        distances.append([apart(seed, "auto"), apart(seed, "random")])
+    assert np.min(distances, axis=0).tolist() == [0.5, 0.25]
+
+
+def test_the_best_of_sources_come_first() -> None:
+    features = grid(5, 5)
+    near, far = features[[0, 24, 12, 24]], features[[7, 18]] + 0.01
+    sources = (
+        Source("near", near, np.array([[1.0], [9.0], [5.0], [8.0]]), np.ones(4)),
+        Source("far", far, np.array([[2.0], [1.0]]), np.ones(2)),
+    )
+    known = dataclasses.replace(problem(features), sources=sources)
+    agent = agents.make("bo", known, 0)
+    assert play(agent, lambda row: float(row == 3), 3) == [24, 7, 12]
+    assert agent.random_first == 0
+    assert [agents.make("bo-ei-rbf", known, 0).ask() for _ in range(2)] == [24, 24]
+    begun = play(agents.make("random", known, 0), lambda row: 0.0, 3)
+    assert play(agents.make("bo", known, 0, design="random"), lambda row: 0.0, 3) == begun
+
+
+def test_objectives_of_sources_weigh_alike() -> None:
+    rewards = np.array([[100.0, 0.0], [0.0, 0.1], [90.0, 0.1]])
+    (best,) = best_of([Source("a", np.eye(3), rewards, np.ones(3))], 1)
+    assert best.tolist() == [0.0, 0.0, 1.0]
+
+
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"design": "grid"}, "design must be one of random, spread, got 'grid', did you mean 'spread'?"),
+        ({"design": "grid"}, "design must be one of auto, random, spread, got 'grid', did you mean 'spread'?"),
         ({"initial": 0}, "initial must be an int >= 1, got 0"),
         ({"initial": True}, "initial must be an int >= 1, got True"),
     ],
