@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import pyarrow as pa
+
 from hpo_envs.tables.table import Provenance, Table
 from hpo_envs.tables.user import assemble
 from hpo_envs.tables.user.reading import exports, sheet
@@ -112,6 +114,9 @@ def _table(
             "measured", file, reading.sheet.digest[:40], licence, citation or f"{file}, the user's own measurements",
             notes=tuple(map(str, decisions)),
         )  # fmt: skip
+        for read in (reading, reader):
+            read.sheet.columns.clear()  # a large file is not held beside its table
+        pa.default_memory_pool().release_unused()
         made = assemble.table_of(runs, name, provenance, lambda column, text: say(column, _role(column, text), text))
     except ValueError as error:
         text = str(error)

@@ -13,6 +13,7 @@ from hpo_envs.tables.table import Hyperparameter, Provenance, Table
 from hpo_envs.tables.user import assemble, infer
 from hpo_envs.tables.user.infer import Column
 from hpo_envs.tables.user.reading.outcomes import DIVERGED, FAILED, OK, TRUNCATED
+from hpo_envs.tables.user.runs import Runs
 
 
 def from_study(
@@ -62,7 +63,7 @@ def from_study(
         notes.append(f"{metric}: {text}")
         metrics.append(made)
     seconds = [t.duration.total_seconds() if t.duration is not None else 0.0 for t in trials]
-    runs = assemble.Runs(
+    runs = Runs(
         where=lambda i: f"trial {trials[i].number}",
         columns=columns,
         scores=scores,

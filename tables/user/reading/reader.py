@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables.table import Hyperparameter
-from hpo_envs.tables.user import assemble, infer
+from hpo_envs.tables.user import infer
 from hpo_envs.tables.user.infer import Column
 from hpo_envs.tables.user.reading import columns, outcomes, roles
 from hpo_envs.tables.user.reading.exports import Reading
 from hpo_envs.tables.user.reading.outcomes import DIVERGED, FAILED, LOST, OK, TRUNCATED, UNFINISHED
 from hpo_envs.tables.user.reading.schema import Schema
+from hpo_envs.tables.user.runs import Runs
 
 SHOWN = 5
 """Errors named before the rest are counted."""
@@ -58,7 +59,7 @@ class Reader:
         """The columns."""
         return self.reading.sheet
 
-    def runs(self) -> assemble.Runs:
+    def runs(self) -> Runs:
         """The runs that the file lists.
 
         Raises:
@@ -79,7 +80,7 @@ class Reader:
         self.schema = dataclasses.replace(s, goal=self.goals, cost=s.cost or NO_COST, level=level, repeat=repeat)
         cells = list(read.columns.values())
         once = s.duplicates if s.duplicates is not None else True if names or repeat else None
-        return assemble.Runs(
+        return Runs(
             where=read.where,
             columns=settings,
             scores=self.scores,

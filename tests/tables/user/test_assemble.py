@@ -15,24 +15,6 @@ from hpo_envs.tables.row_order import natural
 from tests.tables.user.helpers import write
 
 
-def test_equal_configurations_are_repeats(tmp_path: Path) -> None:
-    text = "lr,seed,acc\n.1,1,.5\n.1,2,.6\n.2,1,.7\n.2,2,\n"
-    t = natural(user.from_csv(write(tmp_path, text), "acc", "max", repeat="seed"))
-    assert t.source_index.tolist() == [0, 2], "the first line of each"
-    assert t.values.shape == (2, 2, 1, 1)
-    # The failure is an outcome like the other run's.
-    assert t.values[1, :, 0, 0].tolist() == [0.7, 0.0]
-    env = gym.make("TableHPO-v0", table=t, budget=None)
-    seen = set()
-    for seed in range(20):
-        env.reset(seed=seed)
-        seen.add(env.step(1)[1])
-    assert seen == {0.7, 0.0}
-    without = natural(user.from_csv(write(tmp_path, text), "acc", "max", drop=["seed"]))
-    assert np.array_equal(without.values, t.values)
-    assert "2 lines repeat a configuration" in " ".join(without.provenance.notes)
-
-
 def test_the_order_of_the_lines_says_nothing(tmp_path: Path) -> None:
     """A file sorted by score has the rows where the same file in another order has them."""
     lines = [f".{i},{'ab'[i % 2]},.{i}5" for i in range(1, 9)]
