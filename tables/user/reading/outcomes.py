@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from hpo_envs.tables.table import STATUSES
 from hpo_envs.tables.user import infer
-from hpo_envs.tables.user.reading import columns, exports
+from hpo_envs.tables.user.reading import columns, prepare
 from hpo_envs.tables.user.reading.sheet import Sheet
 
 Floats = npt.NDArray[np.float64]
@@ -129,7 +129,7 @@ def costs(
         say: Told column, role and what was done.
         certain: Whether it must have costs; else None is returned if some runs lack theirs.
     """
-    values = exports.seconds(sheet.columns[name])
+    values = prepare.seconds(sheet.columns[name])
     bad = ~(values >= 0) | ~np.isfinite(values)
     lost = np.isin(status, LOST)
     cells = sheet.columns[name]
