@@ -56,7 +56,7 @@ def measure(program: Path, out: Path) -> tuple[float, str]:
         RuntimeError: It fails.
     """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    path = f"{ROOT}:{program.parent}"
+    path = os.pathsep.join([str(ROOT), str(program.parent), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(  # noqa: S603 (a program of this repository)
         [sys.executable, "-W", "ignore", str(program), str(out)],
         env={**os.environ, "PYTHONPATH": path},

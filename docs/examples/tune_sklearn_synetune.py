@@ -26,4 +26,5 @@ if __name__ == "__main__":
             n_workers=4,
         )
         tuner.run()
-        print(tuner.best_config())
+        config = tuner.best_config()[1]
+        print(train(config), config)

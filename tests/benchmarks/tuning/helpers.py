@@ -51,6 +51,13 @@ def troubled(config: Mapping[str, Any]) -> float:
     return float(x)
 
 
+def deadly(config: Mapping[str, Any]) -> float:
+    """Takes its process with it where x is below a quarter."""
+    if config["x"] < 0.25:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return float(config["x"])
+
+
 def endless(config: Mapping[str, Any]) -> float:
     """Never comes back where x is below a half."""
     while config["x"] < 0.5:
