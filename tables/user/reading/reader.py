@@ -15,14 +15,11 @@ from hpo_envs.tables.user.infer import Column
 from hpo_envs.tables.user.reading import columns, outcomes, roles
 from hpo_envs.tables.user.reading.exports import Reading
 from hpo_envs.tables.user.reading.outcomes import DIVERGED, FAILED, LOST, OK, TRUNCATED, UNFINISHED
-from hpo_envs.tables.user.reading.schema import Schema
+from hpo_envs.tables.user.reading.schema import NO_COST, Schema, goals, resolved
 from hpo_envs.tables.user.runs import Runs
 
 SHOWN = 5
 """Errors named before the rest are counted."""
-
-NO_COST = "evaluations"
-"""What may be the cost besides a column: every evaluation costs 1."""
 
 Floats = npt.NDArray[np.float64]
 Say = Callable[[str | Sequence[str], str, str], None]
@@ -45,10 +42,10 @@ class Reader:
         self.errors: list[str] = []
         self.reading = reading
         self._respell()
-        self.schema = self._resolved(given)
+        self.schema = resolved(given, self.reading)
         self._fill()
         states = self._states()
-        self.goals = self._goals()
+        self.goals = goals(self.schema, self.reading)
         self.scores, self.status = outcomes.scores(self.sheet, self.schema.score, self.errors)
         if states is not None:
             self._end(states)
@@ -98,29 +95,6 @@ class Reader:
             duplicates=once,
         )
 
-    def _resolved(self, s: Schema) -> Schema:
-        """The schema with the columns' short names."""
-
-        def name(word: str) -> str:
-            return roles.resolve(word, self.reading)
-
-        space = tuple(dataclasses.replace(h, name=name(h.name)) for h in s.space)
-        return dataclasses.replace(
-            s,
-            score=tuple(map(name, s.score)) or (roles.score_of(self.reading),),
-            cost=s.cost if s.cost in (None, NO_COST) and NO_COST not in self.sheet.columns else name(str(s.cost)),
-            level=s.level and name(s.level),
-            repeat=s.repeat and name(s.repeat),
-            status=s.status and name(s.status),
-            hyperparameters=tuple(h.name for h in space) or (s.hyperparameters and tuple(map(name, s.hyperparameters))),
-            drop=tuple(map(name, s.drop)),
-            categorical=tuple(map(name, s.categorical)),
-            log={name(k): v for k, v in s.log.items()},
-            fill={name(k): v for k, v in s.fill.items()},
-            bounds={name(k): v for k, v in s.bounds.items()},
-            space=space,
-        )
-
     def _states(self) -> npt.NDArray[np.uint8] | None:
         """(lines,) what the column of states says, if there is one; runs that go on are left out."""
         certain = self.schema.status or self.reading.one(self.reading.export.state)
@@ -159,19 +133,6 @@ class Reader:
             new[name], count = columns.filled(new[name], str(value))
             self.say(name, "note", f"{outcomes.count(count, 'cell')} without a value filled with {value}")
         self._replace(new)
-
-    def _goals(self) -> tuple[Any, ...]:
-        s, given = self.schema, self.schema.goal
-        if not given:
-            given = tuple(self.reading.goals.get(c) or infer.goal_of(c) for c in s.score)
-        if len(given) != len(s.score):
-            raise ValueError(f"goal must be one for each score ({len(s.score)}), got {len(given)}")
-        for column, goal in zip(s.score, given, strict=True):
-            if goal not in ("max", "min"):
-                raise ValueError(
-                    f"goal of {column} must be max or min, got {goal!r}; its name does not say which (--goal)"
-                )
-        return given
 
     def _end(self, states: npt.NDArray[np.uint8]) -> None:
         """Joins what states and scores say: what failed with a score stopped early, what ended without one failed."""

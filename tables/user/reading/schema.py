@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from hpo_envs.tables.table import Hyperparameter, Table, nearest
+from hpo_envs.tables.user import infer
+from hpo_envs.tables.user.reading import roles
+from hpo_envs.tables.user.reading.exports import Reading
 from hpo_envs.tables.user.space import space_of
+
+NO_COST = "evaluations"
+"""What may be the cost besides a column: every evaluation costs 1."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,50 @@ class Schema:
 
 
 _LISTS = ("score", "goal", "hyperparameters", "drop", "categorical")
+
+
+def resolved(schema: Schema, reading: Reading) -> Schema:
+    """The schema with the columns' short names, and a score.
+
+    Raises:
+        ValueError: A column that is not there, or no score.
+    """
+    s = schema
+
+    def name(word: str) -> str:
+        return roles.resolve(word, reading)
+
+    space = tuple(dataclasses.replace(h, name=name(h.name)) for h in s.space)
+    return dataclasses.replace(
+        s,
+        score=tuple(map(name, s.score)) or (roles.score_of(reading),),
+        cost=s.cost if s.cost in (None, NO_COST) and NO_COST not in reading.sheet.columns else name(str(s.cost)),
+        level=s.level and name(s.level),
+        repeat=s.repeat and name(s.repeat),
+        status=s.status and name(s.status),
+        hyperparameters=tuple(h.name for h in space) or (s.hyperparameters and tuple(map(name, s.hyperparameters))),
+        drop=tuple(map(name, s.drop)),
+        categorical=tuple(map(name, s.categorical)),
+        log={name(k): v for k, v in s.log.items()},
+        fill={name(k): v for k, v in s.fill.items()},
+        bounds={name(k): v for k, v in s.bounds.items()},
+        space=space,
+    )
+
+
+def goals(schema: Schema, reading: Reading) -> tuple[Any, ...]:
+    """`max` or `min` for each score: what the user says, else the tool, else the score's name.
+
+    Raises:
+        ValueError: Not one for each, or a name that does not say which.
+    """
+    given = schema.goal or tuple(reading.goals.get(c) or infer.goal_of(c) for c in schema.score)
+    if len(given) != len(schema.score):
+        raise ValueError(f"goal must be one for each score ({len(schema.score)}), got {len(given)}")
+    for column, goal in zip(schema.score, given, strict=True):
+        if goal not in ("max", "min"):
+            raise ValueError(f"goal of {column} must be max or min, got {goal!r}; its name does not say which (--goal)")
+    return given
 
 
 def schema_of(given: Mapping[str, Any], source: str = "schema") -> Schema:
