@@ -131,20 +131,23 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--agents", default="bo,bo-ei-matern52,graph-ei-matern52,smac-like,learned")
     parser.add_argument("--fantasies", default="believer", help="also none, worst, mean, best, separated by commas")
+    parser.add_argument(
+        "--designs", default="auto", help="of several workers; also random, spread, separated by commas"
+    )
     args = parser.parse_args()
     tables, seeds = landscapes(args.budget), range(args.seeds)
+    designs = args.designs.split(",")
+    ways = [{"fantasy": fantasy, "design": design} for fantasy in args.fantasies.split(",") for design in designs]
     with one_blas_thread():
         random = measure(tables, "random", args.workers, args.budget, seeds)
         for name in args.agents.split(","):
             start = time.perf_counter()
             one = measure(tables, name, 1, args.budget, seeds)
-            for fantasy in args.fantasies.split(",") if ":" not in name else ("",):
-                several = measure(
-                    tables, name, args.workers, args.budget, seeds, **({"fantasy": fantasy} if fantasy else {})
-                )
+            for given in [{}] if ":" in name else ways:
+                several = measure(tables, name, args.workers, args.budget, seeds, **given)
                 lost = (several.mean(axis=0) - one.mean(axis=0)).mean() / (random.mean() - one.mean())
                 error = (several - one).mean(axis=0).std(ddof=1) / np.sqrt(len(seeds)) / (random.mean() - one.mean())
-                facts = {"agent": name, "fantasy": fantasy, "workers": args.workers, "budget": args.budget}
+                facts = {"agent": name, **given, "workers": args.workers, "budget": args.budget}
                 facts |= {"random": random.mean(), "one": one.mean(), "several": several.mean(), "lost": lost}
                 facts |= {"error": error, "solved": float((one < 1e-12).mean()), "s": time.perf_counter() - start}
                 print(json.dumps({k: round(v, 4) if isinstance(v, float) else v for k, v in facts.items()}), flush=True)

@@ -92,5 +92,15 @@ def test_agents_are_handed_all_sources(tmp_path: Path) -> None:
         tune(float_of_x, {"y": (0.0, 1.0)}, budget=2, sources=[earlier], progress=False)
 
 
+def test_the_default_agent_begins_with_what_was_best_elsewhere() -> None:
+    space, settings = {"x": (0.0, 1.0)}, {"candidates": 200, "progress": False}
+    earlier = tune(float_of_x, space, agent="random", budget=10, seed=1, **settings)
+    frame = pd.DataFrame({"x": [0.5, 0.4], "score": [9.0, 1.0]})
+    later = tune(float_of_x, space, budget=4, sources=[earlier, frame], **settings)
+    second = sorted((e.config["x"] for e in earlier), reverse=True)[1]
+    expected = [earlier.best.config["x"], 0.5, second]
+    np.testing.assert_allclose([e.config["x"] for e in later.evaluations[:3]], expected, atol=0.01)
+
+
 def float_of_x(config: Any) -> float:
     return float(config["x"])
