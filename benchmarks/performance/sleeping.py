@@ -15,6 +15,7 @@ from typing import Any
 
 import hpo_envs
 from hpo_envs.benchmarks.performance import trials
+from hpo_envs.core import screen
 
 WAYS = ((1, "serial"), (4, "threads"), (4, "processes"))
 
@@ -39,6 +40,7 @@ def compare(seconds: float, evaluations: int) -> Iterator[dict[str, Any]]:
         yield facts | {"wall seconds": round(took, 1), "times shorter": round(alone / took, 2)}
 
 
+@screen.on()
 def main() -> int:
     """Prints a line a way."""
     parser = trials.parser(
