@@ -9,6 +9,7 @@ from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hpo_envs.agents.problem import Problem
 
@@ -32,6 +33,8 @@ class Agent(abc.ABC):
         listens: Whether the agent learns from actions that it did not ask for.
         trained_on: Languages of the tables that its weights were fitted to. Runs on a problem that
             excludes one of them are marked as seen wherever results are shown.
+        observes: Whether the agent is a policy, which acts on what the environment shows: it gets `observe` before each
+            `ask`.
     """
 
     done: bool = False
@@ -39,6 +42,7 @@ class Agent(abc.ABC):
     random_first: float = 0
     listens: bool = True
     trained_on: frozenset[str] = frozenset()
+    observes: bool = False
 
     def __init__(self, problem: Problem, seed: int) -> None:
         self.problem = problem
@@ -50,6 +54,14 @@ class Agent(abc.ABC):
     def _repr_html_(self) -> str:
         summary = html.escape((type(self).__doc__ or "").partition("\n")[0])
         return f"<p><b>{type(self).__name__}</b>: {summary}<br>on {html.escape(str(self.problem))}</p>"
+
+    def observe(self, observation: npt.NDArray[np.float32], mask: npt.NDArray[np.int8] | None) -> None:  # noqa: B027
+        """Takes what the environment shows before an action; only agents that `observes` get it.
+
+        Args:
+            observation: (d,) of the environment without wrappers.
+            mask: (n,) which actions are useful, or of the parts of an action one after the other; None: no mask.
+        """
 
     @abc.abstractmethod
     def ask(self) -> Any:

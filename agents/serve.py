@@ -6,7 +6,9 @@ print goes to standard error.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import importlib
 import os
 import signal
 import sys
@@ -19,6 +21,7 @@ import numpy as np
 
 from hpo_envs.agents import Agent, Problem, make_each, wire
 from hpo_envs.agents.problem import sealed
+from hpo_envs.agents.registry import entry, factory
 
 LONGEST = 20_000
 """Characters kept of a traceback."""
@@ -30,6 +33,11 @@ class Crew:
     def __init__(self) -> None:
         self._agents: list[Agent] = []
         self._modules = set(sys.modules)
+
+    def load(self, agent: str) -> None:
+        """Imports an agent's module, for what it takes is not the agent's time; `make` says what goes wrong."""
+        with contextlib.suppress(Exception):
+            factory(agent) if ":" in agent else importlib.import_module(entry(agent).target.partition(":")[0])
 
     def make(
         self, agent: str, problem: bytes, seeds: list[int], hyperparameters: Mapping[str, Any], rows: Any = None
@@ -49,6 +57,15 @@ class Crew:
         shared = sealed(Problem.from_bytes(problem))
         self._agents = list(make_each(agent, shared, seeds, hyperparameters, rows))
         return len(self._agents)
+
+    def observes(self) -> bool:
+        """Whether the agents act on what the environment shows."""
+        return any(agent.observes for agent in self._agents)
+
+    def observe(self, who: list[int], observations: Any, masks: Any) -> None:
+        """Shows each of these agents an observation, and a mask where there are any."""
+        for k, i in enumerate(who):
+            self._agents[i].observe(observations[k], None if masks is None else masks[k])
 
     def ask(self, who: list[int]) -> list[Any]:
         """The next action of each of these agents."""

@@ -19,15 +19,23 @@ from typing import Any
 
 import gymnasium as gym
 
-from hpo_envs.agents import AGENTS, fits
+from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks import report
 from hpo_envs.benchmarks.analysis import summary
 from hpo_envs.benchmarks.analysis.replay import Replay
 from hpo_envs.benchmarks.report import plots, sentences
 from hpo_envs.benchmarks.runs import problem_of
-from hpo_envs.benchmarks.study import executors, store
+from hpo_envs.benchmarks.study import executors, policies, store
 from hpo_envs.benchmarks.study.scheduler import conduct
-from hpo_envs.benchmarks.study.study import SEEDS, SHARE, SLOW_SEEDS, Contestant, Environment, Study
+from hpo_envs.benchmarks.study.study import (
+    SEEDS,
+    SHARE,
+    SLOW_SEEDS,
+    Contestant,
+    Environment,
+    Study,
+    contestants,
+)
 from hpo_envs.core import screen
 from hpo_envs.registry import FAMILIES, SPECS
 from hpo_envs.tables import store as tables
@@ -72,22 +80,22 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
     Args:
         seeds: Number of replicates.
         only: As of `environments`.
-        others: Other people's agents, as `module:factory`; each runs in a process of its own.
+        others: Other people's agents, as `module:factory` or `policy:FILE`; each runs in a process of its own.
     """
     every = tuple(range(seeds))
-    contestants = [Contestant(n, n) for n, e in AGENTS.items() if e.contestant]
-    trained = [c for c in contestants if AGENTS[c.name].unseen]
-    agents = tuple(c for c in contestants if c not in trained)
-    agents += tuple(Contestant(n, n, isolated=True) for n in others)
+    every_agent = [Contestant(n, n) for n, e in AGENTS.items() if e.contestant]
+    every_agent += [c for n in others for c in contestants(n, isolated=True)]
+    trained = [c for c in every_agent if c.algorithm == policies.AGENT or (c.name in AGENTS and AGENTS[c.name].unseen)]
+    agents = tuple(c for c in every_agent if c not in trained)
     planned = []
     for k, envs in enumerate(environments(only), 1):
-        groups = [(envs, agents), *((unseen(c.name, envs), (c,)) for c in trained)]
+        groups = [(envs, agents), *((unseen(c, envs), (c,)) for c in trained)]
         folder = f"setting-{k}" if k > 1 else ""
         planned += [(folder, Study(tuple(some), who, every, SHARE, by_cost=True)) for some, who in groups if some]
     return planned
 
 
-def unseen(name: str, envs: Sequence[Environment]) -> list[Environment]:
+def unseen(agent: Contestant, envs: Sequence[Environment]) -> list[Environment]:
     """Where an agent with trained weights takes part: on environments of kinds of which it has seen none.
 
     An agent that runs on some environments of a kind only would divide them into two rankings.
@@ -97,9 +105,9 @@ def unseen(name: str, envs: Sequence[Environment]) -> list[Environment]:
         env: Any = gym.make(e.id, disable_env_checker=True, **e.kwargs)
         problem, kind = problem_of(env), SPECS[e.id].entry_point
         env.close()
-        if fits(name, problem, seen=True):
+        if agent.fits(problem, seen=True):
             found.append((e, kind))
-            if not fits(name, problem):
+            if not agent.fits(problem, seen=False):
                 spoiled.add(kind)
     return [e for e, kind in found if kind not in spoiled]
 
@@ -189,7 +197,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--only", nargs="*", default=[], help="parts of ids or families (default: all)")
     parser.add_argument(
-        "--agents", nargs="*", default=[], help="other people's, as module:factory; each in a process of its own"
+        "--agents",
+        nargs="*",
+        default=[],
+        help="other people's, as module:factory or policy:FILE; each in a process of its own",
     )
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
     parser.add_argument("--root", type=Path, default=Path(), help="of the repository, for publish")

@@ -8,12 +8,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hpo_envs.agents import Agent
 
 
 class Crew(abc.ABC):
     """Agents of episodes 0, 1, ..., in this process or in another."""
+
+    observes: bool = False
+    """Whether the agents act on what the environment shows, see `Agent.observes`."""
+
+    @abc.abstractmethod
+    def observe(self, who: Sequence[int], observations: npt.NDArray[Any], masks: npt.NDArray[Any] | None) -> None:
+        """Shows the agents of these episodes their observations and masks, see `Agent.observe`."""
 
     @abc.abstractmethod
     def ask(self, who: Sequence[int]) -> Iterable[Any]:
@@ -52,6 +60,12 @@ class LocalCrew(Crew):
     def __init__(self, agents: Iterable[Agent]) -> None:
         self._before = set(sys.modules)
         self._agents = list(agents)
+        self.observes = any(agent.observes for agent in self._agents)
+
+    def observe(self, who: Sequence[int], observations: npt.NDArray[Any], masks: npt.NDArray[Any] | None) -> None:
+        """Shows each agent a copy."""
+        for k, i in enumerate(who):
+            self._agents[i].observe(observations[k].copy(), None if masks is None else masks[k].copy())
 
     def ask(self, who: Sequence[int]) -> Iterable[Any]:
         """Asks one agent after the other, each when its turn comes: they may share a buffer."""

@@ -209,6 +209,15 @@ class _RemoteCrew(Crew):
     def __init__(self, host: Host, size: int) -> None:
         self._host, self._size = host, size
 
+        answer = host.call("observes")
+        if not isinstance(answer, bool):
+            host.close()
+            raise AgentError(f"{host.agent} must answer observes with True or False, got {str(answer)[:80]!r}")
+        self.observes = answer
+
+    def observe(self, who: Sequence[int], observations: npt.NDArray[Any], masks: npt.NDArray[Any] | None) -> None:
+        self._host.call("observe", who=who, observations=observations, masks=masks)
+
     def ask(self, who: Sequence[int]) -> Sequence[Any]:
         return self._several("ask", len(who), who=who)
 

@@ -93,7 +93,8 @@ def run(
     name = agent if isinstance(agent, str) else getattr(agent, "__qualname__", repr(agent))
     with contextlib.ExitStack() as stack:
         stack.enter_context(one_blas_thread())
-        _, info = envs.reset(seed=hashed)
+        start = envs.reset(seed=hashed)
+        info = start[1]
         episodes = Episodes.of(envs)
         problem = sealed(problem_of(envs))
         source = sources.of_agent(agent)
@@ -105,7 +106,7 @@ def run(
         scales = Scales(env_id, episodes.params, kwargs)
         whole = episodes.params.budget * len(seeds) if episodes.params.budget_unit == "evaluations" else None
         watch = stack.enter_context(_watch(progress, f"{name} on {env_id}", whole))
-        logs = _loop(envs, episodes, crew, seeds, target, watch, check, f"{name} on {env_id}")
+        logs = _loop(envs, episodes, crew, start, seeds, target, watch, check, f"{name} on {env_id}")
         tables = info["table"], info["kind"], info["sha256"]
         shared = json.dumps(header_of(envs, agent, env_id, kwargs, hyperparameters, isolated=bool(isolate)))
         runs = []
@@ -178,6 +179,7 @@ def _loop(
     envs: Any,
     episodes: Episodes,
     crew: Crew,
+    start: tuple[npt.NDArray[Any], Mapping[str, Any]],
     seeds: list[int],
     target: Target | None,
     progress: Callable[[int], object] | None,
@@ -187,8 +189,9 @@ def _loop(
     """Steps all episodes side by side until every one has ended, its agent is done or its target is met.
 
     What is recorded is what the environment did: it is logged before the agent sees any of it, and the agent gets
-    copies.
+    copies. `start` is what `reset` returned.
     """
+    observations, infos = start
     logs, several = [Log() for _ in seeds], episodes.params.moves > 1
     in_no_table = episodes.params.kind == "box" or episodes.params.live
     running = list(range(len(seeds)))
@@ -197,6 +200,9 @@ def _loop(
     idle = envs.single_action_space.sample()
     batch = np.stack([np.asarray(idle)] * len(seeds))
     while running:
+        if crew.observes:
+            masks = infos["action_mask"][running] if "action_mask" in infos else None
+            crew.observe(running, observations[running], masks)
         asked = []
         for i, action in zip(running, crew.ask(running), strict=True):
             try:
@@ -206,7 +212,7 @@ def _loop(
                 raise ValueError(f"action {number} of {who}, seed {seeds[i]}, {error}") from None
         for i, action in zip(running, asked, strict=True):
             batch[i] = action
-        _, rewards, terminated, _, infos = envs.step(batch)
+        observations, rewards, terminated, _, infos = envs.step(batch)
         chosen = None if len(running) == len(seeds) else running
         evaluated, told, ended = [], _rows(infos, chosen), []
         rewards = _listed(rewards, chosen)

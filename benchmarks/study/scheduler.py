@@ -12,7 +12,6 @@ from typing import Any
 
 import gymnasium as gym
 
-from hpo_envs import agents as registry
 from hpo_envs.agents import Problem
 from hpo_envs.benchmarks.runs import Run, limits, problem_of
 from hpo_envs.benchmarks.runs.episodes import arguments, kind_of_action, seeds_of
@@ -178,8 +177,8 @@ def _missing(
                 tasks.append(Task(environment, contestant, seeds, seconds, run_seconds))
     if not outcome.pairs:
         raise ValueError(
-            f"agents must fit an environment of the study (hpo-envs list --agents), trained ones without having seen "
-            f"its languages or with seen = true, got {', '.join(c.name for c in study.agents)} for "
+            f"agents must fit an environment of the study (hpo-envs list --agents), policies its actions, trained ones "
+            f"without having seen its languages or with seen = true, got {', '.join(c.name for c in study.agents)} for "
             f"{', '.join(e.id for e in study.environments)}"
         )
     return tasks
@@ -223,9 +222,7 @@ def _probe(
     envs: Any = gym.make_vec(environment.id, num_envs=1, **kwargs)
     try:
         problem = problem_of(envs)
-        fitting = [
-            c for c in contestants if ":" in c.algorithm or registry.fits(c.algorithm, problem, **c.hyperparameters)
-        ]
+        fitting = [c for c in contestants if c.fits(problem)]
         _, info = envs.reset(seed=[seeds_of(environment.id, seed)[0]])
         table = {k: str(info[k][0]) for k in ("table", "kind", "sha256")}
         headers = []

@@ -10,6 +10,7 @@
         "random",                                # registered names; "all" is every one but aliases
         { name = "wide", algorithm = "bo-ucb", hyperparameters = { beta = 4.0 } },
         "my_agents:Greedy",                      # module:factory, looked for beside the file, too
+        "policy:ppo.zip",                        # a trained policy, see hpo_envs.integrations.sb3.save_policy
     ]
 
 `table` (auto, measured, surrogate), `objective`, `cost`, `order` (episode, table) and `share` of the rows may stand
@@ -20,6 +21,7 @@ can work on; `isolate = true` gives each of them a process of its own.
 
 from __future__ import annotations
 
+import dataclasses
 import fnmatch
 import importlib.util
 import re
@@ -33,6 +35,7 @@ from urllib.parse import quote
 
 from hpo_envs import agents as registry
 from hpo_envs import registry as known
+from hpo_envs.benchmarks.study import policies
 from hpo_envs.registry import SPECS
 from hpo_envs.tables.table import nearest
 
@@ -76,11 +79,21 @@ class Contestant:
         named = {**header, "agent": self.name}
         if self.name != self.algorithm:
             named["algorithm"] = self.algorithm
+        if self.algorithm == policies.AGENT:  # its sha256 says which file; where that lies changes no result
+            given = dict(header["hyperparameters"])
+            named["hyperparameters"] = given | {"file": Path(given["file"]).name}
         if self.changed:
             named["changed"] = True
         if self.isolated:
             named["isolated"] = True
         return named
+
+    def fits(self, problem: registry.Problem, **more: Any) -> bool:
+        """Whether it can work on a problem, with hyperparameters in addition; a user's class is taken to."""
+        given = {**self.hyperparameters, **more}
+        if self.algorithm == policies.AGENT:
+            return policies.fits(problem, **given)
+        return ":" in self.algorithm or registry.fits(self.algorithm, problem, **given)
 
 
 @dataclass(frozen=True)
@@ -157,11 +170,11 @@ def from_data(data: Mapping[str, Any]) -> Study:
     isolate = data.get("isolate", False)
     if not isinstance(isolate, bool):
         raise ValueError(f"isolate must be true or false, got {isolate!r}")
-    contestants = [c for entry in _listed(data["agents"]) for c in _contestants(entry, isolate)]
+    agents = [c for entry in _listed(data["agents"]) for c in contestants(entry, isolate)]
     _distinct("environments", [e.id for e in environments])
-    _distinct("agents", [c.name for c in contestants])
+    _distinct("agents", [c.name for c in agents])
     by_cost = "seeds" not in data
-    return Study(tuple(environments), tuple(contestants), seeds_of(data.get("seeds", SEEDS)), SHARE, by_cost)
+    return Study(tuple(environments), tuple(agents), seeds_of(data.get("seeds", SEEDS)), SHARE, by_cost)
 
 
 def seeds_of(given: Any) -> tuple[int, ...]:
@@ -211,7 +224,12 @@ def _environments(entry: Any, shared: Mapping[str, Any]) -> list[Environment]:
     return [Environment(i, kwargs) for i in ids]
 
 
-def _contestants(entry: Any, isolated: bool) -> list[Contestant]:
+def contestants(entry: Any, isolated: bool) -> list[Contestant]:
+    """The agents that an entry of a study's `agents` means.
+
+    Raises:
+        ValueError: Nothing that can run; a file that is no trained policy's.
+    """
     if entry == "all":
         names = [n for n, e in registry.AGENTS.items() if e.contestant and e.installed]
         return [Contestant(n, n, isolated=isolated) for n in names]
@@ -227,6 +245,11 @@ def _contestants(entry: Any, isolated: bool) -> list[Contestant]:
     if name in registry.AGENTS and given.get("algorithm", name) != name:
         raise ValueError(f"an agent must not have the name of another one, got {name!r} for {given['algorithm']!r}")
     one = Contestant(name, given.get("algorithm", name), given.get("hyperparameters", {}), isolated=isolated)
+    if one.algorithm.startswith("policy:"):
+        file = Path(one.algorithm.removeprefix("policy:"))
+        arguments = {**one.hyperparameters, **policies.arguments(str(file))}
+        name = name if name != one.algorithm else f"policy:{file.name}"
+        return [dataclasses.replace(one, name=name, algorithm=policies.AGENT, hyperparameters=arguments)]
     if ":" in one.algorithm and not isolated:
         registry.factory(one.algorithm)
     elif ":" in one.algorithm:

@@ -7,9 +7,10 @@ import dataclasses
 import time
 import traceback
 from dataclasses import dataclass
+from typing import Literal
 
 from hpo_envs.benchmarks.runs import Run, limits, run
-from hpo_envs.benchmarks.runs.isolation import Host
+from hpo_envs.benchmarks.runs.isolation import AgentError, Host
 from hpo_envs.benchmarks.study.study import Contestant, Environment
 
 LARGEST = 128
@@ -73,7 +74,13 @@ def perform(task: Task) -> Done:
         return _perform(task, stack.enter_context(Host(task.agent.algorithm)) if task.agent.isolated else False)
 
 
-def _perform(task: Task, isolate: bool | Host) -> Done:
+def _perform(task: Task, isolate: Literal[False] | Host) -> Done:
+    if isolate:
+        try:
+            with limits.deadline(task.run_seconds):
+                isolate.call("load", agent=isolate.agent)
+        except (AgentError, limits.RunTimeout):
+            return Done(task, (), 0.0, traceback.format_exc())
     start = time.perf_counter()
     runs: list[Run] = []
     size = 1

@@ -6,18 +6,38 @@ model = PPO("MlpPolicy", SB3VecEnv(envs))
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+import json
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
+from hpo_envs.agents.encoding import encode_space
+from hpo_envs.benchmarks.runs import problem_of
+from hpo_envs.benchmarks.study import policies
 from hpo_envs.core.infos import of_one
+from hpo_envs.core.params import kind_of
+from hpo_envs.integrations import policy_file
 
 try:
+    from stable_baselines3.common import vec_env
     from stable_baselines3.common.vec_env import VecEnv
 except ModuleNotFoundError:
     raise ModuleNotFoundError('SB3VecEnv needs stable-baselines3: pip install "hpo_envs[rl]"') from None
+
+WITHOUT_EFFECT = (
+    *("ImprovementReward", "NormalisedReward", "RegretReward", "CostAwareReward", "LinearReward"),
+    *("NormalizeReward", "ClipReward", "TransformReward", "Monitor", "RecordEpisodeStatistics", "RecordVideo"),
+    *("OrderEnforcing", "PassiveEnvChecker", "TimeLimit", "Autoreset", "RenderCollection", "HumanRendering"),
+)
+"""Wrappers that change neither observations nor actions."""
+
+FORGOTTEN = ("observation_space", "action_space", "lr_schedule", "optimizer_class", "optimizer_kwargs")
+"""Arguments of a policy that are kept elsewhere, or that only training needs."""
 
 
 class SB3VecEnv(VecEnv):
@@ -135,3 +155,117 @@ def _attribute(envs: Any, name: str) -> Any:
         if not hasattr(envs, "env"):
             raise AttributeError(f"{name!r} is no attribute of {envs}")
         envs = envs.env
+
+
+def save_policy(model: Any, file: Path | str, env: Any = None) -> Path:
+    """Writes a model as stable-baselines3 does, with a record of its policy and of its wrappers inside.
+
+    Args:
+        model: Of stable-baselines3 or sb3-contrib.
+        file: Where to; `.zip` is added where it has no suffix.
+        env: An environment like the one that the model was trained on, scalar or batched, with its wrappers; default:
+            the model's, of a `DummyVecEnv` or an `SB3VecEnv`, in `VecNormalize` or not.
+
+    Returns:
+        The file, for `hpo-envs compare --agents policy:FILE`.
+
+    Raises:
+        ValueError: A wrapper, or a part of the policy, that cannot be recorded; or rows that the policy can tell apart
+            by their number alone, in the table's order, which runs do not have.
+    """
+    record = json.dumps(_record(model, env))
+    path = Path(file) if Path(file).suffix else Path(f"{file}.zip")
+    buffer = io.BytesIO()
+    model.save(buffer)
+    with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(policies.RECORD, record)
+    path.write_bytes(buffer.getvalue())
+    return path
+
+
+def _record(model: Any, env: Any) -> dict[str, Any]:
+    normalise, trained = _unpacked(model.get_env()) if env is None else (None, env)
+    base = trained.unwrapped
+    if not hasattr(base, "params"):
+        raise ValueError(f"env must be an environment of this suite, got {base}")
+    params, problem = base.params, problem_of(trained)
+    if params.view.order == "table" and problem.base is None and params.kind in ("rows", "fidelity", "arms"):
+        raise ValueError(
+            "env must be made with order='episode' where nothing but numbers tells actions apart, got order='table'"
+        )
+    policy = model.policy
+    given = {
+        **policy._get_constructor_parameters(),
+        **model.policy_kwargs,
+    }  # recurrent policies name only some of theirs
+    arguments = {k: v for k, v in given.items() if k not in FORGOTTEN}
+    return {
+        "format": 1,
+        "policy": _named(type(policy)),
+        "arguments": {name: _encoded(name, value) for name, value in arguments.items()},
+        "spaces": [encode_space(model.observation_space), encode_space(model.action_space)],
+        "normalise": normalise,
+        "wrappers": list(_wrappers(trained))[::-1],
+        "environment": base.spec.id if base.spec else None,
+        "kind": kind_of(trained),
+        "order": params.view.order,
+        "observation_space": encode_space(params.observation_space),
+        "action_space": encode_space(params.action_space),
+        "trained_on": sorted(problem.excluded),
+    }
+
+
+def _unpacked(envs: Any) -> tuple[dict[str, Any] | None, Any]:
+    """What normalises observations, and the environment, of a `VecEnv` of stable-baselines3."""
+    normalise = None
+    while isinstance(envs, vec_env.VecEnvWrapper):
+        if isinstance(envs, vec_env.VecNormalize):
+            if envs.norm_obs:
+                mean, var = envs.obs_rms.mean.tolist(), envs.obs_rms.var.tolist()
+                normalise = {"mean": mean, "var": var, "epsilon": envs.epsilon, "clip": envs.clip_obs}
+        elif not isinstance(envs, (vec_env.VecMonitor, vec_env.VecCheckNan)):
+            raise ValueError(f"wrappers must be {policy_file.those_known()} or VecNormalize, got {type(envs).__name__}")
+        envs = envs.venv
+    inner = getattr(envs, "envs", None)
+    if inner is None:
+        raise ValueError(f"env must be given where the model has none in this process, got {type(envs).__name__}")
+    return normalise, inner[0] if isinstance(inner, list) else inner
+
+
+def _wrappers(env: Any) -> Iterator[list[Any]]:
+    """Name and arguments of each wrapper that changes observations or actions, outermost first."""
+    while env is not env.unwrapped:
+        kind = type(env)
+        package, name = kind.__module__.partition(".")[0], kind.__name__
+        if name not in WITHOUT_EFFECT:
+            scalar = package != "gymnasium" or not kind.__module__.startswith("gymnasium.wrappers.vector")
+            if package not in policy_file.WRAPPERS or name not in policy_file.WRAPPERS[package][1] or not scalar:
+                raise ValueError(
+                    f"wrappers must be {policy_file.those_known()} or VecNormalize, got {kind.__module__}.{name}"
+                )
+            given = getattr(env, "_saved_kwargs", {})
+            yield [package, name, {k: _encoded(f"{name}.{k}", v) for k, v in given.items()}]
+        env = env.env
+
+
+def _named(kind: type) -> str:
+    if kind.__module__.partition(".")[0] not in policy_file.PACKAGES:
+        raise ValueError(
+            f"policy must be made of classes of {', '.join(policy_file.PACKAGES)}, got {kind.__module__}.{kind}"
+        )
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def _encoded(name: str, value: Any) -> Any:
+    """An argument as JSON data."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _encoded(name, value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [_encoded(name, v) for v in value]
+    if isinstance(value, Mapping):
+        return {str(k): _encoded(name, v) for k, v in value.items()}
+    if isinstance(value, type):
+        return {"$class": _named(value)}
+    raise ValueError(f"{name} must be plain data or a class to be recorded, got {value!r}")

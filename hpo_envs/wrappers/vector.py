@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 
@@ -106,13 +107,14 @@ class CostAwareReward(_RewardWrapper):
     transform = rewards.CostAware
 
 
-class _ObservationWrapper(_Episodes):
+class _ObservationWrapper(_Episodes, RecordConstructorArgs):
     memory: ClassVar[Callable[..., observations.Memory]]
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], *args: Any, **kwargs: Any) -> None:
+    def __init__(self, env: VectorEnv[Any, Any, Any], **kwargs: Any) -> None:
+        RecordConstructorArgs.__init__(self, **kwargs)
         super().__init__(env)
         spaces = env.single_observation_space, env.single_action_space
-        self._memory = self.memory(env.num_envs, env, *spaces, *args, **kwargs)
+        self._memory = self.memory(env.num_envs, env, *spaces, **kwargs)
         self.single_observation_space = self._memory.space
         self.observation_space = batch_space(self._memory.space, env.num_envs)
 
@@ -140,6 +142,9 @@ class HistoryObservation(_ObservationWrapper):
     """See `hpo_envs.wrappers.HistoryObservation`."""
 
     memory = observations.History
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], length: int) -> None:
+        super().__init__(env, length=length)
 
 
 class CandidateObservation(_ObservationWrapper):

@@ -10,7 +10,7 @@ import pytest
 from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks import leaderboard
 from hpo_envs.benchmarks.study import store
-from hpo_envs.benchmarks.study.study import Environment
+from hpo_envs.benchmarks.study.study import Contestant, Environment
 from hpo_envs.registry import FAMILIES, SPECS
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.row_order import natural
@@ -51,8 +51,9 @@ def test_every_seed_is_a_replicate_and_families_have_several_settings() -> None:
 def test_a_trained_agent_takes_part_where_it_has_seen_no_environment_of_a_kind() -> None:
     ids = ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTHPO-v0", "NMTLC-ft-fren-v0", "NMTLC-ft-zhen-v0", "FIESTA-ner-v0"]
     envs = [Environment(i, {"table": "surrogate"}) for i in ids]
-    assert [e.id for e in leaderboard.unseen("learned", envs)] == ["NMTHPO-zhen-v0"]
-    assert [e.id for e in leaderboard.unseen("learned", envs[3:4])] == ["NMTLC-ft-fren-v0"]
+    learned = Contestant("learned", "learned")
+    assert [e.id for e in leaderboard.unseen(learned, envs)] == ["NMTHPO-zhen-v0"]
+    assert [e.id for e in leaderboard.unseen(learned, envs[3:4])] == ["NMTLC-ft-fren-v0"]
 
 
 def test_publish_writes_scores_page_picture_and_readme(

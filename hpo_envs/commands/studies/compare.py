@@ -19,6 +19,7 @@ EPILOG = """examples:
   hpo-envs compare --env NMTHPO-swen-v0 --agents random --seeds 100 --budget 20 --out runs/
   hpo-envs compare --env 'NMTHPO-*-mo-v0' --agents random,bo-ehvi-rbf --seeds 20 --jobs 2
   hpo-envs compare --env NMTHPO-jaen-v0 --agents random --table measured --budget all
+  hpo-envs compare --env NMTHPO-v0 --agents random,policy:ppo.zip   # a file of hpo_envs.integrations.sb3.save_policy
   hpo-envs compare study.toml --out runs/ --scheduler tcp://head:8786
 
 study.toml:

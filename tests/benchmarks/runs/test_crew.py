@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
+import gymnasium as gym
 import numpy as np
+import pytest
 
 from hpo_envs.agents import Agent
+from hpo_envs.benchmarks import run
 from hpo_envs.benchmarks.runs.crew import LocalCrew
+from hpo_envs.benchmarks.runs.episodes import seeds_of
 
 BUFFER = np.zeros(1)
 """The one array that all agents of a test answer with."""
@@ -58,3 +62,44 @@ def test_agents_are_done_one_by_one() -> None:
     crew = LocalCrew([Counts(0), Counts(1)])
     assert crew.tell([0, 1], [0, 0], [1.0, 1.0], [{}, {}]) == [True, False]
     assert crew.tell([1], [0], [1.0], [{}]) == [True]
+
+
+class Watches(Agent):
+    """Acts by what it sees: the row that the mask has last, once for each step; keeps observations and masks."""
+
+    observes = True
+    seen: ClassVar[list[Any]] = []
+
+    def observe(self, observation: Any, mask: Any) -> None:
+        self.row = int(np.flatnonzero(mask)[-1])
+        self.seen.append((observation, mask))
+
+    def ask(self) -> Any:
+        return self.row
+
+    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None: ...
+
+    def recommend(self) -> Any:
+        return self.row
+
+
+def test_policies_see_what_the_environment_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Observations and masks of a run, here and in a process of its own, are those of the scalar environment."""
+    kwargs = {"table": "surrogate", "order": "table"}
+    monkeypatch.setattr(Watches, "seen", [])
+    (here,) = run(Watches, "NMTHPO-zhen-v0", [3], budget=4, env_kwargs=kwargs)
+    (alone,) = run(
+        "tests.benchmarks.runs.test_crew:Watches", "NMTHPO-zhen-v0", [3], budget=4, env_kwargs=kwargs, isolate=True
+    )
+    assert here.actions.tolist() == alone.actions.tolist() == [117, 116, 115, 114]
+    env = gym.make("NMTHPO-zhen-v0", budget=4, **kwargs)
+    observation, info = env.reset(seed=seeds_of("NMTHPO-zhen-v0", 3)[0])
+    for (shown, mask), row in zip(Watches.seen, here.actions, strict=True):
+        assert np.array_equal(shown, observation)
+        assert np.array_equal(mask, info["action_mask"])
+        observation, *_, info = env.step(int(row))
+
+
+def test_who_does_not_observe_is_shown_nothing() -> None:
+    assert not LocalCrew([Counts(0)]).observes
+    assert LocalCrew([Counts(0), object.__new__(Watches)]).observes
