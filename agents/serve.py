@@ -41,7 +41,7 @@ class Crew:
 
     def make(
         self, agent: str, problem: bytes, seeds: list[int], hyperparameters: Mapping[str, Any], rows: Any = None
-    ) -> int:
+    ) -> list[bool]:
         """Makes one agent a seed, in place of those before.
 
         Args:
@@ -52,15 +52,11 @@ class Crew:
             rows: (seeds, k) which rows of the problem's base each of them has; None = all, in order.
 
         Returns:
-            How many were made.
+            Whether each acts on what the environment shows.
         """
         shared = sealed(Problem.from_bytes(problem))
         self._agents = list(make_each(agent, shared, seeds, hyperparameters, rows))
-        return len(self._agents)
-
-    def observes(self) -> bool:
-        """Whether the agents act on what the environment shows."""
-        return any(agent.observes for agent in self._agents)
+        return [agent.observes for agent in self._agents]
 
     def observe(self, who: list[int], observations: Any, masks: Any) -> None:
         """Shows each of these agents an observation, and a mask where there are any."""

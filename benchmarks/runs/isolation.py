@@ -114,8 +114,9 @@ class Host(contextlib.AbstractContextManager["Host"]):
         if not plain:
             raise ValueError(f"hyperparameters must be JSON data for an isolated agent, got {dict(hyperparameters)!r}")
         made = {"problem": problem.to_bytes(), "seeds": seeds, "hyperparameters": hyperparameters, "rows": rows}
-        self.call("make", agent=self.agent, **made)
-        return _RemoteCrew(self, len(seeds))
+        crew = _RemoteCrew(self, len(seeds))
+        crew.observes = any(answer is True for answer in crew._several("make", len(seeds), agent=self.agent, **made))
+        return crew
 
     def call(self, do: str, **message: Any) -> Any:
         """Sends a message and returns the answer; whatever goes wrong ends the process.
@@ -208,12 +209,6 @@ class _RemoteCrew(Crew):
 
     def __init__(self, host: Host, size: int) -> None:
         self._host, self._size = host, size
-
-        answer = host.call("observes")
-        if not isinstance(answer, bool):
-            host.close()
-            raise AgentError(f"{host.agent} must answer observes with True or False, got {str(answer)[:80]!r}")
-        self.observes = answer
 
     def observe(self, who: Sequence[int], observations: npt.NDArray[Any], masks: npt.NDArray[Any] | None) -> None:
         self._host.call("observe", who=who, observations=observations, masks=masks)

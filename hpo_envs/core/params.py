@@ -223,6 +223,10 @@ class HasParams:
     def _repr_html_(self) -> str:
         return frames.facts(self._name(), self._facts())
 
+    def render(self) -> Any:
+        """Draws nothing and says so, as Gymnasium's environments do: pictures need a `render_mode`."""
+        gym.logger.warn(f"render_mode must be given when {self._name()} is made, got None: nothing is drawn")
+
     def _name(self) -> str:
         spec = getattr(self, "spec", None)
         return type(self).__name__ if spec is None else str(spec.id)

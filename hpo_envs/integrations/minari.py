@@ -8,10 +8,15 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+import hpo_envs
 from hpo_envs import registry
-from hpo_envs.benchmarks.runs import Run, problem_of
-from hpo_envs.benchmarks.runs.episodes import seeds_of
+from hpo_envs.benchmarks.runs import Run, problem_of, run
+from hpo_envs.benchmarks.runs.episodes import is_live, seeds_of
+from hpo_envs.benchmarks.runs.scales import of_header as scales_of
 from hpo_envs.tables import extras
+
+EPISODES = 100
+"""Of random search, whose mean return is the lower reference score."""
 
 
 def to_minari(
@@ -22,14 +27,18 @@ def to_minari(
     Saved runs have no observations: each is played again, and must give the rewards that it gave. What each step cost
     is in the episode's infos, `cost` ((steps + 1, 1) float64, 0 at reset). An episode that stopped before its
     environment ended it (a target, a confident agent) is truncated. `dataset.recover_environment()` makes the
-    environment again, by id; where a table of your own was given as an object, the dataset has its spaces only.
+    environment again, by id, for evaluation, too; where a table of your own was given as an object, the dataset has its
+    spaces only. Scores are normalised between what random search earns in an episode, on average of `EPISODES`, and
+    the best reward that there is in each of as many steps; where a step calls a function, or no best is known, they are
+    not, unless `ref_min_score` and `ref_max_score` are among the facts.
 
     Args:
         runs: Of one environment with one objective (Minari's rewards are numbers) and one entry a step: no parallel
             workers, batches of pulls, or cells built node by node.
         dataset_id: Minari's name, such as `hpo/nmthpo-swen/bo-v0`.
-        env_kwargs: Arguments that no header has: `table=` where it is not the one that `"auto"` finds.
-        **facts: Further arguments of `minari.create_dataset_from_buffers` (author, description, ...).
+        env_kwargs: Arguments that no header has: `table=` where it is not the one that `"auto"` finds, or
+            `max_episode_steps=` for readers that ask for one.
+        **facts: Further arguments of `minari.create_dataset_from_buffers` (author, data_format="hdf5", ...).
 
     Returns:
         The `minari.MinariDataset`, saved where Minari keeps its own.
@@ -58,11 +67,27 @@ def to_minari(
     facts.setdefault("data_format", "arrow")  # needs nothing that is not here already
     facts.setdefault("algorithm_name", first["agent"])
     facts.setdefault("description", f"{first['agent']} on {first['env']}, {first['kind']} table {first['table']}")
+    facts.setdefault("requirements", [f"hpo_envs=={hpo_envs.__version__}"])
     if isinstance(kwargs["table"], str):
         facts["env"] = env
+        facts.setdefault("eval_env", env)
+        facts = {**_references(first["env"], kwargs), **facts}
     else:
         facts |= {"action_space": env.action_space, "observation_space": env.observation_space}
     return minari.create_dataset_from_buffers(dataset_id, buffers, **facts)
+
+
+def _references(env_id: str, kwargs: Mapping[str, Any]) -> dict[str, float]:
+    """Returns of random search, and of one who evaluates the best at each of its steps; empty where there are none."""
+    kwargs = {k: v for k, v in kwargs.items() if k != "max_episode_steps"}
+    if is_live(env_id, kwargs):
+        return {}
+    runs = run("random", env_id, range(EPISODES), env_kwargs=kwargs)
+    scales = [scales_of(r.header) for r in runs]
+    if not all(len(s.best) for s in scales):
+        return {}
+    best = [s.best[0] * len(r) for s, r in zip(scales, runs, strict=True)]
+    return {"ref_min_score": float(np.mean([r.rewards.sum() for r in runs])), "ref_max_score": float(np.mean(best))}
 
 
 def _replay(env: Any, run: Run) -> dict[str, Any]:

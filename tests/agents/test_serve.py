@@ -77,9 +77,9 @@ def test_messages_are_answered_as_the_agents_do() -> None:
     envs.close()
     made = {"do": "make", "agent": "random", "problem": problem.to_bytes(), "seeds": [3, 0], "hyperparameters": {}}
     told = {"do": "tell", "who": [1], "actions": [5], "rewards": [1.0], "infos": [{}]}
-    number, asked, done, best = replies(made, {"do": "ask", "who": [1, 0]}, told, {"do": "recommend"})
+    observes, asked, done, best = replies(made, {"do": "ask", "who": [1, 0]}, told, {"do": "recommend"})
     one, other = (agents.make("random", problem, seed) for seed in (0, 3))
-    assert number == {"answer": 2}
+    assert observes == {"answer": [False, False]}
     assert asked == {"answer": [one.ask(), other.ask()]}
     assert done == {"answer": [False]}
     assert best["answer"][1] == 5

@@ -43,6 +43,13 @@ def test_text_and_picture_of_every_family(spec_id: str) -> None:
     assert max(map(len, said.splitlines())) < 600
 
 
+def test_without_a_mode_nothing_is_drawn_and_nothing_breaks() -> None:
+    for env in (made("NMTHPO-zhen-v0", None), gym.make_vec("NMTHPO-zhen-v0", num_envs=2, table="surrogate")):
+        env.reset(seed=0)
+        with pytest.warns(UserWarning, match="render_mode must be given when NMTHPO-zhen-v0 is made, got None"):
+            assert env.unwrapped.render() is None
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_a_watched_environment_says_the_same(mode: str, capsys: pytest.CaptureFixture[str]) -> None:
     plain, seen = made("NMTHPO-zhen-v0", None), made("NMTHPO-zhen-v0", mode)

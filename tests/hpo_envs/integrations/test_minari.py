@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import hpo_envs
 from hpo_envs.benchmarks import run
 from hpo_envs.benchmarks.runs.episodes import seeds_of
 from hpo_envs.tables import user
@@ -24,6 +25,7 @@ def minari(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return pytest.importorskip("minari", reason="extra minari is not installed")
 
 
+@pytest.mark.parametrize("data_format", ["arrow", "hdf5"])
 @pytest.mark.parametrize(
     ("agent", "env_id", "kwargs"),
     [
@@ -35,12 +37,17 @@ def minari(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     ],
 )
 @pytest.mark.filterwarnings("ignore:`(author|author_email|code_permalink|eval_env)` is set to None:UserWarning")
-def test_runs_are_episodes_of_minari(minari: Any, agent: str, env_id: str, kwargs: dict[str, Any]) -> None:
+def test_runs_are_episodes_of_minari(
+    minari: Any, agent: str, env_id: str, kwargs: dict[str, Any], data_format: str
+) -> None:
     from hpo_envs.integrations.minari import to_minari
 
+    if data_format == "hdf5":
+        pytest.importorskip("h5py", reason="extra minari is not installed")
     runs = run(agent, env_id, range(3), env_kwargs={**SURROGATE, "budget": 5, **kwargs})
-    to_minari(runs, "hpo/some-v0", author="somebody")
+    to_minari(runs, "hpo/some-v0", author="somebody", data_format=data_format)
     found = minari.load_dataset("hpo/some-v0")
+    assert found.storage.metadata["data_format"] == data_format
     assert found.total_episodes == 3
     assert found.total_steps == sum(len(r) for r in runs)
     live = gym.make(env_id, **SURROGATE, **({"budget": 5} | kwargs))
@@ -61,6 +68,13 @@ def test_runs_are_episodes_of_minari(minari: Any, agent: str, env_id: str, kwarg
     assert again.action_space == live.action_space
     assert again.unwrapped.budget == live.unwrapped.budget
     first = seeds_of(env_id, 0)[0]
+    assert found.recover_environment(eval_env=True).spec.to_json() == again.spec.to_json()
+    assert found.storage.metadata["requirements"] == [f"hpo_envs=={hpo_envs.__version__}"]
+    low, high = (found.storage.metadata[f"ref_{name}_score"] for name in ("min", "max"))
+    every = run("random", env_id, range(100), env_kwargs={**SURROGATE, "budget": 5, **kwargs})
+    assert low == pytest.approx(np.mean([r.rewards.sum() for r in every]))
+    assert high == pytest.approx(np.mean([len(r) * r.header["scale"]["best"][0] for r in every]))
+    assert minari.get_normalized_score(found, np.array([low, high])).tolist() == [0.0, 1.0]
     assert again.reset(seed=first)[1]["sha256"] == runs[0].header["sha256"] == live.reset(seed=first)[1]["sha256"]
 
 
