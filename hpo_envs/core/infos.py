@@ -229,11 +229,16 @@ class Column(np.ndarray):
 def column(values: Iterable[Any], words: Iterable[Any] = ()) -> Column:
     """A column of these values, as objects."""
     listed = list(values)
-    # A class for each list of words: views and copies are of the same, at no cost.
-    made: Any = np.empty(len(listed), dtype=object).view(type("Column", (Column,), {"words": tuple(words)}))
+    made: Any = np.empty(len(listed), dtype=object).view(_of_words(tuple(words)))
     for i, value in enumerate(listed):  # not at once: arrays of one length would be taken for a matrix
         made[i] = value
     return made  # type: ignore[no-any-return]
+
+
+@functools.cache
+def _of_words(words: tuple[Any, ...]) -> type[Column]:
+    """A class for each list of words: views and copies are of the same, at no cost."""
+    return type("Column", (Column,), {"words": words})
 
 
 @functools.cache

@@ -97,7 +97,10 @@ class BoxFunction(abc.ABC):
     @functools.cached_property
     def _natural(self) -> list[tuple[list[str], list[tuple[int, Callable[[float], Any]]]]]:
         """For each task the names of its hyperparameters; place and maker of those that are no floats."""
-        makes = {"int": lambda h: np.int64, "categorical": lambda h: lambda raw: h.values[int(raw)]}
+        makes: dict[str, Callable[[Any], Callable[[float], Any]]] = {
+            "int": lambda h: np.int64,
+            "categorical": lambda h: functools.partial(_choice, h.values),
+        }
         return [
             ([h.name for h in space], [(j, makes[h.kind](h)) for j, h in enumerate(space) if h.kind in makes])
             for space in self.spaces
@@ -108,6 +111,10 @@ class BoxFunction(abc.ABC):
         choices = (choices_of(h) for h in self.spaces[0])
         values = (raw[:, j] if c is None else c.take(raw[:, j].astype(np.intp)) for j, c in enumerate(choices))
         return {h.name: v for h, v in zip(self.spaces[0], values, strict=True)}
+
+
+def _choice(values: tuple[Any, ...], raw: float) -> Any:
+    return values[int(raw)]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

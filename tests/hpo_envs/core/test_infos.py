@@ -7,8 +7,10 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import data_equivalence
 
 from hpo_envs.core import infos
 from hpo_envs.core.infos import STATUS_CODES, STATUS_COLUMN, column
@@ -125,3 +127,18 @@ def test_arrays_are_stacked() -> None:
 def test_copies_are_like_it() -> None:
     for made in (copy.deepcopy(STATUS_COLUMN), STATUS_COLUMN.copy(), pickle.loads(pickle.dumps(STATUS_COLUMN))):
         assert made.tolist() == STATUS_COLUMN.tolist()
+
+
+def test_infos_of_two_batches_are_equal_to_gymnasium() -> None:
+    """`data_equivalence` compares types: columns of the same words are of the same."""
+    one, other = (gym.make_vec("NMTHPO-zhen-v0", num_envs=2, table="surrogate") for _ in range(2))
+    assert data_equivalence(one.reset(seed=0), other.reset(seed=0), exact=True)
+    assert data_equivalence(one.step(np.array([3, 4])), other.step(np.array([3, 4])), exact=True)
+
+
+def test_environments_are_pickled_in_the_middle_of_an_episode() -> None:
+    env: Any = gym.make("CharHPO-v0", table="surrogate", disable_env_checker=True).unwrapped
+    env.reset(seed=1)
+    action = np.zeros(env.action_space.shape, np.float32)
+    env.step(action)
+    assert data_equivalence(pickle.loads(pickle.dumps(env)).step(action), env.step(action), exact=True)
