@@ -9,6 +9,8 @@ import numpy as np
 from hpo_envs.tables.datasets.charhpo.names import ARCHITECTURES, SCHEDULERS
 from hpo_envs.tables.table import Floats, Hyperparameter, nearest
 
+SCHEDULER = Hyperparameter("scheduler", "categorical", 0, 2, False, SCHEDULERS, None, "Learning rate scheduler.")
+
 PLATEAU = ("scheduler", ("reduceonplateau",))
 WARMUP = ("scheduler", ("warmupinvsqrt",))
 """When the hyperparameters of a scheduler are active."""
@@ -44,7 +46,7 @@ def space(architecture: str) -> tuple[Hyperparameter, ...]:
         number("beta1", 0.8, 0.999, "Adam's decay of the first moment."),
         number("beta2", 0.98, 0.999, "Adam's decay of the second moment."),
         number("label_smoothing", 0.0, 0.2, "Label smoothing."),
-        Hyperparameter("scheduler", "categorical", 0, 2, False, SCHEDULERS, None, "Learning rate scheduler."),
+        SCHEDULER,
         Hyperparameter(
             "warmup_samples", "int", 100, 5_000_000, False, (), WARMUP, "Warmup in samples, in steps of 100."
         ),

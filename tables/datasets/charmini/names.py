@@ -25,9 +25,6 @@ DRAWN = 128
 SPLITS = {"train": 1500, "development": 500, "test": 500}
 """Words of each part, in the order of the sample."""
 
-SCHEDULERS = ("none", "reduceonplateau", "warmupinvsqrt")
-"""Learning rate schedulers, as of CharHPO."""
-
 
 def architecture_of(table: str) -> str:
     """The architecture that a table, such as `charmini/eng-lstm`, is of."""

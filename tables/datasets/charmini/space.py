@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.tables import draws
-from hpo_envs.tables.datasets.charhpo.hyperparameters import PLATEAU, WARMUP, deactivate, grid, number
+from hpo_envs.tables.datasets.charhpo.hyperparameters import PLATEAU, SCHEDULER, WARMUP, deactivate, grid, number
 from hpo_envs.tables.datasets.charhpo.space import natural
-from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, DRAWN, SCHEDULERS
+from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, DRAWN
 from hpo_envs.tables.table import Floats, Hyperparameter, one_of
 
 _KEY = 0x43686172
@@ -33,7 +33,7 @@ def space(architecture: str) -> tuple[Hyperparameter, ...]:
         number("beta1", 0.8, 0.999, "Adam's decay of the first moment."),
         number("beta2", 0.98, 0.999, "Adam's decay of the second moment."),
         number("label_smoothing", 0.0, 0.2, "Label smoothing."),
-        Hyperparameter("scheduler", "categorical", 0, 2, False, SCHEDULERS, None, "Learning rate scheduler."),
+        SCHEDULER,
         grid("warmup_samples", warmups, "Warmup in samples, in steps of 100.", WARMUP),
         number("factor", 0.1, 0.9, "Factor by which a plateau reduces the learning rate.", PLATEAU),
         number("min_lr", 1e-7, 1e-3, "Learning rate below which a plateau does not reduce.", PLATEAU),

@@ -2,8 +2,10 @@
 
 A run stops some checkpoints after its best one, so a curve has two phases: down to its minimum, then the checkpoints
 that brought no improvement. A curve is described by the length of both phases, the minimum, and the height above the
-minimum at fixed shares of each phase (on a log scale); metrics beside the loss by their value at such shares. Heights
-between the knots are interpolated, and first-order autoregressive noise restores the roughness.
+minimum at fixed shares of each phase (on a log scale); metrics beside the loss by their value at such shares. Between
+these knots values are interpolated in the logarithm of time, in which learning curves are nearly straight, and
+first-order autoregressive noise restores the roughness of each stretch between two knots. It is 0 at the knots, which
+the parameters describe already: noise there would make the first checkpoints tell less about the last than they do.
 """
 
 from __future__ import annotations
@@ -31,6 +33,9 @@ NAMES = ("log_best_index", "after", "minimum", *(f"down_{u:g}" for u in DOWN), *
 _EXTRA = ((0, 0.0), (0, 0.5), (0, 1.0), (1, 0.5), (1, 1.0))
 """(phase, share) at which a further metric is described."""
 
+_LOSS = (*((0, u) for u in DOWN), (0, 1.0), *((1, u) for u in UP))
+"""(phase, share) of the knots of the loss."""
+
 
 def describe(curve: Floats) -> Floats:
     """The parameters of a curve.
@@ -49,25 +54,35 @@ def describe(curve: Floats) -> Floats:
     up = np.interp(best + np.array(UP) * after, np.arange(len(loss)), height) if after else np.full(len(UP), np.nan)
     found = [[exact.log(1.0 + best), after, loss[best]], down, up]
     for column in curve.T[1:]:
-        at = [share * best if phase == 0 else best + share * after for phase, share in _EXTRA]
-        found.append(np.interp(at, np.arange(len(loss)), column))
+        found.append(np.interp(_knots(1, best, after), np.arange(len(loss)), column))
     return np.concatenate(found)
 
 
 def roughness(curves: list[Floats]) -> Floats:
-    """(metrics, 2) standard deviation and lag-1 correlation of what `describe` leaves out of the curves."""
+    """(metrics, 9) of what `describe` leaves out of the curves: how noise must be drawn to restore it.
+
+    First the lag-1 correlation, then for each stretch between two knots the factor of noise with deviation 1.
+    """
     columns = curves[0].shape[1]
-    total = np.zeros((columns, 3))
-    for curve in curves:
-        smooth = _smooth(describe(curve), len(curve))
-        loss = curve[:, 0]
-        best = int(np.argmin(loss))
-        residuals = [np.delete(exact.log(loss - loss[best] + FLOOR) - smooth[:, 0], best)]
-        residuals += [curve[:, j] - smooth[:, j] for j in range(1, columns)]
-        for j, r in enumerate(residuals):
-            total[j] += (r @ r, len(r), r[1:] @ r[:-1])
-    # Outliers would make every embedded curve jump: the correlation is kept below 0.95.
-    return np.column_stack([np.sqrt(total[:, 0] / total[:, 1]), np.clip(total[:, 2] / total[:, 0], 0.0, 0.95)])
+    rough = np.zeros((columns, len(_LOSS)))
+    for j in range(columns):
+        left = []
+        for curve in curves:
+            best = int(np.argmin(curve[:, 0]))
+            column = curve[:, j] if j else exact.log(curve[:, 0] - curve[best, 0] + FLOOR)
+            rest = column - _smooth(describe(curve), j, len(curve), best)
+            rest[best] = rest[best] if j else 0.0
+            left.append((rest, best))
+        lag = sum(float(r[1:] @ r[:-1]) for r, _ in left) / sum(float(r @ r) for r, _ in left)
+        # Outliers would make every embedded curve jump: the correlation is kept below 0.95.
+        rough[j, 0] = np.clip(lag, 0.0, 0.95)
+        squares = np.zeros((2, len(_LOSS) - 1))
+        for i, (r, best) in enumerate(left):
+            stretch, unit = _stretches(j, len(r), best), _pinned(f"{i}", j, len(r), best, rough[j, 0])
+            for total, deviations in zip(squares, (r, unit), strict=True):
+                np.add.at(total, stretch, deviations**2)
+        rough[j, 1:] = np.sqrt(squares[0] / np.where(squares[1] > 0, squares[1], np.inf))
+    return rough
 
 
 def expand(
@@ -77,7 +92,7 @@ def expand(
 
     Args:
         parameters: (rows, 11 or 16), see `describe`.
-        rough: (metrics, 2), see `roughness`.
+        rough: (metrics, 9), see `roughness`.
         count: Longest possible curve.
         patience: Checkpoints after the best one at which a run stops.
         seed: Any text; the same text draws the same noise.
@@ -90,14 +105,15 @@ def expand(
     for row, p in enumerate(parameters):
         best, after = _lengths(p, count, patience)
         length = best + after + 1
-        smooth = _smooth(p, length, best)
-        noise = np.column_stack([_autoregressive(f"{seed}/{row}/{j}", length, *r) for j, r in enumerate(rough)])
-        height = np.maximum(exact.exp(smooth[:, 0] + noise[:, 0]) - FLOOR, 1e-4)
+        loss, *others = (
+            _smooth(p, j, length, best)
+            + _pinned(f"{seed}/{row}/{j}", j, length, best, r[0]) * r[1:][_stretches(j, length, best)]
+            for j, r in enumerate(rough)
+        )
+        height = np.maximum(exact.exp(loss) - FLOOR, 1e-4)
         height[best] = 0.0
         loss = np.round(p[2] + height, 5)
-        columns = [loss, exact.exp(loss)]
-        if smooth.shape[1] > 1:
-            columns.append(np.round(np.clip(smooth[:, 1] + noise[:, 1], 0.0, 100.0), 4))
+        columns = [loss, exact.exp(loss), *(np.round(np.clip(other, 0.0, 100.0), 4) for other in others)]
         curves.append(np.column_stack(columns))
         ended.append(after >= patience)
     return curves, np.array(ended)
@@ -109,25 +125,40 @@ def _lengths(p: Floats, count: int, patience: int) -> tuple[int, int]:
     return best, min(after, count - 1 - best)
 
 
-def _smooth(p: Floats, length: int, best: int | None = None) -> Floats:
-    """(length, metrics) log heights and further metrics, interpolated between the knots."""
-    if best is None:
-        best = int(np.rint(exact.expm1(p[0])))
-    after = length - 1 - best
+def _knots(metric: int, best: int, after: int) -> Floats:
+    """(9 or 5,) checkpoints at which a metric is described."""
+    knots = _EXTRA if metric else _LOSS
+    return np.array([share * best if phase == 0 else best + share * after for phase, share in knots])
+
+
+def _smooth(p: Floats, metric: int, length: int, best: int) -> Floats:
+    """(length,) log heights, or a further metric, interpolated between the knots."""
     n = len(NAMES)
-    x = [*(np.array(DOWN) * best if best else ()), best, *(best + np.array(UP) * after if after else ())]
-    y = [*(p[3 : 3 + len(DOWN)] if best else ()), exact.log(FLOOR), *(p[3 + len(DOWN) : n] if after else ())]
-    at = np.arange(length)
-    columns = [np.interp(at, x, y)]
-    if len(p) > n:
-        knots = [share * best if phase == 0 else best + share * after for phase, share in _EXTRA]
-        columns.append(np.interp(at, knots, p[n:]))
-    return np.column_stack(columns)
+    y = p[n:] if metric else np.array([*p[3 : 3 + len(DOWN)], exact.log(FLOOR), *p[3 + len(DOWN) : n]])
+    return _interpolated(_knots(metric, best, length - 1 - best), y, length)
 
 
-def _autoregressive(seed: str, length: int, deviation: float, correlation: float) -> Floats:
-    """(length,) first-order autoregressive normal noise, stationary, drawn by hashing (seed, position)."""
-    noise = _normals(seed, length) * deviation
+def _interpolated(knots: Floats, y: Floats, length: int) -> Floats:
+    """(length,) values between knots, linear in log(1 + checkpoint)."""
+    return np.interp(exact.log(1.0 + np.arange(length)), exact.log(1.0 + knots), y)
+
+
+def _stretches(metric: int, length: int, best: int) -> npt.NDArray[np.intp]:
+    """(length,) index of the stretch between two knots in which each checkpoint lies."""
+    knots = _knots(metric, best, length - 1 - best)
+    return np.clip(np.searchsorted(knots, np.arange(length)) - 1, 0, len(knots) - 2)
+
+
+def _pinned(seed: str, metric: int, length: int, best: int, correlation: float) -> Floats:
+    """(length,) autoregressive noise without what interpolation between the knots has of it."""
+    noise = _autoregressive(seed, length, correlation)
+    knots = _knots(metric, best, length - 1 - best)
+    return noise - _interpolated(knots, np.interp(knots, np.arange(length), noise), length)
+
+
+def _autoregressive(seed: str, length: int, correlation: float) -> Floats:
+    """(length,) first-order autoregressive noise, standard normal, drawn by hashing (seed, position)."""
+    noise = _normals(seed, length)
     innovation = np.sqrt(1.0 - correlation**2)
     for i in range(1, length):
         noise[i] = correlation * noise[i - 1] + innovation * noise[i]

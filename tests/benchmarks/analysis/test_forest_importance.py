@@ -116,7 +116,10 @@ def test_constant_scores_have_no_importance_and_wrong_shapes_are_refused() -> No
 def test_a_tree_is_decomposed_as_by_the_fanova_package(case: dict[str, Any]) -> None:
     """One tree of fanova 2.0.19 (pyrfr 0.9.0) on 40 points, as the values of its cells; with and without a cutoff.
 
-    Its shares are those of `fANOVA(X, Y, space, n_trees=1, min_samples_leaf=3, cutoffs=...).quantify_importance`.
+    Its shares are those of `fANOVA(X, Y, space, n_trees=1, min_samples_leaf=3, cutoffs=...).quantify_importance`, with
+    one substitution: the package reads the statistics of each tree (`marginal_prediction_stat_of_tree`), whose type
+    pyrfr 0.9.0 does not wrap for Python; the forest's marginal mean, which is the tree's where there is one tree, took
+    their place.
     """
     edges = [[0.0, *splits, 1.0] for splits in case["splits"]]
     cells = np.array(list(itertools.product(*(itertools.pairwise(e) for e in edges))))
