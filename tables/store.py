@@ -44,8 +44,8 @@ class EmbeddedTableWarning(UserWarning):
     def __init__(self, dataset: str, command: str) -> None:
         super().__init__(
             f"The measured tables of {dataset} are not installed; embedded tables are used, and numbers obtained on "
-            f"them are not measurements. {agreement.worth(dataset)}".rstrip()
-            + f' Run `{command}` for the measured ones, or pass table="surrogate" to choose the embedded ones silently.'
+            f"them are not measurements. {agreement.worth(dataset)}"
+            f' Run `{command}` for the measured ones, or pass table="surrogate" to choose the embedded ones silently.'
         )
         self.dataset, self.command = dataset, command
 
@@ -205,8 +205,8 @@ def _measured(name: str, root: str) -> Table:
 @functools.cache
 def _embedded(name: str) -> Table:
     builder = _builder(_dataset_of(name))
-    table, worth = _ordered(builder, builder.embedded(name)), agreement.worth(name)
-    notes = (*table.provenance.notes, *([worth] if worth else []))
+    table = _ordered(builder, builder.embedded(name))
+    notes = (*table.provenance.notes, *([agreement.worth(name)] if measurable(name) else []))
     return dataclasses.replace(table, provenance=dataclasses.replace(table.provenance, notes=notes))
 
 

@@ -23,7 +23,9 @@ def test_what_rankings_are_worth() -> None:
         "with 0.90; the best agent is another one. Which agent is better has to be found out on measured tables."
     )
     assert agreement.worth("a/y", RECORDS).startswith("Agents on A-mo-v0 ")
-    assert agreement.worth("c", RECORDS) == ""
+    assert agreement.worth("c", RECORDS) == (
+        "Agents on c were not ranked on embedded and on measured tables: what an order is worth is unknown."
+    )
 
 
 def test_ids_with_both_tables_were_compared_and_their_pages_say_so() -> None:
@@ -32,4 +34,6 @@ def test_ids_with_both_tables_were_compared_and_their_pages_say_so() -> None:
         assert compared[env_id]["tables"] == " ".join(SPECS[env_id].tables)
     notes = store.load("charhpo/g2p-geo-lstm", "surrogate").provenance.notes
     assert notes[-1] == agreement.worth("charhpo/g2p-geo-lstm")
-    assert agreement.worth("charhpo/g2p-geo-lstm")
+    notes = store.load("charhpo/g2p-hun-lstm", "surrogate").provenance.notes  # flat: no agent is better than another
+    assert notes[-1].startswith("Agents on charhpo/g2p-hun-lstm were not ranked ")
+    assert "ranked" not in " ".join(store.load("fiesta/gaussian", "surrogate").provenance.notes), "nothing was measured"
