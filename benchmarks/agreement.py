@@ -105,7 +105,7 @@ def _means(scores: Sequence[Floats], rng: np.random.Generator) -> tuple[Floats, 
 
 
 def compare(by_kind: Mapping[str, Mapping[str, Mapping[str, scored.ScoredRuns]]]) -> list[dict[str, Any]]:
-    """One record an id that has at least two agents on both tables.
+    """One record an id that has at least three agents on both tables.
 
     Args:
         by_kind: Scored runs by kind of table, environment and agent.
@@ -113,7 +113,7 @@ def compare(by_kind: Mapping[str, Mapping[str, Mapping[str, scored.ScoredRuns]]]
     records = []
     for label, by in by_kind["measured"].items():
         agents = [a for a in by if a in by_kind["surrogate"].get(label, {})]
-        if len(agents) < 2:
+        if len(agents) < 3:
             continue
         spec = SPECS[label.partition(" ")[0]]
         sides = tuple([by_kind[kind][label][a].final for a in agents] for kind in ("measured", "surrogate"))

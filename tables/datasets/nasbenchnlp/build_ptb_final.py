@@ -67,7 +67,7 @@ def build(read: Callable[[str], bytes]) -> Table:
 
 
 def embedded() -> Table:
-    """As many draws between neighbouring rows of released features, with predicted losses; see `fit_ptb`."""
+    """As many draws of released features from a Gaussian copula, with predicted losses; see `fit_ptb`."""
     d = atomic.read_npz(Path(__file__).parent / "data" / "cells_ptb_final.npz")
     values = np.stack([d["losses"].astype(np.float64), np.repeat(d["parameters"][:, None], PTB_REPEATS, 1)], axis=-1)
     count = d["repeats"]
@@ -76,8 +76,8 @@ def embedded() -> Table:
     values = np.round(values, 4)
     status = np.where(np.isnan(values[..., 0]) & ~absent, DIVERGED, OK).astype(np.uint8)
     note = (
-        "Released features redrawn between neighbours; losses, divergence and parameters predicted by boosted trees "
-        "with residual noise; see tables/datasets/nasbenchnlp/data/cells_ptb_report.json."
+        "Released features redrawn from a Gaussian copula; losses, divergence and parameters predicted by boosted "
+        "trees with residual noise; see tables/datasets/nasbenchnlp/data/cells_ptb_report.json."
     )
     provenance = catalogue.provenance("nasbenchnlp", "surrogate", note, file=PARAMETERS)
     keys = tuple(f"architecture-{i:04d}" for i in range(len(count)))

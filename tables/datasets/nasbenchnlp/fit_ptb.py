@@ -32,17 +32,6 @@ FLOORS = (4.05, 4.05, 3.0)
 
 BINS = 255
 
-NEIGHBOURS, NEARER = 5, 0.5
-"""Rows of the final losses lie between an architecture and one of so many nearest, this share of the way at most."""
-
-ALIKE = 20
-"""Noise is the residual of an architecture that is at most so many ranks of the prediction away."""
-
-SCATTER = 0.9
-"""Share of the residuals' deviation that is noise, as of CharHPO; the rest goes to the signal. Rank correlation of trees
-on rows held out (diverged ones last / those that did not diverge): measured .63 / .39, with .9 .52 / .39, with all
-of it as noise .42 / .20."""
-
 TREES: dict[str, Any] = {"n_estimators": 150, "learning_rate": 0.08, "max_depth": 3, "subsample": 0.6}
 
 
@@ -59,35 +48,27 @@ def main() -> None:
 
 
 def fit_final(table: Table) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
-    """Draws rows between neighbouring ones and predicts what the table measured of them.
-
-    Architectures lie in clusters, and which of them diverge is mostly a matter of the cluster. Noise is a held-out
-    residual of one of the architectures with the nearest predictions.
-    """
-    from scipy.spatial import cKDTree
+    """Draws rows from the copula of the features and predicts what the table measured of them."""
+    from scipy.special import ndtr
     from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
     from sklearn.metrics import roc_auc_score
     from sklearn.model_selection import KFold, cross_val_predict
 
-    from hpo_envs.tables.fitting.out_of_fold import error
+    from hpo_envs.tables.fitting.out_of_fold import error, residual_correlation
 
     x, rng, n = table.features, np.random.default_rng(0), len(table)
     loss, size = table.final("test_loss"), table.final("parameters")
     known, folds = ~np.isnan(loss), KFold(5, shuffle=True, random_state=0)
-    first = rng.permutation(n)
-    second = cKDTree(x).query(x, NEIGHBOURS + 1)[1][first, rng.integers(1, NEIGHBOURS + 1, n)]
-    drawn = x[first] + rng.uniform(0.0, NEARER, (n, 1)) * (x[second] - x[first])
+    root = np.linalg.cholesky(residual_correlation(x) + 1e-9 * np.eye(x.shape[1]))
+    levels = ndtr(rng.standard_normal(x.shape) @ root.T)
+    drawn = np.column_stack([np.quantile(x[:, j], levels[:, j]) for j in range(x.shape[1])])
     drawn = np.round(drawn * BINS) / BINS
     report, predicted = {}, {}
     targets = {"test_loss": (np.log(loss[known] - FLOORS[1]), x[known]), "parameters": (np.log(size), x)}
     for name, (y, inputs) in targets.items():
         held_out = cross_val_predict(GradientBoostingRegressor(random_state=0, **TREES), inputs, y, cv=folds)
-        fitted = GradientBoostingRegressor(random_state=0, **TREES).fit(inputs, y).predict(drawn)
-        order = np.argsort(held_out, kind="stable")
-        like = np.searchsorted(held_out[order], fitted) + rng.integers(-ALIKE, ALIKE + 1, n)
-        noise = SCATTER * (y - held_out)[order][np.clip(like, 0, len(y) - 1)]
-        wider = np.sqrt(1.0 + (1.0 / SCATTER**2 - 1.0) * noise.var() / fitted.var())
-        predicted[name] = fitted.mean() + wider * (fitted - fitted.mean()) + noise
+        noise = rng.permutation(np.resize(y - held_out, n))
+        predicted[name] = GradientBoostingRegressor(random_state=0, **TREES).fit(inputs, y).predict(drawn) + noise
         back = (lambda v: np.exp(v) + FLOORS[1]) if name == "test_loss" else np.exp
         e = error(back(y), back(held_out))
         report[name] = {"r2": round(e.r2, 3), "tau": round(e.tau, 3)}
@@ -95,8 +76,8 @@ def fit_final(table: Table) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]
         GradientBoostingClassifier(random_state=0, **TREES), x, ~known, cv=folds, method="predict_proba"
     )
     report["diverged"] = {"auc": round(float(roc_auc_score(~known, chance[:, 1])), 3)}
-    model = GradientBoostingClassifier(random_state=0, **TREES).fit(x, ~known)
-    diverged = rng.random(n) < model.predict_proba(drawn)[:, 1]
+    fitted = GradientBoostingClassifier(random_state=0, **TREES).fit(x, ~known).predict_proba(drawn)[:, 1]
+    diverged = rng.random(n) < fitted
     counts = (~np.isnan(table.cost[:, :, 0])).sum(axis=1)
     spread = _seed_spread(table)
     losses = np.exp(predicted["test_loss"])[:, None] + FLOORS[1] + spread * rng.standard_normal((n, 3))
