@@ -36,7 +36,7 @@ def worth(name: str, among: Iterable[Mapping[str, Any]] | None = None) -> str:
     everything = records() if among is None else among
     found = [r for r in everything if any(f"{t}/".startswith(f"{name}/") for t in r["tables"].split())]
     if not found:
-        return f"Agents on {name} were not ranked on embedded and on measured tables: what an order is worth is unknown."
+        return f"Agents on {name} were not ranked on embedded and on measured tables: what an order is worth is open."
     tau, ceiling = (float(np.mean([float(r[column]) for r in found])) for column in ("tau", "ceiling"))
     same = sum(r["measured"] == r["embedded"] for r in found)
     ids = f"the {len(found)} ids of {name}" if len(found) > 1 else found[0]["id"]

@@ -24,7 +24,7 @@ def test_what_rankings_are_worth() -> None:
     )
     assert agreement.worth("a/y", RECORDS).startswith("Agents on A-mo-v0 ")
     assert agreement.worth("c", RECORDS) == (
-        "Agents on c were not ranked on embedded and on measured tables: what an order is worth is unknown."
+        "Agents on c were not ranked on embedded and on measured tables: what an order is worth is open."
     )
 
 
