@@ -41,7 +41,7 @@ class Incumbent:
         """Remembers the best action, of those that succeeded if any did; False for a step that evaluated nothing."""
         if not info.get("finished", True):
             return False
-        score, succeeded = float(np.sum(reward)), not lost(info)
+        score, succeeded = float(reward if isinstance(reward, float) else np.sum(reward)), not lost(info)
         if self.best is None or (succeeded, score) > (self.succeeded, self.best[0]):
             self.best = score, action
         self.succeeded |= succeeded
@@ -150,6 +150,8 @@ class Candidates(Incumbent):
 
     def row(self, action: Any) -> int:
         """The candidate of an action."""
+        if type(action) is int:
+            return action
         if self._grid:
             return int(np.ravel_multi_index(tuple(int(i) for i in action), self._shape))
         return int(np.asarray(action).reshape(-1)[0])

@@ -209,7 +209,9 @@ def private(problem: Problem, seed: int, rows: npt.NDArray[Any] | None = None) -
         seed: Of the action space.
         rows: (k,) which row of the base each candidate is; None = all, in order.
     """
-    space = copy.deepcopy(problem.action_space)
+    shared = problem.action_space
+    # All that a `Discrete` has is immutable but its generator, which seeding replaces.
+    space = copy.copy(shared) if type(shared) is gym.spaces.Discrete else copy.deepcopy(shared)
     space.seed(seed)
     if rows is None or problem.base is None:
         return dataclasses.replace(problem, action_space=space)

@@ -126,9 +126,11 @@ class LookupParams(Params):
         """See `Params`."""
         rows = self._rows(actions)
         at = rows + table * self.rows
-        bits = draws.mix_many(draws.mix_many(keys, at + 1), occurrences(at, keys))
-        level = np.full_like(rows, len(self.table.levels) - 1)
-        return {"row": rows, "level": level, "repeat": draws.below_many(bits, self.repeats[at])}
+        repeat = np.zeros_like(rows)
+        if self.max_repeats > 1:
+            bits = draws.mix_many(draws.mix_many(keys, at + 1), occurrences(at, keys))
+            repeat = draws.below_many(bits, self.repeats[at])
+        return {"row": rows, "level": np.full_like(rows, len(self.table.levels) - 1), "repeat": repeat}
 
     def _rows(self, actions: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         if self.sizes is None:
