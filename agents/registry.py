@@ -10,6 +10,7 @@ import importlib.util
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from typing import Any
 
 import numpy as np
@@ -40,10 +41,14 @@ class Entry:
         extra: The optional dependency group it needs, if any.
         alias_of: The readable name that this one is an alias of, if any.
         open: Whether it is as many agents as its hyperparameters have values.
-        slow: Where a run takes more than a second of processor time, so that studies plan fewer of them; see `slow`.
+        slow: Where a run takes more than a second of processor time, so that studies plan fewer of them (`anywhere`,
+            or see `slow`).
         most: Candidates that it can work on at most; None: any number.
         unseen: Of an agent with trained weights, `module:function` that says of a problem and of hyperparameters
             whether it has weights that have not seen the problem's languages.
+        modules: What must be there besides the module of its extra.
+        guest: Whether it is another package's optimiser, compared by name only: `all` must not depend on what is
+            installed.
     """
 
     target: str
@@ -56,16 +61,19 @@ class Entry:
     slow: tuple[str, ...] = ()
     most: int | None = None
     unseen: str | None = None
+    modules: tuple[str, ...] = ()
+    guest: bool = False
 
     @property
     def installed(self) -> bool:
-        """Whether the package of its extra is there."""
-        return self.extra is None or importlib.util.find_spec(self.extra) is not None
+        """Whether the packages that it needs are there."""
+        needed = self.modules if self.extra is None else (self.extra, *self.modules)
+        return all(importlib.util.find_spec(name) is not None for name in needed)
 
     @property
     def contestant(self) -> bool:
         """Whether `all` and the leaderboard have it: each agent once, and not one for each value of a setting."""
-        return self.alias_of is None and not self.open
+        return self.alias_of is None and not self.open and not self.guest
 
 
 def _entry(target: str, supports: str, summary: str, **more: Any) -> Entry:
@@ -110,6 +118,36 @@ def _candidate_agents() -> dict[str, Entry]:
             entries[f"{paper}_{letter}"] = dataclasses.replace(made, alias_of=f"{name}-{kernel}")
     return entries
 
+
+CUBE = "rows features levels grid box"
+LIST = "rows features levels grid"
+
+GUESTS: tuple[tuple[str, str, str, str, dict[str, Any], tuple[str, ...]], ...] = (
+    ("botorch", "botorch:BoTorch", LIST, "BoTorch's Gaussian process, LogEI at every candidate", {}, ("botorch",)),
+    ("botorch-nei", "botorch:BoTorch", LIST, "BoTorch's Gaussian process, qLogNEI at every candidate",
+     {"acquisition": "qLogNEI"}, ("botorch",)),
+    ("botorch-nehvi", "botorch:BoTorch", "objectives", "BoTorch's Gaussian processes, qLogNEHVI at every candidate",
+     {"acquisition": "qLogNEHVI"}, ("botorch",)),
+    ("smac", "smac:SMAC", f"{LIST} box", "SMAC3's random-forest facade, its EI at every candidate", {}, ("smac",)),
+    ("smac-mf", "smac:SMAC", "levels", "SMAC3's multi-fidelity facade, its EI at every candidate",
+     {"facade": "multi-fidelity"}, ("smac",)),
+    ("nevergrad", "nevergrad:Nevergrad", CUBE, "Nevergrad's NGOpt; on rows the nearest one", {}, ("nevergrad",)),
+    ("ax", "ax:Ax", CUBE, "Ax's client; on rows the nearest one", {}, ("ax",)),
+    ("optuna-tpe", "optuna_rows:OptunaOnRows", "rows features levels", "Optuna's TPE, its densities at every candidate",
+     {}, ("optuna",)),
+    ("optuna-gp", "optuna_rows:OptunaOnRows", "rows features levels objectives",
+     "Optuna's Gaussian process, LogEI or LogEHVI at every candidate", {"method": "GP"}, ("optuna", "torch")),
+    ("syne-cqr", "syne_tune:SyneTune", CUBE, "Syne Tune's conformal quantile regression; on rows the nearest one",
+     {"scheduler": "CQR"}, ("syne_tune", "xgboost")),
+    ("syne-asha", "syne_tune:SyneTune", "levels", "Syne Tune's ASHA; the nearest row", {"scheduler": "ASHA"},
+     ("syne_tune",)),
+    ("syne-asha-cqr", "syne_tune:SyneTune", "levels", "Syne Tune's ASHA with CQR; the nearest row",
+     {"scheduler": "ASHACQR"}, ("syne_tune", "xgboost")),
+    ("syne-bohb", "syne_tune:SyneTune", "levels", "Syne Tune's BOHB; the nearest row", {"scheduler": "BOHB"},
+     ("syne_tune", "statsmodels")),
+    ("dehb", "dehb:DEHB", "levels", "DEHB; the nearest row", {}, ("dehb",)),
+)  # fmt: skip
+"""Name, class in `agents/external`, what it works on, summary, fixed settings, modules it needs (its extra first)."""
 
 AGENTS: dict[str, Entry] = {
     "random": _entry(
@@ -189,6 +227,19 @@ AGENTS: dict[str, Entry] = {
         "Hyperband: successive halving with every trade-off of rows against resource",
     ),
     "asha": _entry("multifidelity.asha:ASHA", "levels", "asynchronous successive halving, for parallel workers"),
+    **{
+        name: _entry(
+            f"external.{target}",
+            supports,
+            summary,
+            kwargs=kwargs,
+            extra=needs[0],
+            modules=needs[1:],
+            guest=True,
+            slow=() if name in ("optuna-tpe", "nevergrad", "syne-asha", "dehb") else ("anywhere",),
+        )
+        for name, target, supports, summary, kwargs, needs in GUESTS
+    },
 }
 
 
@@ -204,6 +255,17 @@ def entry(name: str) -> Entry:
         ValueError: No such agent; the message suggests the nearest name.
     """
     return AGENTS[one_of("agent", name, names())]
+
+
+def version_of(agent: str) -> dict[str, str]:
+    """Version of the package of other people that an agent is made of, by the package's name; empty without one."""
+    extra = entry(agent).extra if ":" not in agent else None
+    if extra is None:
+        return {}
+    try:
+        return {extra: version(extra)}
+    except PackageNotFoundError:  # published under another name
+        return {name: version(name) for name in packages_distributions().get(extra, [])}
 
 
 def fits(name: str, problem: Problem, **hyperparameters: Any) -> bool:
@@ -269,6 +331,7 @@ def slow(name: str, problem: Problem) -> bool:
         ValueError: No such agent.
     """
     where = {
+        "anywhere": True,
         "box": isinstance(problem.action_space, Box),
         "large": problem.base is not None and len(problem.base) >= MANY_CANDIDATES,
         "objectives": problem.objectives > 1 and (problem.budget or math.inf) >= MANY_EVALUATIONS,

@@ -10,8 +10,10 @@ import contextlib
 import ctypes
 import importlib
 import os
+import platform
 import signal
 import sys
+import sysconfig
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +23,7 @@ import numpy as np
 
 from hpo_envs.agents import Agent, Problem, make_each, wire
 from hpo_envs.agents.problem import sealed
-from hpo_envs.agents.registry import entry, factory
+from hpo_envs.agents.registry import entry, factory, version_of
 
 LONGEST = 20_000
 """Characters kept of a traceback."""
@@ -85,6 +87,15 @@ class Crew:
     def trained_on(self) -> list[list[str]]:
         """What the weights of each agent were fitted to."""
         return [sorted(agent.trained_on) for agent in self._agents]
+
+    def versions(self, agent: str) -> dict[str, str]:
+        """Versions of what an agent runs on in this process, its own package's among them."""
+        return {"python": platform.python_version(), "numpy": np.__version__, **version_of(agent)}
+
+    def folders(self) -> list[str]:
+        """Where this interpreter has its library and the packages that are installed for it."""
+        paths = sysconfig.get_paths()
+        return sorted({os.path.realpath(paths[k]) for k in ("stdlib", "platstdlib", "purelib", "platlib")})
 
     def imported(self) -> list[tuple[str, str]]:
         """Name and file of each module that was imported since this was asked for last."""

@@ -31,6 +31,7 @@ GUIDES = (
     "training-a-policy",
     "choosing-an-optimiser",
     "submitting-an-agent",
+    "optimisers-of-others",
     "simulating-a-cluster",
     "measuring-sensitivity",
 )

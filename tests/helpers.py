@@ -51,8 +51,7 @@ ID_KINDS = [(s.id, kind) for s in SPECS.values() for kind in kinds_of(s)]
 
 def missing_extra(agent: str) -> str | None:
     """The extra that an agent needs and that is not installed."""
-    extra = AGENTS[agent].extra
-    return extra if extra is not None and importlib.util.find_spec(extra) is None else None
+    return None if AGENTS[agent].installed else AGENTS[agent].extra
 
 
 def short(spec_id: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import importlib.util
 import json
 import os
 import select
+import shutil
 import signal
 import site
 import subprocess
@@ -68,23 +69,29 @@ class Host(contextlib.AbstractContextManager["Host"]):
 
     Args:
         agent: Registered name, `module:factory`, or a factory that can be imported by name.
+        python: Interpreter of another environment, which has the agent's packages, NumPy and Gymnasium; this package
+            itself it finds by a link. Default: the one that runs.
 
     Raises:
-        ValueError: Another factory, or a system without POSIX's pipes.
+        ValueError: Another factory, no such interpreter, or a system without POSIX's pipes.
     """
 
-    def __init__(self, agent: str | Callable[..., Agent]) -> None:
+    def __init__(self, agent: str | Callable[..., Agent], python: str | None = None) -> None:
         if os.name != "posix":
             raise ValueError(f"isolate must be False where pipes are not POSIX's, got True on {sys.platform}")
-        self.agent = name_of(agent)
+        if python is not None and shutil.which(python) is None:
+            raise ValueError(f"isolate must be True, False or a Python interpreter, got {python!r}")
+        self.agent, self.elsewhere = name_of(agent), python is not None
         self._folder = tempfile.TemporaryDirectory(prefix="hpo-envs-agent-", ignore_cleanup_errors=True)
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "hpo_envs.agents.serve"],
+        if self.elsewhere:  # beside this package may lie others, which are not for that interpreter
+            Path(self._folder.name, "hpo_envs").symlink_to(Path(hpo_envs.__file__).parent)
+        self._process = subprocess.Popen(  # noqa: S603
+            [python or sys.executable, "-m", "hpo_envs.agents.serve"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,
             cwd=self._folder.name,
-            env=_environment(self.agent, self._folder.name),
+            env=_environment(self.agent, self._folder.name, self.elsewhere),
             start_new_session=True,
         )
         assert self._process.stdin is not None
@@ -138,6 +145,18 @@ class Host(contextlib.AbstractContextManager["Host"]):
         except BaseException:
             self.close()
             raise
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the interpreter, of NumPy and of the agent's package in the process.
+
+        Raises:
+            AgentError: The process answered with something else.
+        """
+        answer = self.call("versions", agent=self.agent)
+        if not isinstance(answer, dict) or not all(isinstance(v, str) for v in answer.values()):
+            self.close()
+            raise AgentError(f"{self.agent} must answer versions with texts, got {str(answer)[:80]!r}")
+        return answer
 
     def close(self) -> None:
         """Ends the process and everything that it has started."""
@@ -241,7 +260,11 @@ class _RemoteCrew(Crew):
         ):
             self._host.close()
             raise AgentError(f"{self._host.agent} must answer imported with pairs of texts, got {str(answer)[:80]!r}")
-        return answer
+        if not self._host.elsewhere:
+            return answer
+        theirs = [*map(str, self._host.call("folders"))]  # what is installed for another interpreter is no user's code
+        inside = (Path(os.path.realpath(file)).is_relative_to for _, file in answer)
+        return [pair for pair, is_in in zip(answer, inside, strict=True) if not any(map(is_in, theirs))]
 
     def _several(self, do: str, count: int, **message: Any) -> list[Any]:
         answer = self._host.call(do, **message)
@@ -251,13 +274,13 @@ class _RemoteCrew(Crew):
         return answer
 
 
-def _environment(agent: str, folder: str) -> dict[str, str]:
+def _environment(agent: str, folder: str, elsewhere: bool) -> dict[str, str]:
     """Variables for the process: a home that is empty, one thread, and the way to this package and the agent."""
-    path = dict.fromkeys([str(Path(hpo_envs.__file__).parent.parent), *_folders(agent)])
+    path = dict.fromkeys([folder if elsewhere else str(Path(hpo_envs.__file__).parent.parent), *_folders(agent)])
     variables = {name: os.environ[name] for name in KEPT if name in os.environ}
     variables |= dict.fromkeys(ONE_THREAD, "1")
     variables |= dict.fromkeys(("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "TMPDIR"), folder)
-    if site.ENABLE_USER_SITE:
+    if site.ENABLE_USER_SITE and not elsewhere:
         variables["PYTHONUSERBASE"] = site.getuserbase()
     return {**variables, "PYTHONPATH": os.pathsep.join(path)}
 

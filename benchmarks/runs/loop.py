@@ -50,7 +50,7 @@ def run(
     target: Target | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
     progress: bool | Callable[[int], object] | None = None,
-    isolate: bool | Host = False,
+    isolate: bool | str | Host = False,
     **hyperparameters: Any,
 ) -> Runs:
     """Runs an agent once per seed and returns what happened, as a list with `.to_frame()`, `.best()` and `.plot()`.
@@ -66,8 +66,8 @@ def run(
         env_kwargs: Arguments of the environment (`table=`, `objective=`, ...). Where actions are rows, each episode has
             its own order of them unless `order="table"` is among the arguments.
         progress: True shows a bar; or what is called with the number of evaluations done since the last call.
-        isolate: Whether the agents run in a process of their own, which knows the problem and nothing else; or such a
-            process of this agent, to be used again.
+        isolate: Whether the agents run in a process of their own, which knows the problem and nothing else; or the
+            interpreter of another environment for it, see `Host`; or such a process of this agent, to be used again.
         **hyperparameters: Arguments of the agent.
 
     Returns:
@@ -98,8 +98,8 @@ def run(
         episodes = Episodes.of(envs)
         problem = sealed(problem_of(envs))
         source = sources.of_agent(agent)
-        if isolate is True:
-            isolate = stack.enter_context(Host(agent))
+        if isolate and not isinstance(isolate, Host):
+            isolate = stack.enter_context(Host(agent, None if isolate is True else isolate))
         hire = isolate.crew if isolate else functools.partial(_local, agent)
         crew = hire(problem, own, hyperparameters, episodes.rows)
         check = actions.checker(envs.single_action_space)
@@ -108,7 +108,8 @@ def run(
         watch = stack.enter_context(_watch(progress, f"{name} on {env_id}", whole))
         logs = _loop(envs, episodes, crew, start, seeds, target, watch, check, f"{name} on {env_id}")
         tables = info["table"], info["kind"], info["sha256"]
-        shared = json.dumps(header_of(envs, agent, env_id, kwargs, hyperparameters, isolated=bool(isolate)))
+        versions = isolate.versions() if isinstance(isolate, Host) and isolate.elsewhere else None
+        shared = json.dumps(header_of(envs, agent, env_id, kwargs, hyperparameters, bool(isolate), versions))
         runs = []
         recommended, random = crew.recommend(), crew.random([len(log.costs) for log in logs])
         trained_on = crew.trained_on()

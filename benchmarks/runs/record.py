@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 import hpo_envs
-from hpo_envs import agents, registry
+from hpo_envs import registry
 from hpo_envs.agents import Agent
+from hpo_envs.agents.registry import version_of
 from hpo_envs.benchmarks.runs import sources
 from hpo_envs.benchmarks.runs.episodes import Episodes
 from hpo_envs.tables import frames
@@ -145,6 +146,7 @@ def header_of(
     env_kwargs: Mapping[str, Any],
     hyperparameters: Mapping[str, Any],
     isolated: bool = False,
+    versions: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """What is known of runs before they start; all of it is plain JSON.
 
@@ -155,6 +157,7 @@ def header_of(
         env_kwargs: Arguments of the environment; which table answers is said by name, kind and sha256 of each run.
         hyperparameters: Arguments of the agent.
         isolated: Whether the agent has a process of its own.
+        versions: What it runs on, if that is the interpreter of another environment.
     """
     header = {
         "env": env_id,
@@ -166,7 +169,7 @@ def header_of(
         "objectives": list(envs.unwrapped.objectives),
         "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", None) or called(agent),
         "hyperparameters": dict(hyperparameters),
-        "agent_versions": _extra_version(agent),
+        "agent_versions": versions or (version_of(agent) if isinstance(agent, str) else {}),
         "agent_source": sources.of_agent(agent),
         "environment_source": sources.of_environment(registry.find(env_id).vector_entry_point, env_kwargs),  # type: ignore[union-attr]
         "versions": {"hpo_envs": hpo_envs.__version__, "python": platform.python_version(), **_versions()},
@@ -180,12 +183,6 @@ def header_of(
 @functools.cache
 def _versions() -> dict[str, str]:
     return {name: version(name) for name in ("numpy", "gymnasium", "scipy", "scikit-learn")}
-
-
-def _extra_version(agent: Any) -> dict[str, str]:
-    """Version of the optional package that an agent is made of; extras are named as their package."""
-    extra = agents.entry(agent).extra if isinstance(agent, str) and ":" not in agent else None
-    return {extra: version(extra)} if extra else {}
 
 
 def _jsonable(value: Any) -> Any:

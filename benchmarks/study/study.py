@@ -65,14 +65,15 @@ class Contestant:
         algorithm: Registered name, or `module:factory`.
         hyperparameters: Arguments of the agent.
         changed: Whether its runs stand beside some of the same agent that were made with other code.
-        isolated: Whether it runs in a process of its own; its code is never imported elsewhere.
+        isolated: Whether it runs in a process of its own; its code is never imported elsewhere. A text is the
+            interpreter of another environment, which has its packages.
     """
 
     name: str
     algorithm: str
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
     changed: bool = False
-    isolated: bool = False
+    isolated: bool | str = False
 
     def describe(self, header: Mapping[str, Any]) -> dict[str, Any]:
         """A header under the contestant's own name, with what its algorithm is."""
@@ -167,10 +168,7 @@ def from_data(data: Mapping[str, Any]) -> Study:
             raise ValueError(f"a study must have {key}, got {', '.join(data) or 'nothing'}")
     shared = {k: data[k] for k in SETTINGS if k in data}
     environments = [e for entry in _listed(data["environments"]) for e in _environments(entry, shared)]
-    isolate = data.get("isolate", False)
-    if not isinstance(isolate, bool):
-        raise ValueError(f"isolate must be true or false, got {isolate!r}")
-    agents = [c for entry in _listed(data["agents"]) for c in contestants(entry, isolate)]
+    agents = [c for entry in _listed(data["agents"]) for c in contestants(entry, data.get("isolate", False))]
     _distinct("environments", [e.id for e in environments])
     _distinct("agents", [c.name for c in agents])
     by_cost = "seeds" not in data
@@ -224,17 +222,20 @@ def _environments(entry: Any, shared: Mapping[str, Any]) -> list[Environment]:
     return [Environment(i, kwargs) for i in ids]
 
 
-def contestants(entry: Any, isolated: bool) -> list[Contestant]:
+def contestants(entry: Any, isolated: Any) -> list[Contestant]:
     """The agents that an entry of a study's `agents` means.
 
     Raises:
         ValueError: Nothing that can run; a file that is no trained policy's.
     """
+    given: dict[str, Any] = _table(entry) if isinstance(entry, Mapping) else {"name": entry}
+    isolated = given.get("isolate", isolated)
+    if not isinstance(isolated, (bool, str)):
+        raise ValueError(f"isolate must be true, false or an interpreter, got {isolated!r}")
     if entry == "all":
         names = [n for n, e in registry.AGENTS.items() if e.contestant and e.installed]
         return [Contestant(n, n, isolated=isolated) for n in names]
-    given: dict[str, Any] = {"name": entry} if isinstance(entry, str) else _table(entry)
-    _known(given, ("name", "algorithm", "hyperparameters"), "key of an agent")
+    _known(given, ("name", "algorithm", "hyperparameters", "isolate"), "key of an agent")
     name = given.get("name", given.get("algorithm"))
     if not isinstance(name, str):
         raise ValueError(f"an agent must be a name or a table with a name, got {entry!r}")
@@ -255,7 +256,7 @@ def contestants(entry: Any, isolated: bool) -> list[Contestant]:
     elif ":" in one.algorithm:
         if importlib.util.find_spec(one.algorithm.partition(":")[0].partition(".")[0] or "?") is None:
             raise ValueError(f"agent must be importable as module:factory, got {one.algorithm!r}")
-    elif not registry.entry(one.algorithm).installed:
+    elif not registry.entry(one.algorithm).installed and not isinstance(isolated, str):
         extra = registry.entry(one.algorithm).extra
         raise ValueError(f'agent {one.algorithm} must have its extra: pip install "hpo_envs[{extra}]"')
     return [one]

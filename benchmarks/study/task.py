@@ -71,7 +71,9 @@ def perform(task: Task) -> Done:
     import scipy.linalg  # noqa: F401  (seconds in a fresh process, which are not the agent's)
 
     with contextlib.ExitStack() as stack:
-        return _perform(task, stack.enter_context(Host(task.agent.algorithm)) if task.agent.isolated else False)
+        agent, python = task.agent, task.agent.isolated
+        host = Host(agent.algorithm, python if isinstance(python, str) else None) if python else None
+        return _perform(task, stack.enter_context(host) if host else False)
 
 
 def _perform(task: Task, isolate: Literal[False] | Host) -> Done:

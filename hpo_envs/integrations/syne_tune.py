@@ -1,4 +1,7 @@
-"""Our tables as blackboxes of Syne Tune, for its simulator and its schedulers. Needs the extra `synetune`."""
+"""Our tables as blackboxes of Syne Tune, for its simulator and its schedulers, and its blackboxes as our tables.
+
+Needs the extra `syne_tune`.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.integrations.blackboxes import from_blackbox
 from hpo_envs.tables import extras
 from hpo_envs.tables.table import Table
+
+__all__ = ["LEVEL", "SECONDS", "from_blackbox", "to_backend", "to_blackbox"]
 
 LEVEL, SECONDS = "level", "elapsed_time"
 """Names of the resource and of the time that has passed, in reports of the blackbox."""
@@ -86,7 +92,7 @@ def to_backend(table: Table, blackbox: Any = None, **settings: Any) -> Any:
 def _imported() -> tuple[Any, Any]:
     """The modules of Syne Tune's tabular blackboxes and of its configuration spaces."""
     names = ("syne_tune.blackbox_repository.blackbox_tabular", "syne_tune.config_space")
-    blackboxes, spaces = (extras.module(name, "synetune", "blackboxes") for name in names)
+    blackboxes, spaces = (extras.module(name, "syne_tune", "blackboxes") for name in names)
     return blackboxes, spaces
 
 

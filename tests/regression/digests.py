@@ -170,7 +170,7 @@ def tasks(ids: Sequence[str] = (), kinds: Sequence[str] = KINDS) -> Iterator[Tas
             for name in agents.names():
                 entry = agents.AGENTS[name]
                 here = entry.extra is None or (entry.installed and env_id in FEW)
-                if here and entry.alias_of is None and agents.fits(name, problem):
+                if here and not (entry.alias_of or entry.guest) and agents.fits(name, problem):
                     yield env_id, kind, name
             env.close()
 

@@ -25,7 +25,7 @@ EPILOG = """examples:
 study.toml:
   seeds = 100                                  # 0 to 99; or "100-199", or a list; default: 100, of slow agents 20
   budget = 50                                  # optional, as table, objective, cost, order, share
-  isolate = true                               # optional: each agent in a process of its own
+  isolate = true                               # optional: each agent in a process of its own; or an interpreter
   environments = ["NMTHPO-*-v0", { id = "NMTLC-swen-v0", cost = "evaluations", budget = 200 }]
   agents = ["random", { name = "wide", algorithm = "bo-ucb", hyperparameters = { beta = 4.0 } }, "my_file:MyAgent"]
 
@@ -78,8 +78,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--isolate",
-        action="store_true",
-        help="run each agent in a process of its own, which knows the problem and nothing else: for others' agents",
+        nargs="?",
+        const=True,
+        metavar="PYTHON",
+        help="run each agent in a process of its own, which knows the problem and nothing else: for others' agents; "
+        "with PYTHON, the interpreter of another environment, which has the packages that the agents need",
     )
     parser.add_argument(
         "--run-seconds",
@@ -141,7 +144,7 @@ def _study(args: argparse.Namespace) -> Study:
     options = ("env", "agents", "seeds", "budget", "table", "objective", "cost", "order", "share")
     given = {k: getattr(args, k) for k in options if getattr(args, k) is not None}
     if args.isolate:
-        given["isolate"] = True
+        given["isolate"] = args.isolate
     if args.study is not None:
         if given:
             raise ValueError(f"--{next(iter(given))} must be written into {args.study}, got it beside the file")

@@ -312,3 +312,17 @@ def test_a_budget_of_more_evaluations_than_the_table_has_is_capped(tmp_path: Pat
     assert one.header["budget"] == one.header["env_kwargs"]["budget"] == len(one) < 1000
     again = conduct(from_data({**data, "budget": 1e8}), tmp_path)
     assert (again.found, again.made) == (1, 0)
+
+
+def test_agents_may_have_an_interpreter_of_their_own() -> None:
+    made = from_data(
+        {
+            "environments": "NMTHPO-zhen-v0",
+            "agents": ["random", {"name": "dehb", "isolate": "/its/python"}],
+            "isolate": True,
+        }
+    )
+    assert [a.isolated for a in made.agents] == [True, "/its/python"]
+    assert made.agents[1].describe({})["isolated"] is True
+    with pytest.raises(ValueError, match="isolate must be true, false or an interpreter, got 3"):
+        from_data({"environments": "NMTHPO-zhen-v0", "agents": "random", "isolate": 3})

@@ -1,0 +1,150 @@
+"""Acquisition functions of BoTorch, evaluated at every candidate. Needs the extra `botorch`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.agents.base import Agent, one_of, whole
+from hpo_envs.agents.candidates import Candidates, Floats, lost
+from hpo_envs.agents.external.packages import Generators, package
+from hpo_envs.agents.problem import Problem
+
+CHUNK = 1024
+"""Candidates that an acquisition function is evaluated at together."""
+
+
+class BoTorch(Agent):
+    """Bayesian optimisation with BoTorch's Gaussian process and acquisition functions (Balandat et al. 2020).
+
+    Model, fit and acquisition are the package's, with its defaults; the function is evaluated at every candidate that
+    was not tried, in place of its gradient ascent, so nothing is rounded. Random candidates come first.
+
+    Formula:
+        f ~ GP with a Matern or RBF kernel of one length-scale a feature, by maximum a posteriori (SingleTaskGP)
+        LogEI(x) = log E max(f(x) - max y, 0)
+        qLogNEI(x) = the same over the unknown best of f at what was evaluated, by 128 Sobol samples
+        qLogNEHVI(x) = log of the expected gain in hypervolume, likewise
+        next = argmax over untried candidates
+
+    Paper: Maximilian Balandat et al. BoTorch: A Framework for Efficient Monte-Carlo Bayesian Optimization. NeurIPS
+    2020. Sebastian Ament et al. Unexpected Improvements to Expected Improvement for Bayesian Optimization. NeurIPS
+    2023. Samuel Daulton, Maximilian Balandat and Eytan Bakshy. Parallel Bayesian Optimization of Multiple Noisy
+    Objectives with Expected Hypervolume Improvement. NeurIPS 2021.
+
+    Complexity: O(t^3) a step of the fit with t observations, O(t^2 n) for the scores of n candidates.
+
+    Args:
+        problem: Rows with features, a grid, or (row, checkpoint) pairs, which are trained to the end.
+        seed: Of `self.rng`, and of torch's generator while the agent is asked.
+        acquisition: `LogEI`, `qLogNEI` (one objective) or `qLogNEHVI` (several). What is under way is known to the
+            last two as pending points, and left out of the first.
+        initial: Random candidates at the start.
+        features: Prefix of the features that the model sees.
+        count: At most so many of them.
+        resource: See `Candidates`.
+
+    Raises:
+        ModuleNotFoundError: BoTorch is not installed.
+        ValueError: No such acquisition function, one for another number of objectives, candidates without features.
+    """
+
+    parallel = True
+
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        *,
+        acquisition: str = "LogEI",
+        initial: int = 3,
+        features: str | tuple[str, ...] = "",
+        count: int | None = None,
+        resource: float | None = None,
+    ) -> None:
+        super().__init__(problem, seed)
+        package("botorch")
+        self._candidates = Candidates(problem, resource)
+        self._x = self._candidates.select(features, count)
+        self.acquisition = one_of("acquisition", acquisition, [*_ACQUISITIONS])
+        if (problem.objectives > 1) != (acquisition == "qLogNEHVI"):
+            raise ValueError(f"acquisition must suit {problem.objectives} objectives, got {acquisition!r}")
+        self.random_first = whole("initial", initial, 2)
+        self._learnt: list[tuple[int, Floats]] = []
+        self._generators = Generators(int(self.rng.integers(2**31)))
+
+    def ask(self) -> Any:
+        """Returns the untried candidate with the highest acquisition."""
+        rows = self._candidates
+        if rows.times.sum() < self.random_first or len(self._learnt) < 2:
+            return rows.submit(rows.draw(self.rng))
+        free = np.flatnonzero(rows.free)
+        with self._generators.active(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the fit: it is repeated, and its best used
+            return rows.submit(int(free[int(np.argmax(self._scores(free)))]))
+
+    def _scores(self, free: Any) -> Floats:
+        import torch
+
+        tried = [row for row, _ in self._learnt]
+        x, y = (torch.tensor(np.array(v), dtype=torch.double) for v in (self._x[tried], [r for _, r in self._learnt]))
+        pending = torch.tensor(self._x[self._candidates.pending], dtype=torch.double)
+        acquisition = _ACQUISITIONS[self.acquisition](_fitted(x, y), x, y, pending if len(pending) else None)
+        points = torch.tensor(self._x[free], dtype=torch.double)[:, None, :]
+        with torch.no_grad():
+            return np.concatenate([acquisition(part).numpy() for part in points.split(CHUNK)])
+
+    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """Remembers the outcome; the model learns from runs that did not diverge or fail."""
+        if self._candidates.note(action, reward, info) and not lost(info):
+            self._learnt.append((self._candidates.row(action), np.atleast_1d(np.asarray(reward, dtype=np.float64))))
+
+    def recommend(self) -> Any:
+        """Returns the best action told, or a random candidate before the first."""
+        return self._candidates.recommend(self.rng)
+
+
+def _fitted(x: Any, y: Any) -> Any:
+    """BoTorch's Gaussian process with its own priors, of standardised rewards, fitted by its own routine."""
+    from botorch import fit_gpytorch_mll
+    from botorch.models import SingleTaskGP
+    from gpytorch.mlls import ExactMarginalLogLikelihood
+
+    model = SingleTaskGP(x, y)
+    fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+    return model
+
+
+def _sampler() -> Any:
+    import torch
+    from botorch.sampling import SobolQMCNormalSampler
+
+    return SobolQMCNormalSampler(torch.Size([128]), seed=int(torch.randint(2**31 - 1, ())))
+
+
+def _log_ei(model: Any, x: Any, y: Any, pending: Any) -> Any:
+    from botorch.acquisition import LogExpectedImprovement
+
+    return LogExpectedImprovement(model, best_f=y.max())
+
+
+def _log_nei(model: Any, x: Any, y: Any, pending: Any) -> Any:
+    from botorch.acquisition import qLogNoisyExpectedImprovement
+
+    return qLogNoisyExpectedImprovement(model, x, sampler=_sampler(), prune_baseline=True, X_pending=pending)
+
+
+def _log_nehvi(model: Any, x: Any, y: Any, pending: Any) -> Any:
+    from botorch.acquisition.multi_objective import qLogNoisyExpectedHypervolumeImprovement
+    from botorch.utils.multi_objective import infer_reference_point, is_non_dominated
+
+    reference = infer_reference_point(y[is_non_dominated(y)])
+    return qLogNoisyExpectedHypervolumeImprovement(
+        model, reference, x, sampler=_sampler(), prune_baseline=True, X_pending=pending
+    )
+
+
+_ACQUISITIONS = {"LogEI": _log_ei, "qLogNEI": _log_nei, "qLogNEHVI": _log_nehvi}

@@ -1,0 +1,70 @@
+"""Other packages: importing them, and the global generators that they draw from as one agent's own."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import random
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+
+def package(name: str, extra: str | None = None) -> Any:
+    """Imports a module of a package that comes with an extra.
+
+    Args:
+        name: Of the module.
+        extra: That brings it; None = the name of the package.
+
+    Raises:
+        ModuleNotFoundError: It is not installed; the message says how to install it.
+    """
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        top = name.partition(".")[0]
+        message = f'agents of {top} need {error.name}: pip install "hpo_envs[{extra or top}]"'
+        raise ModuleNotFoundError(message, name=error.name) from None
+
+
+class Generators:
+    """States of the global generators that one agent has to itself.
+
+    Args:
+        seed: What they start from.
+    """
+
+    def __init__(self, seed: int) -> None:
+        outer = _states()
+        random.seed(seed)
+        np.random.seed(seed % 2**32)  # noqa: NPY002
+        if torch := sys.modules.get("torch"):
+            torch.manual_seed(seed)
+        self._states = _states()
+        _restore(outer)
+
+    @contextlib.contextmanager
+    def active(self) -> Iterator[None]:
+        """A context in which the global generators are this agent's; those before come back after it."""
+        outer = _states()
+        _restore(self._states)
+        try:
+            yield
+        finally:
+            self._states = _states()
+            _restore(outer)
+
+
+def _states() -> tuple[Any, Any, Any]:
+    torch = sys.modules.get("torch")
+    return random.getstate(), np.random.get_state(), torch and torch.get_rng_state()  # noqa: NPY002
+
+
+def _restore(states: tuple[Any, Any, Any]) -> None:
+    random.setstate(states[0])
+    np.random.set_state(states[1])  # noqa: NPY002
+    if states[2] is not None:
+        sys.modules["torch"].set_rng_state(states[2])

@@ -1,0 +1,208 @@
+"""SMAC3 behind the ask/tell interface, its acquisition function at every candidate. Needs the extra `smac`."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from hpo_envs.agents.base import Agent, one_of
+from hpo_envs.agents.candidates import Candidates, Floats, Incumbent, lost
+from hpo_envs.agents.external.packages import Generators, package
+from hpo_envs.agents.problem import Problem
+
+FACADES = {"forest": "HyperparameterOptimizationFacade", "multi-fidelity": "MultiFidelityFacade"}
+PLANNED = 100
+"""Trials that SMAC plans for where the budget is no number of evaluations."""
+
+
+class SMAC(Agent):
+    """SMAC3 with random forests (Lindauer et al. 2022): its facades, settings untouched.
+
+    Where there are candidates, SMAC's random configurations are random candidates, and its acquisition function is
+    evaluated at all of them in place of its local search; its initial design are random candidates, as many as the
+    facade asks for. On a box it works as it is.
+
+    Formula:
+        m(x), s(x) = mean and standard deviation over the trees of a random forest of log costs
+        next = argmax over untried candidates of expected improvement; a random one with the facade's probability
+        multi-fidelity: Hyperband over checkpoints, with a forest for the highest checkpoint that has enough runs
+
+    Paper: Marius Lindauer et al. SMAC3: A Versatile Bayesian Optimization Package for Hyperparameter Optimization.
+    Journal of Machine Learning Research 23(54):1-9, 2022.
+
+    Complexity: a fit of the forest and O(trees n) predictions a suggestion, some milliseconds each in SMAC.
+
+    Args:
+        problem: Rows with features, a grid, a box, or (row, checkpoint) pairs.
+        seed: Of `self.rng`, which seeds SMAC.
+        facade: `forest`, which trains pairs to the end, or `multi-fidelity`, for pairs only.
+        features: Prefix of the features that the forest sees.
+        count: At most so many of them.
+        resource: See `Candidates`.
+
+    Raises:
+        ModuleNotFoundError: SMAC is not installed.
+        ValueError: No such facade, candidates without features, several objectives, no checkpoints.
+    """
+
+    parallel = True
+    listens = False
+
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        *,
+        facade: str = "forest",
+        features: str | tuple[str, ...] = "",
+        count: int | None = None,
+        resource: float | None = None,
+    ) -> None:
+        super().__init__(problem, seed)
+        one_of("facade", facade, [*FACADES])
+        if problem.objectives != 1:
+            raise ValueError(f"objectives must be 1 for this agent, got {problem.objectives}")
+        if facade == "multi-fidelity" and problem.levels is None:
+            raise ValueError("problem must have levels for the multi-fidelity facade, got none")
+        package("smac")
+        self._candidates: Candidates | None = None
+        self._told = Incumbent()
+        self._rows: dict[Any, list[int]] = {}
+        self._asked: list[tuple[str, Any]] = []
+        space = problem.action_space
+        if isinstance(space, gym.spaces.Box):
+            low, high = (np.float64(end).ravel() for end in (space.low, space.high))
+        else:
+            self._told = self._candidates = Candidates(problem, resource)
+            x = self._candidates.select(features, count)
+            x = x[:, x.max(axis=0) > x.min(axis=0)]
+            low, high = x.min(axis=0), x.max(axis=0)
+        with tempfile.TemporaryDirectory() as folder:  # SMAC writes its settings there
+            self._generators = Generators(int(self.rng.integers(2**31)))
+            with self._generators.active():
+                self._space = _space(low, high, int(self.rng.integers(2**31)))
+                if self._candidates is not None:
+                    self._list(x)
+                self._smac = self._facade(facade, Path(folder))
+
+    def _list(self, x: Floats) -> None:
+        """Makes the candidates SMAC's configurations, and its random ones random candidates."""
+        from ConfigSpace import Configuration
+
+        names = list(self._space)
+        configs = [Configuration(self._space, values=dict(zip(names, map(float, row), strict=True))) for row in x]
+        for row, config in enumerate(configs):
+            self._rows.setdefault(config, []).append(row)
+        self._configs = [*self._rows]
+
+        def drawn(size: int | None = None) -> Any:
+            at = self.rng.permutation(len(self._configs))[: size or 1]
+            return self._configs[at[0]] if size is None else [self._configs[i] for i in at]
+
+        self._space.sample_configuration = drawn
+
+    def _facade(self, name: str, folder: Path) -> Any:
+        import smac
+
+        problem, rows = self.problem, self._candidates
+        evaluations = problem.unit == "evaluations" and math.isfinite(problem.budget or math.inf)
+        trials = int(problem.budget or 0) if evaluations else PLANNED
+        settings: dict[str, Any] = {}
+        if name == "multi-fidelity" and rows is not None:
+            settings = {"min_budget": float(rows.levels[0]), "max_budget": float(rows.levels[rows.top])}
+        scenario = smac.Scenario(
+            self._space, deterministic=True, n_trials=trials, seed=int(self.rng.integers(2**31)),
+            output_directory=folder, **settings,
+        )  # fmt: skip
+        facade = getattr(smac, FACADES[name])
+        given: dict[str, Any] = {}
+        if rows is not None:
+            count = max(1, min(10 * len(self._space), trials // 4))
+            given["initial_design"] = facade.get_initial_design(
+                scenario, n_configs=0, additional_configs=self._space.sample_configuration(count)
+            )
+            given["acquisition_maximizer"] = _on_list(self._configs)(self._space, seed=scenario.seed)
+        target = _budgeted if settings else _plain
+        return facade(scenario, target, overwrite=True, logging_level=False, **given)
+
+    def ask(self) -> Any:
+        """Returns SMAC's next trial, or a random candidate where it has none left."""
+        rows, trial = self._candidates, None
+        with self._generators.active():
+            try:
+                trial = self._smac.ask()
+            except StopIteration:
+                if rows is None:
+                    raise
+        action = rows.submit(rows.draw(self.rng)) if rows and trial is None else self._action(trial)
+        if trial is not None:
+            self._asked.append((str(np.asarray(action).tolist()), trial))
+        return action
+
+    def _action(self, trial: Any) -> Any:
+        rows = self._candidates
+        if rows is None:
+            space = self.problem.action_space
+            return np.array([*trial.config.values()], dtype=space.dtype).reshape(space.shape)
+        alike = self._rows[trial.config]
+        level = None if trial.budget is None else int(np.searchsorted(rows.levels, trial.budget * (1 + 1e-9)) - 1)
+        # Of rows with the same features, one not tried before, and at a later checkpoint the same again.
+        row = min(alike, key=lambda r: rows.times[r]) if level is None or len(alike) == 1 else alike[0]
+        return rows.submit(row, level)
+
+    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """Tells SMAC the negative reward as a cost, or that the run crashed."""
+        if not self._told.note(action, reward, info):
+            return
+        from smac.runhistory import StatusType, TrialValue
+
+        key = str(np.asarray(action).tolist())
+        at = next((i for i, (asked, _) in enumerate(self._asked) if asked == key), None)
+        if at is not None:
+            _, trial = self._asked.pop(at)
+            status = StatusType.CRASHED if lost(info) else StatusType.SUCCESS
+            value = TrialValue(cost=-float(np.sum(reward)), time=float(info.get("cost", 0.0)), status=status)
+            with self._generators.active():
+                self._smac.tell(trial, value, save=False)
+
+    def recommend(self) -> Any:
+        """Returns the best action told, or a random one before the first."""
+        if self._told.best is not None:
+            return self._told.best[1]
+        return self.problem.action_space.sample() if self._candidates is None else self._candidates.recommend(self.rng)
+
+
+def _space(low: Floats, high: Floats, seed: int) -> Any:
+    from ConfigSpace import ConfigurationSpace, Float
+
+    space = ConfigurationSpace(seed=seed)
+    ends = zip(low.tolist(), high.tolist(), strict=True)
+    space.add([Float(f"x{i:03d}", bounds) for i, bounds in enumerate(ends)])
+    return space
+
+
+def _on_list(configs: list[Any]) -> Any:
+    """A maximiser of acquisition functions among listed configurations."""
+    from smac.acquisition.maximizer.abstract_acquisition_maximizer import AbstractAcquisitionMaximizer
+
+    class OnList(AbstractAcquisitionMaximizer):  # type: ignore[misc]
+        def _maximize(self, previous_configs: list[Any], n_points: int) -> list[tuple[float, Any]]:
+            tried = set(previous_configs)
+            free = [config for config in configs if config not in tried]
+            return self._sort_by_acquisition_value(free) if free else []
+
+    return OnList
+
+
+def _plain(config: Any, seed: int = 0) -> float:
+    raise NotImplementedError  # SMAC asks for a signature; it is asked and told instead
+
+
+def _budgeted(config: Any, seed: int = 0, budget: float = 0.0) -> float:
+    raise NotImplementedError

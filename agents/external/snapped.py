@@ -1,0 +1,131 @@
+"""Optimisers of a box as agents: on boxes and grids as they are, on rows by the nearest one."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from hpo_envs.agents.base import Agent
+from hpo_envs.agents.candidates import Candidates, Floats, Incumbent, lost
+from hpo_envs.agents.external.packages import Generators
+from hpo_envs.agents.problem import Problem
+
+
+class Snapped(Agent):
+    """An optimiser that knows a unit cube and no list of candidates.
+
+    A `Box` is scaled to the cube; the n values of a `MultiDiscrete` axis are n equal parts of it. Where actions are
+    rows, the cube is the box of their features: the nearest row not tried before is evaluated, and what came back is
+    told for the point suggested. Of (row, checkpoint) pairs, rows are trained to the end unless `level` says otherwise.
+
+    Subclasses write `suggest` and `observe`, and may draw from the global generators in both.
+
+    Args:
+        problem: A box, a grid or rows with features; one objective.
+        seed: Of `self.rng`, and of what the package draws from.
+        features: Of rows, prefix of the features that span the cube.
+        count: At most so many of them.
+        resource: See `Candidates`.
+
+    Attributes:
+        size: Dimensions of the cube.
+
+    Raises:
+        ValueError: Another kind of space, rows without features, or several objectives.
+    """
+
+    parallel = True
+    listens = False
+
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        *,
+        features: str | tuple[str, ...] = "",
+        count: int | None = None,
+        resource: float | None = None,
+    ) -> None:
+        super().__init__(problem, seed)
+        space = problem.action_space
+        if problem.objectives != 1:
+            raise ValueError(f"objectives must be 1 for this agent, got {problem.objectives}")
+        self._rows: Candidates | None = None
+        if problem.levels is not None or isinstance(space, gym.spaces.Discrete):
+            self._rows = Candidates(problem, resource)
+            x = self._rows.select(features, count)
+            low, high = x.min(axis=0), x.max(axis=0)
+            x = x[:, high > low]
+            self._low, self._high, self._x = low[high > low], high[high > low], x
+        elif isinstance(space, gym.spaces.Box):
+            self._low, self._high = (np.float64(end).ravel() for end in (space.low, space.high))
+        elif isinstance(space, gym.spaces.MultiDiscrete):
+            self._low, self._high = np.zeros(space.nvec.size), space.nvec.ravel().astype(np.float64)
+        else:
+            raise ValueError(f"action_space must be a Box, a MultiDiscrete or rows, got {space}")
+        self.size = len(self._low)
+        self._asked: list[tuple[str, Any]] = []
+        self._told: Incumbent = Incumbent() if self._rows is None else self._rows
+        self._generators = Generators(int(self.rng.integers(2**31)))
+
+    @abc.abstractmethod
+    def suggest(self) -> tuple[Any, Floats]:
+        """What the package knows its next suggestion by, and its place: (size,) float64 in [0, 1]."""
+
+    @abc.abstractmethod
+    def observe(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
+        """Takes what came of a suggestion: a loss, lower is better; None where its run failed."""
+
+    def level(self, suggestion: Any) -> int | None:
+        """Checkpoint of a pair that a suggestion is trained to; None = the last."""
+        return None
+
+    def row(self, suggestion: Any, place: Floats) -> int:
+        """The row that a suggestion stands for: the nearest that was not tried."""
+        assert self._rows is not None
+        point = self._low + place * (self._high - self._low)
+        return self._rows.nearest(((self._x - point) ** 2).sum(axis=1), fresh=True)
+
+    def ask(self) -> Any:
+        """Returns the package's next suggestion, or the row nearest to it."""
+        with self._generators.active():
+            suggestion, place = self.suggest()
+        place = np.clip(place, 0.0, 1.0)
+        if self._rows is None:
+            action = self._point(place)
+        else:
+            action = self._rows.submit(self.row(suggestion, place), self.level(suggestion))
+        self.note(action, suggestion)
+        return action
+
+    def note(self, action: Any, suggestion: Any) -> None:
+        """Remembers which suggestion an action stands for."""
+        self._asked.append((str(np.asarray(action).tolist()), suggestion))
+
+    def _point(self, place: Floats) -> Any:
+        """The action of a box or a grid at a place in the cube."""
+        space, point = self.problem.action_space, self._low + place * (self._high - self._low)
+        if isinstance(space, gym.spaces.MultiDiscrete):
+            point = np.minimum(np.floor(point), self._high - 1)
+        return point.astype(space.dtype).reshape(space.shape)
+
+    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """Hands the negative reward to the package, for the point that it suggested."""
+        if not self._told.note(action, reward, info):
+            return
+        key = str(np.asarray(action).tolist())
+        at = next((i for i, (asked, _) in enumerate(self._asked) if asked == key), None)
+        if at is not None:
+            _, suggestion = self._asked.pop(at)
+            with self._generators.active():
+                self.observe(suggestion, action, None if lost(info) else -float(np.sum(reward)), info)
+
+    def recommend(self) -> Any:
+        """Returns the best action told, or a random one before the first."""
+        if self._told.best is not None:
+            return self._told.best[1]
+        return self._point(self.rng.random(self.size)) if self._rows is None else self._rows.recommend(self.rng)

@@ -1,0 +1,142 @@
+"""HPO-B's files as environments, as a distribution of tasks, and its five initial designs."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from hpo_envs import registry
+from hpo_envs.tables import row_order, user
+from hpo_envs.tables.table import Hyperparameter, Provenance, Table, one_of
+from hpo_envs.tables.user import infer, saved
+from hpo_envs.tasks import Split
+
+CITATION = (
+    "Sebastian Pineda Arango, Hadi S. Jomaa, Martin Wistuba and Josif Grabocka. HPO-B: A Large-Scale Reproducible "
+    "Benchmark for Black-Box HPO based on OpenML. NeurIPS Datasets and Benchmarks 2021."
+)
+LICENCE = "MIT (HPO-B); its evaluations are OpenML's, CC-BY 4.0"
+UPSTREAM = "machinelearningnuremberg/HPO-B"
+
+FILES = {
+    "train": "meta-train-dataset.json",
+    "validation": "meta-validation-dataset.json",
+    "test": "meta-test-dataset.json",
+}
+DESIGNS = "bo-initializations.json"
+VERSIONS = ("v2", "v3")
+
+
+class HPOB:
+    """The folder `hpob-data` of HPO-B (Pineda Arango et al. 2021).
+
+    Files are read when a part is first asked for. Responses are accuracies, which are maximised; configurations are
+    HPO-B's own encoding, in [0, 1].
+
+    Args:
+        folder: With `meta-test-dataset.json`, `bo-initializations.json` and the files of the other parts, which only
+            `v3`'s test part can do without.
+        version: `v3` has a train, a validation and a test part. `v2` has all of its tasks in its test part, as the
+            released handler says: those of the search spaces of `v3`'s train part.
+
+    Raises:
+        ValueError: No such version.
+        FileNotFoundError: A file that a part needs is not in the folder.
+    """
+
+    def __init__(self, folder: str | Path, version: Literal["v2", "v3"] = "v3") -> None:
+        self.folder, self.version = Path(folder), one_of("version", version, VERSIONS)
+
+    def tasks(self, part: str = "test") -> Iterator[tuple[str, str]]:
+        """(search space, data set) of each task of a part.
+
+        Raises:
+            ValueError: No such part.
+        """
+        for space, sets in self._part(one_of("part", part, [*FILES])).items():
+            yield from ((space, dataset) for dataset in sets)
+
+    def table(self, space: str, dataset: str) -> Table:
+        """The table of a task, which answers as `TableHPO-hpob-SPACE-DATASET-v0` until the process ends.
+
+        Rows are in hash order; `source_index` is their number in the file. `hpo_envs.tables.user.save` keeps a table.
+
+        Raises:
+            ValueError: No such task.
+        """
+        for part in FILES if self.version == "v3" else ("test",):
+            found = self._part(part).get(space, {}).get(dataset)
+            if found is not None:
+                table = _table(space, dataset, found, self.version, part)
+                registry.find(f"TableHPO-{saved.check_name(table.name)}-v0")  # so that gym.make knows the id
+                return table
+        raise ValueError(f"space and data set must be a task of HPO-B {self.version}, got {space!r} and {dataset!r}")
+
+    def split(self) -> Split:
+        """The parts as tasks for `gym.make`, for agents that learn from other tables; makes all of the tables."""
+        parts = {}
+        for part in FILES:
+            made = [self.table(*task).name.removeprefix(user.PREFIX) for task in self.tasks(part)]
+            parts[part] = tuple((f"TableHPO-{name}-v0", dict[str, Any]()) for name in made)
+        return Split(f"HPO-B-{self.version}", parts["train"], parts["validation"], parts["test"])
+
+    def designs(self, space: str, dataset: str) -> dict[str, list[int]]:
+        """HPO-B's initial evaluations of a test task, `test0` to `test4`: actions of its environment, `order="table"`.
+
+        Raises:
+            ValueError: There are none for such a task.
+        """
+        known = self._read(DESIGNS).get(space, {}).get(dataset)
+        if known is None:
+            raise ValueError(f"initial designs must be those of a test task, got {space!r} and {dataset!r}")
+        row = np.argsort(self.table(space, dataset).source_index)
+        return {name: [int(row[i]) for i in numbers] for name, numbers in known.items()}
+
+    def _part(self, part: str) -> Mapping[str, Mapping[str, Any]]:
+        if self.version == "v3":
+            return self._read(FILES[part])
+        return self._all if part == "test" else {}
+
+    @functools.cached_property
+    def _all(self) -> dict[str, dict[str, Any]]:
+        """All tasks of v2: every part's, of the search spaces of the train part."""
+        train, test, validation = (self._read(FILES[p]) for p in ("train", "test", "validation"))
+        return {s: {**sets, **test.get(s, {}), **validation.get(s, {})} for s, sets in train.items()}
+
+    @functools.cache  # noqa: B019 (one folder a process)
+    def _read(self, name: str) -> dict[str, Any]:
+        with (self.folder / name).open(encoding="utf-8") as file:
+            data: dict[str, Any] = json.load(file)
+        return data
+
+
+def _table(space: str, dataset: str, data: Mapping[str, Any], version: str, part: str) -> Table:
+    x, y = np.array(data["X"], dtype=np.float64), np.array(data["y"], dtype=np.float64).reshape(len(data["X"]), -1)
+    if x.ndim != 2 or y.shape[1] != 1:
+        raise ValueError(f"X and y of {space}/{dataset} must be (n, d) and (n, 1), got {x.shape} and {y.shape}")
+    low, high = np.minimum(x.min(axis=0), 0.0), np.maximum(x.max(axis=0), 1.0)
+    axes = tuple(Hyperparameter(f"x{j}", "float", float(low[j]), float(high[j])) for j in range(x.shape[1]))
+    metric, note = infer.metric("accuracy", y, "max", None)
+    digest = hashlib.sha256(json.dumps([data["X"], data["y"]]).encode()).hexdigest()
+    notes = (f"HPO-B {version}, {part} part, search space {space}, data set {dataset}", f"accuracy: {note}")
+    table = Table(
+        name=user.PREFIX + saved.check_name(f"hpob-{space}-{dataset}"),
+        keys=tuple(f"row-{i}" for i in range(len(x))),
+        metrics=(metric,),
+        values=y.reshape(len(x), 1, 1, 1),
+        cost=np.ones((len(x), 1, 1)),
+        provenance=Provenance("measured", UPSTREAM, digest[:40], LICENCE, CITATION, notes=notes),
+        space=axes,
+        configs=x,
+        feature_names=tuple(h.name for h in axes),
+        features=np.clip((x - low) / (high - low), 0.0, 1.0),
+        source_index=np.arange(len(x)),
+        status=np.zeros((len(x), 1), np.uint8),
+    )
+    return user.remember(row_order.hashed(table))

@@ -1,0 +1,64 @@
+"""Optimisers of a cube as agents, by one that suggests what a test says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from hpo_envs.agents import Problem
+from hpo_envs.agents.external.snapped import Snapped
+
+X = np.array([[0.0, 0.2, 0.5], [0.5, 0.2, 0.5], [1.0, 0.2, 1.0], [0.5, 0.2, 0.6]])
+OK, FAILED = {"status": "ok"}, {"status": "failed"}
+
+
+class Scripted(Snapped):
+    """Suggests places one after the other, and notes what it is told."""
+
+    def __init__(self, problem: Problem, places: list[list[float]]) -> None:
+        super().__init__(problem, 0)
+        self.places, self.heard = list(enumerate(places)), []  # type: ignore[var-annotated]
+
+    def suggest(self) -> tuple[Any, Any]:
+        number, place = self.places.pop(0)
+        return number, np.array(place)
+
+    def observe(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
+        self.heard.append((suggestion, loss))
+
+
+def test_rows_are_the_nearest_not_tried_and_the_suggestion_is_told() -> None:
+    """The constant feature is no dimension; the box is that of the others."""
+    agent = Scripted(Problem(gym.spaces.Discrete(4), features=X), [[0.5, 0.0], [0.5, 0.0], [2.0, 0.9]])
+    assert agent.size == 2
+    asked = [agent.ask() for _ in range(3)]
+    assert asked == [1, 3, 2]
+    for row, reward, info in ((3, 0.4, OK), (2, 9.0, FAILED), (0, 0.1, OK), (1, 0.7, OK)):
+        agent.tell(row, reward, info)
+    assert agent.heard == [(1, -0.4), (2, None), (0, -0.7)]  # row 0 was not asked for
+    assert agent.recommend() == 1
+
+
+def test_pairs_are_trained_to_the_end() -> None:
+    space = gym.spaces.MultiDiscrete([4, 3])
+    agent = Scripted(Problem(space, features=X, levels=np.array([1.0, 2.0, 4.0])), [[1.0, 1.0]])
+    assert agent.ask().tolist() == [2, 2]
+
+
+def test_boxes_are_scaled_and_grids_cut() -> None:
+    box = Scripted(Problem(gym.spaces.Box(-1.0, 3.0, (2,))), [[0.0, 0.75]])
+    assert box.ask().tolist() == [-1.0, 2.0]
+    grid = Scripted(Problem(gym.spaces.MultiDiscrete([4, 2])), [[0.49, 1.0]])
+    assert grid.ask().tolist() == [1, 1]
+    assert grid.recommend() in grid.problem.action_space
+
+
+def test_problems_that_are_no_cube() -> None:
+    with pytest.raises(ValueError, match="objectives must be 1 for this agent, got 2"):
+        Scripted(Problem(gym.spaces.Discrete(4), features=X, objectives=2), [])
+    with pytest.raises(ValueError, match="action_space must be a Box, a MultiDiscrete or rows, got Dict"):
+        Scripted(Problem(gym.spaces.Dict({"a": gym.spaces.Discrete(2)})), [])
