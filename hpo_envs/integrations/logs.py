@@ -1,0 +1,129 @@
+"""Runs for other people's analysers: as Optuna studies, and in the log format of carps."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.benchmarks.runs import Runs
+from hpo_envs.tables import extras
+from hpo_envs.tables.table import STATUSES, Table
+
+
+def to_studies(runs: Runs) -> list[Any]:
+    """An in-memory Optuna study for each run, named ENV-AGENT-SEED; its trials are the evaluations in their order.
+
+    Parameters are those of the frame (`runs.to_frame()`), with the table's ranges and logarithms; rewards are
+    maximised. Failed and diverged runs are failed trials. User attributes have the cost, of a study the header.
+
+    Args:
+        runs: What `benchmarks.run` returned, on rows, grids or boxes.
+
+    Raises:
+        ModuleNotFoundError: Optuna is not installed.
+    """
+    optuna = extras.module("optuna", "optuna", "studies")
+    return [_study(optuna, runs[i : i + 1]) for i in range(len(runs))]
+
+
+def _study(optuna: Any, one: Runs) -> Any:
+    run, frame = one[0], one.to_frame()
+    h, names = run.header, [c for c in frame.attrs["configuration"] if frame[c].notna().all()]
+    study = optuna.create_study(
+        study_name=f"{h['env']}-{h['agent']}-{run.seed}", directions=["maximize"] * len(h["objectives"])
+    )
+    study.set_metric_names(list(h["objectives"]))
+    study.set_user_attr("header", json.loads(json.dumps(h)))
+    table = one._table(h) if "row" in run.evaluated else None
+    axes = {name: _distribution(optuna, name, frame[name].tolist(), table) for name in names}
+    status = run.evaluated.get("status")
+    for i, rewards in enumerate(run.rewards.reshape(len(run), -1)):
+        lost = status is not None and STATUSES[int(status[i])] in ("failed", "diverged")
+        values = {"state": optuna.trial.TrialState.FAIL} if lost else {"values": rewards.tolist()}
+        params = {name: _plain(frame[name].iloc[i]) for name in names}
+        trial = optuna.trial.create_trial(
+            params=params, distributions=axes, user_attrs={"cost": float(run.costs[i])}, **values
+        )
+        study.add_trial(trial)
+    return study
+
+
+def _distribution(optuna: Any, name: str, values: list[Any], table: Table | None) -> Any:
+    d, known = optuna.distributions, {h.name: h for h in (table.space if table else ())}.get(name)
+    plain = [_plain(v) for v in values]
+    if known is not None and known.kind == "categorical":
+        return d.CategoricalDistribution([_plain(v) for v in known.values])
+    if any(isinstance(v, (str, bool)) for v in plain):
+        return d.CategoricalDistribution([*dict.fromkeys(plain)])
+    low, high = (known.low, known.high) if known is not None else (min(plain), max(plain))
+    log = known is not None and known.log and low > 0
+    if all(isinstance(v, int) for v in plain):
+        return d.IntDistribution(int(low), int(high), log=log)
+    return d.FloatDistribution(float(low), float(high), log=log)
+
+
+def to_carps(runs: Runs, folder: str | Path) -> list[Path]:
+    """Writes each run as carps logs it: `ENV/AGENT/SEED/trial_logs.jsonl` with `.hydra/config.yaml` beside it.
+
+    `carps.analysis` reads the folder: a trial is an evaluation, costs are negative rewards, a multi-fidelity budget is
+    the level, and virtual time is the cost.
+
+    Args:
+        runs: What `benchmarks.run` returned, with one objective.
+        folder: Where to write; what it holds of these runs is replaced.
+
+    Returns:
+        The folder of each run.
+
+    Raises:
+        ValueError: Several objectives.
+    """
+    out = []
+    for i, run in enumerate(runs):
+        h, frame = run.header, runs[i : i + 1].to_frame()
+        if len(h["objectives"]) != 1:
+            raise ValueError(f"runs must have one objective for carps, got {', '.join(h['objectives'])}")
+        place = Path(folder) / h["env"] / h["agent"] / str(run.seed)
+        (place / ".hydra").mkdir(parents=True, exist_ok=True)
+        names = frame.attrs["configuration"] or [c for c in ("key", "action") if c in frame]
+        levels = frame["level"].tolist() if "level" in frame else [None] * len(frame)
+        rows = [[_plain(v) for v in row] for row in frame[names].itertuples(index=False)]
+        lines = [
+            {
+                "n_trials": k + 1, "n_function_calls": k + 1,
+                "trial_info": {"config": rows[k], "instance": None, "seed": int(run.seed), "budget": levels[k],
+                               "normalized_budget": None, "name": None, "checkpoint": None},
+                "trial_value": {"cost": -float(run.rewards[k]), "time": 0.0, "virtual_time": float(run.costs[k]),
+                                "status": 1, "starttime": 0.0, "endtime": 0.0, "additional_info": {}},
+            }
+            for k in range(len(run))
+        ]  # fmt: skip
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (place / "trial_logs.jsonl").write_text(text, encoding="utf-8")
+        (place / ".hydra" / "config.yaml").write_text(json.dumps(_config(run, len(lines)), indent=1), encoding="utf-8")
+        out.append(place)
+    return out
+
+
+def _config(run: Any, trials: int) -> dict[str, Any]:
+    """What carps' analysis asks of a run's settings; JSON is YAML."""
+    h = run.header
+    resources = {"n_trials": trials, "time_budget": None, "n_workers": 1}
+    task = {"name": h["env"], "optimization_resources": resources, "seed": int(run.seed)}
+    return {
+        "benchmark_id": "hpo_envs", "task_id": h["env"], "task_type": "blackbox", "subset_id": "all",
+        "task": task, "seed": int(run.seed), "optimizer_id": h["agent"],
+    }  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    """A value in Python's own types."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -1,0 +1,53 @@
+"""Runs as others read them, by their own readers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hpo_envs.benchmarks import run
+from hpo_envs.integrations.logs import to_carps, to_studies
+from hpo_envs.tables import user
+
+SURROGATE = {"table": "surrogate"}
+
+
+@pytest.mark.parametrize("env_id", ["NMTHPO-zhen-v0", "CharHPO-v0", "NMTHPO-zhen-mo-v0", "NMTLC-ft-zhen-v0"])
+def test_a_study_has_what_the_run_has(env_id: str) -> None:
+    optuna = pytest.importorskip("optuna", reason="extra optuna is not installed")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    runs = run("random", env_id, [0, 1], budget=200 if "NMTLC" in env_id else 6, env_kwargs=SURROGATE)
+    studies = to_studies(runs)
+    assert [s.study_name for s in studies] == [f"{env_id}-random-{i}" for i in range(2)]
+    for one, study in zip(runs, studies, strict=True):
+        assert len(study.trials) == len(one)
+        np.testing.assert_array_equal([t.values for t in study.trials], one.rewards.reshape(len(one), -1))
+        assert [t.user_attrs["cost"] for t in study.trials] == one.costs.tolist()
+        assert study.user_attrs["header"]["sha256"] == one.header["sha256"]
+        if env_id.startswith("NMTHPO"):
+            frame = runs[:1].to_frame() if one is runs[0] else runs[1:].to_frame()
+            assert [t.params for t in study.trials] == frame[[*study.trials[0].params]].to_dict("records")
+            assert len(user.from_study(study, "again")) == len(one)
+
+
+def test_carps_reads_its_logs(tmp_path: Path) -> None:
+    runs = run("random", "NMTHPO-zhen-v0", [0, 1], budget=5, env_kwargs=SURROGATE)
+    places = to_carps(runs, tmp_path)
+    lines = [json.loads(line) for line in (places[1] / "trial_logs.jsonl").read_text().splitlines()]
+    assert [line["trial_value"]["cost"] for line in lines] == (-runs[1].rewards).tolist()
+    gather = pytest.importorskip("carps.analysis.gather_data_utils", reason="carps is not installed")
+    frame = gather.load_log(places[1])
+    assert frame["trial_value__cost"].tolist() == (-runs[1].rewards).tolist()
+    assert frame["trial_value__cost_inc"].tolist() == (-np.maximum.accumulate(runs[1].rewards)).tolist()
+    assert set(frame["optimizer_id"]) == {"random"}
+    assert set(frame["task_id"]) == {"NMTHPO-zhen-v0"}
+    assert set(frame["status"]) == {"COMPLETED"}
+
+
+def test_carps_has_one_objective(tmp_path: Path) -> None:
+    runs = run("random", "NMTHPO-zhen-mo-v0", [0], budget=3, env_kwargs=SURROGATE)
+    with pytest.raises(ValueError, match="runs must have one objective for carps, got bleu, "):
+        to_carps(runs, tmp_path)
