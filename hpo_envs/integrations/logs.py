@@ -1,4 +1,4 @@
-"""Runs for other people's analysers: as Optuna studies, and in the log format of carps."""
+"""Runs for other people's analysers: as Optuna studies, in the log formats of carps and of the IOHprofiler."""
 
 from __future__ import annotations
 
@@ -118,6 +118,56 @@ def _config(run: Any, trials: int) -> dict[str, Any]:
         "benchmark_id": "hpo_envs", "task_id": h["env"], "task_type": "blackbox", "subset_id": "all",
         "task": task, "seed": int(run.seed), "optimizer_id": h["agent"],
     }  # fmt: skip
+
+
+def to_ioh(runs: Runs, folder: str | Path) -> list[Path]:
+    """Writes runs as the experimenter of the IOHprofiler does; `iohinspector` reads them.
+
+    A function is an id, numbered in alphabetical order, an algorithm an agent, an instance a seed; its dimension is the
+    number of hyperparameters. What is maximised is the reward.
+
+    Args:
+        runs: What `benchmarks.run` returned, with one objective.
+        folder: Where to write; what it holds of these runs is replaced.
+
+    Returns:
+        The JSON file of each agent on each id.
+
+    Raises:
+        ValueError: Several objectives.
+    """
+    ids, out = sorted({r.header["env"] for r in runs}), []
+    for (env, agent), group in runs._groups().items():
+        if len(group[0].header["objectives"]) != 1:
+            raise ValueError(f"runs must have one objective for IOH, got {', '.join(group[0].header['objectives'])}")
+        number, place = ids.index(env) + 1, Path(folder) / agent
+        frame = Runs(group[:1], runs.tables).to_frame()
+        dimension = max(len(frame.attrs["configuration"]), 1)
+        data = f"data_f{number}_{env}/IOHprofiler_f{number}_DIM{dimension}.dat"
+        (place / data).parent.mkdir(parents=True, exist_ok=True)
+        text = "".join(
+            "evaluations raw_y\n" + "".join(f"{k} {y:.10f}\n" for k, y in enumerate(r.rewards.tolist(), 1))
+            for r in group
+        )
+        (place / data).write_text(text, encoding="utf-8")
+        done = [
+            {
+                "instance": int(r.seed),
+                "evals": len(r),
+                "best": {"evals": int(np.argmax(r.rewards)) + 1, "y": float(r.rewards.max()), "x": []},
+            }
+            for r in group
+        ]
+        meta = {
+            "version": "0.3.20", "suite": "hpo_envs", "function_id": number, "function_name": env, "maximization": True,
+            "algorithm": {"name": agent, "info": f"hpo_envs {group[0].header['versions']['hpo_envs']}"},
+            "attributes": ["evaluations", "raw_y"],
+            "scenarios": [{"dimension": dimension, "path": data, "runs": done}],
+        }  # fmt: skip
+        file = place / f"IOHprofiler_f{number}_{env}.json"
+        file.write_text(json.dumps(meta, indent=1), encoding="utf-8")
+        out.append(file)
+    return out
 
 
 def _plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.benchmarks import run
-from hpo_envs.integrations.logs import to_carps, to_studies
+from hpo_envs.integrations.logs import to_carps, to_ioh, to_studies
 from hpo_envs.tables import user
 
 SURROGATE = {"table": "surrogate"}
@@ -45,6 +45,22 @@ def test_carps_reads_its_logs(tmp_path: Path) -> None:
     assert set(frame["optimizer_id"]) == {"random"}
     assert set(frame["task_id"]) == {"NMTHPO-zhen-v0"}
     assert set(frame["status"]) == {"COMPLETED"}
+
+
+def test_ioh_reads_its_logs(tmp_path: Path) -> None:
+    runs = run("random", "NMTHPO-zhen-v0", [0, 3], budget=5, env_kwargs=SURROGATE)
+    runs += run("bo", "NMTHPO-jaen-v0", [0], budget=4, env_kwargs=SURROGATE)
+    files = to_ioh(runs, tmp_path)
+    assert [f.parent.name for f in files] == ["random", "bo"]
+    meta = json.loads(files[0].read_text())
+    assert (meta["function_id"], meta["function_name"], meta["maximization"]) == (2, "NMTHPO-zhen-v0", True)
+    inspector = pytest.importorskip("iohinspector", reason="iohinspector is not installed")
+    manager = inspector.DataManager()
+    manager.add_folder(str(tmp_path))
+    assert len(manager.overview) == 3
+    frame = manager.load(monotonic=False, include_meta_data=True).to_pandas()
+    mine = frame[(frame["algorithm_name"] == "random") & (frame["instance"] == 3)]
+    np.testing.assert_allclose(mine["raw_y"], runs[1].rewards, atol=1e-9)
 
 
 def test_carps_has_one_objective(tmp_path: Path) -> None:
