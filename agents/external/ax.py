@@ -55,7 +55,7 @@ class Ax(Snapped):
             ((number, point),) = self._client.get_next_trials(max_trials=1).items()
         return number, np.array([point[name] for name in self._names])
 
-    def observe(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
+    def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
         """Completes the trial, or marks it as failed."""
         if loss is None:
             self._client.mark_trial_failed(suggestion)

@@ -68,7 +68,7 @@ class DEHB(Snapped):
             self._of_config[config] = super().row(suggestion, place)
         return self._of_config[config]
 
-    def observe(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
+    def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
         """Tells DEHB a loss; a run that failed is worse than any number."""
         fitness = float("inf") if loss is None else loss
         self._dehb.tell(suggestion, {"fitness": fitness, "cost": float(info.get("cost", 0.0))})

@@ -60,7 +60,7 @@ class Nevergrad(Snapped):
             point = self._optimizer.ask()
         return point, np.asarray(point.value, dtype=np.float64)
 
-    def observe(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
+    def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
         """Tells the optimiser; a run that failed is worse than any number."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -22,7 +22,7 @@ class Snapped(Agent):
     rows, the cube is the box of their features: the nearest row not tried before is evaluated, and what came back is
     told for the point suggested. Of (row, checkpoint) pairs, rows are trained to the end unless `level` says otherwise.
 
-    Subclasses write `suggest` and `observe`, and may draw from the global generators in both.
+    Subclasses write `suggest` and `learn`, and may draw from the global generators in both.
 
     Args:
         problem: A box, a grid or rows with features; one objective.
@@ -77,7 +77,7 @@ class Snapped(Agent):
         """What the package knows its next suggestion by, and its place: (size,) float64 in [0, 1]."""
 
     @abc.abstractmethod
-    def observe(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
+    def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
         """Takes what came of a suggestion: a loss, lower is better; None where its run failed."""
 
     def level(self, suggestion: Any) -> int | None:
@@ -122,7 +122,7 @@ class Snapped(Agent):
         if at is not None:
             _, suggestion = self._asked.pop(at)
             with self._generators.active():
-                self.observe(suggestion, action, None if lost(info) else -float(np.sum(reward)), info)
+                self.learn(suggestion, action, None if lost(info) else -float(np.sum(reward)), info)
 
     def recommend(self) -> Any:
         """Returns the best action told, or a random one before the first."""

@@ -99,7 +99,7 @@ class SyneTune(Snapped):
         """New runs on learning curves are trained to the first checkpoint."""
         return 0 if self._curves else None
 
-    def observe(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
+    def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
         """Reports to the scheduler; where it does not stop a run, the next checkpoint is asked for."""
         if loss is None:
             self._scheduler.on_trial_error(suggestion)

@@ -27,7 +27,7 @@ class Scripted(Snapped):
         number, place = self.places.pop(0)
         return number, np.array(place)
 
-    def observe(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
+    def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
         self.heard.append((suggestion, loss))
 
 

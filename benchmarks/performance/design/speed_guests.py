@@ -1,4 +1,4 @@
-"""Processor time a suggestion of other packages' optimisers: `python -m hpo_envs.benchmarks.performance.speed_guests`.
+"""Processor time of other packages' optimisers: `python -m hpo_envs.benchmarks.performance.design.speed_guests`.
 
 Whole runs on one id at its own budget, ours beside them; what random search takes for the same is taken off. Those that
 are not installed are left out.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hpo_envs.benchmarks.performance import speed_guests
+from hpo_envs.benchmarks.performance.design import speed_guests
 
 
 def test_agents_are_measured_and_those_that_do_not_fit_are_left_out() -> None:
