@@ -21,7 +21,7 @@ CITATION = (
     "Sebastian Pineda Arango, Hadi S. Jomaa, Martin Wistuba and Josif Grabocka. HPO-B: A Large-Scale Reproducible "
     "Benchmark for Black-Box HPO based on OpenML. NeurIPS Datasets and Benchmarks 2021."
 )
-LICENCE = "MIT (HPO-B); its evaluations are OpenML's, CC-BY 4.0"
+LICENCE = "MIT (HPO-B); its evaluations are OpenML's, CC-BY"
 UPSTREAM = "machinelearningnuremberg/HPO-B"
 
 FILES = {
