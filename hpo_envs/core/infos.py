@@ -222,8 +222,12 @@ class Column(np.ndarray):
         return np.empty(0).__dlpack_device__()
 
     def __reduce__(self) -> Any:
-        """Becomes a plain array where it is pickled."""
-        return np.asarray(self).__reduce__()
+        """A column of the same words; its class, which is made for them, has no name to be pickled by."""
+        return _with_words, (np.asarray(self), self.words)
+
+
+def _with_words(values: npt.NDArray[Any], words: tuple[Any, ...]) -> Column:
+    return values.view(_of_words(words))
 
 
 def column(values: Iterable[Any], words: Iterable[Any] = ()) -> Column:
