@@ -103,13 +103,14 @@ class Later(dict[str, Any]):
 
     Args:
         make: Makes the entries; it must not depend on anything that changes.
+        entries: Entries that are there already; wrappers that convert values rebuild a mapping of its kind by keywords.
     """
 
     __slots__ = ("_make",)
 
-    def __init__(self, make: Callable[[], Mapping[str, Any]]) -> None:
+    def __init__(self, make: Callable[[], Mapping[str, Any]] | None = None, /, **entries: Any) -> None:
         super().__init__(later=None)  # C code that asks for the length first, as json's, must not find it empty
-        self._make: Callable[[], Mapping[str, Any]] | None = make
+        self._make: Callable[[], Mapping[str, Any]] | None = make or (lambda: entries)
 
     def _fill(self) -> None:
         if self._make is not None:

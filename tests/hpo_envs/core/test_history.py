@@ -72,3 +72,10 @@ def test_every_use_finds_what_a_dict_holds(use: Callable[[Any], Any]) -> None:
     assert made == [1]
     use(Later(make)) and len(later)
     assert len(made) == 2
+
+
+def test_entries_by_keyword_are_there_as_in_a_dict() -> None:
+    made = Later(lambda: {"a": 1, "b": 2})
+    assert type(made)(**{k: v + 1 for k, v in made.items()}) == {"a": 2, "b": 3}
+    assert Later() == {}
+    assert Later(make=3) == {"make": 3}
