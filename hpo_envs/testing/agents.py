@@ -171,6 +171,13 @@ class _Witness:
         return self.agent.done
 
     @property
+    def observes(self) -> bool:
+        return self.agent.observes
+
+    def observe(self, observation: Any, mask: Any) -> None:
+        self.agent.observe(observation, mask)
+
+    @property
     def random_first(self) -> float:
         return self.agent.random_first
 

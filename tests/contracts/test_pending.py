@@ -23,8 +23,9 @@ def problem_of(name: str) -> Problem | None:
     return next((p for p in (ROWS, TWO, BOX) if agents.fits(name, p)), None)
 
 
-NAMES = [n for n, e in agents.AGENTS.items() if e.alias_of is None and problem_of(n) is not None]
-MODELLED = [n for n in NAMES if n.startswith(("bo", "graph", "learned")) and n != "box-bo"]
+NAMES = [n for n, e in agents.AGENTS.items() if e.alias_of is None and e.installed and problem_of(n) is not None]
+OURS = [n for n in NAMES if agents.AGENTS[n].extra is None]
+MODELLED = [n for n in OURS if n.startswith(("bo", "graph", "learned")) and n != "box-bo"]
 
 
 def key_of(action: Any) -> Any:

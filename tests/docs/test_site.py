@@ -105,6 +105,8 @@ def run_command(words: list[str]) -> None:
     if words[0] == "compare":
         if args.study and not Path(args.study).exists():
             return  # another page has it
+        if isinstance(args.isolate, str) and not Path(args.isolate).exists():
+            return
         shorter = {"--seeds": "2", "--jobs": "1", "--budget": "6"}
         for option, value in shorter.items():
             if option in words:

@@ -72,9 +72,9 @@ class BoxEnv(HPOEnv):
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Evaluates one configuration."""
         p = self.params
-        point, clipped = boxes.point(action, self._size)
         if not self._live:
             raise self._not_live()
+        point, clipped = boxes.point(action, self._size)
         raw, metrics, held_out = p.function.one(self._table_index, point)
         rewards = [sign * metrics[name] for sign, name in zip(self._signs, p.objectives, strict=True)]
         best = self._best = [r if r > b else b for r, b in zip(rewards, self._best, strict=True)]

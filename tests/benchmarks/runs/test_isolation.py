@@ -162,7 +162,7 @@ def test_study_files_isolate_without_importing_the_agent() -> None:
     data = {"environments": "NMTHPO-zhen-v0", "seeds": 1, "agents": [f"{HOSTILE}:NoSuchAgent"], "isolate": True}
     assert [c.isolated for c in from_data(data).agents] == [True]
     assert HOSTILE not in sys.modules
-    with pytest.raises(ValueError, match="isolate must be true or false, got 1"):
+    with pytest.raises(ValueError, match="isolate must be true, false or an interpreter, got 1"):
         from_data({**data, "isolate": 1})
     with pytest.raises(ValueError, match="importable as module:factory, got 'no_such:Agent'"):
         from_data({**data, "agents": ["no_such:Agent"]})

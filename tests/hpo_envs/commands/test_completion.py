@@ -41,7 +41,7 @@ def complete(script: Path, line: str, tmp_path: Path) -> list[str]:
         ("hpo-envs rep", ["report", "reproduce"]),
         ("hpo-envs describe FIESTA-t", ["FIESTA-tdsa8-v0", "FIESTA-tdsa12-v0"]),
         ("hpo-envs describe NMTHPO-swen-v0 --table m", ["measured"]),
-        ("hpo-envs describe smac", ["smac-like"]),
+        ("hpo-envs describe smac-l", ["smac-like"]),
         ("hpo-envs list --a", ["--agents"]),
         ("hpo-envs compare --se", ["--seeds"]),
         ("hpo-envs compare --agents bo-s", ["bo-spread"]),

@@ -70,7 +70,7 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["list", "nothing-like-it"], "text must be part of an id or of a family (CharHPO"),
         (["describe"], "required: NAME. `hpo-envs describe --help`"),
         (["describe", "NMTHPO-swne-v0"], "got 'NMTHPO-swne-v0', did you mean 'NMTHPO-swen-v0'?"),
-        (["describe", "smac"], "got 'smac', did you mean 'smac-like'?"),
+        (["describe", "smaclike"], "got 'smaclike', did you mean 'smac-like'?"),
         (["list", "nothing-like-it", "--agents"], "text must be part of an agent's name, summary or kind (rows"),
         (["describe", "NMTHPO-swen-v0", "--table", "measured"], "table nmthpo/swen is not installed"),
         (["describe", "NMTHPO-swen-v0", "--table", "measured"], "Run `hpo-envs fetch nmthpo`"),

@@ -15,11 +15,14 @@ from hpo_envs.tables import user
 SURROGATE = {"table": "surrogate"}
 
 
-@pytest.mark.parametrize("env_id", ["NMTHPO-zhen-v0", "CharHPO-v0", "NMTHPO-zhen-mo-v0", "NMTLC-ft-zhen-v0"])
-def test_a_study_has_what_the_run_has(env_id: str) -> None:
+@pytest.mark.parametrize(
+    "env_id, budget",
+    [("NMTHPO-zhen-v0", 6), ("CharHPO-v0", 6), ("NMTHPO-zhen-mo-v0", 6), ("NMTLC-ft-zhen-v0", 200)],
+)
+def test_a_study_has_what_the_run_has(env_id: str, budget: int) -> None:
     optuna = pytest.importorskip("optuna", reason="extra optuna is not installed")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    runs = run("random", env_id, [0, 1], budget=200 if "NMTLC" in env_id else 6, env_kwargs=SURROGATE)
+    runs = run("random", env_id, [0, 1], budget=budget, env_kwargs=SURROGATE)
     studies = to_studies(runs)
     assert [s.study_name for s in studies] == [f"{env_id}-random-{i}" for i in range(2)]
     for one, study in zip(runs, studies, strict=True):
