@@ -14,6 +14,7 @@ import numpy as np
 from hpo_envs.agents.base import Agent, one_of
 from hpo_envs.agents.candidates import Candidates, Floats, Incumbent, lost
 from hpo_envs.agents.external.packages import Generators, package
+from hpo_envs.agents.external.snapped import Asked
 from hpo_envs.agents.problem import Problem
 
 FACADES = {"forest": "HyperparameterOptimizationFacade", "multi-fidelity": "MultiFidelityFacade"}
@@ -74,7 +75,7 @@ class SMAC(Agent):
         self._candidates: Candidates | None = None
         self._told = Incumbent()
         self._rows: dict[Any, list[int]] = {}
-        self._asked: list[tuple[str, Any]] = []
+        self._asked = Asked()
         space = problem.action_space
         if isinstance(space, gym.spaces.Box):
             low, high = (np.float64(end).ravel() for end in (space.low, space.high))
@@ -142,7 +143,7 @@ class SMAC(Agent):
                     raise
         action = rows.submit(rows.draw(self.rng)) if rows and trial is None else self._action(trial)
         if trial is not None:
-            self._asked.append((str(np.asarray(action).tolist()), trial))
+            self._asked.note(action, trial)
         return action
 
     def _action(self, trial: Any) -> Any:
@@ -162,10 +163,7 @@ class SMAC(Agent):
             return
         from smac.runhistory import StatusType, TrialValue
 
-        key = str(np.asarray(action).tolist())
-        at = next((i for i, (asked, _) in enumerate(self._asked) if asked == key), None)
-        if at is not None:
-            _, trial = self._asked.pop(at)
+        if (trial := self._asked.take(action)) is not None:
             status = StatusType.CRASHED if lost(info) else StatusType.SUCCESS
             value = TrialValue(cost=-float(np.sum(reward)), time=float(info.get("cost", 0.0)), status=status)
             with self._generators.active():

@@ -15,6 +15,23 @@ from hpo_envs.agents.external.packages import Generators
 from hpo_envs.agents.problem import Problem
 
 
+class Asked:
+    """What a package knows its suggestions by, until their outcomes come, in whatever order."""
+
+    def __init__(self) -> None:
+        self._open: list[tuple[str, Any]] = []
+
+    def note(self, action: Any, suggestion: Any) -> None:
+        """Remembers which suggestion an action stands for."""
+        self._open.append((str(np.asarray(action).tolist()), suggestion))
+
+    def take(self, action: Any) -> Any:
+        """The oldest suggestion that an action stood for, which is forgotten; None where there is none."""
+        key = str(np.asarray(action).tolist())
+        at = next((i for i, (asked, _) in enumerate(self._open) if asked == key), None)
+        return None if at is None else self._open.pop(at)[1]
+
+
 class Snapped(Agent):
     """An optimiser that knows a unit cube and no list of candidates.
 
@@ -33,6 +50,7 @@ class Snapped(Agent):
 
     Attributes:
         size: Dimensions of the cube.
+        asked: Suggestions whose outcome is not there yet.
 
     Raises:
         ValueError: Another kind of space, rows without features, or several objectives.
@@ -68,7 +86,7 @@ class Snapped(Agent):
         else:
             raise ValueError(f"action_space must be a Box, a MultiDiscrete or rows, got {space}")
         self.size = len(self._low)
-        self._asked: list[tuple[str, Any]] = []
+        self.asked = Asked()
         self._told: Incumbent = Incumbent() if self._rows is None else self._rows
         self._generators = Generators(int(self.rng.integers(2**31)))
 
@@ -99,12 +117,8 @@ class Snapped(Agent):
             action = self._point(place)
         else:
             action = self._rows.submit(self.row(suggestion, place), self.level(suggestion))
-        self.note(action, suggestion)
+        self.asked.note(action, suggestion)
         return action
-
-    def note(self, action: Any, suggestion: Any) -> None:
-        """Remembers which suggestion an action stands for."""
-        self._asked.append((str(np.asarray(action).tolist()), suggestion))
 
     def _point(self, place: Floats) -> Any:
         """The action of a box or a grid at a place in the cube."""
@@ -117,10 +131,7 @@ class Snapped(Agent):
         """Hands the negative reward to the package, for the point that it suggested."""
         if not self._told.note(action, reward, info):
             return
-        key = str(np.asarray(action).tolist())
-        at = next((i for i, (asked, _) in enumerate(self._asked) if asked == key), None)
-        if at is not None:
-            _, suggestion = self._asked.pop(at)
+        if (suggestion := self.asked.take(action)) is not None:
             with self._generators.active():
                 self.learn(suggestion, action, None if lost(info) else -float(np.sum(reward)), info)
 

@@ -92,7 +92,7 @@ class SyneTune(Snapped):
         assert self._rows is not None
         trial, row, level = self._running.pop(0)
         action = self._rows.submit(row, level)
-        self.note(action, trial)
+        self.asked.note(action, trial)
         return action
 
     def level(self, suggestion: Any) -> int | None:
