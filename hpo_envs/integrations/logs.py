@@ -1,4 +1,4 @@
-"""Runs for other people's analysers: as Optuna studies, in the log formats of carps and of the IOHprofiler."""
+"""Runs for other people's analysers: as Optuna studies, in the formats of carps, of the IOHprofiler and of COCO."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ import numpy as np
 from hpo_envs.benchmarks.runs import Runs
 from hpo_envs.tables import extras
 from hpo_envs.tables.table import STATUSES, Table
+
+COCO_DIMENSIONS = (2, 3, 5, 10, 20, 40)
+"""Dimensions of COCO's suite `bbob`."""
+
+COCO_FUNCTIONS = 24
+"""Functions of COCO's suite `bbob`."""
 
 
 def to_studies(runs: Runs) -> list[Any]:
@@ -40,16 +46,20 @@ def _study(optuna: Any, one: Runs) -> Any:
     study.set_user_attr("header", json.loads(json.dumps(h)))
     table = one._table(h) if "row" in run.evaluated else None
     axes = {name: _distribution(optuna, name, frame[name].tolist(), table) for name in names}
-    status = run.evaluated.get("status")
     for i, rewards in enumerate(run.rewards.reshape(len(run), -1)):
-        lost = status is not None and STATUSES[int(status[i])] in ("failed", "diverged")
-        values = {"state": optuna.trial.TrialState.FAIL} if lost else {"values": rewards.tolist()}
+        values = {"state": optuna.trial.TrialState.FAIL} if _lost(run, i) else {"values": rewards.tolist()}
         params = {name: _plain(frame[name].iloc[i]) for name in names}
         trial = optuna.trial.create_trial(
             params=params, distributions=axes, user_attrs={"cost": float(run.costs[i])}, **values
         )
         study.add_trial(trial)
     return study
+
+
+def _lost(run: Any, step: int) -> bool:
+    """Whether an evaluation failed or diverged."""
+    status = run.evaluated.get("status")
+    return status is not None and STATUSES[int(status[step])] in ("failed", "diverged")
 
 
 def _distribution(optuna: Any, name: str, values: list[Any], table: Table | None) -> Any:
@@ -70,7 +80,7 @@ def to_carps(runs: Runs, folder: str | Path) -> list[Path]:
     """Writes each run as carps logs it: `ENV/AGENT/SEED/trial_logs.jsonl` with `.hydra/config.yaml` beside it.
 
     `carps.analysis` reads the folder: a trial is an evaluation, costs are negative rewards, a multi-fidelity budget is
-    the level, and virtual time is the cost.
+    the level, and virtual time is the cost. Failed and diverged runs are crashed trials.
 
     Args:
         runs: What `benchmarks.run` returned, with one objective.
@@ -98,7 +108,8 @@ def to_carps(runs: Runs, folder: str | Path) -> list[Path]:
                 "trial_info": {"config": rows[k], "instance": None, "seed": int(run.seed), "budget": levels[k],
                                "normalized_budget": None, "name": None, "checkpoint": None},
                 "trial_value": {"cost": -float(run.rewards[k]), "time": 0.0, "virtual_time": float(run.costs[k]),
-                                "status": 1, "starttime": 0.0, "endtime": 0.0, "additional_info": {}},
+                                "status": 2 if _lost(run, k) else 1,  # crashed, success
+                                "starttime": 0.0, "endtime": 0.0, "additional_info": {}},
             }
             for k in range(len(run))
         ]  # fmt: skip
@@ -167,6 +178,60 @@ def to_ioh(runs: Runs, folder: str | Path) -> list[Path]:
         file = place / f"IOHprofiler_f{number}_{env}.json"
         file.write_text(json.dumps(meta, indent=1), encoding="utf-8")
         out.append(file)
+    return out
+
+
+def to_coco(runs: Runs, folder: str | Path) -> list[Path]:
+    """Writes runs as COCO's experiments do; `cocopp FOLDER/AGENT FOLDER/AGENT ...` post-processes them.
+
+    COCO knows no suites but its own, so these call themselves `bbob`. A function is an id, numbered in alphabetical
+    order (the comment of its .info file has the name), an instance a seed, and the dimension the suite's smallest that
+    the hyperparameters fit into. What is minimised is the regret, in units of the metric: COCO's targets, 1e2 to 1e-8,
+    are absolute. No variables are written.
+
+    Args:
+        runs: What `benchmarks.run` returned, with one objective whose optimum is known, on at most 24 ids.
+        folder: Where to write; what it holds of these runs is replaced.
+
+    Returns:
+        The .info file of each agent on each id.
+
+    Raises:
+        ValueError: More ids, several objectives, or a regret that is not known.
+    """
+    ids, out = sorted({r.header["env"] for r in runs}), []
+    if len(ids) > COCO_FUNCTIONS:
+        raise ValueError(f"runs must be on at most {COCO_FUNCTIONS} ids for COCO, got {len(ids)}")
+    for (env, agent), group in runs._groups().items():
+        done = Runs(group, runs.tables)
+        frame = done.to_frame()
+        if len(group[0].header["objectives"]) != 1 or frame["regret"].isna().any():
+            raise ValueError(f"runs must have one objective and a known optimum for COCO, got {env}")
+        size = len(frame.attrs["configuration"])
+        dimension = next((d for d in COCO_DIMENSIONS if d >= size), COCO_DIMENSIONS[-1])
+        number, place = ids.index(env) + 1, Path(folder) / agent
+        data = f"data_f{number}/bbobexp_f{number}_DIM{dimension}.dat"
+        (place / data).parent.mkdir(parents=True, exist_ok=True)
+        text, instances = "", ""
+        for one in group:
+            rewards, regrets = one.rewards, frame.loc[frame["seed"] == one.seed, "regret"]
+            text += "% f evaluations | g evaluations | best noise-free fitness - Fopt | measured | best measured\n"
+            text += "".join(
+                f"{k} 0 {left:+.9e} {-y:+.9e} {-best:+.9e}\n"
+                for k, left, y, best in zip(
+                    range(1, len(one) + 1), regrets, rewards, np.maximum.accumulate(rewards), strict=True
+                )
+            )
+            instances += f", {one.seed + 1}:{len(one)}|{regrets.iloc[-1]:.1e}"
+        for file in (place / data, (place / data).with_suffix(".tdat")):
+            file.write_text(text, encoding="utf-8")
+        info = place / f"bbobexp_f{number}.info"
+        info.write_text(
+            f"suite = 'bbob', funcId = {number}, DIM = {dimension}, Precision = 1.000e-08, algId = '{agent}', "
+            f"coco_version = '2.8.2', logger = 'bbob', data_format = 'bbob-new2'\n% {env}\n{data}{instances}",
+            encoding="utf-8",
+        )
+        out.append(info)
     return out
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from hpo_envs.benchmarks import run
-from hpo_envs.integrations.logs import to_carps, to_ioh, to_studies
+from hpo_envs.integrations.logs import to_carps, to_coco, to_ioh, to_studies
 from hpo_envs.tables import user
+from hpo_envs.tables.table import STATUSES
 
 SURROGATE = {"table": "surrogate"}
 
@@ -70,3 +71,33 @@ def test_carps_has_one_objective(tmp_path: Path) -> None:
     runs = run("random", "NMTHPO-zhen-mo-v0", [0], budget=3, env_kwargs=SURROGATE)
     with pytest.raises(ValueError, match="runs must have one objective for carps, got bleu, "):
         to_carps(runs, tmp_path)
+
+
+def test_a_failed_run_is_a_crashed_trial(tmp_path: Path) -> None:
+    runs = run("random", "NASBenchNLP-ptb-final-v0", [0], budget=60, env_kwargs=SURROGATE)
+    failed = [STATUSES[int(s)] in ("failed", "diverged") for s in runs[0].evaluated["status"]]
+    assert 0 < sum(failed) < len(failed)
+    lines = (to_carps(runs, tmp_path)[0] / "trial_logs.jsonl").read_text().splitlines()
+    assert [json.loads(line)["trial_value"]["status"] == 2 for line in lines] == failed
+
+
+def test_coco_reads_its_logs(tmp_path: Path) -> None:
+    runs = run("random", "NMTHPO-zhen-v0", [0, 3], budget=5, env_kwargs=SURROGATE)
+    runs += run("bo", "NMTHPO-jaen-v0", [0, 1], budget=5, env_kwargs=SURROGATE)
+    files = to_coco(runs, tmp_path)
+    assert [str(f.relative_to(tmp_path)) for f in files] == ["random/bbobexp_f2.info", "bo/bbobexp_f1.info"]
+    header, name, data = files[0].read_text().splitlines()
+    regrets = runs[:2].to_frame()["regret"].to_numpy().reshape(2, 5)
+    assert "funcId = 2, DIM = 10," in header  # seven hyperparameters
+    assert name == "% NMTHPO-zhen-v0"
+    assert data == f"data_f2/bbobexp_f2_DIM10.dat, 1:5|{regrets[0, -1]:.1e}, 4:5|{regrets[1, -1]:.1e}"
+    cocopp = pytest.importorskip("cocopp", reason="cocopp is not installed")
+    (read,) = cocopp.load(str(tmp_path / "random"))
+    assert (read.funcId, read.dim, read.instancenumbers) == (2, 10, [1, 4])
+    np.testing.assert_allclose(read.finalfunvals, regrets[:, -1], atol=1e-9)
+
+
+def test_coco_has_one_objective(tmp_path: Path) -> None:
+    runs = run("random", "NMTHPO-zhen-mo-v0", [0], budget=3, env_kwargs=SURROGATE)
+    with pytest.raises(ValueError, match="runs must have one objective and a known optimum for COCO, got NMTHPO-zhen"):
+        to_coco(runs, tmp_path)
