@@ -287,12 +287,18 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
             info["_" + key] = reported
         if resets:
             merge(info, self._begin(index, None), index)
-        any_ended = bool(terminated.any())
+        any_ended = int(np.count_nonzero(terminated)) > 0  # a third of the time of `any`
         if any_ended and self.autoreset_mode is AutoresetMode.SAME_STEP:
             self._restart_now(terminated, info)
         self._ended, self._any_ended = terminated, any_ended and self.autoreset_mode is not AutoresetMode.SAME_STEP
         done = terminated.copy() if any_ended else terminated
-        return self._observe(), rewards, done, np.zeros(self.num_envs, bool), self._with_mask(info)
+        return (
+            self._observe(),
+            rewards,
+            done,
+            np.zeros(self.num_envs, bool),
+            self._with_mask(info, None if resets else reported),
+        )
 
     def answer(self, actions: Any) -> tuple[Any, npt.NDArray[np.bool_], Info]:
         """What `step` would answer if no episode had ended, without observing: for evaluations that were made before.
@@ -322,11 +328,11 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
 
     # -- shared machinery ----------------------------------------------------------------------------------------
 
-    def _with_mask(self, info: Info) -> Info:
-        """An info as `reset` and `step` return it, with the mask of actions where there is one."""
+    def _with_mask(self, info: Info, everyone: npt.NDArray[np.bool_] | None = None) -> Info:
+        """An info as `reset` and `step` return it, with the mask of actions where there is one, which all report."""
         if not self._masked:
             return info
-        return MaskedInfo(info).defer_mask(self._then(), self._everyone.copy())
+        return MaskedInfo(info).defer_mask(self._then(), self._everyone.copy() if everyone is None else everyone)
 
     def _masks(self) -> npt.NDArray[np.bool_]:
         return self._then()()

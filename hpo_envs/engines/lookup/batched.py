@@ -137,7 +137,7 @@ class LookupVectorEnv(HPOVectorEnv):
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
         if type(actions) is np.ndarray and actions.dtype == np.int64 and actions.shape == (self.num_envs,):
             # The common case, checked in one pass: negative numbers are huge as unsigned ones.
-            if self._sizes is None and actions.view(np.uint64).max() < self.params.actions:
+            if self._sizes is None and np.maximum.reduce(actions.view(np.uint64)) < self.params.actions:
                 return actions
         if self._sizes is None:
             return check_ints(actions, (self.num_envs,), self.params.actions)
