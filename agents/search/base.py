@@ -48,6 +48,7 @@ class CandidateAgent(Agent):
         rows: Candidates told whose runs succeeded, in order, repeats included.
         rewards: One (objectives,) float64 per entry of `rows`.
         pretended: How many of the last of them have not come back, and are what the model expects.
+        scored: (k,) candidates that the model scores, ascending; None = all.
 
     Raises:
         ValueError: A setting breaks its rule.
@@ -76,6 +77,7 @@ class CandidateAgent(Agent):
         self._asked = 0
         self.fantasy = "believer"
         self.pretended = 0
+        self.scored: npt.NDArray[np.intp] | None = None
         self.rows: list[int] = []
         self.rewards: list[Floats] = []
 
@@ -165,17 +167,19 @@ class CandidateAgent(Agent):
     def _observe(self, row: int, rewards: Floats) -> None:
         """Updates the model."""
 
-    def best_free(self, scores: Floats) -> int:
+    def best_free(self, scores: Floats, rows: npt.NDArray[np.intp] | None = None) -> int:
         """The free candidate with the highest score; ties, up to round-off, are broken at random.
 
         Args:
-            scores: (candidates,) float64; only those of free candidates are looked at.
+            scores: (k,) float64; only those of free candidates are looked at.
+            rows: (k,) which candidates they are of; None = all, in order.
         """
-        rows = np.flatnonzero(self.free)
-        values = scores[rows]
+        free = np.flatnonzero(self.free if rows is None else self.free[rows])
+        values = scores[free]
         top = values.max()
-        ties = rows[values >= top - TIE * abs(top)]
-        return int(ties[0] if len(ties) == 1 else ties[self.rng.integers(len(ties))])
+        ties = free[values >= top - TIE * abs(top)]
+        best = int(ties[0] if len(ties) == 1 else ties[self.rng.integers(len(ties))])
+        return best if rows is None else int(rows[best])
 
     def spread_row(self) -> int:
         """The free candidate that tells most of all others, before anything is known of the rewards.

@@ -12,6 +12,7 @@ from hpo_envs.agents.base import one_of, positive
 from hpo_envs.agents.models import kernels
 from hpo_envs.agents.models.finite_gp import FiniteGP, cholesky, root
 from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
+from hpo_envs.agents.models.pool import AFFORDABLE, Pool
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.posterior_search import PosteriorSearch
 
@@ -19,6 +20,9 @@ Floats = npt.NDArray[np.float64]
 
 DRAWN = 500
 """Untried candidates that a draw of the posterior is over, where there are more than `kernels.LARGEST_SHARED`."""
+
+LEARNED = 300
+"""Observations that a kernel is estimated from, where there are more than `AFFORDABLE` candidates."""
 
 
 class BayesianOptimisation(PosteriorSearch):
@@ -44,7 +48,9 @@ class BayesianOptimisation(PosteriorSearch):
     Monotonicity properties and exact computation. CEC 2011.
 
     Complexity: O(t n) a suggestion with a fixed kernel, t observations and n candidates; a refit costs O(t^2 (t +
-    n)) and happens after each observation at first, then whenever t has grown by `refit`.
+    n)) and happens after each observation at first, then whenever t has grown by `refit`. Of more than 20,000
+    candidates only those observed and some 2,000 others are scored, drawn anew then (see `Pool`), and a kernel is
+    estimated from 300 observations at most.
 
     Args:
         problem: A finite problem with features and one or two objectives.
@@ -89,7 +95,8 @@ class BayesianOptimisation(PosteriorSearch):
         self._fits: list[KernelFit | None] = [None] * problem.objectives
         self._roots: dict[int, Floats] = {}
         self._fitted_at = 0
-        self._gps = [] if fit else [self._fixed_gp()]
+        self._pool = Pool(self.features) if len(self.features) > AFFORDABLE else None
+        self._gps = [] if fit or self._pool else [self._fixed_gp()]
 
     def _fixed_gp(self) -> FiniteGP:
         rows = self.candidates.gram_rows(self.kernel, self.length_scale)
@@ -105,11 +112,12 @@ class BayesianOptimisation(PosteriorSearch):
         return self._gps
 
     def _observe(self, row: int, rewards: Floats) -> None:
-        if not self.fit:
-            self._gps[0].observe(row, rewards)
+        if self.scored is not None and row not in self.scored:
+            self._fitted_at = 0  # told without having been asked for: the next posterior is of another pool
             return
+        place = int(self._places(np.array(row)))
         for j, gp in enumerate(self._gps):
-            gp.observe(row, rewards[j : j + 1])
+            gp.observe(place, rewards[j : j + 1] if self.fit else rewards)
 
     def _units(self) -> tuple[Floats, Floats]:
         if not self.standardise:
@@ -121,8 +129,9 @@ class BayesianOptimisation(PosteriorSearch):
         return observed.mean(axis=0), np.where(flat, 1.0, scale)
 
     def _posterior(self) -> tuple[Floats, Floats, Floats]:
-        if self.fit and not self.pretended and len(self.rows) >= self._next_fit():
-            self._estimate()
+        due = (self.fit or self._pool is not None) and len(self.rows) >= self._next_fit()
+        if not self.pretended and (due or (self.scored is not None and not self.free[self.scored].any())):
+            self._renew()
         shift, scale = self._units()
         observed = (np.array(self.rewards) - shift) / scale
         means, deviations = [], []
@@ -137,17 +146,19 @@ class BayesianOptimisation(PosteriorSearch):
         prior_draw = self._prior_draw()
         shift, scale = self._units()
         values = (np.array(self.rewards)[:, 0] - shift[0]) / scale[0]
-        return self._gps[0].sample(prior_draw, self.rows, values, self.rng)
+        return self._gps[0].sample(prior_draw, self._places(np.array(self.rows)).tolist(), values, self.rng)
 
     def _prior_draw(self) -> Floats:
-        n = len(self.features)
-        if n > kernels.LARGEST_SHARED:
+        n = len(self.features) if self.scored is None else len(self.scored)
+        if n > kernels.LARGEST_SHARED or self.scored is not None:
             # The root of all would be n^2 numbers for each agent. A draw is over what was observed and some others;
             # who is not among them waits for another draw.
-            free = np.flatnonzero(self.free)
-            some = np.union1d(self.rows, self.rng.choice(free, min(DRAWN, len(free)), replace=False)).astype(np.intp)
+            free = np.flatnonzero(self.free if self.scored is None else self.free[self.scored])
+            seen = self._places(np.array(self.rows))
+            some = np.union1d(seen, self.rng.choice(free, min(DRAWN, len(free)), replace=False)).astype(np.intp)
             draw = np.full(n, -np.inf)
-            draw[some] = self._root(some) @ self.rng.standard_normal(len(some))
+            factor = self._root(some if self.scored is None else self.scored[some])
+            draw[some] = factor @ self.rng.standard_normal(len(some))
             return draw
         if 0 not in self._roots:
             self._roots[0] = self._root(None)
@@ -169,30 +180,42 @@ class BayesianOptimisation(PosteriorSearch):
     def _next_fit(self) -> int:
         return self._fitted_at + max(1, int(self.refit * self._fitted_at))
 
-    def _estimate(self) -> None:
-        """Estimates each objective's kernel and recomputes its posterior."""
-        shift, scale = self._units()
-        rows = np.array(self.rows, dtype=np.intp)
-        observed = np.array(self.rewards)
-        gps = []
-        for j in range(self.problem.objectives):
-            y = (observed[:, j] - shift[j]) / scale[j]
-            fit = KernelFit.estimate(self.kernel, self.features[rows], y, self._prior, self._fits[j])
-            gps.append(self._gp_of(fit, rows, observed[:, j : j + 1]))
-            self._fits[j] = fit
-        self._gps = gps
+    def _renew(self) -> None:
+        """Draws the pool, estimates each objective's kernel where that is wanted, and recomputes the posteriors."""
+        rows, observed = np.array(self.rows, dtype=np.intp), np.array(self.rewards)
+        if self._pool is not None:
+            pool = self._pool.draw(self.rows, observed.sum(axis=1), self.free, self.rng)
+            self.scored = np.unique(np.concatenate([pool, rows, self.candidates.pending])).astype(np.intp)
+            self._gps = []  # whose memory the new ones need
+        if self.fit:
+            shift, scale = self._units()
+            gps = []
+            for j in range(self.problem.objectives):
+                fit = self._estimated(j, (observed[:, j] - shift[j]) / scale[j])
+                gps.append(self._gp_of(fit, rows, observed[:, j : j + 1]))
+                self._fits[j] = fit
+            self._gps = gps
+        else:
+            lengths = np.full(self.features.shape[1], self.length_scale)
+            self._gps = [self._gp_of(KernelFit(self.kernel, lengths, self.amplitude, self.noise), rows, observed)]
         self._roots.clear()
         self._fitted_at = len(rows)
 
+    def _estimated(self, j: int, y: Floats) -> KernelFit:
+        """The kernel of an objective, given its (t,) standardised observations."""
+        rows = np.array(self.rows, dtype=np.intp)
+        if self._pool is not None and len(rows) > LEARNED:
+            some = np.sort(self.rng.choice(len(rows), LEARNED, replace=False))
+            rows, y = rows[some], y[some]
+        return KernelFit.estimate(self.kernel, self.features[rows], y, self._prior, self._fits[j])
+
     def _gp_of(self, fit: KernelFit, rows: npt.NDArray[np.intp], values: Floats) -> FiniteGP:
-        gp = FiniteGP(
-            lambda k: fit.covariance(self.features[k : k + 1], self.features)[0],
-            np.full(len(self.features), fit.amplitude),
-            fit.noise,
-        )
-        cross = fit.covariance(self.features[rows], self.features)
-        factor = cholesky(cross[:, rows] + fit.noise * np.eye(len(rows)))
-        gp.load(rows, cross, factor, values)
+        x, places = self.features if self.scored is None else self.features[self.scored], self._places(rows)
+        variances = np.full(len(x), fit.amplitude)
+        gp = FiniteGP(lambda k: fit.covariance(x[k : k + 1], x)[0], variances, fit.noise, values.shape[1])
+        cross = fit.covariance(x[places], x)
+        factor = cholesky(cross[:, places] + fit.noise * np.eye(len(rows)))
+        gp.load(places, cross, factor, values)
         return gp
 
 

@@ -57,7 +57,7 @@ class PosteriorSearch(CandidateAgent):
 
     @abc.abstractmethod
     def _posterior(self) -> tuple[Floats, Floats, Floats]:
-        """Predictions and observations in the units of the model.
+        """Predictions, of the n candidates that are `scored`, and observations in the units of the model.
 
         Returns:
             (objectives, n) means, (objectives, n) standard deviations, (t, objectives) observations; higher is better.
@@ -65,26 +65,32 @@ class PosteriorSearch(CandidateAgent):
 
     @abc.abstractmethod
     def _draw(self) -> Floats:
-        """(n,) one draw of the joint posterior of the only objective."""
+        """(n,) one draw of the joint posterior of the only objective at the candidates that are `scored`."""
 
     def _suggest(self) -> int:
         if self.acquisition == "thompson":
-            return self.best_free(self._draw())
+            return self.best_free(self._draw(), self.scored)
         means, deviations, observed = self._posterior()
         if self.acquisition == "ehvi":
             reference = -observed.min(axis=0) + self.margin
-            scores = np.zeros(len(self.features))
-            f = self.free
+            scores = np.zeros(means.shape[1])
+            f = self.free if self.scored is None else self.free[self.scored]
             scores[f] = expected_hypervolume_improvement(-means[:, f], deviations[:, f], -observed, reference)
-            return self.best_free(scores)
+            return self.best_free(scores, self.scored)
         if self.acquisition == "ucb":
-            return self.best_free(upper_confidence_bound(means[0], deviations[0], self.beta))
-        return self.best_free(expected_improvement(means[0], deviations[0], float(observed.max())))
+            scores = upper_confidence_bound(means[0], deviations[0], self.beta)
+        else:
+            scores = expected_improvement(means[0], deviations[0], float(observed.max()))
+        return self.best_free(scores, self.scored)
 
     def _expected(self, rows: npt.NDArray[np.intp]) -> Floats:
-        means = self._posterior()[0][:, rows]
+        means = self._posterior()[0]
         shift, scale = self._units()
-        return means.T * scale + shift
+        return means[:, self._places(rows)].T * scale + shift
+
+    def _places(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        """(k,) where candidates lie among those that are `scored`."""
+        return rows if self.scored is None else np.searchsorted(self.scored, rows)
 
     def predict(self) -> Floats:
         """(objectives, n) posterior means in the rewards' units; zeros before the first observation."""

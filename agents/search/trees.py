@@ -11,6 +11,7 @@ import numpy.typing as npt
 from hpo_envs.agents.base import Agent, whole
 from hpo_envs.agents.candidates import Candidates, Floats, lost
 from hpo_envs.agents.models.acquisition import expected_improvement
+from hpo_envs.agents.models.pool import AFFORDABLE, Pool
 from hpo_envs.agents.models.tree_ensembles import Splits, boosted, splits_of
 from hpo_envs.agents.problem import Problem
 
@@ -22,6 +23,8 @@ RATE = 0.3
 
 class TreeSearch(Agent):
     """What the optimisers of this module share: rows with features, a random start, no row twice.
+
+    Of more than 20,000 rows some 2,000 are scored, drawn anew at each fit (see `Pool`).
 
     Args:
         problem: Rows with features, or (row, checkpoint) pairs.
@@ -56,6 +59,8 @@ class TreeSearch(Agent):
         self._told = self._fitted = 0
         self._y: list[float] = []
         self._learnt: list[int] = []
+        self._pool = Pool(self.x) if self.candidates.count > AFFORDABLE else None
+        self._scored: Rowids | None = None  # which rows the scores are of; None = all
         self._splits: Splits | None = None
         self._scores: Floats | None = None
 
@@ -69,20 +74,29 @@ class TreeSearch(Agent):
             return int(self.rng.choice(np.flatnonzero(free)))
         # Where every result counts, those under way do, too.
         beside = self.batch == 1 and bool(self.candidates.pending)
-        if self._scores is None or self._told >= self._fitted + self.batch or beside:
+        spent = self._scored is not None and not free[self._scored].any()
+        if self._scores is None or self._told >= self._fitted + self.batch or beside or spent:
             self._scores, self._fitted = self._fit(), self._told
-        return int(np.argmax(np.where(free, self._scores, -np.inf)))
+        if self._scored is None:
+            return int(np.argmax(np.where(free, self._scores, -np.inf)))
+        return int(self._scored[np.argmax(np.where(free[self._scored], self._scores, -np.inf))])
 
     def _fit(self) -> Floats:
+        pending = self.candidates.pending if self.batch == 1 else []
+        rows = np.array(self._learnt + pending, np.intp)
+        if self._pool is not None:
+            pool = self._pool.draw(self._learnt, np.array(self._y), self.candidates.free, self.rng)
+            self._scored = np.union1d(pool, rows)
         # Random numbers break ties, and stand in while fewer than two runs succeeded.
-        jitter = self.rng.random(self.candidates.count) * 1e-9
+        jitter = self.rng.random(self.candidates.count if self._scored is None else len(self._scored)) * 1e-9
         if len(self._y) < 2:
             return jitter
+        liar = [float(np.mean(self._y))] * len(pending)  # what is under way is taken for middling
+        y = np.array(self._y + liar)
+        if self._scored is not None:
+            return self.score(Splits(self.x[self._scored]), np.searchsorted(self._scored, rows), y) + jitter
         if self._splits is None:
             self._splits = splits_of(self.x)
-        pending = self.candidates.pending if self.batch == 1 else []
-        liar = [float(np.mean(self._y))] * len(pending)  # what is under way is taken for middling
-        rows, y = np.array(self._learnt + pending), np.array(self._y + liar)
         return self.score(self._splits, rows, y) + jitter
 
     def score(self, splits: Splits, rows: Rowids, y: Floats) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.agents import Problem
-from hpo_envs.agents.models import kernels
+from hpo_envs.agents.models import kernels, pool
 from hpo_envs.agents.models.kernel_fit import Prior
 from hpo_envs.agents.search import bo
 from hpo_envs.agents.search.bo import BayesianOptimisation
@@ -174,3 +174,58 @@ def test_words_about_kernels_settings() -> None:
             BayesianOptimisation(problem_of(), 0, **{name: 0.0})
     with raises("kernel must be one of matern52, rbf, got 'linear'"):
         BayesianOptimisation(problem_of(), 0, kernel="linear")
+
+
+@pytest.mark.parametrize(
+    ("objectives", "settings"),
+    [(1, {"fit": True}), (1, {"acquisition": "ucb"}), (2, {"fit": True}), (2, {"amplitude": 2.0, "standardise": True})],
+)
+def test_a_pool_of_all_candidates_suggests_what_all_candidates_do(
+    monkeypatch: pytest.MonkeyPatch, objectives: int, settings: dict[str, Any]
+) -> None:
+    problem = problem_of(40, objectives)
+    y = np.stack([np.sin(5 * problem.features[:, 0]), np.cos(3 * problem.features[:, 1])], axis=1)[:, :objectives]
+
+    def actions(**more: Any) -> list[int]:
+        agent = BayesianOptimisation(problem, 1, **settings, **more)
+        asked = []
+        told(agent, [7], y[[7]])
+        for _ in range(8):
+            both = [agent.ask(), agent.ask()]  # the second beside the first
+            told(agent, both, y[both])
+            asked += both
+        assert (agent.scored is None) == (bo.AFFORDABLE > 40)
+        return asked
+
+    before = actions()
+    monkeypatch.setattr(bo, "AFFORDABLE", 10)
+    assert actions() == before
+
+
+@pytest.mark.parametrize("acquisition", ["ei", "thompson"])
+def test_beyond_what_is_affordable_a_pool_is_scored(monkeypatch: pytest.MonkeyPatch, acquisition: str) -> None:
+    monkeypatch.setattr(bo, "AFFORDABLE", 50)
+    monkeypatch.setattr(pool, "NEIGHBOURS", 3)
+    monkeypatch.setattr(pool, "RANDOM", 4)
+    monkeypatch.setattr(bo, "LEARNED", 5)
+    problem = problem_of(200)
+    agent = BayesianOptimisation(problem, 0, fit=True, refit=0.5, acquisition=acquisition)
+    y = -np.square(problem.features - 0.4).sum(axis=1)
+    asked = []
+    for t in range(40):
+        row = agent.ask()
+        told(agent, [row], y[[row]])
+        asked.append(row)
+        if t % 8 == 7:
+            told(agent, [17 * t % 200], y[[17 * t % 200]])  # nobody asked for it
+        if agent.scored is not None:
+            assert np.isin(agent.rows[: agent._fitted_at], agent.scored).all()
+            assert len(agent.scored) <= 5 * 4 + 4 + len(agent.rows) + 1
+    assert len(set(asked)) == len(asked)
+    means, deviations, observed = agent._posterior()
+    fit, x = agent._fits[0], problem.features
+    assert fit is not None
+    assert agent.scored is not None
+    expected, variances = solved(fit.covariance(x, x), agent.rows, observed, fit.noise)
+    np.testing.assert_allclose(means[0], expected[1][agent.scored], atol=1e-6)
+    np.testing.assert_allclose(deviations[0] ** 2, variances[agent.scored], atol=1e-6)

@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hpo_envs.agents.models import pool
+from hpo_envs.agents.search import trees
+from tests.agents.helpers import problem
 from tests.agents.multifidelity.helpers import make, play
 
 
@@ -31,3 +34,24 @@ def test_no_row_is_evaluated_twice(name: str) -> None:
     hyper: dict[str, Any] = {"bag": 3, "trees": 5} if name == "bagged-trees" else {}
     rows = [row for (row, _), _, _ in play(name, make(), 1, 60, **hyper)[1]]
     assert len(set(rows)) == 60
+
+
+def test_beyond_what_is_affordable_a_pool_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, name, value in ((trees, "AFFORDABLE", 50), (pool, "NEIGHBOURS", 3), (pool, "RANDOM", 4)):
+        monkeypatch.setattr(module, name, value)
+    x = np.random.default_rng(0).random((200, 2))
+    agent = trees.ForestSearch(problem(x), 0, initial=4, batch=30, random_share=0.0)
+    # The model sees what it scores, and says that large first features are desirable.
+    monkeypatch.setattr(agent, "score", lambda splits, rows, y: x[agent._scored, 0])
+    asked = []
+    for _ in range(70):
+        row = agent.ask()
+        if len(asked) >= 4:
+            assert agent._scored is not None
+            assert set(agent._learnt[: agent._fitted]) <= set(agent._scored)
+            free = agent._scored[~np.isin(agent._scored, asked)]
+            assert row == max([row, *free], key=lambda k: x[k, 0])
+        agent.tell(row, float(x[row, 1]), {})
+        asked.append(row)
+    assert len(set(asked)) == 70, "a pool that is used up is drawn anew"
+    assert agent._splits is None
