@@ -1,7 +1,8 @@
 """Reference agents. They know spaces and arrays, never an environment or a table."""
 
 from hpo_envs.agents.base import Agent, Planned
-from hpo_envs.agents.problem import Problem, Source
+from hpo_envs.agents.models.source import Source
+from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.registry import AGENTS, Entry, entry, factory, fits, make, make_each, names, slow
 
 __all__ = [

@@ -16,35 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.encoding import TRUSTED, decode_function, decode_space, encode_function, encode_space
+from hpo_envs.agents.models.source import Source, immutable, read_only
 
 Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Source:
-    """Observations of another table, which agents may learn from where a track allows transfer.
-
-    Attributes:
-        name: Of the table.
-        features: (t, d) float64, with the columns of the problem's features.
-        rewards: (t, objectives) float64, higher is better.
-        costs: (t,) float64, in the problem's unit.
-
-    Raises:
-        ValueError: The arrays differ in length.
-    """
-
-    name: str
-    features: Floats
-    rewards: Floats
-    costs: Floats
-
-    def __post_init__(self) -> None:
-        for name in ("features", "rewards", "costs"):
-            object.__setattr__(self, name, _read_only(getattr(self, name)))
-        lengths = len(self.features), len(self.rewards), len(self.costs)
-        if len(set(lengths)) > 1:
-            raise ValueError(f"features, rewards and costs of a source must be equally long, got {lengths}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,13 +67,13 @@ class Problem:
     def __post_init__(self) -> None:
         for name in ("features", "levels", "reward_bounds", "base"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, _read_only(getattr(self, name)))
+                object.__setattr__(self, name, read_only(getattr(self, name)))
         if self.index is not None:
-            object.__setattr__(self, "index", _read_only(self.index, np.intp))
+            object.__setattr__(self, "index", read_only(self.index, np.intp))
         base = self.features if self.base is None else self.base
         if base is None:
             return
-        chosen = base if self.index is None or self.base is None else _read_only(base[self.index])
+        chosen = base if self.index is None or self.base is None else read_only(base[self.index])
         if self.features is not None and self.features is not chosen and not np.array_equal(self.features, chosen):
             raise ValueError(f"features must be base[index], got {self.features.shape} that differ from them")
         object.__setattr__(self, "base", base)
@@ -131,7 +105,7 @@ class Problem:
         base = np.zeros((0, 0)) if self.base is None else self.base
         chosen = matching(self.feature_names, base.shape[1], prefix)
         names = tuple(self.feature_names[j] for j in chosen)
-        sources = tuple(dataclasses.replace(s, features=s.features[:, chosen]) for s in self.sources)
+        sources = tuple(s.with_columns(chosen, names) for s in self.sources)
         return dataclasses.replace(self, features=None, base=base[:, chosen], feature_names=names, sources=sources)
 
     @property
@@ -159,10 +133,10 @@ class Problem:
         plain["action_space"] = encode_space(self.action_space)
         plain["mutate"] = None if self.mutate is None else encode_function(self.mutate)
         plain["pending"] = self.action_space.to_jsonable(list(self.pending))
-        plain["sources"] = [source.name for source in self.sources]
+        plain["sources"] = [source.plain() for source in self.sources]
         arrays = {name: value for name in _ARRAYS if (value := getattr(self, name)) is not None}
         for i, source in enumerate(self.sources):
-            arrays |= {f"{name}_{i}": getattr(source, name) for name in _COLUMNS}
+            arrays |= {f"{name}:{i}": array for name, array in source.arrays().items()}
         file = io.BytesIO()
         np.savez(file, problem=np.array(json.dumps(plain)), **arrays)
         return file.getvalue()
@@ -186,7 +160,8 @@ class Problem:
         plain["pending"] = tuple(space.from_jsonable(plain["pending"]))
         plain |= {name: tuple(plain[name]) for name in ("feature_names", "excluded")}
         plain["sources"] = tuple(
-            Source(name, *(arrays[f"{column}_{i}"] for column in _COLUMNS)) for i, name in enumerate(plain["sources"])
+            Source.of(one, {k.removesuffix(f":{i}"): a for k, a in arrays.items() if k.endswith(f":{i}")})
+            for i, one in enumerate(plain["sources"])
         )
         return cls(**plain, **{name: arrays[name] for name in _ARRAYS if name in arrays})
 
@@ -194,11 +169,14 @@ class Problem:
 def sealed(problem: Problem) -> Problem:
     """A problem whose arrays nobody can write to: they are backed by bytes, which no flag unlocks."""
     arrays: dict[str, Any] = {
-        f.name: _immutable(value)
+        f.name: immutable(value)
         for f in dataclasses.fields(problem)
         if isinstance(value := getattr(problem, f.name), np.ndarray)
     }
-    return dataclasses.replace(problem, **arrays)
+    sources = tuple(
+        Source.of(s.plain(), {name: immutable(array) for name, array in s.arrays().items()}) for s in problem.sources
+    )
+    return dataclasses.replace(problem, **arrays, sources=sources)
 
 
 def private(problem: Problem, seed: int, rows: npt.NDArray[Any] | None = None) -> Problem:
@@ -216,26 +194,12 @@ def private(problem: Problem, seed: int, rows: npt.NDArray[Any] | None = None) -
     if rows is None or problem.base is None:
         return dataclasses.replace(problem, action_space=space)
     index = np.asarray(rows, np.intp)
-    features = _immutable(problem.base[index])
-    return dataclasses.replace(problem, action_space=space, index=_immutable(index), features=features)
-
-
-def _immutable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return np.frombuffer(array.tobytes(), array.dtype).reshape(array.shape)
+    features = immutable(problem.base[index])
+    return dataclasses.replace(problem, action_space=space, index=immutable(index), features=features)
 
 
 _PLAIN = ("feature_names", "objectives", "budget", "unit", "excluded")
 _ARRAYS = ("levels", "reward_bounds", "base", "index")
-_COLUMNS = ("features", "rewards", "costs")
-
-
-def _read_only(values: npt.ArrayLike, dtype: type = np.float64) -> npt.NDArray[Any]:
-    """A C-ordered array that nobody can write to: a copy, unless it is one already."""
-    array: npt.NDArray[Any] = np.asarray(values, dtype=dtype, order="C")
-    if array.flags.writeable:
-        array = array.copy()
-        array.setflags(write=False)
-    return array
 
 
 def matching(names: tuple[str, ...], width: int, prefix: str | tuple[str, ...]) -> list[int]:

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from hpo_envs.agents.base import Agent, one_of, whole
 from hpo_envs.agents.candidates import Candidates, lost
 from hpo_envs.agents.models.kernels import gram
-from hpo_envs.agents.problem import Problem, Source
+from hpo_envs.agents.models.source import Source
+from hpo_envs.agents.problem import Problem
 
 Floats = npt.NDArray[np.float64]
 
@@ -209,11 +210,12 @@ class CandidateAgent(Agent):
 def best_of(sources: Sequence[Source], count: int) -> list[Floats]:
     """(d,) features of the best observations of each source in turn, each once, at most `count`.
 
-    With several objectives, the best have the largest sum of standardised rewards. Matthias Feurer, Jost Tobias
-    Springenberg and Frank Hutter. Initializing Bayesian Hyperparameter Optimization via Meta-Learning. AAAI 2015.
+    Sources without all of the problem's features suggest nothing. With several objectives, the best have the largest
+    sum of standardised rewards. Matthias Feurer, Jost Tobias Springenberg and Frank Hutter. Initializing Bayesian
+    Hyperparameter Optimization via Meta-Learning. AAAI 2015.
     """
     ranked = []
-    for source in sources:
+    for source in (s for s in sources if not s.feature_names):
         spread = source.rewards.std(axis=0)
         order = np.argsort(-(source.rewards / np.where(spread > 0, spread, 1.0)).sum(axis=1), kind="stable")
         ranked.append(list(dict.fromkeys(tuple(x) for x in source.features[order].tolist()))[:count])

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from hpo_envs import registry
 from hpo_envs.benchmarks.analysis.scores import reference
 from hpo_envs.benchmarks.runs import actions as strict
-from hpo_envs.benchmarks.runs import sources
+from hpo_envs.benchmarks.runs import sources, transfer
 from hpo_envs.benchmarks.runs.episodes import Episodes, seeds_of
 from hpo_envs.benchmarks.runs.scales import Scales
 from hpo_envs.benchmarks.study.parquet import Block
@@ -62,7 +62,8 @@ class Replay:
             self.called(env)
             return
         used = {h["table"]: {**block.header, **h} for h in block.headers}
-        lacking = [name for name, h in used.items() if not _at_hand(name, h["kind"])]
+        helped = [(s["table"], s["kind"]) for s in block.header.get("transfer", {}).get("sources", ())]
+        lacking = [n for n, kind in [*((n, h["kind"]) for n, h in used.items()), *helped] if not _at_hand(n, kind)]
         if lacking or registry.find(env) is None:
             self.unchecked[env] = f"table {lacking[0]} is not installed" if lacking else "no such id is registered"
             return
@@ -151,6 +152,8 @@ class _Runs:
             for name in ("table", "kind", "sha256"):
                 self._equal(i, name, h[name], str(self.told[name][i]))
             self._equal(i, "scale", h.get("scale"), scales.of(*self.episodes.part(i)).header())
+        if helped := self.header.get("transfer"):
+            self._equal(0, "transfer", helped, transfer.of(self.envs, helped["distribution"]).header())
         self._equal(0, "objectives", self.header["objectives"], list(self.params.objectives))
         self._equal(0, "cost_unit", self.header["cost_unit"], self.params.cost_unit)
         asked, run = self._asked()

@@ -132,21 +132,23 @@ def _ranked(
 def tracks_of(first: Mapping[str, Run], scored: Mapping[str, Mapping[str, ScoredRuns]]) -> list[tuple[str, list[str]]]:
     """Environments of one family, one kind of reward, the same agents and the same budget apart, under a name.
 
-    Each one whose scores are raw, or whose regret is 0/0, is alone.
+    What was run with other tables at hand is apart. Each one whose scores are raw, or whose regret is 0/0, is alone.
     """
     groups: dict[Any, list[str]] = {}
     for env, by in scored.items():
         h = first[env].header
         family = spec.family if (spec := registry.find(h["env"])) else h["env"]
         alone = env if next(iter(by.values())).raw or all(c.flat for c in by.values()) else ""
-        key = (family, len(h["objectives"]), frozenset(by), budget_apart(first[env]), alone)
+        helped = h.get("transfer", {}).get("distribution", "")
+        key = (family, len(h["objectives"]), frozenset(by), budget_apart(first[env]), alone, helped)
         groups.setdefault(key, []).append(env)
-    several = [(family, budget) for family, _, _, budget, _ in groups]
+    several = [(family, budget, helped) for family, _, _, budget, _, helped in groups]
     named: list[tuple[str, list[str]]] = []
-    for (family, objectives, _, budget, _), envs in groups.items():
+    for (family, objectives, _, budget, _, helped), envs in groups.items():
         name = f"{family}, {objectives} objectives" if objectives > 1 else family
         name += "" if budget is None else f", budget {budget:g}"
-        if several.count((family, budget)) > 1 and len(envs) == 1:
+        name += f", with tables of {helped}" if helped else ""
+        if several.count((family, budget, helped)) > 1 and len(envs) == 1:
             name = envs[0]
         taken = [n for n, _ in named].count(name)
         named.append((f"{name} ({taken + 1})" if taken else name, envs))

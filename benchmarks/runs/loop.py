@@ -18,6 +18,7 @@ from hpo_envs import agents, registry
 from hpo_envs.agents import Agent, Problem
 from hpo_envs.agents.problem import sealed
 from hpo_envs.benchmarks.runs import actions, sources
+from hpo_envs.benchmarks.runs import transfer as tables
 from hpo_envs.benchmarks.runs.crew import Crew, LocalCrew
 from hpo_envs.benchmarks.runs.episodes import Episodes, arguments, is_live, seeds_of
 from hpo_envs.benchmarks.runs.frame import Runs
@@ -34,11 +35,20 @@ Target = Callable[[Any, float], bool]
 _STRIPPED = ("held_out", "row", "action_mask", "status_code")
 
 
-def problem_of(env: Any) -> Problem:
-    """What agents may know of an environment, scalar or batched, before its first evaluation."""
+def problem_of(env: Any, transfer: str | None = None) -> Problem:
+    """What agents may know of an environment, scalar or batched, before its first evaluation.
+
+    Args:
+        env: The environment.
+        transfer: See `run`.
+
+    Raises:
+        ValueError: There are no such sources.
+    """
     params, spec = env.unwrapped.params, env.unwrapped.spec
     excluded = registry.languages_of([t.name for t in params.tables], spec and spec.id)
-    return Problem(**params.problem(), excluded=excluded)
+    sources = tables.of(env, transfer).sources if transfer else ()
+    return Problem(**params.problem(), excluded=excluded, sources=sources)
 
 
 def run(
@@ -51,6 +61,7 @@ def run(
     env_kwargs: Mapping[str, Any] | None = None,
     progress: bool | Callable[[int], object] | None = None,
     isolate: bool | str | Host = False,
+    transfer: str | None = None,
     **hyperparameters: Any,
 ) -> Runs:
     """Runs an agent once per seed and returns what happened, as a list with `.to_frame()`, `.best()` and `.plot()`.
@@ -68,6 +79,8 @@ def run(
         progress: True shows a bar; or what is called with the number of evaluations done since the last call.
         isolate: Whether the agents run in a process of their own, which knows the problem and nothing else; or the
             interpreter of another environment for it, see `Host`; or such a process of this agent, to be used again.
+        transfer: Whose tables all agents may learn from: those of the id's family that share no language with it
+            (`own`), or of another distribution (`NMTHPO`, `NMTLC`, `CharHPO`); by default none. See `docs/transfer.md`.
         **hyperparameters: Arguments of the agent.
 
     Returns:
@@ -88,7 +101,7 @@ def run(
     if len(seeds) > 1 and is_live(env_id, kwargs):
         # Side by side, episodes that have ended would go on calling the function.
         given: Any = {"target": target, "env_kwargs": kwargs, "progress": progress, "isolate": isolate}
-        return Runs(run(agent, env_id, [seed], **given, **hyperparameters)[0] for seed in seeds)
+        return Runs(run(agent, env_id, [s], transfer=transfer, **given, **hyperparameters)[0] for s in seeds)
     envs: Any = gym.make_vec(env_id, num_envs=len(seeds), autoreset_mode=AutoresetMode.NEXT_STEP, **kwargs)
     name = agent if isinstance(agent, str) else getattr(agent, "__qualname__", repr(agent))
     with contextlib.ExitStack() as stack:
@@ -96,7 +109,7 @@ def run(
         start = envs.reset(seed=hashed)
         info = start[1]
         episodes = Episodes.of(envs)
-        problem = sealed(problem_of(envs))
+        problem = sealed(problem_of(envs, transfer))
         source = sources.of_agent(agent)
         if isolate and not isinstance(isolate, Host):
             isolate = stack.enter_context(Host(agent, None if isolate is True else isolate))
@@ -109,7 +122,7 @@ def run(
         logs = _loop(envs, episodes, crew, start, seeds, target, watch, check, f"{name} on {env_id}")
         tables = info["table"], info["kind"], info["sha256"]
         versions = isolate.versions() if isinstance(isolate, Host) and isolate.elsewhere else None
-        shared = json.dumps(header_of(envs, agent, env_id, kwargs, hyperparameters, bool(isolate), versions))
+        shared = json.dumps(header_of(envs, agent, env_id, kwargs, hyperparameters, bool(isolate), versions, transfer))
         runs = []
         recommended, random = crew.recommend(), crew.random([len(log.costs) for log in logs])
         trained_on = crew.trained_on()

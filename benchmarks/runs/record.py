@@ -19,6 +19,7 @@ from hpo_envs import registry
 from hpo_envs.agents import Agent
 from hpo_envs.agents.registry import version_of
 from hpo_envs.benchmarks.runs import sources
+from hpo_envs.benchmarks.runs import transfer as tables
 from hpo_envs.benchmarks.runs.episodes import Episodes
 from hpo_envs.tables import frames
 from hpo_envs.tables.table import STATUSES
@@ -39,7 +40,8 @@ class Run:
             scores are measured with (`scales.Scale`), agent and hyperparameters, versions, and the digests of the
             source of every module that the agent and the environment import; `random_search` where the agent had no
             evaluation in which it could have differed from that; `seen` where its weights were fitted to tables of the
-            problem's languages, with these.
+            problem's languages, with these; where agents could learn from other tables, `transfer`: from which (id,
+            table, kind, sha256, languages), and the problem's languages, which these do not have.
         evaluated: What is known of each evaluation besides, (k, ...) arrays by name: `row`, `level` and `repeat` of the
             table (int32) where one answered; `status` (int8, index in `STATUSES`); and for arms and tables with repeats
             `truth`, shaped as the rewards: what the row's repeats have at that level on average. Where several actions
@@ -147,6 +149,7 @@ def header_of(
     hyperparameters: Mapping[str, Any],
     isolated: bool = False,
     versions: Mapping[str, str] | None = None,
+    transfer: str | None = None,
 ) -> dict[str, Any]:
     """What is known of runs before they start; all of it is plain JSON.
 
@@ -158,6 +161,7 @@ def header_of(
         hyperparameters: Arguments of the agent.
         isolated: Whether the agent has a process of its own.
         versions: What it runs on, if that is the interpreter of another environment.
+        transfer: Whose tables agents may learn from, see `run`.
     """
     header = {
         "env": env_id,
@@ -176,6 +180,8 @@ def header_of(
     }
     if isolated:
         header["isolated"] = True
+    if transfer:
+        header["transfer"] = tables.of(envs, transfer).header()
     plain: dict[str, Any] = json.loads(json.dumps(header, default=_jsonable))
     return plain
 

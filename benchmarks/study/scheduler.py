@@ -221,13 +221,15 @@ def _probe(
     kwargs = arguments(environment.id, environment.kwargs)
     envs: Any = gym.make_vec(environment.id, num_envs=1, **kwargs)
     try:
-        problem = problem_of(envs)
+        problem = problem_of(envs, environment.transfer)
         fitting = [c for c in contestants if c.fits(problem)]
         _, info = envs.reset(seed=[seeds_of(environment.id, seed)[0]])
         table = {k: str(info[k][0]) for k in ("table", "kind", "sha256")}
         headers = []
         for c in fitting:
-            plain = header_of(envs, c.algorithm, environment.id, kwargs, c.hyperparameters)
+            plain = header_of(
+                envs, c.algorithm, environment.id, kwargs, c.hyperparameters, transfer=environment.transfer
+            )
             headers.append({**c.describe(plain), **table})
     finally:
         envs.close()

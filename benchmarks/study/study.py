@@ -13,10 +13,11 @@
         "policy:ppo.zip",                        # a trained policy, see hpo_envs.integrations.sb3.save_policy
     ]
 
-`table` (auto, measured, surrogate), `objective`, `cost`, `order` (episode, table) and `share` of the rows may stand
-beside `budget`, for all environments or for one. By default each seed is a replicate of the problem: where actions are
-rows it has its own 80 % of them; `share = 1` gives all seeds the whole table. Agents run on the environments that they
-can work on; `isolate = true` gives each of them a process of its own.
+`table` (auto, measured, surrogate), `objective`, `cost`, `order` (episode, table), `share` of the rows and `transfer`
+(own, NMTHPO, ...: whose tables agents may learn from) may stand beside `budget`, for all environments or for one. By
+default each seed is a replicate of the problem: where actions are rows it has its own 80 % of them; `share = 1` gives
+all seeds the whole table. Agents run on the environments that they can work on; `isolate = true` gives each of them a
+process of its own.
 """
 
 from __future__ import annotations
@@ -35,12 +36,13 @@ from urllib.parse import quote
 
 from hpo_envs import agents as registry
 from hpo_envs import registry as known
+from hpo_envs.benchmarks.runs import transfer
 from hpo_envs.benchmarks.study import policies
 from hpo_envs.registry import SPECS
 from hpo_envs.tables.table import nearest
 
-SETTINGS = ("table", "budget", "objective", "cost", "order", "share")
-"""Arguments of environments that a study may set."""
+SETTINGS = ("table", "budget", "objective", "cost", "order", "share", "transfer")
+"""What a study may set for environments: their arguments, and `transfer`."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +52,12 @@ class Environment:
     Attributes:
         id: Registered id.
         kwargs: Arguments of the environment.
+        transfer: Whose tables agents may learn from, see `hpo_envs.benchmarks.run`.
     """
 
     id: str
     kwargs: Mapping[str, Any] = field(default_factory=dict)
+    transfer: str | None = None
 
 
 @dataclass(frozen=True)
@@ -219,7 +223,8 @@ def _environments(entry: Any, shared: Mapping[str, Any]) -> list[Environment]:
         kwargs["budget"] = None
     if isinstance(kwargs.get("objective"), list):
         kwargs["objective"] = tuple(kwargs["objective"])
-    return [Environment(i, kwargs) for i in ids]
+    asked = kwargs.pop("transfer", None)
+    return [Environment(i, kwargs, transfer.resolve(i, asked) if asked else None) for i in ids]
 
 
 def contestants(entry: Any, isolated: Any) -> list[Contestant]:

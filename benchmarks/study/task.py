@@ -102,6 +102,7 @@ def _perform(task: Task, isolate: Literal[False] | Host) -> Done:
                     seeds,
                     env_kwargs=task.environment.kwargs,
                     isolate=isolate,
+                    transfer=task.environment.transfer,
                     **task.agent.hyperparameters,
                 )
         except KeyboardInterrupt:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.agents.problem import Source
+from hpo_envs.agents import Source
 from hpo_envs.benchmarks.tuning.tuned import Tuned
 from hpo_envs.engines.function.params import FunctionParams
 from hpo_envs.tables.table import Table, feature_matrix

@@ -13,7 +13,8 @@ import pytest
 
 from hpo_envs import agents
 from hpo_envs.agents.encoding import encode_space
-from hpo_envs.agents.problem import Problem, Source, matching
+from hpo_envs.agents.models.source import Source
+from hpo_envs.agents.problem import Problem, matching
 from hpo_envs.benchmarks import problem_of
 from tests.helpers import ROOT
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.runs import Run, regret
+from hpo_envs.benchmarks.runs import Run, regret, transfer
 from hpo_envs.registry import SPECS, family_of
 from hpo_envs.tables import store
 
@@ -31,10 +31,15 @@ def budget_apart(run: Run) -> float | None:
 
 
 def environment_of(run: Run) -> str:
-    """Label of an environment: its id, and the arguments given but for the table and most budgets."""
+    """Label of an environment: its id, the arguments given but for the table and most budgets, and whose tables helped.
+
+    Runs with sources are thus never averaged with runs without them.
+    """
     extra = {k: v for k, v in run.header["env_kwargs"].items() if k not in ("table", "budget")}
     if (share := run.header.get("share", 1.0)) < 1.0:
         extra["share"] = share
+    if helped := run.header.get("transfer"):
+        extra["transfer"] = helped["distribution"]
     if (budget := budget_apart(run)) is not None:
         extra["budget"] = f"{budget:g}"
     return _label(run.header["env"], extra)
@@ -59,8 +64,8 @@ def check(runs: Sequence[Run]) -> None:
 
     Raises:
         ValueError: No runs; measured and embedded tables of ids that have both; runs of one environment with
-            different tables, budgets, objectives, cost units or versions of the suite; a run that is there twice; a
-            run without an evaluation.
+            different tables, budgets, objectives, cost units, sources or versions of the suite; a run that is there
+            twice, has learned from its problem's language, or is without an evaluation.
     """
     if not runs:
         raise ValueError("runs must be at least one, got none")
@@ -77,11 +82,16 @@ def check(runs: Sequence[Run]) -> None:
             ("budget", env): (h["budget"], h["cost_unit"]),
             ("objective", env): tuple(h["objectives"]),
             ("order of rows", env): h.get("order", "table"),
+            ("sources", env): h.get("transfer"),
             ("version of hpo_envs",): h["versions"]["hpo_envs"],
         }
         for fact, value in here.items():
             if facts.setdefault(fact, value) != value:
                 raise ValueError(f"runs must share their {' of '.join(fact)}, got {facts[fact]} and {value}")
+        if both := transfer.seen(h):
+            raise ValueError(
+                f"sources must share no language with {env}, got {', '.join(both)} in runs of {agent_of(r)}"
+            )
         one = (env, agent_of(r), r.seed)
         if one in seen:
             raise ValueError(f"runs must be there once, got {one[1]} on {env} with seed {r.seed} twice")

@@ -24,7 +24,7 @@ EPILOG = """examples:
 
 study.toml:
   seeds = 100                                  # 0 to 99; or "100-199", or a list; default: 100, of slow agents 20
-  budget = 50                                  # optional, as table, objective, cost, order, share
+  budget = 50                                  # optional, as table, objective, cost, order, share, transfer
   isolate = true                               # optional: each agent in a process of its own; or an interpreter
   environments = ["NMTHPO-*-v0", { id = "NMTLC-swen-v0", cost = "evaluations", budget = 200 }]
   agents = ["random", { name = "wide", algorithm = "bo-ucb", hyperparameters = { beta = 4.0 } }, "my_file:MyAgent"]
@@ -59,6 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--order", help="order of rows: episode, drawn for each run (default), or table")
     parser.add_argument(
         "--share", type=float, help="share of the rows that each run has, drawn by its seed (default: .8; 1: all)"
+    )
+    parser.add_argument(
+        "--transfer",
+        nargs="?",
+        const="own",
+        help="let agents learn from the family's tables of other languages, or from another family's (CharHPO, ...)",
     )
     parser.add_argument(
         "--tolerance",
@@ -141,7 +147,7 @@ def run(args: argparse.Namespace) -> int:
 def _study(args: argparse.Namespace) -> Study:
     from hpo_envs.benchmarks.study import study
 
-    options = ("env", "agents", "seeds", "budget", "table", "objective", "cost", "order", "share")
+    options = ("env", "agents", "seeds", "budget", "table", "objective", "cost", "order", "share", "transfer")
     given = {k: getattr(args, k) for k in options if getattr(args, k) is not None}
     if args.isolate:
         given["isolate"] = args.isolate

@@ -1,0 +1,116 @@
+"""Observations of another table, which agents may learn from where a track allows transfer."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+COLUMNS = ("features", "rewards", "costs")
+CURVES = ("levels", "curves", "curve_costs")
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Observations of another table. Arrays are read-only, and the order of the observations means nothing.
+
+    Attributes:
+        name: Of the table.
+        features: (t, d) float64. A feature that the problem has, too, is on the problem's scale, where a value that
+            the problem's range does not have lies outside of [0, 1].
+        rewards: (t, objectives) float64, higher is better, in the table's unit.
+        costs: (t,) float64: what each evaluation cost, of curves a full training.
+        feature_names: One per column of `features`; empty: the problem's columns.
+        levels: (L,) resource of each checkpoint, where the table has learning curves; else None.
+        curves: (t, L, objectives) rewards at each checkpoint, NaN past a run's end; `rewards` are their last ones.
+        curve_costs: (t, L) what training up to each checkpoint cost.
+
+    Raises:
+        ValueError: The arrays differ in length.
+    """
+
+    name: str
+    features: Floats
+    rewards: Floats
+    costs: Floats
+    feature_names: tuple[str, ...] = ()
+    levels: Floats | None = None
+    curves: Floats | None = None
+    curve_costs: Floats | None = None
+
+    def __post_init__(self) -> None:
+        for name in (*COLUMNS, *CURVES):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, read_only(getattr(self, name)))
+        lengths = len(self.features), len(self.rewards), len(self.costs)
+        if len(set(lengths)) > 1:
+            raise ValueError(f"features, rewards and costs of a source must be equally long, got {lengths}")
+
+    @cached_property
+    def digest(self) -> str:
+        """Sha256 of name and arrays: what models of a source may be kept by."""
+        total = hashlib.sha256(f"{self.name} {self.feature_names}".encode())
+        for name, array in self.arrays().items():
+            total.update(f"{name} {array.shape}".encode() + array.tobytes())
+        return total.hexdigest()
+
+    def arrays(self) -> dict[str, Floats]:
+        """The arrays by name."""
+        return {n: a for n in (*COLUMNS, *CURVES) if (a := getattr(self, n)) is not None}
+
+    def shared(self, names: tuple[str, ...]) -> tuple[list[int], list[int]]:
+        """Columns of this source's features, and of the problem's, that are the same features.
+
+        Args:
+            names: Of the problem's features.
+        """
+        if not self.feature_names:
+            every = list(range(self.features.shape[1]))
+            return every, every
+        both = [name for name in self.feature_names if name in names]
+        return [self.feature_names.index(name) for name in both], [names.index(name) for name in both]
+
+    def with_columns(self, columns: list[int], names: tuple[str, ...]) -> Source:
+        """The same source with those of a problem's features only.
+
+        Args:
+            columns: Of the problem's features.
+            names: Their names.
+        """
+        if not self.feature_names:
+            return dataclasses.replace(self, features=self.features[:, columns])
+        kept = [name for name in self.feature_names if name in names]
+        at = [self.feature_names.index(name) for name in kept]
+        same = tuple(kept) == names
+        return dataclasses.replace(self, features=self.features[:, at], feature_names=() if same else tuple(kept))
+
+    def plain(self) -> dict[str, Any]:
+        """What `of` makes the same source from, beside its arrays."""
+        return {"name": self.name, "feature_names": list(self.feature_names)}
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any], arrays: Mapping[str, Floats]) -> Source:
+        """The source of what `plain` and `arrays` returned."""
+        return cls(plain["name"], **arrays, feature_names=tuple(plain["feature_names"]))
+
+
+def read_only(values: npt.ArrayLike, dtype: type = np.float64) -> npt.NDArray[Any]:
+    """A C-ordered array that nobody can write to: a copy, unless it is one already."""
+    array: npt.NDArray[Any] = np.asarray(values, dtype=dtype, order="C")
+    if array.flags.writeable:
+        array = array.copy()
+        array.setflags(write=False)
+    return array
+
+
+def immutable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An array backed by bytes, which no flag unlocks."""
+    return np.frombuffer(array.tobytes(), array.dtype).reshape(array.shape)

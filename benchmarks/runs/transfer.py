@@ -1,0 +1,229 @@
+"""The transfer track: which tables an agent may learn from before its first evaluation, and what it gets of them.
+
+On an id of a family, the sources are all tables of a distribution (the family's, or another's) that share no language
+with the tables that answer: whoever leaves a language out leaves both of its directions out. All agents get the same
+observations. They are of the kind of the table that answers: measured beside measured, embedded beside embedded.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs import registry
+from hpo_envs.agents.models.source import Source
+from hpo_envs.core.family import Distribution
+from hpo_envs.core.params import Params
+from hpo_envs.registry import FAMILIES
+from hpo_envs.tables import exact
+from hpo_envs.tables.table import LOST, Hyperparameter, Table, nearest
+
+Floats = npt.NDArray[np.float64]
+
+OWN = "own"
+"""Stands for the distribution of an id's own family."""
+
+SAME = ("objective", "cost", "levels")
+"""Arguments of an environment that its family's other tables are read with, too."""
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """The sources of an environment.
+
+    Attributes:
+        distribution: Name of the distribution whose tables they are.
+        excluded: Languages of the tables that answer; no source shares one.
+        sources: Observations, in the distribution's order.
+        facts: Of each source `id`, `table`, `kind`, `sha256` and `languages`.
+    """
+
+    distribution: str
+    excluded: tuple[str, ...]
+    sources: tuple[Source, ...]
+    facts: tuple[Mapping[str, Any], ...]
+
+    def header(self) -> dict[str, Any]:
+        """What headers of runs say; see `seen` for the check that reads it."""
+        return {
+            "distribution": self.distribution,
+            "excluded": list(self.excluded),
+            "sources": [dict(f) for f in self.facts],
+        }
+
+
+def seen(header: Mapping[str, Any]) -> list[str]:
+    """Languages of a run's problem that its sources have, too: there must be none."""
+    known = header.get("transfer", {})
+    languages = {language for s in known.get("sources", ()) for language in s["languages"]}
+    return sorted(languages & set(known.get("excluded", ())))
+
+
+def distributions() -> dict[str, Distribution]:
+    """Distributions whose tasks are an id each, by name: what sources may be taken from."""
+    return {d.name: d for family in FAMILIES.values() for d in family.distributions if not d.argument}
+
+
+def resolve(env_id: str, asked: str) -> str:
+    """The distribution that an id's sources are taken from.
+
+    Args:
+        env_id: The id.
+        asked: Name of a distribution, or `OWN`.
+
+    Raises:
+        ValueError: There is no such distribution, or the id's family has none.
+    """
+    known = distributions()
+    if asked == OWN:
+        family = registry.family_of(env_id)
+        asked = next((d.name for d in family.distributions if not d.argument), "") if family else ""
+        if not asked:
+            raise ValueError(
+                f"transfer must be one of {', '.join(known)} on {env_id}, whose family has no split by language, got "
+                f"{OWN!r}"
+            )
+    if asked not in known:
+        raise ValueError(f"transfer must be one of {OWN}, {', '.join(known)}, got {asked!r}{nearest(asked, [*known])}")
+    return asked
+
+
+def of(env: Any, distribution: str) -> Transfer:
+    """The sources of an environment, scalar or batched.
+
+    Args:
+        env: An environment of this suite whose actions are rows with features, alone or with a checkpoint.
+        distribution: See `resolve`.
+
+    Raises:
+        ValueError: Other actions; no table is left; or tables of another family, for a reward of several objectives.
+    """
+    params, spec = env.unwrapped.params, env.unwrapped.spec
+    name = resolve(spec.id, distribution)
+    if params.kind not in ("rows", "fidelity") or not params.table.feature_names:
+        raise ValueError(
+            f"transfer must be left alone where actions are no rows with features, got {name!r} on {spec.id}"
+        )
+    excluded = registry.languages_of([t.name for t in params.tables], spec.id)
+    d = distributions()[name]
+    family = registry.family_of(spec.id)
+    related = family is not None and d in family.distributions
+    if params.vector and not related:
+        raise ValueError(f"transfer must be {OWN} for several objectives, got {name!r} on {spec.id}")
+    given = {k: v for k, v in (spec.kwargs or {}).items() if k in SAME} if related else {}
+    given = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
+    kind, target = params.table.provenance.kind, params.table
+    sources, facts = [], []
+    for label, language in d.languages.items():
+        if language in excluded:
+            continue
+        env_id = d.ids.format(label)
+        other = _params(env_id, kind, tuple(sorted(given.items())))
+        languages = registry.languages_of([other.table.name])
+        if other.table.name == target.name or set(languages) & set(excluded):
+            continue
+        sources.append(_source(other, target))
+        sha256 = other.table.provenance.sha256
+        facts.append(
+            {"id": env_id, "table": other.table.name, "kind": kind, "sha256": sha256, "languages": [*languages]}
+        )
+    if not sources:
+        raise ValueError(
+            f"transfer must have a table that shares no language with {spec.id}, got {name!r}, which has none"
+        )
+    return Transfer(name, excluded, tuple(sources), tuple(facts))
+
+
+def source(env_id: str, kind: str, **kwargs: Any) -> Source:
+    """All observations of an id's table, with the table's own features: a task to train on.
+
+    Args:
+        env_id: Of a distribution.
+        kind: `measured` or `surrogate`.
+        **kwargs: Arguments of the environment, such as `objective`.
+    """
+    params = _params(env_id, kind, tuple(sorted(kwargs.items())))
+    return _source(params, params.table)
+
+
+@functools.lru_cache(maxsize=64)
+def _params(env_id: str, kind: str, kwargs: tuple[tuple[str, Any], ...]) -> Params:
+    """What an environment of the id is made of."""
+    env: Any = gym.make(env_id, disable_env_checker=True, **{"table": kind, **dict(kwargs)})
+    params: Params = env.unwrapped.params
+    env.close()
+    return params
+
+
+def _source(params: Params, target: Table) -> Source:
+    """The rows of a table that have a result, sorted by what is known of them, so that their order says nothing."""
+    table = params.table
+    features, names = columns(table, target)
+    arrays = _curves(params) if params.kind == "fidelity" else _rows(params)
+    measured = ~np.isnan(table.values).all(axis=(2, 3))
+    kept = np.flatnonzero((measured & ~np.isin(table.status, LOST)).any(axis=1))
+    kept = kept[np.lexsort((*arrays["rewards"][kept].T, arrays["costs"][kept], *features[kept].T))]
+    levels = None if params.levels is None else np.array(params.levels)
+    return Source(
+        table.name, features[kept], **{k: v[kept] for k, v in arrays.items()}, feature_names=names, levels=levels
+    )
+
+
+def _rows(params: Any) -> dict[str, Floats]:
+    """Rewards and costs of all rows of a look-up, means of their repeats."""
+    kept = np.arange(params.max_repeats) < params.repeats[:, None]
+    costs = params.costs.reshape(kept.shape).mean(axis=1, where=kept)
+    rewards = params.truth(0, np.arange(params.rows))
+    return {"rewards": rewards.reshape(params.rows, -1), "costs": costs}
+
+
+def _curves(params: Any) -> dict[str, Floats]:
+    """The same of learning curves, with the curves; NaN past the end of the longest repeat."""
+    rows, levels = params.rows, len(params.levels)
+    each = np.stack(np.meshgrid(np.arange(rows), np.arange(levels), indexing="ij"), axis=-1).reshape(-1, 2)
+    curves = params.truth(0, each).reshape(rows, levels, -1)
+    kept = np.arange(params.repeats) < params.count[:, None]
+    ends = np.where(kept, params.ends.reshape(kept.shape), 0).max(axis=1)
+    over = np.arange(levels) > ends[:, None]
+    costs = params.costs.reshape(*kept.shape, levels).mean(axis=1, where=kept[..., None])
+    return {
+        "rewards": curves[:, -1],
+        "costs": costs[:, -1],
+        "curves": np.where(over[..., None], np.nan, curves),
+        "curve_costs": np.where(over, np.nan, costs),
+    }
+
+
+def columns(table: Table, target: Table) -> tuple[Floats, tuple[str, ...]]:
+    """(rows, d) features of a table and their names: empty if they are the target's columns.
+
+    Of a hyperparameter that both have, a value lies where it lies on the target's scale, also outside of [0, 1]; it is
+    0 where the target has a single value. What only the table has keeps its scale and its place behind the others.
+    """
+    features, own, theirs = np.array(table.features), table.feature_names, {h.name: h for h in target.space}
+    for k, h in enumerate(table.space):
+        if h.kind == "categorical" or h.name not in theirs or h.name not in own:
+            continue
+        inside = (table.configs[:, k] >= h.low) & (table.configs[:, k] <= h.high)  # others are inactive
+        placed = _placed(theirs[h.name], np.where(inside, table.configs[:, k], h.low))
+        features[:, own.index(h.name)] = np.where(inside, placed, 0.0)
+    both = [name for name in target.feature_names if name in own]
+    if len(both) == len(target.feature_names):
+        return features[:, [own.index(name) for name in both]], ()
+    names = (*both, *(name for name in own if name not in both))
+    return features[:, [own.index(name) for name in names]], names
+
+
+def _placed(h: Hyperparameter, raw: Floats) -> Floats:
+    """Where raw values lie on a hyperparameter's scale, of which [0, 1] is its range."""
+    ends = np.array([h.low, h.high])
+    if h.log:
+        raw, ends = exact.log(raw), exact.log(ends)
+    low, high = ends
+    return (raw - low) / (high - low) if high > low else np.zeros_like(raw)

@@ -1,0 +1,175 @@
+"""The transfer track: whose tables are handed over, that they are the same for all, and what headers say of them."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from hpo_envs.agents.random import RandomSearch
+from hpo_envs.benchmarks.analysis.scores import scored
+from hpo_envs.benchmarks.runs import problem_of, run, transfer
+from hpo_envs.benchmarks.study import store
+from hpo_envs.benchmarks.study.scheduler import conduct
+from hpo_envs.benchmarks.study.study import from_data
+from hpo_envs.registry import SPECS, languages_of
+from hpo_envs.tables.table import Table
+from tests.helpers import ROOT
+
+SURROGATE = {"table": "surrogate"}
+NMT = ("zhen", "ruen", "jaen", "enja", "swen", "soen")
+
+
+def sources(env_id: str, distribution: str = transfer.OWN, **kwargs: Any) -> transfer.Transfer:
+    return transfer.of(gym.make(env_id, **SURROGATE, **kwargs), distribution)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "distribution", "others"),
+    [
+        ("NMTHPO-zhen-v0", "own", ["ruen", "jaen", "enja", "swen", "soen"]),
+        ("NMTHPO-jaen-v0", "own", ["zhen", "ruen", "swen", "soen"]),
+        ("NMTHPO-enja-mo-v0", "own", ["zhen", "ruen", "swen", "soen"]),
+        ("NMTLC-ft-zhen-v0", "own", ["ruen", "jaen", "enja", "swen", "soen", "ft-fren"]),
+        ("NMTHPO-swen-v0", "CharHPO", None),
+        ("CharHPO-g2p-dut-lstm-v0", "NMTHPO", list(NMT)),
+    ],
+)
+def test_no_source_shares_a_language_with_the_problem(env_id: str, distribution: str, others: list[str] | None) -> None:
+    known = sources(env_id, distribution)
+    mine = set(languages_of(SPECS[env_id].tables))
+    assert known.excluded == tuple(sorted(mine))
+    assert mine or distribution != "own"
+    assert not any(mine & {*f["languages"]} for f in known.facts)
+    assert SPECS[env_id].tables[0] not in [f["table"] for f in known.facts]
+    names = [s.name.partition("/")[2] for s in known.sources]
+    assert names == [f["table"].partition("/")[2] for f in known.facts]
+    assert len(names) == 24 if others is None else names == others
+    assert {f["kind"] for f in known.facts} == {"surrogate"}
+
+
+def test_all_of_a_language_is_left_out() -> None:
+    names = [f["table"] for f in sources("CharHPO-g2p-dut-lstm-v0").facts]
+    assert len(names) == 20
+    assert not any("dut" in name for name in names)
+
+
+def test_features_are_the_problems_and_values_lie_on_its_scale() -> None:
+    table: Table = gym.make("NMTHPO-zhen-v0", **SURROGATE).unwrapped.tables[0]
+    known = {s.name: s for s in sources("NMTHPO-zhen-v0").sources}
+    assert all(not s.feature_names and s.features.shape[1] == 6 for s in known.values())
+    assert set(known["nmthpo/ruen"].features.ravel()) == set(table.features.ravel())
+    # 1,000 to 32,000 symbols where zh-en has 10,000 to 50,000, and 1 to 6 layers where it has 2 to 4.
+    swahili = known["nmthpo/swen"].features
+    assert np.allclose(np.unique(swahili[:, 0]) * 40 + 10, [1, 2, 4, 8, 16, 32])
+    assert np.unique(swahili[:, 1]).tolist() == [-0.5, 0.0, 1.0, 2.0]
+
+
+def test_what_a_table_lacks_has_names_of_its_own() -> None:
+    known = {s.name.partition("/")[2]: s for s in sources("NMTLC-ruen-v0").sources}
+    assert known["zhen"].feature_names == ("layers", "embed", "hidden", "init_lr")
+    assert known["zhen"].shared(("bpe", "layers", "embed", "hidden", "init_lr")) == ([0, 1, 2, 3], [1, 2, 3, 4])
+    assert not known["swen"].feature_names
+    far = sources("NMTHPO-zhen-v0", "CharHPO").sources[0]
+    assert far.shared(("bpe", "layers")) == ([], [])
+    problem = problem_of(gym.make("NMTLC-ruen-v0", **SURROGATE), "own").with_features(("layers", "embed"))
+    assert [s.features.shape[1] for s in problem.sources] == [2] * len(problem.sources)
+    assert {s.feature_names for s in problem.sources} == {()}
+
+
+def test_curves_end_where_runs_do() -> None:
+    for s in sources("NMTLC-soen-v0", levels=5).sources:
+        assert s.curves is not None
+        assert s.curve_costs is not None
+        assert s.levels is not None
+        assert s.curves.shape == (len(s.costs), len(s.levels), 1)
+        last = np.nanmax(np.where(np.isnan(s.curves[..., 0]), np.nan, np.arange(len(s.levels))), axis=1).astype(int)
+        assert np.array_equal(s.curves[np.arange(len(last)), last], s.rewards)
+        assert np.allclose(np.nanmax(s.curve_costs, axis=1), s.costs)
+
+
+def test_rows_are_sorted_whatever_the_tables_order() -> None:
+    params = transfer._params("NMTHPO-ruen-v0", "surrogate", ())
+    table = params.table
+    mixed = table.subset(np.random.default_rng(0).permutation(len(table)))
+    one = transfer._source(params, table)
+    two = transfer._source(gym.make("NMTHPO-ruen-v0", table=mixed).unwrapped.params, table)
+    assert one.digest == two.digest
+    assert one.digest != sources("NMTHPO-zhen-v0").sources[2].digest
+
+
+def test_all_agents_get_the_same_immutable_sources() -> None:
+    taken: list[Any] = []
+
+    class Keeps(RandomSearch):
+        def __init__(self, problem: Any, seed: int) -> None:
+            super().__init__(problem, seed)
+            taken.append(problem)
+
+    with_sources = run(Keeps, "NMTHPO-zhen-v0", [0, 1], env_kwargs={**SURROGATE, "share": 0.8}, transfer="own")
+    without = run(Keeps, "NMTHPO-zhen-v0", [0, 1], env_kwargs={**SURROGATE, "share": 0.8})
+    assert [len(p.sources) for p in taken] == [5, 5, 0, 0]
+    assert taken[0].sources is taken[1].sources
+    for array in taken[0].sources[0].arrays().values():
+        with pytest.raises(ValueError, match="cannot set WRITEABLE"):
+            array.setflags(write=True)
+    assert all(np.array_equal(a.rewards, b.rewards) for a, b in zip(with_sources, without, strict=True))
+    assert "transfer" not in without[0].header
+    assert with_sources[0].header["transfer"]["excluded"] == ["zh"]
+
+
+_SCRIPT = """
+import warnings, gymnasium as gym
+from hpo_envs.benchmarks import problem_of
+print([s.digest for s in problem_of(gym.make("NMTHPO-swen-mo-v0", table="surrogate"), "own").sources])
+"""
+
+
+def test_another_process_gets_the_same_bytes() -> None:
+    done = subprocess.run([sys.executable, "-c", _SCRIPT], cwd=ROOT, capture_output=True, text=True, check=True)
+    problem = problem_of(gym.make("NMTHPO-swen-mo-v0", **SURROGATE), "own")
+    assert done.stdout.strip() == str([s.digest for s in problem.sources])
+    assert len({s.digest for s in type(problem).from_bytes(problem.to_bytes()).sources}) == len(problem.sources) == 5
+
+
+@pytest.mark.parametrize(
+    ("env_id", "asked", "message"),
+    [
+        ("NMTHPO-zhen-v0", "CharHP", "transfer must be one of own, .*, got 'CharHP', did you mean 'CharHPO'"),
+        ("FIESTA-ner-v0", "own", "whose family has no split by language"),
+        ("FIESTA-ner-v0", "NMTHPO", "no rows with features"),
+        ("NMTHPO-v0", "own", "no rows with features"),
+        ("NMTHPO-zhen-mo-v0", "CharHPO", "transfer must be own for several objectives"),
+    ],
+)
+def test_what_cannot_be_transferred_says_so(env_id: str, asked: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        sources(env_id, asked)
+
+
+def test_runs_with_sources_are_apart_and_resumed_only_on_the_same(tmp_path: Path) -> None:
+    data = {"seeds": 2, "budget": 3, "agents": ["random"], "environments": ["NMTHPO-zhen-v0"], **SURROGATE}
+    study = from_data({**data, "transfer": "own"})
+    assert conduct(study, tmp_path).made == 2
+    assert conduct(study, tmp_path).found == 2
+    with pytest.raises(ValueError, match="agree on what was run: .* with transfer"):
+        conduct(from_data({**data, "seeds": 3}), tmp_path)
+    runs = store.read(tmp_path)
+    assert {scored.environment_of(r) for r in runs} == {"NMTHPO-zhen-v0 (share=0.8, transfer=NMTHPO)"}
+    other = copy.deepcopy(runs[0])
+    other.header["transfer"]["sources"][0]["sha256"] = hashlib.sha256(b"").hexdigest()
+    with pytest.raises(ValueError, match="agree on what was run: .* with transfer sources"):
+        store.Store(tmp_path).check([other.header])
+    with pytest.raises(ValueError, match="runs must share their sources"):
+        scored.check([runs[1], other])
+    other.header["transfer"]["sources"][0]["languages"] = ["zh"]
+    assert transfer.seen(other.header) == ["zh"]
+    with pytest.raises(ValueError, match="sources must share no language with .*, got zh"):
+        scored.check([other])
