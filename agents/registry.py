@@ -46,6 +46,7 @@ class Entry:
         most: Candidates that it can work on at most; None: any number.
         unseen: Of an agent with trained weights, `module:function` that says of a problem and of hyperparameters
             whether it has weights that have not seen the problem's languages.
+        sources: Whether it learns from other tables and cannot do without, see `Problem.sources`.
         modules: What must be there besides the module of its extra.
         guest: Whether it is another package's optimiser, compared by name only: `all` must not depend on what is
             installed.
@@ -61,6 +62,7 @@ class Entry:
     slow: tuple[str, ...] = ()
     most: int | None = None
     unseen: str | None = None
+    sources: bool = False
     modules: tuple[str, ...] = ()
     guest: bool = False
 
@@ -72,8 +74,8 @@ class Entry:
 
     @property
     def contestant(self) -> bool:
-        """Whether `all` and the leaderboard have it: each agent once, and not one for each value of a setting."""
-        return self.alias_of is None and not self.open and not self.guest
+        """Whether `all` and the leaderboard have it: each agent once, no guest, none that cannot do without sources."""
+        return self.alias_of is None and not (self.open or self.guest or self.sources)
 
 
 def _entry(target: str, supports: str, summary: str, **more: Any) -> Entry:
@@ -216,6 +218,38 @@ AGENTS: dict[str, Entry] = {
         "acquisition function trained across tables, by default on none of the problem's language",
         unseen="hpo_envs.agents.transfer.learned:has_unseen",
     ),
+    **{
+        name: _entry(target, "rows features levels", summary, kwargs=kwargs, sources=True)
+        for name, target, kwargs, summary in (
+            (
+                "zero-shot",
+                "transfer.ranked:ZeroShot",
+                {},
+                "candidates in the order of other tables' mean predicted rank",
+            ),
+            ("portfolio", "transfer.ranked:Portfolio", {}, "greedy portfolio over other tables"),
+            ("rgpe", "transfer.rgpe:RGPE", {}, "ensemble of models of other tables, weighted by how they rank"),
+            (
+                "quantile-copula",
+                "transfer.quantile:QuantileCopula",
+                {},
+                "Gaussian copula process around what other tables predict",
+            ),
+            ("stacked-gp", "transfer.stacked:StackedGP", {}, "Gaussian process with other tables in mean and kernel"),
+            (
+                "warm-gp",
+                "search.bo:BayesianOptimisation",
+                {"fit": True, "initial": 4},
+                "bo that begins with the best of other tables",
+            ),
+        )
+    },
+    "tst-tpe": _entry(
+        "transfer.task_tpe:TaskTPE",
+        "rows features levels objectives",
+        "Parzen estimator mixed over tasks by similarity, for one or two objectives",
+        sources=True,
+    ),
     "successive-halving": _entry(
         "multifidelity.hyperband:SuccessiveHalving",
         "levels",
@@ -277,6 +311,8 @@ def fits(name: str, problem: Problem, **hyperparameters: Any) -> bool:
     e = entry(name)
     many = 0 if problem.features is None else len(problem.features)
     if not _supports(e.supports, problem) or (e.most is not None and many > e.most):
+        return False
+    if e.sources and not any(s.shared(problem.feature_names)[0] for s in problem.sources):
         return False
     return e.unseen is None or bool(_load(e.unseen)(problem, **{**e.kwargs, **hyperparameters}))
 
@@ -371,10 +407,12 @@ def make(name: str, problem: Problem, seed: int, **hyperparameters: Any) -> Agen
         **hyperparameters: The agent's own arguments, see its class docstring.
 
     Raises:
-        ValueError: No such agent.
+        ValueError: No such agent, or one that needs sources for a problem without.
         TypeError: The agent takes no such hyperparameter.
     """
     e = entry(name)
+    if e.sources and not problem.sources:
+        raise ValueError(f"sources must be given to {name}, which learns from other tables (transfer=), got none")
     agent: Agent = _load(e.target)(problem, seed, **{**e.kwargs, **hyperparameters})
     return agent
 

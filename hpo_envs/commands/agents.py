@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 
 from hpo_envs import agents
 from hpo_envs.core import docstrings
@@ -138,7 +139,17 @@ def forwarded(cls: Any) -> str:
 def fitting(name: str) -> list[str]:
     """The ids that an agent works on."""
     every = ((i, problem, languages_of(SPECS[i].tables)) for ids, problem in _problems() for i in ids)
-    return [i for i, problem, excluded in every if agents.fits(name, replace(problem, excluded=excluded))]
+    ours = {i: replace(problem, excluded=excluded) for i, problem, excluded in every}
+    if agents.entry(name).sources:  # where a track allows transfer
+        ours = {i: _helped(p) for i, p in ours.items() if p.excluded and p.base is not None}
+    return [i for i, problem in ours.items() if agents.fits(name, problem)]
+
+
+def _helped(problem: agents.Problem) -> agents.Problem:
+    """A problem with a source of its own features."""
+    assert problem.base is not None
+    one = problem.base[:1]
+    return replace(problem, sources=(agents.Source("other", one, np.zeros((1, problem.objectives)), np.ones(1)),))
 
 
 @functools.cache

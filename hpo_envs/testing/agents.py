@@ -34,6 +34,7 @@ class _Subject:
     stage: str
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
     waits: bool = False
+    transfer: str | None = None
 
     def play(self, seeds: Iterable[int], agent: Any = None, **arguments: Any) -> list[Run]:
         """Runs of the agent, or of another one, on the stage."""
@@ -41,7 +42,14 @@ class _Subject:
         # In the table's order: what is recorded is what the agent asked for, and only its seed makes runs differ.
         order = {"order": "table"} if has_rows(spec_id, kwargs) else {}
         env_kwargs = {"table": "surrogate", **order, **kwargs, **arguments}
-        return run(agent or self.agent, spec_id, list(seeds), env_kwargs=env_kwargs, **self.hyperparameters)
+        return run(
+            agent or self.agent,
+            spec_id,
+            list(seeds),
+            env_kwargs=env_kwargs,
+            transfer=self.transfer,
+            **self.hyperparameters,
+        )
 
     def make(self, problem: Problem, seed: int, **hyperparameters: Any) -> Agent:
         """The agent for a problem."""
@@ -56,6 +64,7 @@ def check_agent(
     stages: Iterable[str] | None = None,
     waits: bool = False,
     rules: Iterable[str] | None = None,
+    transfer: str | None = None,
     **hyperparameters: Any,
 ) -> None:
     """Checks that an agent keeps what comparisons rely on, with a few short runs on embedded tables.
@@ -67,6 +76,7 @@ def check_agent(
         waits: Whether the agent needs each result before its next action. Where results come late (simulated workers,
             stage `levels`) it must then refuse; any other agent must go on.
         rules: Names of `AGENT_RULES` to check; all by default.
+        transfer: Whose tables the agent may learn from, see `run`; by default those of a registered agent's need.
         **hyperparameters: Arguments of the agent.
 
     Raises:
@@ -79,7 +89,9 @@ def check_agent(
     if isinstance(agent, str):
         if agent not in AGENTS:
             raise ValueError(f"agent must be one of {', '.join(AGENTS)}, got {agent!r}{nearest(agent, [*AGENTS])}")
-        supported = [s for s in AGENTS[agent].supports if s in STAGES and _fits(agent, s, hyperparameters)]
+        transfer = transfer or ("own" if AGENTS[agent].sources else None)
+        stages_of = (s for s in AGENTS[agent].supports if s in STAGES)
+        supported = [s for s in stages_of if agents.fits(agent, _problem(s, transfer), **hyperparameters)]
     else:
         supported = ["rows"]
     label = agent if isinstance(agent, str) else getattr(agent, "__name__", repr(agent))
@@ -87,20 +99,16 @@ def check_agent(
     for stage in supported if stages is None else stages:
         if stage not in STAGES:
             raise ValueError(f"stages must be of {', '.join(STAGES)}, got {stage!r}{nearest(stage, [*STAGES])}")
-        obey(f"agent {label} on {stage}", _Subject(agent, stage, hyperparameters, waits), AGENT_RULES, names)
+        obey(f"agent {label} on {stage}", _Subject(agent, stage, hyperparameters, waits, transfer), AGENT_RULES, names)
 
 
-def _problem(stage: str) -> Problem:
+def _problem(stage: str, transfer: str | None) -> Problem:
     spec_id, kwargs = STAGES[stage]
-    return problem_of(gym.make(spec_id, table="surrogate", **kwargs))
-
-
-def _fits(agent: str, stage: str, hyperparameters: Mapping[str, Any]) -> bool:
-    return agents.fits(agent, _problem(stage), **hyperparameters)
+    return problem_of(gym.make(spec_id, table="surrogate", **kwargs), transfer)
 
 
 def _interface(subject: _Subject) -> None:
-    made = subject.make(_problem(subject.stage), 0, **subject.hyperparameters)
+    made = subject.make(_problem(subject.stage, subject.transfer), 0, **subject.hyperparameters)
     missing = [name for name in ("ask", "tell", "recommend", "done") if not hasattr(made, name)]
     require(not missing, f"must have ask, tell, recommend and done, got {made!r} without {', '.join(missing)}")
     require(isinstance(made.done, (bool, np.bool_)), f"done must be a bool, got {made.done!r}")

@@ -41,6 +41,9 @@ STAGED = [
 ALLOWED = {name: {"seen": True} for name, e in AGENTS.items() if e.unseen}
 """Agents with trained weights play on all stages: no score is kept."""
 
+TRANSFER = {name: "own" if e.sources else None for name, e in AGENTS.items()}
+"""Whose tables an agent learns from on the stages: those that cannot do without have some."""
+
 WAITING = ("hyperband", "successive-halving")
 """Agents that need each result before their next action, and refuse simulated workers."""
 
@@ -75,7 +78,7 @@ for p in t.STAGED:
     name, stage = p.values
     if t.missing_extra(name) is None and stage == t.AGENTS[name].supports[0]:
         env_id, arguments = STAGES[stage]
-        played = run(name, env_id, [2], env_kwargs={"table": "surrogate", **arguments})[0]
+        played = run(name, env_id, [2], env_kwargs={"table": "surrogate", **arguments}, transfer=t.TRANSFER[name])[0]
         digest.update(str(np.asarray(played.actions).tolist()).encode())
 print(digest.hexdigest())
 """
@@ -181,7 +184,7 @@ def test_agents_that_say_so_are_asked_again_before_they_are_told(name: str, stag
     """Four actions at a time, told in reverse: all are legal, and those on candidates differ."""
     env_id, kwargs = STAGES[stage]
     env = gym.make(env_id, table="surrogate", **kwargs)
-    problem = problem_of(env)
+    problem = problem_of(env, TRANSFER[name])
     agent = agents.make(name, problem, 3, **ALLOWED.get(name, {}))
     env.reset(seed=3)
     for _ in range(3):

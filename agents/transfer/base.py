@@ -1,0 +1,177 @@
+"""What agents that learn from other tables share: predictions of the sources, and a Gaussian process of the problem."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
+from hpo_envs.agents.models.source import Source
+from hpo_envs.agents.models.tree_ensembles import Splits
+from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.search.base import CandidateAgent
+
+Floats = npt.NDArray[np.float64]
+
+TREES = 32
+"""Trees of each source."""
+
+SHARE, LEAST = 0.7, 4
+"""Share of the features that a split may ask about, and rows below which a node is not split."""
+
+
+class TransferAgent(CandidateAgent):
+    """An optimiser on candidates that begins with what other tables let expect.
+
+    Each source becomes an ensemble of regression trees, fitted to normal scores of its rewards and asked about every
+    candidate; a candidate that a source has measured gets what it measured. Agents on the same sources share them.
+
+    Args:
+        problem: A finite problem with features, one objective and sources.
+        seed: Seed of `self.rng`, which draws the half of the trees that this agent believes.
+        features: See `CandidateAgent`.
+
+    Attributes:
+        scores: (sources, trees, candidates) predicted normal scores.
+        means: (sources, candidates) their means.
+
+    Raises:
+        ValueError: No sources with a feature of the problem, or several objectives.
+    """
+
+    def __init__(self, problem: Problem, seed: int, *, features: str | tuple[str, ...] = "") -> None:
+        super().__init__(problem, seed, initial=1, design="random", features=features)
+        self.random_first = 0
+        if problem.objectives != 1:
+            raise ValueError(f"problem must have one objective for this agent, got {problem.objectives}")
+        base, names = self.features if self.problem.base is None else self.problem.base, self.problem.feature_names
+        scores = predictions(usable(self.problem), base, names)
+        if self.problem.index is not None:
+            scores = scores[:, :, self.problem.index]
+        self.scores = scores[:, np.sort(self.rng.choice(TREES, TREES // 2, replace=False))]
+        self.means = self.scores.mean(axis=1)
+
+    def _first(self) -> int:
+        """The candidate that the sources expect most of."""
+        return self.best_free(self.means.mean(axis=0))
+
+    def _observe(self, row: int, rewards: Floats) -> None:
+        pass
+
+    @property
+    def told(self) -> tuple[npt.NDArray[np.intp], Floats]:
+        """(t,) candidates told, and their (t,) rewards."""
+        return np.array(self.rows, np.intp), np.array(self.rewards)[:, 0]
+
+
+def usable(problem: Problem) -> tuple[Source, ...]:
+    """The sources that share a feature with a problem.
+
+    Raises:
+        ValueError: There are none.
+    """
+    found = tuple(s for s in problem.sources if s.shared(problem.feature_names)[0])
+    if not found:
+        raise ValueError(
+            "sources must be tables that share a feature with the problem for this agent, which learns from them "
+            f"(transfer=, or sources= of tune), got {len(problem.sources)} without"
+        )
+    return found
+
+
+def predictions(sources: Sequence[Source], base: Floats, names: tuple[str, ...]) -> Floats:
+    """(sources, TREES, rows) normal scores that trees on each source predict for the rows of (rows, d) features."""
+    found = []
+    for source in sources:
+        theirs, mine = source.shared(names)
+        x, at = source.features[:, theirs], base[:, mine]
+        found.append(_predicted(*(a.tobytes() for a in (x, source.rewards[:, 0], at)), len(theirs)))
+    return np.stack(found)
+
+
+@functools.lru_cache(maxsize=256)
+def _predicted(features: bytes, rewards: bytes, base: bytes, d: int) -> Floats:
+    x, at = np.frombuffer(features).reshape(-1, d), np.frombuffer(base).reshape(-1, d)
+    z, t = normal_scores(np.frombuffer(rewards)), len(x)
+    rng = np.random.default_rng(0)
+    weights = rng.multinomial(t, np.full(t, 1.0 / t), size=TREES).astype(np.float64)
+    grown = Splits(np.concatenate([x, at])).grow(
+        np.arange(t), np.tile(z, (TREES, 1)), weights, least=LEAST, share=SHARE, rng=rng
+    )[:, t:]
+    measured: dict[bytes, list[float]] = {}
+    for row, score in zip(x, z.tolist(), strict=True):
+        measured.setdefault(row.tobytes(), []).append(score)
+    for k, row in enumerate(at):
+        if known := measured.get(row.tobytes()):
+            grown[:, k] = np.mean(known)
+    grown.setflags(write=False)
+    return grown
+
+
+def normal_scores(rewards: Floats) -> Floats:
+    """(n,) normal quantiles of the ranks: tables of other metrics and ranges become comparable."""
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
+    return np.asarray(ndtri((rankdata(rewards) - 0.5) / len(rewards)))
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """A Gaussian process given some observations.
+
+    Attributes:
+        mean: (n,) at every candidate.
+        deviation: (n,)
+        left_out: (t,) mean of each observation given all others.
+        left_out_deviation: (t,) its deviation, noise included.
+    """
+
+    mean: Floats
+    deviation: Floats
+    left_out: Floats
+    left_out_deviation: Floats
+
+
+class TargetGP:
+    """A Gaussian process of the problem alone: Matern 5/2, one length-scale a feature, estimated as `t` grows.
+
+    Args:
+        features: (n, d) of the candidates.
+        refit: Relative growth in observations after which the kernel is estimated again.
+    """
+
+    def __init__(self, features: Floats, refit: float = 0.1) -> None:
+        self.features, self.refit = features, refit
+        self._fit: KernelFit | None = None
+        self._at = 0
+
+    def posterior(self, rows: npt.NDArray[np.intp], y: Floats) -> Posterior:
+        """The posterior given (t,) standardised observations of candidates.
+
+        What is left out follows equations 5.10 to 5.12 of Rasmussen and Williams (2006).
+        """
+        from scipy.linalg import cho_factor, cho_solve
+
+        x = self.features[rows]
+        if self._fit is None or len(y) >= self._at + max(1, int(self.refit * self._at)):
+            self._fit, self._at = KernelFit.estimate("matern52", x, y, Prior(), self._fit), len(y)
+        fit = self._fit
+        factor = cho_factor(fit.covariance(x, x) + fit.noise * np.eye(len(y)), lower=True)
+        inverse = cho_solve(factor, np.eye(len(y)))
+        alpha, cross = inverse @ y, fit.covariance(x, self.features)
+        variance = fit.amplitude - (cross * (inverse @ cross)).sum(axis=0)
+        precision = inverse.diagonal()
+        return Posterior(
+            alpha @ cross, np.sqrt(np.maximum(variance, 1e-12)), y - alpha / precision, np.sqrt(1.0 / precision)
+        )
+
+
+def standardised(y: Floats) -> Floats:
+    """(t,) observations with mean 0 and deviation 1; zeros where all are equal."""
+    scale = float(y.std())
+    return (y - y.mean()) / (scale if scale > 1e-12 * max(1.0, float(np.abs(y).max())) else 1.0)

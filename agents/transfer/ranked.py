@@ -1,0 +1,65 @@
+"""Orders of the candidates that follow from other tables alone: nothing is learned during the run."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.transfer.base import TransferAgent
+
+Floats = npt.NDArray[np.float64]
+
+
+class ZeroShot(TransferAgent):
+    """Tries candidates in the order of the mean normal score that the other tables predict.
+
+    Formula:
+        next = argmax_x (1 / J) sum_j s_j(x)        s_j(x): what source j predicts, see `TransferAgent`
+
+    Paper: Martin Wistuba, Nicolas Schilling and Lars Schmidt-Thieme. Sequential Model-Free Hyperparameter Tuning.
+    ICDM 2015 (its ranking before any observation), with predictions where a table lacks the configuration.
+
+    Complexity: O(n) a suggestion, n candidates.
+
+    Args:
+        problem: A finite problem with features, one objective and sources.
+        seed: See `TransferAgent`.
+    """
+
+    def _suggest(self) -> int:
+        return self._first()
+
+
+class Portfolio(TransferAgent):
+    """Tries a portfolio: each candidate is the one that adds most to those before, over all other tables.
+
+    A world is one tree of one source. Greedy choice is within 1 - 1 / e of the best portfolio, because the objective
+    is submodular.
+
+    Formula:
+        next = argmax_x sum_w max(0, s_w(x) - max_{x' in P} s_w(x'))    w: worlds, P: what was asked for
+
+    Paper: Matthias Feurer, Katharina Eggensperger, Stefan Falkner, Marius Lindauer and Frank Hutter. Auto-Sklearn 2.0:
+    Hands-free AutoML via Meta-Learning. JMLR 23:1-61, 2022, section 3.2.1.
+
+    Complexity: O(W n) a suggestion, W worlds (16 a source), n candidates.
+
+    Args:
+        problem: A finite problem with features, one objective and sources.
+        seed: See `TransferAgent`.
+    """
+
+    def __init__(self, problem: Problem, seed: int, *, features: str | tuple[str, ...] = "") -> None:
+        super().__init__(problem, seed, features=features)
+        self._worlds = self.scores.reshape(-1, self.scores.shape[-1])
+        self._best = np.full(len(self._worlds), self._worlds.min())
+
+    def _first(self) -> int:
+        return self._suggest()
+
+    def _suggest(self) -> int:
+        gains = np.maximum(self._worlds - self._best[:, None], 0.0).mean(axis=0)
+        row = self.best_free(gains + 1e-6 * self.means.mean(axis=0))  # once no world gains, the mean decides
+        self._best = np.maximum(self._best, self._worlds[:, row])
+        return row

@@ -1,0 +1,85 @@
+"""Ranking-weighted ensemble of models of other tables and one of the problem."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.base import whole
+from hpo_envs.agents.models.acquisition import expected_improvement
+from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.transfer.base import TargetGP, TransferAgent, standardised
+
+Floats = npt.NDArray[np.float64]
+
+
+class RGPE(TransferAgent):
+    """Expected improvement of a mixture in which each table weighs what its ranking of the observations is worth.
+
+    The weight of a model is how often, over samples of its predictions at the observed candidates, it misranks the
+    fewest pairs; the problem's own Gaussian process is judged by what it predicts of each observation from the others.
+    A source that misranks more in half of its samples than the problem's own model in 95 % of its samples has no
+    weight. Base models are trees, not the paper's Gaussian processes: one of the trees is a sample.
+
+    Formula:
+        L_i = sum_{j, k} [ (f_i(x_j) < f_i(x_k)) xor (y_j < y_k) ]      f_i: a sample of model i
+        w_i = P(i = argmin L), ties shared
+        m(x) = sum_i w_i m_i(x),  v(x) = sum_i w_i^2 v_i(x)
+        next = argmax EI(m, v, max_j m(x_j))
+
+    Paper: Matthias Feurer, Benjamin Letham and Eytan Bakshy. Scalable Meta-Learning for Bayesian Optimization using
+    Ranking-Weighted Gaussian Process Ensembles. AutoML workshop at ICML 2018.
+
+    Complexity: O(S J t^2 + t n) a suggestion, S samples, J sources, t observations, n candidates; t^3 more whenever
+    the kernel is estimated anew.
+
+    Args:
+        problem: A finite problem with features, one objective and sources.
+        seed: Seed of `self.rng`, which draws the samples.
+        samples: Samples of each model.
+        features: See `CandidateAgent`.
+
+    Attributes:
+        weights: (sources + 1,) of the last suggestion, the problem's own model last.
+    """
+
+    def __init__(self, problem: Problem, seed: int, *, samples: int = 64, features: str | tuple[str, ...] = "") -> None:
+        super().__init__(problem, seed, features=features)
+        self.samples = whole("samples", samples, 1)
+        self.weights = np.append(np.full(len(self.means), 1.0 / len(self.means)), 0.0)
+        self._deviations = self.scores.std(axis=1)
+        self._target = TargetGP(self.features)
+
+    def _suggest(self) -> int:
+        rows, y = self.told
+        own = self._target.posterior(rows, standardised(y))
+        drawn = self.rng.integers(self.scores.shape[1], size=self.samples)
+        theirs = self.scores[:, drawn][:, :, rows]  # (J, S, t)
+        noise = self.rng.standard_normal((self.samples, len(y)))
+        left_out = own.left_out + own.left_out_deviation * noise
+        self.weights = weights(misranked(theirs, y), misranked_left_out(left_out, standardised(y)))
+        mean = self.weights[:-1] @ self.means + self.weights[-1] * own.mean
+        variance = self.weights[:-1] ** 2 @ self._deviations**2 + (self.weights[-1] * own.deviation) ** 2
+        return self.best_free(expected_improvement(mean, np.sqrt(variance), float(mean[rows].max())))
+
+
+def misranked(samples: Floats, y: Floats) -> npt.NDArray[np.int64]:
+    """(J, S) pairs that (J, S, t) predictions put in another order than (t,) observations."""
+    wrong = (samples[..., :, None] < samples[..., None, :]) ^ (y[:, None] < y)
+    return wrong.sum(axis=(-2, -1))
+
+
+def misranked_left_out(samples: Floats, y: Floats) -> npt.NDArray[np.int64]:
+    """(S,) the same where (S, t) is predicted of each observation from all others, which are compared as they are."""
+    wrong = (samples[:, :, None] < y) ^ (y[:, None] < y)
+    wrong[:, np.arange(len(y)), np.arange(len(y))] = False
+    return np.asarray(wrong.sum(axis=(1, 2)))
+
+
+def weights(theirs: npt.NDArray[np.int64], own: npt.NDArray[np.int64]) -> Floats:
+    """(J + 1,) weights of (J, S) and (S,) misranked pairs, those of the problem's own model last."""
+    losses = np.vstack([theirs, own]).astype(np.float64)
+    diluting = np.median(theirs, axis=1) > np.quantile(own, 0.95)
+    losses[:-1][diluting] = np.inf
+    best = losses == losses.min(axis=0)
+    return np.asarray((best / best.sum(axis=0)).mean(axis=1))
