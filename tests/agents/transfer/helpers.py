@@ -10,7 +10,7 @@ import numpy as np
 from hpo_envs.agents import Problem, Source
 
 X = np.stack(np.meshgrid(np.linspace(0, 1, 6), np.linspace(0, 1, 6)), axis=-1).reshape(-1, 2)
-TRUTH = -np.square(X - 0.4).sum(axis=1)
+TRUTH = -np.square(X - 0.4).sum(axis=1).round(6)
 ALIKE, OTHER = (Source(n, X, s * TRUTH[:, None] * 3.0 + 7.0, np.ones(36)) for n, s in (("alike", 1), ("other", -1)))
 
 

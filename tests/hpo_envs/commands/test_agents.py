@@ -11,6 +11,7 @@ import pytest
 
 from hpo_envs import agents
 from hpo_envs.benchmarks import problem_of
+from hpo_envs.benchmarks.runs import transfer
 from hpo_envs.commands import agents as commands
 from hpo_envs.commands import main
 from hpo_envs.registry import SPECS
@@ -70,6 +71,13 @@ def test_the_ids_shown_are_those_that_fit() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             problems[name] = problem_of(gym.make(name, table="surrogate"))
-    distinct = {agents.entry(name).supports: name for name in agents.names()}
+    distinct = {e.supports: name for name in agents.names() if not (e := agents.entry(name)).sources}
     for agent in distinct.values():
         assert set(commands.fitting(agent)) == {name for name, p in problems.items() if agents.fits(agent, p)}, agent
+
+
+def test_agents_that_need_sources_fit_where_a_family_has_a_split() -> None:
+    divided = {d.ids.format(label) for d in transfer.distributions().values() for label in d.languages}
+    assert set(commands.fitting("rgpe")) == divided
+    both = {name for name, spec in SPECS.items() if spec.family == "NMTHPO" and "-mo-" in name}
+    assert set(commands.fitting("tst-tpe")) == divided | both
