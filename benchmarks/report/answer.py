@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from hpo_envs.benchmarks.plots.style import COLOURS
 from hpo_envs.benchmarks.report import sentences
 
 SHOWN = 8
@@ -18,18 +19,19 @@ KEY = (
 )
 
 
-def of_track(track: Mapping[str, Any], link: str, looks: Mapping[str, int]) -> str:
+def of_track(track: Mapping[str, Any], says: Sequence[str], link: str, looks: Mapping[str, int]) -> str:
     """A card: name, sentences, picture.
 
     Args:
         track: One of a summary's.
+        says: Its verdict, as `sentences.verdict` words it.
         link: Where its evidence is, on the same page.
         looks: Places of agents among the colours of the page.
     """
-    first, *others = sentences.verdict(track)
-    says = f"<p><b>{escape(first)}</b> {escape(' '.join(others))}</p>"
+    first, *others = says
+    text = f"<p><b>{escape(first)}</b> {escape(' '.join(others))}</p>"
     name = f'<h3><a href="#{link}">{escape(track["name"])}</a></h3><p class="soft">{sentences.runs(track)}</p>'
-    return f'<article class="card">{name}{says}{_picture(track, link, looks)}</article>'
+    return f'<article class="card">{name}{text}{_picture(track, link, looks)}</article>'
 
 
 def _picture(track: Mapping[str, Any], link: str, looks: Mapping[str, int]) -> str:
@@ -53,7 +55,7 @@ def _picture(track: Mapping[str, Any], link: str, looks: Mapping[str, int]) -> s
             for kind, key in (("there", "elsewhere"), ("here", "mean"))
             if r[key][1] is not None
         )
-        colour = f"var(--c{looks[r['agent']] % 8})"
+        colour = f"var(--c{looks[r['agent']] % len(COLOURS)})"
         rows.append(
             f'<li style="--own:{colour}"><span class="who">{ranking.index(r) + 1}. {escape(r["agent"])}</span>'
             f'<span class="spans" aria-hidden="true">{rule}{spans}<b style="left:{at(r["mean"][0]):.1f}%"></b></span>'

@@ -9,13 +9,29 @@ from hpo_envs.benchmarks.report.sentences import number
 
 
 def table(
-    key: str, caption: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]], css: str = "sort"
+    key: str,
+    caption: str,
+    columns: Sequence[tuple[str, str]],
+    rows: Iterable[Sequence[str]],
+    css: str = "sort",
+    packed: dict[str, str] | None = None,
 ) -> str:
-    """A table that scrolls on its own; columns are (class, name), cells are finished."""
+    """A table that scrolls on its own; columns are (class, name), cells are finished.
+
+    Args:
+        key: Id of the element.
+        caption: Above the table.
+        columns: Class and name of each.
+        rows: Finished cells.
+        css: Classes of the table.
+        packed: Takes the rows of a long table, which the page's script puts in; without it they are written here.
+    """
     heads = "".join(
         f'<th scope="col" class="{css}"><button type="button">{escape(name)}</button></th>' for css, name in columns
     )
     body = "".join(f"<tr>{''.join(row)}</tr>" for row in rows)
+    if packed is not None:
+        packed[key], body = body, ""
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}">'
         f'<table id="{key}" class="{css}">'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.benchmarks.plots.style import looks
+from hpo_envs.benchmarks.plots.style import COLOURS, looks
 from hpo_envs.benchmarks.report import answer, charts, selections, sentences
 from hpo_envs.benchmarks.report.html import download, head, num, table, text
 from hpo_envs.benchmarks.report.rankings import of_track
@@ -47,7 +48,8 @@ PAGE = """<!doctype html>
 <body>
 <a class="skip" href="#main">Skip to the results</a>
 {body}
-<script type="application/json" id="data">{data}</script>
+<noscript><p>Charts, and the tables of all results and of all pairs, need JavaScript.</p></noscript>
+<script type="application/gzip" id="data">{data}</script>
 <script>{script}</script>
 </body>
 </html>
@@ -62,12 +64,14 @@ def render(summary: Mapping[str, Any], *, citations: Sequence[str] = ()) -> str:
         citations: What to cite, beside the suite.
     """
     drawn: Drawn = {}
+    rows: dict[str, str] = {}
     places = looks(a["label"] for a in summary["agents"])
+    says = [sentences.verdict(t) for t in summary["tracks"]]
     evidence = [
-        *(_track(t, i, drawn) for i, t in enumerate(summary["tracks"])),
+        *(_track(t, i, says[i], drawn, rows) for i, t in enumerate(summary["tracks"])),
         *(_selections(family, records) for family, records in summary["selections"].items()),
         _environments(summary, drawn),
-        _results(summary),
+        _results(summary, rows),
     ]
     meaning = (STATIC / "meaning.html").read_text("utf-8")
     method = [
@@ -76,25 +80,30 @@ def render(summary: Mapping[str, Any], *, citations: Sequence[str] = ()) -> str:
         _repeat(summary, citations),
     ]
     levels = [
-        f'<section><h2 id="answer">Answer</h2>{_answer(summary, places)}</section>',
+        f'<section><h2 id="answer">Answer</h2>{_answer(summary, says, places)}</section>',
         f'<section><h2 id="evidence">Evidence</h2>{"".join(evidence)}</section>',
         f'<section><h2 id="method">Method</h2>{"".join(method)}</section>',
     ]
     script = "".join((STATIC / name).read_text("utf-8") for name in ("page.js", "tables.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    # "<" inside a JSON string could end the element that holds it.
     # Charts have all curves and fronts already.
     rest = {k: v for k, v in summary.items() if k not in ("curves", "fronts", "tracks")}
     rest["tracks"] = [{k: v for k, v in t.items() if k != "curves"} for t in summary["tracks"]]
-    data = json.dumps({"charts": drawn, "looks": places, **rest}, separators=(",", ":"), allow_nan=False)
+    shown = {"charts": drawn, "rows": rows, "looks": places, "colours": len(COLOURS)}
+    data = json.dumps({**shown, **rest}, separators=(",", ":"), allow_nan=False)
     return PAGE.format(
         policy=f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:",
         title=escape(summary["title"]),
-        style=(STATIC / "page.css").read_text("utf-8"),
+        style=_colours() + (STATIC / "page.css").read_text("utf-8"),
         body=_head(summary) + '<main id="main">' + "\n".join(levels) + "</main>",
-        data=data.replace("<", "\\u003c"),
+        data=base64.b64encode(gzip.compress(data.encode(), mtime=0)).decode(),
         script=script,
     )
+
+
+def _colours() -> str:
+    """The agents' colours as variables; the style sheet changes those that a dark screen swallows."""
+    return f":root {{ {' '.join(f'--c{i}: {c};' for i, c in enumerate(COLOURS))} }}\n"
 
 
 def _head(summary: Mapping[str, Any]) -> str:
@@ -116,20 +125,19 @@ def _head(summary: Mapping[str, Any]) -> str:
     )
 
 
-def _answer(summary: Mapping[str, Any], places: Mapping[str, int]) -> str:
+def _answer(summary: Mapping[str, Any], says: Sequence[Sequence[str]], places: Mapping[str, int]) -> str:
     """Who is best, by how much, how sure: a card a track."""
-    cards = "".join(answer.of_track(t, f"track-{i}", places) for i, t in enumerate(summary["tracks"]))
+    cards = "".join(answer.of_track(t, says[i], f"track-{i}", places) for i, t in enumerate(summary["tracks"]))
     scale = "Regret: 0 is the best there is, 1 the median configuration; in brackets, 95&nbsp;% intervals."
     lead = f'<p class="soft">{scale} <a href="#meaning">What the numbers mean</a></p>'
     return f'{lead}{answer.KEY}<div class="grid">{cards}</div>'
 
 
-def _track(t: Mapping[str, Any], i: int, drawn: Drawn) -> str:
+def _track(t: Mapping[str, Any], i: int, says: Sequence[str], drawn: Drawn, rows: dict[str, str]) -> str:
     figures = "".join(_figure(f"track-{i}-{key}", v, note, drawn) for key, v, note in charts.of_track(t))
-    ranking, more = of_track(t, i)
-    said = escape(" ".join(sentences.verdict(t)))
+    ranking, more = of_track(t, i, rows)
     return (
-        f'<section><h3 id="track-{i}">{escape(t["name"])}</h3><p>{sentences.runs(t)}. {said}</p>{ranking}'
+        f'<section><h3 id="track-{i}">{escape(t["name"])}</h3><p>{sentences.runs(t)}. {escape(" ".join(says))}</p>{ranking}'
         f'<div class="grid">{figures}</div>{more}</section>'
     )
 
@@ -157,7 +165,7 @@ def _selections(family: str, records: Sequence[Mapping[str, Any]]) -> str:
     return f'<section><h3 id="{key}-title">{escape(family)}: wrong arms, and sure agents</h3>{shown}</section>'
 
 
-def _results(summary: Mapping[str, Any]) -> str:
+def _results(summary: Mapping[str, Any], packed: dict[str, str]) -> str:
     rows = [
         [
             text(c["environment"]),
@@ -178,7 +186,7 @@ def _results(summary: Mapping[str, Any]) -> str:
     return (
         '<section><h3 id="results">All results</h3><p><label for="filter">Filter</label> <input id="filter" '
         'type="search" placeholder="e.g. swen bo" data-filter="all" data-count="count"> '
-        f'<span id="count" aria-live="polite"></span></p>{table("all", caption, columns, rows)}'
+        f'<span id="count" aria-live="polite"></span></p>{table("all", caption, columns, rows, packed=packed)}'
         f"{download('all', 'Shown rows')}</section>"
     )
 

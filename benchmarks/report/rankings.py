@@ -10,9 +10,9 @@ from hpo_envs.benchmarks.report import charts, sentences
 from hpo_envs.benchmarks.report.html import bar, download, head, num, table, text
 
 
-def of_track(t: Mapping[str, Any], i: int) -> tuple[str, str]:
-    """What comes before the charts, and what comes after."""
-    return _ranking(t, f"ranking-{i}"), _heat(t, f"heat-{i}") + _pairs(t, f"pairs-{i}")
+def of_track(t: Mapping[str, Any], i: int, packed: dict[str, str]) -> tuple[str, str]:
+    """What comes before the charts, and what comes after; `packed` takes the rows of long tables."""
+    return _ranking(t, f"ranking-{i}"), _heat(t, f"heat-{i}") + _pairs(t, f"pairs-{i}", packed)
 
 
 def _ranking(t: Mapping[str, Any], key: str) -> str:
@@ -65,7 +65,7 @@ def _heat(t: Mapping[str, Any], key: str) -> str:
     return f"<h4>By environment</h4>{table(key, caption, columns, rows, 'sort heat')}{download(key, 'Heat map')}"
 
 
-def _pairs(t: Mapping[str, Any], key: str) -> str:
+def _pairs(t: Mapping[str, Any], key: str, packed: dict[str, str]) -> str:
     if len(t["pairs"]) < 2:
         return ""
     rows = []
@@ -81,5 +81,5 @@ def _pairs(t: Mapping[str, Any], key: str) -> str:
     for where in ("here", "there"):
         columns += [("", where), ("n", f"difference {where}"), ("n", f"Holm {where}")]
     columns += [("n", "environments"), ("n", "P(better)")]
-    inside = table(key, f"{t['name']}: every agent against every other, on shared seeds", columns, rows)
+    inside = table(key, f"{t['name']}: every agent against every other, on shared seeds", columns, rows, packed=packed)
     return f"<details><summary>{escape(f'All {len(rows)} pairs')}</summary>{inside}{download(key, 'Pairs')}</details>"

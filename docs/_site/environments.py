@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from pathlib import Path
 from typing import Any
 
-from _site import markdown, pictures, results
+from _site import known, markdown, pictures, results
 from hpo_envs.commands.describe import describe
 from hpo_envs.core.family import Spec
-from hpo_envs.registry import FAMILIES, SPECS
+from hpo_envs.registry import FAMILIES, SPECS, find
 from hpo_envs.tables import catalogue, store
 
 FILES = 12
@@ -47,23 +48,34 @@ def slug(family: str) -> str:
     return f"family-{family.lower()}"
 
 
+@functools.cache
+def facts_of(env_id: str) -> dict[str, Any]:
+    """What `hpo-envs describe` says of an id on its embedded table."""
+    spec = find(env_id)
+    assert spec is not None
+    return describe(spec, "surrogate")
+
+
 def summary_of(spec: Spec) -> str:
     """First line of an id's page."""
-    return describe(spec, "surrogate")["page"].partition("\n")[0]
+    return str(facts_of(spec.id)["page"]).partition("\n")[0]
 
 
 def page(spec: Spec, found: results.Found, caption: str) -> str:
     """The page of one id."""
-    facts = describe(spec, "surrogate")
+    facts = facts_of(spec.id)
     first, _, rest = facts["page"].partition("\n")
+    limits, best = known.rewards(spec)
     return "\n\n".join(
         [
             f"# {spec.id}",
             first,
             f"![The run so far, as render() shows it](pictures/{spec.id}.png)\n\n*{caption}.*",
-            spaces(spec, facts),
+            known.caveat(spec),
+            spaces(spec, facts, limits),
             rest.strip(),
             "## Search space and metrics\n\n" + columns(facts),
+            "## Best known\n\n" + best,
             "## Reference agents\n\n" + agents(spec, found),
             "## Provenance\n\n" + provenance(spec, facts, found),
             "## Citation\n\n" + citation(spec),
@@ -72,8 +84,8 @@ def page(spec: Spec, found: results.Found, caption: str) -> str:
     )
 
 
-def spaces(spec: Spec, facts: dict[str, Any]) -> str:
-    """What Gymnasium's pages start with."""
+def spaces(spec: Spec, facts: dict[str, Any], limits: str) -> str:
+    """What Gymnasium's pages start with; `limits` is the range of the rewards, where it is known."""
     budget = "the whole table" if facts["budget"] is None else f"{facts['budget']:g} {facts['budget_unit']}"
     create = f'gymnasium.make("{spec.id}")'
     if FAMILIES[spec.family].example:
@@ -82,8 +94,7 @@ def spaces(spec: Spec, facts: dict[str, Any]) -> str:
         create = f'gymnasium.make("{spec.id}", table=table)'
     module, _, name = spec.entry_point.partition(":")
     rows = [(f"{kind.capitalize()} space", f"`{text}`") for kind, text in facts["spaces"].items()]
-    low_high = reward_range(spec)
-    rows += [("Reward range", low_high)] if low_high else []
+    rows += [("Reward range", limits)] if limits else []
     rows += [
         ("Budget", budget),
         ("Create", f"`{create}` after `import hpo_envs`"),
@@ -92,23 +103,6 @@ def spaces(spec: Spec, facts: dict[str, Any]) -> str:
         ("Class", f"{{py:class}}`{module}.{name}`"),
     ]
     return markdown.table(("", ""), rows)
-
-
-def reward_range(spec: Spec) -> str:
-    """What a reward can be, by the metric's definition."""
-    import warnings
-
-    import gymnasium as gym
-
-    from hpo_envs.benchmarks import problem_of
-    from hpo_envs.testing.families import given
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        env = gym.make(spec.id, **given(FAMILIES[spec.family]))
-    bounds = problem_of(env).reward_bounds
-    env.close()
-    return "" if bounds is None else ", ".join(f"{low:g} to {high:g}" for low, high in bounds)
 
 
 def columns(facts: dict[str, Any]) -> str:
@@ -165,7 +159,7 @@ def provenance(spec: Spec, facts: dict[str, Any], found: results.Found) -> str:
         elif not spec.surrogate_only and not FAMILIES[spec.family].example and not store.measurable(t["name"]):
             rows.append(("measured", "nothing: a synthetic table"))
         parts.append(markdown.table(("", ""), rows))
-        parts += [f"- {note}" for note in t["notes"]]
+        parts += [f"- {note}" for note in t["notes"] if note not in known.caveat(spec)]
     if spec.surrogate_only:
         parts.append(f"The same holds of {len(facts['tables'])} tables, one for each id of the family.")
     return "\n\n".join([*parts, upstream_files(spec)]).strip()
@@ -205,7 +199,7 @@ def family_page(family: str, specs: list[Spec], found: results.Found) -> str:
     """All ids of a family."""
     rows = []
     for spec in specs:
-        facts = describe(spec, "surrogate")
+        facts = facts_of(spec.id)
         cells = results.cells_of(spec.id, found)
         leader = f"{results.agent_link(cells[0]['agent'])}" if cells else ""
         shown = facts["tables"][0]["rows"] if len(facts["tables"]) == 1 else f"{len(facts['tables'])} tables"

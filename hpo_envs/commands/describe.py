@@ -1,4 +1,4 @@
-"""Shows what there is to know of one id or agent: the page of its class, with what is true of this one.
+"""Shows all about one id or agent: the page of its class, and what is particular to this id or name.
 
 Of an id: spaces, tables with their provenance, citation. Of an agent: settings and the ids that it works on.
 """

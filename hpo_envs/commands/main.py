@@ -69,7 +69,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 EPILOG = """\
 examples:
-  hpo-envs list                         what there is
+  hpo-envs list                         all environments
   hpo-envs describe NMTHPO-swen-v0      everything about one environment
   hpo-envs fetch nmthpo                 measured tables instead of the embedded surrogates
   hpo-envs compare                      random search on NMTHPO-swen-v0, 100 times
@@ -91,7 +91,7 @@ class _Parser(argparse.ArgumentParser):
     """Reports a wrong option as every other user's error is reported."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(USER_ERROR, f"hpo-envs: error: {message}. `{self.prog} --help` shows what there is.\n")
+        self.exit(USER_ERROR, f"hpo-envs: error: {message}. `{self.prog} --help` lists the options.\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

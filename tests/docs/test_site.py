@@ -308,7 +308,7 @@ def test_versions_agree_and_the_package_is_typed() -> None:
     if not citation.is_file():
         pytest.skip("not in a checkout")
     assert f"version: {hpo_envs.__version__}" in citation.read_text("utf-8")
-    assert f"## {hpo_envs.__version__}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert f"## [{hpo_envs.__version__}] - " in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
 def test_python_m_hpo_envs() -> None:

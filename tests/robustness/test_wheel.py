@@ -11,7 +11,7 @@ from tests.helpers import sources
 from tests.robustness import wheel
 
 MODULES = ["__init__.py", "agents/base.py", "benchmarks/performance/speed.py"]
-GOOD = ["hpo_envs/__init__.py", "hpo_envs/agents/base.py", "hpo_envs/tables/x.npz", "hpo_envs-0.1.0.dist-info/METADATA"]
+GOOD = ["hpo_envs/__init__.py", "hpo_envs/agents/base.py", "hpo_envs/tables/x.npz", "hpo_envs-0.2.0.dist-info/METADATA"]
 
 
 def test_a_wheel_holds_the_modules_without_measurements_of_speed() -> None:

@@ -1,6 +1,6 @@
 "use strict";
 // Charts with hover, keyboard and zoom; tables that sort and filter; downloads. No library, no request.
-const data = JSON.parse(document.getElementById("data").textContent);
+let data;  // unpacked before anything is drawn
 const NS = "http://www.w3.org/2000/svg";
 const DASHES = ["", "6 3", "2 2", "8 3 2 3"];
 
@@ -21,7 +21,10 @@ function html(parent, name, attributes, text) {
 }
 
 const MOST = 8;  // highlighted lines
-const look = name => { const i = data.looks[name] ?? 7; return { color: `var(--c${i % 8})`, dash: DASHES[Math.floor(i / 8) % 4] }; };
+const look = name => {
+  const n = data.colours, i = data.looks[name] ?? n - 1;
+  return { color: `var(--c${i % n})`, dash: DASHES[Math.floor(i / n) % DASHES.length] };
+};
 const short = v => v === null ? "never" : v === 0 ? "0" : Math.abs(v) >= 1e5 || Math.abs(v) < 1e-3 ? v.toExponential(1) : String(+v.toPrecision(3));
 
 function save(name, type, text) {

@@ -1,4 +1,4 @@
-"""`hpo-envs compare`: agents against each other, in one process or many; it goes on where it was stopped."""
+"""Compares agents on environments, in one process or many. Repeated, a stopped comparison continues."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ study.toml:
   environments = ["NMTHPO-*-v0", { id = "NMTLC-swen-v0", cost = "evaluations", budget = 200 }]
   agents = ["random", { name = "wide", algorithm = "bo-ucb", hyperparameters = { beta = 4.0 } }, "my_file:MyAgent"]
 
-Runs are stored as they are finished. Ctrl-C stops; the same command goes on; with more agents or seeds it runs what
-is missing. Runs on another table, with other versions or arguments are refused in the same --out folder.
+Runs are stored as they finish. After Ctrl-C the same command continues; with more agents or seeds it makes the missing
+runs. Runs on another table, with other versions or arguments are refused in the same --out folder.
 
 By default each seed is a replicate of the problem: it has its own 80 % of the rows, the same for all agents, so that
 agents which always start alike get the variance they deserve. --share 1 gives all seeds the whole table.
@@ -45,13 +45,13 @@ DEFAULTS = {"env": "NMTHPO-swen-v0", "agents": "random"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.add_argument("study", nargs="?", type=Path, help="TOML file that says all that the first options say")
+    parser.add_argument("study", nargs="?", type=Path, help="TOML file, in place of --env, --agents and the like")
     parser.add_argument("--env", help=f"ids, separated by commas, or 'all' (default: {DEFAULTS['env']})")
     parser.add_argument("--agents", help=f"names, separated by commas, or 'all' (default: {DEFAULTS['agents']})")
     parser.add_argument("--seeds", type=int, help="number of seeds, 0 to N-1 (default: 100, and 20 of slow agents)")
-    parser.add_argument("--budget", help="a number in the id's cost unit, or 'all' (default: the id's own)")
+    parser.add_argument("--budget", help="a number in the id's cost unit, or 'all' (default: that of the id)")
     parser.add_argument("--table", help="auto, measured or surrogate (default: auto)")
-    parser.add_argument("--objective", help="rewarded metric(s), separated by commas (default: the id's own)")
+    parser.add_argument("--objective", help="rewarded metric(s), separated by commas (default: that of the id)")
     parser.add_argument("--cost", help="evaluations, or a metric that counts as cost")
     parser.add_argument(
         "--scores", choices=("regret", "targets"), default="regret", help="what to print (default: %(default)s)"
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tolerance",
         type=float,
-        help="of ftc, in the metric's unit (default: a tenth of what the best is above the median)",
+        help="how near to the best is enough for ftc, in the metric's unit (default: a tenth of best minus median)",
     )
     parser.add_argument(
         "--out",

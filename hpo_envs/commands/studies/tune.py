@@ -1,4 +1,4 @@
-"""Tunes a function of your own: calls it for real, keeps every evaluation, goes on where it was stopped.
+"""Tunes a function of your own: calls it, stores every evaluation, and continues where it was stopped.
 
 `module:function` is looked for in the current folder, too. It gets a dict of hyperparameters and returns its score, or
 a mapping with it. The search space is a TOML file, one hyperparameter a line:
@@ -23,9 +23,9 @@ from hpo_envs.benchmarks.tuning.workers import KINDS
 EPILOG = """\
 examples:
   hpo-envs tune train:train --space space.toml --budget 50 --workers 4 --out mine/
-  hpo-envs tune train:train --space space.toml --budget 100 --workers 4 --out mine/       goes on to 100
+  hpo-envs tune train:train --space space.toml --budget 100 --workers 4 --out mine/       continues to 100
   hpo-envs tune train:train --space space.toml --goal min --seconds 600 --out mine/       at most 10 minutes each
-  hpo-envs tune train:epochs --space space.toml --epochs 27 --agent asha --out mine/      pauses and goes on
+  hpo-envs tune train:epochs --space space.toml --epochs 27 --agent asha --out mine/      pauses and resumes trainings
 
 `hpo-envs report mine/` makes a page of what is in the folder."""
 
@@ -33,19 +33,19 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
     parser.epilog = EPILOG
-    parser.add_argument("function", help="what is tuned, as module:function")
+    parser.add_argument("function", help="the function to tune, as module:function")
     parser.add_argument("--space", type=Path, required=True, metavar="FILE.toml", help="the search space")
     parser.add_argument("--out", type=Path, default=Path("tuning"), help="folder of the search (default: %(default)s)")
     parser.add_argument("--budget", type=float, default=50, help="what may be spent (default: 50 evaluations)")
     parser.add_argument("--budget-unit", help="evaluations, cost or epochs (default: evaluations or epochs)")
     parser.add_argument("--workers", type=int, default=1, help="evaluations at the same time (default: %(default)s)")
     parser.add_argument("--executor", default="auto", help=f"{', '.join(KINDS)}, or a Dask address (default: auto)")
-    parser.add_argument("--agent", help="who chooses (default: bo; with --epochs asha)")
+    parser.add_argument("--agent", help="the optimiser (default: bo; with --epochs asha)")
     parser.add_argument("--objective", default="score", help="name(s) of the score, separated by commas")
     parser.add_argument("--goal", default="max", help="max or min, one for each score (default: %(default)s)")
     parser.add_argument("--best", type=float, nargs="+", help="the best score(s) that there are, where they are known")
     parser.add_argument("--origin", type=float, nargs="+", help="middling score(s): with both, reports show regret")
-    parser.add_argument("--epochs", type=int, help="train by epochs, at most so many")
+    parser.add_argument("--epochs", type=int, help="train epoch by epoch, up to this number")
     parser.add_argument("--seconds", type=float, help="how long an evaluation may take")
     parser.add_argument("--seed", type=int, default=0, help="of the agent and the candidates (default: %(default)s)")
     parser.add_argument(

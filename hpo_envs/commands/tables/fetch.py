@@ -13,7 +13,7 @@ from hpo_envs.tables.files import folder
 
 EPILOG = """\
 examples:
-  hpo-envs fetch --list                                     what there is, and what is installed
+  hpo-envs fetch --list                                     the data sets, and which are installed
   hpo-envs fetch nmthpo                                     one data set
   hpo-envs fetch --all                                      all of them
   hpo-envs fetch nmthpo --mirror https://example.org/data   ask there before GitHub

@@ -37,9 +37,9 @@ sweep.csv has one run a line, under a header:
   0.01,4,sgd,OOM,
 
 from-csv also takes TSV, Parquet, Arrow, JSON, JSON lines, .gz and .zip, and folders of JSON. Columns that are no score,
-cost, checkpoint or repeat are hyperparameters, but for names, dates, notes, constants and what was measured; all that
+cost, checkpoint or repeat are hyperparameters, except names, dates, notes, constants and other measurements; all that
 is guessed is printed, with what changes it. An empty score, OOM or failed is a failed run, nan or diverged a diverged
-one; runs that go on are left out. The table is saved, and is an environment from then on: TableHPO-NAME-v0, with
+one; unfinished runs are left out. The table is saved, and is an environment from then on: TableHPO-NAME-v0, with
 checkpoints also TableLC-NAME-v0. Agents, sensitivity, compare, report and describe take these ids like all others."""
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 from hpo_envs.benchmarks.plots.style import looks
-from hpo_envs.benchmarks.report import answer
+from hpo_envs.benchmarks.report import answer, sentences
 from tests.benchmarks.report.test_sentences import made, spread
 
 
 def test_a_card_has_the_verdict_the_best_agents_and_random_search_where_they_stand() -> None:
     names = [*"abcdefghij", "random"]
     track = made({n: spread([0.1 * i + 0.1] * 6, seed=i) for i, n in enumerate(names)})
-    card = answer.of_track(track, "there", looks(names))
+    card = answer.of_track(track, sentences.verdict(track), "there", looks(names))
     assert "a is best on these 6 environments" in card
     assert re.findall(r'class="who">(\d+\. \w+)<', card) == [
         *(f"{i}. {n}" for i, n in enumerate("abcdefg", 1)),
@@ -28,7 +28,7 @@ def test_a_card_has_the_verdict_the_best_agents_and_random_search_where_they_sta
 
 
 def test_what_has_no_interval_has_a_dot() -> None:
-    card = answer.of_track(made({"<a>": spread([0.1], 3), "b": spread([0.2], 3)}), "x", looks(["<a>", "b"]))
+    card = answer.of_track(made({"<a>": spread([0.1], 3), "b": spread([0.2], 3)}), ["<a>"], "x", looks(["<a>", "b"]))
     assert "&lt;a&gt;" in card
     assert card.count("<b style") == 2
     assert 'class="here"' not in card
@@ -36,6 +36,6 @@ def test_what_has_no_interval_has_a_dot() -> None:
 
 def test_raw_scores_below_zero_are_inside() -> None:
     track = made({"a": spread([-5.0]), "b": spread([-3.0], seed=1)}) | {"raw": True}
-    at = [float(x) for x in re.findall(r"(?:left|width):(-?[\d.]+)%", answer.of_track(track, "x", looks("ab")))]
+    at = [float(x) for x in re.findall(r"(?:left|width):(-?[\d.]+)%", answer.of_track(track, [""], "x", looks("ab")))]
     assert at
     assert all(0 <= x <= 100 for x in at)

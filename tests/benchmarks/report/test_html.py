@@ -26,3 +26,10 @@ def test_numbers_sort_by_their_value() -> None:
     assert html.num(0.25, "25%") == '<td class="n" data-value="0.25">25%</td>'
     assert 'data-value=""' in html.num(None)
     assert "left:25.0%;width:50.0%" in html.bar((1.0, 0.5, 1.5), 2.0, "1")
+
+
+def test_rows_of_long_tables_are_packed() -> None:
+    packed: dict[str, str] = {}
+    shown = html.table("key", "caption", [("n", "a")], [[html.text("<b>")]], packed=packed)
+    assert packed == {"key": "<tr><td>&lt;b&gt;</td></tr>"}
+    assert "<tbody></tbody>" in shown

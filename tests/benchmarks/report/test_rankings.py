@@ -17,9 +17,11 @@ def test_agents_and_environments_are_in_the_tables(tmp_path: Path) -> None:
         for agent in AGENTS:
             store.write(run(agent, env, range(4), budget=8, env_kwargs={"table": "surrogate"}), tmp_path)
     (track,) = summary.load(tmp_path)["tracks"]
-    before, after = rankings.of_track(track, 7)
+    packed: dict[str, str] = {}
+    before, after = rankings.of_track(track, 7, packed)
     assert 'id="ranking-7"' in before
     assert before.count('<th scope="row">') == len(AGENTS)
     assert 'id="heat-7"' in after
     assert all(f'<th scope="row">{agent}</th>' in part for part in (before, after) for agent in AGENTS)
     assert all(env in after for env in IDS)
+    assert packed["pairs-7"].count("<tr>") == len(AGENTS) * (len(AGENTS) - 1) // 2

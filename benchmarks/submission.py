@@ -1,0 +1,120 @@
+"""Somebody else's agent for the leaderboard: runs it on every environment, and checks what it handed in.
+
+    python -m hpo_envs.benchmarks.submission run my_agents:Greedy --runs mine/
+    python -m hpo_envs.benchmarks.submission check my_agents:Greedy --runs mine/
+
+`run` continues where it stopped. `check` takes two seeds of each environment again, with the agent in a process of its
+own, and refuses runs that differ in a bit, whose rewards are not the tables', or that were not isolated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from hpo_envs.benchmarks import leaderboard
+from hpo_envs.benchmarks.analysis.replay import SETTING, Replay
+from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.study import store
+from hpo_envs.benchmarks.study.study import SEEDS, Study, contestants
+from hpo_envs.core import screen
+
+AGAIN = 2
+"""Seeds of each environment that a check takes again: the first and the last that all environments have."""
+
+
+def planned(agent: str, seeds: Sequence[int], only: Sequence[str] = ()) -> list[tuple[str, Study]]:
+    """The leaderboard's studies with one agent of somebody else's alone, each with the name of its folder.
+
+    Args:
+        agent: `module:factory`, or `policy:FILE`.
+        seeds: Replicates.
+        only: Parts of ids or families; all if empty.
+
+    Raises:
+        ValueError: The agent is one of the suite's, whose runs the leaderboard makes itself.
+    """
+    if ":" not in agent:
+        raise ValueError(f"agent must be module:factory or policy:FILE, got {agent!r}")
+    own = {c.name for c in contestants(agent, isolated=True)}
+    plans = []
+    for folder, study in leaderboard.studies(1, only, [agent]):
+        who = tuple(c for c in study.agents if c.name in own)
+        plans += [(folder, dataclasses.replace(study, agents=who, seeds=tuple(seeds)))] if who else []
+    return plans
+
+
+def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> Iterator[str]:
+    """What is wrong with the runs that a submission handed in, one sentence each; nothing if all is well.
+
+    Args:
+        agent: `module:factory`, or `policy:FILE`.
+        folder: Of the runs, as `run` writes them.
+        only: Parts of ids or families; all if empty.
+        jobs: Processes.
+    """
+    for name, study in planned(agent, [0], only):
+        given = {
+            env.id: store.read(folder / name, env.id, who.name, check=Replay())
+            for env in study.environments
+            for who in study.agents
+        }
+        yield from (f"{env}: no run" for env, runs in given.items() if not runs)
+        yield from (f"{env}: not isolated" for env, runs in given.items() if not all(map(_isolated, runs)))
+        there = {env: {r.seed: r for r in runs} for env, runs in given.items() if runs}
+        common = sorted(set.intersection(*map(set, there.values()))) if there else []
+        if len(common) < AGAIN:
+            yield f"{AGAIN} seeds must be the same on all environments, got {common} of {', '.join(given)}"
+            continue
+        environments = tuple(e for e in study.environments if e.id in there)
+        again = dataclasses.replace(study, environments=environments, seeds=(common[0], common[-1]))
+        with tempfile.TemporaryDirectory() as place:
+            leaderboard.run_all(Path(place), [("", again)], jobs)
+            for run in store.read(place):
+                before = there[run.header["env"]].pop(run.seed)
+                if store.digest([_bare(before)]) != store.digest([_bare(run)]):
+                    yield f"{run.header['env']}, seed {run.seed}: not the run that was handed in{_where(before, run)}"
+        for env, left in there.items():
+            yield from (f"{env}, seed {seed}: the agent failed" for seed in again.seeds if seed in left)
+
+
+def _isolated(run: Run) -> bool:
+    return bool(run.header.get("isolated"))
+
+
+def _bare(run: Run) -> Run:
+    """A run with what its header says of the setting: versions and files may differ from machine to machine."""
+    return dataclasses.replace(run, header={k: run.header.get(k) for k in (*SETTING, "agent", "hyperparameters")})
+
+
+def _where(before: Run, after: Run) -> str:
+    """The first evaluation that differs."""
+    for i, (a, b) in enumerate(zip(before.actions, after.actions, strict=False)):
+        if (a != b).any() if hasattr(a, "any") else a != b:
+            return f", from evaluation {i + 1} on"
+    return ""
+
+
+@screen.on()
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line; returns 1 if the agent failed or a run is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("run", "check"))
+    parser.add_argument("agent", help="module:factory or policy:FILE; it runs in a process of its own")
+    parser.add_argument("--runs", type=Path, required=True, help="folder of the agent's runs")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="replicates of run (default: %(default)s)")
+    parser.add_argument("--only", nargs="*", default=[], help="parts of ids or families (default: all)")
+    parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
+    args = parser.parse_args(argv)
+    if args.what == "run":
+        return int(leaderboard.run_all(args.runs, planned(args.agent, range(args.seeds), args.only), args.jobs) > 0)
+    wrong = list(check(args.agent, args.runs, args.only, args.jobs))
+    print("\n".join(wrong) if wrong else f"{args.agent}: {AGAIN} seeds of each environment came out the same to the bit")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

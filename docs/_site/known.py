@@ -1,0 +1,75 @@
+"""What is known of an id's rewards before any agent has run: their range, the best and the median."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import gymnasium as gym
+
+from _site import markdown
+from hpo_envs.benchmarks import problem_of
+from hpo_envs.benchmarks.runs.scales import Scale, Scales
+from hpo_envs.core.family import Spec
+from hpo_envs.registry import FAMILIES
+from hpo_envs.tables import store
+from hpo_envs.tables.catalogue import agreement
+from hpo_envs.testing.families import given
+
+SOURCES = {
+    "table": "of all rows of the table",
+    "reference": "of a committed search of the space (`python -m hpo_envs.benchmarks.references`)",
+    "given": "as given with `best=` and `origin=`",
+    "bounds": "the bounds of the metrics, since no search of the whole space is committed",
+}
+"""Where a scale comes from."""
+
+ZERO = {
+    "table": "median (regret 1)",
+    "reference": "median of random search (regret 1)",
+    "given": "origin (regret 1)",
+    "bounds": "lowest (regret 1)",
+}
+"""What regret 1 is."""
+
+KINDS = {"measured": "measured", "surrogate": "embedded"}
+
+
+def rewards(spec: Spec) -> tuple[str, str]:
+    """The range of rewards by the metric's definition, "" where it has none, and the section on what is best."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", store.EmbeddedTableWarning)
+        env: Any = gym.make(spec.id, **given(FAMILIES[spec.family]))
+    bounds, params = problem_of(env).reward_bounds, env.unwrapped.params
+    scale = Scales(spec.id, params, spec.kwargs).of(0)
+    env.close()
+    limits = "" if bounds is None else ", ".join(f"{low:g} to {high:g}" for low, high in bounds)
+    return limits, best(scale, params)
+
+
+def best(scale: Scale, params: Any) -> str:
+    """The best known and what counts as nothing found, in native units."""
+    if scale.source == "none":
+        return "Nothing: the function is yours. With `best=` and `origin=` runs have regret, without raw scores."
+    table = params.tables[0]
+    rows = [
+        (f"`{name}`", f"{sign * high:.4g}", f"{sign * low:.4g}")
+        for name, sign, high, low in zip(params.objectives, scale.signs, scale.best, scale.origin, strict=True)
+    ]
+    which = f" (`{table.name}`, one of {len(params.tables)})" if len(params.tables) > 1 else ""
+    text = f"On the {KINDS[table.provenance.kind]} table{which}, {SOURCES[scale.source]}:"
+    head = ("objective", "best (regret 0)", "corner of the front, regret 1" if params.vector else ZERO[scale.source])
+    return f"{text}\n\n{markdown.table(head, rows)}"
+
+
+def caveat(spec: Spec) -> str:
+    """What the embedded table behind an id is worth; "" where nothing was measured, or nothing is embedded."""
+    if spec.surrogate_only or FAMILIES[spec.family].example or not all(store.measurable(t) for t in spec.tables):
+        return ""
+    dataset = FAMILIES[spec.family].dataset
+    worth = agreement.worth(spec.tables[0] if len(spec.tables) == 1 else dataset)
+    return (
+        ":::{admonition} Right after installing, an embedded table answers\nIt is a surrogate that this project fitted "
+        f"to the measurements. {worth} `hpo-envs fetch {dataset}` installs the measured table; "
+        "[embedded tables](../embedded-tables.md) says more.\n:::"
+    )
