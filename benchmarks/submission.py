@@ -112,7 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.what == "run":
         return int(leaderboard.run_all(args.runs, planned(args.agent, range(args.seeds), args.only), args.jobs) > 0)
     wrong = list(check(args.agent, args.runs, args.only, args.jobs))
-    print("\n".join(wrong) if wrong else f"{args.agent}: {AGAIN} seeds of each environment came out the same to the bit")
+    print("\n".join(wrong) or f"{args.agent}: {AGAIN} seeds of each environment came out the same to the bit")
     return int(bool(wrong))
 
 

@@ -136,8 +136,9 @@ def _answer(summary: Mapping[str, Any], says: Sequence[Sequence[str]], places: M
 def _track(t: Mapping[str, Any], i: int, says: Sequence[str], drawn: Drawn, rows: dict[str, str]) -> str:
     figures = "".join(_figure(f"track-{i}-{key}", v, note, drawn) for key, v, note in charts.of_track(t))
     ranking, more = of_track(t, i, rows)
+    lead = f"{sentences.runs(t)}. {escape(' '.join(says))}"
     return (
-        f'<section><h3 id="track-{i}">{escape(t["name"])}</h3><p>{sentences.runs(t)}. {escape(" ".join(says))}</p>{ranking}'
+        f'<section><h3 id="track-{i}">{escape(t["name"])}</h3><p>{lead}</p>{ranking}'
         f'<div class="grid">{figures}</div>{more}</section>'
     )
 
