@@ -25,6 +25,9 @@ from hpo_envs.core import screen
 AGAIN = 2
 """Seeds of each environment that a check takes again: the first and the last that all environments have."""
 
+KEPT = ("env", "agent", "hyperparameters", *SETTING)
+"""Keys of a header that must be the same again; versions and files may differ from machine to machine."""
+
 
 def planned(agent: str, seeds: Sequence[int], only: Sequence[str] = ()) -> list[tuple[str, Study]]:
     """The leaderboard's studies with one agent of somebody else's alone, each with the name of its folder.
@@ -86,8 +89,8 @@ def _isolated(run: Run) -> bool:
 
 
 def _bare(run: Run) -> Run:
-    """A run with what its header says of the setting: versions and files may differ from machine to machine."""
-    return dataclasses.replace(run, header={k: run.header.get(k) for k in (*SETTING, "agent", "hyperparameters")})
+    """A run with the part of its header that says what was run."""
+    return dataclasses.replace(run, header={k: run.header.get(k) for k in KEPT})
 
 
 def _where(before: Run, after: Run) -> str:

@@ -130,14 +130,15 @@ def _front(record: Record, axes: Any) -> None:
     points = np.array([e["rewards"] for e in record.entries])
     dominated = ~pareto_front(points)
     native = np.array([e["values"] for e in record.entries])
-    axes.plot(*native[dominated].T, "o", ms=3, color=FAINT)
+    axes.plot(*native[dominated].T, "o", ms=3, color=FAINT, label="dominated")
     front = native[~dominated]
     front = front[np.argsort(front[:, 0])]
     # Between two points of the front, what both of them dominate begins at the corner of their worse values.
     higher = points[:, 0].max() == native[:, 0].max()
     axes.step(*front.T, where="pre" if higher else "post", color=FRONT, lw=1.2)
-    axes.plot(*front.T, "o", ms=4, color=FRONT)
-    axes.plot(*native[-1], "o", ms=8, mfc="none", color=BEST)
+    axes.plot(*front.T, "o", ms=4, color=FRONT, label="front")
+    axes.plot(*native[-1], "o", ms=8, mfc="none", color=BEST, label="last")
+    axes.legend(fontsize=7, handletextpad=0.3, frameon=False)
 
 
 def _curves(record: Record, axes: Any) -> None:
@@ -163,7 +164,7 @@ def _arms(record: Record, axes: Any) -> None:
     from scipy import stats
 
     env = record.env
-    _style(axes, "models' means (pulls)", env.objectives[0], "")
+    _style(axes, "models' means (pulls; orange: best)", env.objectives[0], "")
     order = sorted(record.pulls, key=lambda arm: -float(np.mean(record.pulls[arm])))[:SHOWN]
     for place, arm in enumerate(reversed(order)):
         scores = np.array(record.pulls[arm])

@@ -72,6 +72,10 @@ def draw(cell: Cell, axes: Any = None) -> Any:
             label = f"$h_{state}$ prev"
         axes.scatter(*at[name], s=800, c=colour, edgecolors="#333333", zorder=2)
         axes.text(*at[name], label, ha="center", va="center", fontsize=7, zorder=3)
+    if used := [role for role in ROLES if role and any(role == r for *_, r in g.edges(data="role"))]:
+        for role in used:
+            axes.plot([], [], linestyle=ROLES[role][0], color=ROLES[role][1], label=role)
+        axes.legend(title="inputs of blend", fontsize=6, title_fontsize=6, frameon=False, loc="upper right")
     axes.margins(0.2)
     axes.set_axis_off()
     return axes
