@@ -38,6 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "studies.power",
         "how many environments and seeds a comparison needs, before it is run",
     ),
+    "submission": ("studies.submission", "run an agent of yours for the leaderboard, and check its runs"),
     "reproduce": ("studies.reproduce", "a paper's tables and figures again, with verdicts"),
     "sensitivity": ("analysis.sensitivity", "how sensitive a model is to its hyperparameters"),
     "importance": (

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks import submission
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import store
+from hpo_envs.commands.main import main
+from hpo_envs.commands.studies import submission
 
 AGENT, ONLY = "hpo_envs.agents.random:RandomSearch", ["--only", "FIESTA-gaussian"]
 
@@ -30,11 +31,11 @@ def test_two_seeds_come_out_again_or_are_refused(
     whole = submission.planned
     monkeypatch.setattr(submission, "planned", lambda *arguments: whole(*arguments)[:1])  # the first of three budgets
     mine = tmp_path / "mine"
-    assert submission.main(["run", AGENT, "--runs", str(mine), "--seeds", "3", *ONLY]) == 0
-    assert submission.main(["check", AGENT, "--runs", str(mine), *ONLY]) == 0
+    assert main(["submission", "run", AGENT, "--runs", str(mine), "--seeds", "3", *ONLY]) == 0
+    assert main(["submission", "check", AGENT, "--runs", str(mine), *ONLY]) == 0
     assert "came out the same to the bit" in capsys.readouterr().out
     store.write([exchanged(r) if r.seed == 2 else r for r in store.read(mine)], tmp_path / "false")
-    assert submission.main(["check", AGENT, "--runs", str(tmp_path / "false"), *ONLY]) == 1
+    assert main(["submission", "check", AGENT, "--runs", str(tmp_path / "false"), *ONLY]) == 1
     said = capsys.readouterr().out
     assert "FIESTA-gaussian-v0, seed 2: not the run that was handed in" in said
     assert said.count("seed") == 1

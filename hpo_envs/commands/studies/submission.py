@@ -1,7 +1,4 @@
-"""Somebody else's agent for the leaderboard: runs it on every environment, and checks what it handed in.
-
-    python -m hpo_envs.benchmarks.submission run my_agents:Greedy --runs mine/
-    python -m hpo_envs.benchmarks.submission check my_agents:Greedy --runs mine/
+"""Runs an agent of yours on the environments of the leaderboard, or checks such runs before they are handed in.
 
 `run` continues where it stopped. `check` takes two seeds of each environment again, with the agent in a process of its
 own, and refuses runs that differ in a bit, whose rewards are not the tables', or that were not isolated.
@@ -20,7 +17,12 @@ from hpo_envs.benchmarks.analysis.replay import SETTING, Replay
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.study import SEEDS, Study, contestants
-from hpo_envs.core import screen
+
+EPILOG = """\
+examples:
+  hpo-envs submission run my_agents:Greedy --runs mine/ --jobs 2       every environment, 100 seeds
+  hpo-envs submission run my_agents:Greedy --runs mine/ --only FIESTA  one family
+  hpo-envs submission check my_agents:Greedy --runs mine/              two seeds of each environment again"""
 
 AGAIN = 2
 """Seeds of each environment that a check takes again: the first and the last that all environments have."""
@@ -101,23 +103,21 @@ def _where(before: Run, after: Run) -> str:
     return ""
 
 
-@screen.on()
-def main(argv: Sequence[str] | None = None) -> int:
-    """Command line; returns 1 if the agent failed or a run is wrong."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("run", "check"))
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    parser.add_argument("what", choices=("run", "check"), help="run the agent, or check its runs")
     parser.add_argument("agent", help="module:factory or policy:FILE; it runs in a process of its own")
     parser.add_argument("--runs", type=Path, required=True, help="folder of the agent's runs")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="replicates of run (default: %(default)s)")
     parser.add_argument("--only", nargs="*", default=[], help="parts of ids or families (default: all)")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
-    args = parser.parse_args(argv)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs or checks; returns 1 if the agent failed or a run is wrong."""
     if args.what == "run":
-        return int(leaderboard.run_all(args.runs, planned(args.agent, range(args.seeds), args.only), args.jobs) > 0)
+        plans = planned(args.agent, range(args.seeds), args.only)
+        return int(leaderboard.run_all(args.runs, plans, args.jobs) > 0)
     wrong = list(check(args.agent, args.runs, args.only, args.jobs))
     print("\n".join(wrong) or f"{args.agent}: {AGAIN} seeds of each environment came out the same to the bit")
     return int(bool(wrong))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
