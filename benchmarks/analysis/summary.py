@@ -65,7 +65,12 @@ def of_runs(
         ValueError: See `check`.
     """
     scored, first, parts = _scores(runs)
-    names = list(dict.fromkeys(agent_of(r) for r in runs))
+    agents: dict[str, Run] = {}
+    answered: dict[str, set[tuple[str, str, str]]] = {}
+    for r in runs:
+        agents.setdefault(agent_of(r), r)
+        h = r.header
+        answered.setdefault(environment_of(r), set()).add((h["table"], h["kind"], h["sha256"]))
     for t in parts["tracks"]:
         t["curves"] = _track_curves(t, scored)
     summary = {
@@ -73,8 +78,8 @@ def of_runs(
         "command": command,
         "checked": checked,
         "versions": dict(runs[0].header["versions"]),
-        "environments": [_environment(first[env], runs) for env in scored],
-        "agents": [_agent(next(r for r in runs if agent_of(r) == n), n) for n in names],
+        "environments": [_environment(first[env], sorted(answered[env])) for env in scored],
+        "agents": [_agent(run, name) for name, run in agents.items()],
         "tracks": parts["tracks"],
         "cells": parts["cells"],
         "curves": {env: _curves(by, first[env]) for env, by in scored.items()},
@@ -261,15 +266,13 @@ def _record(env: str, agent: str, cell: ScoredRuns) -> dict[str, Any]:
     }
 
 
-def _environment(run: Run, runs: Sequence[Run]) -> dict[str, Any]:
-    h, label, scale = run.header, environment_of(run), of_header(run.header)
-    own = [r for r in runs if environment_of(r) == label]
-    tables = sorted({(r.header["table"], r.header["kind"], r.header["sha256"]) for r in own})
+def _environment(run: Run, answered: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
+    h, scale = run.header, of_header(run.header)
     return {
-        "label": label,
+        "label": environment_of(run),
         "id": h["env"],
         "family": spec.family if (spec := registry.find(h["env"])) else "",
-        "tables": [{"name": n, "kind": k, "sha256": s} for n, k, s in tables],
+        "tables": [{"name": n, "kind": k, "sha256": s} for n, k, s in answered],
         "budget": h["budget"],
         "cost_unit": h["cost_unit"],
         "objectives": list(h["objectives"]),

@@ -20,6 +20,10 @@ the largest sum of their rewards so far, by which `Tuned.best` chooses, too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -27,7 +31,7 @@ from hpo_envs.agents.models.hypervolume import hypervolume
 from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks.plots.runs import TARGETS
 from hpo_envs.benchmarks.runs.record import Run
-from hpo_envs.benchmarks.runs.scales import Scale, of_header
+from hpo_envs.benchmarks.runs.scales import Scale, of_header, scale_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -49,6 +53,48 @@ def after(run: Run) -> Floats:
     return _regret(np.maximum.accumulate(run.rewards), scale, 1.0)
 
 
+@dataclass(frozen=True)
+class Alike:
+    """Runs of one agent on one environment, equally long, with one objective whose rewards are the truth.
+
+    Attributes:
+        header: Of the first; they differ in their scales, which have one source.
+        rewards: (n, k) float64.
+        costs: (n, k) float64.
+        best: (n,) best reward of each scale; (n, 0) where there is none.
+        origin: (n,) what counts as having found nothing.
+    """
+
+    header: dict[str, Any]
+    rewards: Floats
+    costs: Floats
+    best: Floats
+    origin: Floats
+
+    @staticmethod
+    def of(runs: Sequence[Run]) -> Alike:
+        """Puts runs together."""
+        scales = [r.header["scale"] for r in runs]
+        arrays = np.stack([r.rewards for r in runs]), np.stack([r.costs for r in runs])
+        return Alike(runs[0].header, *arrays, *(np.array([s[k] for s in scales]) for k in ("best", "origin")))
+
+    def after(self) -> Floats:
+        """(n, k) regret after each evaluation: `after` of each run."""
+        incumbents = np.maximum.accumulate(self.rewards, axis=1)
+        if raw(self):
+            return -incumbents
+        width = self.best - self.origin
+        known = width > 0
+        return np.where(known, np.clip((self.best - incumbents) / np.where(known, width, 1.0), 0.0, 1.0), 0.0)
+
+
+def alike(run: Run) -> tuple[int, str] | None:
+    """What runs have in common that `Alike` puts together; None for those that are scored one by one."""
+    if run.rewards.ndim > 1 or noisy(run) or "scale" not in run.header:
+        return None
+    return len(run), run.header["scale"]["source"]
+
+
 def final(run: Run, regret: Floats) -> float:
     """Regret at the end: where rewards are noisy, of what the agent recommends.
 
@@ -62,15 +108,15 @@ def final(run: Run, regret: Floats) -> float:
     return float(regret[-1])
 
 
-def raw(run: Run) -> bool:
+def raw(run: Run | Alike) -> bool:
     """Whether no scale is known, so that scores are minus the rewards."""
-    return of_header(run.header).source == "none"
+    return scale_of(run.header)["source"] == "none"
 
 
 def flat(run: Run) -> bool:
     """Whether nothing is better than a middling configuration, so that regret is 0/0, and shown as 0."""
-    scale = of_header(run.header)
-    return scale.source != "none" and run.rewards.ndim == 1 and bool(scale.best[0] <= scale.origin[0])
+    scale = scale_of(run.header)
+    return bool(scale["source"] != "none" and run.rewards.ndim == 1 and scale["best"][0] <= scale["origin"][0])
 
 
 def noisy(run: Run) -> bool:
@@ -156,8 +202,8 @@ def _noisy_shares(run: Run, corner: Floats) -> Floats:
 
 
 def at_evaluations(regret: Floats, length: int) -> Floats:
-    """(length,) regret after 1, 2, ... evaluations; what a run that stopped early had stays."""
-    return regret[np.minimum(np.arange(length), len(regret) - 1)]
+    """(..., length) regret after 1, 2, ... evaluations; what a run that stopped early had stays."""
+    return regret[..., np.minimum(np.arange(length), regret.shape[-1] - 1)]
 
 
 def at_costs(
@@ -167,28 +213,30 @@ def at_costs(
 
     The last evaluation counts at the whole budget even where it cost more than was left.
     """
-    spent = np.minimum(np.cumsum(costs), budget) / budget
-    done = np.searchsorted(spent, np.asarray(shares) + 1e-12, "right")
-    return np.concatenate([[regret[0] if raw else 1.0], regret])[done]
+    spent = np.minimum(np.cumsum(costs, axis=-1), budget) / budget
+    done = (spent[..., None, :] <= np.asarray(shares)[:, None] + 1e-12).sum(axis=-1)
+    start = regret[..., :1] if raw else np.ones_like(regret[..., :1])
+    return np.take_along_axis(np.concatenate([start, regret], axis=-1), done, axis=-1)
 
 
-def anytime(run: Run, regret: Floats) -> float:
+def anytime(run: Run | Alike, regret: Floats) -> Any:
     """Regret averaged over the budget: over its evaluations, or over its shares where cost is something else."""
     budget = float(run.header["budget"])
     if run.header["cost_unit"] == "evaluations":
         total = max(round(budget), 1)
-        kept = regret[:total]
-        return float((kept.sum() + (total - len(kept)) * kept[-1]) / total)
-    return float(at_costs(regret, run.costs, budget, raw=raw(run)).mean())
+        kept = regret[..., :total]
+        return (kept.sum(axis=-1) + (total - kept.shape[-1]) * kept[..., -1]) / total
+    return at_costs(regret, run.costs, budget, raw=raw(run)).mean(axis=-1)
 
 
-def runtimes(run: Run, regret: Floats, targets: npt.ArrayLike = TARGETS) -> Floats:
-    """(targets,) cost until the regret is first at most each target, inf if it never was, or is not known."""
-    spent = np.append(np.cumsum(run.costs), np.inf)
+def runtimes(run: Run | Alike, regret: Floats, targets: npt.ArrayLike = TARGETS) -> Floats:
+    """(..., targets) cost until the regret is first at most each target, inf if it never was, or is not known."""
     if raw(run):
-        return np.full(np.shape(targets), np.inf)
-    lowest = np.minimum.accumulate(regret)
+        return np.full((*regret.shape[:-1], *np.shape(targets)), np.inf)
+    never = np.full_like(regret[..., :1], np.inf)
+    spent = np.concatenate([np.cumsum(run.costs, axis=-1), never], axis=-1)
+    lowest = np.minimum.accumulate(regret, axis=-1)
     # A hair of slack: regrets are quotients of binary fractions.
-    met = lowest[None, :] <= np.asarray(targets, dtype=float)[:, None] + 1e-9
-    first = np.where(met.any(axis=1), met.argmax(axis=1), len(regret))
-    return np.asarray(spent[first])
+    met = lowest[..., None, :] <= np.asarray(targets, dtype=float)[:, None] + 1e-9
+    first = np.where(met.any(axis=-1), met.argmax(axis=-1), regret.shape[-1])
+    return np.take_along_axis(spent, first, axis=-1)

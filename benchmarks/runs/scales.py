@@ -64,15 +64,21 @@ class Scale:
         return {"source": self.source, **arrays, "repeats": self.repeats, "noise": self.noise}
 
 
-def of_header(header: Mapping[str, Any]) -> Scale:
-    """The scale of a run.
+def scale_of(header: Mapping[str, Any]) -> dict[str, Any]:
+    """The scale of a run as plain data.
 
     Raises:
         ValueError: There is none.
     """
     if "scale" not in header:
         raise ValueError(f"runs must have a scale in their header, got {header['agent']} on {header['env']}: run again")
-    h, m = header["scale"], len(header["objectives"])
+    plain: dict[str, Any] = header["scale"]
+    return plain
+
+
+def of_header(header: Mapping[str, Any]) -> Scale:
+    """The scale of a run; see `scale_of`."""
+    h, m = scale_of(header), len(header["objectives"])
     signs, best, origin, front, worst = (np.array(h[name], float) for name in ARRAYS)
     return Scale(h["source"], signs, best, origin, front.reshape(-1, m), worst, int(h["repeats"]), float(h["noise"]))
 

@@ -3,7 +3,8 @@
 One row a run. Columns: `seed`, `table`, `kind`, `sha256` (of the table), `evaluations` (their number); lists with one
 entry an evaluation: `action_0`, ... (one column a component), `reward_0`, ... (one an objective), `cost`, and whatever
 is known of the evaluations (`Run.evaluated`: `row`, `level`, `repeat`, `status`, `truth_0`, ...); then `recommended_0`,
-... and `recommended_truth_0`, .... What all runs share, the header above all, is in the file's metadata, once.
+... and `recommended_truth_0`, .... What all runs share, the header above all, is in the file's metadata, once;
+what else differs in headers is JSON, in `header` and `scale`.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ def encode(runs: Sequence[Run]) -> bytes:
         raise ValueError("runs of one part must have arrays of the same types and shapes")
     headers = [r.header for r in runs]
     shared = {k: v for k, v in headers[0].items() if k not in RUN_KEYS and all(h.get(k) == v for h in headers[1:])}
-    rest = [{k: v for k, v in h.items() if k not in shared and k not in RUN_KEYS} for h in headers]
+    rest = [{k: v for k, v in h.items() if k not in shared and k not in (*RUN_KEYS, "scale")} for h in headers]
     columns: dict[str, Any] = {
         "seed": pa.array([r.seed for r in runs], pa.int64()),
         **{name: pa.array([h[name] for h in headers]) for name in RUN_KEYS[1:]},
@@ -125,6 +126,8 @@ def encode(runs: Sequence[Run]) -> bytes:
     }
     if any(rest):
         columns["header"] = pa.array([json.dumps(r, sort_keys=True) for r in rest])
+    if "scale" not in shared and any("scale" in h for h in headers):
+        columns["scale"] = pa.array([json.dumps(h["scale"], sort_keys=True) if "scale" in h else None for h in headers])
     ends = pa.array(np.cumsum([0, *map(len, runs)]).astype(np.int32))
     for name, _, shape in layout:
         if name.startswith("recommended"):
@@ -179,14 +182,14 @@ def decode(path: Path) -> Block:
     return parse(_verified(path), path)
 
 
-def headers(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """`Block.header` and `Block.headers` of a part, without its evaluations.
+def groups(path: Path) -> tuple[dict[str, Any], list[tuple[dict[str, Any], npt.NDArray[np.int64]]]]:
+    """`Block.header`, and what else is in headers but scales, with the seeds of the runs that have it.
 
     Raises:
         ValueError: As `decode`.
         OSError: The disk refuses.
     """
-    return _parsed(_verified(path), path, _headers, HEADERS)
+    return _parsed(_verified(path), path, _groups, HEADERS)
 
 
 def _verified(path: Path) -> bytes:
@@ -229,19 +232,40 @@ def _parsed(data: bytes, path: Path, take: Callable[[Any, Mapping[str, Any]], An
 
 
 HEADERS = [*RUN_KEYS, "header"]
-"""Columns of what is a run's alone; the last is there only where needed."""
+"""Columns of what is a run's alone, but for its scale; the last is there only where needed."""
 
 
-def _headers(table: Any, meta: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _shared(meta: Mapping[str, Any]) -> dict[str, Any]:
     header = meta["header"]
     if not isinstance(header, dict) or not all(isinstance(header.get(key), str) for key in ("env", "agent")):
         raise ValueError(f"the header {header!r:.80}")
+    return header
+
+
+def _groups(
+    table: Any, meta: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[tuple[dict[str, Any], npt.NDArray[np.int64]]]]:
+    texts = [table[name].to_pylist() for name in HEADERS[1:] if name in table.column_names]
+    found: dict[tuple[str, ...], list[int]] = {}
+    for seed, *key in zip(table["seed"].to_pylist(), *texts, strict=True):
+        found.setdefault(tuple(key), []).append(seed)
+    keys = len(RUN_KEYS) - 1
+    rest = (
+        {**dict(zip(RUN_KEYS[1:], k, strict=False)), **(json.loads(k[keys]) if len(k) > keys else {})} for k in found
+    )
+    return _shared(meta), [(own, np.array(seeds)) for own, seeds in zip(rest, found.values(), strict=True)]
+
+
+def _headers(table: Any, meta: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     keys = [table[name].to_pylist() for name in RUN_KEYS]
     headers = [dict(zip(RUN_KEYS, values, strict=True)) for values in zip(*keys, strict=True)]
     if "header" in table.column_names:
         for known, text in zip(headers, table["header"].to_pylist(), strict=True):
             known.update(json.loads(text))
-    return header, headers
+    if "scale" in table.column_names:
+        for known, text in zip(headers, table["scale"].to_pylist(), strict=True):
+            known.update({} if text is None else {"scale": json.loads(text)})
+    return _shared(meta), headers
 
 
 def _block(table: Any, meta: Mapping[str, Any]) -> Block:

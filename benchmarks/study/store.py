@@ -218,7 +218,7 @@ class Store:
             for part in new:
                 with contextlib.suppress(FileNotFoundError):
                     block = parquet.decode(part)
-                    _check_place(part, block.header, block.headers)
+                    _check_place(part, block.header, [h["seed"] for h in block.headers])
                     yield part, block
 
     def groups(self, env: str | None = None, agent: str | None = None) -> list[Group]:
@@ -229,9 +229,9 @@ class Store:
             for part in new:
                 if part not in self._groups:
                     with contextlib.suppress(FileNotFoundError):
-                        shared, headers = parquet.headers(part)
-                        _check_place(part, shared, headers)
-                        self._groups[part] = _grouped(shared, headers)
+                        shared, groups = parquet.groups(part)
+                        _check_place(part, shared, [seed for _, seeds in groups for seed in seeds.tolist()])
+                        self._groups[part] = [Group({**shared, **own, "seed": int(s[0])}, s) for own, s in groups]
         return [group for part in sorted(known) for group in self._groups.get(part, [])]
 
     def seeds(self, env: str, agent: str) -> set[int]:
@@ -313,9 +313,9 @@ class Store:
             yield from sorted(folder / name for name in os.listdir(folder) if wanted.fullmatch(name))
 
 
-def _check_place(part: Path, header: Mapping[str, Any], headers: Sequence[Mapping[str, Any]]) -> None:
+def _check_place(part: Path, header: Mapping[str, Any], seeds: Sequence[int]) -> None:
     """Refuses a part that lies where others belong: runs are looked for by the names of folders and files."""
-    env, agent, seeds = quote(header["env"], safe=""), quote(header["agent"], safe=""), [h["seed"] for h in headers]
+    env, agent = quote(header["env"], safe=""), quote(header["agent"], safe="")
     stem = f"{agent}-{min(seeds)}-{max(seeds)}-"
     if part.parent.name != env or not re.fullmatch(re.escape(stem) + parquet.ENDING, part.name):
         raise ValueError(f"{part} must be {env}/{stem}..., where its runs belong: it was renamed or moved")
@@ -327,14 +327,6 @@ def _different(key: Key, part: Path) -> ValueError:
 
 def _env_of(folder: Path) -> str:
     return unquote(folder.name)
-
-
-def _grouped(header: dict[str, Any], headers: list[dict[str, Any]]) -> list[Group]:
-    groups: dict[str, tuple[dict[str, Any], list[int]]] = {}
-    for own in headers:
-        rest = {**own, "seed": None, "scale": None}
-        groups.setdefault(json.dumps(rest, sort_keys=True), (rest, []))[1].append(own["seed"])
-    return [Group({**header, **rest, "seed": seeds[0]}, np.array(seeds)) for rest, seeds in groups.values()]
 
 
 def _setting(header: dict[str, Any]) -> dict[str, Any]:

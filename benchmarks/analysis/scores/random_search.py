@@ -8,7 +8,9 @@ that side.
 
 from __future__ import annotations
 
+import functools
 import math
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +23,7 @@ from hpo_envs.benchmarks.analysis.scores.expected import below, expected_best
 from hpo_envs.benchmarks.runs import Run, regret
 from hpo_envs.benchmarks.runs.scales import of_header
 from hpo_envs.tables import store
-from hpo_envs.tables.table import LOST, Table
+from hpo_envs.tables.table import LOST, ByHash
 
 Floats = npt.NDArray[np.float64]
 
@@ -141,8 +143,14 @@ def selected(criterion: npt.ArrayLike, values: npt.ArrayLike, rows: npt.ArrayLik
 def regret_after(regrets: npt.ArrayLike, evaluations: int) -> Floats:
     """(evaluations,) mean regret after 1, 2, ... evaluations, from the regret of each row."""
     r = np.asarray(regrets, dtype=np.float64)
-    b = np.minimum(np.arange(1, evaluations + 1), len(r))
-    return np.asarray(-expected_best(-r, b, replacement=False)[0])
+    return np.asarray(-(_chances(len(r), evaluations) @ np.sort(-r)))
+
+
+@functools.lru_cache(maxsize=4)
+def _chances(rows: int, evaluations: int) -> Floats:
+    """(evaluations, rows) probability that the i-th lowest row is the best of 1, 2, ... random ones."""
+    b = np.minimum(np.arange(1, evaluations + 1), rows)
+    return np.diff(below(rows, b, False), prepend=0.0, axis=1)
 
 
 def volume_after(points: npt.ArrayLike, corner: npt.ArrayLike, evaluations: int) -> Floats:
@@ -212,8 +220,8 @@ def regret_by_cost(regrets: npt.ArrayLike, costs: npt.ArrayLike, budget: float, 
     return mean
 
 
-def _rows(run: Run) -> tuple[Table, Floats] | None:
-    """The table that a run searched and the (n, m) rewards of its rows; None where they do not say all.
+def _rows(run: Run) -> tuple[Floats, Floats] | None:
+    """The (n,) costs and the (n, m) rewards of the rows that a run searched; None where they do not say all.
 
     They do where every row gives one reward: look-ups by row without repeats, and curves whose budget is a cost, of
     which `random` trains every row to the end.
@@ -224,7 +232,7 @@ def _rows(run: Run) -> tuple[Table, Floats] | None:
     if set(h["env_kwargs"]) - {"table", "budget", "order", "share", "objective"}:
         return None
     try:
-        table = subsets.of(reference.table_of(h), subsets.key(h))
+        table = reference.table_of(h)
     except store.TableNotInstalled:
         return None
     _, repeats, levels, _ = table.values.shape
@@ -232,9 +240,21 @@ def _rows(run: Run) -> tuple[Table, Floats] | None:
     curves = levels > 1 and run.actions.ndim == 2 and run.actions.shape[1] == 2 and h["cost_unit"] != "evaluations"
     if repeats > 1 or not (by_row or curves):
         return None
-    ends = np.stack([table.ends(name)[:, 0] for name in h["objectives"]], axis=1)
+    costs, rewards = _ends(ByHash(table), tuple(h["objectives"]))
+    rows = subsets.rows(table, subsets.key(h))
+    return (costs, rewards) if rows is None else (costs[rows], rewards[rows])
+
+
+@functools.lru_cache(maxsize=16)
+def _ends(known: ByHash, objectives: tuple[str, ...]) -> tuple[Floats, Floats]:
+    """(n,) costs of full trainings and (n, m) rewards of a table's rows, NaN where they failed."""
+    table = known.table
+    ends = np.stack([table.ends(name)[:, 0] for name in objectives], axis=1)
     ends[np.isin(table.status[:, 0], LOST)] = np.nan
-    return table, ends * [table.metrics[table.metric(name)].sign for name in h["objectives"]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # rows without any cost
+        costs = np.nanmax(table.cost[:, 0], axis=1)
+    return costs, ends * [table.metrics[table.metric(name)].sign for name in objectives]
 
 
 def targets_of(run: Run, tolerance: float) -> dict[str, Exact] | None:
@@ -262,7 +282,7 @@ def baseline(run: Run) -> tuple[float, float] | None:
     found = _rows(run) if known else None
     if found is None:
         return None
-    (table, rewards), budget = found, float(run.header["budget"])
+    (costs, rewards), budget = found, float(run.header["budget"])
     evaluations = max(round(budget), 1)
     if rewards.shape[1] == 2:
         rewards = np.where(np.isnan(rewards), scale.origin, rewards)
@@ -273,7 +293,6 @@ def baseline(run: Run) -> tuple[float, float] | None:
     if run.actions.ndim == 1:
         after = regret_after(regrets, evaluations)
         return float(after.mean()), float(after[-1])
-    costs = np.nanmax(table.cost[:, 0], axis=1)
     if costs.sum() <= budget:
         return None
     after = regret_by_cost(regrets, costs, budget, regret.SHARES)

@@ -19,6 +19,9 @@ GRID = np.linspace(0.0, 1.0, 51)[1:]
 """Shares of the budget at which curves are kept."""
 
 
+TOGETHER = 200
+"""Runs that are scored side by side."""
+
 SEEN = " (seen)"
 """Ends the label of an agent whose weights have seen the problem's languages."""
 
@@ -147,20 +150,38 @@ def score(runs: Sequence[Run]) -> dict[str, dict[str, ScoredRuns]]:
 
 
 def _scored(runs: Sequence[Run], length: int) -> ScoredRuns:
-    rows = []
-    for r in runs:
-        budget, after = float(r.header["budget"]), regret.after(r)
-        rows.append(
-            (
-                regret.anytime(r, after),
-                regret.final(r, after),
-                regret.at_evaluations(after, length),
-                regret.at_costs(after, r.costs, budget, GRID, raw=regret.raw(r)),
-                regret.runtimes(r, after) / budget,
-                float(r.costs.sum()) / budget,
-            )
-        )
-    columns = (np.array(column) for column in zip(*rows, strict=True))
+    groups: dict[Any, list[int]] = {}
+    for i, r in enumerate(runs):
+        key = regret.alike(r)
+        groups.setdefault(i if key is None else key, []).append(i)
+    parts: list[list[Floats]] = []
+    order: list[int] = []
+    for key, index in groups.items():
+        for some in np.array_split(index, -(-len(index) // TOGETHER)):
+            one = runs[some[0]] if isinstance(key, int) else None
+            parts.append(_measured(one or regret.Alike.of([runs[i] for i in some]), length))
+            order.extend(some)
+    columns = (np.concatenate(column)[np.argsort(order)] for column in zip(*parts, strict=True))
     random = all("random_search" in r.header for r in runs)
     flat = all(regret.flat(r) for r in runs)
     return ScoredRuns([r.seed for r in runs], random, regret.raw(runs[0]), flat, *columns)
+
+
+def _measured(run: Run | regret.Alike, length: int) -> list[Floats]:
+    """The arrays of `ScoredRuns` of some runs."""
+    if isinstance(run, Run):
+        after, several = regret.after(run), False
+        final = np.array(regret.final(run, after))
+    else:
+        after, several = run.after(), True
+        final = after[:, -1]
+    budget = float(run.header["budget"])
+    measured = (
+        regret.anytime(run, after),
+        final,
+        regret.at_evaluations(after, length),
+        regret.at_costs(after, run.costs, budget, GRID, raw=regret.raw(run)),
+        regret.runtimes(run, after) / budget,
+        run.costs.sum(axis=-1) / budget,
+    )
+    return [np.asarray(m) if several else np.asarray(m)[None] for m in measured]

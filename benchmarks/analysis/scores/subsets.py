@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from hpo_envs.benchmarks.runs.episodes import seeds_of
 from hpo_envs.core.view import View, first_key
 from hpo_envs.tables.table import Table
@@ -23,7 +26,10 @@ def of(table: Table, part: tuple[float, int] | tuple[()]) -> Table:
         table: The whole table.
         part: What `key` says of the run.
     """
-    if not part:
-        return table
-    share, episode = part
-    return table.subset(View(share=share).rows(episode, len(table)))
+    index = rows(table, part)
+    return table if index is None else table.subset(index)
+
+
+def rows(table: Table, part: tuple[float, int] | tuple[()]) -> npt.NDArray[np.int64] | None:
+    """Which rows those are; None: all."""
+    return View(share=part[0]).rows(part[1], len(table)) if part else None

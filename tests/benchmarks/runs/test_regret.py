@@ -142,9 +142,9 @@ def test_regret_over_a_budget_by_hand() -> None:
     assert regret.anytime(evaluations, r) == pytest.approx((0.8 + 0.5 + 0.1 * 3) / 5)
     assert regret.anytime(run([0], budget=0.4), r[:1]) == pytest.approx(0.8)
     assert regret.anytime(run([0, 0, 0], budget=1.6), r) == pytest.approx(0.65)
-    assert type(regret.anytime(evaluations, r)) is float
+    assert isinstance(regret.anytime(evaluations, r), float)
     assert regret.anytime(timed, r) == pytest.approx(regret.at_costs(r, costs, 10.0).mean())
-    assert type(regret.anytime(timed, r)) is float
+    assert isinstance(regret.anytime(timed, r), float)
 
 
 def test_runtimes_by_hand() -> None:

@@ -70,3 +70,22 @@ def test_scores_are_kept_by_environment_and_agent(runs: list[Run]) -> None:
     assert one.spent.tolist() == [1.0] * 6
     assert one.score("anytime") == pytest.approx(np.mean(after, axis=1))
     assert one.score("final") is one.final
+
+
+def test_runs_scored_side_by_side_have_the_scores_of_each(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    tabled = [r for r in runs if r.header["env"].startswith("NMTHPO")]
+    short = [dataclasses.replace(r, rewards=r.rewards[:7], costs=r.costs[:7]) for r in tabled if r.seed == 1]
+    seconds = {"cost_unit": "s", "budget": 9.5}
+    timed = [
+        dataclasses.replace(r, costs=r.costs * (0.3 + r.seed), header={**r.header, **seconds, "agent": "timed"})
+        for r in tabled
+    ]
+    everything = [r for r in runs if r.seed != 1] + short + timed
+    monkeypatch.setattr(scored, "TOGETHER", 4)
+    together = scored.score(everything)
+    monkeypatch.setattr(regret, "alike", lambda run: None)
+    alone = scored.score(everything)
+    for env, by in alone.items():
+        for agent, cell in by.items():
+            for field in dataclasses.fields(cell):
+                np.testing.assert_array_equal(getattr(together[env][agent], field.name), getattr(cell, field.name))
