@@ -82,6 +82,15 @@ def _entry(target: str, supports: str, summary: str, **more: Any) -> Entry:
     return Entry(f"hpo_envs.agents.{target}", summary, supports=tuple(supports.split()), **more)
 
 
+TWO = " objectives"
+"""What an agent for two objectives supports, too."""
+
+
+def _transfer(target: str, summary: str, more: str = "") -> Entry:
+    """An agent that learns from other tables."""
+    return _entry(f"transfer.{target}", f"rows features levels{more}", summary, sources=True)
+
+
 def _candidate_agents() -> dict[str, Entry]:
     """Optimisers over featured candidates; Zhang and Duh 2020 name theirs method_acquisition_kernel."""
     one, both, bo = (
@@ -218,37 +227,22 @@ AGENTS: dict[str, Entry] = {
         "acquisition function trained across tables, by default on none of the problem's language",
         unseen="hpo_envs.agents.transfer.learned:has_unseen",
     ),
-    **{
-        name: _entry(target, "rows features levels", summary, kwargs=kwargs, sources=True)
-        for name, target, kwargs, summary in (
-            (
-                "zero-shot",
-                "transfer.ranked:ZeroShot",
-                {},
-                "candidates in the order of other tables' mean predicted rank",
-            ),
-            ("portfolio", "transfer.ranked:Portfolio", {}, "greedy portfolio over other tables"),
-            ("rgpe", "transfer.rgpe:RGPE", {}, "ensemble of models of other tables, weighted by how they rank"),
-            (
-                "quantile-copula",
-                "transfer.quantile:QuantileCopula",
-                {},
-                "Gaussian copula process around what other tables predict",
-            ),
-            ("stacked-gp", "transfer.stacked:StackedGP", {}, "Gaussian process with other tables in mean and kernel"),
-            (
-                "warm-gp",
-                "search.bo:BayesianOptimisation",
-                {"fit": True, "initial": 4},
-                "bo that begins with the best of other tables",
-            ),
-        )
-    },
-    "tst-tpe": _entry(
-        "transfer.task_tpe:TaskTPE",
-        "rows features levels objectives",
-        "Parzen estimator mixed over tasks by similarity, for one or two objectives",
-        sources=True,
+    "zero-shot": _transfer("ranked:ZeroShot", "candidates in the order of other tables' mean predicted score"),
+    "portfolio": _transfer("ranked:Portfolio", "greedy portfolio over other tables"),
+    "rgpe": _transfer("rgpe:RGPE", "ensemble of models of other tables, weighted by how they rank"),
+    "quantile-copula": _transfer("quantile:QuantileCopula", "Gaussian copula process around other tables' predictions"),
+    "stacked-gp": _transfer("stacked:StackedGP", "Gaussian process with other tables in mean and kernel", TWO),
+    "warm-gp": dataclasses.replace(
+        _transfer("", "bo that begins with the best of other tables", TWO),
+        target="hpo_envs.agents.search.bo:BayesianOptimisation",
+        kwargs={"fit": True, "initial": 4},
+    ),
+    "tst-tpe": _transfer("task_tpe:TaskTPE", "Parzen estimator mixed over tasks by their similarity", TWO),
+    "auto": _entry(
+        "transfer.auto:Auto",
+        "rows features levels grid box arms cells objectives",
+        "the agent that was best on problems of this kind; the default of tune",
+        open=True,
     ),
     "successive-halving": _entry(
         "multifidelity.hyperband:SuccessiveHalving",

@@ -31,40 +31,43 @@ class TransferAgent(CandidateAgent):
     candidate; a candidate that a source has measured gets what it measured. Agents on the same sources share them.
 
     Args:
-        problem: A finite problem with features, one objective and sources.
+        problem: A finite problem with features and sources.
         seed: Seed of `self.rng`, which draws the half of the trees that this agent believes.
         features: See `CandidateAgent`.
 
     Attributes:
-        scores: (sources, trees, candidates) predicted normal scores.
-        means: (sources, candidates) their means.
+        most: Objectives that the agent can work with.
+        scores: (objectives, sources, trees, candidates) predicted normal scores.
+        means: (objectives, sources, candidates) their means.
 
     Raises:
-        ValueError: No sources with a feature of the problem, or several objectives.
+        ValueError: No sources with a feature of the problem, or too many objectives.
     """
+
+    most: int = 1
 
     def __init__(self, problem: Problem, seed: int, *, features: str | tuple[str, ...] = "") -> None:
         super().__init__(problem, seed, initial=1, design="random", features=features)
         self.random_first = 0
-        if problem.objectives != 1:
-            raise ValueError(f"problem must have one objective for this agent, got {problem.objectives}")
+        if problem.objectives > self.most:
+            raise ValueError(f"objectives must be at most {self.most} for this agent, got {problem.objectives}")
         base, names = self.features if self.problem.base is None else self.problem.base, self.problem.feature_names
-        scores = predictions(usable(self.problem), base, names)
-        if self.problem.index is not None:
-            scores = scores[:, :, self.problem.index]
-        self.scores = scores[:, np.sort(self.rng.choice(TREES, TREES // 2, replace=False))]
-        self.means = self.scores.mean(axis=1)
+        known, half = usable(self.problem), np.sort(self.rng.choice(TREES, TREES // 2, replace=False))
+        rows = slice(None) if self.problem.index is None else self.problem.index
+        every = [predictions(known, base, names, j)[:, half][:, :, rows] for j in range(problem.objectives)]
+        self.scores = np.stack(every)
+        self.means = self.scores.mean(axis=2)
 
     def _first(self) -> int:
         """The candidate that the sources expect most of."""
-        return self.best_free(self.means.mean(axis=0))
+        return self.best_free(self.means.mean(axis=(0, 1)))
 
     def _observe(self, row: int, rewards: Floats) -> None:
         pass
 
     @property
     def told(self) -> tuple[npt.NDArray[np.intp], Floats]:
-        """(t,) candidates told, and their (t,) rewards."""
+        """(t,) candidates told, and the (t,) rewards of the first objective."""
         return np.array(self.rows, np.intp), np.array(self.rewards)[:, 0]
 
 
@@ -83,13 +86,13 @@ def usable(problem: Problem) -> tuple[Source, ...]:
     return found
 
 
-def predictions(sources: Sequence[Source], base: Floats, names: tuple[str, ...]) -> Floats:
+def predictions(sources: Sequence[Source], base: Floats, names: tuple[str, ...], objective: int = 0) -> Floats:
     """(sources, TREES, rows) normal scores that trees on each source predict for the rows of (rows, d) features."""
     found = []
     for source in sources:
         theirs, mine = source.shared(names)
         x, at = source.features[:, theirs], base[:, mine]
-        found.append(_predicted(*(a.tobytes() for a in (x, source.rewards[:, 0], at)), len(theirs)))
+        found.append(_predicted(*(a.tobytes() for a in (x, source.rewards[:, objective], at)), len(theirs)))
     return np.stack(found)
 
 

@@ -37,7 +37,7 @@ class QuantileCopula(TransferAgent):
 
     def __init__(self, problem: Problem, seed: int, *, features: str | tuple[str, ...] = "") -> None:
         super().__init__(problem, seed, features=features)
-        worlds = self.scores.reshape(-1, self.scores.shape[-1])
+        worlds = self.scores[0].reshape(-1, self.scores.shape[-1])
         self._mean, self._deviation = worlds.mean(axis=0), np.maximum(worlds.std(axis=0), 0.05)
         self._rest = TargetGP(self.features)
 

@@ -52,7 +52,7 @@ class Portfolio(TransferAgent):
 
     def __init__(self, problem: Problem, seed: int, *, features: str | tuple[str, ...] = "") -> None:
         super().__init__(problem, seed, features=features)
-        self._worlds = self.scores.reshape(-1, self.scores.shape[-1])
+        self._worlds = self.scores[0].reshape(-1, self.scores.shape[-1])
         self._best = np.full(len(self._worlds), self._worlds.min())
 
     def _first(self) -> int:
@@ -60,6 +60,6 @@ class Portfolio(TransferAgent):
 
     def _suggest(self) -> int:
         gains = np.maximum(self._worlds - self._best[:, None], 0.0).mean(axis=0)
-        row = self.best_free(gains + 1e-6 * self.means.mean(axis=0))  # once no world gains, the mean decides
+        row = self.best_free(gains + 1e-6 * self.means[0].mean(axis=0))  # once no world gains, the mean decides
         self._best = np.maximum(self._best, self._worlds[:, row])
         return row

@@ -46,19 +46,19 @@ class RGPE(TransferAgent):
     def __init__(self, problem: Problem, seed: int, *, samples: int = 64, features: str | tuple[str, ...] = "") -> None:
         super().__init__(problem, seed, features=features)
         self.samples = whole("samples", samples, 1)
-        self.weights = np.append(np.full(len(self.means), 1.0 / len(self.means)), 0.0)
-        self._deviations = self.scores.std(axis=1)
+        self.weights = np.append(np.full(len(self.means[0]), 1.0 / len(self.means[0])), 0.0)
+        self._deviations = self.scores[0].std(axis=1)
         self._target = TargetGP(self.features)
 
     def _suggest(self) -> int:
         rows, y = self.told
         own = self._target.posterior(rows, standardised(y))
-        drawn = self.rng.integers(self.scores.shape[1], size=self.samples)
-        theirs = self.scores[:, drawn][:, :, rows]  # (J, S, t)
+        drawn = self.rng.integers(self.scores.shape[2], size=self.samples)
+        theirs = self.scores[0][:, drawn][:, :, rows]  # (J, S, t)
         noise = self.rng.standard_normal((self.samples, len(y)))
         left_out = own.left_out + own.left_out_deviation * noise
         self.weights = weights(misranked(theirs, y), misranked_left_out(left_out, standardised(y)))
-        mean = self.weights[:-1] @ self.means + self.weights[-1] * own.mean
+        mean = self.weights[:-1] @ self.means[0] + self.weights[-1] * own.mean
         variance = self.weights[:-1] ** 2 @ self._deviations**2 + (self.weights[-1] * own.deviation) ** 2
         return self.best_free(expected_improvement(mean, np.sqrt(variance), float(mean[rows].max())))
 

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models.acquisition import expected_improvement
+from hpo_envs.agents.models.hypervolume import expected_hypervolume_improvement
 from hpo_envs.agents.models.kernels import of_square_distances, square_distances
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.transfer.base import TransferAgent
@@ -26,7 +27,7 @@ class StackedGP(TransferAgent):
         m(x) = .7 e(x)                                                  e: mean of the sources' predictions
         k(x, x') = .5 M_l(x, x') + 1 + .25 e(x) e(x') + .5 / J sum_j d_j(x) d_j(x')     d_j = s_j - e, M_l: Matern 5/2
         p(l | y) ~ N(y; m, K_l + .02 I)                                 l in .3, .75, 1.5, 3
-        next = argmax sum_l p(l | y) EI_l(x)
+        next = argmax sum_l p(l | y) EI_l(x); of two objectives EHVI of the mixtures' moments
 
     Paper: of our own; a linear model of the sources' predictions inside the kernel, as in Valerio Perrone, Rodolphe
     Jenatton, Matthias Seeger and Cedric Archambeau. Scalable Hyperparameter Transfer Learning. NeurIPS 2018 (ABLR),
@@ -35,36 +36,58 @@ class StackedGP(TransferAgent):
     Complexity: O(t^2 n) a suggestion, t observations, n candidates.
 
     Args:
-        problem: A finite problem with features, one objective and sources.
+        problem: A finite problem with features, one or two objectives and sources.
         seed: See `TransferAgent`.
         features: See `CandidateAgent`.
     """
 
+    most = 2
+
     def __init__(self, problem: Problem, seed: int, *, features: str | tuple[str, ...] = "") -> None:
         super().__init__(problem, seed, features=features)
-        self._mean = self.means.mean(axis=0)
-        apart = (self.means - self._mean) * np.sqrt(ACROSS / len(self.means))
-        self._basis = np.vstack([np.full_like(self._mean, np.sqrt(CONSTANT)), np.sqrt(ALONG) * self._mean, apart])
+        self._prior = self.means.mean(axis=1)
+        self._bases = [_basis(scores) for scores in self.means]
 
     def _suggest(self) -> int:
+        rows, rewards = np.array(self.rows, np.intp), np.array(self.rewards)
+        observed = np.column_stack([robust(y) for y in rewards.T])
+        squares = square_distances(self.features[rows], self.features)
+        found = [self._posterior(j, rows, y, squares) for j, y in enumerate(observed.T)]
+        if len(found) == 1:
+            weights, means, variances = found[0]
+            return self.best_free(weights @ expected_improvement(means, np.sqrt(variances), float(observed.max())))
+        mean = np.array([w @ m for w, m, _ in found])
+        second = np.array([w @ (v + m * m) for w, m, v in found])
+        deviation = np.sqrt(np.maximum(second - mean * mean, 1e-12))
+        reference = 1.0 - observed.min(axis=0)
+        return self.best_free(expected_hypervolume_improvement(-mean, deviation, -observed, reference))
+
+    def _posterior(
+        self, j: int, rows: npt.NDArray[np.intp], y: Floats, squares: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """(L,) weights of the hypotheses about an objective, and their (L, n) means and variances."""
         from scipy.linalg import cho_solve, cholesky
 
-        rows, y = self.told
-        y = robust(y)
-        rest, shared = y - SLOPE * self._mean[rows], self._basis[:, rows].T @ self._basis
-        prior = MATERN + np.square(self._basis).sum(axis=0)
-        squares = square_distances(self.features[rows], self.features)
-        evidence, gains = [], []
+        e, basis = SLOPE * self._prior[j], self._bases[j]
+        rest, shared = y - e[rows], basis[:, rows].T @ basis
+        prior = MATERN + np.square(basis).sum(axis=0)
+        evidence, means, variances = [], [], []
         for length in LENGTHS:
             cross = MATERN * of_square_distances("matern52", squares / length**2) + shared
             factor = cholesky(cross[:, rows] + NOISE * np.eye(len(y)), lower=True)
             alpha, solved = cho_solve((factor, True), rest), cho_solve((factor, True), cross)
-            mean = SLOPE * self._mean + alpha @ cross
-            variance = np.maximum(prior - (cross * solved).sum(axis=0), 1e-12)
+            means.append(e + alpha @ cross)
+            variances.append(np.maximum(prior - (cross * solved).sum(axis=0), 1e-12))
             evidence.append(-0.5 * rest @ alpha - np.log(factor.diagonal()).sum())
-            gains.append(expected_improvement(mean, np.sqrt(variance), float(y.max())))
         weights = np.exp(np.array(evidence) - max(evidence))
-        return self.best_free(weights / weights.sum() @ np.array(gains))
+        return weights / weights.sum(), np.array(means), np.array(variances)
+
+
+def _basis(scores: Floats) -> Floats:
+    """(J + 2, n) whose inner products are the kernel's part that is not stationary, of (J, n) predictions."""
+    mean = scores.mean(axis=0)
+    apart = (scores - mean) * np.sqrt(ACROSS / len(scores))
+    return np.vstack([np.full_like(mean, np.sqrt(CONSTANT)), np.sqrt(ALONG) * mean, apart])
 
 
 def robust(y: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -85,7 +86,16 @@ def verdict(track: Mapping[str, Any]) -> list[str]:
         return ["No agent can be better here: the best is the median, so that regret is 0/0, and is in no average."]
     if len(track["ranking"]) == 1:
         return [f"Only {leader['agent']} ran.", level]
-    return [*_best(track), level, *_others(track), *_random(track), *_no_other(track), *_seen(track), *_left_out(track)]
+    return [
+        *_best(track),
+        level,
+        *_others(track),
+        *_random(track),
+        *_no_other(track),
+        *_seen(track),
+        *_sources(track),
+        *_left_out(track),
+    ]
 
 
 def _best(track: Mapping[str, Any]) -> list[str]:
@@ -186,6 +196,12 @@ def _seen(track: Mapping[str, Any]) -> list[str]:
     """Agents whose weights are no test on fresh data."""
     names = [r["agent"] for r in track["ranking"] if r["agent"].endswith(SEEN)]
     return [f"The weights of {listed(names)} were fitted to tables of these very languages."] if names else []
+
+
+def _sources(track: Mapping[str, Any]) -> list[str]:
+    """Whose tables the agents could learn from."""
+    found = re.search(r"transfer=(\w+)", track["environments"][0])
+    return [f"All agents had {found[1]}'s tables of other languages at hand, named in the headers."] if found else []
 
 
 def _left_out(track: Mapping[str, Any]) -> list[str]:

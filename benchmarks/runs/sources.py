@@ -31,6 +31,9 @@ from hpo_envs.benchmarks.runs import loaded
 LENGTH = 16
 """Hexadecimal digits kept of each sha256."""
 
+CHOOSES = "hpo_envs.agents.transfer.auto"
+"""The module of ours that makes agents by name."""
+
 LONGEST = 200
 """Characters of a text that may name something."""
 
@@ -231,7 +234,7 @@ def _named(tree: ast.Module, name: str, path: Path) -> Iterator[str]:
             yield from _files(node.value, name, path)
             if _is_users(name) and re.fullmatch(NAME, node.value) and node.value != "__main__":  # for `import_module`
                 yield from _parents(_absolute(node.value.partition(":")[0], package))
-            if _is_users(name) and node.value in agents.AGENTS:  # for `agents.make`
+            if (_is_users(name) or name == CHOOSES) and node.value in agents.AGENTS:  # for `agents.make`
                 yield f"agent:{node.value}"
 
 

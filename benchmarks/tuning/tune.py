@@ -68,7 +68,7 @@ def tune(
             `module:name` will do.
         space: Search space, as of `FunctionHPO-v0`.
         agent: Registered name, or a factory `(problem, seed, **hyperparameters) -> Agent`, which gets candidates;
-            default: `bo`, with `epochs` `asha`.
+            default: `auto`.
         budget: What may be spent, in `budget_unit`.
         budget_unit: `evaluations`, `cost`, or with `epochs` also `epochs`; default: `evaluations`, with `epochs` these.
         workers: Evaluations at the same time.
@@ -105,7 +105,7 @@ def tune(
     if seconds is not None and not seconds > 0:
         raise ValueError(f"seconds must be None or a number > 0, got {seconds!r}")
     unit = budget_unit or ("evaluations" if epochs is None else "epochs")
-    agent = agent or ("bo" if epochs is None else "asha")
+    agent = agent or "auto"
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hpo_envs-")) if out is None else out)
         folder.mkdir(parents=True, exist_ok=True)
@@ -172,7 +172,8 @@ def _hire(agent: Any, problem: Problem, seed: int, hyperparameters: dict[str, An
         if not agents.fits(agent, problem, **hyperparameters):
             fit = [n for n in agents.names() if agents.AGENTS[n].alias_of is None and agents.fits(n, problem)]
             raise ValueError(f"agent must be one that works on this problem ({', '.join(fit)}), got {agent!r}")
-        made = agents.make(agent, problem, seed, **hyperparameters)
+        given = {"late": True, **hyperparameters} if agent == "auto" else hyperparameters
+        made = agents.make(agent, problem, seed, **given)
     if workers > 1 and not made.parallel:
         raise ValueError(f"workers must be 1 for {type(made).__name__}, which needs each result first, got {workers}")
     return made

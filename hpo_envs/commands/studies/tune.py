@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget-unit", help="evaluations, cost or epochs (default: evaluations or epochs)")
     parser.add_argument("--workers", type=int, default=1, help="evaluations at the same time (default: %(default)s)")
     parser.add_argument("--executor", default="auto", help=f"{', '.join(KINDS)}, or a Dask address (default: auto)")
-    parser.add_argument("--agent", help="the optimiser (default: bo; with --epochs asha)")
+    parser.add_argument("--agent", help="the optimiser (default: auto, which picks by the problem)")
     parser.add_argument("--objective", default="score", help="name(s) of the score, separated by commas")
     parser.add_argument("--goal", default="max", help="max or min, one for each score (default: %(default)s)")
     parser.add_argument("--best", type=float, nargs="+", help="the best score(s) that there are, where they are known")

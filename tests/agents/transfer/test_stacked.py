@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from hpo_envs.agents import make
+from hpo_envs.agents import Source, make
+from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.agents.transfer.stacked import LENGTHS, robust
 from tests.agents.transfer.helpers import ALIKE, OTHER, TRUTH, X, problem, regret
 
@@ -23,7 +24,7 @@ def test_the_next_candidate_is_the_formulas() -> None:
     rows = [3, 17, 30]
     for row in rows:
         agent.tell(row, float(TRUTH[row]), {"cost": 1.0, "status": "ok"})
-    s = agent.means
+    s = agent.means[0]
     e, y = s.mean(axis=0), robust(TRUTH[rows])
     distances = np.sqrt(np.square(X[:, None] - X).sum(axis=-1))
     gains, evidence = [], []
@@ -44,3 +45,13 @@ def test_the_next_candidate_is_the_formulas() -> None:
 
 def test_it_corrects_what_misleads() -> None:
     assert regret(make("stacked-gp", problem(ALIKE, OTHER), 1), 10) < 0.02
+
+
+def test_two_objectives_are_both_learned_from_the_source() -> None:
+    """Where one source has measured the problem itself, what is asked for lies on its front."""
+    two = np.column_stack([TRUTH, -np.square(X - 0.6).sum(axis=1).round(6)])
+    agent = make("stacked-gp", problem(Source("x", X, two, np.ones(36)), objectives=2), 0)
+    for _ in range(4):
+        row = agent.ask()
+        agent.tell(row, two[row], {"cost": 1.0, "status": "ok"})
+        assert pareto_front(two)[row]

@@ -86,6 +86,14 @@ def test_agents_that_cannot_differ_from_random_search_are_named() -> None:
     assert some.startswith("Within this budget c cannot differ from random search on 2 of 3: ")
 
 
+def test_a_track_with_sources_says_so() -> None:
+    track = {
+        **made({a: spread([0.1 * i] * 3, seed=i) for i, a in enumerate("ab", 1)}),
+        "environments": ["A (transfer=B)"],
+    }
+    assert sentences.verdict(track)[-1] == "All agents had B's tables of other languages at hand, named in the headers."
+
+
 def test_agents_that_have_seen_the_languages_are_named() -> None:
     track = made({a: spread([0.1 * i] * 3, seed=i) for i, a in enumerate(("a (seen)", "b"), 1)})
     assert sentences.verdict(track)[-1] == "The weights of a (seen) were fitted to tables of these very languages."

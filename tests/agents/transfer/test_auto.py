@@ -1,0 +1,53 @@
+"""What `auto` picks on each kind of problem, and that it is that agent."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from hpo_envs.agents import make
+from hpo_envs.agents.search.bo import BayesianOptimisation
+from hpo_envs.agents.transfer.auto import chosen
+from hpo_envs.benchmarks import run
+from hpo_envs.benchmarks.runs import problem_of, sources
+
+PICKED = [
+    ("FIESTA-ner-v0", None, "ttts"),
+    ("NASBenchNLP-cell-v0", None, "regularized-evolution"),
+    ("CushLEPOR-ted-ende-v0", None, "box-bo"),
+    ("NMTLC-zhen-v0", None, "asha"),
+    ("NMTHPO-zhen-mo-v0", None, "bo-spread"),
+    ("NMTHPO-zhen-v0", None, "bo-spread"),
+    ("NMTHPO-zhen-v0", "own", "stacked-gp"),
+    ("NMTHPO-v0", None, "bo-spread"),
+    ("CharHPO-g2p-hun-lstm-v0", None, "learned"),
+]
+
+
+@pytest.mark.parametrize(("env_id", "transfer", "name"), PICKED)
+def test_it_picks_what_was_best_on_problems_of_the_kind(env_id: str, transfer: str | None, name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        problem = problem_of(gym.make(env_id, table="surrogate"), transfer)
+    assert chosen(problem) == name
+    assert chosen(problem, late=True) == name
+    assert type(make("auto", problem, 3)) is type(make(name, problem, 3))
+
+
+def test_its_runs_are_those_of_the_agent_that_it_picks() -> None:
+    given: dict[str, Any] = {"budget": 18, "env_kwargs": {"table": "surrogate"}}
+    one, two = (run(name, "NMTHPO-ruen-v0", [4], **given)[0] for name in ("auto", "bo-spread"))
+    assert np.array_equal(one.actions, two.actions)
+    assert (one.header["agent"], two.header["agent"]) == ("auto", "bo-spread")
+
+
+def test_hyperparameters_go_on_and_headers_name_the_code_of_all_that_it_may_pick() -> None:
+    problem = problem_of(gym.make("NMTHPO-zhen-v0", table="surrogate"))
+    assert isinstance(auto := make("auto", problem, 0, initial=4), BayesianOptimisation)
+    assert auto.initial == 4
+    assert set(sources.of_agent("bo-spread")) <= set(sources.of_agent("auto"))
+    assert "hpo_envs.agents.bandits.top_two" in sources.of_agent("auto")
