@@ -104,13 +104,13 @@ def hyperparameters(cls: Any) -> list[tuple[str, str, str, str]]:
     """(name, type, default, meaning) of every setting; those of `**options` are looked up in the bases."""
     found: dict[str, tuple[str, str, str, str]] = {}
     for base in cls.__mro__:
-        init = base.__dict__.get("__init__")
+        init = base.__dict__.get("__init__") or base.__dict__.get("__new__")
         if init is None or base is object:
             continue
         parameters = inspect.signature(init).parameters
         meanings = docstrings.doc_of(base).items("Args")
         for name, p in parameters.items():
-            if name in ("self", "problem", "seed") or p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL):
+            if name in ("self", "cls", "problem", "seed") or p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL):
                 continue
             annotation = p.annotation if isinstance(p.annotation, str) else getattr(p.annotation, "__name__", "")
             default = "" if p.default is p.empty else repr(p.default)
