@@ -9,50 +9,68 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Write = tuple[Any, Any, Any]
+Bits = npt.NDArray[np.uint8]
+Write = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp] | None]
+"""Episodes, and what is cleared of each; None: nothing any more."""
+
+
+KEPT = 32
+"""Steps after which what was cleared is written into the bits, at least."""
 
 
 class History:
-    """An (n, k) array, one row an episode, kept as a base and what was written since.
+    """An (n, k) array of flags, one row an episode: bits, and what was cleared since they were written.
+
+    All flags of an episode are set when it starts.
 
     Args:
         n: Episodes.
-        k: Entries of each.
-        start: What every entry is when an episode starts; it gives the dtype.
+        k: Flags of each.
     """
 
-    def __init__(self, n: int, k: int, start: Any) -> None:
-        self._fresh, self._start = start, np.full((n, k), start)
-        self._base, self._log = self._start, list[Write]()
+    def __init__(self, n: int, k: int) -> None:
+        self._shape = n, k
+        self._base: Bits | None = None
+        self._log = list[Write]()
 
-    def write(self, episodes: npt.NDArray[np.intp], columns: npt.NDArray[np.intp], values: Any) -> None:
-        """Sets an entry of each of these episodes; the arrays must be left alone from now on."""
-        if len(self._log) > self._start.shape[1]:
-            self._base, self._log = self.then()(), []
-        self._log.append((episodes, columns, values))
+    def clear(self, episodes: npt.NDArray[np.intp], columns: npt.NDArray[np.intp]) -> None:
+        """Clears a flag of each of these episodes; the arrays must be left alone from now on."""
+        if len(self._log) > max(KEPT, self._shape[1] // 64):  # which take as much memory as the bits
+            self._base, self._log = self._packed(), []
+        self._log.append((episodes, columns))
 
     def restart(self, episodes: npt.NDArray[np.intp]) -> None:
         """Starts these episodes anew."""
-        if len(episodes) == len(self._start):
-            self._base, self._log = self._start, []
+        if len(episodes) == self._shape[0]:
+            self._base, self._log = None, []
         else:
-            self._log.append((episodes, slice(None), self._fresh))
+            self._log.append((episodes, None))
 
-    def then(self) -> Callable[[], npt.NDArray[Any]]:
-        """What returns a copy of the array as it is now, whenever it is called."""
-        return functools.partial(_replayed, self._base, self._log, len(self._log))
+    def then(self) -> Callable[[], npt.NDArray[np.bool_]]:
+        """What returns the array as it is now, each time another one, whenever it is called."""
+        return functools.partial(_replayed, self._shape, self._base, self._log, len(self._log))
 
-    def now(self) -> npt.NDArray[Any]:
-        """The array as it is, not to be written into; what comes later is replayed from here."""
-        if self._log:
-            self._base, self._log = self.then()(), []
-        return self._base
+    def _packed(self) -> Bits:
+        n, k = self._shape
+        bits = np.full((n, -(-k // 8)), 255, np.uint8) if self._base is None else self._base.copy()
+        for episodes, columns in self._log:
+            if columns is None:
+                bits[episodes] = 255
+            else:
+                bits[episodes, columns >> 3] &= ~(np.uint8(1) << (columns & 7).astype(np.uint8))
+        return bits
 
 
-def _replayed(base: npt.NDArray[Any], log: list[Write], length: int) -> npt.NDArray[Any]:
-    array = base.copy()
-    for episodes, columns, values in log[:length]:
-        array[episodes, columns] = values
+def _replayed(shape: tuple[int, int], base: Bits | None, log: list[Write], length: int) -> npt.NDArray[np.bool_]:
+    if base is None:
+        array = np.ones(shape, bool)
+    else:
+        array = np.unpackbits(base, axis=1, count=shape[1], bitorder="little").view(bool)
+    for episodes, columns in log[:length]:
+        if columns is None:
+            array[episodes] = True
+        else:
+            array[episodes, columns] = False
     return array
 
 

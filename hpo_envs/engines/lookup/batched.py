@@ -44,15 +44,16 @@ class LookupVectorEnv(HPOVectorEnv):
         self._best = np.tile(p.low, (n, 1)) if self._vector else np.full(n, p.low[0])
         self._left, self._count = np.full(n, self.budget), np.zeros(n, np.int64)
         self._last = np.full(n, len(p.costs), np.int64)
-        self._pulls = np.zeros((n, p.actions if p.max_repeats > 1 else 0), np.int16)
-        self._open = History(n, p.actions if self._masked else 0, True)
+        most = np.uint8 if self._simple and self.budget < 256 else np.int16
+        self._pulls = np.zeros((n, p.actions if p.max_repeats > 1 else 0), most)
+        self._open = History(n, p.actions if self._masked else 0)
         self._action_starts = self._index * p.actions
-        self._view = None if p.view.whole else np.zeros((n, p.actions), np.int64)
+        self._view = None if p.view.whole else np.zeros((n, p.actions), np.min_scalar_type(p.rows))
         self._observations = np.empty((n, *p.observation_space.shape), np.float32)
 
     def _masks(self) -> npt.NDArray[np.bool_]:
         """(num_envs, actions) bool: rows not evaluated in each episode."""
-        return self._open.now().copy()
+        return self._open.then()()
 
     def _then(self) -> Callable[[], npt.NDArray[np.bool_]]:
         return self._open.then()
@@ -77,12 +78,12 @@ class LookupVectorEnv(HPOVectorEnv):
 
     def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
         p = self.params
-        rows = actions if self._view is None else self._view.take(self._action_starts + actions)
+        rows = actions if self._view is None else self._view.take(self._action_starts + actions).astype(np.int64)
         cells = rows if len(p.tables) == 1 else rows + self._table_index * p.rows
         if p.max_repeats > 1:
             cells = self._draw(actions, cells)
         if self._masked:
-            self._open.write(self._index, actions.copy(), False)
+            self._open.clear(self._index, actions.copy())
         wide = self._wide.take(cells, axis=0)
         m = len(p.objectives)
         rewards, costs = wide[:, :m] if self._vector else wide[:, 0], wide[:, m]

@@ -11,26 +11,29 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hpo_envs.core import history
 from hpo_envs.core.history import History, Later, Rewind
 
 
-def test_every_step_is_kept_through_restarts() -> None:
-    rng, n, k = np.random.default_rng(0), 3, 5
-    history, array = History(n, k, -1), np.full((n, k), -1)
+@pytest.mark.parametrize("k", [5, 16, 300])
+def test_every_step_is_kept_through_restarts(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "KEPT", 3)
+    rng, n = np.random.default_rng(0), 3
+    flags, array = History(n, k), np.ones((n, k), bool)
     kept = []
     for step in range(60):
         if step % 7 == 3:
             some = np.arange(n) if step % 2 else rng.permutation(n)[:2]
-            history.restart(some)
-            array[some] = -1
-        rows, columns, values = rng.permutation(n)[:2], rng.integers(0, k, 2), rng.integers(0, 9, 2)
-        history.write(rows, columns, values)
-        array[rows, columns] = values
-        kept.append((history.then(), array.copy()))
-        if step % 11 == 0:
-            assert np.array_equal(history.now(), array)
+            flags.restart(some)
+            array[some] = True
+        rows, columns = rng.permutation(n)[:2], rng.integers(0, k, 2)
+        flags.clear(rows, columns)
+        array[rows, columns] = False
+        kept.append((flags.then(), array.copy()))
+        assert len(flags._log) <= 6, "memory does not grow with the steps"
     for then, expected in kept:
         assert np.array_equal(then(), expected)
+        assert then().dtype == bool
         assert then() is not then()
 
 
