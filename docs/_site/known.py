@@ -41,7 +41,7 @@ def rewards(spec: Spec) -> tuple[str, str]:
         warnings.simplefilter("ignore", store.EmbeddedTableWarning)
         env: Any = gym.make(spec.id, **given(FAMILIES[spec.family]))
     bounds, params = problem_of(env).reward_bounds, env.unwrapped.params
-    scale = Scales(spec.id, params, spec.kwargs).of(0)
+    scale = Scales(spec.id, params, {}).of(0)
     env.close()
     limits = "" if bounds is None else ", ".join(f"{low:g} to {high:g}" for low, high in bounds)
     return limits, best(scale, params)
@@ -50,7 +50,7 @@ def rewards(spec: Spec) -> tuple[str, str]:
 def best(scale: Scale, params: Any) -> str:
     """The best known and what counts as nothing found, in native units."""
     if scale.source == "none":
-        return "Nothing: the function is yours. With `best=` and `origin=` runs have regret, without raw scores."
+        return "Nothing is known: scores are raw, unless `best=` and `origin=` are given."
     table = params.tables[0]
     rows = [
         (f"`{name}`", f"{sign * high:.4g}", f"{sign * low:.4g}")

@@ -22,7 +22,7 @@ def agent_for(problem: Problem) -> str:
     """A fast agent whose run shows what the environment is about."""
     if problem.objectives > 1 or problem.mutate is not None:
         return "random"
-    order = ("bo", "bts", "box-bo", "random") if problem.levels is None else ("asha",)
+    order = ("bo-ei-matern52", "bts", "box-bo", "random") if problem.levels is None else ("asha",)
     return next(name for name in order if agents.fits(name, problem))
 
 

@@ -11,12 +11,11 @@ import dataclasses
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from hpo_envs.benchmarks import leaderboard
-from hpo_envs.benchmarks.analysis.replay import SETTING, Replay
-from hpo_envs.benchmarks.runs import Run
-from hpo_envs.benchmarks.study import store
-from hpo_envs.benchmarks.study.study import SEEDS, Study, contestants
+if TYPE_CHECKING:
+    from hpo_envs.benchmarks.runs import Run
+    from hpo_envs.benchmarks.study.study import Study
 
 EPILOG = """\
 examples:
@@ -27,7 +26,7 @@ examples:
 AGAIN = 2
 """Seeds of each environment that a check takes again: the first and the last that all environments have."""
 
-KEPT = ("env", "agent", "hyperparameters", *SETTING)
+KEPT = ("env", "agent", "hyperparameters", "env_kwargs", "order", "share", "budget", "kind")
 """Keys of a header that must be the same again; versions and files may differ from machine to machine."""
 
 
@@ -42,6 +41,9 @@ def planned(agent: str, seeds: Sequence[int], only: Sequence[str] = ()) -> list[
     Raises:
         ValueError: The agent is one of the suite's, whose runs the leaderboard makes itself.
     """
+    from hpo_envs.benchmarks import leaderboard
+    from hpo_envs.benchmarks.study.study import contestants
+
     if ":" not in agent:
         raise ValueError(f"agent must be module:factory or policy:FILE, got {agent!r}")
     own = {c.name for c in contestants(agent, isolated=True)}
@@ -61,6 +63,10 @@ def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> 
         only: Parts of ids or families; all if empty.
         jobs: Processes.
     """
+    from hpo_envs.benchmarks import leaderboard
+    from hpo_envs.benchmarks.analysis.replay import Replay
+    from hpo_envs.benchmarks.study import store
+
     for name, study in planned(agent, [0], only):
         given = {
             env.id: store.read(folder / name, env.id, who.name, check=Replay())
@@ -108,13 +114,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=("run", "check"), help="run the agent, or check its runs")
     parser.add_argument("agent", help="module:factory or policy:FILE; it runs in a process of its own")
     parser.add_argument("--runs", type=Path, required=True, help="folder of the agent's runs")
-    parser.add_argument("--seeds", type=int, default=SEEDS, help="replicates of run (default: %(default)s)")
+    parser.add_argument("--seeds", type=int, default=100, help="replicates of run (default: %(default)s)")
     parser.add_argument("--only", nargs="*", default=[], help="parts of ids or families (default: all)")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Runs or checks; returns 1 if the agent failed or a run is wrong."""
+    from hpo_envs.benchmarks import leaderboard
+
     if args.what == "run":
         plans = planned(args.agent, range(args.seeds), args.only)
         return int(leaderboard.run_all(args.runs, plans, args.jobs) > 0)
