@@ -104,7 +104,7 @@ def page(found: Found) -> str:
 Every reference agent on the environments that it fits, on measured tables. Regret is 0 if the best was known from
 the start and 1 if nothing better than the median configuration was ever found; intervals are for other seeds on the
 same environments, with 95 % confidence. <a href="leaderboard.html">The full report</a> has every curve, test and table.
-Again: `{found["command"]}`.
+To make it again: `{found["command"]}`.
 
 {track_tables(found)}
 """
