@@ -53,6 +53,9 @@ FEW = ("NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTHPO-v0", "NMTLC-ft-zhen-v0", "
 QUICK = ("NMTHPO-", "NMTLC-", "FIESTA-", "CharHPO-inflection-alb-lstm-", "CharHPO-v0", "NASBenchNLP-cell-", "Function")
 """How ids begin on which tests compare the other agents of this package."""
 
+PICKS = "auto"
+"""The agent whose runs are those of others, which have digests."""
+
 CHANGED = (
     "what the suite returns changed: if that is meant, say so in the CHANGELOG, then record anew as the docstring of "
     "tests/regression/digests.py says"
@@ -170,7 +173,7 @@ def tasks(ids: Sequence[str] = (), kinds: Sequence[str] = KINDS) -> Iterator[Tas
             for name in agents.names():
                 entry = agents.AGENTS[name]
                 here = entry.extra is None or (entry.installed and env_id in FEW)
-                if here and not (entry.alias_of or entry.guest) and agents.fits(name, problem):
+                if here and not (entry.alias_of or entry.guest or name == PICKS) and agents.fits(name, problem):
                     yield env_id, kind, name
             env.close()
 
