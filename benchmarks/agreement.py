@@ -25,7 +25,7 @@ from hpo_envs.benchmarks.study import executors, store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import SHARE, Contestant, Environment, Study
 from hpo_envs.core import screen
-from hpo_envs.registry import SPECS
+from hpo_envs.registry import SPECS, kinds_of
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.catalogue import agreement
 from hpo_envs.tables.files import atomic
@@ -60,9 +60,11 @@ def studies(only: Sequence[str] = ()) -> list[tuple[str, Study]]:
     """
     planned = []
     for spec in SPECS.values():
-        if spec.surrogate_only or not any(text.lower() in f"{spec.family} {spec.id}".lower() for text in only or ("",)):
+        if len(kinds_of(spec)) < 2 or not any(
+            text.lower() in f"{spec.family} {spec.id}".lower() for text in only or ("",)
+        ):
             continue
-        if not all(tables.measurable(t) and not tables.missing(t) for t in spec.tables):
+        if any(tables.missing(t) for t in spec.tables):
             continue
         what = kind_of_action(spec.id, {"table": "surrogate"}) or ""
         env: Any = gym.make(spec.id, table="surrogate", disable_env_checker=True)

@@ -37,7 +37,7 @@ from hpo_envs.benchmarks.study.study import (
     contestants,
 )
 from hpo_envs.core import screen
-from hpo_envs.registry import FAMILIES, SPECS
+from hpo_envs.registry import FAMILIES, SPECS, kinds_of, known
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.files import atomic
 
@@ -62,7 +62,7 @@ def environments(only: Sequence[str] = ()) -> list[list[Environment]]:
             continue
         if only and not any(text.lower() in f"{spec.family} {spec.id}".lower() for text in only):
             continue
-        measured = not spec.surrogate_only and all(tables.measurable(t) for t in spec.tables)
+        measured = "measured" in kinds_of(spec)
         if measured and any(tables.missing(t) for t in spec.tables):
             warnings.warn(f"{spec.id} is left out: its measured table is not installed", stacklevel=2)
             continue
@@ -140,7 +140,14 @@ def markdown(found: Mapping[str, Any]) -> str:
         if len(t["ranking"]) < 2 or t.get("flat"):
             continue
         base = next((sentences.number(r["mean"][0]) for r in t["ranking"] if r["agent"] == "random"), "")
-        name = f"{t['name']} ({len(t['environments'])}{', regret at the end' if t['score'] == 'final' else ''})"
+        facts = [str(len(t["environments"])), *["regret at the end"] * (t["score"] == "final")]
+        if any(
+            tables.owner(name) == tables.OURS
+            for i in t["environments"]
+            for name in known("track", i.partition(" ")[0]).tables
+        ):
+            facts.append(f"measured by {tables.OURS}")
+        name = f"{t['name']} ({', '.join(facts)})"
         here, there = (_standing(t, where) for where in ("here", "there"))
         lines.append(f"| {name} | {here} | {sentences.score(t['ranking'][0])} | {base} | {there} |")
     if flat := [f"`{t['name']}`" for t in found["tracks"] if t.get("flat")]:

@@ -26,7 +26,7 @@ from hpo_envs.benchmarks.runs import scales
 from hpo_envs.benchmarks.runs.episodes import kind_of_action
 from hpo_envs.core import screen
 from hpo_envs.engines.box.params import BoxParams
-from hpo_envs.registry import SPECS
+from hpo_envs.registry import SPECS, kinds_of
 from hpo_envs.tables import store
 from hpo_envs.tables.files import atomic
 
@@ -106,7 +106,7 @@ def study(known: Mapping[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
     Args:
         known: By name, what need not be computed again.
     """
-    whole = [i for i in SPECS if kind_of_action(i, {"table": "surrogate"}) in ("box", "graph")]
+    whole = [i for i, s in SPECS.items() if kind_of_action(i, {"table": kinds_of(s)[-1]}) in ("box", "graph")]
     for env_id, kwargs in (*((i, {}) for i in whole), *VARIANTS):
         arguments = {k: v for k, v in kwargs.items() if k not in scales.ELSEWHERE}
         for kind in ("measured", "surrogate"):

@@ -7,12 +7,16 @@ import os
 import re
 import warnings
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import gymnasium as gym
 
 from hpo_envs import families
 from hpo_envs.core.family import Family, Spec
 from hpo_envs.tables.table import nearest
+
+if TYPE_CHECKING:
+    from hpo_envs.tables import store
 
 FAMILIES: dict[str, Family] = {}
 """Name -> record of each family."""
@@ -76,6 +80,15 @@ def family_of(env_id: str) -> Family | None:
     """The record of an id's family; None for an id that is not of this suite."""
     spec = find(env_id)
     return FAMILIES[spec.family] if spec else None
+
+
+def kinds_of(spec: Spec) -> tuple[store.Kind, ...]:
+    """The kinds of table that can answer an id, the one that ships last."""
+    from hpo_envs.tables import store
+
+    if spec.surrogate_only:
+        return ("surrogate",)
+    return tuple(kind for kind in ("measured", "surrogate") if all(kind in store.kinds(t) for t in spec.tables))
 
 
 def languages_of(tables: Iterable[str], env_id: str | None = None) -> tuple[str, ...]:

@@ -32,6 +32,9 @@ from hpo_envs.tables.table import Table, one_of
 Kind = Literal["auto", "measured", "surrogate"]
 KINDS = ("auto", "measured", "surrogate")
 
+OURS = "this project"
+"""The owner of tables that this project measured."""
+
 
 class EmbeddedTableWarning(UserWarning):
     """A measured table is not installed: the embedded one is used.
@@ -93,10 +96,40 @@ def measurable(name: str) -> bool:
     Raises:
         ValueError: Unknown name.
     """
+    return "measured" in kinds(name)
+
+
+def kinds(name: str) -> tuple[Kind, ...]:
+    """The kinds of table that answer to a name, the one that ships last.
+
+    Raises:
+        ValueError: Unknown name.
+    """
+    if _is_users(name) or ours(name):
+        return ("measured",)
+    return ("measured", "surrogate") if _builder(_dataset_of(name)).files(name) else ("surrogate",)
+
+
+def owner(name: str) -> str:
+    """Who measured what a table is made of: `this project`, `the user`, upstream's repository; empty: nobody."""
+    if not exists(name) or _is_users(name):
+        return "the user"
+    if ours(name):
+        return OURS
+    files = _builder(_dataset_of(name)).files(name)
+    return catalogue.files()[files[0]].repository if files else ""
+
+
+def ours(name: str) -> bool:
+    """Whether this project measured a table, which ships.
+
+    Raises:
+        ValueError: Unknown name.
+    """
     if _is_users(name):
-        return True
+        return False
     _check_name(name)
-    return bool(_builder(_dataset_of(name)).files(name)) or _ours(name)
+    return getattr(_builder(_dataset_of(name)), "MEASURED", False)
 
 
 def load(name: str, kind: Kind = "auto") -> Table:
@@ -118,7 +151,7 @@ def load(name: str, kind: Kind = "auto") -> Table:
             raise ValueError(f"table must be auto or measured for {name}, which has no surrogate, got 'surrogate'")
         return user.load(name)
     lacking = missing(name)
-    if _ours(name):
+    if ours(name):
         if kind == "surrogate":
             raise ValueError(
                 f"table must be auto or measured for {name}, which this project measured and ships: nothing stands in "
@@ -175,10 +208,6 @@ def _is_users(name: str) -> bool:
     return str(name).startswith(user.PREFIX) and name != user.EXAMPLE
 
 
-def _ours(name: str) -> bool:
-    return getattr(_builder(_dataset_of(name)), "MEASURED", False)
-
-
 def _dataset_of(name: str) -> str:
     return str(name).partition("/")[0]
 
@@ -206,7 +235,7 @@ def _measured(name: str, root: str) -> Table:
 def _embedded(name: str) -> Table:
     builder = _builder(_dataset_of(name))
     table = _ordered(builder, builder.embedded(name))
-    notes = (*table.provenance.notes, *([agreement.worth(name)] if measurable(name) else []))
+    notes = (*table.provenance.notes, *([agreement.worth(name)] if len(kinds(name)) > 1 else []))
     return dataclasses.replace(table, provenance=dataclasses.replace(table.provenance, notes=notes))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import hpo_envs
+from hpo_envs import registry
 from hpo_envs.agents import AGENTS
 from hpo_envs.core.family import Spec
 from hpo_envs.registry import FAMILIES, SPECS
@@ -42,8 +43,13 @@ def installed(table: str) -> bool:
 
 def kinds_of(spec: Spec) -> list[str]:
     """The kinds of table that an id can be tested on here."""
-    measured = not spec.surrogate_only and all(installed(t) for t in spec.tables)
-    return ["surrogate", "measured"] if measured else ["surrogate"]
+    have = all(installed(t) for t in spec.tables)
+    return [kind for kind in reversed(registry.kinds_of(spec)) if kind == "surrogate" or have]
+
+
+def offline(spec_id: str) -> str:
+    """The kind of table that an id has wherever it is installed."""
+    return registry.kinds_of(SPECS[spec_id])[-1]
 
 
 ID_KINDS = [(s.id, kind) for s in SPECS.values() for kind in kinds_of(s)]

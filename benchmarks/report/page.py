@@ -204,7 +204,8 @@ def _compared(summary: Mapping[str, Any]) -> str:
     rows = []
     for e in summary["environments"]:
         answered = "<br>".join(
-            f'{escape(t["name"])} <span class="kind">{escape(t["kind"])}</span> <code>{escape(t["sha256"][:16])}</code>'
+            f'{escape(t["name"])} <span class="kind">{escape(sentences.answered(t))}</span> '
+            f"<code>{escape(t['sha256'][:16])}</code>"
             for t in e["tables"]
         )
         budget = num(e["budget"], f"{e['budget']:g} {e['cost_unit']}")
@@ -219,7 +220,7 @@ def _compared(summary: Mapping[str, Any]) -> str:
         )
     columns = [
         ("", "environment"),
-        ("", "table, kind, sha256"),
+        ("", "table, who measured it, sha256"),
         ("", "objective"),
         ("n", "budget"),
         ("", "regret 0 is"),

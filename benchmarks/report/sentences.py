@@ -9,6 +9,7 @@ from typing import Any
 from hpo_envs.benchmarks.analysis import inference
 from hpo_envs.benchmarks.analysis import verdict as verdicts
 from hpo_envs.benchmarks.analysis.scores.scored import SEEN
+from hpo_envs.tables import store
 
 SCORES = {"anytime": "regret averaged over the budget", "final": "regret at the end"}
 """What a track is ranked by."""
@@ -222,6 +223,11 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     if len(names) > most:
         names = [*names[: most - 2], f"{len(names) - most + 2} more"]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def answered(table: Mapping[str, Any]) -> str:
+    """The kind of a table, and who measured it."""
+    return f"measured by {store.owner(table['name'])}" if table["kind"] == "measured" else "surrogate"
 
 
 def kinds(summary: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,7 @@ import gymnasium as gym
 
 from hpo_envs.agents import Problem
 from hpo_envs.benchmarks.runs import Run, limits, problem_of
-from hpo_envs.benchmarks.runs.episodes import arguments, kind_of_action, seeds_of
+from hpo_envs.benchmarks.runs.episodes import arguments, is_live, kind_of_action, seeds_of
 from hpo_envs.benchmarks.runs.record import header_of
 from hpo_envs.benchmarks.study.executors import Executor, Serial, WorkerLost
 from hpo_envs.benchmarks.study.store import ChangedCodeError, Check, Store, code_of
@@ -70,6 +71,7 @@ def conduct(
     seconds: float | None = None,
     run_seconds: float = limits.RUN_SECONDS,
     accept_changed: bool = False,
+    most: float = math.inf,
 ) -> Outcome:
     """Runs what is missing of a study and stores it.
 
@@ -85,18 +87,25 @@ def conduct(
         run_seconds: How long a run may take; an agent that takes longer stops on that id.
         accept_changed: Whether runs of changed code are made, under the agent's name and a digest of the code, where
             runs of the code of before are stored. Otherwise they are refused.
+        most: Seconds that missing runs may be expected to call functions for, such as trainings.
 
     Returns:
         How the study stands.
 
     Raises:
-        ValueError: The folder has runs that must not be mixed with the study's; or no agent fits any environment.
+        ValueError: The folder has runs that must not be mixed with the study's; no agent fits any environment; or the
+            missing runs are expected to take longer than `most`.
         OSError: The disk is full or refuses.
     """
     executor = executor or Serial()
     store, outcome = Store(folder), Outcome(Path(folder))
     seconds = task_seconds(executor.workers) if seconds is None else seconds
     tasks = _missing(study, store, outcome, accept_changed, seconds, run_seconds)
+    if (expected := sum(map(_expected, tasks))) > most:
+        raise ValueError(
+            f"the trainings of a study must take {most / 3600:g} h or less unless that is agreed to (--yes), got about "
+            f"{expected / 3600:.1f} h of one core"
+        )
     clock = _Clock(tasks)
     pending = len(tasks)
     for task in tasks:
@@ -182,6 +191,16 @@ def _missing(
             f"{', '.join(e.id for e in study.environments)}"
         )
     return tasks
+
+
+def _expected(task: Task) -> float:
+    """Seconds that a task's runs are expected to call a function for; 0 where they look something up."""
+    if not is_live(task.environment.id, task.environment.kwargs):
+        return 0.0
+    env: Any = gym.make(task.environment.id, disable_env_checker=True, **task.environment.kwargs)
+    seconds = len(task.seeds) * env.unwrapped.params.expected
+    env.close()
+    return seconds
 
 
 def _replicated(environment: Environment, share: float) -> Environment:

@@ -211,7 +211,8 @@ def _environments(entry: Any, shared: Mapping[str, Any]) -> list[Environment]:
     given.pop("id", None)
     if set(pattern) & set("*?["):
         own = [s.id for s in known.own()] if known.names_user_tables(pattern) else []
-        ids = fnmatch.filter([*SPECS, *own], pattern)
+        kind = given.get("table", shared.get("table", "auto"))
+        ids = fnmatch.filter([*(i for i, s in SPECS.items() if kind in ("auto", *known.kinds_of(s))), *own], pattern)
     else:
         ids = [pattern] if known.find(pattern) else []
     if not ids:
@@ -219,6 +220,8 @@ def _environments(entry: Any, shared: Mapping[str, Any]) -> list[Environment]:
             f"environment must be a registered id (hpo-envs list), got {pattern!r}{nearest(pattern, [*SPECS])}"
         )
     kwargs = {"table": "auto", **shared, **given}
+    if not known.FAMILIES[known.known("environment", ids[0]).family].listed and kwargs.pop("table") != "auto":
+        raise ValueError(f"table must be left alone on {ids[0]}, which calls a function, got {given or shared}")
     if kwargs.get("budget") == "all":
         kwargs["budget"] = None
     if isinstance(kwargs.get("objective"), list):

@@ -11,8 +11,8 @@ from typing import Any
 from _site import known, markdown, pictures, results
 from hpo_envs.commands.describe import describe
 from hpo_envs.core.family import Spec
-from hpo_envs.registry import FAMILIES, SPECS, find
-from hpo_envs.tables import catalogue, store
+from hpo_envs.registry import FAMILIES, SPECS, find, kinds_of
+from hpo_envs.tables import catalogue
 
 FILES = 12
 """Upstream files that a page lists; what is more is counted."""
@@ -50,10 +50,10 @@ def slug(family: str) -> str:
 
 @functools.cache
 def facts_of(env_id: str) -> dict[str, Any]:
-    """What `hpo-envs describe` says of an id on its embedded table."""
+    """What `hpo-envs describe` says of an id on the table that ships."""
     spec = find(env_id)
     assert spec is not None
-    return describe(spec, "surrogate")
+    return describe(spec, kinds_of(spec)[-1] if env_id in SPECS else "auto")
 
 
 def summary_of(spec: Spec) -> str:
@@ -150,14 +150,15 @@ def provenance(spec: Spec, facts: dict[str, Any], found: results.Found) -> str:
     parts = []
     for t in facts["tables"][:1] if spec.surrogate_only else facts["tables"]:
         rows = [("table", f"`{t['name']}`: {t['rows']} rows, {t['repeats']} repeat(s), {t['levels']} level(s)")]
+        rows.append(("measured by", t["owner"] or "nobody: a synthetic table"))
         if "/" in t["upstream"]:
             rows.append(("upstream", f"[{t['upstream']}](https://github.com/{t['upstream']})"))
+        if t["commit"]:
             rows.append(("commit", f"`{t['commit']}`"))
-        rows += [("licence", t["licence"]), ("sha256, embedded", f"`{t['sha256']}`")]
-        if t["name"] in measured:
+        kind = "embedded" if t["kind"] == "surrogate" else "measured"
+        rows += [("licence", t["licence"]), (f"sha256, {kind}", f"`{t['sha256']}`")]
+        if t["name"] in measured and kind == "embedded":
             rows.append(("sha256, measured", f"`{measured[t['name']]}`"))
-        elif not spec.surrogate_only and not FAMILIES[spec.family].example and not store.measurable(t["name"]):
-            rows.append(("measured", "nothing: a synthetic table"))
         parts.append(markdown.table(("", ""), rows))
         parts += [f"- {note}" for note in t["notes"] if note not in known.caveat(spec)]
     if spec.surrogate_only:

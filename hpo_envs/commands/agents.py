@@ -15,7 +15,7 @@ import numpy as np
 
 from hpo_envs import agents
 from hpo_envs.core import docstrings
-from hpo_envs.registry import SPECS, languages_of
+from hpo_envs.registry import SPECS, kinds_of, languages_of
 
 WORKS_ON = {
     "rows": "rows of a table",
@@ -164,7 +164,7 @@ def _problems() -> list[tuple[list[str], agents.Problem]]:
     for ids in alike.values():
         with warnings.catch_warnings():  # the spaces are the same on measured tables
             warnings.simplefilter("ignore")
-            env = gym.make(ids[0], table="surrogate")
+            env = gym.make(ids[0], table=kinds_of(SPECS[ids[0]])[-1])
         found.append((ids, problem_of(env)))
         env.close()
     return found

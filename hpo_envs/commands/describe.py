@@ -103,6 +103,7 @@ def _table(table: Table) -> dict[str, Any]:
     return {
         "name": table.name,
         "kind": p.kind,
+        "owner": store.owner(table.name),
         "rows": len(table),
         "repeats": table.repeats,
         "levels": len(table.levels),
@@ -147,11 +148,13 @@ def _table_lines(t: dict[str, Any]) -> list[str]:
     levels = f"{t['levels']} levels ({t['level_range'][0]:g} to {t['level_range'][1]:g} {t['level_unit']})"
     if t["levels"] == 1:
         levels = f"1 level ({t['level_unit']})"
-    head = f"Table {t['name']} ({t['kind']}): {t['rows']} rows, {t['repeats']} repeat(s), {levels}"
+    by = f" by {t['owner']}" if t["kind"] == "measured" else ""
+    head = f"Table {t['name']} ({t['kind']}{by}): {t['rows']} rows, {t['repeats']} repeat(s), {levels}"
+    width = max(18, *(len(m["name"]) + 2 for m in t["metrics"]))
     lines = [head] + [f"  {name:<18}{text}" for name, text in t["space"].items()]
     for m in t["metrics"]:
         bounds = f"{m['low']:g} to {m['high']:g} {m['unit']}"
-        lines.append(f"  {m['name']:<18}{m['goal']}  {bounds:<22}  {m['what']}".rstrip())
+        lines.append(f"  {m['name']:<{width}}{m['goal']}  {bounds:<22}  {m['what']}".rstrip())
     lines += [f"  from              {t['upstream']} at {t['commit']}, licence: {t['licence']}"]
     lines += [f"  sha256            {t['sha256']}"]
     return lines + [textwrap.fill(n, 110, initial_indent="  note: ", subsequent_indent="    ") for n in t["notes"]]

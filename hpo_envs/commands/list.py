@@ -15,7 +15,7 @@ from typing import Any
 
 from hpo_envs.commands import agents
 from hpo_envs.core.family import Spec
-from hpo_envs.registry import SPECS, own
+from hpo_envs.registry import SPECS, kinds_of, own
 from hpo_envs.tables import catalogue, store
 
 EPILOG = """\
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"{family}: {summary}")
         for r in group:
             print(f"  {r['id']:<{width}}  {r['kind']:<9}  {_text(r['arguments'])}".rstrip())
-    replaceable = [r for r in rows if r["kind"] == "surrogate" and not SPECS[r["id"]].surrogate_only]
+    replaceable = [r for r in rows if r["kind"] == "surrogate" and "measured" in kinds_of(SPECS[r["id"]])]
     stand_ins = dict.fromkeys(d for r in replaceable for d in r["datasets"] if d in catalogue.datasets())
     if stand_ins:
         print(f"\nEmbedded tables are used where it says surrogate; `hpo-envs fetch {' '.join(stand_ins)}` installs")
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
 def kind_of(spec: Spec) -> str:
     """The kind of table that `table="auto"` gives an id now."""
-    there = not spec.surrogate_only and all(store.measurable(name) and not store.missing(name) for name in spec.tables)
+    there = "measured" in kinds_of(spec) and not any(store.missing(name) for name in spec.tables)
     return "measured" if there else "surrogate"
 
 

@@ -11,7 +11,7 @@ from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks import leaderboard
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.study import Contestant, Environment
-from hpo_envs.registry import FAMILIES, SPECS
+from hpo_envs.registry import FAMILIES, SPECS, kinds_of
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.row_order import natural
 from tests.helpers import ROOT
@@ -86,9 +86,7 @@ def test_committed_leaderboard_is_on_measured_tables() -> None:
     found = json.loads(leaderboard.SUMMARY.read_text(encoding="utf-8"))
     assert found["fronts"] == {}
     for e in found["environments"]:
-        spec = SPECS[e["id"]]
-        measured = not spec.surrogate_only and all(tables.measurable(t) for t in spec.tables)
-        assert {t["kind"] for t in e["tables"]} == {"measured" if measured else "surrogate"}
+        assert {t["kind"] for t in e["tables"]} == {kinds_of(SPECS[e["id"]])[0]}
     for t in found["tracks"]:
         for r in t["ranking"]:
             assert min(r["n"]) >= 5

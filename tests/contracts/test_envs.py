@@ -28,7 +28,7 @@ import hashlib, sys, warnings
 import gymnasium as gym, numpy as np, hpo_envs
 from hpo_envs.registry import SPECS
 sys.path.insert(0, sys.argv[1])
-from tests.helpers import short
+from tests.helpers import offline, short
 digest = hashlib.sha256()
 def feed(v):
     if isinstance(v, dict):
@@ -36,7 +36,7 @@ def feed(v):
     else:
         a = np.asarray(v); digest.update(str(a.tolist()).encode())
 for i in SPECS:
-    env = gym.make(i, table="surrogate", **short(i))
+    env = gym.make(i, table=offline(i), **short(i))
     env.action_space.seed(3)
     for v in env.reset(seed=3): feed(v)
     for _ in range(6):

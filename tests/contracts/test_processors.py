@@ -30,13 +30,14 @@ PROCESSORS: dict[str, dict[str, str]] = {
 _SCRIPT = """
 import json, sys, warnings
 warnings.simplefilter("ignore")
+from tests.helpers import offline
 from tests.regression import digests
 from hpo_envs.registry import SPECS
 from hpo_envs.tables import store
 digests.STEPS = 20
 keys = [(id, form) for id in SPECS for form in ("scalar", "batched")]
-found = {f"{id}/{form}": digests.steps(id, "surrogate", form == "batched") for id, form in keys}
-found |= {name: store.load(name, "surrogate").provenance.sha256 for name in store.names()}
+found = {f"{id}/{form}": digests.steps(id, offline(id), form == "batched") for id, form in keys}
+found |= {name: store.load(name, store.kinds(name)[-1]).provenance.sha256 for name in store.names()}
 json.dump(found, sys.stdout)
 """
 

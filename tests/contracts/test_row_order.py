@@ -15,11 +15,11 @@ from hpo_envs.registry import SPECS
 from hpo_envs.tables import draws, row_order, store
 from hpo_envs.tables.table import Table
 from hpo_envs.testing.families import page_of, section
-from tests.helpers import kinds_of, raises
+from tests.helpers import kinds_of, offline, raises
 
 
 def _made(spec_id: str, **kwargs: Any) -> Any:
-    return gym.make(spec_id, table="surrogate", **kwargs).unwrapped
+    return gym.make(spec_id, table=offline(spec_id), **kwargs).unwrapped
 
 
 OF_ROWS = [i for i in SPECS if _made(i).params.kind in ("rows", "fidelity", "arms")]
@@ -78,7 +78,7 @@ PERMUTATIONS |= {"from the ends": _from_the_ends}
 
 def _best(spec_id: str, permutations: npt.NDArray[Any], first: int, **kwargs: Any) -> npt.NDArray[Any]:
     """(seeds, m) best rewards of agents that go through a permutation each, whatever they are told."""
-    given = arguments(spec_id, {"table": "surrogate", "budget": EVALUATIONS, **kwargs})
+    given = arguments(spec_id, {"table": offline(spec_id), "budget": EVALUATIONS, **kwargs})
     envs: Any = gym.make_vec(spec_id, num_envs=SEEDS, **given)
     envs.reset(seed=first)
     rewards = [envs.step(permutations[:, k])[1].reshape(SEEDS, -1) for k in range(EVALUATIONS)]

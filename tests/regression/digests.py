@@ -150,15 +150,22 @@ def digest(task: Task) -> tuple[Task, str]:
     return task, value
 
 
-def tasks(ids: Sequence[str] = (), kinds: Sequence[str] = KINDS) -> Iterator[Task]:
-    """Everything that has a digest."""
+def shipped(env_id: str) -> str:
+    """The kind of table that an id has wherever it is installed."""
+    from hpo_envs import registry
+
+    return registry.kinds_of(registry.SPECS[env_id])[-1] if env_id in registry.SPECS else LIVE
+
+
+def tasks(ids: Sequence[str] = (), kinds: Sequence[str] | None = KINDS) -> Iterator[Task]:
+    """Everything that has a digest, on some kinds of tables; None: on those that ship."""
     from hpo_envs import agents, benchmarks, registry
 
     live = [spec.id for family in registry.FAMILIES.values() if family.example for spec in family.ids]
     for env_id in [*registry.SPECS, *live]:
         if ids and env_id not in ids:
             continue
-        for kind in kinds if env_id in registry.SPECS else (LIVE,):
+        for kind in (shipped(env_id),) if kinds is None or env_id not in registry.SPECS else kinds:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 try:
@@ -188,7 +195,7 @@ def small(keys: Iterable[str]) -> list[str]:
         external = what in AGENTS and AGENTS[what].extra is not None
         steps_only = what in ("scalar", "batched")
         where = FEW if what in COSTLY else QUICK
-        if kind in ("surrogate", LIVE) and (steps_only or (not external and env_id.startswith(where))):
+        if kind == shipped(env_id) and (steps_only or (not external and env_id.startswith(where))):
             out.append(key)
     return out
 

@@ -44,6 +44,7 @@ from hpo_envs.tables.datasets.nmthpo import build as nmthpo
 from hpo_envs.tables.datasets.nmtlc import build as nmtlc
 from hpo_envs.tables.files import cache, zips
 from hpo_envs.tables.user import csv_reader
+from tests.helpers import offline
 from tests.robustness import hostile
 
 COVERS = ("hpo_envs.benchmarks.study.parquet",)
@@ -613,8 +614,8 @@ IDS = list(SPECS if "HPO_ENVS_FUZZ" in os.environ else KINDS.values())
 
 def equip(spec_id: str, form: str) -> Any:
     if form == "scalar":
-        return gym.make(spec_id, table="surrogate", disable_env_checker=True).unwrapped
-    return gym.make_vec(spec_id, num_envs=2, table="surrogate")
+        return gym.make(spec_id, table=offline(spec_id), disable_env_checker=True).unwrapped
+    return gym.make_vec(spec_id, num_envs=2, table=offline(spec_id))
 
 
 @pytest.mark.parametrize("form", ["scalar", "batched"])
@@ -672,8 +673,8 @@ def test_arguments(spec_id: str) -> None:
     @FEW
     @given(kwargs=st.dictionaries(st.sampled_from(["table", "objective", "cost", "budget"]), value, min_size=1))
     def make(kwargs: Any) -> None:
-        kwargs = {"table": "surrogate", **kwargs}
-        if kwargs["table"] in ("auto", "measured"):
+        kwargs = {"table": offline(spec_id), **kwargs}
+        if kwargs["table"] in {"auto", "measured"} - {offline(spec_id)}:
             return
         with hostile.guarded("arguments of environments"):
             gym.make(spec_id, disable_env_checker=True, **kwargs).unwrapped.reset(seed=0)

@@ -16,3 +16,15 @@ def test_files_known_by_git_blob_ids_are_verified(monkeypatch: pytest.MonkeyPatc
     (tmp_path / MULTI).write_bytes(b"not the archive")
     with pytest.raises(store.CorruptFile, match="gitblob:7414e12600ecb30cf1f46431ca420f35484b4546"):
         store.read(MULTI, tmp_path)
+
+
+def test_who_measured_a_table() -> None:
+    owners = {
+        "charmini/eng-lstm": "this project",
+        "nmthpo/swen": "Este1le/hpo_nmt",
+        "fiesta/gaussian": "",
+        "user/mine": "the user",
+        "function/f": "the user",
+    }
+    assert {name: store.owner(name) for name in owners} == owners
+    assert [store.kinds(n) for n in list(owners)[:3]] == [("measured",), ("measured", "surrogate"), ("surrogate",)]

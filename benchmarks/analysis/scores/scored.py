@@ -77,7 +77,7 @@ def check(runs: Sequence[Run]) -> None:
     seen = set()
     for r in runs:
         h, env = r.header, environment_of(r)
-        choice = store.exists(h["table"]) and store.measurable(h["table"])
+        choice = store.exists(h["table"]) and len(store.kinds(h["table"])) > 1
         if choice and not (h["env"] in SPECS and SPECS[h["env"]].surrogate_only):
             kinds.setdefault(h["kind"], env)
         here = {

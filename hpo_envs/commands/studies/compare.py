@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import sys
 import time
 from pathlib import Path
@@ -39,6 +40,9 @@ The score is regret: 0 is the best there is, 1 the median configuration. The ver
 on these environments, and who would be on environments like these. --scores targets prints those of Zhang and Duh
 (2020) as well: evaluations until the table's best and the like.
 """
+
+LONG = 3600.0
+"""Seconds of training after which a study has to be agreed to."""
 
 DEFAULTS = {"env": "NMTHPO-swen-v0", "agents": "random"}
 
@@ -96,6 +100,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=3600.0,
         help="how long a run may take before its agent stops on that id (default: %(default)g)",
     )
+    parser.add_argument("--yes", action="store_true", help="run trainings (CharMiniLive-*) of more than an hour")
     parser.add_argument(
         "--scheduler", help="run on Dask: tcp://HOST:PORT, or 'local' for a cluster of --jobs workers on this machine"
     )
@@ -122,6 +127,7 @@ def run(args: argparse.Namespace) -> int:
                 watch=bar.show,
                 run_seconds=args.run_seconds,
                 accept_changed=args.accept_changed,
+                most=math.inf if args.yes else LONG,
             )
     except KeyboardInterrupt:
         print(

@@ -18,7 +18,7 @@ from hpo_envs.benchmarks.study import executors, trainings
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charmini import measure, measured
 from hpo_envs.tables.datasets.charmini.check import compare
-from hpo_envs.tables.datasets.charmini.names import DRAWN, SEEDS, architecture_of
+from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, DRAWN, SEEDS, architecture_of
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import one_of
 
@@ -108,8 +108,8 @@ def _pack(folder: Path, target: Path) -> int:
     stream = io.BytesIO()
     np.savez_compressed(stream, **arrays)
     atomic.write(target, stream.getvalue())
-    finished = (arrays["epochs"] > 0).all(axis=2).sum(axis=1)
-    print(f"{target}: {int(finished.min())} configurations of each architecture with all seeds")
+    counts = ", ".join(f"{measured.complete(arrays, name)} of {name}" for name in ARCHITECTURES)
+    print(f"{target}: configurations with all seeds: {counts}")
     return 0
 
 

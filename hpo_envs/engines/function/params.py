@@ -117,6 +117,13 @@ class FunctionParams(Params):
             folder=None if checkpoints is None else Path(checkpoints),
         )
 
+    @property
+    def expected(self) -> float:
+        """Seconds that an episode is expected to compute for: 0 where the function does not say (`expected`)."""
+        each = float(getattr(self.function, "expected", 0.0))
+        units = {"evaluations": each, "epochs": each / len(self.table.levels)}
+        return self.budget * units.get(self.budget_unit, float(each > 0.0))
+
     def stored(self, action: npt.NDArray[Any] | int) -> Floats:
         """(d,) stored numbers of the configuration that a checked action stands for."""
         if self.kind == "box":

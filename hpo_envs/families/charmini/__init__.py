@@ -13,6 +13,23 @@ def _ids(name: str) -> tuple[Spec, ...]:
     )
 
 
+FINAL = Family(
+    name="CharMini",
+    dataset="charmini",
+    entry_point=f"{__name__}.page:CharMiniEnv",
+    ids=_ids("CharMini"),
+    references=("wiemerslage2024quantifying",),
+)
+
+CURVES = Family(
+    name="CharMiniLC",
+    dataset="charmini",
+    entry_point=f"{__name__}.page:CharMiniLCEnv",
+    ids=_ids("CharMiniLC"),
+    short={"cost": "evaluations", "budget": 4},
+    references=("wiemerslage2024quantifying",),
+)
+
 LIVE = Family(
     name="CharMiniLive",
     dataset="charmini",

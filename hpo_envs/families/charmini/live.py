@@ -44,6 +44,7 @@ class Live:
             raise ValueError(f"seconds must be a number > 0, got {seconds!r}")
         measure.check_trainer()
         self._architecture, self._seed, self._epochs = architecture, seed, epochs
+        self.expected = epochs * cost.mean(architecture)
         self._trainer = Trainer(seconds)
         self.__qualname__ = f"charmini-{architecture}-{seed}"
 

@@ -14,12 +14,15 @@ import numpy as np
 
 from hpo_envs.tables import catalogue
 from hpo_envs.tables.datasets.charmini import cost, measured
-from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, EPOCHS, ROWS, SPLITS, TABLES, architecture_of
+from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, EPOCHS, SPLITS, TABLES, architecture_of
 from hpo_envs.tables.datasets.charmini.space import configuration, drawn, space
 from hpo_envs.tables.datasets.charmini.words import sample
 from hpo_envs.tables.table import Floats, Metric, Provenance, Table, searched
 
-NAMES = TABLES if ROWS else ()
+NAMES = TABLES
+
+COMMIT = "fb0be502a2cff066e20b7eff61941117b359cc3b"
+"""Since this commit of this project, what trains (`training/`) is what it is."""
 
 MEASURED = True
 """See `hpo_envs.tables.store`."""
@@ -53,26 +56,19 @@ def build(name: str, read: Callable[[str], bytes]) -> Table:
 
 def embedded(name: str) -> Table:
     """The measured table."""
-    return assemble(name, measured.load(), ROWS)
+    return assemble(name, measured.load())
 
 
-def assemble(name: str, arrays: measured.Arrays, rows: int) -> Table:
-    """The table of the first configurations.
+def assemble(name: str, arrays: measured.Arrays) -> Table:
+    """The table of an architecture: the first configurations that were drawn, as many as have all their seeds.
 
     Args:
         name: Of the table.
         arrays: What was measured.
-        rows: How many configurations.
-
-    Raises:
-        ValueError: One of their trainings is missing.
     """
     architecture = architecture_of(name)
-    part = {key: value[ARCHITECTURES.index(architecture), :rows] for key, value in arrays.items() if key != "machines"}
-    begun = (part["epochs"] > 0) | (part["status"] > 0)
-    if not begun.all():
-        draw, seed = np.argwhere(~begun)[0]
-        raise ValueError(f"rows must be at most the {draw} configurations that are measured, got {rows} (seed {seed})")
+    at, rows = ARCHITECTURES.index(architecture), measured.complete(arrays, architecture)
+    part = {key: value[at, :rows] for key, value in arrays.items() if key != "machines"}
     values = _values(part)
     done = np.arange(EPOCHS) < part["epochs"][..., None]
     values[~done] = np.nan
@@ -115,8 +111,8 @@ def provenance(arrays: measured.Arrays, used: np.ndarray) -> Provenance:
     made = [json.loads(arrays["machines"][i]) for i in np.unique(used)]
     with_ = "; ".join(", ".join(f"{key} {value}" for key, value in sorted(m.items())) for m in made)
     notes = (
-        "Measured by this project: hpo-envs measure CharMini.",
+        f"Measured by this project: hpo-envs measure CharMini, with what trains as of commit {COMMIT[:7]}.",
         f"Trained on {with_}; accuracy and error counts are the same with AVX-512, AVX2 and SSE.",
     )
     citation = catalogue.dataset("charmini").citation
-    return Provenance("measured", "hpo_envs/hpo_envs", "", "MIT AND BSD-2-Clause", citation, notes=notes)
+    return Provenance("measured", "this project", COMMIT, "MIT AND BSD-2-Clause", citation, notes=notes)

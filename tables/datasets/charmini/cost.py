@@ -7,11 +7,13 @@ per cent (transformer).
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any
 
-from hpo_envs.tables.datasets.charmini.names import SPLITS
+from hpo_envs.tables.datasets.charmini.names import DRAWN, SPLITS
+from hpo_envs.tables.datasets.charmini.space import configuration
 
 LETTERS, PHONEMES = 6.7, 6.65
 """Mean letters of a word, and phonemes with the end."""
@@ -52,6 +54,12 @@ def work(architecture: str, config: Mapping[str, Any]) -> tuple[float, float, fl
         made,
         float(config["attention_heads"] * (encoder + 2 * decoder)),
     )
+
+
+@functools.cache
+def mean(architecture: str) -> float:
+    """Mean cost of an epoch of the configurations that were drawn."""
+    return sum(epoch(architecture, configuration(architecture, draw)) for draw in range(DRAWN)) / DRAWN
 
 
 def epoch(architecture: str, config: Mapping[str, Any]) -> float:

@@ -74,6 +74,13 @@ def place(task: str) -> tuple[int, int, int]:
     return ARCHITECTURES.index(architecture), int(draw), int(seed)
 
 
+def complete(arrays: Arrays, architecture: str) -> int:
+    """How many configurations have all their seeds, counted from the first to the first that lacks one."""
+    at = ARCHITECTURES.index(architecture)
+    begun = (arrays["epochs"][at] > 0) | (arrays["status"][at] > 0)
+    return int(np.append(begun.all(axis=1), False).argmin())
+
+
 @functools.cache
 def load() -> Arrays:
     """What ships."""

@@ -4,12 +4,6 @@ from __future__ import annotations
 
 ARCHITECTURES = ("lstm", "transformer")
 
-ROWS = 0
-"""Configurations of each architecture in the tables: the first that were drawn, all of them trained with all seeds.
-
-There is no table, and no environment on one, until there are 64: the size of an id is settled before it is released.
-"""
-
 TABLES = tuple(f"charmini/eng-{architecture}" for architecture in ARCHITECTURES)
 """Names of the tables, in the order of the architectures."""
 

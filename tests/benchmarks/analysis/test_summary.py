@@ -11,7 +11,9 @@ import pytest
 
 from hpo_envs.benchmarks.analysis import summary
 from hpo_envs.benchmarks.report import plots
-from hpo_envs.benchmarks.runs import Run, regret
+from hpo_envs.benchmarks.runs import Run, regret, run
+
+EMBEDDED = {"table": "surrogate"}
 
 
 def test_summary_is_plain_and_complete(runs: list[Run], summarised: dict[str, Any]) -> None:
@@ -66,3 +68,11 @@ def test_pictures_are_drawn(summarised: dict[str, Any], tmp_path: Path) -> None:
     for file in written:
         assert file.read_bytes().startswith(b"\x89PNG" if file.suffix == ".png" else b"<?xml")
     assert len({(v["color"], v["linestyle"]) for v in plots.styles([str(i) for i in range(20)]).values()}) == 20
+
+
+def test_what_this_project_measured_is_averaged_with_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [r for i in ("zhen", "ruen") for r in run("random", f"NMTHPO-{i}-v0", [0, 1], budget=3, env_kwargs=EMBEDDED)]
+    scored, first, _ = summary._scores(runs)
+    assert [name for name, _ in summary.tracks_of(first, scored)] == ["NMTHPO"]
+    monkeypatch.setattr(summary.tables, "ours", lambda name: name == "nmthpo/ruen")
+    assert [envs for _, envs in summary.tracks_of(first, scored)] == [["NMTHPO-zhen-v0"], ["NMTHPO-ruen-v0"]]

@@ -25,6 +25,7 @@ def test_describe_every_id(id_kind: tuple[str, str], capsys: pytest.CaptureFixtu
     assert facts["citation"]
     assert main.main(["describe", name, "--table", kind]) == 0
     text = capsys.readouterr().out
+    assert (f"(measured by {store.owner(facts['tables'][0]['name'])})" in text) == (kind == "measured")
     for part in (*facts["spaces"].values(), facts["tables"][0]["sha256"], "## Action Space", "## Version History"):
         assert part in text
 

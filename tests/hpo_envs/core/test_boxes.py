@@ -11,9 +11,9 @@ import pytest
 from hpo_envs.core.boxes import clip, point
 from hpo_envs.core.params import shown
 from hpo_envs.registry import SPECS
-from tests.helpers import raises, short
+from tests.helpers import offline, raises, short
 
-BOXES = [s for s in SPECS if isinstance(gym.make(s, table="surrogate").action_space, gym.spaces.Box)]
+BOXES = [s for s in SPECS if isinstance(gym.make(s, table=offline(s)).action_space, gym.spaces.Box)]
 
 
 @pytest.mark.parametrize("action", [[0.0], [0.0, np.nan], "ab", None, [[0.0, 0.0]], [0, 10**400], ["0", "1"]])

@@ -37,7 +37,7 @@ def test_a_sweep_goes_on_and_is_packed(
     assert main.main([*out, "--rows", "2"]) == 0
     assert trained == measure.tasks(2)
     assert main.main([*out, "--pack", str(measured.FILE)]) == 0
-    assert "2 configurations of each architecture with all seeds" in capsys.readouterr().out
+    assert "configurations with all seeds: 2 of lstm, 2 of transformer" in capsys.readouterr().out
     measured.load.cache_clear()
     try:
         assert sorted(measured.known()) == sorted(measure.tasks(2))
@@ -51,7 +51,7 @@ def test_a_row_is_trained_again_and_compared(
     trained: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(build, "NAMES", ("charmini/eng-lstm",))
-    monkeypatch.setattr(build, "embedded", lambda name: build.assemble(name, arrays(), 3))
+    monkeypatch.setattr(build, "embedded", lambda name: build.assemble(name, arrays()))
     monkeypatch.setattr(measured, "load", arrays)
     store.forget()
     try:

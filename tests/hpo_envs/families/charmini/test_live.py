@@ -11,6 +11,8 @@ import pytest
 
 pytest.importorskip("torch")
 
+from hpo_envs.benchmarks.study.scheduler import conduct
+from hpo_envs.benchmarks.study.study import Study, from_data
 from hpo_envs.families.charmini import live
 from hpo_envs.tables.datasets.charmini import build, cost
 from hpo_envs.tables.datasets.charmini.serve import Trainer
@@ -63,6 +65,30 @@ def test_epochs_go_on_from_a_checkpoint_and_pay_what_is_new(asked: list[Any], tm
     each = cost.epoch("lstm", asked[0][1])
     assert [info["cost"] for info in infos] == pytest.approx([2 * each, 3 * each, 0.0])
     assert infos[1]["metrics"]["accuracy"] == 10.0
+
+
+def test_a_study_runs_and_is_refused_where_its_trainings_take_more_than_was_agreed_to(
+    asked: list[Any], tmp_path: Path
+) -> None:
+    def study(seeds: int) -> Study:
+        live = {"id": "CharMiniLive-eng-lstm-v0", "budget": 3}
+        return from_data({"environments": [live], "agents": ["random", "tpe"], "seeds": seeds})
+
+    each = 3 * 20 * cost.mean("lstm")
+    outcome = conduct(study(1), tmp_path, most=2.5 * each)
+    assert (outcome.made, outcome.errors, len(asked)) == (2, {}, 6)
+    with pytest.raises(ValueError, match=r"trainings of a study must take .* \(--yes\), got about .* h of one core"):
+        conduct(study(3), tmp_path, most=3.5 * each)  # of the six runs, two are there
+    assert conduct(study(3), tmp_path, most=4.5 * each).made == 4
+    with pytest.raises(ValueError, match="table must be left alone on CharMiniLive-eng-lstm-v0"):
+        from_data({"environments": ["CharMiniLive-eng-lstm-v0"], "agents": ["random"], "table": "surrogate"})
+
+
+def test_what_an_episode_is_expected_to_take(asked: list[Any]) -> None:
+    each = cost.mean("lstm")
+    kinds = {"evaluations": 20 * each * 7, "epochs": 7 * each, "cost": 7.0}
+    made = {unit: live.CharMiniLiveLCEnv(budget=7, budget_unit=unit).params.expected for unit in kinds}
+    assert made == pytest.approx(kinds)
 
 
 @pytest.mark.parametrize("wrong", [{"seed": -1}, {"epochs": 0}, {"seconds": 0}, {"architecture": "gru"}])

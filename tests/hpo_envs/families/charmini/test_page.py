@@ -20,7 +20,7 @@ CLASSES = (page.CharMiniEnv, page.CharMiniLCEnv, live.CharMiniLiveEnv, live.Char
 
 @pytest.fixture(scope="module")
 def table() -> Table:
-    return build.assemble("charmini/eng-lstm", arrays(), 3)
+    return build.assemble("charmini/eng-lstm", arrays())
 
 
 @pytest.mark.parametrize("of", CLASSES)
