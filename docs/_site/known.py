@@ -11,7 +11,7 @@ from _site import markdown
 from hpo_envs.benchmarks import problem_of
 from hpo_envs.benchmarks.runs.scales import Scale, Scales
 from hpo_envs.core.family import Spec
-from hpo_envs.registry import FAMILIES
+from hpo_envs.registry import FAMILIES, kinds_of
 from hpo_envs.tables import store
 from hpo_envs.tables.catalogue import agreement
 from hpo_envs.testing.families import given
@@ -64,7 +64,7 @@ def best(scale: Scale, params: Any) -> str:
 
 def caveat(spec: Spec) -> str:
     """What the embedded table behind an id is worth; "" where nothing was measured, or nothing is embedded."""
-    if spec.surrogate_only or FAMILIES[spec.family].example or not all(store.measurable(t) for t in spec.tables):
+    if FAMILIES[spec.family].example or len(kinds_of(spec)) < 2:
         return ""
     dataset = FAMILIES[spec.family].dataset
     worth = agreement.worth(spec.tables[0] if len(spec.tables) == 1 else dataset)

@@ -40,9 +40,9 @@ DRAWN = 2000
 """Configurations of the surrogate that effects are computed on."""
 FEWEST = 8
 """Rows on which a hyperparameter has to be active to have an effect."""
-LIVE = {"evaluations": 10, "epochs": 5, "seeds": 2}
+LIVE = {"evaluations": 8, "epochs": 3, "seeds": 2}
 """Of each agent that trains."""
-BEST = {"evaluations": 40, "seeds": 4}
+BEST = {"evaluations": 40, "seeds": 2}
 """Of each agent whose recommendation by the surrogate is trained."""
 
 
