@@ -70,7 +70,7 @@ def assemble(source: Path) -> None:
     found = results.load()
     environments.write(source / "environments", found)
     agents.write(source / "agents", found)
-    api.write(source / "api")
+    api.write(source / "api", source / "extra" / "source")
     notebooks.write(source / "notebooks")
     (source / "results.md").write_text(results.page(found), encoding="utf-8")
 

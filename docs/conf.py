@@ -7,7 +7,7 @@ author = "The hpo_envs developers"
 copyright = "the hpo_envs developers, MIT licence"
 version = release = hpo_envs.__version__
 
-extensions = ["myst_parser", "sphinx.ext.viewcode", "sphinx_copybutton"]
+extensions = ["myst_parser", "sphinx.ext.linkcode", "sphinx_copybutton"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_site"]
 myst_enable_extensions = ["colon_fence"]
@@ -18,7 +18,7 @@ nitpicky = False
 
 html_theme = "furo"
 html_title = "hpo_envs"
-html_extra_path = ["leaderboard.html"]
+html_extra_path = ["leaderboard.html", "extra"]
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_show_sphinx = False
@@ -27,6 +27,11 @@ html_theme_options = {"navigation_with_keys": True}
 templates_path = []
 pygments_style = "tango"
 copybutton_exclude = ".linenos, .gp, .go"
+
+
+def linkcode_resolve(domain, info):
+    """The text of a module, from a page in api/; browsers that know text fragments go to the name."""
+    return f"../source/{info['module']}.txt#:~:text={info['fullname'].rpartition('.')[2]}"
 
 
 def shallow(app, page, template, context, doctree):

@@ -189,11 +189,12 @@ def page(name: str, pages: dict[str, str]) -> str:
     return "\n\n".join([*parts, ""])
 
 
-def write(folder: Path) -> None:
-    """Writes all pages below `folder`."""
+def write(folder: Path, sources: Path) -> None:
+    """Writes all pages below `folder`, and the modules' own text below `sources`, which costs no page of the theme."""
     from _site.agents import classes
 
     folder.mkdir(parents=True, exist_ok=True)
+    sources.mkdir(parents=True, exist_ok=True)
     pages = {m: f"{m}.md" for group in modules().values() for m in group}
     for spec in reversed(SPECS.values()):
         pages[spec.entry_point.replace(":", ".")] = f"../environments/{spec.id}.md"
@@ -205,6 +206,7 @@ def write(folder: Path) -> None:
         rows = []
         for name in names:
             (folder / f"{name}.md").write_text(page(name, pages), encoding="utf-8")
+            (sources / f"{name}.txt").write_text(inspect.getsource(load(name)), encoding="utf-8")
             first = (load(name).__doc__ or "").strip().partition("\n")[0]
             rows.append((f"[{name}]({name}.md)", first))
         parts += [f"## {caption}", markdown.table(("module", ""), rows)]

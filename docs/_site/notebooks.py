@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,18 @@ SECONDS = 120
 
 
 def executed(path: Path, folder: Path) -> Any:
-    """A notebook with what its cells put out.
+    """A notebook with what its cells put out, as of `together`."""
+    return together([path], folder)[0]
+
+
+def together(paths: Sequence[Path], folder: Path) -> list[Any]:
+    """Notebooks with what their cells put out, by one kernel: its start and imports are most of their time.
+
+    Each begins with no names of those before, in a folder of its own.
 
     Args:
-        path: The notebook.
-        folder: Where its kernel works.
+        paths: The notebooks.
+        folder: Where the kernel works.
 
     Raises:
         nbclient.exceptions.CellExecutionError: A cell raised.
@@ -31,11 +39,17 @@ def executed(path: Path, folder: Path) -> Any:
     from nbclient import NotebookClient
     from traitlets.config import Config
 
-    book = nbformat.read(path, as_version=4)
+    books = [nbformat.read(path, as_version=4) for path in paths]
+    whole = nbformat.v4.new_notebook()
+    for i, book in enumerate(books):
+        place = folder / str(i)
+        place.mkdir()
+        fresh = f"%reset -sf\nimport os\nos.chdir({str(place)!r})\ndel os"
+        whole.cells += [nbformat.v4.new_code_cell(fresh), *book.cells]
     private = Config(KernelManager={"transport": "ipc", "ip": str(folder / "kernel")})  # no port that others can reach
-    place = {"metadata": {"path": str(folder)}}
-    NotebookClient(book, kernel_name="python3", timeout=SECONDS, resources=place, config=private).execute()
-    return book
+    started = {"metadata": {"path": str(folder)}}
+    NotebookClient(whole, kernel_name="python3", timeout=SECONDS, resources=started, config=private).execute()
+    return books
 
 
 def page(book: Any, pictures: Path, name: str) -> str:
@@ -74,7 +88,6 @@ def ordered() -> list[Path]:
 def write(folder: Path) -> None:
     """Executes all notebooks and writes their pages."""
     folder.mkdir(parents=True, exist_ok=True)
-    for path in ordered():
-        with tempfile.TemporaryDirectory() as work:
-            text = page(executed(path, Path(work)), folder, path.stem)
-        (folder / f"{path.stem}.md").write_text(text, encoding="utf-8")
+    with tempfile.TemporaryDirectory() as work:
+        for path, book in zip(ordered(), together(ordered(), Path(work)), strict=True):
+            (folder / f"{path.stem}.md").write_text(page(book, folder, path.stem), encoding="utf-8")
