@@ -23,10 +23,12 @@ def test_the_order_elsewhere_does_not_look_at_the_table() -> None:
 def test_scores_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(automl2022, "LOOKUPS", 25)
     monkeypatch.setattr(automl2022, "OURS", ("bo-ehvi-matern52",))
+    monkeypatch.setattr(automl2022, "LEARNING", ("tst-tpe",))
     monkeypatch.setattr(automl2022, "PUBLIC", ("soen",))
     with Reproduction(tmp_path, trials=2) as r:
         rows = automl2022.run(r, "surrogate")["automl2022"]
     assert [row["method"] for row in rows][:3] == ["random search, exact", *automl2022.SAMPLES]
+    assert rows[-1]["method"] == "tst-tpe"
     found = [float(row["soen"].split()[0]) for row in rows]
     assert np.isfinite(found).all()
     assert max(found) > 0.0
