@@ -33,15 +33,16 @@ class Auto(Agent):
     | checkpoints; 1,000 rows, results at once | `successive-halving` | NASBenchNLP | .195, `asha` .241 |
     | checkpoints otherwise | `asha` | NMTLC | .134, `hyperband` .173 |
     | several objectives | `bo-spread` | NMTHPO-mo | .292, `bo` .304 |
-    | sources of 20 observations that share a feature | `stacked-gp` | NMTHPO, `transfer` | docs/transfer.md |
+    | sources of 20 observations that share a feature | `quantile-copula` | NMTHPO, `transfer` | .168, `tst-tpe` .182 |
     | smaller sources | `warm-gp` | | not measured |
     | more than 40 features | `regularized-evolution` | NASBenchNLP-ptb-final | .418 (`tpe-features` .391) |
     | trained weights, fewer than 3 evaluations a feature | `learned` | CharHPO | .014, `bo-spread` .029 |
     | anything else | `bo-spread` | NMTHPO; NMTHPO-v0 | .237, `learned` .271; .217, `bo` .238 |
 
     The first row that holds counts. The numbers are normalised regret (`docs/statistics.md`) on the committed
-    leaderboard. They were looked at to write the table: it is a summary of these environments, no forecast. Agents of
-    other packages, such as `tpe-features` with Optuna, are not picked, so that nothing depends on what is installed.
+    leaderboard; those of transfer are of 22 and 110 replicates, too few to rank these two (`docs/transfer.md`). All
+    were looked at to write the table: it is a summary of these environments, no forecast. Agents of other packages,
+    such as `tpe-features` with Optuna, are not picked, so that nothing depends on what is installed.
 
     Formula:
         agent = first row of the table that holds
@@ -49,7 +50,7 @@ class Auto(Agent):
     Paper: of our own; choosing an algorithm by features of the problem: John R. Rice. The Algorithm Selection Problem.
     Advances in Computers 15:65-118, 1976.
 
-    Complexity: that of the agent that it picks.
+    Complexity: O(1), then that of the agent that it picks.
 
     Args:
         problem: Any problem.
@@ -85,7 +86,7 @@ def chosen(problem: Problem, late: bool = False) -> str:
     if problem.objectives > 1:
         return "bo-spread"
     if sources := [len(s.rewards) for s in problem.sources if s.shared(problem.feature_names)[0]]:
-        return "stacked-gp" if max(sources) >= OBSERVED else "warm-gp"
+        return "quantile-copula" if max(sources) >= OBSERVED else "warm-gp"
     features = 0 if problem.features is None else problem.features.shape[1]
     if features > MANY_FEATURES:
         return "regularized-evolution"

@@ -48,6 +48,7 @@ class Portfolio(TransferAgent):
     Args:
         problem: A finite problem with features, one objective and sources.
         seed: See `TransferAgent`.
+        features: See `CandidateAgent`.
     """
 
     def __init__(self, problem: Problem, seed: int, *, features: str | tuple[str, ...] = "") -> None:

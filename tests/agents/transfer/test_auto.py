@@ -22,7 +22,7 @@ PICKED = [
     ("NMTLC-zhen-v0", None, "asha"),
     ("NMTHPO-zhen-mo-v0", None, "bo-spread"),
     ("NMTHPO-zhen-v0", None, "bo-spread"),
-    ("NMTHPO-zhen-v0", "own", "stacked-gp"),
+    ("NMTHPO-zhen-v0", "own", "quantile-copula"),
     ("NMTHPO-v0", None, "bo-spread"),
     ("CharHPO-g2p-hun-lstm-v0", None, "learned"),
 ]
