@@ -254,6 +254,11 @@ AGENTS: dict[str, Entry] = {
         "levels",
         "Hyperband: successive halving with every trade-off of rows against resource",
     ),
+    "freeze-thaw": _entry(
+        "multifidelity.freeze_thaw:FreezeThaw",
+        "features levels",
+        "freeze-thaw Bayesian optimisation: pauses and continues runs by their curves, and by other tables' curves",
+    ),
     "asha": _entry("multifidelity.asha:ASHA", "levels", "asynchronous successive halving, for parallel workers"),
     **{
         name: _entry(

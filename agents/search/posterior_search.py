@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from hpo_envs.agents.base import one_of, positive
 from hpo_envs.agents.models.acquisition import expected_improvement, upper_confidence_bound
+from hpo_envs.agents.models.costs import CostModel
 from hpo_envs.agents.models.hypervolume import expected_hypervolume_improvement
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
@@ -29,6 +31,7 @@ class PosteriorSearch(CandidateAgent):
         beta: Weight of the variance in `ucb`.
         margin: The reference point of `ehvi` lies this far beyond the worst observation of each objective, in the
             units of the model (native ones, or standard deviations where the model standardises).
+        per_cost: Divide `ei` by the expected cost of each candidate (Snoek et al. 2012), see `CostModel`.
         **common: See `CandidateAgent`.
 
     Raises:
@@ -43,6 +46,7 @@ class PosteriorSearch(CandidateAgent):
         acquisition: str = "auto",
         beta: float = 4.0,
         margin: float = 1.0,
+        per_cost: bool = False,
         **common: Any,
     ) -> None:
         super().__init__(problem, seed, **common)
@@ -54,6 +58,9 @@ class PosteriorSearch(CandidateAgent):
         self.acquisition = acquisition
         self.beta = positive("beta", beta)
         self.margin = positive("margin", margin)
+        if per_cost and acquisition != "ei":
+            raise ValueError(f"per_cost must be False for acquisition {acquisition}, got True")
+        self._costs = CostModel(self.features) if per_cost else None
 
     @abc.abstractmethod
     def _posterior(self) -> tuple[Floats, Floats, Floats]:
@@ -81,7 +88,15 @@ class PosteriorSearch(CandidateAgent):
             scores = upper_confidence_bound(means[0], deviations[0], self.beta)
         else:
             scores = expected_improvement(means[0], deviations[0], float(observed.max()))
+        if self._costs is not None:
+            scores /= self._costs.expected(self.scored)
         return self.best_free(scores, self.scored)
+
+    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """See `CandidateAgent`; with `per_cost`, learns the cost as well, also of a run that failed."""
+        super().tell(action, reward, info)
+        if self._costs is not None and info.get("finished", True):
+            self._costs.observe(self.candidates.row(action), float(info["cost"]))
 
     def _expected(self, rows: npt.NDArray[np.intp]) -> Floats:
         means = self._posterior()[0]

@@ -47,7 +47,7 @@ SEEDS = (0, 1)
 STEPS = 200
 
 # What tests compare is on embedded tables: the steps of every id, and agents where they are quick.
-COSTLY = ("bo", "bo-spread", "bo-thompson", "box-bo")
+COSTLY = ("bo", "bo-spread", "bo-thompson", "box-bo", "freeze-thaw")
 """Agents that take most of the time; tests compare them on `FEW` ids."""
 FEW = ("NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTHPO-v0", "NMTLC-ft-zhen-v0", "CharHPO-v0", "FunctionHPO-v0")
 QUICK = ("NMTHPO-", "NMTLC-", "FIESTA-", "CharHPO-inflection-alb-lstm-", "CharHPO-v0", "NASBenchNLP-cell-", "Function")

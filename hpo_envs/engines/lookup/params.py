@@ -30,6 +30,8 @@ from hpo_envs.core.view import View
 from hpo_envs.tables import draws
 from hpo_envs.tables.table import STATUSES, ByHash, Table, nearest, one_of, shown
 
+EVALUATIONS = 20
+"""The default budget is what this many evaluations cost on average."""
 STATUS_DTYPE = f"U{max(map(len, STATUSES))}"
 
 
@@ -71,7 +73,7 @@ class LookupParams(Params):
         table: Any = "auto",
         objective: Objective = "bleu",
         cost: str = "evaluations",
-        budget: float | None = 20,
+        budget: float | str | None = "auto",
         grid: bool = False,
         held_out: tuple[str, ...] = (),
         order: str = "table",
@@ -84,7 +86,8 @@ class LookupParams(Params):
             table: `"auto"`, `"measured"`, `"surrogate"` or a `Table`.
             objective: Name of the rewarded metric, or a tuple of names for a vector reward.
             cost: `"evaluations"`, the table's cost unit, or a metric to be kept low.
-            budget: What an episode may spend, in units of `cost`; None = every row once.
+            budget: What an episode may spend, in units of `cost`; `"auto"` = what 20 evaluations cost on average,
+                None = every row once.
             grid: Whether an action sets the values of the hyperparameters (MultiDiscrete), not a row (Discrete).
             held_out: Names of metrics that agents must not see; they are in `info["held_out"]`.
             order: See `View`, like `share`.
@@ -101,6 +104,10 @@ class LookupParams(Params):
         keyed = tuple(ByHash(t) for t in load_tables(tuple(names), table))
         p = _prepare(keyed, check_objective(objective), cost, tuple(held_out))
         sizes = grid_sizes(p.table) if grid else None
+        if isinstance(budget, str):
+            if budget != "auto":
+                raise ValueError(f"budget must be 'auto', None or a number > 0, got {shown(budget)}")
+            budget = EVALUATIONS if p.cost_unit == "evaluations" else float(EVALUATIONS * p.costs.mean())
         return dataclasses.replace(
             p,
             kind="grid" if grid else "rows",

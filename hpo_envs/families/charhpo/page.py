@@ -68,7 +68,7 @@ class CharHPOEnv(LookupEnv):
     - `architecture`: lstm or transformer.
     - `objective="accuracy"`: or `"runtime"`, or both as a tuple for a vector reward.
     - `cost="evaluations"`: or `"runtime"`, the seconds that the run took.
-    - `budget=20`: in units of `cost`; None = every run once.
+    - `budget="auto"`: in units of `cost`; "auto" = 20 evaluations, or the cost of 20 on average; None = every run once.
 
     ## Table
     Measured: 200 runs each, the first 200 rows of upstream's file, as in the paper; upstream states no licence.
@@ -90,7 +90,7 @@ class CharHPOEnv(LookupEnv):
         architecture: str = "lstm",
         *,
         objective: Objective = "accuracy",
-        budget: float | None = 20,
+        budget: float | str | None = "auto",
         render_mode: str | None = None,
         **kwargs: Any,
     ) -> None:

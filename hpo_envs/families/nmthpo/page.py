@@ -49,7 +49,8 @@ class NMTHPOEnv(LookupEnv):
     - `pair`: zhen, ruen, jaen, enja, swen or soen.
     - `objective="bleu"`: any metric, or a tuple of metrics for a vector reward.
     - `cost="evaluations"`: or a metric to be kept low, such as `updates` or `decoding_seconds`.
-    - `budget=20`: in units of `cost` (the paper's; `-mo-` ids 50, on swen and soen 200); None = every row once.
+    - `budget="auto"`: in units of `cost`; "auto" = 20 evaluations (the paper's; `-mo-` ids 50, on swen and soen 200),
+      or the cost of 20 on average; None = every row once.
 
     ## Table
     Measured: one run per configuration, MIT licence. Embedded: out-of-fold predictions of a regression fitted to
@@ -121,7 +122,7 @@ class NMTHPOGridEnv(LookupEnv):
     - `table="auto"`: `"measured"`, `"surrogate"` or a tuple of complete-grid `Table`s.
     - `objective="bleu"`: any metric, or a tuple of metrics for a vector reward.
     - `cost="evaluations"`: or a metric to be kept low, such as `updates` or `decoding_seconds`.
-    - `budget=20`: in units of `cost`; None = every cell once.
+    - `budget="auto"`: in units of `cost`; "auto" = 20 evaluations, or the cost of 20 on average; None = all cells.
     - `order`, `share`: not for values of a grid.
 
     ## Table

@@ -114,7 +114,7 @@ class TableHPOEnv(OfUser, LookupEnv):
 
     ## Arguments
     - `cost="evaluations"`: or the table's cost unit, or a metric to be kept low.
-    - `budget=20`: in units of `cost`; None = every run once.
+    - `budget="auto"`: in units of `cost`; "auto" = 20 evaluations, or the cost of 20 on average; None = every run once.
 
     """
 

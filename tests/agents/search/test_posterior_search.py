@@ -11,6 +11,7 @@ import pytest
 from hpo_envs.agents import Problem
 from hpo_envs.agents.models.acquisition import expected_improvement
 from hpo_envs.agents.search.posterior_search import PosteriorSearch
+from hpo_envs.benchmarks import run
 from tests.helpers import raises
 
 MEANS, DEVIATIONS = np.array([[0.0, 1.0, 0.9, 0.2]]), np.array([[3.0, 0.1, 0.6, 0.1]])
@@ -67,3 +68,23 @@ def test_words_about_acquisitions() -> None:
     for name in ("beta", "margin"):
         with raises(f"{name} must be a finite number > 0, got 0"):
             made(**{name: 0})
+
+
+def test_dear_candidates_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    for costs, row in (([1.0, 1.0, 1.0, 1.0], 0), ([100.0, 1.0, 1.0, 1.0], 1)):
+        agent = made(per_cost=True)
+        agent.tell(3, 0.5, {"cost": 2.0})
+        monkeypatch.setattr(agent._costs, "expected", lambda rows, costs=costs: np.array(costs))
+        assert agent.ask() == row
+    with raises("per_cost must be False for acquisition ucb, got True"):
+        made(per_cost=True, acquisition="ucb")
+
+
+def test_equal_costs_change_nothing() -> None:
+    settings: dict[str, Any] = {"table": "surrogate", "budget": 7}
+    plain, priced = (run("bo", "NMTHPO-zhen-v0", [0], env_kwargs=settings, per_cost=p)[0] for p in (False, True))
+    assert plain.actions.tolist() == priced.actions.tolist()
+    settings |= {"cost": "updates", "budget": "auto"}
+    dear = run("bo", "NMTHPO-zhen-v0", [0], env_kwargs=settings, per_cost=True)[0]
+    assert dear.header["budget"] > 9e5
+    assert dear.actions[3:7].tolist() != plain.actions[3:7].tolist()

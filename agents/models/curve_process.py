@@ -1,0 +1,224 @@
+"""A Gaussian process over candidates and their learning curves, with a prior learned from other tables' curves."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.models.kernels import of_square_distances, square_distances
+from hpo_envs.agents.models.source import Source
+
+Floats = npt.NDArray[np.float64]
+
+COMMON, SMOOTH, SINGLE = 1.0, 0.35, 0.15
+"""Variance of what all curves share, of what neighbours share, and of what a curve has for itself, in units of the
+variance of a source's curves; what is missing to 1 of the last two is left to the sources' prediction."""
+
+SLOPE, SLOPE_VARIANCE, DEVIATION = 0.7, 0.25, 0.5
+"""How much of the sources' prediction is believed, its variance, and the weight of how the sources differ."""
+
+OFFSET = 4.0
+"""Variance of the level of all curves."""
+
+STEEPNESS = 1.7
+"""Without sources: how far curves rise, in standard deviations of the candidates."""
+
+ROUGHNESS = 0.05
+"""Without sources: variance of a checkpoint by itself."""
+
+RANK = 3
+"""Shapes that curves are made of."""
+
+NOISE = 1e-2
+"""Observation variance, relative to the mean variance of the curves."""
+
+RIDGE = 0.1
+"""Noise of the smoother of a source's curves."""
+
+LOWEST = 0.1
+"""Curves of a source below this quantile count as the quantile."""
+
+NEAR = 0.05
+"""Sources whose configurations are less near than this say nothing."""
+
+CLIP, STRENGTH = 3.0, 10.0
+"""Surprises count as this many standard deviations at most; and how many of size 1 are taken for seen already."""
+
+
+@dataclass(frozen=True)
+class CurvePrior:
+    """What is believed of n curves at K checkpoints before the first observation.
+
+    Attributes:
+        mean: (n, K).
+        basis: (K, R) shapes: a curve is its mean and a combination of them.
+        noise: (K,) observation variances.
+        effects: (E, n, R) coefficients of what may be added to all curves, each times a standard normal number.
+    """
+
+    mean: Floats
+    basis: Floats
+    noise: Floats
+    effects: Floats
+
+
+def curve_prior(
+    resources: Floats, features: Floats, names: tuple[str, ...], length: float, sources: Sequence[Source]
+) -> tuple[CurvePrior, bool]:
+    """The prior of n candidates at K checkpoints, and whether any source told of it.
+
+    With sources, their curves' mean and covariance, and what their smoothed curves predict at the candidates' features;
+    without, `power_law`.
+
+    Args:
+        resources: (K,) of the checkpoints.
+        features: (n, d) of the candidates.
+        names: Of the features.
+        length: Length-scale.
+        sources: Those without curves, or with configurations of another kind, are left out, see `alike`.
+    """
+    n, k = len(features), len(resources)
+    mean, covariance = power_law(resources)
+    predicted = np.zeros((1, n, k))
+    if chosen := alike(features, names, length, sources):
+        known = [_smoothed(s, tuple(mine), tuple(resources.tolist()), length) for s, mine, _ in chosen]
+        mean, covariance = (np.mean([one[j] for one in known], axis=0) for j in (0, 1))
+        predicted = np.stack(
+            [
+                _kernel(features[:, theirs], s.features[:, mine], length) @ weights
+                for (s, mine, theirs), (_, _, weights) in zip(chosen, known, strict=True)
+            ]
+        )
+    values, vectors = np.linalg.eigh(covariance)
+    basis = vectors[:, ::-1][:, :RANK] * np.sqrt(np.maximum(values[::-1][:RANK], 0.0))
+    rest = np.maximum(covariance.diagonal() - np.square(basis).sum(axis=1), 0.0)
+    average = predicted.mean(axis=0)
+    effects = np.stack(
+        [
+            np.full((n, k), np.sqrt(OFFSET * covariance[-1, -1])),
+            np.sqrt(SLOPE_VARIANCE) * average,
+            *(np.sqrt(DEVIATION / len(predicted)) * (predicted - average)),
+        ]
+    )
+    noise = rest + NOISE * covariance.diagonal().mean()
+    return CurvePrior(mean + SLOPE * average, basis, noise, effects @ np.linalg.pinv(basis).T), bool(chosen)
+
+
+def alike(
+    features: Floats, names: tuple[str, ...], length: float, sources: Sequence[Source]
+) -> list[tuple[Source, list[int], list[int]]]:
+    """The sources whose configurations lie near the candidates, with the columns of theirs and ours that are the same.
+
+    How near a source lies is the kernel's value at the closest of its configurations, averaged over the candidates,
+    times the share of our columns that it has; those at least half as near as the nearest one, and `NEAR`, are taken.
+    """
+    known = [(s, *s.shared(names)) for s in sources if s.curves is not None]
+    near = [
+        _kernel(features[:, theirs], s.features[:, mine], length).max(axis=1).mean() * len(theirs) / features.shape[1]
+        if theirs
+        else 0.0
+        for s, mine, theirs in known
+    ]
+    least = max([2 * NEAR, *near]) / 2
+    return [one for one, value in zip(known, near, strict=True) if value >= least]
+
+
+@functools.lru_cache(maxsize=32)
+def _smoothed(
+    source: Source, columns: tuple[int, ...], resources: tuple[float, ...], length: float
+) -> tuple[Floats, Floats, Floats]:
+    """(K,) mean, (K, K) covariance and (t, K) weights of a kernel smoother of a source's curves.
+
+    A curve is the best reward so far; what a run ended with stays.
+    """
+    assert source.curves is not None
+    assert source.levels is not None
+    at = np.maximum(np.searchsorted(source.levels, np.array(resources) * (1 + 1e-9), side="right") - 1, 0)
+    best = np.fmax.accumulate(source.curves[:, :, 0], axis=1)[:, at]
+    best = np.maximum(best, np.quantile(best, LOWEST, axis=0))
+    mean = best.mean(axis=0)
+    x = source.features[:, list(columns)]
+    weights = np.linalg.solve(_kernel(x, x, length) + RIDGE * np.eye(len(x)), best - mean)
+    return mean, (best - mean).T @ (best - mean) / len(best), weights
+
+
+def _kernel(a: Floats, b: Floats, length: float) -> Floats:
+    return of_square_distances("matern52", square_distances(a / length, b / length))
+
+
+def power_law(resources: Floats) -> tuple[Floats, Floats]:
+    """(K,) mean and (K, K) covariance of f - e (r_1 / r)^(1/2), f and e with variance 1, e with mean `STEEPNESS`."""
+    left = np.sqrt(resources[0] / resources)
+    return -STEEPNESS * left, 1.0 + np.outer(left, left) + ROUGHNESS * np.eye(len(left))
+
+
+class CurveProcess:
+    """Posterior of n candidates' curves at K checkpoints, exact after every observation.
+
+    Candidate i's curve is m_i + B z_i, with B the (K, R) shapes and z_i normal: the covariance of z_i and z_j is
+    (COMMON + SMOOTH k(x_i, x_j) + SINGLE [i = j]) I + sum_e u_ei u_ej', k a Matern 5/2 kernel. The shapes' covariance
+    B B' is that of the sources' curves, and u_e are what the sources leave open: the level, the scale of what they
+    predict, and how they differ. All deviations are scaled alike, by the mean square of the surprises so far.
+
+    One observation costs O(t n R + n K R), t observations.
+
+    Args:
+        prior: See `curve_prior`.
+        kernel: (n, n) of the candidates.
+
+    Attributes:
+        mean: (n, K) posterior means.
+    """
+
+    def __init__(self, prior: CurvePrior, kernel: Floats) -> None:
+        self._prior, self._kernel = prior, kernel
+        self.mean = prior.mean.copy()
+        n, shapes = len(kernel), prior.basis
+        own = COMMON + SMOOTH + SINGLE
+        self._variance = own * np.square(shapes).sum(axis=1) + np.square(prior.effects @ shapes.T).sum(axis=0)
+        self._rows = np.empty((64, n * shapes.shape[1]))
+        self._count, self._surprise = 0, 0.0
+
+    @property
+    def scale(self) -> float:
+        """What standard deviations of the prior are multiplied by."""
+        return float(np.sqrt((self._surprise + STRENGTH) / (self._count + STRENGTH)))
+
+    @property
+    def deviation(self) -> Floats:
+        """(n, K) posterior standard deviations."""
+        return np.asarray(self.scale * np.sqrt(self._variance))
+
+    def observe(self, i: int, k: int, value: float) -> None:
+        """Conditions on the curve of candidate i at checkpoint k; what is far off counts as less far off."""
+        p, t = self._prior, self._count
+        if t == len(self._rows):
+            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
+        shape, shapes = p.basis[k], p.basis.shape[1]
+        relation = COMMON + SMOOTH * self._kernel[i]
+        relation[i] += SINGLE
+        covariance = np.outer(relation, shape).ravel() + (p.effects[:, i] @ shape) @ p.effects.reshape(
+            len(p.effects), -1
+        )
+        past = self._rows[:t, i * shapes : (i + 1) * shapes] @ shape
+        d = np.sqrt(self._variance[i, k] + p.noise[k])
+        most = CLIP * self.scale
+        surprise = float(np.clip((value - self.mean[i, k]) / d, -most, most))
+        self._rows[t] = (covariance - past @ self._rows[:t]) / d
+        step = self._rows[t].reshape(-1, shapes) @ p.basis.T
+        self.mean += surprise * step
+        self._variance = np.maximum(self._variance - np.square(step), 0.0)
+        self._surprise += surprise**2
+        self._count = t + 1
+
+    def mark(self) -> tuple[int, float, Floats, Floats]:
+        """What `undo` goes back to."""
+        return self._count, self._surprise, self.mean.copy(), self._variance
+
+    def undo(self, mark: tuple[int, float, Floats, Floats]) -> None:
+        """Forgets what was observed since a mark."""
+        self._count, self._surprise, self.mean, self._variance = mark

@@ -1,0 +1,193 @@
+"""Freeze-thaw Bayesian optimisation: runs are paused and continued by what their learning curves promise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.base import Agent
+from hpo_envs.agents.candidates import Candidates, lost
+from hpo_envs.agents.models.acquisition import expected_improvement
+from hpo_envs.agents.models.curve_process import CurveProcess, curve_prior
+from hpo_envs.agents.models.kernels import gram, square_distances
+from hpo_envs.agents.problem import Problem
+
+Floats = npt.NDArray[np.float64]
+
+LARGEST = 1000
+"""Rows that are modelled; of more, that many at random."""
+
+NEIGHBOURS = 0.5
+"""Length-scale, in units of the median distance of two candidates."""
+
+
+MEASURED = 300
+"""Candidates whose distances are looked at for it."""
+
+INITIAL = 3
+"""Random rows that are begun before there is a model, where no source tells the scale of rewards."""
+
+LEAST = 1e-12
+"""A cost."""
+
+TIE = 1e-9
+"""Scores closer than this, relative to the largest, are tied."""
+
+
+class FreezeThaw(Agent):
+    """Bayesian optimisation over partly trained rows, with a prior learned from other tables' curves.
+
+    A Gaussian process predicts each row's best reward so far at geometrically spaced checkpoints, for rows that were
+    never started, too (see `CurveProcess`). Where the problem has sources with curves, they are its prior: mean and
+    covariance of their curves, and what they predict from the features. The row whose reward is expected to rise most
+    above the best one per unit of cost, at whichever checkpoint, is trained to its next one; all others are paused.
+    Where cost is no number of evaluations, training stops at every checkpoint on the way, which costs the same.
+
+    Formula:
+        y_i(k) = m_i(k) + sum_r B_kr z_ir;  cov(z_i, z_j) = (c + s k(x_i, x_j) + o [i = j]) I + sum_e u_ei u_ej'
+        next row = argmax_i max_{k > k_i} E[max(y_i(k) - best, 0)] / (cost(i, k) - cost(i, k_i))
+
+    Paper: Kevin Swersky, Jasper Snoek and Ryan P. Adams. Freeze-Thaw Bayesian Optimization. arXiv:1406.3896, 2014,
+    with curves' shapes from other tables, as in Kevin Swersky, Jasper Snoek and Ryan P. Adams. Multi-Task Bayesian
+    Optimization. NIPS 2013, in place of exponential decay, and expected improvement per cost (Snoek, Larochelle and
+    Adams. Practical Bayesian Optimization of Machine Learning Algorithms. NIPS 2012) in place of entropy search.
+
+    Complexity: O(t n R + n K R) an observation, t of them, n rows, K checkpoints, R shapes; O(n^3) a source.
+
+    Args:
+        problem: Actions are (row, checkpoint) pairs, with features.
+        ratio: Of the resources of two checkpoints that are compared.
+    """
+
+    parallel = True
+
+    def __init__(self, problem: Problem, seed: int, ratio: float = 1.6) -> None:
+        super().__init__(problem, seed)
+        self._rows = rows = Candidates(problem)
+        if not rows.pairs or problem.objectives != 1:
+            raise ValueError(
+                f"action_space must be (row, level) pairs with one objective, got {problem.action_space} with "
+                f"{problem.objectives}"
+            )
+        if not ratio > 1:
+            raise ValueError(f"ratio must be > 1, got {ratio!r}")
+        self._rungs = spaced(rows.levels, ratio)
+        n = min(rows.count, LARGEST)
+        self._pool = np.arange(n) if n == rows.count else np.sort(self.rng.choice(rows.count, n, replace=False))
+        self._place = {int(row): i for i, row in enumerate(self._pool)}
+        self._jumps = problem.unit == "evaluations"
+        self._process: CurveProcess | None = None
+        self._shift, self._scale = 0.0, 1.0
+        self._at = np.full(n, -1)  # index in rungs
+        self._level = np.full(n, -1)
+        self._peak = np.full(n, -np.inf)
+        self._paid = np.zeros(n)
+        self._best = -np.inf
+        self._aims: dict[int, int] = {}  # rung that a row is trained to
+        self._waiting: list[int] = []  # rows on their way to it that nobody trains
+
+    def ask(self) -> Any:
+        """Returns the next checkpoint of a row that is on its way, or of the most promising one."""
+        if self._waiting:
+            i = self._waiting.pop(0)
+        else:
+            i, rung = self._promising()
+            self._aims[i] = rung
+        level = self._rungs[self._aims[i]] if self._jumps else min(self._level[i] + 1, self._rungs[-1])
+        return self._rows.submit(int(self._pool[i]), int(level))
+
+    def _promising(self) -> tuple[int, int]:
+        """The row to train and the rung to train it to, as if what is under way came back as expected."""
+        top = len(self._rungs) - 1
+        open_ = self._at < top
+        open_[list(self._aims)] = False
+        if not open_.any():
+            return int(self.rng.integers(len(self._at))), top
+        if self._process is None and not self._begin():
+            fresh = open_ & (self._at < 0)
+            i = int(self.rng.choice(np.flatnonzero(fresh if fresh.any() else open_)))
+            return i, int(self._at[i]) + 1
+        process = self._process
+        assert process is not None
+        mark = process.mark()
+        for i, rung in self._aims.items():
+            process.observe(i, rung, process.mean[i, rung])
+        if np.isfinite(self._best):
+            best = (self._best - self._shift) / self._scale
+            scores = expected_improvement(process.mean, process.deviation, best) / self._costs()
+        else:
+            scores = process.mean
+        process.undo(mark)
+        scores = np.where(open_[:, None] & (np.arange(top + 1) > self._at[:, None]), scores, -np.inf)
+        most = scores.max(axis=1)
+        i = int(self.rng.choice(np.flatnonzero(most >= most.max() - TIE * abs(most.max()))))
+        return i, int(scores[i].argmax()) if self._jumps else int(self._at[i]) + 1
+
+    def _costs(self) -> Floats:
+        """(n, rungs) what training each row up to each rung will cost from where it is."""
+        if self._jumps:
+            return np.ones((len(self._at), len(self._rungs)))
+        started = self._level >= 0
+        spent = np.where(started, self._rows.levels[self._level], 0.0)
+        prices = self._paid / np.where(started, spent, 1.0)
+        prices[~started] = prices[started].mean()
+        return np.asarray(np.maximum(prices[:, None] * (self._rows.levels[self._rungs] - spent[:, None]), LEAST))
+
+    def _begin(self) -> bool:
+        """Makes the model; without sources, once there are `INITIAL` rows to tell the rewards' scale from."""
+        features = self._rows.features
+        base = self.problem.base if self.problem.base is not None else features
+        some = base[:: max(len(base) // MEASURED, 1)]
+        length = NEIGHBOURS * float(np.sqrt(np.median(square_distances(some, some)))) or 1.0
+        x, resources = features[self._pool], self._rows.levels[self._rungs]
+        prior, learned = curve_prior(resources, x, self.problem.feature_names, length, self.problem.sources)
+        if not learned:
+            known = self._peak[(self._at >= 0) & np.isfinite(self._peak)]
+            if len(known) < min(INITIAL, len(self._at)):
+                return False
+            self._shift, self._scale = float(np.median(known)), float(known.std()) or 1.0
+        self._process = CurveProcess(prior, gram("matern52", x, length))
+        for i in np.flatnonzero((self._at >= 0) & np.isfinite(self._peak)):
+            self._process.observe(int(i), int(self._at[i]), (self._peak[i] - self._shift) / self._scale)
+        return True
+
+    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """Learns the best reward that a row has reached; a step that only submitted tells nothing."""
+        if not self._rows.note(action, reward, info):
+            return
+        row, level = (int(v) for v in action)
+        failed = lost(info)
+        if not failed:
+            self._best = max(self._best, float(reward))
+        if row not in self._place:
+            return
+        i, top = self._place[row], len(self._rungs) - 1
+        reached = min(level, int(info.get("reached", level)))
+        self._paid[i] += info["cost"]
+        self._level[i] = max(self._level[i], reached, 0)
+        ended = failed or reached < level or level >= self._rungs[top]
+        at = top if ended else int(np.searchsorted(self._rungs, self._level[i], side="right")) - 1
+        if not failed:
+            self._peak[i] = max(self._peak[i], float(info.get("best", reward)))
+            if at > self._at[i] and self._process is not None:
+                self._process.observe(i, at, (self._peak[i] - self._shift) / self._scale)
+        self._at[i] = max(self._at[i], at)
+        if self._at[i] >= self._aims.get(i, -1):
+            self._aims.pop(i, None)
+        elif i not in self._waiting:
+            self._waiting.append(i)
+        self.done = bool((self._at == top).all())
+
+    def recommend(self) -> Any:
+        """Returns the best action told, or a random one before the first."""
+        return self._rows.recommend(self.rng)
+
+
+def spaced(levels: Floats, ratio: float) -> npt.NDArray[np.intp]:
+    """Indices of checkpoints whose resources are about `ratio` apart, the first and the last among them."""
+    count = int(np.ceil(np.log(levels[-1] / levels[0]) / np.log(ratio))) + 1 if len(levels) > 1 else 1
+    targets = levels[0] * ratio ** np.arange(count) * (1 + 1e-9)
+    return np.unique(np.append(np.searchsorted(levels, targets, side="right") - 1, len(levels) - 1))

@@ -1,0 +1,105 @@
+"""Freeze-thaw: who is trained on, what sources change, and what a step is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hpo_envs import agents
+from hpo_envs.agents.models.source import Source
+from hpo_envs.agents.multifidelity.freeze_thaw import spaced
+from hpo_envs.benchmarks import problem_of, run
+from tests.agents.multifidelity.helpers import SMOOTH, make, play, smooth
+
+
+def test_the_best_rows_are_trained_and_the_others_paused() -> None:
+    agent, trail = play("freeze-thaw", make(budget=400.0))
+    levels = np.full(len(SMOOTH), -1)
+    for (row, level), _, _ in trail:
+        levels[row] = max(levels[row], level)
+    assert levels[:5].max() == 80
+    assert levels[50:].mean() < 3
+    assert agent.recommend()[0] < 5
+
+
+def test_a_run_is_watched_at_every_checkpoint() -> None:
+    _, trail = play("freeze-thaw", make(budget=200.0))
+    reached: dict[int, int] = {}
+    for (row, level), _, info in trail:
+        assert level == reached.get(row, -1) + 1
+        assert info["cost"] == 1.0
+        reached[row] = level
+
+
+def test_where_steps_are_what_costs_nothing_is_trained_in_small_ones() -> None:
+    _, trail = play("freeze-thaw", make(cost="evaluations", budget=20))
+    assert max(level for (_, level), _, _ in trail) == 80
+
+
+def test_sources_show_where_to_begin() -> None:
+    values = -SMOOTH.values[:, 0]
+    source = Source(
+        "other", SMOOTH.features, values[:, -1] - 3.0, SMOOTH.cost[:, 0, -1], (), SMOOTH.levels, values - 3.0
+    )
+    env = make(budget=400.0)
+    env.reset(seed=0)
+    agent = agents.make("freeze-thaw", replace(problem_of(env), sources=(source,)), 0)
+    assert agent.ask()[0] < 5
+
+
+def test_all_rows_trained_is_done_whatever_fails() -> None:
+    agent, _ = play("freeze-thaw", make(smooth(rows=5, levels=9), budget=1e9))
+    assert agent.done
+    agent = agents.make("freeze-thaw", problem_of(make(smooth(rows=3, levels=2))), 0)
+    while not agent.done:
+        action = agent.ask()
+        agent.tell(action, -20.0, {"cost": 1.0, "status": "diverged"})
+    assert agent.recommend() is not None
+
+
+def test_several_workers_train_several_rows() -> None:
+    env = make(budget=300.0, workers=4)
+    agent, trail = play("freeze-thaw", env)
+    assert len({row for (row, _), _, _ in trail[:8]}) >= 4
+    assert agent.recommend()[0] < 10
+
+
+def test_more_rows_than_are_modelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hpo_envs.agents.multifidelity.freeze_thaw.LARGEST", 20)
+    agent, trail = play("freeze-thaw", make(budget=100.0))
+    assert len({row for (row, _), _, _ in trail}) <= 20
+    agent.tell(np.array([99, 3]), 5.0, {"cost": 1.0})
+    agent.tell(np.array([98, 3]), 4.0, {"cost": 1.0})
+    assert agent.recommend() is not None
+
+
+@pytest.mark.parametrize(
+    ("transfer", "first", "steps", "rows", "best"),
+    [
+        (None, [[66, 0], [142, 0], [75, 0], [142, 1]], 64, 26, -1.022),
+        ("own", [[16, 0], [85, 0], [85, 1], [85, 2]], 60, 17, -1.046),
+    ],
+)
+def test_golden_runs(transfer: str | None, first: Any, steps: int, rows: int, best: float) -> None:
+    given = {"table": "surrogate", "budget": 60}
+    played = run("freeze-thaw", "NMTLC-ft-zhen-v0", [0], transfer=transfer, env_kwargs=given)[0]
+    assert played.actions[:4].tolist() == first
+    assert (len(played), len(np.unique(played.actions[:, 0]))) == (steps, rows)
+    assert played.rewards.max() == pytest.approx(best)
+
+
+@pytest.mark.parametrize(
+    ("levels", "ratio", "expected"),
+    [([1.0], 2.0, [0]), (range(1, 11), 2.0, [0, 1, 3, 7, 9]), ([2.0, 4.0, 400.0], 2.0, [0, 1, 2])],
+)
+def test_checkpoints_are_geometrically_spaced(levels: Any, ratio: float, expected: list[int]) -> None:
+    assert spaced(np.array(levels, float), ratio).tolist() == expected
+
+
+@pytest.mark.parametrize("ratio", [1.0, 0.5, float("nan")])
+def test_the_ratio_is_above_one(ratio: float) -> None:
+    with pytest.raises(ValueError, match="ratio must be > 1"):
+        agents.make("freeze-thaw", problem_of(make()), 0, ratio=ratio)
