@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,20 @@ def budget_apart(run: Run) -> float | None:
     return budget if apart else None
 
 
+def _once(label: Callable[[Run], str]) -> Callable[[Run], str]:
+    """A label that each run keeps: several passes over millions of runs ask for it."""
+
+    @functools.wraps(label)
+    def kept(run: Run) -> str:
+        known: dict[str, str] = run.__dict__
+        if label.__name__ not in known:
+            known[label.__name__] = label(run)
+        return known[label.__name__]
+
+    return kept
+
+
+@_once
 def environment_of(run: Run) -> str:
     """Label of an environment: its id, the arguments given but for the table and most budgets, and whose tables helped.
 
@@ -48,6 +63,7 @@ def environment_of(run: Run) -> str:
     return _label(run.header["env"], extra)
 
 
+@_once
 def agent_of(run: Run) -> str:
     """Label of an agent: the name that it was given, or its registered one and the hyperparameters given.
 
@@ -75,10 +91,10 @@ def check(runs: Sequence[Run]) -> None:
     kinds: dict[str, str] = {}
     facts: dict[tuple[str, ...], Any] = {}
     seen = set()
+    several = functools.cache(lambda name: store.exists(name) and len(store.kinds(name)) > 1)
     for r in runs:
         h, env = r.header, environment_of(r)
-        choice = store.exists(h["table"]) and len(store.kinds(h["table"])) > 1
-        if choice and not (h["env"] in SPECS and SPECS[h["env"]].surrogate_only):
+        if several(h["table"]) and not (h["env"] in SPECS and SPECS[h["env"]].surrogate_only):
             kinds.setdefault(h["kind"], env)
         here = {
             ("sha256", f"table {h['table']} ({h['kind']})"): h["sha256"],
