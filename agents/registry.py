@@ -21,7 +21,7 @@ from hpo_envs.agents.base import Agent, one_of
 from hpo_envs.agents.problem import Problem, private
 
 LARGEST_GRAPH = 5000
-"""Candidates of a similarity graph, `similarity_graph.LARGEST`, which is not imported before an agent is made."""
+"""Candidates of a dense graph, `similarity_graph.LARGEST`, which is not imported before an agent is made."""
 
 CONTAINERS = (list, dict, set, np.ndarray)
 """Types of hyperparameters that an agent could write to."""
@@ -43,7 +43,7 @@ class Entry:
         open: Whether it is as many agents as its hyperparameters have values.
         slow: Where a run takes more than a second of processor time, so that studies plan fewer of them (`anywhere`,
             or see `slow`).
-        most: Candidates that it can work on at most; None: any number.
+        most: Candidates that studies and `tune` give it at most; None: any number.
         unseen: Of an agent with trained weights, `module:function` that says of a problem and of hyperparameters
             whether it has weights that have not seen the problem's languages.
         sources: Whether it learns from other tables and cannot do without, see `Problem.sources`.

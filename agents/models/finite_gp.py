@@ -45,6 +45,7 @@ class FiniteGP:
         variance: (n,) prior variances.
         noise: Observation variance, > 0; it is never raised behind the caller's back.
         outputs: Number of observed quantities per candidate.
+        estimated: Whether `variance` is an estimate, which columns correct where candidates are observed.
 
     Attributes:
         count: Number of observations.
@@ -52,8 +53,17 @@ class FiniteGP:
         variances: (n,) posterior variances of the noise-free function, >= 0.
     """
 
-    def __init__(self, column: Callable[[int], Floats], variance: Floats, noise: float, outputs: int = 1) -> None:
+    def __init__(
+        self,
+        column: Callable[[int], Floats],
+        variance: Floats,
+        noise: float,
+        outputs: int = 1,
+        *,
+        estimated: bool = False,
+    ) -> None:
         self._column = column
+        self._estimated = estimated
         self.noise = float(noise)
         self.count = 0
         self.means = np.zeros((1 + outputs, len(variance)))
@@ -68,10 +78,13 @@ class FiniteGP:
             self._v = np.concatenate([self._v, np.empty_like(self._v)])
             self._alphas = np.concatenate([self._alphas, np.empty_like(self._alphas)])
         v, past = self._v[:t], self._v[:t, k].copy()
+        covariances = self._column(k) - past @ v
+        if self._estimated:
+            self.variances[k] = covariances[k]
         # In exact arithmetic the pivot is variance + noise >= noise; round-off cannot push it below.
         d = np.sqrt(max(float(self.variances[k]), 0.0) + self.noise)
         row = self._v[t]
-        np.divide(self._column(k) - past @ v, d, out=row)
+        np.divide(covariances, d, out=row)
         target = np.concatenate([[1.0], np.asarray(values, dtype=np.float64)])
         self._alphas[t] = (target - past @ self._alphas[:t]) / d
         self.means += self._alphas[t][:, None] * row

@@ -5,12 +5,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models.kernels import gram
+
+if TYPE_CHECKING:
+    from hpo_envs.agents.models.sparse_graph import SparseGraph
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
@@ -19,8 +22,10 @@ LIGHTEST = 1e-10
 """Edges lighter than this, relative to the heaviest, are left out: what only they connect is, in double precision,
 not connected, and the Laplacian would be singular without saying so."""
 
+_TINY = 1e-300
+
 LARGEST = 5000
-"""Candidates of the largest graph: its dense inverse takes 200 MB and about half a minute there."""
+"""Candidates of the largest dense graph: its inverse takes 200 MB and about half a minute there. See `SparseGraph`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +47,22 @@ class SimilarityGraph:
     def laplacian(self) -> Floats:
         """(n, n) D - W (section 5.2.1)."""
         return np.diag(self.weights.sum(axis=1)) - self.weights
+
+    def edges(self, k: int) -> Floats:
+        """(n,) weights of a node's edges."""
+        return self.weights[k]
+
+    def green_column(self, k: int) -> Floats:
+        """(n,) column of `green`."""
+        return self.green[k]
+
+    def green_diagonal(self, members: Ints) -> Floats:
+        """(k,) entries of the diagonal of `green`."""
+        return self.green[members, members]
+
+    def green_totals(self, members: Ints) -> Floats:
+        """(k,) column sums of `green` over the members of a component."""
+        return np.asarray(self.green[np.ix_(members, members)].sum(axis=0))
 
     def to_networkx(self, **columns: Sequence[Any]) -> Any:
         """A `networkx.Graph`: nodes are candidates with an attribute for each column, edges have `weight`.
@@ -87,7 +108,7 @@ class SimilarityGraph:
         neighbours: int | None,
         tie_order: tuple[int, ...] | None = None,
     ) -> SimilarityGraph:
-        """The graph of candidates, joined by a kernel's value (equation 4); equal settings share one object.
+        """The dense graph of candidates, joined by a kernel's value (equation 4); equal settings share one object.
 
         Args:
             features: (n, d) in [0, 1].
@@ -159,13 +180,14 @@ class Harmonic:
         sums: (n,) column sums of G.
     """
 
-    def __init__(self, graph: SimilarityGraph) -> None:
+    def __init__(self, graph: SimilarityGraph | SparseGraph) -> None:
         self.graph = graph
         n = len(graph.component)
         self.nodes: list[int] = []
         self.diagonal = np.full(n, np.inf)
         self.sums = np.zeros(n)
         self._anchor: dict[int, int] = {}
+        self._anchored: dict[int, Floats] = {}  # the anchors' columns of `green`
         self._inner: list[int] = []
         self._v = np.empty((16, n))
         self._factor = np.zeros((16, 16))
@@ -186,10 +208,13 @@ class Harmonic:
         if t == len(self._v):
             self._v = np.concatenate([self._v, np.empty_like(self._v)])
             self._factor = np.pad(self._factor, (0, t))
-        row, pivot = self._v[t], np.sqrt(self.diagonal[k])
+        row, column = self._v[t], self.column(k)
+        if not isinstance(self.graph, SimilarityGraph):
+            self.diagonal[k] = max(column[k], _TINY)  # what was known of it is an estimate
+        pivot = np.sqrt(self.diagonal[k])
         self._factor[t, :t] = self._v[:t, k]
         self._factor[t, t] = pivot
-        np.divide(self.column(k), pivot, out=row)
+        np.divide(column, pivot, out=row)
         self.diagonal -= row * row
         np.maximum(self.diagonal, 0.0, out=self.diagonal)
         self.sums -= row * row.sum()
@@ -208,18 +233,18 @@ class Harmonic:
     def _anchor_at(self, k: int, component: int) -> None:
         self._anchor[component] = k
         members = np.flatnonzero(self.graph.component == component)
-        m = self.graph.green
-        self.diagonal[members] = np.maximum(m[members, members] - 2.0 * m[members, k] + m[k, k], 0.0)
-        from_anchor = m[members, k]
-        totals = m[np.ix_(members, members)].sum(axis=0)
-        self.sums[members] = totals - len(members) * from_anchor - from_anchor.sum() + len(members) * m[k, k]
+        column = self._anchored[component] = self.graph.green_column(k)
+        from_anchor, at = column[members], column[k]
+        self.diagonal[members] = np.maximum(self.graph.green_diagonal(members) - 2.0 * from_anchor + at, 0.0)
+        totals = self.graph.green_totals(members)
+        self.sums[members] = totals - len(members) * from_anchor - from_anchor.sum() + len(members) * at
         self.diagonal[k] = self.sums[k] = 0.0
 
     def column(self, k: int) -> Floats:
         """(n,) G[:, k] of an anchored component's node."""
-        component = self.graph.component
-        a, m = self._anchor[int(component[k])], self.graph.green
-        g = np.where(component == component[k], m[k] - m[a] - m[a, k] + m[a, a], 0.0)
+        component, column = self.graph.component, self.graph.green_column(k)
+        a, anchored = self._anchor[int(component[k])], self._anchored[int(component[k])]
+        g = np.where(component == component[k], column - anchored - anchored[k] + anchored[a], 0.0)
         t = len(self._inner)
         return g - self._v[:t, k] @ self._v[:t]
 
