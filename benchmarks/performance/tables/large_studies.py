@@ -1,0 +1,75 @@
+"""What listing, reading, checking and reporting a study costs a run, and the size of its page.
+
+    python -m hpo_envs.benchmarks.performance.tables.large_studies [--runs 20000]
+
+Runs are those of random search on NMTHPO-swen-v0, 20 evaluations each, stored as those of ten agents. Printed are
+microseconds of processor time a run, the size of the page, and the peak of memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hpo_envs.benchmarks.analysis import summary
+from hpo_envs.benchmarks.analysis.replay import Replay
+from hpo_envs.benchmarks.report import page
+from hpo_envs.benchmarks.runs import run
+from hpo_envs.benchmarks.study.store import Store
+from hpo_envs.core import screen
+
+AGENTS = 10
+
+
+def make(folder: Path, runs: int, part: int = 1000) -> None:
+    """Stores so many runs, at least one of each agent."""
+    store, seeds = Store(folder), max(runs // AGENTS, 1)
+    for first in range(0, seeds, part):
+        some = range(first, min(first + part, seeds))
+        made = run("random", "NMTHPO-swen-v0", some, budget=20, env_kwargs={"table": "surrogate", "share": 0.8})
+        for k in range(AGENTS):
+            header = {"agent": f"random-{k}", "algorithm": "random"}
+            store.write([dataclasses.replace(r, header={**r.header, **header}) for r in made])
+
+
+def measure(folder: Path, runs: int) -> dict[str, float]:
+    """Microseconds a run by what is done, megabytes of the page and at the peak."""
+    found: dict[str, float] = {}
+
+    def timed(name: str, work: Callable[[], Any]) -> Any:
+        start = time.process_time()
+        result = work()
+        found[name] = 1e6 * (time.process_time() - start) / runs
+        return result
+
+    timed("list", lambda: Store(folder).groups())
+    stored = timed("read", lambda: Store(folder).read())
+    timed("read and replay", lambda: Store(folder).read(check=Replay()))
+    data = timed("summary", lambda: summary.of_runs(stored))
+    found["page, MB"] = len(timed("page", lambda: page.render(data)).encode()) / 1e6
+    found["peak, MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return found
+
+
+@screen.on()
+def main() -> int:
+    """Prints a line for each."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=20_000, help="runs (default: %(default)s)")
+    runs = parser.parse_args().runs
+    with tempfile.TemporaryDirectory() as name:
+        make(Path(name), runs)
+        for what, value in measure(Path(name), runs).items():
+            print(f"{what:18}{value:10.2f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
