@@ -192,7 +192,7 @@ class Candidates(Incumbent):
         while True:
             while self._order:
                 row = self._order.pop()
-                if self.times[row] == self.times.min():
+                if not self.times[row] or self.times[row] == self.times.min():
                     return row
             self.shuffle(rng)
 

@@ -5,22 +5,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models.kernels import gram
-
-if TYPE_CHECKING:
-    from hpo_envs.agents.models.sparse_graph import SparseGraph
+from hpo_envs.agents.models.sparse_graph import LIGHTEST, SparseGraph
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
-
-LIGHTEST = 1e-10
-"""Edges lighter than this, relative to the heaviest, are left out: what only they connect is, in double precision,
-not connected, and the Laplacian would be singular without saying so."""
 
 _TINY = 1e-300
 

@@ -9,10 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models.kernels import of_square_distances
-from hpo_envs.agents.models.similarity_graph import LIGHTEST
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
+
+LIGHTEST = 1e-10
+"""Edges lighter than this, relative to the heaviest, are left out: what only they connect is, in double precision,
+not connected, and the Laplacian would be singular without saying so."""
 
 LARGEST = 100_000
 """Candidates of the largest graph."""
