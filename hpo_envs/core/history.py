@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -53,11 +54,15 @@ class History:
     def _packed(self) -> Bits:
         n, k = self._shape
         bits = np.full((n, -(-k // 8)), 255, np.uint8) if self._base is None else self._base.copy()
-        for episodes, columns in self._log:
-            if columns is None:
-                bits[episodes] = 255
-            else:
-                bits[episodes, columns >> 3] &= ~(np.uint8(1) << (columns & 7).astype(np.uint8))
+        width = bits.shape[1]
+        for restart, writes in itertools.groupby(self._log, lambda write: write[1] is None):
+            if restart:
+                for episodes, _ in writes:
+                    bits[episodes] = 255
+                continue
+            rows, columns = (np.concatenate(arrays) for arrays in zip(*writes, strict=True))
+            left = ~(np.uint8(1) << (columns & 7).astype(np.uint8))
+            np.bitwise_and.at(bits.reshape(-1), rows * width + (columns >> 3), left)
         return bits
 
 
