@@ -98,8 +98,8 @@ class SparseGraph:
 
     def diagonal(self, ridge: float = 0.0) -> Floats:
         """(n,) estimate of the diagonal of the inverse that `solve` applies; with the same random signs every time."""
-        d = self.degrees + ridge
-        inverse = 1.0 / np.where(d > 0, d, 1.0)
+        d, sizes = self.degrees + ridge, self._sizes[self.component]
+        inverse = np.divide(1.0, d, out=np.zeros_like(d), where=d > 0)
         signs = np.random.default_rng(0).choice([-1.0, 1.0], (len(d), PROBES))
         rest = self.solve(self._centred(signs), ridge, ROUGH)
         term = inverse[:, None] * signs
@@ -108,8 +108,9 @@ class SparseGraph:
             term = inverse[:, None] * (self.weights @ term)
         exact = inverse + inverse**2 * (self.weights.power(2) @ inverse)
         if ridge:  # what a constant over a component has of it
-            exact += 1.0 / (ridge * self._sizes[self.component])
-        return np.maximum(exact + (signs * rest).mean(axis=1), inverse)
+            exact += 1.0 / (ridge * sizes)
+        # Never below (x' x)^2 / x' A x, x a unit vector, centred where there is no ridge.
+        return np.maximum(exact + (signs * rest).mean(axis=1), inverse if ridge else (1.0 - 1.0 / sizes) ** 2 * inverse)
 
     def draw(self, ridge: float, rng: np.random.Generator) -> Floats:
         """(n,) from a normal distribution whose precision matrix is the Laplacian + ridge I."""
