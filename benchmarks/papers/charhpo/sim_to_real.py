@@ -222,7 +222,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=("effects", "agents", "live"))
     parser.add_argument("--seeds", type=int, default=20, help="of each agent on tables (default: %(default)s)")
-    parser.add_argument("--budget", type=int, default=40, help="evaluations on tables (default: %(default)s)")
+    parser.add_argument("--budget", type=int, default=20, help="evaluations on tables (default: %(default)s)")
     parser.add_argument("--out", type=Path, default=Path("trained"), help="folder of trainings (default: %(default)s)")
     args = parser.parse_args(arguments)
     if args.part == "effects":

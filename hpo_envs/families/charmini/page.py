@@ -35,8 +35,7 @@ class CharMiniEnv(LookupEnv):
     run. Any row can be trained again on any computer (`hpo-envs measure CharMini-eng-lstm-v0 --row 17 --seed 1`), and
     `CharMiniLive-eng-lstm-v0` trains the same models at each step.
 
-    Ids: `CharMini-eng-lstm-v0`, `CharMini-eng-transformer-v0`. An easy problem where fidelities are concerned: ranks
-    after a few epochs are much as at the end (`CharMiniLC-eng-lstm-v0` has the curves).
+    Ids: `CharMini-eng-lstm-v0`, `CharMini-eng-transformer-v0`. Learning curves: `CharMiniLC-eng-lstm-v0`.
 
     ## Action Space
     `Discrete(rows)`: the configuration, in the order of a hash of their names, drawn uniformly from: `batch_size` (32
@@ -107,7 +106,8 @@ class CharMiniLCEnv(CurvesEnv):
     One step trains one configuration up to one epoch, continuing from the epoch reached before, and pays what is new.
     One episode is one optimisation run.
 
-    Ids: `CharMiniLC-eng-lstm-v0`, `CharMiniLC-eng-transformer-v0`.
+    Ids: `CharMiniLC-eng-lstm-v0`, `CharMiniLC-eng-transformer-v0`. An easy multi-fidelity problem by phoneme error rate,
+    whose ranks after five epochs correlate .9 with the final ones; accuracy, 0 for many at first, says less.
 
     ## Action Space
     `MultiDiscrete([rows, 20])`: the configuration, in the order of a hash of their names, and the epoch to train it to,
