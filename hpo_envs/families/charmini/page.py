@@ -106,8 +106,8 @@ class CharMiniLCEnv(CurvesEnv):
     One step trains one configuration up to one epoch, continuing from the epoch reached before, and pays what is new.
     One episode is one optimisation run.
 
-    Ids: `CharMiniLC-eng-lstm-v0`, `CharMiniLC-eng-transformer-v0`. An easy multi-fidelity problem by phoneme error rate,
-    whose ranks after five epochs correlate .9 with the final ones; accuracy, 0 for many at first, says less.
+    Ids: `CharMiniLC-eng-lstm-v0`, `CharMiniLC-eng-transformer-v0`. By phoneme error rate an easy multi-fidelity
+    problem: ranks after five epochs correlate .9 with the final ones. Accuracy, 0 for many at first, says less.
 
     ## Action Space
     `MultiDiscrete([rows, 20])`: the configuration, in the order of a hash of their names, and the epoch to train it to,
