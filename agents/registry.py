@@ -222,9 +222,9 @@ AGENTS: dict[str, Entry] = {
         extra="optuna",
     ),
     "learned": _entry(
-        "transfer.learned:LearnedAcquisition",
+        "transfer.learned:Learned",
         "rows features levels grid",
-        "acquisition function trained across tables, by default on none of the problem's language",
+        "Gaussian process stacked on other tables, with numbers trained on whole runs over tables of other languages",
         unseen="hpo_envs.agents.transfer.learned:has_unseen",
     ),
     "zero-shot": _transfer("ranked:ZeroShot", "candidates in the order of other tables' mean predicted score"),

@@ -18,9 +18,6 @@ MANY_ROWS = 1000
 OBSERVED = 20
 """Observations of a source from which on a model of it is asked, not its best observations alone."""
 
-EACH = 3
-"""Evaluations a feature below which trained weights are worth more than a good start."""
-
 
 class Auto(Agent):
     """The agent that was best on problems of a kind; making it makes that agent.
@@ -36,8 +33,7 @@ class Auto(Agent):
     | sources of 20 observations that share a feature | `quantile-copula` | NMTHPO, `transfer` | .168, `tst-tpe` .182 |
     | smaller sources | `warm-gp` | | not measured |
     | more than 40 features | `regularized-evolution` | NASBenchNLP-ptb-final | .418 (`tpe-features` .391) |
-    | trained weights, fewer than 3 evaluations a feature | `learned` | CharHPO | .014, `bo-spread` .029 |
-    | anything else | `bo-spread` | NMTHPO; NMTHPO-v0 | .237, `learned` .271; .217, `bo` .238 |
+    | anything else | `bo-spread` | NMTHPO; NMTHPO-v0 | .237; .217, `bo` .238 |
 
     The first row that holds counts. The numbers are normalised regret (`docs/statistics.md`) on the committed
     leaderboard; those of transfer are of 22 and 110 replicates, too few to rank these two (`docs/transfer.md`). All
@@ -73,8 +69,6 @@ def chosen(problem: Problem, late: bool = False) -> str:
         problem: What is known of it.
         late: See `Auto`.
     """
-    from hpo_envs.agents.transfer.learned import GENERIC, family_of, has_unseen
-
     if problem.levels is not None:
         return "successive-halving" if problem.rows >= MANY_ROWS and not late else "asha"
     if problem.mutate is not None:
@@ -90,6 +84,4 @@ def chosen(problem: Problem, late: bool = False) -> str:
     features = 0 if problem.features is None else problem.features.shape[1]
     if features > MANY_FEATURES:
         return "regularized-evolution"
-    few = problem.budget is not None and problem.unit == "evaluations" and problem.budget < EACH * features
-    trained = family_of(problem.feature_names) != GENERIC and has_unseen(problem)
-    return "learned" if few and trained else "bo-spread"
+    return "bo-spread"

@@ -14,6 +14,7 @@ from hpo_envs.agents.models.source import Source
 from hpo_envs.agents.models.tree_ensembles import Splits
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
+from hpo_envs.agents.transfer.source_gp import normal_scores
 
 Floats = npt.NDArray[np.float64]
 
@@ -113,14 +114,6 @@ def _predicted(features: bytes, rewards: bytes, base: bytes, d: int) -> Floats:
             grown[:, k] = np.mean(known)
     grown.setflags(write=False)
     return grown
-
-
-def normal_scores(rewards: Floats) -> Floats:
-    """(n,) normal quantiles of the ranks: tables of other metrics and ranges become comparable."""
-    from scipy.special import ndtri
-    from scipy.stats import rankdata
-
-    return np.asarray(ndtri((rankdata(rewards) - 0.5) / len(rewards)))
 
 
 @dataclass(frozen=True)

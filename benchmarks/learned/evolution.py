@@ -1,4 +1,4 @@
-"""Evolution strategies on whole runs: P networks times B episodes of one table side by side."""
+"""Evolution strategies on whole runs: P models times E episodes side by side."""
 
 from __future__ import annotations
 
@@ -9,17 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models.mixture import Family, Hypotheses, MixturePosterior
-from hpo_envs.agents.transfer import acquisition_net
-from hpo_envs.agents.transfer.acquisition_net import HIDDEN, INPUTS, SIZE
-from hpo_envs.benchmarks.analysis.scores.expected import expected_best
-from hpo_envs.benchmarks.learned.tables import Task, knowledge
+from hpo_envs.agents.models.stacked_gp import START, StackedGP
+from hpo_envs.benchmarks.learned.tasks import AS_USED, Draws, Episodes, Task, draw
 
 Floats = npt.NDArray[np.float64]
 
-
-FIXED = len(INPUTS) * HIDDEN + HIDDEN
-"""The first layer and its biases stay as drawn: a gradient estimated from few runs is shared by fewer weights."""
+SIGMA = np.array([0.5, 0.5, 0.5, 0.5, 0.5, 0.25, 8.0, 0.7, 0.7, 0.7, 0.7, 0.5, 0.2, 0.3, 0.2, 0.2])
+"""Standard deviation of the perturbation of each of `START`: what is a factor moves by factors."""
 
 
 @dataclass(frozen=True)
@@ -28,135 +24,99 @@ class Settings:
 
     Attributes:
         generations: Steps of the gradient.
-        population: Networks a generation, in mirrored pairs; even.
-        episodes: Runs of each network on each table.
-        tables: Tables a generation at most, drawn anew.
-        rows: Rows of a table at most, drawn anew.
+        pairs: Mirrored pairs of models a generation.
+        episodes: Runs of each model a generation, the same for all models.
         budgets: Budgets to draw from.
-        flipped: Probability that a feature of a task acts the other way round (1 - x instead of x), so that what the
-            other tables taught is partly wrong: a network that trusted it blindly would fail on a table unlike the
-            others.
-        sigma: Standard deviation of the perturbations.
-        rate: Step size: the weights move by rate * sigma * sqrt(pairs) times the smoothed mean over pairs of rank
-            difference times direction; falls linearly to 30 %.
-        final: Weight of the final regret; the rest is the regret averaged over the run from step 5 on.
+        final: Weight of the final regret beside the anytime one.
+        rate: Step size in units of `SIGMA`, of Adam with moments .9 and .98; it falls linearly to a fifth.
+        shrink: What is kept of the distance from the start in each generation.
+        every: Generations between two looks at the validation episodes.
+        validation: Their number.
     """
 
     generations: int = 40
-    population: int = 24
-    episodes: int = 4
-    tables: int = 6
-    rows: int = 250
-    budgets: tuple[int, ...] = (10, 20, 20, 20, 30)
-    flipped: float = 0.0
-    sigma: float = 0.1
-    rate: float = 0.5
+    pairs: int = 6
+    episodes: int = 16
+    budgets: tuple[int, ...] = (10, 20, 20, 30)
     final: float = 0.5
+    rate: float = 0.15
+    shrink: float = 0.998
+    every: int = 10
+    validation: int = 40
 
 
-def play(
-    weights: Floats, hypotheses: Hypotheses, rewards: Floats, budget: int, episodes: int, rng: np.random.Generator
-) -> Floats:
-    """Regrets of P networks on B episodes with the same first rows.
+def play(numbers: Floats, episodes: Episodes, budget: int) -> Floats:
+    """(P, E, budget) normalised regret of P models, kept between 0 and 1."""
+    e, valid = np.arange(len(episodes.best)), episodes.tables.valid
+    shape = (len(numbers), len(e))
 
-    Args:
-        weights: (P, SIZE).
-        hypotheses: Of the rows played.
-        rewards: (n,) of these rows.
-        budget: Evaluations, <= n.
-        episodes: B.
-        rng: Draws the first rows.
+    def columns(rows: npt.NDArray[np.intp]) -> Floats:
+        return np.asarray(episodes.correlations[e, :, rows])
 
-    Returns:
-        (P, B, budget) best reward of the rows minus the best so far.
-    """
-    p, n = len(weights), len(rewards)
-    chosen = np.tile(rng.integers(n, size=episodes), p)
-    r = np.arange(p * episodes)
-    posterior = MixturePosterior(hypotheses, p * episodes, budget, hypotheses.gram())
-    free, seen = np.ones((p * episodes, n), bool), np.empty((p * episodes, budget))
+    model = StackedGP(numbers, episodes.tables, columns, budget)
+    free, seen = np.broadcast_to(valid, (*shape, valid.shape[1])).copy(), np.empty((*shape, budget))
+    rows = np.where(valid, model.expected, -np.inf).argmax(axis=2)
     for t in range(budget):
-        if t:
-            left = np.full(len(r), 1.0 - t / budget)
-            x = acquisition_net.inputs(posterior, seen[:, :t], free, left, budget)
-            chosen = np.where(free, acquisition_net.score(x, weights), -np.inf).argmax(axis=1)
-        free[r, chosen] = False
-        seen[:, t] = rewards[chosen]
+        np.put_along_axis(free, rows[..., None], False, axis=2)
+        seen[..., t] = episodes.rewards[e, rows]
         if t + 1 < budget:
-            posterior.observe(chosen)
-    return (rewards.max() - np.maximum.accumulate(seen, axis=1)).reshape(p, episodes, budget)
+            model.observe(rows)
+            scores = model.log_improvement(seen[..., : t + 1], 1.0 - (t + 1) / budget)
+            rows = np.where(free, scores, -np.inf).argmax(axis=2)
+    regret = (episodes.best[:, None] - np.maximum.accumulate(seen, axis=2)) / episodes.span[:, None]
+    return np.asarray(np.clip(regret, 0.0, 1.0))
 
 
-def random_regret(rewards: Floats, budget: int) -> float:
-    """Expected regret of random search without replacement, in closed form."""
-    return float(rewards.max() - expected_best(rewards, [budget], replacement=False)[0][0])
+def scores(regret: Floats, final: float) -> Floats:
+    """(P, E) anytime regret and a share of the final one."""
+    return np.asarray(regret.mean(axis=2) + final * regret[..., -1])
 
 
-def start(rng: np.random.Generator) -> Floats:
-    """(SIZE,) first weights: expected improvement plus the family's expectation, and an idle hidden layer."""
-    w = np.zeros(SIZE)
-    d = len(INPUTS)
-    w[: d * HIDDEN] = rng.normal(size=d * HIDDEN) * 0.6 / np.sqrt(d)
-    skip = dict(zip(INPUTS, range(SIZE - d, SIZE), strict=True))
-    for name, value in {"expected improvement": 1.0, "covered expectation": 0.8}.items():
-        w[skip[name]] = value
-    return w
-
-
-class Trainer:
-    """Trains one network on tasks.
+def train(
+    tasks: Sequence[Task],
+    validation: Sequence[Task],
+    held_out: frozenset[str],
+    settings: Settings,
+    seed: int,
+    log: Callable[[int, float, float], None] = lambda *_: None,
+) -> Floats:
+    """(len(START),) numbers: of the means of late iterates, the one that is best on the validation tasks.
 
     Args:
-        seen: Tasks to train on.
-        family: Whether networks get what the other tasks taught. Each task gets what all others but its own language
-            taught, so a network learns how far to trust tables that are not the one at hand.
+        tasks: To train on.
+        validation: Tables of other training languages; none: nothing stops the training early.
+        held_out: Languages whose tables are no sources either.
         settings: Of the evolution strategy.
         seed: Of everything that is drawn.
+        log: Called with the generation, the score on the validation episodes and CPU seconds so far.
     """
+    s, rng, how, begun = settings, np.random.default_rng(seed), Draws(), time.process_time()
+    first = np.array([*START.values()])
+    at, steps = first, np.zeros((2, len(first)))
+    iterates: list[Floats] = []
+    kept: list[tuple[float, Floats]] = []
+    checked = draw(validation or tasks, s.validation, held_out, np.random.default_rng([seed, 1]), AS_USED)
 
-    def __init__(self, seen: Sequence[Task], family: bool, settings: Settings, seed: int) -> None:
-        self.seen, self.settings = list(seen), settings
-        self.rng = np.random.default_rng(seed)
-        self.known: list[Family | None] = [
-            knowledge([o for o in seen if o.language != t.language]) if family else None for t in seen
-        ]
+    def look(generation: int) -> None:
+        mean = first if not generation else np.mean(iterates[generation // 2 :], axis=0)
+        score = float(scores(play(mean[None], checked, 20), s.final).mean())
+        kept.append((score if validation else -generation, mean))
+        log(generation, score, time.process_time() - begun)
 
-    def fitness(self, population: Floats) -> Floats:
-        """(P,) minus regret in units of random search's, mean over tables and episodes."""
-        s, rng, total = self.settings, self.rng, np.zeros(len(population))
-        budget = int(rng.choice(s.budgets))
-        drawn = rng.permutation(len(self.seen))[: s.tables]
-        for i in drawn.tolist():
-            t = self.seen[i]
-            most = min(len(t.rewards), s.rows)
-            rows = rng.choice(len(t.rewards), int(rng.integers(most // 2, most + 1)), replace=False)
-            y, x = t.rewards[rows], t.features[rows]
-            x = np.where(rng.random(x.shape[1]) < s.flipped, 1.0 - x, x)
-            regret = play(population, Hypotheses(x, self.known[i]), y, budget, s.episodes, rng)
-            late = regret[:, :, 4:].mean(axis=(1, 2))
-            blend = s.final * regret[:, :, -1].mean(axis=1) + (1 - s.final) * late
-            total -= blend / max(random_regret(y, budget), 1e-3 * float(np.ptp(y)))
-        return total / len(drawn)
-
-    def train(self, log: Callable[[int, float, float], None]) -> Floats:
-        """(SIZE,) weights: the average over the second half of the generations.
-
-        Args:
-            log: Called with the generation, the population's mean fitness and CPU seconds so far.
-        """
-        s, half = self.settings, self.settings.population // 2
-        w = start(self.rng)
-        size = s.sigma * np.where(np.arange(SIZE) < FIXED, 0.0, 1.0)
-        velocity, mean = np.zeros(SIZE), np.zeros(SIZE)
-        begun = time.process_time()
-        for g in range(s.generations):
-            e = self.rng.normal(size=(half, SIZE))
-            f = self.fitness(np.concatenate([w + size * e, w - size * e]))
-            ranks = np.argsort(np.argsort(f)) / (2 * half - 1) - 0.5
-            gradient = ((ranks[:half] - ranks[half:])[:, None] * e).mean(axis=0)
-            velocity = 0.8 * velocity + 0.2 * gradient
-            w = w + s.rate * (1 - 0.7 * g / s.generations) * size * np.sqrt(half) * velocity
-            if g >= s.generations // 2:
-                mean += w
-            log(g, float(f.mean()), time.process_time() - begun)
-        return mean / (s.generations - s.generations // 2)
+    look(0)
+    for g in range(s.generations):
+        episodes, budget = draw(tasks, s.episodes, held_out, rng, how), int(rng.choice(s.budgets))
+        e = rng.standard_normal((s.pairs, len(at)))
+        found = scores(play(np.concatenate([at + SIGMA * e, at - SIGMA * e]), episodes, budget), s.final)
+        # Episodes count alike, however hard they are.
+        found = (found / (found.mean(axis=0) + 0.05)).mean(axis=1)
+        apart = found[s.pairs :] - found[: s.pairs]
+        gradient = (apart[:, None] * e).mean(axis=0) / max(float(apart.std()), 1e-9)
+        steps = np.stack([0.9 * steps[0] + 0.1 * gradient, 0.98 * steps[1] + 0.02 * gradient**2])
+        mean, square = steps[0] / (1 - 0.9 ** (g + 1)), steps[1] / (1 - 0.98 ** (g + 1))
+        rate = s.rate * (1 - 0.8 * g / s.generations)
+        at = first + s.shrink * (at + rate * SIGMA * mean / (np.sqrt(square) + 1e-8) - first)
+        iterates.append(at)
+        if (g + 1) % s.every == 0 or g + 1 == s.generations:
+            look(g + 1)
+    return min(kept, key=lambda pair: pair[0])[1]

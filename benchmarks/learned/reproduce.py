@@ -1,65 +1,144 @@
-"""`hpo-envs reproduce learned`: trained on all tables but one language's, tested on that one, every one in turn."""
+"""`hpo-envs reproduce learned`: trained on tables of other languages only, tested on each usable table."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from hpo_envs.benchmarks.learned import analysis, settings, tables
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs import registry
+from hpo_envs.agents.models.stacked_gp import START
+from hpo_envs.agents.transfer.learned import chosen
+from hpo_envs.benchmarks.analysis import inference
+from hpo_envs.benchmarks.analysis.summary import clusters_of
+from hpo_envs.benchmarks.learned import tasks
+from hpo_envs.benchmarks.learned.evolution import play
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction
-from hpo_envs.tables import store
+from hpo_envs.benchmarks.runs import regret, run
 
-TITLES = {
-    "nmt": "NMT tables, each language pair unseen in training; `japanese` has seen neither direction of Japanese",
-    "classics": "NMT tables, other Bayesian optimisation and graph-based search",
-    "char": "Character transduction sweeps, each language unseen in training (both tasks, both architectures)",
-    "transfer": "Trained on embedded tables of the other pairs (`embedded`) or on measured ones (`learned`)",
+Floats = npt.NDArray[np.float64]
+
+TRIALS = 20
+"""Replicates of each table: 80 % of its rows, in an order of their own, the same for all methods."""
+
+BUDGET = 20
+
+METHODS: Mapping[str, tuple[str, dict[str, Any]]] = {
+    "random": ("random", {}),
+    "zero-shot": ("zero-shot", {}),
+    "rgpe": ("rgpe", {}),
+    "untrained": ("learned", {"trained": False}),
+    "seed 0": ("learned", {"member": 0}),
+    "seed 1": ("learned", {"member": 1}),
+    "seed 2": ("learned", {"member": 2}),
+    "learned": ("learned", {}),
 }
+"""All get the same sources: the family's tables of other languages."""
+
+PAIRS = (
+    *((f"seed {k}", "untrained") for k in range(3)),
+    *(("learned", other) for other in ("untrained", "rgpe", "zero-shot")),
+    ("untrained", "rgpe"),
+)
+"""What is compared with what."""
 
 
-def part(name: str, family: str, methods: Sequence[str], r: Reproduction) -> None:
-    """Tests the shipped leave-one-out weights on the tables of a family, which they have not seen.
+def scores(env_id: str, method: str, kind: str, seeds: Sequence[int]) -> Floats:
+    """(2, seeds) anytime and final normalised regret of a method on replicates of an id's table."""
+    agent, given = METHODS[method]
+    kwargs = {"table": kind, "order": "episode", "share": 0.8}
+    runs = run(agent, env_id, seeds, budget=BUDGET, env_kwargs=kwargs, transfer="own", **given)
+    curves = np.array([regret.after(r) for r in runs])
+    return np.stack([curves.mean(axis=1), curves[:, -1]])
+
+
+def overall(found: Mapping[tuple[str, str], Floats]) -> list[dict[str, str]]:
+    """Differences of `PAIRS` over the tables of each family and of both, by the rule of `docs/statistics.md`.
 
     Args:
-        name: In `TITLES`.
-        family: `nmthpo` or `charhpo`.
-        methods: What is compared.
-        r: The reproduction.
+        found: (id, method) -> (2, seeds).
     """
-    kind = r.kind([*tables.ids()], " ".join(tables.FAMILIES))
-    compare(name, settings.settings(family, kind, methods), r)
+    every, records = list(dict.fromkeys(i for i, _ in found)), []
+    groups = {"all": every, **{f: [i for i in every if i.startswith(f)] for f in tasks.FAMILIES}}
+    for (group, ids), (a, b) in ((g, p) for g in groups.items() for p in PAIRS):
+        if not ids or (ids[0], a) not in found or (ids[0], b) not in found:
+            continue
+        for k, score in enumerate(("anytime", "final")):
+            apart = np.array([found[i, a][k] - found[i, b][k] for i in ids])
+            here, there = inference.here(apart), inference.elsewhere(apart, clusters_of(ids))
+            records.append(
+                {
+                    **{"tables": group, "method": a, "minus": b, "score": score},
+                    **{"difference": f"{here.mean:.4f}", "low": f"{here.low:.4f}", "high": f"{here.high:.4f}"},
+                    "over clusters": f"{there.mean:.4f}",
+                    **{"low there": f"{there.low:.4f}", "high there": f"{there.high:.4f}"},
+                    "better on": f"{(apart.mean(axis=1) < 0).sum()}/{len(ids)}",
+                }
+            )
+    return records
 
 
-def compare(name: str, todo: Sequence[settings.Setting], r: Reproduction) -> None:
-    """Runs settings of one family and compares their methods."""
-    seeds, first = list(r.seeds(settings.TRIALS)), todo[0]
-    done = r.map(settings.regrets, [(s, seeds) for s in todo], name, "table")
-    regrets = {(s.table, s.method): values for s, values in zip(todo, done, strict=True)}
-    rows = analysis.rows(regrets)
-    over = analysis.overall(regrets, {s.table: settings.scale(s.table, s.kind) for s in todo})
-    r.write(f"{name}_tables", [_record(row) for row in rows])
-    r.write(f"{name}_overall", over)
-    print(f"\n{TITLES[name]} ({first.kind} tables, {len(seeds)} seeds, {settings.BUDGET} evaluations)")
-    print("* better, x worse than random search: paired Wilcoxon signed-rank test, Holm over tables, p < .05\n")
-    metric = store.load(first.table, first.kind).metrics[0]  # type: ignore[arg-type]
-    print(analysis.format_rows(rows, f"{metric.unit} of {metric.name}"))
-    print("\nMean over tables; normalised = in units of what random search leaves; difference: learned minus other")
-    for record in over:
-        print("  " + "  ".join(f"{k} {v}" for k, v in record.items()))
+def side_by_side(env_id: str, kind: str, seeds: Sequence[int]) -> Floats:
+    """(2, methods, seeds) anytime and final regret of the untrained model and of each training seed, by `play`.
+
+    The replicates are others than those of `scores`, the models the same as the agent's.
+    """
+    task = tasks.task(env_id, kind)
+    numbers = np.concatenate([[[*START.values()]], chosen(task.languages).numbers])
+    whole = replace(tasks.AS_USED, rows=len(task.rewards))
+    drawn = (tasks.draw([task], 1, frozenset(), np.random.default_rng(s), whole) for s in seeds)
+    curves = np.concatenate([play(numbers, d, BUDGET) for d in drawn], axis=1)
+    tasks.task.cache_clear()
+    return np.stack([curves.mean(axis=2), curves[..., -1]])
 
 
-def _record(row: analysis.Row) -> dict[str, Any]:
-    numbers = {"half": f"{row.half:.4f}", "mean": f"{row.mean:.4f}", "std": f"{row.std:.4f}", "p_holm": f"{row.p:.2g}"}
-    return {"table": row.table, "method": row.method, **numbers, "against_random": row.verdict, "trials": row.trials}
+def training(r: Reproduction) -> None:
+    """What training is worth: each seed against the untrained model, on every usable table."""
+    ids, kind = every_id(r)
+    seeds = list(r.seeds(TRIALS))
+    done = r.map(side_by_side, [(i, kind, seeds) for i in ids], "training", "table")
+    methods = ["untrained", *(f"seed {k}" for k in range(done[0].shape[1] - 1))]
+    show("training", {(i, m): d[:, k] for i, d in zip(ids, done, strict=True) for k, m in enumerate(methods)}, kind, r)
 
 
-PARTS: common.Parts = {
-    "nmt": functools.partial(part, "nmt", "nmthpo", (*settings.METHODS, "japanese")),
-    "classics": functools.partial(part, "classics", "nmthpo", (*settings.CLASSICS, "learned")),
-    "char": functools.partial(part, "char", "charhpo", settings.METHODS),
-    "transfer": functools.partial(part, "transfer", "nmthpo", ("random", "learned", "embedded")),
-}
+def agents(r: Reproduction, methods: Sequence[str] = tuple(METHODS)) -> None:
+    """The agent beside others that get the same sources."""
+    ids, kind = every_id(r)
+    todo = [(i, m) for i in ids for m in methods]
+    done = r.map(scores, [(i, m, kind, list(r.seeds(TRIALS))) for i, m in todo], "agents", "table")
+    show("agents", dict(zip(todo, done, strict=True)), kind, r)
+
+
+def every_id(r: Reproduction) -> tuple[list[str], str]:
+    """The usable ids of both families, and the kind of table that answers."""
+    ids = [i for f in tasks.FAMILIES for i in tasks.ids(f)]
+    return ids, r.kind([t for i in ids for t in registry.SPECS[i].tables], " ".join(tasks.FAMILIES).lower())
+
+
+def show(name: str, found: Mapping[tuple[str, str], Floats], kind: str, r: Reproduction) -> None:
+    """Writes and prints the (2, seeds) scores of (id, method)."""
+    rows = [
+        {"id": i, "method": m, "anytime": f"{s[0].mean():.4f}", "final": f"{s[1].mean():.4f}", "seeds": s.shape[1]}
+        for (i, m), s in found.items()
+    ]
+    r.write(name, rows)
+    differences = overall(found)
+    r.write(f"{name}_differences", differences)
+    print(f"\n{kind} tables, {rows[0]['seeds']} replicates, {BUDGET} evaluations: anytime / final normalised regret")
+    for family in tasks.FAMILIES:
+        for m in dict.fromkeys(m for _, m in found):
+            own = [s.mean(axis=1) for (i, method), s in found.items() if method == m and i.startswith(family)]
+            if own:
+                means = np.mean(own, axis=0)
+                print(f"  {family:8} {m:10} {means[0]:.4f} / {means[1]:.4f}")
+    common.show("differences, by the rule of docs/statistics.md", differences)
+
+
+PARTS: common.Parts = {"training": training, "agents": agents}
 
 main = functools.partial(common.reproduce, "learned", PARTS)

@@ -1,15 +1,13 @@
-"""Trains the weights of the `learned` agent: `python -m hpo_envs.benchmarks.learned.train`.
+"""Trains the weights of the agent `learned`: `python -m hpo_envs.benchmarks.learned.train`.
 
-Writes one `.npz` file per family with one set of weights per fold, and a log of every training. The shipped files and
-`benchmarks/learned/training_*.csv` are the output of this command without arguments. The network for the character
-sweeps is the one trained on the NMT tables, so that it has seen none of them; what the sweeps teach each other is
-computed anew for each language left out.
+Writes `learned.json`, the numbers of each group of tables and seed with the languages that they have seen, and
+`training.csv`, a log of every training. The shipped files are the output of this command without arguments.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,11 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs import registry
-from hpo_envs.agents.models.mixture import Family
-from hpo_envs.agents.transfer import learned
-from hpo_envs.benchmarks.learned import tables
-from hpo_envs.benchmarks.learned.evolution import Settings, Trainer
-from hpo_envs.benchmarks.learned.tables import Task
+from hpo_envs.agents.models.stacked_gp import START
+from hpo_envs.benchmarks.learned import tasks
+from hpo_envs.benchmarks.learned.evolution import Settings, train
 from hpo_envs.benchmarks.runs.loop import one_blas_thread
 from hpo_envs.core import screen
 from hpo_envs.tables import store
@@ -30,130 +26,68 @@ from hpo_envs.tables.files import atomic
 
 Floats = npt.NDArray[np.float64]
 
-JAPANESE = "ja"
-"""Fold of the NMT tables that leaves out both directions between Japanese and English."""
+SEEDS = 3
+"""Trainings of each group."""
 
-LOGGED = 10
-"""Generations between two lines of the log."""
-
-
-@dataclass(frozen=True)
-class File:
-    """Weights that are trained and shipped together.
-
-    Attributes:
-        name: The family of their tables, `generic` for all, or `FAMILY-embedded`.
-        teacher: File whose network they have, where that is another one.
-        folds: Folds besides those of one language.
-    """
-
-    name: str
-    teacher: str = ""
-    folds: tuple[str, ...] = ()
-
-
-FILES = {
-    f.name: f
-    for f in (File("nmthpo", folds=(JAPANESE,)), File("charhpo", "nmthpo"), File("generic"), File("nmthpo-embedded"))
-}
+VALIDATION = 4
+"""One of so many of the sweeps' training languages is left for early stopping."""
 
 EPILOG = """examples:
-  python -m hpo_envs.benchmarks.learned.train                             everything, as shipped
-  python -m hpo_envs.benchmarks.learned.train --only nmthpo --fold zhen   one fold: the NMT tables without zh-en
-  python -m hpo_envs.benchmarks.learned.train --generations 2 --out /tmp/w    a quick look
+  python -m hpo_envs.benchmarks.learned.train                          everything, as shipped
+  python -m hpo_envs.benchmarks.learned.train --only CharHPO --seeds 1 --generations 5 --out /tmp/w    a quick look
 """
 
 
 @dataclass(frozen=True)
-class Trained:
-    """Weights of one fold.
+class Group:
+    """Tables that weights are trained on.
 
     Attributes:
-        fold: Language left out, empty for none.
-        weights: (SIZE,).
-        knowledge: What the other tables of its family taught; None without a family.
-        languages: Of all tables that both were fitted to.
-        log: (fold, generation, fitness, CPU seconds) every `LOGGED` generations.
-        seconds: CPU seconds of the training, length-scales included.
+        name: Of the weights.
+        families: Distributions of the tables.
+        without: Languages that are left out, of targets and of sources.
     """
 
-    fold: str
-    weights: Floats
-    knowledge: Family | None
-    languages: tuple[str, ...]
-    log: tuple[tuple[str, int, float, float], ...]
-    seconds: float
+    name: str
+    families: tuple[str, ...]
+    without: tuple[str, ...] = ()
+
+    @property
+    def languages(self) -> dict[str, tuple[str, ...]]:
+        """Id -> languages, of the tables trained on."""
+        every = {i: registry.languages_of(registry.SPECS[i].tables) for f in self.families for i in tasks.ids(f)}
+        return {i: languages for i, languages in every.items() if not set(self.without) & set(languages)}
 
 
-def folds(file: str) -> list[str]:
-    """Folds of a file: none left out, then each language."""
-    if file == learned.GENERIC:
-        return [""]
-    family = file.partition("-")[0]
-    return ["", *tables.folds(family), *FILES[file].folds]
+def groups() -> list[Group]:
+    """All sweeps, for translation tables; and all tables without each half of the sweeps' languages, for that half."""
+    languages = sorted(set(tasks.distribution("CharHPO").languages.values()))
+    halves = (Group(f"without {' '.join(h)}", tasks.FAMILIES, tuple(h)) for h in (languages[::2], languages[1::2]))
+    return [Group("CharHPO", ("CharHPO",)), *halves]
 
 
-def seen(every: Sequence[Task], fold: str) -> list[Task]:
-    """The tasks that a fold trains on."""
-    out = {JAPANESE: ("jaen", "enja")}.get(fold, (fold,))
-    return [t for t in every if t.language not in out]
+def fit(group: Group, kind: str, settings: Settings, seed: int, log: list[dict[str, object]]) -> Floats:
+    """(len(START),) numbers of one training.
 
+    Args:
+        group: What is trained on.
+        kind: `measured` or `surrogate`.
+        settings: Of the evolution strategy.
+        seed: Of all draws, and of the languages left for early stopping.
+        log: Gets a record for each look at these.
+    """
+    known = group.languages
+    sweeps = sorted({x for i, languages in known.items() for x in languages if i.startswith("CharHPO")})
+    stops = set(np.random.default_rng(seed).permutation(sweeps)[: -(-len(sweeps) // VALIDATION)].tolist())
+    seen = [tasks.task(i, kind) for i, languages in known.items() if not stops & set(languages)]
+    kept = [tasks.task(i, kind) for i, languages in known.items() if stops & set(languages)]
 
-def languages_of(every: Sequence[Task]) -> tuple[str, ...]:
-    """Languages besides English of the tables of tasks."""
-    return registry.languages_of(t.name for t in every)
+    def note(generation: int, score: float, seconds: float) -> None:
+        record = {"weights": group.name, "seed": seed, "generation": generation}
+        log.append({**record, "validation": f"{score:.4f}", "cpu_seconds": f"{seconds:.1f}"})
+        print(*log[-1].values(), flush=True)
 
-
-def tasks_of(file: str, kind: str) -> list[Task]:
-    """Tasks that a file is trained on: of its family, or of all families."""
-    chosen = "surrogate" if file.endswith("-embedded") else kind
-    if file == learned.GENERIC:
-        return [t for family in tables.FAMILIES for t in tables.tasks(family, chosen)]
-    return tables.tasks(file.partition("-")[0], chosen)
-
-
-def train_fold(every: Sequence[Task], fold: str, family: bool, settings: Settings, seed: int) -> Trained:
-    """Trains one fold; `family` says whether what the tables taught is known to the network."""
-    begun = time.process_time()
-    own, log = seen(every, fold), []
-
-    def note(generation: int, fitness: float, seconds: float) -> None:
-        if generation % LOGGED == 0 or generation == settings.generations - 1:
-            log.append((fold, generation, fitness, seconds))
-
-    weights = Trainer(own, family, settings, seed).train(note)
-    known = tables.knowledge(own) if family else None
-    return Trained(fold, weights, known, languages_of(own), tuple(log), time.process_time() - begun)
-
-
-def train_file(file: str, chosen: Sequence[str], kind: str, settings: Settings, seed: int) -> list[Trained]:
-    """Trains folds of a file; where another family teaches, all folds share one network."""
-    from tqdm.auto import tqdm
-
-    every = tasks_of(file, kind)
-    if FILES[file].teacher:
-        taught = tasks_of(FILES[file].teacher, kind)
-        network = train_fold(taught, "", True, settings, seed)
-        both = {f: languages_of([*taught, *seen(every, f)]) for f in chosen}
-        return [replace(network, fold=f, knowledge=tables.knowledge(seen(every, f)), languages=both[f]) for f in chosen]
-    family = file != learned.GENERIC
-    return [train_fold(every, f, family, settings, seed) for f in tqdm(chosen, desc=file, unit="fold")]
-
-
-def save(trained: Sequence[Trained], names: Sequence[str], path: Path) -> None:
-    """Writes the weights of all folds, rounded to float32."""
-    arrays: dict[str, npt.NDArray[np.generic]] = {
-        "feature_names": np.array(list(names), dtype=np.str_),
-        "folds": np.array([t.fold for t in trained], dtype=np.str_),
-        "languages": np.array([" ".join(t.languages) for t in trained], dtype=np.str_),
-        "weights": np.array([t.weights for t in trained], dtype=np.float32),
-    }
-    known = [t.knowledge for t in trained if t.knowledge is not None]
-    if known:
-        arrays["lengths"] = np.array([k.lengths for k in known], dtype=np.float32)
-        arrays["prior"] = np.array([k.prior for k in known], dtype=np.float32)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
+    return train(seen, kept, frozenset(group.without), settings, seed, note)
 
 
 @screen.on()
@@ -165,38 +99,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--only", choices=FILES, help="one file instead of all")
-    parser.add_argument("--fold", help="one fold instead of all; writes only that one")
+    parser.add_argument("--only", choices=[g.name for g in groups()], help="one group of tables instead of all")
     parser.add_argument("--kind", choices=store.KINDS[1:], default="measured", help="tables (default: %(default)s)")
     parser.add_argument("--generations", type=int, default=Settings().generations, help="default: %(default)s")
-    parser.add_argument("--seed", type=int, default=0, help="default: %(default)s")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="default: %(default)s")
     parser.add_argument("--out", type=Path, default=Path("runs/learned-weights"), help="folder (default: %(default)s)")
     args = parser.parse_args(arguments)
-    settings = replace(Settings(), generations=args.generations)
-    for file in [args.only] if args.only else FILES:
-        _train_file(file, args, settings)
+    settings, file = replace(Settings(), generations=args.generations), []
+    log: list[dict[str, object]] = []
+    for group in groups():
+        if args.only not in (None, group.name):
+            continue
+        with one_blas_thread():
+            numbers = [fit(group, args.kind, settings, seed, log) for seed in range(args.seeds)]
+        languages = sorted({language for some in group.languages.values() for language in some})
+        seeds = [{"seed": k, "numbers": np.round(n, 4).tolist()} for k, n in enumerate(numbers)]
+        file.append({"name": group.name, "languages": languages, "seeds": seeds})
+    args.out.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({"names": list(START), "tables": args.kind, "weights": file}, indent=1)
+    atomic.write(args.out / "learned.json", text + "\n")
+    atomic.write_csv(args.out / "training.csv", log, ("weights", "seed", "generation", "validation", "cpu_seconds"))
     return 0
-
-
-def _train_file(file: str, args: argparse.Namespace, settings: Settings) -> None:
-    chosen = folds(file) if args.fold is None else [args.fold]
-    if not set(chosen) <= set(folds(file)):
-        raise SystemExit(f"--fold must be one of {', '.join(folds(file)[1:])} for {file}, got {args.fold!r}")
-    with one_blas_thread():
-        trained = train_file(file, chosen, args.kind, settings, args.seed)
-    generic = file == learned.GENERIC
-    names = () if generic else store.load(tables.names(file.partition("-")[0])[0], "surrogate").feature_names
-    save(trained, names, args.out / f"learned_{file}.npz")
-    distinct = trained[:1] if FILES[file].teacher else trained
-    names_of_log = ("file", "fold", "generation", "fitness", "cpu_seconds", "seed")
-    rows = [
-        (file, fold or "-", generation, f"{fitness:.4f}", f"{seconds:.1f}", args.seed)
-        for t in distinct
-        for fold, generation, fitness, seconds in t.log
-    ]
-    log = [dict(zip(names_of_log, row, strict=True)) for row in rows]
-    atomic.write_csv(args.out / f"training_{file}.csv", log, names_of_log)
-    print(f"{file}: {sum(t.seconds for t in distinct):.0f} CPU seconds for {len(distinct)} network(s)", flush=True)
 
 
 if __name__ == "__main__":

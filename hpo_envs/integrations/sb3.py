@@ -148,6 +148,77 @@ class SB3VecEnv(VecEnv):
         return [wrapped for _ in self._get_indices(indices)]
 
 
+class JoinedVecEnv(VecEnv):
+    """Several `SB3VecEnv` with equal spaces side by side, such as one for each table that a policy is trained on.
+
+    Args:
+        parts: In order; their episodes are numbered one part after the other.
+
+    Raises:
+        ValueError: The parts differ in their spaces, or there are none.
+    """
+
+    def __init__(self, parts: Sequence[SB3VecEnv]) -> None:
+        spaces = {(str(p.observation_space), str(p.action_space)) for p in parts}
+        if len(spaces) != 1:
+            raise ValueError(f"parts must have one observation space and one action space, got {sorted(spaces)}")
+        self.parts, self.envs, first = list(parts), [p.envs for p in parts], parts[0]
+        self._ends = np.cumsum([p.num_envs for p in parts])
+        self.render_mode, self.metadata = first.render_mode, first.metadata
+        super().__init__(int(self._ends[-1]), first.observation_space, first.action_space)
+
+    def reset(self) -> Any:
+        """Starts an episode in every environment."""
+        return np.concatenate([p.reset() for p in self.parts])
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Seeds the next reset: environment i with seed + i."""
+        starts = self._ends - [p.num_envs for p in self.parts]
+        return [s for p, k in zip(self.parts, starts, strict=True) for s in p.seed(None if seed is None else seed + k)]
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Takes the actions."""
+        for part, some in zip(self.parts, np.split(actions, self._ends[:-1]), strict=True):
+            part.step_async(some)
+
+    def step_wait(self) -> Any:
+        """Steps every environment."""
+        observations, rewards, dones, infos = zip(*(p.step_wait() for p in self.parts), strict=True)
+        return *map(np.concatenate, (observations, rewards, dones)), [i for some in infos for i in some]
+
+    def close(self) -> None:
+        """Closes the environments."""
+        for part in self.parts:
+            part.close()
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """An attribute of each part's batched environment, once per index."""
+        return self._of(indices, [p.get_attr(attr_name) for p in self.parts])
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Sets an attribute of all parts.
+
+        Raises:
+            ValueError: Of some episodes only.
+        """
+        if sorted(self._get_indices(indices)) != list(range(self.num_envs)):
+            raise ValueError(f"indices must be all, because the episodes of a part share one object, got {indices}")
+        for part in self.parts:
+            part.set_attr(attr_name, value)
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
+        """Calls a method of each part's batched environment that returns one row per episode."""
+        return self._of(indices, [p.env_method(method_name, *args, **kwargs) for p in self.parts])
+
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
+        """Whether the batched environments are wrapped in a class."""
+        return self._of(indices, [p.env_is_wrapped(wrapper_class) for p in self.parts])
+
+    def _of(self, indices: Any, values: Sequence[Sequence[Any]]) -> list[Any]:
+        every = [v for some in values for v in some]
+        return [every[i] for i in self._get_indices(indices)]
+
+
 def _attribute(envs: Any, name: str) -> Any:
     while True:
         if name in dir(envs):
@@ -184,7 +255,8 @@ def save_policy(model: Any, file: Path | str, env: Any = None) -> Path:
 
 
 def _record(model: Any, env: Any) -> dict[str, Any]:
-    normalise, trained = _unpacked(model.get_env()) if env is None else (None, env)
+    normalise, every = _unpacked(model.get_env()) if env is None else (None, [env])
+    trained = every[0]
     base = trained.unwrapped
     if not hasattr(base, "params"):
         raise ValueError(f"env must be an environment of this suite, got {base}")
@@ -211,12 +283,12 @@ def _record(model: Any, env: Any) -> dict[str, Any]:
         "order": params.view.order,
         "observation_space": encode_space(params.observation_space),
         "action_space": encode_space(params.action_space),
-        "trained_on": sorted(problem.excluded),
+        "trained_on": sorted({language for one in every for language in problem_of(one).excluded}),
     }
 
 
-def _unpacked(envs: Any) -> tuple[dict[str, Any] | None, Any]:
-    """What normalises observations, and the environment, of a `VecEnv` of stable-baselines3."""
+def _unpacked(envs: Any) -> tuple[dict[str, Any] | None, list[Any]]:
+    """What normalises observations, and the environments, of a `VecEnv` of stable-baselines3."""
     normalise = None
     while isinstance(envs, vec_env.VecEnvWrapper):
         if isinstance(envs, vec_env.VecNormalize):
@@ -229,7 +301,7 @@ def _unpacked(envs: Any) -> tuple[dict[str, Any] | None, Any]:
     inner = getattr(envs, "envs", None)
     if inner is None:
         raise ValueError(f"env must be given where the model has none in this process, got {type(envs).__name__}")
-    return normalise, inner[0] if isinstance(inner, list) else inner
+    return normalise, inner if isinstance(inner, list) else [inner]
 
 
 def _wrappers(env: Any) -> Iterator[list[Any]]:

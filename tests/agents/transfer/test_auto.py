@@ -24,7 +24,7 @@ PICKED = [
     ("NMTHPO-zhen-v0", None, "bo-spread"),
     ("NMTHPO-zhen-v0", "own", "quantile-copula"),
     ("NMTHPO-v0", None, "bo-spread"),
-    ("CharHPO-g2p-hun-lstm-v0", None, "learned"),
+    ("CharHPO-g2p-hun-lstm-v0", None, "bo-spread"),
 ]
 
 

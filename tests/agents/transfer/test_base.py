@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from hpo_envs.agents import AGENTS, make
-from hpo_envs.agents.transfer.base import TREES, TargetGP, normal_scores, predictions, standardised, usable
+from hpo_envs.agents.transfer.base import TREES, TargetGP, predictions, standardised, usable
+from hpo_envs.agents.transfer.source_gp import normal_scores
 from tests.agents.transfer.helpers import ALIKE, TRUTH, X, problem
 
 

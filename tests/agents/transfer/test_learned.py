@@ -1,4 +1,4 @@
-"""Learned agents: invariant, bounded, better than chance on tables they have not seen."""
+"""The learned optimiser: invariant, bounded, it learns from other tables, and it says what its weights have seen."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ import pytest
 
 from hpo_envs import agents
 from hpo_envs.agents import Problem
+from hpo_envs.agents.models.stacked_gp import START
+from hpo_envs.agents.problem import Source
 from hpo_envs.agents.random import RandomSearch
 from hpo_envs.agents.transfer import learned
-from hpo_envs.agents.transfer.acquisition_net import SIZE
 from hpo_envs.benchmarks.analysis.scores.scored import agent_of
-from hpo_envs.benchmarks.learned import settings
-from hpo_envs.benchmarks.runs import problem_of, run
-from hpo_envs.benchmarks.runs.isolation import AgentError
-from hpo_envs.registry import FAMILIES, SPECS
-from tests.helpers import offline
+from hpo_envs.benchmarks.runs import run
+from hpo_envs.registry import FAMILIES, languages_of
 
 
 def candidates(n: int = 30, d: int = 3, seed: int = 0) -> np.ndarray:
@@ -60,117 +58,116 @@ def test_constant_rewards_and_equal_candidates() -> None:
     assert agent.done is False
 
 
+def smooth(x: np.ndarray) -> np.ndarray:
+    return np.asarray(-np.square(x - 0.3).sum(axis=1))
+
+
+def related(n: int = 60, excluded: tuple[str, ...] = ()) -> tuple[Problem, np.ndarray]:
+    """A problem with two sources on the same function and one on its opposite, and its rewards."""
+    x = np.random.default_rng(3).random((n, 3))
+    made = [np.random.default_rng(k).random((40, 3)) for k in range(3)]
+    sources = [
+        Source(str(k), f, sign * smooth(f)[:, None], np.ones(40))
+        for k, (f, sign) in enumerate(zip(made, (1, 5, -1), strict=True))
+    ]
+    problem = Problem(gym.spaces.Discrete(n), x, ("a", "b", "c"), budget=10, sources=tuple(sources), excluded=excluded)
+    return problem, smooth(x)
+
+
+def play(problem: Problem, y: np.ndarray, steps: int = 10, **hyperparameters: Any) -> list[int]:
+    agent = agents.make("learned", problem, 0, **hyperparameters)
+    actions = []
+    for _ in range(steps):
+        actions.append(agent.ask())
+        agent.tell(actions[-1], float(y[actions[-1]]), {"cost": 1.0})
+    return actions
+
+
+def test_other_tables_say_where_to_begin_and_the_problem_whom_to_believe() -> None:
+    problem, y = related()
+    order = np.argsort(-y)
+    assert play(problem, y, 1)[0] in order[:6]
+    assert order[0] in play(problem, y, 6)
+    assert order[-1] in play(problem, -y)  # two of three tables are wrong
+
+
+@pytest.mark.parametrize("steps", [4])
+def test_suggestions_beside_others_leave_no_trace(steps: int) -> None:
+    problem, y = related()
+    one, other = (agents.make("learned", problem, 0) for _ in range(2))
+    for _ in range(steps):
+        a, b = one.ask(), other.ask()
+        assert a == b
+        for k in (one.ask(), one.ask()):
+            one.tell(k, float(y[k]), {"cost": 1.0})
+            other.tell(k, float(y[k]), {"cost": 1.0})
+        one.tell(a, float(y[a]), {"cost": 1.0})
+        other.tell(b, float(y[b]), {"cost": 1.0})
+
+
+def test_numbers_are_those_asked_for() -> None:
+    problem, y = related()
+    start = np.array([[*START.values()]])
+    assert play(problem, y, trained=False) == play(problem, y, numbers=start)
+    alone = replace(problem, sources=())
+    assert play(alone, y) == play(alone, y, trained=False)
+    assert agents.make("learned", alone, 0).trained_on == frozenset()
+
+
 def test_wrong_arguments() -> None:
-    env = gym.make("NMTHPO-zhen-v0", table="surrogate")
-    problem = problem_of(env)
-    with pytest.raises(ValueError, match="family must be auto or one of .*, got 'bert'"):
-        agents.make("learned", problem, 0, family="bert")
-    with pytest.raises(ValueError, match="without must be None or one of zhen, .*, got 'deen'"):
-        agents.make("learned", problem, 0, without="deen")
-    with pytest.raises(ValueError, match="family must have the problem's 6 features, got 18"):
-        agents.make("learned", problem, 0, family="charhpo", seen=True)
-    with pytest.raises(ValueError, match=f"weights must have shape \\({SIZE},\\), got \\(3,\\)"):
-        agents.make("learned", problem, 0, weights=np.zeros(3))
+    problem, _ = related()
+    with pytest.raises(ValueError, match="weights must be one of .*, got 'bert'"):
+        agents.make("learned", problem, 0, weights="bert")
+    with pytest.raises(ValueError, match=f"numbers must have shape \\(seeds, {len(START)}\\), got \\(3,\\)"):
+        agents.make("learned", problem, 0, numbers=np.zeros(3))
     with pytest.raises(ValueError, match="one objective"):
-        agents.make("learned", replace(problem, objectives=2), 0)
+        agents.make("learned", replace(problem, objectives=2, sources=()), 0)
 
 
 # -- what weights have seen -----------------------------------------------------------------------------------------
 
 
-def expected_without(env_id: str) -> str | None:
-    """What the weights used on an id leave out, by its name; None where the agent must refuse."""
-    if env_id.startswith(("CharMini", "NASBenchNLP")) or env_id == "NMTLC-ft-fren-v0":
-        return ""  # no table of English alone, none of French
-    if env_id.startswith("NMTLC") or env_id == "NMTHPO-v0":
-        return None
-    name = env_id.split("-")[1 if env_id.startswith("NMT") else 2]
-    return "ja" if name in ("jaen", "enja") else name
-
-
-def test_by_default_weights_have_not_seen_the_languages_of_any_id() -> None:
-    ids = [i for i, s in SPECS.items() if not FAMILIES[s.family].user_levels]
-    problems = {i: problem_of(gym.make(i, table=offline(i))) for i in ids}
-    possible = [i for i, p in problems.items() if agents.fits("learned", p, seen=True)]
-    assert len(possible) == 46
-    for i in possible:
-        p, without = problems[i], expected_without(i)
-        assert agents.fits("learned", p) is (without is not None), i
-        if without is None:
-            with pytest.raises(ValueError, match=rf"seen must be True for generic .*{p.excluded[0]}.*, got False"):
-                agents.make("learned", p, 0)
-            continue
-        made: Any = agents.make("learned", p, 0)
-        assert not made.trained_on & set(p.excluded), i
-        named: Any = agents.make("learned", p, 0, without=without or None)
-        assert (made.weights == named.weights).all()
-        assert made.trained_on == named.trained_on
-
-
-def test_weights_are_of_the_most_tables_that_may_be_used() -> None:
-    assert learned.unseen("nmthpo", ()) is None
-    assert learned.unseen("nmthpo", ("fr",)) is None
-    assert learned.unseen("nmthpo", ("ja",)) == "ja"
-    assert learned.unseen("charhpo", ("hun",)) == "hun"
-    problem = replace(problem_of(gym.make("NMTHPO-zhen-v0", table="surrogate")), excluded=("ja", "zh"))
+def test_weights_have_not_seen_the_languages_of_a_problem() -> None:
+    every = {language for w in learned.shipped() for language in w.languages}
+    assert every == set(languages_of(t for f in ("NMTHPO", "CharHPO") for t in FAMILIES[f].languages))
+    for language in sorted(every):
+        problem, _ = related(excluded=(language,))
+        assert agents.fits("learned", problem)
+        made: Any = agents.make("learned", problem, 0)
+        assert made.trained_on
+        assert language not in made.trained_on
+    problem, _ = related(excluded=tuple(sorted(every)))
     assert not agents.fits("learned", problem)
-    with pytest.raises(ValueError, match="seen must be True for nmthpo weights, .* \\(ja, zh\\), got False"):
+    with pytest.raises(ValueError, match="seen must be True on tables of .*, got False"):
         agents.make("learned", problem, 0)
-    with pytest.raises(ValueError, match="for nmthpo weights without jaen, .* \\(ja, zh\\), got False"):
-        agents.make("learned", problem, 0, without="jaen")
+    assert agents.fits("learned", problem, seen=True)
+    assert agents.make("learned", problem, 0, seen=True).trained_on < every
+    assert agents.fits("learned", replace(problem, sources=()))
+
+
+def test_shipped_weights_are_small_and_whole() -> None:
+    assert learned.WEIGHTS.stat().st_size < 200_000
+    for w in learned.shipped():
+        assert w.numbers.shape[0] >= 3
+        assert np.isfinite(w.numbers).all()
 
 
 @pytest.mark.parametrize("isolate", [False, True])
 def test_runs_say_what_their_agent_has_seen(isolate: bool) -> None:
-    cases: list[tuple[str, str, dict[str, Any], list[str] | None]] = [
-        ("learned", "NMTHPO-zhen-v0", {}, None),
-        ("learned", "NMTHPO-zhen-v0", {"seen": True}, ["zh"]),
-        ("learned", "NMTHPO-jaen-v0", {"without": "jaen", "seen": True}, ["ja"]),
-        ("learned", "NMTLC-ft-fren-v0", {"seen": True}, None),
-        ("tests.agents.transfer.test_learned:Reader", "NMTHPO-v0", {}, ["ru", "zh"]),
-        ("tests.agents.transfer.test_learned:Reader", "FIESTA-tdsa8-v0", {}, None),
+    cases: list[tuple[str, str, list[str] | None]] = [
+        ("learned", "NMTHPO-zhen-v0", None),
+        ("tests.agents.transfer.test_learned:Reader", "NMTHPO-v0", ["ru", "zh"]),
+        ("tests.agents.transfer.test_learned:Reader", "FIESTA-tdsa8-v0", None),
     ]
-    for agent, env_id, given, seen in cases:
+    for agent, env_id, seen in cases:
         made = agent if isolate or ":" not in agent else Reader
         kwargs: dict[str, Any] = {"budget": 3, "env_kwargs": {"table": "surrogate"}, "isolate": isolate}
-        runs = run(made, env_id, [0, 1], **kwargs, **given)
+        runs = run(made, env_id, [0, 1], **kwargs)
         assert [r.header.get("seen") for r in runs] == [seen] * 2, (agent, env_id)
         assert [agent_of(r).endswith(" (seen)") for r in runs] == [seen is not None] * 2
-    with pytest.raises((ValueError, AgentError), match="seen must be True for nmthpo weights without ruen"):
-        run("learned", "NMTHPO-zhen-v0", [0], env_kwargs={"table": "surrogate"}, isolate=isolate, without="ruen")
 
 
 class Reader(RandomSearch):
     """An agent of somebody else's with weights."""
 
     trained_on = frozenset({"zh", "ru", "de"})
-
-
-# -- the shipped weights -------------------------------------------------------------------------------------------
-
-
-def test_families_are_recognised() -> None:
-    for env_id, family in {
-        "NMTHPO-soen-v0": "nmthpo",
-        "CharHPO-g2p-geo-lstm-v0": "charhpo",
-        "NASBenchNLP-ptb-final-v0": "generic",
-    }.items():
-        assert learned.family_of(problem_of(gym.make(env_id, table="surrogate")).feature_names) == family
-
-
-@pytest.mark.measured
-@pytest.mark.parametrize("pair", ["zhen", "ruen", "enja"])
-def test_better_than_random_search_on_a_pair_never_seen(pair: str) -> None:
-    todo = [settings.Setting("nmthpo", f"nmthpo/{pair}", m, "measured") for m in ("learned", "random")]
-    ours, chance = (settings.regrets(c, range(40))[:, -1].mean() for c in todo)
-    assert ours < 0.7 * chance
-
-
-def test_generic_weights_beat_random_search_on_rows_of_another_kind() -> None:
-    """Fine-tuned language models, features that no family has; each row trained to its end."""
-    kwargs = {"table": "surrogate", "cost": "evaluations", "budget": 15}
-    best = [
-        np.mean([r.rewards.max() for r in run(a, "NMTLC-ft-fren-v0", range(20), env_kwargs=kwargs)])
-        for a in ("learned", "random")
-    ]
-    assert best[0] > best[1]

@@ -1,83 +1,49 @@
-"""Training: the agent's game, a function of its seed, uphill."""
+"""Evolution strategies on whole runs."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-import gymnasium as gym
 import numpy as np
-import pytest
 
 from hpo_envs import agents
-from hpo_envs.agents import Problem
-from hpo_envs.agents.models.mixture import Family, Hypotheses
-from hpo_envs.agents.transfer.acquisition_net import SIZE
-from hpo_envs.benchmarks.learned import evolution, tables, train
+from hpo_envs.agents.models.stacked_gp import START
+from hpo_envs.benchmarks.learned import evolution, tasks
+from hpo_envs.benchmarks.learned.evolution import Settings
+from hpo_envs.benchmarks.learned.tasks import Draws
+from hpo_envs.benchmarks.runs import run
 
-FAMILY = Family(np.array([0.5, 2.0, 1.0]), np.linspace(-1.0, 1.0, 10))
-
-
-def candidates(n: int = 30, d: int = 3, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).random((n, d)).round(2)
+FIRST = np.array([[*START.values()]])
 
 
-def trained_weights(seed: int = 0) -> np.ndarray:
-    return evolution.start(np.random.default_rng(seed)) + 0.1 * np.random.default_rng(seed).normal(size=SIZE)
+def test_models_side_by_side_play_as_the_agent_does() -> None:
+    """All rows and all sources: the agent's run on the id, up to ties."""
+    t = tasks.task("NMTHPO-ruen-v0", "surrogate")
+    whole = tasks.draw([t], 1, frozenset(), np.random.default_rng(0), Draws(10**6, (1.0, 1.0), some=0.0, mixed=0.0))
+    numbers = np.concatenate([FIRST, FIRST + 0.3])
+    regret = evolution.play(numbers, whole, 12)
+    for i in range(2):
+        given = {"env_kwargs": {"table": "surrogate"}, "budget": 12, "numbers": numbers[[i]], "transfer": "own"}
+        (one,) = run("learned", t.env_id, [0], **given)
+        best = (whole.best - np.maximum.accumulate(one.rewards)) / whole.span
+        np.testing.assert_allclose(regret[i, 0], np.clip(best, 0.0, 1.0), atol=1e-9)
+    assert agents.entry("learned").target.endswith(":Learned")
 
 
-def test_trainer_and_agent_play_the_same_game() -> None:
-    """The network that was trained on batches is the one that the agent uses, through ask and tell."""
-    x, y = candidates(40), np.random.default_rng(5).normal(size=40)
-    w, budget, episodes = trained_weights(), 12, 4
-    regret = evolution.play(w[None], Hypotheses(x, FAMILY), y, budget, episodes, np.random.default_rng(3))[0]
-    first = np.random.default_rng(3).integers(40, size=episodes)
-    problem = Problem(gym.spaces.Discrete(40), x, ("a", "b", "c"), budget=budget)
-    for e in range(episodes):
-        agent = agents.make("learned", problem, 0, weights=w, knowledge=FAMILY)
-        seen = []
-        for t in range(budget):
-            action = int(first[e]) if t == 0 else agent.ask()
-            seen.append(y[action])
-            agent.tell(action, y[action], {"cost": 1.0})
-        assert np.allclose(y.max() - np.maximum.accumulate(seen), regret[e])
+def test_training_is_repeatable_and_lowers_the_score() -> None:
+    t = [tasks.task(f"NMTHPO-{p}-v0", "surrogate") for p in ("zhen", "ruen", "jaen")]
+    s = replace(Settings(), generations=3, pairs=3, episodes=3, every=1, validation=3)
+    looks: list[tuple[int, float, float]] = []
+    one = evolution.train(t[:2], t[2:], frozenset(), s, 0, lambda *look: looks.append(look))
+    assert [g for g, *_ in looks] == [0, 1, 2, 3]
+    np.testing.assert_array_equal(one, evolution.train(t[:2], t[2:], frozenset(), s, 0))
+    checked = tasks.draw(t[2:], 3, frozenset(), np.random.default_rng([0, 1]), tasks.AS_USED)
+    score = evolution.scores(evolution.play(one[None], checked, 20), s.final).mean()
+    assert score == min(found for _, found, _ in looks)
+    last = evolution.train(t[:2], [], frozenset(), s, 0)
+    assert not np.array_equal(last, FIRST[0])
 
 
-# -- training ------------------------------------------------------------------------------------------------------
-
-
-def toy(slope: float, seed: int) -> tables.Task:
-    """A smooth table whose two features act like `slope`, so that tables of equal slope teach each other."""
-    rng = np.random.default_rng(seed)
-    x = rng.random((30, 2)).round(2)
-    y = slope * (x[:, 0] - x[:, 1]) + 0.1 * rng.normal(size=30)
-    return tables.Task(f"toy/{seed}", str(seed), x, y, tables.normal_scores(y), np.array([1.0, 1.0]))
-
-
-def test_training_is_a_function_of_its_seed_and_moves() -> None:
-    settings = replace(evolution.Settings(), generations=2, population=4, episodes=2, budgets=(5,))
-    every = [toy(1.0, s) for s in range(3)]
-    weights = [train.train_fold(every, "1", True, settings, seed).weights for seed in (0, 0, 1)]
-    assert np.array_equal(weights[0], weights[1])
-    assert not np.array_equal(weights[0], weights[2])
-    assert not np.allclose(weights[0], evolution.start(np.random.default_rng(0)))
-    unlike = train.train_fold([*every[:1], toy(-1.0, 1), *every[2:]], "1", True, settings, 0)
-    assert np.array_equal(weights[0], unlike.weights), "the table left out mattered"
-
-
-def test_evolution_climbs() -> None:
-    """Tables that contradict each other: a network that starts by trusting the others learns not to."""
-    settings = replace(evolution.Settings(), generations=25, population=16, episodes=3, budgets=(6,), flipped=0.0)
-    trainer = evolution.Trainer([toy(s, i) for i, s in enumerate((1.0, 1.0, 1.0, 1.0))], True, settings, 0)
-    trainer.known = [tables.knowledge([toy(-1.0, 9)])] * 4
-    first = evolution.start(np.random.default_rng(0))
-    last = trainer.train(lambda *_: None)
-    trainer.rng = np.random.default_rng(77)
-    fitness = np.mean([trainer.fitness(np.stack([first, last])) for _ in range(20)], axis=0)
-    assert fitness[1] > fitness[0] + 0.05
-
-
-def test_random_regret_is_that_of_random_search() -> None:
-    y = np.random.default_rng(0).normal(size=25)
-    rng = np.random.default_rng(1)
-    drawn = [y.max() - y[rng.permutation(25)[:5]].max() for _ in range(20000)]
-    assert evolution.random_regret(y, 5) == pytest.approx(np.mean(drawn), abs=0.01)
+def test_scores_weigh_the_end() -> None:
+    regret = np.array([[[1.0, 0.5, 0.0], [1.0, 1.0, 0.6]]])
+    np.testing.assert_allclose(evolution.scores(regret, 0.5), [[0.5, 0.8667 + 0.3]], atol=1e-4)

@@ -1,30 +1,41 @@
-"""The study of the learned agents runs on embedded tables."""
+"""The study of the learned agent, on embedded tables."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.learned import reproduce, settings, tables
+from hpo_envs.benchmarks.learned import reproduce
 from hpo_envs.benchmarks.papers.common import Reproduction
 
 
-def test_study_runs_on_embedded_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    todo = [
-        settings.Setting("nmthpo", f"nmthpo/{pair}", m, "surrogate")
-        for pair in ("zhen", "jaen")
-        for m in ("random", "start", "learned", "embedded", "generic", "japanese")
-        if m != "japanese" or pair == "jaen"
-    ]
-    reproduce.compare("nmt", todo, Reproduction(tmp_path, trials=3))
-    text = (tmp_path / "nmt_tables.csv").read_text()
-    assert text.count("\n") == 1 + len(todo)
-    assert (tmp_path / "nmt_overall.csv").read_text().count("\n") == 6
-    assert "nmthpo/zhen" in capsys.readouterr().out
+@pytest.mark.parametrize("part", ["training", "agents"])
+def test_study_runs_on_embedded_tables(
+    part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reproduce, "every_id", lambda _: (["NMTHPO-zhen-v0", "NMTHPO-ruen-v0"], "surrogate"))
+    monkeypatch.setattr(reproduce, "METHODS", {m: reproduce.METHODS[m] for m in ("zero-shot", "untrained", "learned")})
+    r = Reproduction(tmp_path, trials=2)
+    reproduce.training(r) if part == "training" else reproduce.agents(r, [*reproduce.METHODS])
+    models = 4 if part == "training" else 3
+    assert (tmp_path / f"{part}.csv").read_text().count("\n") == 1 + 2 * models
+    pair = "seed 2,untrained" if part == "training" else "learned,zero-shot"
+    assert (tmp_path / f"{part}_differences.csv").read_text().count(pair) == 4  # two scores; both groups
+    assert "surrogate tables, 2 replicates, 20 evaluations" in capsys.readouterr().out
 
 
-def test_every_family_table_and_part_is_covered() -> None:
-    assert {c.table for c in settings.settings("charhpo", "surrogate")} == set(tables.names("charhpo"))
-    assert len(settings.settings("nmthpo", "surrogate", ("japanese",))) == 2
-    assert set(reproduce.PARTS) == set(reproduce.TITLES)
+def test_differences_are_over_tables_and_over_clusters_of_them() -> None:
+    japanese, others = ["NMTHPO-jaen-v0", "NMTHPO-enja-v0"], ["NMTHPO-zhen-v0", "NMTHPO-ruen-v0"]
+    rng = np.random.default_rng(0)
+    found = {}
+    for i in (*japanese, *others):
+        found[i, "untrained"] = np.full((2, 6), 0.5) + 0.01 * rng.normal(size=(2, 6))
+        found[i, "learned"] = found[i, "untrained"] + (0.3 if i in japanese else -0.1)
+    records = reproduce.overall(found)
+    assert {r["tables"] for r in records} == {"all", "NMTHPO"}
+    first = records[0]
+    assert (first["method"], first["minus"], first["better on"]) == ("learned", "untrained", "2/4")
+    assert float(first["difference"]) == pytest.approx(0.1)
+    assert float(first["over clusters"]) == pytest.approx(0.1 / 3, abs=1e-3)

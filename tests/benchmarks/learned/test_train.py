@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from hpo_envs.agents.transfer.acquisition_net import SIZE
-from hpo_envs.benchmarks.learned import train
+from hpo_envs.agents.models.stacked_gp import START
+from hpo_envs.agents.transfer import learned
+from hpo_envs.benchmarks.learned import tasks, train
+from hpo_envs.benchmarks.learned.train import Group
 
 
-def test_training_command(tmp_path: Path) -> None:
-    out = ["--out", str(tmp_path), "--generations", "1"]
-    assert train.main(["--only", "nmthpo", "--fold", "zhen", "--kind", "surrogate", *out]) == 0
-    with np.load(tmp_path / "learned_nmthpo.npz") as data:
-        assert data["folds"].tolist() == ["zhen"]
-        assert data["weights"].shape == (1, SIZE)
-    assert (tmp_path / "training_nmthpo.csv").read_text().startswith("file,fold,generation,fitness")
-    assert train.main(["--only", "charhpo", "--kind", "surrogate", *out]) == 0
-    with np.load(tmp_path / "learned_charhpo.npz") as data:
-        assert data["folds"].tolist() == train.folds("charhpo")
-        assert len({w.tobytes() for w in data["weights"]}) == 1
-    assert (tmp_path / "training_charhpo.csv").read_text().count("charhpo,-,0,-") == 1
-    with pytest.raises(SystemExit, match="--fold must be one of zhen"):
-        train.main(["--only", "nmthpo", "--fold", "deen", *out])
+def test_training_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["--only", "CharHPO", "--kind", "surrogate", "--generations", "1", "--seeds", "1", "--out", str(tmp_path)]
+    assert train.main(command) == 0
+    file = json.loads((tmp_path / "learned.json").read_text())
+    assert file["names"] == list(START)
+    (weights,) = file["weights"]
+    assert weights["languages"] == [*"alb ara arm_e cat dut geo gle hai hun rom".split()]
+    assert len(weights["seeds"][0]["numbers"]) == len(START)
+    assert (
+        (tmp_path / "training.csv")
+        .read_text()
+        .startswith("weights,seed,generation,validation,cpu_seconds\nCharHPO,0,0,")
+    )
+    assert "CharHPO 0 1 " in capsys.readouterr().out
+
+
+def test_a_language_that_is_left_out_is_no_target_and_no_source() -> None:
+    group = Group("without ja", ("NMTHPO",), ("ja",))
+    assert group.languages == {f"NMTHPO-{p}-v0": (p[:2],) for p in ("zhen", "ruen", "swen", "soen")}
+    assert not {i for i in Group("every", tasks.FAMILIES).languages if i in tasks.FLAT}
+
+
+def test_shipped_weights_are_those_of_the_command() -> None:
+    assert [w.name for w in learned.shipped()] == [g.name for g in train.groups()]

@@ -1,0 +1,265 @@
+"""Gaussian processes stacked on what other tables predict, over a finite candidate set; many episodes at once.
+
+The learned optimiser's view of a problem. Its trainer runs thousands of episodes side by side, its agent one: both run
+this code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.models.acquisition import expected_improvement
+from hpo_envs.agents.models.kernels import of_square_distances
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+
+LENGTHS = 4
+"""Sets of length-scales, which are weighted by their marginal likelihood; `length_scales` has them."""
+
+START = {
+    "log matern": -0.7,
+    "log constant": 1.4,
+    "log expectation": -1.4,
+    "log deviations": -0.7,
+    "log noise": -4.0,
+    "slope": 1.0,
+    "similarity": 0.0,
+    **{f"log weight {g}": 0.0 for g in range(LENGTHS)},
+    "log strength": 0.0,
+    "log deviation": 0.0,
+    "log deviation, early": 0.0,
+    "incumbent": 0.0,
+    "incumbent, early": 0.0,
+}
+"""The numbers of the model before any training, by name; `StackedGP` says what they do."""
+
+TAIL = 1.5
+"""Observations further below the median than this many times the best's lead over it are moved up to there: a
+training that failed says little about the best ones, and would set the scale."""
+
+FLOOR = 1e-10
+"""Smallest variance and pivot: far above round-off, far below every noise."""
+
+
+def length_scales(width: int, fitted: Floats | None) -> Floats:
+    """(LENGTHS, width) length-scales: short and long ones, those fitted to other tables, and half of those.
+
+    Args:
+        width: Number of features; distances grow with its root.
+        fitted: (width,); None: a medium length-scale instead.
+    """
+    unit = np.full(width, np.sqrt(width / 6.0))
+    fitted = 0.8 * unit if fitted is None else fitted
+    return np.stack([0.5 * unit, 1.2 * unit, fitted, 0.5 * fitted])
+
+
+def correlations(features: Floats, k: int, lengths: Floats) -> Floats:
+    """(LENGTHS, n) Matern 5/2 correlations of candidate k with all (n, d) features in [0, 1]."""
+    return of_square_distances("matern52", (1.0 / np.square(lengths)) @ np.square(features - features[k]).T)
+
+
+def scaled(values: Floats) -> Floats:
+    """(..., n) values with mean 0 and deviation 1; zeros where all are equal."""
+    spread = values.std(axis=-1, keepdims=True)
+    return np.asarray((values - values.mean(axis=-1, keepdims=True)) / np.where(spread > 1e-9, spread, np.inf))
+
+
+def robust(y: Floats) -> Floats:
+    """(..., t) observations with their lower tail cut (`TAIL`)."""
+    median = np.median(y, axis=-1, keepdims=True)
+    lead = y.max(axis=-1, keepdims=True) - median
+    return np.asarray(np.where(lead > 0.0, np.maximum(y, median - TAIL * lead), y))
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What J other tables predict for the candidates of E episodes, before the first evaluation.
+
+    Attributes:
+        predictions: (E, J, n), each with mean 0 and deviation 1 over an episode's candidates.
+        distances: (E, J) of their spaces from the candidates', see `distance`.
+        used: (E, J) which tables an episode has.
+        valid: (E, n) which candidates an episode has.
+    """
+
+    predictions: Floats
+    distances: Floats
+    used: npt.NDArray[np.bool_]
+    valid: npt.NDArray[np.bool_]
+
+    def expected(self, similarity: Floats) -> tuple[Floats, Floats]:
+        """Mean of the predictions, and deviations of each table from it.
+
+        Args:
+            similarity: (P,) a table's weight w is proportional to exp(-similarity * distance).
+
+        Returns:
+            (P, E, n) weighted means, with mean 0 and deviation 1 over an episode's candidates; (P, E, J, n) deviations
+            of each table's predictions from the weighted mean, times the root of its weight.
+        """
+        score = np.where(self.used, -similarity[:, None, None] * self.distances, -np.inf)
+        score -= np.maximum(score.max(axis=2, keepdims=True, initial=-1e300), -1e299)
+        weights = np.exp(score)
+        weights /= np.maximum(weights.sum(axis=2, keepdims=True), FLOOR)
+        share = self.valid / self.valid.sum(axis=1, keepdims=True)
+        raw = (weights[:, :, None] @ self.predictions)[:, :, 0]
+        raw = np.where(self.valid, raw - (raw * share).sum(axis=2, keepdims=True), 0.0)
+        spread = np.sqrt((np.square(raw) * share).sum(axis=2, keepdims=True))
+        apart = np.where(self.valid[:, None], self.predictions - raw[:, :, None], 0.0)
+        return raw / np.where(spread > FLOOR, spread, 1.0), apart * np.sqrt(weights)[..., None]
+
+
+def distance(source: Floats, features: Floats) -> float:
+    """How far a table's (t, d) features lie from (n, d) candidates: root mean square over means and deviations."""
+    means, spreads = source.mean(axis=0) - features.mean(axis=0), source.std(axis=0) - features.std(axis=0)
+    return float(np.sqrt(np.mean(np.square(means) + np.square(spreads))))
+
+
+class StackedGP:
+    """P models, each in E episodes: posteriors that are exact after every observation.
+
+    In units in which other tables' results have mean 0 and deviation 1 over the candidates, the reward of x is
+
+        u(x) ~ GP(slope m(x), matern M_g(x, x') + constant + expectation m(x) m(x') + deviations sum_j d_j(x) d_j(x'))
+
+    plus noise, with m and d_j of `Tables.expected` and M_g the Matern 5/2 correlations with one of `LENGTHS` sets of
+    length-scales. What is observed is u / q + a constant: each set's most probable scale q is in closed form, under the
+    prior q^(2 strength) exp(-strength q^2) of observations with deviation 1. Sets are weighted by their marginal
+    likelihood and by weights of their own.
+
+    With L the Cholesky factor of the observed covariance plus noise, `_v` holds the rows of L^-1 K(observed, all) and
+    `_inverse` L^-1; an observation appends a row to both. Observed values enter in `predict` alone, so that they may be
+    transformed anew at each step. One step costs O(P E LENGTHS t n).
+
+    Args:
+        numbers: (P, len(START)).
+        tables: What other tables predict.
+        columns: `columns(rows)` are the (P, E, LENGTHS, n) correlations of (P, E) candidates with all.
+        capacity: Observations to make room for; more room is made as needed.
+
+    Attributes:
+        count: Observations so far.
+        rows: (P, E, capacity) candidates observed, in order.
+        expected: (P, E, n) what the tables let expect: m.
+        variance: (P, E, LENGTHS, n) posterior variances of u.
+    """
+
+    def __init__(
+        self, numbers: Floats, tables: Tables, columns: Callable[[Indices], Floats], capacity: int = 16
+    ) -> None:
+        (e, n), p = tables.valid.shape, len(numbers)
+        self._columns, self.count = columns, 0
+        # Numbers as (P, 1, 1, 1), to be multiplied with (P, E, LENGTHS, n).
+        self._numbers = dict(zip(START, np.asarray(numbers, float).T[..., None, None, None], strict=True))
+        self.expected, self._deviations = tables.expected(self._numbers["similarity"].ravel())
+        self._mean = self._numbers["slope"][..., 0] * self.expected
+        spread = np.square(self._deviations).sum(axis=2)
+        self._variance = self._covariance(np.ones(1), np.square(self.expected)[:, :, None], spread[:, :, None])
+        self.variance = np.repeat(self._variance, LENGTHS, axis=2)
+        self._v, self._inverse = np.zeros((p, e, LENGTHS, capacity, n)), np.zeros((p, e, LENGTHS, capacity, capacity))
+        self._log_det = np.zeros((p, e, LENGTHS))
+        self.rows = np.zeros((p, e, capacity), np.intp)
+        self._p, self._e = np.indices((p, e))
+
+    def _covariance(self, matern: Floats, expectation: Floats, deviations: Floats) -> Floats:
+        of = {
+            name: np.exp(self._numbers[f"log {name}"]) for name in ("matern", "constant", "expectation", "deviations")
+        }
+        total = of["expectation"] * expectation + of["deviations"] * deviations + of["constant"]
+        return np.asarray(total + of["matern"] * matern)
+
+    def observe(self, rows: Indices) -> None:
+        """Conditions on one candidate of each episode, (P, E)."""
+        t, p, e = self.count, self._p, self._e
+        if t == self._v.shape[3]:
+            self._grow()
+        m, d = self.expected, self._deviations
+        shared = d[p, e, :, rows][:, :, None] @ d
+        column = self._covariance(self._columns(rows), (m[p, e, rows][..., None] * m)[:, :, None], shared)
+        past = self._v[p, e, :, :t, rows]
+        own = self._variance[p, e, :, rows] + np.exp(self._numbers["log noise"][..., 0]) - np.square(past).sum(axis=3)
+        pivot = np.sqrt(np.maximum(own, FLOOR))
+        row = (column - (past[..., None, :] @ self._v[..., :t, :])[..., 0, :]) / pivot[..., None]
+        self._v[..., t, :] = row
+        self._inverse[..., t, :t] = -(past[..., None, :] @ self._inverse[..., :t, :t])[..., 0, :] / pivot[..., None]
+        self._inverse[..., t, t] = 1.0 / pivot
+        self._log_det += np.log(pivot)
+        self.variance = np.maximum(self.variance - row * row, FLOOR)
+        self.rows[..., t] = rows
+        self.count = t + 1
+
+    def mark(self) -> tuple[int, Floats, Floats]:
+        """What `undo` goes back to."""
+        return self.count, self.variance.copy(), self._log_det.copy()
+
+    def undo(self, mark: tuple[int, Floats, Floats]) -> None:
+        """Forgets what was observed since a mark."""
+        self.count, self.variance, self._log_det = mark
+
+    def predict(self, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Means of u, scales and weights of the sets of length-scales, and the incumbent.
+
+        Args:
+            y: (P, E, t) observations, in order, in any unit.
+
+        Returns:
+            Means (P, E, LENGTHS, n), scales (P, E, LENGTHS) in units of the observations' deviation, weights
+            (P, E, LENGTHS), best observation (P, E, LENGTHS) on the scale of the means.
+        """
+        t, z = self.count, standardised(y)
+        inverse, strength = self._inverse[..., :t, :t], np.exp(self._numbers["log strength"][..., 0])
+        mean = np.take_along_axis(self._mean, self.rows[..., :t], axis=2)
+        seen = (inverse @ z[:, :, None, :, None])[..., 0]
+        prior = (inverse @ mean[:, :, None, :, None])[..., 0]
+        # log p(z | q) = (t + 2 strength) log q - |q seen - prior|^2 / 2 - strength q^2, at its maximum.
+        a, b, count = np.square(seen).sum(axis=3) + 2.0 * strength, (seen * prior).sum(axis=3), t + 2.0 * strength
+        q = (b + np.sqrt(b * b + 4.0 * count * a)) / (2.0 * a)
+        residual = q[..., None] * seen - prior
+        log = count * np.log(q) - 0.5 * np.square(residual).sum(axis=3) - strength * q * q - self._log_det
+        log += np.concatenate([self._numbers[f"log weight {g}"][..., 0] for g in range(LENGTHS)], axis=2)
+        weights = np.exp(log - log.max(axis=2, keepdims=True))
+        means = (residual[..., None, :] @ self._v[..., :t, :])[..., 0, :] + self._mean[:, :, None]
+        return means, q, weights / weights.sum(axis=2, keepdims=True), q * z.max(axis=2, keepdims=True)
+
+    def log_improvement(self, y: Floats, left: Floats | float) -> Floats:
+        """(P, E, n) logarithm of the improvement expected of each candidate.
+
+        Deviations are multiplied by exp(log deviation + left * its early part), the incumbent is raised likewise.
+
+        Args:
+            y: (P, E, t) observations, in order, in any unit.
+            left: Share of the budget left, (E,) or one for all.
+        """
+        means, q, weights, best = self.predict(y)
+        early, at = np.broadcast_to(left, self.expected.shape[1])[:, None, None], self._numbers
+        deviation = np.sqrt(self.variance) * np.exp(at["log deviation"] + at["log deviation, early"] * early)
+        gap = means - best[..., None] - at["incumbent"] - at["incumbent, early"] * early
+        gain = expected_improvement(gap, deviation, 0.0) / q[..., None]
+        return np.asarray(np.log(np.maximum((weights[..., None] * gain).sum(axis=2), 1e-300)))
+
+    def expected_rewards(self, y: Floats) -> Floats:
+        """(P, E, n) means in the unit of y, (P, E, t) observations in order."""
+        means, q, weights, best = self.predict(y)
+        cut = robust(y)
+        above = ((means - best[..., None]) / q[..., None] * weights[..., None]).sum(axis=2)
+        return np.asarray(cut.max(axis=2, keepdims=True) + above * cut.std(axis=2, keepdims=True))
+
+    def _grow(self) -> None:
+        t = self._v.shape[3]
+        self._v = np.concatenate([self._v, np.zeros_like(self._v)], axis=3)
+        self._inverse = np.pad(self._inverse, ((0, 0), (0, 0), (0, 0), (0, t), (0, t)))
+        self.rows = np.pad(self.rows, ((0, 0), (0, 0), (0, t)))
+
+
+def standardised(y: Floats) -> Floats:
+    """(..., t) `robust` observations with mean 0 and deviation 1."""
+    cut = robust(y)
+    deviation = cut.std(axis=-1, keepdims=True)
+    # Means of equal numbers leave round-off, which must not be blown up.
+    floor = 1e-9 * np.maximum(1.0, np.abs(y).max(axis=-1, keepdims=True))
+    return np.asarray((cut - cut.mean(axis=-1, keepdims=True)) / np.where(deviation > floor, deviation, 1.0))

@@ -1,0 +1,60 @@
+"""What another table's observations predict for the candidates of a problem."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
+
+Floats = npt.NDArray[np.float64]
+
+FITTED = 120
+"""Observations that length-scales are estimated from at most."""
+
+USED = 400
+"""Observations that predictions are made from at most."""
+
+
+class SourceGP:
+    """A Gaussian process of the normal scores of one table's rewards, with a length-scale for each feature.
+
+    Args:
+        features: (t, d).
+        rewards: (t,) higher is better, in any unit.
+
+    Attributes:
+        lengths: (d,) most probable length-scales.
+    """
+
+    def __init__(self, features: Floats, rewards: Floats) -> None:
+        order, z = np.random.default_rng(0).permutation(len(rewards)), normal_scores(rewards)
+        few, self._rows = order[:FITTED], features[order[:USED]]
+        fit = KernelFit.estimate("matern52", features[few], z[few], Prior(), None)
+        covariance = fit.covariance(self._rows, self._rows) + fit.noise * np.eye(len(self._rows))
+        self._fit, self._alpha, self.lengths = fit, np.linalg.solve(covariance, z[order[:USED]]), fit.lengths
+        self._known: dict[bytes, Floats] = {}
+
+    def predict(self, features: Floats) -> Floats:
+        """(n,) normal scores expected of (n, d) candidates; those of the last few sets are remembered."""
+        key = features.tobytes()
+        if key not in self._known:
+            self._known = dict([*self._known.items()][-3:])
+            self._known[key] = self._fit.covariance(features, self._rows) @ self._alpha
+        return self._known[key]
+
+
+@functools.lru_cache(maxsize=256)
+def source_gp(features: bytes, rewards: bytes, width: int) -> SourceGP:
+    """The model of a table's observations, (t, width) and (t,) float64 as bytes: agents share it."""
+    return SourceGP(np.frombuffer(features).reshape(-1, width), np.frombuffer(rewards))
+
+
+def normal_scores(rewards: Floats) -> Floats:
+    """(t,) normal quantiles of the ranks: tables of different metrics and ranges become comparable."""
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
+    return np.asarray(ndtri((rankdata(rewards) - 0.5) / len(rewards)))

@@ -1,0 +1,179 @@
+"""Tables as tasks of the learned optimiser, with what the other tables predict; and what training makes of them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs import registry
+from hpo_envs.agents.models.stacked_gp import LENGTHS, Tables, correlations, distance, length_scales, scaled
+from hpo_envs.agents.transfer.learned import model_of
+from hpo_envs.agents.transfer.source_gp import normal_scores
+from hpo_envs.benchmarks.runs import problem_of
+from hpo_envs.core.family import Distribution
+
+Floats = npt.NDArray[np.float64]
+
+FAMILIES = ("NMTHPO", "CharHPO")
+"""Distributions that weights are trained and tested on."""
+
+FLAT = ("CharHPO-inflection-hai-lstm-v0", "CharHPO-g2p-geo-lstm-v0")
+"""Their best configuration is the median one, so that regret is 0/0: in no training and in no average."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One table.
+
+    Attributes:
+        env_id: Its id.
+        languages: Of the table.
+        rewards: (n,) oriented.
+        normal: (n,) normal scores of the rewards.
+        sources: Languages of each other table that the task may learn from, J in all.
+        predictions: (J, n) what they predict.
+        distances: (J,) see `stacked_gp.distance`.
+        correlations: (LENGTHS, n, n) of the candidates.
+    """
+
+    env_id: str
+    languages: tuple[str, ...]
+    rewards: Floats
+    normal: Floats
+    sources: tuple[tuple[str, ...], ...]
+    predictions: Floats
+    distances: Floats
+    correlations: npt.NDArray[np.float32]
+
+
+def distribution(name: str) -> Distribution:
+    """The record of a distribution whose tasks are an id each."""
+    return next(d for f in registry.FAMILIES.values() for d in f.distributions if d.name == name and not d.argument)
+
+
+def ids(name: str) -> list[str]:
+    """Ids of a distribution, without those that are `FLAT`."""
+    d = distribution(name)
+    return [env_id for label in d.languages if (env_id := d.ids.format(label)) not in FLAT]
+
+
+@functools.cache
+def task(env_id: str, kind: str) -> Task:
+    """The task of an id: the same observations of other tables as agents get, all rows of its own."""
+    envs = gym.make(env_id, table=kind, disable_env_checker=True)
+    problem, params = problem_of(envs, transfer="own"), envs.unwrapped.params  # type: ignore[attr-defined]
+    assert problem.features is not None
+    rewards = params.truth(0, np.arange(problem.rows))
+    models = [model_of(s.features, s.rewards[:, 0]) for s in problem.sources]
+    fitted = np.exp(np.mean([np.log(m.lengths) for m in models], axis=0))
+    lengths = length_scales(problem.features.shape[1], fitted)
+    every = np.stack([correlations(problem.features, k, lengths) for k in range(problem.rows)], axis=1)
+    return Task(
+        env_id,
+        problem.excluded,
+        np.asarray(rewards, dtype=np.float64),
+        normal_scores(rewards),
+        tuple(registry.languages_of([s.name]) for s in problem.sources),
+        np.stack([m.predict(problem.features) for m in models]),
+        np.array([distance(s.features, problem.features) for s in problem.sources]),
+        every.astype(np.float32),
+    )
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """E episodes side by side, filled up to n candidates each.
+
+    Attributes:
+        rewards: (E, n).
+        valid: (E, n) whether there is such a candidate.
+        best: (E,) best reward.
+        span: (E,) what it is above the median one.
+        tables: What the sources predict.
+        correlations: (E, LENGTHS, n, n).
+    """
+
+    rewards: Floats
+    best: Floats
+    span: Floats
+    tables: Tables
+    correlations: npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How episodes are drawn.
+
+    Attributes:
+        rows: Candidates at most.
+        shares: Lowest and highest share of a table's rows.
+        sources: Lowest and highest number of sources of an episode that gets some of them only.
+        some: Probability of that.
+        mixed: Probability that the reward is mixed with a smooth random function, so that there are more tasks than
+            tables.
+        most: Largest weight of that function (a sine).
+    """
+
+    rows: int = 80
+    shares: tuple[float, float] = (0.5, 0.8)
+    sources: tuple[int, int] = (2, 6)
+    some: float = 0.5
+    mixed: float = 0.5
+    most: float = 0.8
+
+
+AS_USED = Draws(rows=200, shares=(0.8, 0.8), some=0.0, mixed=0.0)
+"""Episodes as agents are tested on: four fifths of the rows, all sources."""
+
+
+def draw(
+    tasks: Sequence[Task], number: int, held_out: frozenset[str], rng: np.random.Generator, how: Draws
+) -> Episodes:
+    """Episodes on tasks drawn with the same probability.
+
+    Args:
+        tasks: To draw from.
+        number: E.
+        held_out: Languages whose tables are no sources.
+        rng: Of all draws.
+        how: The settings.
+    """
+    drawn = [_one(tasks[int(rng.integers(len(tasks)))], held_out, rng, how) for _ in range(number)]
+    n, j = max(len(rows) for _, rows, _, _ in drawn), max(len(kept) for _, _, kept, _ in drawn)
+    rewards, valid = np.full((number, n), -np.inf), np.zeros((number, n), bool)
+    predictions, distances, used = np.zeros((number, j, n)), np.zeros((number, j)), np.zeros((number, j), bool)
+    correlated = np.zeros((number, LENGTHS, n, n), np.float32)
+    for i, (t, rows, kept, y) in enumerate(drawn):
+        k = len(rows)
+        rewards[i, :k], valid[i, :k], used[i, : len(kept)] = y, True, True
+        distances[i, : len(kept)] = t.distances[kept]
+        predictions[i, : len(kept), :k] = scaled(t.predictions[kept][:, rows])
+        correlated[i, :, :k, :k] = t.correlations[:, rows][:, :, rows]
+    best = rewards.max(axis=1)
+    span = best - np.array([np.median(y) for *_, y in drawn])
+    rewards[~valid] = np.repeat(best - span, n - valid.sum(axis=1))
+    return Episodes(rewards, best, span, Tables(predictions, distances, used, valid), correlated)
+
+
+def _one(
+    t: Task, held_out: frozenset[str], rng: np.random.Generator, how: Draws
+) -> tuple[Task, npt.NDArray[np.intp], npt.NDArray[np.intp], Floats]:
+    """Task, rows, sources and rewards of an episode."""
+    kept = np.array([i for i, languages in enumerate(t.sources) if not held_out & set(languages)])
+    low, high = how.sources
+    if rng.random() < how.some:
+        kept = np.sort(rng.choice(kept, int(rng.integers(low, min(high, len(kept)) + 1)), replace=False))
+    n = len(t.rewards)
+    rows = np.sort(rng.choice(n, min(int(rng.uniform(*how.shares) * n), how.rows), replace=False))
+    y = t.rewards[rows]
+    if rng.random() < how.mixed:
+        weight, k = rng.uniform(0.0, how.most), t.correlations[rng.integers(LENGTHS)][np.ix_(rows, rows)]
+        smooth = np.linalg.cholesky(k + 1e-3 * np.eye(len(rows))) @ rng.standard_normal(len(rows))
+        z = t.normal[rows]
+        y = np.sqrt(1.0 - weight**2) * (z - z.mean()) / (z.std() or 1.0) + weight * smooth
+    return (t, rows, kept, y) if np.median(y) < y.max() else _one(t, held_out, rng, how)
