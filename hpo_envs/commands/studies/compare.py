@@ -157,6 +157,7 @@ def _study(args: argparse.Namespace) -> Study:
     given = {k: getattr(args, k) for k in options if getattr(args, k) is not None}
     if args.isolate:
         given["isolate"] = args.isolate
+    sys.path.append(str(Path.cwd()))  # where a module:factory of --agents is
     if args.study is not None:
         if given:
             raise ValueError(f"--{next(iter(given))} must be written into {args.study}, got it beside the file")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -123,6 +124,7 @@ def run(args: argparse.Namespace) -> int:
     """Runs or checks; returns 1 if the agent failed or a run is wrong."""
     from hpo_envs.benchmarks import leaderboard
 
+    sys.path.append(str(Path.cwd()))  # where my_agents.py is
     if args.what == "run":
         plans = planned(args.agent, range(args.seeds), args.only)
         return int(leaderboard.run_all(args.runs, plans, args.jobs) > 0)
