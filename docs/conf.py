@@ -31,6 +31,8 @@ copybutton_exclude = ".linenos, .gp, .go"
 
 def linkcode_resolve(domain, info):
     """The text of a module, from a page in api/; browsers that know text fragments go to the name."""
+    if not info["module"]:
+        return None
     return f"../source/{info['module']}.txt#:~:text={info['fullname'].rpartition('.')[2]}"
 
 

@@ -65,7 +65,9 @@ def test_a_failed_run_is_best_only_until_one_succeeds() -> None:
 
 
 MODELS = [
-    n for n, e in agents.AGENTS.items() if "features" in e.supports and not (e.alias_of or e.open or n == "random")
+    n
+    for n, e in agents.AGENTS.items()
+    if {"features", "rows"} <= {*e.supports} and not (e.alias_of or e.open or n == "random")
 ]
 
 

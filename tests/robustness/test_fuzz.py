@@ -66,7 +66,8 @@ FEW = settings(many, max_examples=max(EXAMPLES // 6, 5))
 @pytest.fixture(autouse=True)
 def memory(request: pytest.FixtureRequest) -> Iterator[None]:
     if "spec_id" in request.fixturenames:  # tables are loaded once and kept
-        gym.make(request.getfixturevalue("spec_id"), table="surrogate", disable_env_checker=True)
+        spec_id = request.getfixturevalue("spec_id")
+        gym.make(spec_id, table=offline(spec_id), disable_env_checker=True)
     with hostile.bounded():
         yield
 
