@@ -196,7 +196,8 @@ def chosen(excluded: Iterable[str], name: str | None = None) -> Weights:
 
 def has_unseen(problem: Problem, **hyperparameters: Any) -> bool:
     """Whether weights are needed that have not seen a problem's languages and there are none."""
-    if not problem.sources or hyperparameters.keys() & {"seen", "numbers", "trained"}:
+    given = hyperparameters.get
+    if not problem.sources or given("seen") or given("numbers") is not None or not given("trained", True):
         return True
     return any(not w.languages & set(problem.excluded) for w in shipped())
 

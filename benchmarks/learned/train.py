@@ -77,7 +77,7 @@ def fit(group: Group, kind: str, settings: Settings, seed: int, log: list[dict[s
         log: Gets a record for each look at these.
     """
     known = group.languages
-    sweeps = sorted({x for i, languages in known.items() for x in languages if i.startswith("CharHPO")})
+    sweeps = sorted({x for i in tasks.ids("CharHPO") for x in known.get(i, ())})
     stops = set(np.random.default_rng(seed).permutation(sweeps)[: -(-len(sweeps) // VALIDATION)].tolist())
     seen = [tasks.task(i, kind) for i, languages in known.items() if not stops & set(languages)]
     kept = [tasks.task(i, kind) for i, languages in known.items() if stops & set(languages)]

@@ -50,8 +50,10 @@ def test_every_seed_is_a_replicate_and_families_have_several_settings() -> None:
 
 
 def test_a_trained_agent_takes_part_where_it_has_seen_no_environment_of_a_kind(monkeypatch: pytest.MonkeyPatch) -> None:
-    def has_unseen(problem: Problem, **_: Any) -> bool:
-        return not {"ru", "zh"} & set(problem.excluded) or (problem.excluded == ("zh",) and problem.levels is None)
+    def has_unseen(problem: Problem, *, seen: bool = False, **_: Any) -> bool:
+        return (
+            seen or not {"ru", "zh"} & set(problem.excluded) or (problem.excluded == ("zh",) and problem.levels is None)
+        )
 
     monkeypatch.setattr("hpo_envs.agents.transfer.learned.has_unseen", has_unseen)
     ids = ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTHPO-v0", "NMTLC-ft-fren-v0", "NMTLC-ft-zhen-v0", "FIESTA-ner-v0"]

@@ -140,6 +140,7 @@ def test_weights_have_not_seen_the_languages_of_a_problem() -> None:
     assert not agents.fits("learned", problem)
     with pytest.raises(ValueError, match="seen must be True on tables of .*, got False"):
         agents.make("learned", problem, 0)
+    assert not agents.fits("learned", problem, seen=False)
     assert agents.fits("learned", problem, seen=True)
     assert agents.make("learned", problem, 0, seen=True).trained_on < every
     assert agents.fits("learned", replace(problem, sources=()))
