@@ -8,6 +8,7 @@ from gymnasium.spaces import Box, Discrete
 
 from hpo_envs.agents.base import Agent
 from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.transfer.learned import has_unseen
 
 MANY_FEATURES = 40
 """Features above which they describe something else than hyperparameters, such as the graph of a cell."""
@@ -27,18 +28,21 @@ class Auto(Agent):
     | arms | `ttts` | FIESTA | .001 at the end, `sr` .002 |
     | parts of a grammar | `regularized-evolution` | NASBenchNLP-cell | .400, `random` .417 |
     | a box | `box-bo` | CushLEPOR | .015, `tpe` .036 |
+    | checkpoints, sources with learning curves | `freeze-thaw` | NMTLC, `transfer` | .077, `asha` .124 |
     | checkpoints; 1,000 rows, results at once | `successive-halving` | NASBenchNLP | .195, `asha` .241 |
     | checkpoints otherwise | `asha` | NMTLC | .134, `hyperband` .173 |
     | several objectives | `bo-spread` | NMTHPO-mo | .292, `bo` .304 |
-    | sources of 20 observations that share a feature | `quantile-copula` | NMTHPO, `transfer` | .168, `tst-tpe` .182 |
+    | sources of 20 observations with its features | `learned` | NMTHPO, `transfer` | .154, `quantile-copula` .165 |
+    | sources of 20 observations that share a feature | `quantile-copula` | NMTHPO, `transfer` | .165, `tst-tpe` .184 |
     | smaller sources | `warm-gp` | | not measured |
     | more than 40 features | `regularized-evolution` | NASBenchNLP-ptb-final | .418 (`tpe-features` .391) |
     | anything else | `bo-spread` | NMTHPO; NMTHPO-v0 | .237; .217, `bo` .238 |
 
     The first row that holds counts. The numbers are normalised regret (`docs/statistics.md`) on the committed
-    leaderboard; those of transfer are of 22 and 110 replicates, too few to rank these two (`docs/transfer.md`). All
-    were looked at to write the table: it is a summary of these environments, no forecast. Agents of other packages,
-    such as `tpe-features` with Optuna, are not picked, so that nothing depends on what is installed.
+    leaderboard; those of transfer are of 100 replicates of six tables (`docs/transfer.md`), and of 20 of eight
+    (`docs/learning-curves.md`). `learned` needs weights that have not seen the problem's languages; without, the next
+    row holds. All were looked at to write the table: it is a summary of these environments, no forecast. Agents of
+    other packages, such as `tpe-features` with Optuna, are not picked, so that nothing depends on what is installed.
 
     Formula:
         agent = first row of the table that holds
@@ -70,6 +74,8 @@ def chosen(problem: Problem, late: bool = False) -> str:
         late: See `Auto`.
     """
     if problem.levels is not None:
+        if problem.objectives == 1 and any(s.curves is not None for s in problem.sources):
+            return "freeze-thaw"
         return "successive-halving" if problem.rows >= MANY_ROWS and not late else "asha"
     if problem.mutate is not None:
         return "regularized-evolution"
@@ -79,8 +85,11 @@ def chosen(problem: Problem, late: bool = False) -> str:
         return "ttts"
     if problem.objectives > 1:
         return "bo-spread"
-    if sources := [len(s.rewards) for s in problem.sources if s.shared(problem.feature_names)[0]]:
-        return "quantile-copula" if max(sources) >= OBSERVED else "warm-gp"
+    if sources := [s for s in problem.sources if s.shared(problem.feature_names)[0]]:
+        large = [s for s in sources if len(s.rewards) >= OBSERVED]
+        if any(not s.feature_names for s in large) and has_unseen(problem):
+            return "learned"
+        return "quantile-copula" if large else "warm-gp"
     features = 0 if problem.features is None else problem.features.shape[1]
     if features > MANY_FEATURES:
         return "regularized-evolution"

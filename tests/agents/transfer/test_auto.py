@@ -20,9 +20,10 @@ PICKED = [
     ("NASBenchNLP-cell-v0", None, "regularized-evolution"),
     ("CushLEPOR-ted-ende-v0", None, "box-bo"),
     ("NMTLC-zhen-v0", None, "asha"),
+    ("NMTLC-zhen-v0", "own", "freeze-thaw"),
     ("NMTHPO-zhen-mo-v0", None, "bo-spread"),
     ("NMTHPO-zhen-v0", None, "bo-spread"),
-    ("NMTHPO-zhen-v0", "own", "quantile-copula"),
+    ("NMTHPO-zhen-v0", "own", "learned"),
     ("NMTHPO-v0", None, "bo-spread"),
     ("CharHPO-g2p-hun-lstm-v0", None, "bo-spread"),
 ]
