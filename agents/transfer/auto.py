@@ -31,6 +31,7 @@ class Auto(Agent):
     | checkpoints, sources with learning curves | `freeze-thaw` | NMTLC, `transfer` | .077, `asha` .124 |
     | checkpoints; 1,000 rows, results at once | `successive-halving` | NASBenchNLP | .195, `asha` .241 |
     | checkpoints otherwise | `asha` | NMTLC | .134, `hyperband` .173 |
+    | several objectives, sources of 20 observations | `tst-tpe` | AutoML-2022 | all 21 points, `warm-gp` 20 |
     | several objectives | `bo-spread` | NMTHPO-mo | .292, `bo` .304 |
     | sources of 20 observations with its features | `learned` | NMTHPO, `transfer` | .154, `quantile-copula` .165 |
     | sources of 20 observations that share a feature | `quantile-copula` | NMTHPO, `transfer` | .165, `tst-tpe` .184 |
@@ -40,9 +41,10 @@ class Auto(Agent):
 
     The first row that holds counts. The numbers are normalised regret (`docs/statistics.md`) on the committed
     leaderboard; those of transfer are of 100 replicates of six tables (`docs/transfer.md`), and of 20 of eight
-    (`docs/learning-curves.md`). `learned` needs weights that have not seen the problem's languages; without, the next
-    row holds. All were looked at to write the table: it is a summary of these environments, no forecast. Agents of
-    other packages, such as `tpe-features` with Optuna, are not picked, so that nothing depends on what is installed.
+    (`docs/learning-curves.md`), those of two objectives of ten runs (`docs/agents-nmt.md`). `learned` needs weights
+    that have not seen the problem's languages; without, the next row holds. All were looked at to write the table: it
+    is a summary of these environments, no forecast. Agents of other packages, such as `tpe-features` with Optuna, are
+    not picked, so that nothing depends on what is installed.
 
     Formula:
         agent = first row of the table that holds
@@ -83,12 +85,13 @@ def chosen(problem: Problem, late: bool = False) -> str:
         return "box-bo"
     if problem.features is None and isinstance(problem.action_space, Discrete):
         return "ttts"
+    sources = [s for s in problem.sources if s.shared(problem.feature_names)[0]]
+    large = [s for s in sources if len(s.rewards) >= OBSERVED]
     if problem.objectives > 1:
-        return "bo-spread"
-    if sources := [s for s in problem.sources if s.shared(problem.feature_names)[0]]:
-        large = [s for s in sources if len(s.rewards) >= OBSERVED]
-        if any(not s.feature_names for s in large) and has_unseen(problem):
-            return "learned"
+        return "tst-tpe" if large else "bo-spread"
+    if any(not s.feature_names for s in large) and has_unseen(problem):
+        return "learned"
+    if sources:
         return "quantile-copula" if large else "warm-gp"
     features = 0 if problem.features is None else problem.features.shape[1]
     if features > MANY_FEATURES:

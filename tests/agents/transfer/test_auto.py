@@ -22,6 +22,7 @@ PICKED = [
     ("NMTLC-zhen-v0", None, "asha"),
     ("NMTLC-zhen-v0", "own", "freeze-thaw"),
     ("NMTHPO-zhen-mo-v0", None, "bo-spread"),
+    ("NMTHPO-zhen-mo-v0", "own", "tst-tpe"),
     ("NMTHPO-zhen-v0", None, "bo-spread"),
     ("NMTHPO-zhen-v0", "own", "learned"),
     ("NMTHPO-v0", None, "bo-spread"),
