@@ -14,8 +14,7 @@ from hpo_envs import registry
 from hpo_envs.agents.models.stacked_gp import LENGTHS, Tables, correlations, distance, length_scales, scaled
 from hpo_envs.agents.transfer.learned import model_of
 from hpo_envs.agents.transfer.source_gp import normal_scores
-from hpo_envs.benchmarks.runs import problem_of
-from hpo_envs.core.family import Distribution
+from hpo_envs.benchmarks.runs import problem_of, transfer
 
 Floats = npt.NDArray[np.float64]
 
@@ -51,14 +50,9 @@ class Task:
     correlations: npt.NDArray[np.float32]
 
 
-def distribution(name: str) -> Distribution:
-    """The record of a distribution whose tasks are an id each."""
-    return next(d for f in registry.FAMILIES.values() for d in f.distributions if d.name == name and not d.argument)
-
-
 def ids(name: str) -> list[str]:
     """Ids of a distribution, without those that are `FLAT`."""
-    d = distribution(name)
+    d = transfer.distributions()[name]
     return [env_id for label in d.languages if (env_id := d.ids.format(label)) not in FLAT]
 
 

@@ -19,6 +19,7 @@ from hpo_envs import registry
 from hpo_envs.agents.models.stacked_gp import START
 from hpo_envs.benchmarks.learned import tasks
 from hpo_envs.benchmarks.learned.evolution import Settings, train
+from hpo_envs.benchmarks.runs import transfer
 from hpo_envs.benchmarks.runs.loop import one_blas_thread
 from hpo_envs.core import screen
 from hpo_envs.tables import store
@@ -61,7 +62,7 @@ class Group:
 
 def groups() -> list[Group]:
     """All sweeps, for translation tables; and all tables without each half of the sweeps' languages, for that half."""
-    languages = sorted(set(tasks.distribution("CharHPO").languages.values()))
+    languages = sorted(set(transfer.distributions()["CharHPO"].languages.values()))
     halves = (Group(f"without {' '.join(h)}", tasks.FAMILIES, tuple(h)) for h in (languages[::2], languages[1::2]))
     return [Group("CharHPO", ("CharHPO",)), *halves]
 
