@@ -10,6 +10,8 @@ evaluations), the picture and the page in `docs/`, and the table in `README.md`.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import dataclasses
 import json
 import re
 import warnings
@@ -24,7 +26,7 @@ from hpo_envs.benchmarks import report
 from hpo_envs.benchmarks.analysis import summary
 from hpo_envs.benchmarks.analysis.replay import Replay
 from hpo_envs.benchmarks.report import plots, sentences
-from hpo_envs.benchmarks.runs import problem_of
+from hpo_envs.benchmarks.runs import problem_of, transfer
 from hpo_envs.benchmarks.study import executors, policies, store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import (
@@ -42,6 +44,9 @@ from hpo_envs.tables import store as tables
 from hpo_envs.tables.files import atomic
 
 SUMMARY = Path(__file__).with_name("leaderboard.json")
+
+BESIDE = ("random", "bo", "bo-spread", "freeze-thaw", "asha", "hyperband")
+"""Agents of the transfer track besides those that need other tables: what these are to be better than."""
 
 BEGIN, END = "<!-- leaderboard: python -m hpo_envs.benchmarks.leaderboard publish -->", "<!-- end -->"
 
@@ -76,6 +81,7 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
     """The studies that the leaderboard is made of, each with the name of its folder: "" is the folder of all.
 
     Every seed is a replicate of its problem; where an agent takes more than a second a run, there are fewer of them.
+    Agents that learn from other tables have a study of their own, with these at hand.
 
     Args:
         seeds: Number of replicates.
@@ -83,16 +89,29 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
         others: Other people's agents, as `module:factory` or `policy:FILE`; each runs in a process of its own.
     """
     every = tuple(range(seeds))
-    every_agent = [Contestant(n, n) for n, e in AGENTS.items() if e.contestant]
-    every_agent += [c for n in others for c in contestants(n, isolated=True)]
-    trained = [c for c in every_agent if c.algorithm == policies.AGENT or (c.name in AGENTS and AGENTS[c.name].unseen)]
-    agents = tuple(c for c in every_agent if c not in trained)
-    planned = []
-    for k, envs in enumerate(environments(only), 1):
-        groups = [(envs, agents), *((unseen(c, envs), (c,)) for c in trained)]
+    guests = [c for n in others for c in contestants(n, isolated=True)]
+    policy = [c for c in guests if c.algorithm == policies.AGENT]
+    agents = [Contestant(n, n) for n, e in AGENTS.items() if e.contestant and not e.unseen]
+    agents += [c for c in guests if c not in policy]
+    learning = [Contestant(n, n) for n, e in AGENTS.items() if n in BESIDE or e.sources or e.unseen]
+    groups: list[tuple[str, Sequence[Environment], Sequence[Contestant]]] = []
+    for k, envs in enumerate(settings := environments(only), 1):
         folder = f"setting-{k}" if k > 1 else ""
-        planned += [(folder, Study(tuple(some), who, every, SHARE, by_cost=True)) for some, who in groups if some]
-    return planned
+        groups += [(folder, envs, agents), *((folder, unseen(c, envs), [c]) for c in policy)]
+    groups += [("transfer", with_sources(envs), learning) for envs in settings[:1]]
+    return [(name, Study(tuple(envs), tuple(who), every, SHARE, by_cost=True)) for name, envs, who in groups if envs]
+
+
+def with_sources(envs: Sequence[Environment]) -> list[Environment]:
+    """Those whose family has tables of other languages, with these at hand."""
+    found = []
+    for e in envs:
+        env: Any = gym.make(e.id, disable_env_checker=True, **e.kwargs)
+        with contextlib.suppress(ValueError):  # no split by language, or no table is left
+            transfer.of(env, transfer.OWN)
+            found.append(dataclasses.replace(e, transfer=transfer.OWN))
+        env.close()
+    return found
 
 
 def unseen(agent: Contestant, envs: Sequence[Environment]) -> list[Environment]:
@@ -178,7 +197,8 @@ def publish(folder: Path, root: Path) -> None:
     command = "python -m hpo_envs.benchmarks.leaderboard run --runs runs/ --jobs 2"
     title = "hpo_envs leaderboard"
     replay = Replay()
-    runs = [r for where in (folder, *sorted(folder.glob("setting-*"))) for r in store.read(where, check=replay)]
+    folders = [folder, *sorted(folder.glob("setting-*")), *folder.glob("transfer")]
+    runs = [r for where in folders for r in store.read(where, check=replay)]
     found = summary.of_runs(runs, title=title, command=command, checked=str(replay), with_fronts=False)
     found["curves"] = {env: {k: _thin(p) for k, p in panels.items()} for env, panels in found["curves"].items()}
     readme = root / "README.md"

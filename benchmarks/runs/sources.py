@@ -259,8 +259,9 @@ def _files(text: str, name: str, path: Path) -> Iterator[str]:
     if not parts or ".." in parts or Path(text).is_absolute() or "\0" in text:
         return
     place = path.parent / text
-    for one in sorted(place.iterdir()) if place.is_dir() else [place]:
-        if one.is_file() and one.suffix not in (".py", ".pyc"):
+    # Texts may be too long for names, on which pathlib raises.
+    for one in sorted(place.iterdir()) if os.path.isdir(place) else [place]:
+        if os.path.isfile(one) and one.suffix not in (".py", ".pyc"):
             yield f"{name}/{one.relative_to(path.parent).as_posix()}"
 
 

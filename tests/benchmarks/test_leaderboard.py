@@ -49,6 +49,15 @@ def test_every_seed_is_a_replicate_and_families_have_several_settings() -> None:
     assert all("budget" in arguments for f in FAMILIES.values() for arguments in f.leaderboard[1:])
 
 
+@pytest.mark.measured
+def test_agents_that_learn_from_other_tables_have_a_study_of_their_own() -> None:
+    (base, _), (name, study) = leaderboard.studies(3, ["NMTHPO-swen-v0", "NMTHPO-v0"])
+    assert (base, name) == ("", "transfer")
+    assert [(e.id, e.transfer) for e in study.environments] == [("NMTHPO-swen-v0", "own")]
+    who = {c.name for c in study.agents}
+    assert who == {*leaderboard.BESIDE, "learned"} | {n for n, e in AGENTS.items() if e.sources}
+
+
 def test_a_trained_agent_takes_part_where_it_has_seen_no_environment_of_a_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     def has_unseen(problem: Problem, *, seen: bool = False, **_: Any) -> bool:
         return (

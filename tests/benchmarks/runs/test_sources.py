@@ -70,6 +70,7 @@ import importlib
 from hpo_envs.agents import make
 from . import statistics
 NAMES = ["hidden_named", ".tools:Tool", "bo", "weights.json", "numbers", "no_such_module", "../outside.json"]
+PROMPT = "譯" * 100  # no name of a file: too long
 def ask():
     return importlib.import_module(NAMES[0])
 if __name__ == "__main__":
@@ -93,7 +94,7 @@ def test_names_in_the_text_of_a_users_module_count(tmp_path: Path, monkeypatch: 
     }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
+        (tmp_path / name).write_text(text, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     found = sources.of_agent("hidden.agent:Agent")
     assert {"agent:bo", "hpo_envs.agents.search.bo"} < found.keys()
