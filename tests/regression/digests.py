@@ -6,7 +6,7 @@
 
 For each id and each kind of table: 200 random steps in the scalar and in the batched form, and for each agent that
 fits two runs with the id's own budget (agents of other packages on few ids, where they are installed: their numbers
-are those of a version). It uses nothing but the entry points that stay as they are. The record is a file a family in
+are those of a version; agents that learn from other tables with these at hand, too, on few ids). It uses nothing but the entry points that stay as they are. The record is a file a family in
 `digests/`; a check fails where a digest changed, and where something has none.
 
 After a change that is meant, or with a new id or agent, say in the CHANGELOG what changed, and record it (`--ids` and
@@ -66,8 +66,13 @@ NEW = (
     "tests/regression/digests.py says"
 )
 
+HELPED = ("NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTLC-ft-zhen-v0", "CharHPO-inflection-alb-lstm-v0")
+"""Ids on which agents run with the other languages' tables at hand, too, if these change what they do."""
+SOURCES = "+sources"
+"""Stands behind the name of an agent that has them."""
+
 Task = tuple[str, str, str]
-"""Id, kind of table, and an agent's name or `scalar` or `batched`."""
+"""Id, kind of table, and an agent's name (see `SOURCES`) or `scalar` or `batched`."""
 
 
 def put(h: Any, value: Any) -> None:
@@ -131,7 +136,8 @@ def runs(env_id: str, kind: str, agent: str) -> str:
     from hpo_envs import benchmarks
 
     h = hashlib.sha256()
-    for r in benchmarks.run(agent, env_id, SEEDS, env_kwargs=given(env_id, kind)):
+    name, transfer = agent.removesuffix(SOURCES), "own" if agent.endswith(SOURCES) else None
+    for r in benchmarks.run(name, env_id, SEEDS, env_kwargs=given(env_id, kind), transfer=transfer):
         put(h, [r.seed, r.actions, r.rewards, r.costs, np.asarray(r.recommended)])
     return h.hexdigest()[:10]
 
@@ -177,11 +183,17 @@ def tasks(ids: Sequence[str] = (), kinds: Sequence[str] | None = KINDS) -> Itera
             yield env_id, kind, "scalar"
             yield env_id, kind, "batched"
             problem = benchmarks.problem_of(env)
+            helped = benchmarks.problem_of(env, "own") if env_id in HELPED else problem
             for name in agents.names():
                 entry = agents.AGENTS[name]
                 here = entry.extra is None or (entry.installed and env_id in FEW)
-                if here and not (entry.alias_of or entry.guest or name == PICKS) and agents.fits(name, problem):
+                if not here or entry.alias_of or entry.guest or name == PICKS:
+                    continue
+                if agents.fits(name, problem):
                     yield env_id, kind, name
+                learns = entry.sources or entry.unseen or name == "freeze-thaw"
+                if learns and env_id in HELPED and agents.fits(name, helped):
+                    yield env_id, kind, f"{name}{SOURCES}"
             env.close()
 
 
