@@ -5,9 +5,10 @@
     python tests/regression/digests.py check --small     # only what the tests compare, within a minute
 
 For each id and each kind of table: 200 random steps in the scalar and in the batched form, and for each agent that
-fits two runs with the id's own budget (agents of other packages on few ids, where they are installed: their numbers
-are those of a version; agents that learn from other tables with these at hand, too, on few ids). It uses nothing but the entry points that stay as they are. The record is a file a family in
-`digests/`; a check fails where a digest changed, and where something has none.
+fits two runs with the id's own budget. Agents of other packages run on few ids, where they are installed: their
+numbers are those of a version. Agents that learn from other tables run with these at hand, too, on few ids. It uses
+nothing but the entry points that stay as they are. The record is a file a family in `digests/`; a check fails where a
+digest changed, and where something has none.
 
 After a change that is meant, or with a new id or agent, say in the CHANGELOG what changed, and record it (`--ids` and
 `--agents` narrow both commands; with `--journal FILE` a run that was stopped goes on). What no other processor was

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -7,6 +10,10 @@ from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charmini import build, cost, measured
 from hpo_envs.tables.datasets.charmini.space import configuration
 from tests.tables.datasets.charmini.test_check import record
+
+COMMIT = "fb0be502a2cff066e20b7eff61941117b359cc3b"
+TRAINS = "623fcd7db14366f5e2e29e80e910a7313b9b9e4ee72676ab888d98ec23741a74"
+"""Of the files in `training/` at that commit."""
 
 
 def arrays(rows=3):
@@ -49,3 +56,13 @@ def test_the_store_says_that_it_is_measured_and_has_no_surrogate():
     assert (len(table), table.repeats, len(table.levels)) == (measured.complete(measured.load(), "lstm"), 3, 20)
     with pytest.raises(ValueError, match="which this project measured and ships: nothing stands in for it"):
         store.load("charmini/eng-lstm", "surrogate")
+
+
+def test_the_provenance_names_the_commit_of_what_trains():
+    h = hashlib.sha256()
+    for path in sorted((Path(build.__file__).parent / "training").glob("*.py")):
+        h.update(f"{path.name}\n{path.read_text(encoding='utf-8')}".encode())
+    assert (build.COMMIT, h.hexdigest()) == (COMMIT, TRAINS), (
+        "what trains changed: show that it gives the same numbers (hpo-envs measure CharMini-eng-lstm-v0 --row 17 and "
+        "others) or measure the table anew, then name its commit here and in the provenance"
+    )
