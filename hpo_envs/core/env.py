@@ -283,8 +283,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
             reported[index] = False
             for value in info.values():
                 blank(value, index)
-        for key in tuple(info):
-            info["_" + key] = reported
+        info |= {"_" + key: reported for key in info}
         if resets:
             merge(info, self._begin(index, None), index)
         any_ended = int(np.count_nonzero(terminated)) > 0  # a third of the time of `any`

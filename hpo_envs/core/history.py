@@ -30,13 +30,13 @@ class History:
     """
 
     def __init__(self, n: int, k: int) -> None:
-        self._shape = n, k
+        self._shape, self._most = (n, k), max(KEPT, k // 64)  # whose columns take as much memory as the bits
         self._base: Bits | None = None
         self._log = list[Write]()
 
     def clear(self, episodes: npt.NDArray[np.intp], columns: npt.NDArray[np.intp]) -> None:
         """Clears a flag of each of these episodes; the arrays must be left alone from now on."""
-        if len(self._log) > max(KEPT, self._shape[1] // 64):  # which take as much memory as the bits
+        if len(self._log) > self._most:
             self._base, self._log = self._packed(), []
         self._log.append((episodes, columns))
 

@@ -272,7 +272,7 @@ def unmasked(actions: Any) -> Any:
     Raises:
         ValueError: A masked array, whose hidden values would be taken for actions.
     """
-    if isinstance(actions, np.ma.MaskedArray):
+    if type(actions) is not np.ndarray and isinstance(actions, np.ma.MaskedArray):
         raise ValueError(f"actions must be without a mask, got {actions!r}")
     return actions
 

@@ -16,6 +16,10 @@ from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.tables import draws
 from hpo_envs.tables.table import STATUSES
 
+_INT, _UINT = np.dtype(np.int64), np.dtype(np.uint64)
+_ZERO, _ONE = np.array(0.0), np.array(1.0)
+"""Arrays without dimensions: faster than Python's numbers where few episodes run."""
+
 
 class LookupVectorEnv(HPOVectorEnv):
     """`LookupEnv` for `num_envs` episodes side by side, without a loop over them."""
@@ -38,12 +42,16 @@ class LookupVectorEnv(HPOVectorEnv):
         self._metric_columns = tuple(columns.items())
         start = m + 1 + len(first.metrics)
         self._config_columns = tuple((h.name, start + j, choices_of(h)) for j, h in enumerate(first.space))
+        self._actions = np.uint64(p.actions)
+        self._repeats = p.repeats.astype(np.uint64)
         self._codes = np.array([STATUSES.index(status) for status in p.status])
         self._all_ok = not self._codes.any()
+        self._zeros = np.zeros(n, np.int64)
         self._ok = np.full(n, "ok").view(type(STATUS_COLUMN))
         self._best = np.tile(p.low, (n, 1)) if self._vector else np.full(n, p.low[0])
         self._left, self._count = np.full(n, self.budget), np.zeros(n, np.int64)
         self._last = np.full(n, len(p.costs), np.int64)
+        self._whole = np.array(self.budget)
         most = np.uint8 if self._simple and self.budget < 256 else np.int16
         self._pulls = np.zeros((n, p.actions if p.max_repeats > 1 else 0), most)
         self._open = History(n, p.actions if self._masked else 0)
@@ -72,55 +80,58 @@ class LookupVectorEnv(HPOVectorEnv):
         self._best[at] = p.low if self._vector else p.low[0]
         self._left[at] = self.budget
         self._count[at] = 0
+        self._last = self._last.copy()  # it may be the last actions, which masks are made of
         self._last[at] = len(p.costs)
         self._pulls[at] = 0
         return self._said(index)
 
     def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
         p = self.params
+        actions = actions.copy()  # the caller's
         rows = actions if self._view is None else self._view.take(self._action_starts + actions).astype(np.int64)
         cells = rows if len(p.tables) == 1 else rows + self._table_index * p.rows
         if p.max_repeats > 1:
             cells = self._draw(actions, cells)
         if self._masked:
-            self._open.clear(self._index, actions.copy())
+            self._open.clear(self._index, actions)
         wide = self._wide.take(cells, axis=0)
+        columns = list(wide.T)  # half the time of an index for each
         m = len(p.objectives)
-        rewards, costs = wide[:, :m] if self._vector else wide[:, 0], wide[:, m]
+        rewards, costs = wide[:, :m] if self._vector else columns[0], columns[m]
         np.maximum(self._best, rewards, out=self._best)
         if self._simple:
-            self._left -= 1.0
-            terminated = self._left <= 0.0
+            self._left -= _ONE
+            terminated = self._left <= _ZERO
         else:
             self._left -= costs
             self._count += 1
             terminated = (self._left <= 0.0) | (self._count >= self._limit)
-        np.copyto(self._last, cells)  # not an alias: the actions are the caller's
-        codes = np.zeros(len(cells), np.int64) if self._all_ok else self._codes.take(cells)
+        self._last = cells
+        codes = self._zeros.copy() if self._all_ok else self._codes.take(cells)
         info: Info = {
             "cost": costs,
-            "metrics": {name: wide[:, j] for name, j in self._metric_columns},
+            "metrics": {name: columns[j] for name, j in self._metric_columns},
             "status": self._ok.copy() if self._all_ok else STATUS_COLUMN.take(codes),
             "status_code": codes,
         }
         if self._held_out_columns:
-            info["held_out"] = {name: wide[:, j] for name, j in self._held_out_columns}
+            info["held_out"] = {name: columns[j] for name, j in self._held_out_columns}
         if self._config_columns:
             info["config"] = {
-                name: wide[:, j] if choices is None else choices[wide[:, j].astype(np.intp)]
+                name: columns[j] if choices is None else choices.take(columns[j].astype(_INT))
                 for name, j, choices in self._config_columns
             }
         if self._view is not None:
-            info["row"] = rows
+            info["row"] = rows.copy()
         return rewards, terminated, info
 
     def _draw(self, actions: npt.NDArray[np.int64], at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The cells of the next repeat of each row; see `LookupEnv._draw`."""
         p, flat, seen = self.params, self._pulls.reshape(-1), self._action_starts + actions
-        k = flat[seen]
+        k = flat.take(seen)
         flat[seen] = k + 1
         bits = draws.mix_many(draws.mix_many(self._keys, at + 1), k)
-        return at * p.max_repeats + draws.below_many(bits, p.repeats[at])
+        return at * p.max_repeats + draws.below_many(bits, self._repeats.take(at))
 
     def _observe(self) -> npt.NDArray[np.float32]:
         if self.copy:
@@ -132,13 +143,13 @@ class LookupVectorEnv(HPOVectorEnv):
             out[:, -1 - self._best.shape[1] : -1] = self._best
         else:
             out[:, -2] = self._best
-        out[:, -1] = (self._left if self._simple else np.maximum(self._left, 0.0)) / self.budget
+        out[:, -1] = (self._left if self._simple else np.maximum(self._left, _ZERO)) / self._whole
         return out
 
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
-        if type(actions) is np.ndarray and actions.dtype == np.int64 and actions.shape == (self.num_envs,):
+        if type(actions) is np.ndarray and actions.dtype == _INT and actions.shape == self._ended.shape:
             # The common case, checked in one pass: negative numbers are huge as unsigned ones.
-            if self._sizes is None and np.maximum.reduce(actions.view(np.uint64)) < self.params.actions:
+            if self._sizes is None and np.maximum.reduce(actions.view(_UINT)) < self._actions:
                 return actions
         if self._sizes is None:
             return check_ints(actions, (self.num_envs,), self.params.actions)

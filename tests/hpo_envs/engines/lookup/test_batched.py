@@ -194,3 +194,25 @@ def test_ends_are_bools_also_where_every_episode_starts_anew() -> None:
         _, _, terminated, truncated, _ = envs.step(np.array([0, 1]))
         assert (terminated.dtype, truncated.dtype) == (bool, bool)
         assert terminated.tolist() == [ended, ended]
+
+
+def test_what_was_given_or_returned_may_be_written_into() -> None:
+    kwargs = {**arguments("plain"), "order": "episode"}
+    trails = []
+    for write in (False, True):
+        envs = lookups(3, (), **kwargs)
+        envs.reset(seed=0)
+        trail: list[Any] = []
+        for k in range(3):
+            actions = np.full(3, k)
+            observation, *_, info = envs.step(actions)
+            trail += [observation, info]
+            if write:
+                actions[:] = 5
+                info["row"][:] = 0
+            if k == 1:  # some episodes start anew: masks that nobody has read yet are those of before
+                envs.reset(options={"reset_mask": np.array([False, True, False])})
+        trails.append([t if isinstance(t, np.ndarray) else t["action_mask"] for t in trail])
+    for clean, written in zip(*trails, strict=True):
+        np.testing.assert_array_equal(clean, written)
+    assert trails[0][3].sum(axis=1).tolist() == [trails[0][3].shape[1] - 2] * 3
