@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models.kernels import of_square_distances, square_distances
+from hpo_envs.agents.models.kernels import of_square_distances, square_distances, with_slope
 
 Floats = npt.NDArray[np.float64]
 
@@ -79,12 +79,18 @@ class KernelFit:
         first = center if start is None else np.log(np.append(start.lengths, start.noise / start.amplitude))
         bounds = [tuple(np.log(LENGTHS))] * d + [tuple(np.log(NOISES))]
         low, high = np.array(bounds).T
-        squares = np.stack([square_distances(x[:, [i]], x[:, [i]]).ravel() for i in range(d)])
+        columns = np.ascontiguousarray(x.T)
+        squares = np.square(columns[:, :, None] - columns[:, None, :]).reshape(d, -1)
         posterior = _Posterior(kernel, squares, y, prior, center)
         found = minimize(
-            posterior, np.clip(first, low, high), jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": STEPS}
+            posterior.value,
+            np.clip(first, low, high),
+            jac=posterior.gradient,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": STEPS},
         )
-        posterior(found.x)
+        posterior.at(found.x)
         lengths, noise = np.exp(found.x[:-1]), float(np.exp(found.x[-1]))
         return KernelFit(kernel, lengths, posterior.amplitude, posterior.amplitude * noise)
 
@@ -94,35 +100,54 @@ class _Posterior:
 
     With A = R + eta I, R the correlation and a the amplitude: (t/2 + c) log a + 1/2 log |A| + (y' A^-1 y / 2 + c) / a
     and the priors of the log parameters; the best a is (y' A^-1 y / 2 + c) / (t/2 + c).
+
+    Attributes:
+        amplitude: The best one at the log parameters that were last asked for.
     """
 
     def __init__(self, kernel: str, squares: Floats, y: Floats, prior: Prior, center: Floats) -> None:
+        from scipy.linalg import lapack
+
+        self._factorise, self._invert = lapack.dpotrf, lapack.dpotri
         self.kernel, self.squares, self.y, self.prior, self.center = kernel, squares, y, prior, center
         self.widths = np.append(np.full(len(squares), prior.spread), prior.noise_spread)
         self.amplitude = 1.0
+        self._last, self._both = b"", (0.0, np.empty(0))
 
-    def __call__(self, log_parameters: Floats) -> tuple[float, Floats]:
-        from scipy.linalg.lapack import dpotrf, dpotri
+    def value(self, log_parameters: Floats) -> float:
+        """The density."""
+        return self.at(log_parameters)[0]
 
+    def gradient(self, log_parameters: Floats) -> Floats:
+        """(d + 1,) its gradient."""
+        return self.at(log_parameters)[1]
+
+    def at(self, log_parameters: Floats) -> tuple[float, Floats]:
+        """Both; optimisers ask for one after the other."""
+        if (content := log_parameters.tobytes()) != self._last:
+            self._last, self._both = content, self._computed(log_parameters)
+        return self._both
+
+    def _computed(self, log_parameters: Floats) -> tuple[float, Floats]:
         t = len(self.y)
         weights = np.exp(-2.0 * log_parameters[:-1])
         eta = float(np.exp(log_parameters[-1]))
         r2 = (weights @ self.squares).reshape(t, t)
-        correlation = of_square_distances(self.kernel, r2)
-        factor, _ = dpotrf(correlation + eta * np.eye(t), lower=1, clean=1)
-        upper, _ = dpotri(factor, lower=1)
-        inverse = np.tril(upper) + np.tril(upper, -1).T
+        # dR / dlog l_i = slope * squares_i / l_i^2.
+        correlation, slope = with_slope(self.kernel, r2)
+        noisy = correlation.copy()
+        noisy.reshape(-1)[:: t + 1] += eta
+        factor, _ = self._factorise(noisy, lower=1, clean=1)
+        lower, _ = self._invert(factor, lower=1)
+        inverse = np.add(lower, lower.T, order="C")
+        inverse.reshape(-1)[:: t + 1] = lower.diagonal()
         alpha = inverse @ self.y
         c = self.prior.strength
         self.amplitude = float((0.5 * self.y @ alpha + c) / (0.5 * t + c))
         offset = (log_parameters - self.center) / self.widths
-        value = (0.5 * t + c) * np.log(self.amplitude) + np.log(np.diag(factor)).sum() + 0.5 * offset @ offset
-        outer = inverse - np.outer(alpha, alpha) / self.amplitude
-        # dR / dlog l_i = slope * squares_i / l_i^2.
-        slope = correlation
-        if self.kernel == "matern52":
-            z = np.sqrt(5.0 * r2)
-            slope = (5.0 / 3.0) * (1.0 + z) * np.exp(-z)
-        lengths = 0.5 * weights * (self.squares @ (outer * slope).ravel())
-        gradient = np.append(lengths, 0.5 * eta * np.trace(outer)) + offset / self.widths
+        value = (0.5 * t + c) * np.log(self.amplitude) + np.log(factor.diagonal()).sum() + 0.5 * offset @ offset
+        outer = inverse - alpha[:, None] * alpha / self.amplitude
+        gradient = offset / self.widths
+        gradient[:-1] += 0.5 * weights * (self.squares @ (outer * slope).ravel())
+        gradient[-1] += 0.5 * eta * outer.trace()
         return float(value), gradient

@@ -29,8 +29,21 @@ def of_square_distances(kernel: str, r2: Floats) -> Floats:
     """The kernel's value, 1 at distance 0, of scaled squared distances, any shape."""
     if kernel == "rbf":
         return np.exp(-0.5 * r2)
+    return _matern52(z := np.sqrt(5.0 * r2), np.exp(-z))
+
+
+def with_slope(kernel: str, r2: Floats) -> tuple[Floats, Floats]:
+    """`of_square_distances`, and -2 times its derivative with respect to them."""
+    if kernel == "rbf":
+        value = of_square_distances(kernel, r2)
+        return value, value
     z = np.sqrt(5.0 * r2)
-    return (1.0 + z + z * z / 3.0) * np.exp(-z)
+    decay = np.exp(-z)
+    return _matern52(z, decay), (5.0 / 3.0) * (1.0 + z) * decay
+
+
+def _matern52(z: Floats, decay: Floats) -> Floats:
+    return (1.0 + z + z * z / 3.0) * decay
 
 
 def gram(kernel: str, features: Floats, length_scale: float) -> Floats:

@@ -58,8 +58,8 @@ def test_gradient_of_the_kernel_estimate(kernel: str) -> None:
     prior = Prior()
     f = _Posterior(kernel, squares, y, prior, np.log([1.0, 1.0, 1.0, 0.01]))
     at = np.log([0.4, 1.3, 0.8, 0.05])
-    numeric = [(f(at + 1e-5 * e)[0] - f(at - 1e-5 * e)[0]) / 2e-5 for e in np.eye(4)]
-    np.testing.assert_allclose(f(at)[1], numeric, rtol=1e-5, atol=1e-6)
+    numeric = [(f.value(at + 1e-5 * e) - f.value(at - 1e-5 * e)) / 2e-5 for e in np.eye(4)]
+    np.testing.assert_allclose(f.gradient(at), numeric, rtol=1e-5, atol=1e-6)
 
 
 def test_estimate_finds_the_feature_that_matters() -> None:
@@ -69,3 +69,12 @@ def test_estimate_finds_the_feature_that_matters() -> None:
     fit = KernelFit.estimate("matern52", x, (y - y.mean()) / y.std(), Prior(), None)
     assert fit.lengths[0] < 1.0 < fit.lengths[1]
     assert fit.noise < 1e-3
+
+
+@pytest.mark.parametrize("kernel", kernels.KERNELS)
+def test_value_and_slope_of_a_kernel(kernel: str) -> None:
+    r2 = np.linspace(0.1, 4.0, 7)
+    value, slope = kernels.with_slope(kernel, r2)
+    assert value.tobytes() == kernels.of_square_distances(kernel, r2).tobytes()
+    before, after = (kernels.of_square_distances(kernel, r2 + h) for h in (-1e-6, 1e-6))
+    np.testing.assert_allclose(slope, (before - after) / 1e-6, rtol=1e-7)
