@@ -133,7 +133,7 @@ def run(
                 header["random_search"] = True
             if seen := sorted(set(trained_on[i]) & set(problem.excluded)):
                 header["seen"] = seen
-            header["scale"] = scales.of(*episodes.part(i)).header()
+            header["scale"] = scales.header(*episodes.part(i))
             try:
                 last = actions.recommendation(check, last, envs.unwrapped.params.mutate is not None)
             except ValueError as error:

@@ -130,6 +130,9 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": FPS}  # noqa: RUF012
 
+    _view: npt.NDArray[Any] | None = None
+    """(num_envs, k) the table row of each action, where that is not the action itself."""
+
     def __init__(
         self,
         num_envs: int,
@@ -323,7 +326,9 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
     @property
     def rows(self) -> npt.NDArray[np.int64]:
         """(num_envs, k) the table row of each action in each episode."""
-        return self.params.view.rows_many(self._keys, len(self.table))
+        if self._view is None or self._streams is None:
+            return self.params.view.rows_many(self._keys, len(self.table))
+        return self._view.astype(np.int64)  # drawn when the episodes started
 
     # -- shared machinery ----------------------------------------------------------------------------------------
 

@@ -187,3 +187,13 @@ def test_raw_scores_are_ranked_on_one_environment_each() -> None:
         by_hand = [-np.maximum.accumulate(r.rewards).mean() for r in runs if r.header["agent"] == standing["agent"]]
         assert mean == pytest.approx(np.mean(by_hand), rel=1e-3)
         assert standing["solved"] is None
+
+
+def test_the_header_of_all_rows_is_computed_once_and_is_the_callers() -> None:
+    scales = Scales("NMTHPO-zhen-v0", gym.make("NMTHPO-zhen-v0", table="surrogate").unwrapped.params, {})
+    first = scales.header(0, None)
+    assert first == scales.of(0).header() == json.loads(json.dumps(first))
+    first["best"].append(1.0)
+    assert scales.header(0, None) == scales.of(0).header()
+    some = np.array([3, 1, 4])
+    assert scales.header(0, some) == scales.of(0, some).header() != scales.header(0, None)
