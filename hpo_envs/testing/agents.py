@@ -28,6 +28,16 @@ STAGES: dict[str, tuple[str, dict[str, Any]]] = {
 """What an agent can work on (`Entry.supports`), and the id that stands for it, with arguments of a short episode."""
 
 
+BEYOND = 3
+"""Evaluations beyond their random ones that agents which are slow anywhere (`Entry.slow`) play on a stage."""
+
+UNTOLD = 5
+"""Random evaluations that packages begin with, at most, where the agent does not know how many."""
+
+TRAININGS = 20
+"""Complete trainings that the budget of `levels` pays for."""
+
+
 @dataclass(frozen=True)
 class _Subject:
     agent: str | Callable[..., Agent]
@@ -41,7 +51,7 @@ class _Subject:
         spec_id, kwargs = STAGES[self.stage]
         # In the table's order: what is recorded is what the agent asked for, and only its seed makes runs differ.
         order = {"order": "table"} if has_rows(spec_id, kwargs) else {}
-        env_kwargs = {"table": "surrogate", **order, **kwargs, **arguments}
+        env_kwargs = {"table": "surrogate", **order, **kwargs, **({} if agent else self._shorter()), **arguments}
         return run(
             agent or self.agent,
             spec_id,
@@ -50,6 +60,16 @@ class _Subject:
             transfer=self.transfer,
             **self.hyperparameters,
         )
+
+    def _shorter(self) -> dict[str, Any]:
+        """The budget of an agent that is slow anywhere: as many evaluations as it takes to see its model choose."""
+        if not isinstance(self.agent, str) or "anywhere" not in AGENTS[self.agent].slow:
+            return {}
+        problem = _problem(self.stage, self.transfer)
+        count = BEYOND + (self.make(problem, 0, **self.hyperparameters).random_first or UNTOLD)
+        assert problem.budget is not None
+        each = 1.0 if problem.unit == "evaluations" else problem.budget / TRAININGS
+        return {"budget": min(count * each, problem.budget)}
 
     def make(self, problem: Problem, seed: int, **hyperparameters: Any) -> Agent:
         """The agent for a problem."""
@@ -68,6 +88,9 @@ def check_agent(
     **hyperparameters: Any,
 ) -> None:
     """Checks that an agent keeps what comparisons rely on, with a few short runs on embedded tables.
+
+    Registered agents that take more than a second a run everywhere (`Entry.slow`: `anywhere`) play shorter episodes:
+    three evaluations beyond their random ones, which are taken for five where the agent does not know how many.
 
     Args:
         agent: Registered name, or a factory `(problem, seed, **hyperparameters) -> Agent`, such as a class.
@@ -146,9 +169,11 @@ def _seeded(subject: _Subject) -> None:
         return  # an order that follows from other tables needs no dice
     # Arms are noisy, so an agent that pulls them in a fixed order is still seen to be seeded. Some only break ties.
     noisy = subject.stage == "arms"
-    runs = subject.play(range(12))
-    seen = {np.asarray(r.actions).tobytes() + (r.rewards.tobytes() if noisy else b"") for r in runs}
-    require(len(seen) > 1, "different seeds must give different runs, got 12 equal ones: draw from self.rng")
+    runs = (subject.play([seed])[0] for seed in range(12))
+    seen = (np.asarray(r.actions).tobytes() + (r.rewards.tobytes() if noisy else b"") for r in runs)
+    first = next(seen)
+    differ = any(other != first for other in seen)  # most do at once
+    require(differ, "different seeds must give different runs, got 12 equal ones: draw from self.rng")
 
 
 def _hidden_state(subject: _Subject) -> None:
