@@ -82,7 +82,7 @@ class SMAC(Agent):
         else:
             self._told = self._candidates = Candidates(problem, resource)
             x = self._candidates.select(features, count)
-            x = x[:, x.max(axis=0) > x.min(axis=0)]
+            x = x[:, np.ptp(x, axis=0) > 0]
             low, high = x.min(axis=0), x.max(axis=0)
         with tempfile.TemporaryDirectory() as folder:  # SMAC writes its settings there
             self._generators = Generators(int(self.rng.integers(2**31)))

@@ -76,9 +76,8 @@ class Snapped(Agent):
         if problem.levels is not None or isinstance(space, gym.spaces.Discrete):
             self._rows = Candidates(problem, resource)
             x = self._rows.select(features, count)
-            low, high = x.min(axis=0), x.max(axis=0)
-            x = x[:, high > low]
-            self._low, self._high, self._x = low[high > low], high[high > low], x
+            self._x = x[:, np.ptp(x, axis=0) > 0]
+            self._low, self._high = self._x.min(axis=0), self._x.max(axis=0)
         elif isinstance(space, gym.spaces.Box):
             self._low, self._high = (np.float64(end).ravel() for end in (space.low, space.high))
         elif isinstance(space, gym.spaces.MultiDiscrete):

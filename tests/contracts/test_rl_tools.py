@@ -93,6 +93,22 @@ def test_whole_infos_become_tensors(spec_id: str, mode: AutoresetMode) -> None:
             break
 
 
+@pytest.mark.parametrize("spec_id", ["NMTHPO-zhen-v0", "NMTHPO-v0"])
+def test_scalar_infos_become_tensors(spec_id: str) -> None:
+    """Not those of boxes: the wrapper knows no NumPy booleans."""
+    pytest.importorskip("array_api_compat", reason="extra rl is not installed")
+    import torch
+    from gymnasium.wrappers import NumpyToTorch
+
+    env = NumpyToTorch(gym.make(spec_id, table="surrogate", budget=2))
+    env.reset(seed=0)
+    action = torch.as_tensor(np.asarray(env.action_space.sample()))
+    observation, reward, _, _, info = env.step(action)
+    assert isinstance(observation, torch.Tensor)
+    assert info["cost"].item() == 1.0
+    assert np.isfinite(reward)
+
+
 def test_a_batch_is_recorded(tmp_path: Any) -> None:
     pytest.importorskip("moviepy", reason="extra video is not installed")
     from gymnasium.wrappers.vector import RecordVideo

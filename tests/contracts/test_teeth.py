@@ -15,7 +15,9 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from hpo_envs import registry
+from hpo_envs.agents import AGENTS as REGISTERED
 from hpo_envs.agents import Agent, Problem
+from hpo_envs.benchmarks.runs import run
 from hpo_envs.core.family import Family, Spec
 from hpo_envs.families.nmthpo.page import NMTHPOEnv, NMTHPOVectorEnv
 from hpo_envs.tables import store
@@ -30,6 +32,7 @@ from hpo_envs.testing import (
     check_family,
     check_table,
 )
+from hpo_envs.testing import agents as contract
 from hpo_envs.testing.rules import finite, same
 
 COVERS = (
@@ -316,6 +319,22 @@ def test_broken_agents(rule: str, agent: Any, stage: str, settings: dict[str, An
 def test_honest_agents_pass() -> None:
     check_agent(Plain)
     check_agent("hyperband", waits=True, rules=["late-results"])
+
+
+def test_slow_agents_play_until_their_model_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths: list[int] = []
+
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        runs = run(*args, **kwargs)
+        lengths.extend(map(len, runs))
+        return runs
+
+    monkeypatch.setattr(contract, "run", noted)
+    check_agent("bo-ei-rbf", stages=["rows"], rules=["actions"])
+    monkeypatch.setitem(REGISTERED, "bo-ei-rbf", dataclasses.replace(REGISTERED["bo-ei-rbf"], slow=("anywhere",)))
+    check_agent("bo-ei-rbf", stages=["rows", "levels"], rules=["actions"])
+    assert lengths[:4] == [20, 20, 6, 6], "three random candidates, and three of the model's"
+    assert all(6 <= length <= 8 for length in lengths[4:])
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------
