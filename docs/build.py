@@ -16,12 +16,12 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(HERE))
 
-from _site import agents, api, environments, links, markdown, notebooks, results, stories  # noqa: E402
+from _site import agents, api, environments, links, markdown, notebooks, results  # noqa: E402
 
 ABOVE = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
 """Pages that lie above docs/."""
 
-FIRST = ("## I want to ...", "## Start")
+FIRST = ("## Where to go", "## Start")
 """Sections of the README that the site's first page begins with."""
 
 EXTRA = {"leaderboard.html"}
@@ -56,8 +56,6 @@ def assemble(source: Path) -> None:
         text = markdown.relink(results.fill(path.read_text(encoding="utf-8")), name, pages, EXTRA)
         if name == "README.md":
             text = entry(text) + "\n\n" + navigation()
-        if name == "docs/stories.md":
-            text += stories.draw(source / "stories")
         inside = {"README.md": "index.md"}.get(name, name.lower() if "/" not in name else name.removeprefix("docs/"))
         target = source / inside
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -24,14 +24,19 @@ SEARCH = (
     "tpe-features", "asha", "successive-halving", "bo-thompson", "bagged-trees", "box-bo", "graph-ei-rbf", "bo-ucb",
     "bo-ei-rbf", "bo-ei-matern52", "cmaes", "graph-ei-matern52", "graph-eif-rbf", "graph-eif-matern52", "optuna",
     "learned-unseen", "bo-ehvi-rbf", "bo-ehvi-matern52", "graph-ehvi-rbf", "graph-ehvi-matern52",
-    "freeze-thaw",
+    "freeze-thaw", "auto",
 )  # fmt: skip
 """Agents in the order of their looks: each has one colour and line style, whatever else is in a picture."""
 
 ARMS = ("ttts", "sr", "sh", "lucb", "t3c", "bts", "track-and-stop", "random", "ttei", "nonadaptive")
 """The same for bandits, which no picture shows beside other agents but `random`."""
 
-PLACES = {name: i for names in (SEARCH, ARMS) for i, name in enumerate(names)}
+TRANSFER = {
+    "rgpe": 30, "zero-shot": 31, "quantile-copula": 3, "tst-tpe": 9, "stacked-gp": 10, "warm-gp": 11, "portfolio": 14,
+}  # fmt: skip
+"""Agents that learn from other tables, in the looks of agents that they do not meet in a picture."""
+
+PLACES = {name: i for names in (SEARCH, ARMS) for i, name in enumerate(names)} | TRANSFER
 
 STYLE = {
     "font.size": 9,

@@ -40,8 +40,14 @@ def _ranking(t: Mapping[str, Any], key: str) -> str:
                 num(r["first"], f"{r['first']} of {len(t['environments'])}"),
             ]
         )
-    columns = [("n", "#"), ("", "agent"), ("", f"mean {t['score']} {_score(t)}"), ("", "here"), ("n", "to the leader")]
-    columns += [("n", "p"), ("", "there"), ("n", "to the leader, there"), ("n", "p, there")]
+    columns = [
+        ("n", "#"),
+        ("", "agent"),
+        ("", f"mean {t['score']} {_score(t)}"),
+        ("", "on these"),
+        ("n", "to the leader"),
+    ]
+    columns += [("n", "p"), ("", "on others"), ("n", "to the leader, on others"), ("n", "p, on others")]
     columns += [("n", name) for name in ("P(better)", "IQM", "median", "final", "best found", "first on")]
     caption = f"{t['name']}: ranked by {sentences.measure(t)}, low is good"
     return table(key, caption, columns, rows) + download(key, "Ranking")
@@ -78,7 +84,7 @@ def _pairs(t: Mapping[str, Any], key: str, packed: dict[str, str]) -> str:
         ahead = num(p["ahead"], f"{p['ahead']} to {p['behind']}")
         rows.append([*row, ahead, num(p["improvement"], f"{p['improvement']:.0%}")])
     columns = [("", "agent"), ("", "against")]
-    for where in ("here", "there"):
+    for where in ("on these", "on others"):
         columns += [("", where), ("n", f"difference {where}"), ("n", f"Holm {where}")]
     columns += [("n", "environments"), ("n", "P(better)")]
     inside = table(key, f"{t['name']}: every agent against every other, on shared seeds", columns, rows, packed=packed)

@@ -155,8 +155,7 @@ def _others(track: Mapping[str, Any]) -> list[str]:
     return [
         f"{counted} for a statement about others: even if {first} led on all of them, chance alone would do that in "
         f"2^(1-{k}) = {2.0 ** (1 - k):.3g} of studies.",
-        f"It is ahead of {second} on {p['ahead']} of {n}; as a sample of environments, its lead is "
-        f"{_lead(p['there']['difference'])}.",
+        *[f"It is ahead of {second} on {p['ahead']} of {n}, by {_lead(p['there']['difference'])}."] * (p["ahead"] > 0),
     ]
 
 

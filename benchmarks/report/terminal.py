@@ -11,8 +11,8 @@ SCALE = {False: "0 is the best there is, 1 the median configuration", True: "no 
 
 LEGEND = """\
 {name}: {scale}; {score}; [95 % interval] for other seeds
-elsewhere: the same mean, with the interval for other environments like these
-here, there: best on these environments and on others like these, may be best as well, worse, or open (cannot be told)
+for others: the same mean, with the interval for other environments like these
+on these, on others: best, may be best as well, worse, or open (cannot be told), on these environments and on others
 at the end: the same when the budget is spent; solved: runs that end with the best there is"""
 
 
@@ -20,7 +20,7 @@ def of_track(track: Mapping[str, Any]) -> str:
     """The ranking of a track, its verdict and a legend."""
     raw = track.get("raw", False)
     name = "raw score" if raw else "mean regret"
-    head = ("agent", "runs", name, "elsewhere", "here", "there", "at the end", "solved")
+    head = ("agent", "runs", name, "for others", "on these", "on others", "at the end", "solved")
     rows = [
         (
             r["agent"],

@@ -70,6 +70,11 @@ class Evaluation:
         return float(np.sum(self.rewards)) if self.rewards is not None else -np.inf
 
 
+def by(header: Mapping[str, Any]) -> str:
+    """Whose search it is: the agent, and behind `auto` the one that it picked."""
+    return f"{header['agent']} ({header['picked']})" if "picked" in header else str(header["agent"])
+
+
 class Record:
     """The evaluations of a search, each on the disk before `begin` or `end` returns.
 
@@ -179,6 +184,8 @@ class Record:
         header = {**h["run"], "budget": h["budget"], "agent": h["agent"], "hyperparameters": h["hyperparameters"]}
         if "code" in h:
             header |= {"agent": f"{h['agent']}@{h['code']}", "algorithm": h["agent"], "changed": True}
+        elif "picked" in h:
+            header |= {"agent": by(h), "algorithm": h["agent"]}
         return Run(
             h["seed"],
             np.array([e.action for e in ended]),

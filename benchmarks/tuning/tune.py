@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib
 import json
 import tempfile
 from collections.abc import Callable, Iterable
@@ -15,6 +16,7 @@ from hpo_envs.agents import Agent, Problem
 from hpo_envs.benchmarks.runs.loop import one_blas_thread
 from hpo_envs.benchmarks.runs.record import called, header_of
 from hpo_envs.benchmarks.runs.scales import Scales
+from hpo_envs.benchmarks.runs.sources import CHOOSES
 from hpo_envs.benchmarks.tuning import prior
 from hpo_envs.benchmarks.tuning.record import NAME, Record, apart
 from hpo_envs.benchmarks.tuning.search import Search
@@ -130,6 +132,8 @@ def tune(
         problem = Problem(**params.problem(), sources=tuple(prior.source(s, params) for s in sources))
         hired = _hire(agent, problem, seed, hyperparameters, workers)
         header = {**_header(params, agent, hyperparameters, seed), "candidates": count}
+        if agent == "auto":
+            header["picked"] = importlib.import_module(CHOOSES).chosen(problem, hyperparameters.get("late", True))
         if accept_changed:
             folder, header = apart(folder, header)
             params = dataclasses.replace(params, folder=folder / "checkpoints")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.benchmarks.plots.style import COLOURS, axes_of
-from hpo_envs.benchmarks.tuning.record import Evaluation, Record
+from hpo_envs.benchmarks.tuning.record import Evaluation, Record, by
 
 
 @dataclass(frozen=True, repr=False)
@@ -100,7 +100,7 @@ class Tuned:
     def __repr__(self) -> str:
         h = self.header
         good = [e for e in self.evaluations if e.rewards is not None]
-        text = f"{len(self)} evaluations of {h['function']} by {h['agent']}, {len(self) - len(good)} without a score"
+        text = f"{len(self)} evaluations of {h['function']} by {by(h)}, {len(self) - len(good)} without a score"
         if good:
             best = self.best
             scores = ", ".join(f"{name} {best.metrics[name]:.6g}" for name in h["objectives"])

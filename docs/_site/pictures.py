@@ -60,5 +60,5 @@ def save(env_id: str, path: Path) -> str:
 
     picture, name, steps = frame(env_id)
     path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(picture).save(path, optimize=True)
+    Image.fromarray(picture).save(path)
     return f"`{name}`, {steps} steps, seed 0, on the embedded table"

@@ -176,8 +176,8 @@ def _note(warning: Warning) -> str | None:
     if not isinstance(warning, EmbeddedTableWarning):
         return None
     return (
-        f"hpo-envs: embedded tables of {warning.dataset} answer, whose numbers are no measurements: "
-        f"`{warning.command}` installs the measured ones, `--table surrogate` chooses these"
+        f"hpo-envs: using embedded tables of {warning.dataset}, surrogates of the measured ones: "
+        f"`{warning.command}` installs those; pass `--table surrogate` to use these without this notice"
     )
 
 

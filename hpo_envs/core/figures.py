@@ -102,13 +102,16 @@ def _run(record: Record, axes: Any) -> None:
     env = record.env
     _style(axes, "", env.params.budget_unit, env.objectives[0])
     axes.set_xlim(0.0, max(min(env.budget, 1.25 * record.spent + 1e-9 + env.budget / 50.0), record.spent))
+    if env.params.budget_unit == "evaluations":
+        axes.xaxis.get_major_locator().set_params(integer=True)
     if not record.entries:
         return
     spent = np.array([e["spent"] for e in record.entries])
     rewards, values = np.array([(e["rewards"][0], e["values"][0]) for e in record.entries]).T
     ok = np.array([e["info"]["status"] in ("ok", "truncated") for e in record.entries])
     # A failed or diverged run lies at the metric's bound, which would squeeze all others together.
-    axes.plot(spent[ok], values[ok], "o", ms=3, color=RUN, alpha=0.7, label="evaluation")
+    # Not clipped: where the budget is spent, the last one lies on the end of the axis.
+    axes.plot(spent[ok], values[ok], "o", ms=3, color=RUN, alpha=0.7, label="evaluation", clip_on=False)
     if ok.any():
         best = np.maximum.accumulate(np.where(ok, rewards, -np.inf))
         # Where the best so far was found.

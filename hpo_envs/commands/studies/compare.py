@@ -303,5 +303,5 @@ def _conclude(out: Path, outcome: Outcome, found: dict[str, dict[str, list[Run]]
         for (env, agent), error in outcome.errors.items():
             print(f"  {agent} on {env}: {error.strip().splitlines()[-1][:200]}")
     runs = [r for by in found.values() for rs in by.values() for r in rs]
-    print(f"\n{outcome.made} runs made in {seconds:.1f} s, {outcome.found} found; runs and summaries: {out}/")
+    print(f"\n{outcome.made} runs made in {seconds:.1f} s, {outcome.found} already stored; runs and summaries: {out}/")
     print(f"sha256 of all results: {store.digest(runs)}")

@@ -57,7 +57,7 @@ def test_sentences_on_few_environments_and_on_clusters() -> None:
     assert four[0].startswith("On these 4 environments, a is best (20 seeds; lead over b 0.06")
     assert "Too few environments for a statement about others" in four[2]
     assert "2^(1-4) = 0.125 of studies" in four[2]
-    assert four[3].startswith("It is ahead of b on 3 of 4; as a sample of environments, its lead is 0.06")
+    assert four[3].startswith("It is ahead of b on 3 of 4, by 0.06")
     six = made({"a": spread([0.1] * 6), "b": spread([0.2] * 6, seed=1)}, "aabbcd")
     assert six["clusters"] == 4
     assert "4 clusters of related environments are too few" in sentences.verdict(six)[2]

@@ -144,7 +144,7 @@ def test_errors_of_the_system_name_the_file_first(tmp_path: Path, monkeypatch: p
     )
 
 
-EMBEDDED = "hpo-envs: embedded tables of nmthpo answer, whose numbers are no measurements: `hpo-envs fetch nmthpo` "
+EMBEDDED = "hpo-envs: using embedded tables of nmthpo, surrogates of the measured ones: `hpo-envs fetch nmthpo` "
 
 
 def test_embedded_tables_are_announced_in_one_line_once_the_arguments_are_right(tmp_path: Path) -> None:
@@ -155,6 +155,6 @@ def test_embedded_tables_are_announced_in_one_line_once_the_arguments_are_right(
     right = process(*words, "--jobs", "2", HPO_ENVS_DATA=str(tmp_path / "empty"))
     assert right.returncode == 0
     lines = [line for line in right.stderr.replace("\r", "\n").splitlines() if "embedded" in line]
-    assert lines == [EMBEDDED + "installs the measured ones, `--table surrogate` chooses these"]
+    assert lines == [EMBEDDED + "installs those; pass `--table surrogate` to use these without this notice"]
     chosen = process(*words, "--table", "surrogate", HPO_ENVS_DATA=str(tmp_path / "empty"))
     assert "embedded tables of" not in chosen.stderr
