@@ -28,14 +28,14 @@ from hpo_envs.tables.table import STATUSES
 
 Array = npt.NDArray[Any]
 
-SIDE_BY_SIDE = 128
-"""Runs that are replayed side by side: where more would not be faster, and memory would grow."""
+CELLS = 2**20
+"""Rows of all runs that are replayed side by side: where more would not be faster, and memory would grow."""
 
 LIVE = "function/"
 """What the names of tables begin with whose values a function of one's own computes."""
 
-SETTING = ("env_kwargs", "order", "share", "budget", "kind")
-"""Keys of a header that say with which arguments an environment was made."""
+SETTING = ("env_kwargs", "order", "share", "budget")
+"""Keys of a header that, with the kind of its table, say with which arguments an environment was made."""
 
 
 @dataclass
@@ -49,6 +49,7 @@ class Replay:
 
     checked: int = 0
     unchecked: dict[str, str] = field(default_factory=dict)
+    _scales: dict[Any, list[dict[str, Any]]] = field(default_factory=dict)
 
     def __call__(self, part: Path, block: Block) -> None:
         """Checks the runs of a part.
@@ -71,8 +72,9 @@ class Replay:
             reference.table_of(header)
         try:
             for runs in _alike(block):
-                for some in np.array_split(runs, -(-len(runs) // SIDE_BY_SIDE)):
-                    _Runs(block, some).check()
+                most = max(CELLS // max(len(tables.load(n, h["kind"])) for n, h in used.items()), 64)
+                for some in np.array_split(runs, -(-len(runs) // most)):
+                    _Runs(block, some).check(self._scales)
         except _FalseError as error:
             now = sources.of_environment(registry.find(env).vector_entry_point)  # type: ignore[union-attr]
             before = block.header.get("environment_source", {})
@@ -103,10 +105,10 @@ class _FalseError(ValueError):
 
 def _alike(block: Block) -> Iterator[npt.NDArray[np.intp]]:
     """The runs of a part by the arguments of their environment."""
-    groups: dict[str, list[int]] = {}
+    groups: dict[tuple[str, str], list[int]] = {}
     for r, own in enumerate(block.headers):
-        header = {**block.header, **own}
-        groups.setdefault(json.dumps([header[k] for k in SETTING], sort_keys=True), []).append(r)
+        rest = {k: own[k] for k in SETTING if k in own}
+        groups.setdefault((own["kind"], json.dumps(rest, sort_keys=True) if rest else ""), []).append(r)
     yield from map(np.array, groups.values())
 
 
@@ -139,19 +141,26 @@ class _Runs:
         self.envs, self.params = envs.unwrapped, envs.unwrapped.params
         _, self.told = self.envs.reset(seed=[seeds_of(h["env"], h["seed"])[0] for h in self.headers])
         self.episodes = Episodes.of(self.envs)
+        self.listed: Array | None = None
         self.checker = strict.checker(self.envs.single_action_space)
 
-    def check(self) -> None:
+    def check(self, scales: dict[Any, list[dict[str, Any]]]) -> None:
         """Compares all that is stored.
+
+        Args:
+            scales: Those of the episodes that were looked at last: other agents have had them, too.
 
         Raises:
             _FalseError: A value that is not what the environment answers.
         """
-        scales = Scales(self.header["env"], self.params, self.header["env_kwargs"])
-        for i, h in enumerate(self.headers):
-            for name in ("table", "kind", "sha256"):
-                self._equal(i, name, h[name], str(self.told[name][i]))
-            self._equal(i, "scale", h.get("scale"), scales.of(*self.episodes.part(i)).header())
+        for name in ("table", "kind", "sha256"):
+            self._equal_each(name, [h[name] for h in self.headers], self.told[name].tolist())
+        if (key := self._problems()) not in scales:
+            scales.clear()
+            rows = self.episodes.rows if self.params.view.share < 1.0 else None
+            each = Scales(self.header["env"], self.params, self.header["env_kwargs"])
+            scales[key] = each.headers(self.episodes.tables, rows)
+        self._equal_each("scale", [h.get("scale") for h in self.headers], scales[key])
         if helped := self.header.get("transfer"):
             self._equal(0, "transfer", helped, transfer.of(self.envs, helped["distribution"]).header())
         self._equal(0, "objectives", self.header["objectives"], list(self.params.objectives))
@@ -171,6 +180,12 @@ class _Runs:
                 raise self._false_at(at + 1, "place", "after it", "before the budget is spent")
         self._check_recommended()
 
+    def _problems(self) -> str:
+        """What says which problems were to be solved: id, arguments, tables and episodes."""
+        h = self.header
+        given = [h["env"], *(h[k] for k in SETTING), [t.provenance.sha256 for t in self.params.tables]]
+        return json.dumps(given, sort_keys=True) + self.episodes.keys.tobytes().hex()
+
     def _asked(self) -> tuple[Array, npt.NDArray[np.intp]]:
         """Stored actions as they were asked for, one after the other, and the run of each."""
         actions, run = self._own(self.actions, self.run), self.run
@@ -187,11 +202,13 @@ class _Runs:
         """(k, ...) actions of runs with the episode's index for the table's row, -1 for those that it has not."""
         if self.episodes.rows is None:
             return actions
-        rows = actions.reshape(len(actions), -1)[:, 0]
-        index = np.full((len(self.headers), len(self.params.table)), -1)
-        np.put_along_axis(index, self.episodes.rows, np.arange(self.params.actions)[None], axis=1)
-        inside = (rows >= 0) & (rows < index.shape[1])
-        own = np.where(inside, index[run, np.where(inside, rows, 0)], -1)
+        rows, (n, k) = actions.reshape(len(actions), -1)[:, 0], self.episodes.rows.shape
+        inside = (rows >= 0) & (rows < (size := len(self.params.table)))
+        if self.listed is None:  # ascending: rows are in the table's order
+            self.listed = (self.episodes.rows + size * np.arange(n)[:, None]).ravel()
+        listed, wanted = self.listed, np.where(inside, rows, 0) + size * run
+        at = np.minimum(listed.searchsorted(wanted), len(listed) - 1)
+        own = np.where(inside & (listed[at] == wanted), at - k * run, -1)
         return np.stack([own, *actions.T[1:]], axis=1) if actions.ndim > 1 else own
 
     def _answers(self, asked: Array, run: Array) -> tuple[dict[str, Array], Array]:
@@ -232,8 +249,7 @@ class _Runs:
         truth = self.episodes.truth(run, self.recommended)
         self._equal(0, "whether recommendations have a true reward", self.truth is not None, truth is not None)
         if truth is not None and self.truth is not None:
-            for i, (stored, answered) in enumerate(zip(self.truth.tolist(), truth.tolist(), strict=True)):
-                self._equal(i, "true reward of the recommendation", stored, answered)
+            self._equal_each("true reward of the recommendation", self.truth.tolist(), truth.tolist())
 
     def _admits(self, action: Any) -> bool:
         try:
@@ -249,6 +265,12 @@ class _Runs:
         if false.any():
             at = int(false.argmax())
             raise self._false_at(at, name, stored[at].tolist(), answered[at].tolist())
+
+    def _equal_each(self, name: str, stored: list[Any], answered: list[Any]) -> None:
+        """Compares what all runs have once."""
+        if stored != answered:
+            for i, (one, other) in enumerate(zip(stored, answered, strict=True)):
+                self._equal(i, name, one, other)
 
     def _equal(self, i: int, name: str, stored: Any, answered: Any) -> None:
         """Compares what a run has once."""

@@ -6,8 +6,9 @@ It is part of the header of each run, so that scores need neither the table nor 
 from __future__ import annotations
 
 import functools
+import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,35 @@ class Scales:
         """`Scale.header` of an episode, the caller's; that of all rows of a table is computed once."""
         plain: dict[str, Any] = json.loads(self._of_all(table)) if rows is None else self.of(table, rows).header()
         return plain
+
+    def headers(self, tables: npt.NDArray[np.int64], rows: npt.NDArray[np.int64] | None) -> list[dict[str, Any]]:
+        """`of` of many episodes, as plain data.
+
+        Args:
+            tables: (n,) index in `params.tables` of the table of each.
+            rows: (n, k) the rows that each has; None: all.
+        """
+        found: list[dict[str, Any]] = [{}] * len(tables)
+        for table in np.unique(tables).tolist():
+            index = np.flatnonzero(tables == table)
+            for i, scale in zip(index.tolist(), self._each(table, None if rows is None else rows[index]), strict=False):
+                found[i] = scale
+        return found
+
+    def _each(self, table: int, rows: npt.NDArray[np.int64] | None) -> Iterable[dict[str, Any]]:
+        """The scales of episodes of one table."""
+        p = self._params
+        first = self.of(table, None if rows is None else rows[0]).header()
+        if rows is None:
+            return itertools.repeat(first)
+        known = None if p.known is not None or p.vector else self._rewards(table)
+        if known is None or np.isnan(known[0]).any():
+            return (self.of(table, r).header() for r in rows)
+        final, peaks = (a[:, 0][rows] for a in known)
+        columns = {"best": np.nanmax(peaks, axis=1), "origin": np.median(final, axis=1), "worst": final.min(axis=1)}
+        names = [name for name in columns if first[name]]
+        values = zip(*(columns[name].tolist() for name in names), strict=True)
+        return ({**first, **{name: [x] for name, x in zip(names, v, strict=True)}} for v in values)
 
     def _named(self, source: str, best: npt.ArrayLike, origin: npt.ArrayLike, **facts: Any) -> Scale:
         best, origin = np.array(best, float), np.array(origin, float)

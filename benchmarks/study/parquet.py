@@ -263,8 +263,9 @@ def _headers(table: Any, meta: Mapping[str, Any]) -> tuple[dict[str, Any], list[
         for known, text in zip(headers, table["header"].to_pylist(), strict=True):
             known.update(json.loads(text))
     if "scale" in table.column_names:
-        for known, text in zip(headers, table["scale"].to_pylist(), strict=True):
-            known.update({} if text is None else {"scale": json.loads(text)})
+        texts = ["null" if text is None else text for text in table["scale"].to_pylist()]
+        for known, scale in zip(headers, json.loads(f"[{','.join(texts)}]"), strict=True):
+            known.update({} if scale is None else {"scale": scale})
     return _shared(meta), headers
 
 

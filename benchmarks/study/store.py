@@ -308,9 +308,11 @@ class Store:
 
     def _parts(self, env: str | None, agent: str | None) -> Iterator[Path]:
         prefix = ".+" if agent is None else re.escape(quote(agent, safe=""))
-        wanted = re.compile(rf"({prefix})-\d+-\d+(-[0-9a-f]{{64}})?\.parquet")
+        wanted = re.compile(rf"({prefix})-(\d+)-\d+(-[0-9a-f]{{64}})?\.parquet")
         for folder in self._folders(env):
-            yield from sorted(folder / name for name in os.listdir(folder) if wanted.fullmatch(name))
+            matches = [m for m in map(wanted.fullmatch, os.listdir(folder)) if m]
+            # The same seeds of all agents one after the other: they have the same episodes.
+            yield from (folder / m[0] for m in sorted(matches, key=lambda m: (int(m[2]), m[0])))
 
 
 def _check_place(part: Path, header: Mapping[str, Any], seeds: Sequence[int]) -> None:

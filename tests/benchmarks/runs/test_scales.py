@@ -16,6 +16,7 @@ from hpo_envs.benchmarks import problem_of
 from hpo_envs.benchmarks.analysis import summary
 from hpo_envs.benchmarks.report import sentences
 from hpo_envs.benchmarks.runs import regret, run, scales
+from hpo_envs.benchmarks.runs.episodes import Episodes
 from hpo_envs.benchmarks.runs.scales import Scales, of_header
 from hpo_envs.core.family import Spec
 from hpo_envs.tables import store
@@ -108,6 +109,18 @@ def test_a_share_of_the_rows_has_its_own_scale() -> None:
             else:
                 assert scale.origin[0] == np.median(r.rewards)
         assert len({json.dumps(r.header["scale"]) for r in runs}) == 4
+
+
+@pytest.mark.parametrize(
+    "case", [("NMTHPO-v0", {}), ("NMTHPO-zhen-v0", {"share": 0.3}), ("NMTHPO-zhen-mo-v0", {"share": 0.3}),
+             ("NASBenchNLP-ptb-final-v0", {"share": 0.1}), ("FIESTA-ner-v0", {})], ids=str
+)  # fmt: skip
+def test_scales_of_many_episodes_are_those_of_each(case: tuple[str, dict[str, Any]]) -> None:
+    envs: Any = gym.make_vec(case[0], num_envs=5, **SURROGATE, **case[1])
+    envs.reset(seed=3)
+    episodes, scales = Episodes.of(envs), Scales(case[0], envs.unwrapped.params, {})
+    rows = episodes.rows if envs.unwrapped.params.view.share < 1.0 else None
+    assert scales.headers(episodes.tables, rows) == [scales.of(*episodes.part(i)).header() for i in range(5)]
 
 
 def test_arms_have_the_scale_of_the_repeats_that_are_drawn() -> None:

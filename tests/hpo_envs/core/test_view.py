@@ -43,6 +43,18 @@ def test_a_share_is_the_same_rows_in_either_order() -> None:
     assert np.sort(drawn, axis=1).tolist() == in_order.tolist()
 
 
+@pytest.mark.parametrize("order", ["table", "episode"])
+def test_rows_with_equal_hashes_are_taken_in_their_order(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draws, "mix_many", lambda keys, counter: np.broadcast_to(np.uint64(7), (3, 10)))
+    assert View(order, 0.4)._drawn(KEYS[:3], 10).tolist() == [[0, 1, 2, 3]] * 3
+
+
+def test_what_was_drawn_is_not_to_be_written() -> None:
+    drawn = View("episode").rows_many(KEYS, 20)
+    assert not drawn.flags.writeable
+    assert View("episode").rows_many(KEYS, 20) is drawn
+
+
 def test_every_row_comes_first_equally_often() -> None:
     keys = np.array([draws.mix(11, i) for i in range(4000)], np.uint64)
     first = View("episode").rows_many(keys, 8)[:, 0]
