@@ -38,8 +38,9 @@ def main() -> None:
     parser = json_option(__doc__)
     parser.add_argument("--env", default="NMTHPO-zhen-v0", help="registered id (default: %(default)s)")
     parser.add_argument("--seeds", type=int, default=3, help="runs of each agent (default: %(default)s)")
+    parser.add_argument("--agents", help="separated by commas (default: those of other packages, and some of ours)")
     args = parser.parse_args()
-    found = measure(args.env, args.seeds)
+    found = measure(args.env, args.seeds, args.agents and args.agents.split(","))
     for name, spent in sorted(found.items(), key=lambda pair: pair[1]):
         versions = " ".join(f"{package} {version}" for package, version in version_of(name).items())
         print(f"{name:16}{spent:10.1f} ms a suggestion  {versions}")
