@@ -15,9 +15,11 @@ from hpo_envs.core import history
 from hpo_envs.core.history import History, Later, Rewind
 
 
+@pytest.mark.parametrize("few", [0, history.FEW])
 @pytest.mark.parametrize("k", [5, 16, 300])
-def test_every_step_is_kept_through_restarts(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_step_is_kept_through_restarts(k: int, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "KEPT", 3)
+    monkeypatch.setattr(history, "FEW", few)
     rng, n = np.random.default_rng(0), 3
     flags, array = History(n, k), np.ones((n, k), bool)
     kept = []
