@@ -29,6 +29,17 @@ class Arms(abc.ABC):
     evaluations: int
     means: Floats
 
+    _key: int | None = None
+    _streams: dict[int, int]
+
+    def _stream(self, key: int, counter: int) -> int:
+        """`draws.mix(key, counter)`, kept as long as the episode is the same: it is half of a pull's cost."""
+        if key != self._key:
+            self._key, self._streams = key, {}
+        if counter not in self._streams:
+            self._streams[counter] = draws.mix(key, counter)
+        return self._streams[counter]
+
     @abc.abstractmethod
     def pull(self, key: int, arm: int, k: int) -> list[float]:
         """Metrics of the k-th pull (from 0) of an arm."""
@@ -58,7 +69,7 @@ class GaussianArms(Arms):
 
     def pull(self, key: int, arm: int, k: int) -> list[float]:
         """One Gaussian draw."""
-        z = exact.normal_quantile(draws.uniform(draws.mix(draws.mix(key, arm), k)))
+        z = exact.normal_quantile(draws.uniform(draws.mix(self._stream(key, arm), k)))
         return [float(self._mean[arm]) + float(self._deviation[arm]) * z]
 
     def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
@@ -93,7 +104,7 @@ class MeasuredArms(Arms):
 
     def pull(self, key: int, arm: int, k: int) -> list[float]:
         """The metrics of one column."""
-        stream = draws.mix(key, 0 if self.shared else 1 + arm)
+        stream = self._stream(key, 0 if self.shared else 1 + arm)
         if self.replacement:
             return self._lists[arm][draws.below(draws.mix(stream, k), self.evaluations)]  # type: ignore[no-any-return]
         sweep, place = divmod(k, self.evaluations)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ class BanditEnv(HPOEnv):
         self._batched = len(params.action_space.shape or ()) > 0
         self._view: list[int] | None = None
         self._parallel, self._cost = params.workers > 1, np.float64(params.batch)
+        self._every = np.ones(self._arms, np.int8)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Starts an episode; `options` are not used."""
@@ -42,7 +44,7 @@ class BanditEnv(HPOEnv):
         self._observation[-1] = 1.0
         info = provenance_info(self.tables)
         if not self._batched:
-            info["action_mask"] = np.ones(n, np.int8)
+            info["action_mask"] = self._every.copy()
         return self._observation.copy(), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
@@ -66,7 +68,7 @@ class BanditEnv(HPOEnv):
             )
             if workers.submitted < self.budget and workers.idle:
                 said: Info = {"cost": 0.0, "finished": False, "action": arm, "clock": workers.clock}
-                return None, numeric(said) | {"action_mask": np.ones(self._arms, np.int8)}
+                return None, numeric(said) | {"action_mask": self._every.copy()}
         (done,) = workers.next()
         return done, numeric({"finished": True, "action": done, "clock": workers.clock})
 
@@ -78,13 +80,14 @@ class BanditEnv(HPOEnv):
             pulls.append(metrics)
             self._add(arm, p.sign * metrics[p.column])
         batch = len(arms)
-        values = [_mean([pull[j] for pull in pulls]) for j in range(len(p.names))]
+        values = [_mean(column) for column in zip(*pulls, strict=True)]
         reward = p.sign * values[p.column]
         self._left -= batch
         terminated = self._left < p.batch
         if terminated:
             self._live = False
-        self._observation[3 * n :] = reward, batch, self._left / self.budget
+        shown = self._observation
+        shown[3 * n], shown[3 * n + 1], shown[3 * n + 2] = reward, batch, self._left / self.budget
         said_of = dict(zip(p.names, map(np.float64, values), strict=True))
         info: Info = {"cost": self._cost, "metrics": said_of, "status": "ok", "status_code": STATUS_CODES["ok"], **said}
         if view is not None:
@@ -92,8 +95,8 @@ class BanditEnv(HPOEnv):
         if self._batched:
             info["scores"] = np.array([p.sign * pull[p.column] for pull in pulls])
         else:
-            info["action_mask"] = np.ones(n, np.int8)
-        return self._observation.copy(), reward, terminated, False, info
+            info["action_mask"] = self._every.copy()
+        return shown.copy(), reward, terminated, False, info
 
     def _masks(self) -> npt.NDArray[np.bool_]:
         """(arms,) bool, all True: pulling an arm again is the point."""
@@ -101,7 +104,7 @@ class BanditEnv(HPOEnv):
 
     def _check(self, action: Any) -> list[int]:
         n = self._arms
-        if type(action) in (int, np.int64) and not self._batched and 0 <= action < n:
+        if (type(action) is int or type(action) is np.int64) and not self._batched and 0 <= action < n:
             return [int(action)]
         array = np.asarray(unmasked(action))
         shape = (self.params.batch,) if self._batched else ()
@@ -118,14 +121,13 @@ class BanditEnv(HPOEnv):
         n = self._arms
         self._counts[arm] = count = self._counts[arm] + 1
         delta = score - self._means[arm]
-        self._means[arm] += delta / count
-        self._squares[arm] += delta * (score - self._means[arm])
-        self._observation[arm] = count / self.budget
-        self._observation[n + arm] = self._means[arm]
-        self._observation[2 * n + arm] = math.sqrt(self._squares[arm] / count)
+        self._means[arm] = mean = self._means[arm] + delta / count
+        self._squares[arm] = squares = self._squares[arm] + delta * (score - mean)
+        shown = self._observation
+        shown[arm], shown[n + arm], shown[2 * n + arm] = count / self.budget, mean, math.sqrt(squares / count)
 
 
-def _mean(values: list[float]) -> float:
+def _mean(values: Sequence[float]) -> float:
     total = 0.0
     for v in values:
         total += v
