@@ -16,7 +16,7 @@ from hpo_envs.engines.workers import Workers
 from hpo_envs.tables import draws
 from hpo_envs.tables.table import STATUSES
 
-_number = np.float64
+_number, _INT = np.float64, np.dtype(np.int64)
 
 
 class CurvesEnv(HPOEnv):
@@ -72,7 +72,8 @@ class CurvesEnv(HPOEnv):
         self._vector, self._parallel = p.vector, p.workers > 1
         self._actions, self._levels, self._limit = p.actions, len(p.levels), p.steps
         # `item` gives Python numbers, several times faster than indexing with brackets.
-        self._paid, self._end_of, self._peak_of = p.costs.item, p.ends.item, p.first_peaks.item
+        self._paid, self._end_of = p.costs.item, p.ends.item
+        self._peaks = p.first_peaks
         self._levels_of = [np.int64(level) for level in range(self._levels)]
         self._count_of, self._repeats = p.count.item, p.repeats
         self._cells: dict[int, Any] = {}
@@ -88,8 +89,8 @@ class CurvesEnv(HPOEnv):
         p = self.params
         self._new_key(seed)
         self._view = None if p.view.whole else self.rows.tolist()
-        # row -> (first cell of the run that this episode sees, checkpoint trained or submitted)
-        self._runs: dict[int, tuple[int, int]] = {}
+        # row -> (first cell of the run that this episode sees, checkpoint trained or submitted, the run's last)
+        self._runs: dict[int, tuple[int, int, int]] = {}
         self._spent = self._committed = 0.0
         self._count = self._finished = 0
         self._best, self._best_cell = p.low.tolist(), -1
@@ -142,18 +143,18 @@ class CurvesEnv(HPOEnv):
 
     def _submit(self, index: int, row: int, level: int) -> tuple[int, int, float]:
         """Notes that a row is trained; returns its run's first cell, the checkpoint reached, and the new cost."""
-        run = self._runs.get(row)
-        if run is None:
-            base, reached = self._run_of(row) * self._levels, -1
+        known = self._runs.get(row)
+        if known is None:
+            run = self._run_of(row)
+            base, reached, last = run * self._levels, -1, self._end_of(run)
         else:
-            base, reached = run
-        last = self._end_of(base // self._levels)
+            base, reached, last = known
         end = level if level < last else last
         if end <= reached:
             return base, reached, 0.0
         paid = self._paid
         cost = 1.0 if self._per_step else paid(base + end) - (paid(base + reached) if reached >= 0 else 0.0)
-        self._runs[row] = base, end
+        self._runs[row] = base, end, last
         if end == last:
             self._mask[index] = 0
             self._finished += 1
@@ -168,9 +169,9 @@ class CurvesEnv(HPOEnv):
             cell = self._fill(row, base + level)
         reward, metrics, config, held_out, status, code, template = cell
         top, best, at = base + reached, self._best, self._cost_at
-        peak: Any = self._peak_of(top)
+        peak: Any = self._peaks[top]
         if peak > best[0] or self._best_cell < 0:
-            best[0], self._best_cell = max(peak, best[0]), top
+            best[0], self._best_cell = max(float(peak), best[0]), top
         observation = template.copy()
         observation[at] = cost if cost < COST_HIGH else COST_HIGH
         if self._vector:
@@ -188,7 +189,7 @@ class CurvesEnv(HPOEnv):
             "status": status,
             "status_code": code,
             "reached": self._levels_of[reached],
-            "best": peak if self._vector else _number(peak),
+            "best": peak,
         }
         if config is not None:
             info["config"] = config.copy()
@@ -224,6 +225,10 @@ class CurvesEnv(HPOEnv):
 
     def _pair(self, action: Any) -> tuple[int, int]:
         """The row and the level of an action of any admitted type."""
+        if type(action) is np.ndarray and action.dtype == _INT and action.shape == (2,):
+            row, level = action.tolist()
+            if 0 <= row < self._actions and 0 <= level < self._levels:
+                return row, level
         if type(action) is np.ndarray and action.dtype.kind in "iu":
             pair = action.tolist()
         else:
@@ -244,8 +249,7 @@ class CurvesEnv(HPOEnv):
     def _raise_floor(self) -> None:
         """Masks the checkpoints that every row has reached."""
         top = self._levels - 1
-        end_of, runs = self._end_of, self._runs.values()
-        self._floor = min((top if reached == end_of(base // self._levels) else reached) for base, reached in runs)
+        self._floor = min((top if reached == last else reached) for _, reached, last in self._runs.values())
         self._mask[self._actions : self._actions + self._floor + 1] = 0
 
     def _masks(self) -> npt.NDArray[np.bool_]:
@@ -285,6 +289,6 @@ class CurvesEnv(HPOEnv):
         """
         if row not in self._runs:
             raise ValueError(f"row must have been trained in this episode, got {row!r}")
-        base, reached = self._runs[row]
+        base, reached, _ = self._runs[row]
         part = self.params.seen[base : base + reached + 1]
         return {name: part[:, j].copy() for j, name in enumerate(self.params.shown)}
