@@ -65,8 +65,9 @@ class History:
                 for episodes, _ in writes:
                     bits[episodes] = 255
                 continue
-            for episodes, columns in writes if n > FEW else [map(np.concatenate, zip(*writes, strict=True))]:
-                at, left = episodes * width + (columns >> 3), _LEFT.take(columns & 7)
+            each: Any = list(writes)
+            for rows, columns in each if n > FEW else [map(np.concatenate, zip(*each, strict=True))]:
+                at, left = rows * width + (columns >> 3), _LEFT.take(columns & 7)
                 if n > FEW:
                     flat[at] &= left  # an episode is in a write once
                 else:
