@@ -92,7 +92,7 @@ def navigation() -> str:
         [
             markdown.nav([f"guides/{g}" for g in ordered], caption="Guides"),
             markdown.nav([f"notebooks/{p.stem}" for p in notebooks.ordered()], caption="Notebooks"),
-            markdown.nav(["environments/index", "agents/index", "results"], caption="What there is", depth=3),
+            markdown.nav(["environments/index", "agents/index", "results"], caption="Environments and agents", depth=3),
             markdown.nav([*studies, *more], caption="Studies and papers"),
             markdown.nav(["api/index", "architecture", *project], caption="Reference", depth=2),
         ]

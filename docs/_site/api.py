@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import inspect
 from pathlib import Path
 from types import ModuleType
@@ -72,7 +71,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 """Caption -> modules. The classes of environments and agents are added from the registries."""
 
 OPTIONAL = "stable_baselines3"
-"""Brings torch; its one class that we derive from is stood in for where it is not installed."""
+"""Brings torch, which takes seconds to import; its one class that we derive from is stood in for."""
 
 
 def modules() -> dict[str, list[str]]:
@@ -89,10 +88,10 @@ def modules() -> dict[str, list[str]]:
 
 
 def load(name: str) -> ModuleType:
-    """Imports a module; large optional packages that it needs may be absent."""
+    """Imports a module, a large optional package that it needs replaced by a stand-in."""
     from sphinx.ext.autodoc.mock import mock
 
-    with mock([] if importlib.util.find_spec(OPTIONAL) else [OPTIONAL]):
+    with mock([OPTIONAL]):
         return importlib.import_module(name)
 
 

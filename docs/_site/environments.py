@@ -33,12 +33,16 @@ def bibtex() -> dict[str, str]:
 
 
 def write(folder: Path, found: results.Found) -> None:
-    """Writes all pages below `folder`."""
+    """Writes all pages below `folder`; ids of one class that fix the same arguments share the picture of the first."""
     folder.mkdir(parents=True, exist_ok=True)
+    drawn: dict[tuple[str, ...], str] = {}
     for family, specs in families().items():
         for spec in specs:
-            caption = pictures.save(spec.id, folder / "pictures" / f"{spec.id}.png")
-            (folder / f"{spec.id}.md").write_text(page(spec, found, caption), encoding="utf-8")
+            key = spec.entry_point, *sorted(spec.kwargs)
+            if key not in drawn:
+                caption = pictures.save(spec.id, folder / "pictures" / f"{spec.id}.png")
+                drawn[key] = f"![A run, as render() shows it](pictures/{spec.id}.png)\n\n*{caption} of `{spec.id}`.*"
+            (folder / f"{spec.id}.md").write_text(page(spec, found, drawn[key]), encoding="utf-8")
         (folder / f"{slug(family)}.md").write_text(family_page(family, specs, found), encoding="utf-8")
     (folder / "index.md").write_text(index(found), encoding="utf-8")
 
@@ -61,7 +65,7 @@ def summary_of(spec: Spec) -> str:
     return str(facts_of(spec.id)["page"]).partition("\n")[0]
 
 
-def page(spec: Spec, found: results.Found, caption: str) -> str:
+def page(spec: Spec, found: results.Found, picture: str) -> str:
     """The page of one id."""
     facts = facts_of(spec.id)
     first, _, rest = facts["page"].partition("\n")
@@ -70,7 +74,7 @@ def page(spec: Spec, found: results.Found, caption: str) -> str:
         [
             f"# {spec.id}",
             first,
-            f"![The run so far, as render() shows it](pictures/{spec.id}.png)\n\n*{caption}.*",
+            picture,
             known.caveat(spec),
             spaces(spec, facts, limits),
             rest.strip(),

@@ -86,7 +86,15 @@ def track_tables(found: Found) -> str:
     parts = []
     for t in found["tracks"]:
         rows = [
-            (i, agent_link(r["agent"], "agents/"), sentences.interval(r["mean"]), sentences.interval(r["final"]))
+            (
+                i,
+                agent_link(r["agent"], "agents/"),
+                sentences.interval(r["mean"]),
+                "-" if r["elsewhere"][1] is None else sentences.interval(r["elsewhere"]),
+                r["here"],
+                r["there"],
+                sentences.interval(r["final"]),
+            )
             for i, r in enumerate(t["ranking"], 1)
         ]
         parts += [
@@ -94,17 +102,23 @@ def track_tables(found: Found) -> str:
             sentences.runs(t) + ": " + sentences.SCORES[t["score"]] + ".",
             " ".join(sentences.verdict(t)),
         ]
-        parts += [markdown.table(("", "agent", "mean regret", "regret at the end"), rows)]
+        head = ("", "agent", "mean regret", "for others", "on these", "on others", "regret at the end")
+        parts += [markdown.table(head, rows)]
     return "\n\n".join(parts)
 
 
 def page(found: Found) -> str:
     """The page of all rankings."""
     return f"""# Leaderboard
-Every reference agent on the environments that it fits, on measured tables. Regret is 0 if the best was known from
-the start and 1 if nothing better than the median configuration was ever found; intervals are for other seeds on the
-same environments, with 95 % confidence. <a href="leaderboard.html">The full report</a> has every curve, test and table.
-To make it again: `{found["command"]}`.
+Who leads each group of environments, on measured tables:
+
+{gains(found, "agents/")}
+
+Regret is 0 if the best was known from the start, and 1 if nothing was better than the median configuration. Below,
+"mean regret" has a 95 % interval for other seeds on these environments, "for others" one for other environments like
+these; "on these" and "on others" are the verdicts. <a href="leaderboard.html">The full report</a> has every curve, test
+and table, and its data as a file. Made with hpo_envs {found["versions"]["hpo_envs"]} by
+`{found["command"]}`; [the rules](guides/submitting-an-agent.md) say how, and how to submit an agent.
 
 {track_tables(found)}
 """
