@@ -25,6 +25,7 @@ from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks import report
 from hpo_envs.benchmarks.analysis import summary
 from hpo_envs.benchmarks.analysis.replay import Replay
+from hpo_envs.benchmarks.analysis.scores.scored import Scores
 from hpo_envs.benchmarks.report import plots, sentences
 from hpo_envs.benchmarks.runs import problem_of, transfer
 from hpo_envs.benchmarks.study import executors, policies, store
@@ -198,8 +199,11 @@ def publish(folder: Path, root: Path) -> None:
     title = "hpo_envs leaderboard"
     replay = Replay()
     folders = [folder, *sorted(folder.glob("setting-*")), *folder.glob("transfer")]
-    runs = [r for where in folders for r in store.read(where, check=replay)]
-    found = summary.of_runs(runs, title=title, command=command, checked=str(replay), with_fronts=False)
+    collected = Scores()
+    for k, where in enumerate(folders):
+        for block in store.Store(where).once(check=replay):
+            collected.add(block, (k, block.header["env"], block.header["agent"]))
+    found = summary.of_scores(collected, title=title, command=command, checked=str(replay), with_fronts=False)
     found["curves"] = {env: {k: _thin(p) for k, p in panels.items()} for env, panels in found["curves"].items()}
     readme = root / "README.md"
     text = readme.read_text(encoding="utf-8")

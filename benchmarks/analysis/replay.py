@@ -22,7 +22,7 @@ from hpo_envs.benchmarks.runs import actions as strict
 from hpo_envs.benchmarks.runs import sources, transfer
 from hpo_envs.benchmarks.runs.episodes import Episodes, seeds_of
 from hpo_envs.benchmarks.runs.scales import Scales
-from hpo_envs.benchmarks.study.parquet import Block
+from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.table import STATUSES
 
@@ -121,16 +121,12 @@ class _Runs:
     """
 
     def __init__(self, block: Block, runs: npt.NDArray[np.intp]) -> None:
-        self.headers = [{**block.header, **block.headers[r]} for r in runs]
-        self.header = h = self.headers[0]
-        lengths = block.starts[runs + 1] - block.starts[runs]
-        self.starts = np.cumsum([0, *lengths])
-        self.run = np.repeat(np.arange(len(runs)), lengths)
-        at = np.arange(self.starts[-1]) + (block.starts[runs] - self.starts[:-1])[self.run]
-        self.actions, self.recommended = block.actions[at], block.recommended[runs]
-        self.stored = {"reward": block.rewards[at], "cost": block.costs[at]}
-        self.stored |= {name: values[at] for name, values in block.evaluated.items()}
-        self.truth = None if block.recommended_truth is None else block.recommended_truth[runs]
+        block = block.take(runs)
+        self.headers = list(map(block.header_of, range(len(runs))))
+        self.header, self.starts = (h := self.headers[0]), block.starts
+        self.run = np.repeat(np.arange(len(runs)), np.diff(self.starts))
+        self.actions, self.recommended, self.truth = block.actions, block.recommended, block.recommended_truth
+        self.stored = {"reward": block.rewards, "cost": block.costs, **block.evaluated}
         # Any order of rows, of which the table's is simplest; results as they came back, which is the order in which
         # one worker makes them; and pulls of a batch one by one.
         kwargs = {k: v for k, v in h["env_kwargs"].items() if k not in ("workers", "batch_size")}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,24 +18,22 @@ import numpy.typing as npt
 from hpo_envs import registry
 from hpo_envs.benchmarks.analysis import statistics, verdict
 from hpo_envs.benchmarks.analysis.replay import Replay
-from hpo_envs.benchmarks.analysis.scores import fronts, random_search, selections, subsets
+from hpo_envs.benchmarks.analysis.scores import fronts, random_search, selections
 from hpo_envs.benchmarks.analysis.scores.scored import (
     GRID,
     ScoredRuns,
-    agent_of,
-    averaged,
+    Scores,
     budget_apart,
-    check,
-    environment_of,
-    score,
 )
 from hpo_envs.benchmarks.runs import Run, regret
 from hpo_envs.benchmarks.runs.scales import of_header
 from hpo_envs.benchmarks.study import store
+from hpo_envs.benchmarks.study.block import blocks_of
 from hpo_envs.benchmarks.tuning import record as tuning
 from hpo_envs.tables import store as tables
 
 Floats = npt.NDArray[np.float64]
+Header = Mapping[str, Any]
 
 PARTS = ("title", "command", "versions", "environments", "agents", "tracks", "cells", "curves", "fronts", "selections")
 """What a summary has."""
@@ -45,13 +42,18 @@ CLOSE = 0.1
 """Regret of the expected running time in the table of all results."""
 
 
-def of_runs(
-    runs: Sequence[Run], *, title: str = "Comparison", command: str = "", checked: str = "", with_fronts: bool = True
+def of_runs(runs: Sequence[Run], **facts: Any) -> dict[str, Any]:
+    """Summarises runs of any number of environments and agents, in any order; see `of_scores`."""
+    return of_scores(Scores.of(runs), **facts)
+
+
+def of_scores(
+    collected: Scores, *, title: str = "Comparison", command: str = "", checked: str = "", with_fronts: bool = True
 ) -> dict[str, Any]:
-    """Summarises runs.
+    """Summarises runs that were scored as they came.
 
     Args:
-        runs: Of any number of environments and agents, in any order.
+        collected: Their scores.
         title: Title of the report.
         command: The command that makes the runs again.
         checked: What of the runs was compared with their environments, in words.
@@ -62,28 +64,25 @@ def of_runs(
         `fronts` and `selections`.
 
     Raises:
-        ValueError: See `check`.
+        ValueError: See `score`.
     """
-    scored, first, parts = _scores(runs)
-    agents: dict[str, Run] = {}
-    answered: dict[str, set[tuple[str, str, str]]] = {}
-    for r in runs:
-        agents.setdefault(agent_of(r), r)
-        h = r.header
-        answered.setdefault(environment_of(r), set()).add((h["table"], h["kind"], h["sha256"]))
+    scored, first, parts = _scores(collected)
+    agents: dict[str, dict[str, Any]] = {}
+    for key in (ordered := collected.ordered()):
+        agents.setdefault(key[1], collected.cells[key].header)
     for t in parts["tracks"]:
         t["curves"] = _track_curves(t, scored)
     summary = {
         "title": title,
         "command": command,
         "checked": checked,
-        "versions": dict(runs[0].header["versions"]),
-        "environments": [_environment(first[env], sorted(answered[env])) for env in scored],
-        "agents": [_agent(run, name) for name, run in agents.items()],
+        "versions": dict(collected.cells[ordered[0]].header["versions"]),
+        "environments": [_environment(env, first[env], sorted(collected.answered[env])) for env in scored],
+        "agents": [_agent(header, name) for name, header in agents.items()],
         "tracks": parts["tracks"],
         "cells": parts["cells"],
         "curves": {env: _curves(by, first[env]) for env, by in scored.items()},
-        "fronts": fronts.of_runs(runs, environment_of, agent_of) if with_fronts else {},
+        "fronts": fronts.of_cells({key: collected.cells[key] for key in ordered}) if with_fronts else {},
         "selections": parts["selections"],
     }
     plain: dict[str, Any] = rounded(summary)
@@ -94,19 +93,19 @@ def scores(runs: Sequence[Run]) -> dict[str, Any]:
     """`tracks`, `cells` and `selections` of `of_runs` alone, without curves.
 
     Raises:
-        ValueError: See `check`.
+        ValueError: See `score`.
     """
-    plain: dict[str, Any] = rounded(_scores(runs)[2])
+    plain: dict[str, Any] = rounded(_scores(Scores.of(runs))[2])
     return plain
 
 
-def _scores(runs: Sequence[Run]) -> tuple[dict[str, dict[str, ScoredRuns]], dict[str, Run], dict[str, Any]]:
-    """Scores, the first run of each environment, and the parts of a summary that `scores` has."""
-    check(runs)
-    scored = score(kept := averaged(runs))
-    first = {environment_of(r): r for r in reversed(kept)}
+def _scores(
+    collected: Scores,
+) -> tuple[dict[str, dict[str, ScoredRuns]], dict[str, dict[str, Any]], dict[str, Any]]:
+    """Scores, the header of the first run of each environment, and the parts of a summary that `scores` has."""
+    scored, first = collected.scored(), collected.first()
     parts = {
-        "tracks": _ranked(runs, kept, scored),
+        "tracks": _ranked(collected, first, scored),
         "cells": [_record(env, a, c) for env, by in scored.items() for a, c in by.items()],
         "selections": selections.of_scored(first, scored),
     }
@@ -114,27 +113,26 @@ def _scores(runs: Sequence[Run]) -> tuple[dict[str, dict[str, ScoredRuns]], dict
 
 
 def _ranked(
-    runs: Sequence[Run], kept: Sequence[Run], scored: Mapping[str, Mapping[str, ScoredRuns]]
+    collected: Scores, first: Mapping[str, Header], scored: Mapping[str, Mapping[str, ScoredRuns]]
 ) -> list[dict[str, Any]]:
     """The tracks with the number of `objectives`, the exact score of `random` search, and flat runs `left_out`."""
-    first = {environment_of(r): r for r in reversed(kept)}
-    gone = Counter(map(environment_of, runs)) - Counter(map(environment_of, kept))
-    problems = {(environment_of(r), r.header["sha256"], *subsets.key(r.header)): r for r in kept}
-    exact: dict[str, list[tuple[float, float] | None]] = {}
-    for (env, *_), run in problems.items():
-        exact.setdefault(env, []).append(random_search.baseline(run))
     tracks = []
     for name, envs in tracks_of(first, scored):
         t = track(name, envs, scored)
-        known = [[pair[t["score"] == "final"] for pair in exact[e] if pair] for e in envs]
-        complete = all(len(k) == len(exact[e]) for e, k in zip(envs, known, strict=True))
+        exact = [
+            [pair for p in collected.problems(e) for pair in random_search.baselines(p.run, p.scales)] for e in envs
+        ]
+        known = [[pair[t["score"] == "final"] for pair in pairs if pair] for pairs in exact]
+        complete = all(len(k) == len(e) for e, k in zip(exact, known, strict=True))
         base = float(np.mean([np.mean(k) for k in known])) if complete else None
-        facts = {"objectives": len(first[envs[0]].header["objectives"]), "random": base}
-        tracks.append({**t, **facts, "left_out": {e: gone[e] for e in envs if gone[e]}})
+        facts = {"objectives": len(first[envs[0]]["objectives"]), "random": base}
+        tracks.append({**t, **facts, "left_out": {e: n for e in envs if (n := collected.left_out(e))}})
     return tracks
 
 
-def tracks_of(first: Mapping[str, Run], scored: Mapping[str, Mapping[str, ScoredRuns]]) -> list[tuple[str, list[str]]]:
+def tracks_of(
+    first: Mapping[str, Header], scored: Mapping[str, Mapping[str, ScoredRuns]]
+) -> list[tuple[str, list[str]]]:
     """Environments of one family, one kind of reward, the same agents and the same budget apart, under a name.
 
     What was run with other tables at hand is apart, and so is what this project measured. Each one whose scores are
@@ -142,12 +140,12 @@ def tracks_of(first: Mapping[str, Run], scored: Mapping[str, Mapping[str, Scored
     """
     groups: dict[Any, list[str]] = {}
     for env, by in scored.items():
-        h = first[env].header
+        h = first[env]
         family = spec.family if (spec := registry.find(h["env"])) else h["env"]
         alone = env if next(iter(by.values())).raw or all(c.flat for c in by.values()) else ""
         helped = h.get("transfer", {}).get("distribution", "")
         ours = tables.exists(h["table"]) and tables.ours(h["table"])
-        key = (family, len(h["objectives"]), frozenset(by), budget_apart(first[env]), alone, helped, ours)
+        key = (family, len(h["objectives"]), frozenset(by), budget_apart(h), alone, helped, ours)
         groups.setdefault(key, []).append(env)
     several = [(family, budget, helped) for family, _, _, budget, _, helped, _ in groups]
     named: list[tuple[str, list[str]]] = []
@@ -166,7 +164,8 @@ def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, Scor
     """Ranks the agents of a track; see `verdict.judged` for what each number is."""
     family = registry.family_of(envs[0].partition(" ")[0])
     measure = family.score if family else "anytime"
-    judged = verdict.judged({a: _matrix(a, envs, scored, measure) for a in scored[envs[0]]}, clusters_of(envs))
+    seeds = np.unique(np.concatenate([c.seeds for e in envs for c in scored[e].values()]))
+    judged = verdict.judged({a: _matrix(a, envs, scored, measure, seeds) for a in scored[envs[0]]}, clusters_of(envs))
     order = [s["agent"] for s in judged["standings"]]
     strata = {a: [scored[e][a].score(measure) for e in envs] for a in order}
     means = {a: [float(s.mean()) for s in strata[a]] for a in order}
@@ -206,9 +205,14 @@ def clusters_of(envs: Sequence[str]) -> list[str]:
     return labels
 
 
-def _matrix(agent: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, ScoredRuns]], measure: str) -> Floats:
+def _matrix(
+    agent: str,
+    envs: Sequence[str],
+    scored: Mapping[str, Mapping[str, ScoredRuns]],
+    measure: str,
+    seeds: npt.NDArray[np.int64],
+) -> Floats:
     """(environments, seeds) scores, NaN where a seed was not run."""
-    seeds = sorted({s for e in envs for c in scored[e].values() for s in c.seeds})
     matrix = np.full((len(envs), len(seeds)), np.nan)
     for i, e in enumerate(envs):
         cell = scored[e][agent]
@@ -230,7 +234,7 @@ def _track_curves(t: Mapping[str, Any], scored: Mapping[str, Mapping[str, Scored
     }
     for a in t["heat"]:
         here = [scored[e][a] for e in t["environments"]]
-        result["regret"]["agents"][a] = verdict.interval(verdict.padded([c.shares for c in here]))
+        result["regret"]["agents"][a] = verdict.bands([c.shares for c in here])
         result["ecdf"]["agents"][a] = [np.mean([statistics.ecdf(c.runtimes, spent) for c in here], axis=0)]
         times, ends = np.concatenate([c.runtimes for c in here]), np.concatenate([c.spent for c in here])
         ert = [statistics.expected_runtime(np.minimum(t, ends), np.isfinite(t)) for t in times.T]
@@ -240,15 +244,15 @@ def _track_curves(t: Mapping[str, Any], scored: Mapping[str, Mapping[str, Scored
     return {"regret": result["regret"]} if t["raw"] else result
 
 
-def _curves(by: Mapping[str, ScoredRuns], first: Run) -> dict[str, Any]:
+def _curves(by: Mapping[str, ScoredRuns], first: Header) -> dict[str, Any]:
     """Regret of one environment against evaluations, and against cost where that is something else."""
     length = next(iter(by.values())).evaluations.shape[1]
     at = np.unique(np.round(np.geomspace(1, length, min(length, 40))).astype(int))
-    evaluations = {a: verdict.interval(verdict.padded([c.evaluations[:, at - 1]])) for a, c in by.items()}
+    evaluations = {a: verdict.bands([c.evaluations[:, at - 1]]) for a, c in by.items()}
     result = {"evaluations": {"x": at, "agents": evaluations}}
-    if first.header["cost_unit"] != "evaluations":
-        shares = {a: verdict.interval(verdict.padded([c.shares])) for a, c in by.items()}
-        result["cost"] = {"x": GRID * first.header["budget"], "agents": shares}
+    if first["cost_unit"] != "evaluations":
+        shares = {a: verdict.bands([c.shares]) for a, c in by.items()}
+        result["cost"] = {"x": GRID * first["budget"], "agents": shares}
     return result
 
 
@@ -268,10 +272,10 @@ def _record(env: str, agent: str, cell: ScoredRuns) -> dict[str, Any]:
     }
 
 
-def _environment(run: Run, answered: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
-    h, scale = run.header, of_header(run.header)
+def _environment(label: str, h: Header, answered: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
+    scale = of_header(h)
     return {
-        "label": environment_of(run),
+        "label": label,
         "id": h["env"],
         "family": spec.family if (spec := registry.find(h["env"])) else "",
         "tables": [{"name": n, "kind": k, "sha256": s} for n, k, s in answered],
@@ -284,14 +288,14 @@ def _environment(run: Run, answered: Sequence[tuple[str, str, str]]) -> dict[str
     }
 
 
-def _agent(run: Run, label: str) -> dict[str, Any]:
+def _agent(h: Header, label: str) -> dict[str, Any]:
     from hpo_envs.agents import AGENTS
 
-    entry = AGENTS.get(run.header.get("algorithm", run.header["agent"]))
+    entry = AGENTS.get(h.get("algorithm", h["agent"]))
     return {
         "label": label,
-        "name": run.header["agent"],
-        "hyperparameters": {k: repr(v) for k, v in run.header["hyperparameters"].items()},
+        "name": h["agent"],
+        "hyperparameters": {k: repr(v) for k, v in h["hyperparameters"].items()},
         "summary": entry.summary if entry else "",
     }
 
@@ -317,12 +321,16 @@ def load(path: Path) -> dict[str, Any]:
     """
     if path.is_dir():
         command, replay = f"hpo-envs report {path}", Replay()
-        tuned = tuning.runs_of(path)
+        tuned = list(tuning.runs_of(path))
         for run in tuned:
             replay.called(run.header["env"])
-        found = [*store.read(path, check=replay), *tuned]
+        collected = Scores()
         try:
-            return of_runs(found, title="Comparison of agents", command=command, checked=str(replay))
+            for block in store.Store(path).once(check=replay):
+                collected.add(block, (0, block.header["env"], block.header["agent"]))
+            for k, block in enumerate(blocks_of(tuned)):
+                collected.add(block, (1, k))
+            return of_scores(collected, title="Comparison of agents", command=command, checked=str(replay))
         except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:  # of headers that lie
             raise ValueError(
                 f"{path} must have runs as hpo_envs writes them, got {type(error).__name__}: {error}"

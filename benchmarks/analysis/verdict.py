@@ -19,6 +19,9 @@ Floats = npt.NDArray[np.float64]
 FEW = 20
 """Runs of an agent below which an interval of scores that are mostly 0 is marked as unreliable."""
 
+AT_ONCE = 2**21
+"""Scores that intervals are computed of at once: 16 MB, and some five copies."""
+
 
 def interval(
     scores: npt.ArrayLike, estimate: inference.Estimate | None = None, bounds: tuple[float, float] = (0.0, 1.0)
@@ -37,6 +40,14 @@ def interval(
     most = np.where(np.nanmax(s, axis=(-2, -1)) > bounds[1], np.inf, bounds[1])
     low, high = (np.where(enough, x, np.nan) for x in (np.maximum(e.low, least), np.minimum(e.high, most)))
     return [e.mean[()], low[()], high[()]]
+
+
+def bands(rows: Sequence[Floats]) -> list[Any]:
+    """`interval` of the (seeds, points) curves of each environment; of many seeds some points at a time, for memory."""
+    points = rows[0].shape[1]
+    split = np.array_split(np.arange(points), min(-(-sum(r.size for r in rows) // AT_ONCE), points))
+    parts = [interval(padded([r[:, some] for r in rows])) for some in split]
+    return [np.concatenate(ends) for ends in zip(*parts, strict=True)]
 
 
 def padded(rows: Sequence[Floats]) -> Floats:

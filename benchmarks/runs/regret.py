@@ -20,9 +20,9 @@ the largest sum of their rewards so far, by which `Tuned.best` chooses, too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,17 @@ from hpo_envs.benchmarks.runs.record import Run
 from hpo_envs.benchmarks.runs.scales import Scale, of_header, scale_of
 
 Floats = npt.NDArray[np.float64]
+
+
+class _Headed(Protocol):
+    @property
+    def header(self) -> dict[str, Any]: ...
+
+
+class _Evaluated(Protocol):
+    @property
+    def evaluated(self) -> Mapping[str, Any]: ...
+
 
 SHARES = np.linspace(0.0, 1.0, 101)[1:]
 """Shares of the budget at which regret is read where costs are not evaluations."""
@@ -71,13 +82,6 @@ class Alike:
     best: Floats
     origin: Floats
 
-    @staticmethod
-    def of(runs: Sequence[Run]) -> Alike:
-        """Puts runs together."""
-        scales = [r.header["scale"] for r in runs]
-        arrays = np.stack([r.rewards for r in runs]), np.stack([r.costs for r in runs])
-        return Alike(runs[0].header, *arrays, *(np.array([s[k] for s in scales]) for k in ("best", "origin")))
-
     def after(self) -> Floats:
         """(n, k) regret after each evaluation: `after` of each run."""
         incumbents = np.maximum.accumulate(self.rewards, axis=1)
@@ -86,13 +90,6 @@ class Alike:
         width = self.best - self.origin
         known = width > 0
         return np.where(known, np.clip((self.best - incumbents) / np.where(known, width, 1.0), 0.0, 1.0), 0.0)
-
-
-def alike(run: Run) -> tuple[int, str] | None:
-    """What runs have in common that `Alike` puts together; None for those that are scored one by one."""
-    if run.rewards.ndim > 1 or noisy(run) or "scale" not in run.header:
-        return None
-    return len(run), run.header["scale"]["source"]
 
 
 def final(run: Run, regret: Floats) -> float:
@@ -108,7 +105,7 @@ def final(run: Run, regret: Floats) -> float:
     return float(regret[-1])
 
 
-def raw(run: Run | Alike) -> bool:
+def raw(run: _Headed) -> bool:
     """Whether no scale is known, so that scores are minus the rewards."""
     return scale_of(run.header)["source"] == "none"
 
@@ -119,7 +116,7 @@ def flat(run: Run) -> bool:
     return bool(scale["source"] != "none" and run.rewards.ndim == 1 and scale["best"][0] <= scale["origin"][0])
 
 
-def noisy(run: Run) -> bool:
+def noisy(run: _Evaluated) -> bool:
     """Whether a reward says less than the mean of its row."""
     return "truth" in run.evaluated
 

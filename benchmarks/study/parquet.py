@@ -10,12 +10,10 @@ what else differs in headers is JSON, in `header` and `scale`.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,85 +21,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.study.block import RUN_KEYS, Array, Block, layout_of
 
 FORMAT = 2
 """Raised whenever files of before can no longer be read."""
 
-RUN_KEYS = ("seed", "table", "kind", "sha256")
-"""Keys of a header that are columns: they may differ from run to run."""
-
 META = b"hpo_envs"
-
-Array = npt.NDArray[Any]
-Layout = tuple[tuple[str, str, tuple[int, ...]], ...]
-"""Name, dtype and shape of one entry of each array of a run."""
-
-
-@dataclass(frozen=True)
-class Block:
-    """The runs of a part, their evaluations one after the other: what summaries are computed from.
-
-    Attributes:
-        header: What all runs share.
-        headers: What is a run's alone, one record a run: `seed`, `table`, `kind`, `sha256` and what else differs.
-        starts: (runs + 1,) where each run's evaluations begin; the last is the number of all.
-        actions: (all, ...) as in `Run`.
-        rewards: (all,) or (all, objectives) float64.
-        costs: (all,) float64.
-        evaluated: (all, ...) arrays by name, see `Run.evaluated`.
-        recommended: (runs, ...).
-        recommended_truth: (runs, ...) float64, or None.
-    """
-
-    header: dict[str, Any]
-    headers: list[dict[str, Any]]
-    starts: npt.NDArray[np.int64]
-    actions: Array
-    rewards: npt.NDArray[np.float64]
-    costs: npt.NDArray[np.float64]
-    evaluated: dict[str, Array]
-    recommended: Array
-    recommended_truth: npt.NDArray[np.float64] | None
-
-    def __len__(self) -> int:
-        return len(self.headers)
-
-    def runs(self) -> list[Run]:
-        """The runs, each with arrays of its own."""
-        made = []
-        for i, (a, b) in enumerate(itertools.pairwise(self.starts.tolist())):
-            truth = None if self.recommended_truth is None else self.recommended_truth[i].copy()
-            made.append(
-                Run(
-                    self.headers[i]["seed"],
-                    self.actions[a:b].copy(),
-                    self.rewards[a:b].copy(),
-                    self.costs[a:b].copy(),
-                    self.recommended[i].copy(),
-                    {**self.header, **self.headers[i]},
-                    {name: array[a:b].copy() for name, array in self.evaluated.items()},
-                    truth,
-                )
-            )
-        return made
-
-
-def layout_of(run: Run) -> Layout:
-    """What runs of one part have in common.
-
-    Raises:
-        ValueError: An array that does not hold numbers.
-    """
-    arrays = {"action": run.actions, "reward": run.rewards, "cost": run.costs, **run.evaluated}
-    entries = [(name, str(a.dtype), a.shape[1:]) for name, a in arrays.items()]
-    last = {"recommended": run.recommended}
-    if run.recommended_truth is not None:
-        last["recommended_truth"] = run.recommended_truth
-    entries += [(name, str(np.asarray(a).dtype), np.asarray(a).shape) for name, a in last.items()]
-    for name, dtype, _ in entries:
-        if np.dtype(dtype).kind not in "biuf" or np.dtype(dtype).itemsize > 8:
-            raise ValueError(f"{name}s must be numbers of at most 64 bits, got an array of {dtype}")
-    return tuple(entries)
 
 
 def encode(runs: Sequence[Run]) -> bytes:
@@ -113,40 +38,31 @@ def encode(runs: Sequence[Run]) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    layout = layout_of(runs[0])
-    if any(layout_of(r) != layout for r in runs[1:]):
-        raise ValueError("runs of one part must have arrays of the same types and shapes")
-    headers = [r.header for r in runs]
-    shared = {k: v for k, v in headers[0].items() if k not in RUN_KEYS and all(h.get(k) == v for h in headers[1:])}
-    rest = [{k: v for k, v in h.items() if k not in shared and k not in (*RUN_KEYS, "scale")} for h in headers]
+    layout, block = layout_of(runs[0]), Block.of(runs)
+    shared, headers = block.header, block.headers
+    rest = [{k: v for k, v in h.items() if k not in (*RUN_KEYS, "scale")} for h in headers]
     columns: dict[str, Any] = {
-        "seed": pa.array([r.seed for r in runs], pa.int64()),
+        "seed": pa.array([h["seed"] for h in headers], pa.int64()),
         **{name: pa.array([h[name] for h in headers]) for name in RUN_KEYS[1:]},
-        "evaluations": pa.array([len(r) for r in runs], pa.int64()),
+        "evaluations": pa.array(np.diff(block.starts), pa.int64()),
     }
     if any(rest):
         columns["header"] = pa.array([json.dumps(r, sort_keys=True) for r in rest])
     if "scale" not in shared and any("scale" in h for h in headers):
         columns["scale"] = pa.array([json.dumps(h["scale"], sort_keys=True) if "scale" in h else None for h in headers])
-    ends = pa.array(np.cumsum([0, *map(len, runs)]).astype(np.int32))
+    ends = pa.array(block.starts.astype(np.int32))
     for name, _, shape in layout:
+        values = _components(name, block.array(name), shape)
         if name.startswith("recommended"):
-            values = np.stack([np.asarray(getattr(r, name)) for r in runs])
-            columns |= {k: pa.array(v) for k, v in _components(name, values, shape)}
+            columns |= {k: pa.array(v) for k, v in values}
         else:
-            values = np.concatenate([_array(r, name) for r in runs])
-            columns |= {k: pa.ListArray.from_arrays(ends, pa.array(v)) for k, v in _components(name, values, shape)}
+            columns |= {k: pa.ListArray.from_arrays(ends, pa.array(v)) for k, v in values}
     meta = {"format": FORMAT, "header": shared, "layout": layout}
     table = pa.table(columns).replace_schema_metadata({META: json.dumps(meta, sort_keys=True)})
     sink = pa.BufferOutputStream()
     # Dictionaries only where values repeat: scores do not.
     pq.write_table(table, sink, compression="zstd", use_dictionary=["table", "kind", "sha256"], write_statistics=False)
     return bytes(sink.getvalue().to_pybytes())
-
-
-def _array(run: Run, name: str) -> Array:
-    known = {"action": run.actions, "reward": run.rewards, "cost": run.costs}
-    return known[name] if name in known else run.evaluated[name]
 
 
 def _components(name: str, values: Array, shape: tuple[int, ...]) -> list[tuple[str, Array]]:

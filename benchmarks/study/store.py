@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import parquet
-from hpo_envs.benchmarks.study.parquet import Block
+from hpo_envs.benchmarks.study.block import Block, layout_of
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.folder import locked
 
@@ -174,7 +174,7 @@ class Store:
         """
         groups: dict[tuple[Any, ...], dict[int, Run]] = {}
         for run in runs:
-            group = groups.setdefault((*key_of(run)[:2], parquet.layout_of(run)), {})
+            group = groups.setdefault((*key_of(run)[:2], layout_of(run)), {})
             if run.seed in group:
                 raise ValueError(f"runs must have distinct seeds, got {run.seed} of {run.header['agent']} twice")
             group[run.seed] = run
@@ -192,19 +192,26 @@ class Store:
 
     def read(self, env: str | None = None, agent: str | None = None, check: Check | None = None) -> list[Run]:
         """Reads runs; see the function of this name."""
+        return sorted((run for block in self.once(env, agent, check) for run in block.runs()), key=key_of)
+
+    def once(self, env: str | None = None, agent: str | None = None, check: Check | None = None) -> Iterator[Block]:
+        """The parts, without runs that another one had before; arguments and errors are those of `read`."""
         if not self.folder.is_dir():
             raise FileNotFoundError(f"runs must be in a folder, got {self.folder}, which is none")
-        found: dict[Key, Run] = {}
+        parts: dict[tuple[str, str], list[Path]] = {}
+        known: dict[tuple[str, str], set[int]] = {}
         for part, block in self.blocks(env, agent):
             if check is not None:
                 check(part, block)
-            for run in block.runs():
-                key = key_of(run)
-                if key not in found:
-                    found[key] = run
-                elif digest([run]) != digest([found[key]]):
-                    raise _different(key, part)
-        return [found[key] for key in sorted(found)]
+            who = block.header["env"], block.header["agent"]
+            before, seeds = known.setdefault(who, set()), [h["seed"] for h in block.headers]
+            if again := before.intersection(seeds):
+                _same(part, block, parts[who], again)
+                block = block.take(np.array([i for i, seed in enumerate(seeds) if seed not in before], np.intp))
+            before.update(seeds)
+            parts.setdefault(who, []).append(part)
+            if len(block):
+                yield block
 
     def blocks(self, env: str | None = None, agent: str | None = None) -> Iterator[tuple[Path, Block]]:
         """The parts, verified, with what they hold: runs that two processes stored are in two of them.
@@ -321,6 +328,18 @@ def _check_place(part: Path, header: Mapping[str, Any], seeds: Sequence[int]) ->
     stem = f"{agent}-{min(seeds)}-{max(seeds)}-"
     if part.parent.name != env or not re.fullmatch(re.escape(stem) + parquet.ENDING, part.name):
         raise ValueError(f"{part} must be {env}/{stem}..., where its runs belong: it was renamed or moved")
+
+
+def _same(part: Path, block: Block, others: Sequence[Path], seeds: set[int]) -> None:
+    """Refuses a part whose runs with these seeds are not the same in the other parts that have them."""
+    expected = {h["seed"]: digest([block.run(i)]) for i, h in enumerate(block.headers) if h["seed"] in seeds}
+    for other in others:
+        _, low, high, *_ = parquet.NAME.fullmatch(other.name).groups()  # type: ignore[union-attr]
+        if any(int(low) <= seed <= int(high) for seed in seeds):
+            with contextlib.suppress(FileNotFoundError):  # another process has tidied up, and compared them
+                for run in parquet.decode(other).runs():
+                    if run.seed in seeds and digest([run]) != expected[run.seed]:
+                        raise _different(key_of(run), part)
 
 
 def _different(key: Key, part: Path) -> ValueError:

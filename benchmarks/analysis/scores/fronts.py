@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks.analysis.scores import targets
-from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.analysis.scores.scored import Cell
 from hpo_envs.benchmarks.runs.scales import of_header
 
 Floats = npt.NDArray[np.float64]
@@ -22,37 +22,46 @@ STAGES = (0.25, 0.5, 1.0)
 """Shares of the budget at which fronts are drawn."""
 
 
-def until(run: Run, share: float) -> Floats:
+def until(rewards: Floats, costs: Floats, budget: float, share: float) -> Floats:
     """(k, 2) rewards of what was finished within a share of the budget; the first evaluation always counts."""
-    done = int(np.searchsorted(np.cumsum(run.costs), share * float(run.header["budget"]) + 1e-9, "right"))
-    return run.rewards[: max(done if share < 1.0 else len(run), 1)]
+    done = int(np.searchsorted(np.cumsum(costs), share * budget + 1e-9, "right"))
+    return rewards[: max(done if share < 1.0 else len(costs), 1)]
 
 
-def surfaces(runs: Sequence[Run], grid: npt.ArrayLike, share: float = 1.0) -> list[Floats]:
-    """Median, lower- and upper-quartile attainment surfaces: what 50, 75 and 25 per cent of the runs attain."""
-    sets = [until(r, share) for r in runs]
+def surfaces(
+    runs: Sequence[tuple[Floats, Floats]], budget: float, grid: npt.ArrayLike, share: float = 1.0
+) -> list[Floats]:
+    """Median, lower- and upper-quartile attainment surfaces: what 50, 75 and 25 per cent of the runs attain.
+
+    Args:
+        runs: (k, 2) rewards and (k,) costs of each.
+        budget: Of all of them.
+        grid: First rewards.
+        share: Of the budget.
+    """
+    sets = [until(*run, budget, share) for run in runs]
     return [targets.attainment(sets, grid, s) for s in (0.5, 0.75, 0.25)]
 
 
-def of_runs(
-    runs: Sequence[Run], environment_of: Callable[[Run], str], agent_of: Callable[[Run], str]
-) -> dict[str, Any]:
+def of_cells(cells: Mapping[tuple[str, str], Cell]) -> dict[str, Any]:
     """Attainment surfaces by environment with two objectives: stages of the budget and agents, in native units."""
-    groups: dict[str, dict[str, list[Run]]] = {}
-    for r in runs:
-        if r.rewards.ndim == 2 and r.rewards.shape[1] == 2:
-            groups.setdefault(environment_of(r), {}).setdefault(agent_of(r), []).append(r)
+    groups: dict[str, dict[str, Cell]] = {}
+    for (env, agent), cell in cells.items():
+        if cell.fronts:
+            groups.setdefault(env, {})[agent] = cell
     result = {}
     for env, by in groups.items():
-        everything = [r for rs in by.values() for r in rs]
-        grid = _grid([r.rewards for r in everything])
-        sign = of_header(everything[0].header).signs
+        header = next(iter(by.values())).header
+        grid, budget = _grid([rewards for cell in by.values() for rewards, _ in cell.fronts]), float(header["budget"])
+        sign = of_header(header).signs
         result[env] = {
-            "objectives": list(everything[0].header["objectives"]),
+            "objectives": list(header["objectives"]),
             "signs": sign,
             "x": grid * sign[0],
             "stages": {
-                f"{share:.0%}": {a: [s * sign[1] for s in surfaces(rs, grid, share)] for a, rs in by.items()}
+                f"{share:.0%}": {
+                    a: [s * sign[1] for s in surfaces(cell.fronts, budget, grid, share)] for a, cell in by.items()
+                }
                 for share in STAGES
             },
         }

@@ -8,10 +8,13 @@ that side.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +25,14 @@ from hpo_envs.benchmarks.analysis.scores import reference, subsets
 from hpo_envs.benchmarks.analysis.scores.expected import below, expected_best
 from hpo_envs.benchmarks.runs import Run, regret
 from hpo_envs.benchmarks.runs.scales import of_header
+from hpo_envs.core.view import View
 from hpo_envs.tables import store
 from hpo_envs.tables.table import LOST, ByHash
 
 Floats = npt.NDArray[np.float64]
+
+SIDE_BY_SIDE = 200
+"""Problems that are looked at side by side."""
 
 BINS = 1024
 """Steps that a budget of seconds is divided into where costs differ between rows."""
@@ -221,7 +228,16 @@ def regret_by_cost(regrets: npt.ArrayLike, costs: npt.ArrayLike, budget: float, 
 
 
 def _rows(run: Run) -> tuple[Floats, Floats] | None:
-    """The (n,) costs and the (n, m) rewards of the rows that a run searched; None where they do not say all.
+    """The (n,) costs and the (n, m) rewards of the rows that a run searched; None where they do not say all."""
+    if (known := _all_rows(run)) is None:
+        return None
+    costs, rewards = known
+    rows = subsets.rows(reference.table_of(run.header), subsets.key(run.header))
+    return (costs, rewards) if rows is None else (costs[rows], rewards[rows])
+
+
+def _all_rows(run: Run) -> tuple[Floats, Floats] | None:
+    """The same of all rows of the table.
 
     They do where every row gives one reward: look-ups by row without repeats, and curves whose budget is a cost, of
     which `random` trains every row to the end.
@@ -240,9 +256,7 @@ def _rows(run: Run) -> tuple[Floats, Floats] | None:
     curves = levels > 1 and run.actions.ndim == 2 and run.actions.shape[1] == 2 and h["cost_unit"] != "evaluations"
     if repeats > 1 or not (by_row or curves):
         return None
-    costs, rewards = _ends(ByHash(table), tuple(h["objectives"]))
-    rows = subsets.rows(table, subsets.key(h))
-    return (costs, rewards) if rows is None else (costs[rows], rewards[rows])
+    return _ends(ByHash(table), tuple(h["objectives"]))
 
 
 @functools.lru_cache(maxsize=16)
@@ -297,3 +311,29 @@ def baseline(run: Run) -> tuple[float, float] | None:
         return None
     after = regret_by_cost(regrets, costs, budget, regret.SHARES)
     return float(after.mean()), float(after[-1])
+
+
+def baselines(run: Run, scales: Mapping[int, Mapping[str, Any]]) -> list[tuple[float, float] | None]:
+    """`baseline` of problems that differ in their seed alone.
+
+    Args:
+        run: On one of them.
+        scales: Scale by seed.
+    """
+    h, share = run.header, float(run.header.get("share", 1.0))
+    plain = share < 1.0 and run.rewards.ndim == run.actions.ndim == 1 and not (regret.noisy(run) or regret.flat(run))
+    known = _all_rows(run) if plain and {s["source"] for s in scales.values()} == {"table"} else None
+    if known is None:
+        one = ({**h, "seed": seed, "scale": scale} for seed, scale in scales.items())
+        return [baseline(dataclasses.replace(run, header=header)) for header in one]
+    rewards = np.nan_to_num(known[1][:, 0], nan=-np.inf)
+    keys = np.array([subsets.key({**h, "seed": seed})[1] for seed in scales], np.uint64)  # type: ignore[misc]
+    best, origin = (np.array([s[name] for s in scales.values()]) for name in ("best", "origin"))
+    found = np.empty((len(keys), 2))
+    for at in np.array_split(np.arange(len(keys)), -(-len(keys) // SIDE_BY_SIDE)):
+        rows = View(share=share).rows_many(keys[at], len(rewards))
+        regrets = np.clip((best[at] - rewards[rows]) / (best - origin)[at], 0.0, 1.0)
+        chances = _chances(rows.shape[1], max(round(float(h["budget"])), 1))
+        after = -np.sort(-regrets, axis=1) @ chances.T
+        found[at] = np.stack([after.mean(axis=1), after[:, -1]], axis=1)
+    return [(anytime, final) for anytime, final in found.tolist()]

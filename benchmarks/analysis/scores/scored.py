@@ -1,20 +1,25 @@
-"""Runs scored by environment and agent, and what must hold before they may be compared."""
+"""Runs scored by environment and agent, and what must hold before they may be compared.
+
+Runs come part by part, as columns; what is kept of each is its scores.
+"""
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.runs import Run, regret, transfer
+from hpo_envs.benchmarks.study.block import RUN_KEYS, Block, blocks_of
 from hpo_envs.registry import SPECS, family_of
 from hpo_envs.tables import store
 
 Floats = npt.NDArray[np.float64]
+Header = Mapping[str, Any]
 
 GRID = np.linspace(0.0, 1.0, 51)[1:]
 """Shares of the budget at which curves are kept."""
@@ -27,50 +32,35 @@ SEEN = " (seen)"
 """Ends the label of an agent whose weights have seen the problem's languages."""
 
 
-def budget_apart(run: Run) -> float | None:
+def budget_apart(header: Header) -> float | None:
     """Budget of a run where it is one that the leaderboard shows beside its first one."""
-    family, budget = family_of(run.header["env"]), run.header["budget"]
+    family, budget = family_of(header["env"]), header["budget"]
     apart = family is not None and any(s.get("budget") == budget for s in family.leaderboard[1:])
     return budget if apart else None
 
 
-def _once(label: Callable[[Run], str]) -> Callable[[Run], str]:
-    """A label that each run keeps: several passes over millions of runs ask for it."""
-
-    @functools.wraps(label)
-    def kept(run: Run) -> str:
-        known: dict[str, str] = run.__dict__
-        if label.__name__ not in known:
-            known[label.__name__] = label(run)
-        return known[label.__name__]
-
-    return kept
-
-
-@_once
-def environment_of(run: Run) -> str:
+def environment_of(header: Header) -> str:
     """Label of an environment: its id, the arguments given but for the table and most budgets, and whose tables helped.
 
     Runs with sources are thus never averaged with runs without them.
     """
-    extra = {k: v for k, v in run.header["env_kwargs"].items() if k not in ("table", "budget")}
-    if (share := run.header.get("share", 1.0)) < 1.0:
+    extra = {k: v for k, v in header["env_kwargs"].items() if k not in ("table", "budget")}
+    if (share := header.get("share", 1.0)) < 1.0:
         extra["share"] = share
-    if helped := run.header.get("transfer"):
+    if helped := header.get("transfer"):
         extra["transfer"] = helped["distribution"]
-    if (budget := budget_apart(run)) is not None:
+    if (budget := budget_apart(header)) is not None:
         extra["budget"] = f"{budget:g}"
-    return _label(run.header["env"], extra)
+    return _label(header["env"], extra)
 
 
-@_once
-def agent_of(run: Run) -> str:
+def agent_of(header: Header) -> str:
     """Label of an agent: the name that it was given, or its registered one and the hyperparameters given.
 
     Where its weights have seen the problem's languages, it says so: such runs are never taken for those of others.
     """
-    name, algorithm, seen = run.header["agent"], run.header.get("algorithm"), "seen" in run.header
-    given = {} if algorithm not in (None, name) else run.header["hyperparameters"]
+    name, algorithm, seen = header["agent"], header.get("algorithm"), "seen" in header
+    given = {} if algorithm not in (None, name) else header["hyperparameters"]
     return _label(name, {k: v for k, v in given.items() if k != "seen" or not seen}) + SEEN * seen
 
 
@@ -78,24 +68,18 @@ def _label(name: str, arguments: Mapping[str, Any]) -> str:
     return f"{name} ({', '.join(f'{k}={v}' for k, v in sorted(arguments.items()))})" if arguments else name
 
 
-def check(runs: Sequence[Run]) -> None:
-    """Refuses what cannot be compared.
+class _Facts:
+    """What runs that are compared have to share."""
 
-    Raises:
-        ValueError: No runs; measured and embedded tables of ids that have both; runs of one environment with
-            different tables, budgets, objectives, cost units, sources or versions of the suite; a run that is there
-            twice, has learned from its problem's language, or is without an evaluation.
-    """
-    if not runs:
-        raise ValueError("runs must be at least one, got none")
-    kinds: dict[str, str] = {}
-    facts: dict[tuple[str, ...], Any] = {}
-    seen = set()
-    several = functools.cache(lambda name: store.exists(name) and len(store.kinds(name)) > 1)
-    for r in runs:
-        h, env = r.header, environment_of(r)
-        if several(h["table"]) and not (h["env"] in SPECS and SPECS[h["env"]].surrogate_only):
-            kinds.setdefault(h["kind"], env)
+    def __init__(self) -> None:
+        self.kinds: dict[str, str] = {}
+        self.facts: dict[tuple[str, ...], Any] = {}
+        self.several = functools.cache(lambda name: store.exists(name) and len(store.kinds(name)) > 1)
+
+    def check(self, h: Header, env: str) -> None:
+        """Refuses a header that differs from those before it."""
+        if self.several(h["table"]) and not (h["env"] in SPECS and SPECS[h["env"]].surrogate_only):
+            self.kinds.setdefault(h["kind"], env)
         here = {
             ("sha256", f"table {h['table']} ({h['kind']})"): h["sha256"],
             ("budget", env): (h["budget"], h["cost_unit"]),
@@ -105,28 +89,22 @@ def check(runs: Sequence[Run]) -> None:
             ("version of hpo_envs",): h["versions"]["hpo_envs"],
         }
         for fact, value in here.items():
-            if facts.setdefault(fact, value) != value:
-                raise ValueError(f"runs must share their {' of '.join(fact)}, got {facts[fact]} and {value}")
+            if self.facts.setdefault(fact, value) != value:
+                raise ValueError(f"runs must share their {' of '.join(fact)}, got {self.facts[fact]} and {value}")
         if both := transfer.seen(h):
             raise ValueError(
-                f"sources must share no language with {env}, got {', '.join(both)} in runs of {agent_of(r)}"
+                f"sources must share no language with {env}, got {', '.join(both)} in runs of {agent_of(h)}"
             )
-        one = (env, agent_of(r), r.seed)
-        if one in seen:
-            raise ValueError(f"runs must be there once, got {one[1]} on {env} with seed {r.seed} twice")
-        seen.add(one)
-        if not len(r):
-            raise ValueError(f"runs must have an evaluation, got none by {one[1]} on {env} with seed {r.seed}")
-    if len(kinds) > 1:
-        named = " and ".join(f"{kind} tables ({env})" for kind, env in sorted(kinds.items()))
-        raise ValueError(f"runs must not mix kinds of tables, got {named}: report each with its own kind")
+        if len(self.kinds) > 1:
+            named = " and ".join(f"{kind} tables ({env})" for kind, env in sorted(self.kinds.items()))
+            raise ValueError(f"runs must not mix kinds of tables, got {named}: report each with its own kind")
 
 
-@dataclasses.dataclass
+@dataclass
 class ScoredRuns:
     """The runs of one agent on one environment and their scores; every array has one entry or row per run."""
 
-    seeds: list[int]
+    seeds: npt.NDArray[np.int64]
     random: bool
     """Whether no run could differ from one of random search."""
     raw: bool
@@ -149,42 +127,226 @@ class ScoredRuns:
         return self.anytime if name == "anytime" else self.final
 
 
-def averaged(runs: Sequence[Run]) -> list[Run]:
-    """All runs but the flat ones of environments that have others: on a problem of theirs no agent can be better."""
-    flat = [regret.flat(r) for r in runs]
-    others = {environment_of(r) for r, f in zip(runs, flat, strict=True) if not f}
-    return [r for r, f in zip(runs, flat, strict=True) if not f or environment_of(r) not in others]
+@dataclass
+class _Piece:
+    """Scored runs of equal length."""
+
+    seeds: npt.NDArray[np.int64]
+    flat: npt.NDArray[np.bool_]
+    random: npt.NDArray[np.bool_]
+    measured: list[Floats]
+    """As the arrays of `ScoredRuns`; `evaluations` are as many as there are."""
+
+    def kept(self) -> _Piece:
+        """Without the flat runs."""
+        some = ~self.flat
+        return _Piece(self.seeds[some], self.flat[some], self.random[some], [m[some] for m in self.measured])
+
+
+@dataclass
+class Problems:
+    """Problems that differ in the seed alone: with a share of the rows, each seed has its own.
+
+    Attributes:
+        run: On the first of them.
+        scales: Scale by seed; of the first seed alone where all have the whole table.
+    """
+
+    run: Run
+    scales: dict[int, dict[str, Any]]
+
+
+@dataclass
+class Cell:
+    """The runs of one agent on one environment, as they come."""
+
+    rank: tuple[Any, ...]
+    header: dict[str, Any]
+    pieces: list[_Piece] = field(default_factory=list)
+    first: dict[bool, tuple[int, dict[str, Any]]] = field(default_factory=dict)
+    """By whether it is flat, the lowest seed and the header of that run."""
+    flat: int = 0
+    """Number of flat runs."""
+    fronts: list[tuple[Floats, Floats]] = field(default_factory=list)
+    """Rewards and costs of each run with two objectives."""
+
+
+class Scores:
+    """Scores of runs that come part by part, in any order."""
+
+    def __init__(self) -> None:
+        self.cells: dict[tuple[str, str], Cell] = {}
+        self.answered: dict[str, set[tuple[str, str, str]]] = {}
+        self._problems: dict[str, dict[tuple[str, bool], Problems]] = {}
+        self._facts = _Facts()
+
+    @classmethod
+    def of(cls, runs: Sequence[Run]) -> Scores:
+        """The scores of runs at hand."""
+        scores = cls()
+        for k, block in enumerate(blocks_of(runs)):
+            scores.add(block, (k,))
+        return scores
+
+    def add(self, block: Block, rank: tuple[Any, ...]) -> None:
+        """Takes in runs.
+
+        Args:
+            block: The runs.
+            rank: Which place in the order of environments and agents is theirs; of the same kind for all.
+
+        Raises:
+            ValueError: What cannot be compared; see `check`.
+        """
+        for index in _groups(block):
+            header = block.header_of(int(index[0]))
+            env, agent = environment_of(header), agent_of(header)
+            self._facts.check(header, env)
+            self.answered.setdefault(env, set()).add((header["table"], header["kind"], header["sha256"]))
+            cell = self.cells.setdefault((env, agent), Cell(rank, header))
+            if rank < cell.rank:
+                cell.rank, cell.header = rank, header
+            problems = self._problems.setdefault(env, {})
+            for some in _lengths(block, index):
+                self._score(block, some, cell, problems)
+
+    def _score(
+        self, block: Block, index: npt.NDArray[np.intp], cell: Cell, problems: dict[tuple[str, bool], Problems]
+    ) -> None:
+        """Scores runs of equal length with one source of their scales."""
+        headers = [block.headers[i] for i in index.tolist()]
+        seeds = np.array([h["seed"] for h in headers])
+        scales = [_scale(block, h) for h in headers]
+        if block.starts[index[0] + 1] == block.starts[index[0]]:
+            where = f"{agent_of(cell.header)} on {environment_of(cell.header)} with seed {seeds[0]}"
+            raise ValueError(f"runs must have an evaluation, got none by {where}")
+        flat = np.zeros(len(index), bool)
+        if block.rewards.ndim == 1 and scales[0]["source"] != "none":
+            best, origin = (np.array([s[k][0] for s in scales]) for k in ("best", "origin"))
+            flat = best <= origin
+        cell.flat += int(flat.sum())
+        random = np.array(["random_search" in block.header or "random_search" in h for h in headers])
+        cell.pieces.append(_Piece(seeds, flat, random, _measured(block, index, scales)))
+        for i, f in zip(np.unique(flat, return_index=True)[1].tolist(), np.unique(flat).tolist(), strict=True):
+            at = min(np.flatnonzero(flat == f).tolist(), key=seeds.__getitem__)
+            if f not in cell.first or seeds[at] < cell.first[f][0]:
+                cell.first[f] = int(seeds[at]), block.header_of(int(index[at]))
+            several = block.header.get("share", headers[i].get("share", 1.0)) < 1.0
+            key = headers[i].get("sha256", cell.header["sha256"]), f
+            group = problems.get(key) or problems.setdefault(key, Problems(block.run(int(index[i])), {}))
+            if several or not group.scales:
+                mine = [k for k in range(len(seeds)) if flat[k] == f][: None if several else 1]
+                group.scales.update((int(seeds[k]), scales[k]) for k in mine)
+        if block.rewards.shape[1:] == (2,):
+            bounds = zip(block.starts[index].tolist(), block.starts[index + 1].tolist(), strict=True)
+            cell.fronts += [(block.rewards[a:b], block.costs[a:b]) for a, b in bounds]
+
+    def ordered(self) -> list[tuple[str, str]]:
+        """Environment and agent of all cells, by rank."""
+        return sorted(self.cells, key=lambda key: self.cells[key].rank)
+
+    def averaged(self, env: str) -> bool:
+        """Whether an environment has runs that are not flat; then the flat ones are in no average."""
+        return any(False in cell.first for (e, _), cell in self.cells.items() if e == env)
+
+    def first(self) -> dict[str, dict[str, Any]]:
+        """By environment the header of the first run that is scored, by rank and seed."""
+        found: dict[str, dict[str, Any]] = {}
+        for env, agent in self.ordered():
+            firsts = self.cells[env, agent].first
+            some = [firsts[f] for f in firsts if not (f and self.averaged(env))]
+            if some and env not in found:
+                found[env] = min(some, key=lambda pair: pair[0])[1]
+        return found
+
+    def left_out(self, env: str) -> int:
+        """Number of flat runs of an environment that has others."""
+        return sum(cell.flat for (e, _), cell in self.cells.items() if e == env) if self.averaged(env) else 0
+
+    def problems(self, env: str) -> list[Problems]:
+        """The problems of an environment that are scored."""
+        flat = not self.averaged(env)
+        return [p for (_, f), p in self._problems[env].items() if f == flat or not f]
+
+    def scored(self) -> dict[str, dict[str, ScoredRuns]]:
+        """All scores, by environment and agent, in the order of their first seeds, then by rank; to be called once.
+
+        Raises:
+            ValueError: No runs, or a run that is there twice.
+        """
+        if not self.cells:
+            raise ValueError("runs must be at least one, got none")
+        kept = {env: self.averaged(env) for env, _ in self.cells}
+        pieces = {}
+        for key in self.ordered():
+            cell = self.cells[key]
+            seeds, times = np.unique(np.concatenate([p.seeds for p in cell.pieces]), return_counts=True)
+            if times.max() > 1:
+                seed = seeds[times.argmax()]
+                raise ValueError(f"runs must be there once, got {key[1]} on {key[0]} with seed {seed} twice")
+            some = [p.kept() if kept[key[0]] and p.flat.any() else p for p in cell.pieces]
+            cell.pieces = []  # what is joined is let go
+            if some := [p for p in some if len(p.seeds)]:
+                pieces[key] = some
+        lengths: dict[str, int] = {}
+        for (env, _), some in pieces.items():
+            lengths[env] = max(lengths.get(env, 0), *(p.measured[2].shape[1] for p in some))
+        found: dict[str, dict[str, ScoredRuns]] = {}
+        for env, agent in sorted(pieces, key=lambda key: min(int(p.seeds.min()) for p in pieces[key])):
+            raw = regret.raw(self.cells[env, agent])
+            found.setdefault(env, {})[agent] = _joined(pieces.pop((env, agent)), lengths[env], raw)
+        return found
 
 
 def score(runs: Sequence[Run]) -> dict[str, dict[str, ScoredRuns]]:
-    """Scores all runs, by environment and agent, each with the scale in its header."""
-    groups: dict[str, dict[str, list[Run]]] = {}
-    for r in sorted(runs, key=lambda r: r.seed):
-        groups.setdefault(environment_of(r), {}).setdefault(agent_of(r), []).append(r)
-    lengths = {env: max(len(r) for rs in by.values() for r in rs) for env, by in groups.items()}
-    return {env: {agent: _scored(rs, lengths[env]) for agent, rs in by.items()} for env, by in groups.items()}
+    """Scores all runs, by environment and agent, each with the scale in its header.
+
+    Raises:
+        ValueError: No runs; measured and embedded tables of ids that have both; runs of one environment with
+            different tables, budgets, objectives, cost units, sources or versions of the suite; a run that is there
+            twice, has learned from its problem's language, or is without an evaluation.
+    """
+    return Scores.of(runs).scored()
 
 
-def _scored(runs: Sequence[Run], length: int) -> ScoredRuns:
+def _groups(block: Block) -> Iterator[npt.NDArray[np.intp]]:
+    """The runs of a block by what is in their headers besides seed and scale."""
     groups: dict[Any, list[int]] = {}
-    for i, r in enumerate(runs):
-        key = regret.alike(r)
-        groups.setdefault(i if key is None else key, []).append(i)
-    parts: list[list[Floats]] = []
-    order: list[int] = []
-    for key, index in groups.items():
-        for some in np.array_split(index, -(-len(index) // TOGETHER)):
-            one = runs[some[0]] if isinstance(key, int) else None
-            parts.append(_measured(one or regret.Alike.of([runs[i] for i in some]), length))
-            order.extend(some)
-    columns = (np.concatenate(column)[np.argsort(order)] for column in zip(*parts, strict=True))
-    random = all("random_search" in r.header for r in runs)
-    flat = all(regret.flat(r) for r in runs)
-    return ScoredRuns([r.seed for r in runs], random, regret.raw(runs[0]), flat, *columns)
+    for i, own in enumerate(block.headers):
+        rest = {k: own[k] for k in own.keys() - {*RUN_KEYS, "scale"}}
+        key = (*(own.get(k) for k in RUN_KEYS[1:]), repr(sorted(rest.items())) if rest else "")
+        groups.setdefault(key, []).append(i)
+    yield from map(np.array, groups.values())
 
 
-def _measured(run: Run | regret.Alike, length: int) -> list[Floats]:
-    """The arrays of `ScoredRuns` of some runs."""
+def _scale(block: Block, own: Header) -> dict[str, Any]:
+    known: dict[str, Any] | None = own.get("scale") or block.header.get("scale")
+    return known or regret.scale_of({**block.header, **own})
+
+
+def _lengths(block: Block, index: npt.NDArray[np.intp]) -> Iterable[npt.NDArray[np.intp]]:
+    """Runs by their number of evaluations and where their scales come from."""
+    groups: dict[Any, list[int]] = {}
+    for i, length in zip(index.tolist(), np.diff(block.starts)[index].tolist(), strict=True):
+        groups.setdefault((length, _scale(block, block.headers[i])["source"]), []).append(i)
+    return map(np.array, groups.values())
+
+
+def _measured(block: Block, index: npt.NDArray[np.intp], scales: list[dict[str, Any]]) -> list[Floats]:
+    """The arrays of `ScoredRuns` of runs that are equally long."""
+    if block.rewards.ndim > 1 or regret.noisy(block):
+        parts = [_arrays(block.run(int(i))) for i in index]
+    else:
+        parts = []
+        for some in np.array_split(np.arange(len(index)), -(-len(index) // TOGETHER)):
+            at = block.starts[index[some]][:, None] + np.arange(block.starts[index[0] + 1] - block.starts[index[0]])
+            known = (np.array([scales[i][k] for i in some]) for k in ("best", "origin"))
+            header = block.header_of(int(index[some[0]]))
+            parts.append(_arrays(regret.Alike(header, block.rewards[at], block.costs[at], *known)))
+    return [np.concatenate(column) for column in zip(*parts, strict=True)]
+
+
+def _arrays(run: Run | regret.Alike) -> list[Floats]:
     if isinstance(run, Run):
         after, several = regret.after(run), False
         final = np.array(regret.final(run, after))
@@ -195,9 +357,21 @@ def _measured(run: Run | regret.Alike, length: int) -> list[Floats]:
     measured = (
         regret.anytime(run, after),
         final,
-        regret.at_evaluations(after, length),
+        after,
         regret.at_costs(after, run.costs, budget, GRID, raw=regret.raw(run)),
         regret.runtimes(run, after) / budget,
         run.costs.sum(axis=-1) / budget,
     )
     return [np.asarray(m) if several else np.asarray(m)[None] for m in measured]
+
+
+def _joined(pieces: Sequence[_Piece], length: int, raw: bool) -> ScoredRuns:
+    """All runs of an agent on an environment, by seed."""
+    seeds = np.concatenate([p.seeds for p in pieces])
+    order = np.argsort(seeds)
+    columns = []
+    for k in range(len(pieces[0].measured)):
+        parts = [p.measured[k] if k != 2 else regret.at_evaluations(p.measured[k], length) for p in pieces]
+        columns.append(np.concatenate(parts)[order])
+    random, flat = (bool(np.concatenate([getattr(p, name) for p in pieces]).all()) for name in ("random", "flat"))
+    return ScoredRuns(seeds[order], random, raw, flat, *columns)

@@ -15,16 +15,15 @@ from hpo_envs import registry
 from hpo_envs.benchmarks.analysis.scores import reference
 from hpo_envs.benchmarks.analysis.scores.scored import ScoredRuns
 from hpo_envs.benchmarks.analysis.statistics import clopper_pearson
-from hpo_envs.benchmarks.runs import Run
 
 
 def of_scored(
-    first: Mapping[str, Run], scored: Mapping[str, Mapping[str, ScoredRuns]]
+    first: Mapping[str, Mapping[str, Any]], scored: Mapping[str, Mapping[str, ScoredRuns]]
 ) -> dict[str, list[dict[str, Any]]]:
     """By family of arms, one record an agent and budget.
 
     Args:
-        first: A run of each environment.
+        first: Header of a run of each environment.
         scored: By environment and agent.
 
     Returns:
@@ -34,7 +33,7 @@ def of_scored(
     """
     found: dict[str, dict[tuple[str, float], list[tuple[ScoredRuns, int]]]] = {}
     for env, by in scored.items():
-        header = first[env].header
+        header = first[env]
         family = registry.family_of(header["env"])
         if family is not None and family.score == "final":
             arms = len(reference.table_of(header))

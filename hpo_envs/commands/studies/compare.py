@@ -139,7 +139,7 @@ def run(args: argparse.Namespace) -> int:
     _report_stops(outcome)
     replay = Replay()
     stored = runs_of(study, args.out, outcome, replay)
-    found = {env: {agent_of(runs[0]): runs for runs in by.values()} for env, by in stored.items()}
+    found = {env: {agent_of(runs[0].header): runs for runs in by.values()} for env, by in stored.items()}
     for env, runs in found.items():
         _plot(env, runs, args.out / env)
         if args.scores == "targets":

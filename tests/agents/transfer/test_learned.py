@@ -165,7 +165,7 @@ def test_runs_say_what_their_agent_has_seen(isolate: bool) -> None:
         kwargs: dict[str, Any] = {"budget": 3, "env_kwargs": {"table": "surrogate"}, "isolate": isolate}
         runs = run(made, env_id, [0, 1], **kwargs)
         assert [r.header.get("seen") for r in runs] == [seen] * 2, (agent, env_id)
-        assert [agent_of(r).endswith(" (seen)") for r in runs] == [seen is not None] * 2
+        assert [agent_of(r.header).endswith(" (seen)") for r in runs] == [seen is not None] * 2
 
 
 class Reader(RandomSearch):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,10 @@ import numpy as np
 import pytest
 
 from hpo_envs.benchmarks.analysis import summary
+from hpo_envs.benchmarks.analysis.scores.scored import Scores
 from hpo_envs.benchmarks.report import plots
 from hpo_envs.benchmarks.runs import Run, regret, run
+from hpo_envs.benchmarks.study import store
 
 EMBEDDED = {"table": "surrogate"}
 
@@ -54,6 +58,23 @@ def test_order_of_runs_changes_nothing(runs: list[Run], summarised: dict[str, An
     assert forward["tracks"][0]["ranking"] == backward["tracks"][0]["ranking"]
 
 
+def test_stored_runs_are_summarised_part_by_part(runs: list[Run], summarised: dict[str, Any], tmp_path: Path) -> None:
+    ordered = sorted(runs, key=store.key_of)
+    for part in (ordered[::2], ordered[1::2]):
+        store.Store(tmp_path).write(part)
+    stored = summary.load(tmp_path)
+    expected = summary.of_runs(ordered, title=stored["title"], command=stored["command"], checked=stored["checked"])
+    assert stored == expected
+    assert [*stored["curves"]] == [*expected["curves"]]
+    assert stored["fronts"] == summarised["fronts"]
+    other = dataclasses.replace(ordered[0], costs=ordered[0].costs * 2.0)
+    store.write([other], tmp_path / "other")
+    for file in (tmp_path / "other").glob("*/*.parquet"):
+        shutil.copy(file, tmp_path / file.parent.name)
+    with pytest.raises(ValueError, match="a run must have one result"):
+        list(store.Store(tmp_path).once())
+
+
 def test_pictures_are_drawn(summarised: dict[str, Any], tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     t = summarised["tracks"][0]
@@ -72,7 +93,7 @@ def test_pictures_are_drawn(summarised: dict[str, Any], tmp_path: Path) -> None:
 
 def test_what_this_project_measured_is_averaged_with_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = [r for i in ("zhen", "ruen") for r in run("random", f"NMTHPO-{i}-v0", [0, 1], budget=3, env_kwargs=EMBEDDED)]
-    scored, first, _ = summary._scores(runs)
+    scored, first, _ = summary._scores(Scores.of(runs))
     assert [name for name, _ in summary.tracks_of(first, scored)] == ["NMTHPO"]
     monkeypatch.setattr(summary.tables, "ours", lambda name: name == "nmthpo/ruen")
     assert [envs for _, envs in summary.tracks_of(first, scored)] == [["NMTHPO-zhen-v0"], ["NMTHPO-ruen-v0"]]

@@ -59,6 +59,14 @@ def test_scores_of_unequal_length_are_padded() -> None:
     assert np.isnan(full[:, 1, 1]).all()
 
 
+def test_bands_are_the_same_however_many_points_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    rows = [rng.random((9, 13)), rng.random((6, 13))]
+    whole = verdict.interval(verdict.padded(rows))
+    monkeypatch.setattr(verdict, "AT_ONCE", 50)
+    np.testing.assert_allclose(verdict.bands(rows), whole, rtol=1e-12)
+
+
 def test_one_agent_has_no_rival() -> None:
     found = verdict.judged({"a": np.random.default_rng(0).random((6, 10))}, "uvwxyz")
     assert found["pairs"] == []

@@ -162,14 +162,14 @@ def test_runs_with_sources_are_apart_and_resumed_only_on_the_same(tmp_path: Path
     with pytest.raises(ValueError, match="agree on what was run: .* with transfer"):
         conduct(from_data({**data, "seeds": 3}), tmp_path)
     runs = store.read(tmp_path)
-    assert {scored.environment_of(r) for r in runs} == {"NMTHPO-zhen-v0 (share=0.8, transfer=NMTHPO)"}
+    assert {scored.environment_of(r.header) for r in runs} == {"NMTHPO-zhen-v0 (share=0.8, transfer=NMTHPO)"}
     other = copy.deepcopy(runs[0])
     other.header["transfer"]["sources"][0]["sha256"] = hashlib.sha256(b"").hexdigest()
     with pytest.raises(ValueError, match="agree on what was run: .* with transfer sources"):
         store.Store(tmp_path).check([other.header])
     with pytest.raises(ValueError, match="runs must share their sources"):
-        scored.check([runs[1], other])
+        scored.score([runs[1], other])
     other.header["transfer"]["sources"][0]["languages"] = ["zh"]
     assert transfer.seen(other.header) == ["zh"]
     with pytest.raises(ValueError, match="sources must share no language with .*, got zh"):
-        scored.check([other])
+        scored.score([other])

@@ -30,7 +30,14 @@ def made(rewards: list[list[float]], costs: list[float], **header: Any) -> Run:
 
 def test_what_is_finished_within_a_share_of_the_budget_counts() -> None:
     r = made([[1.0, 5.0], [2.0, 3.0], [3.0, 1.0]], [4.0, 1.0, 9.0])
-    assert [len(fronts.until(r, share)) for share in (0.1, 0.4, 0.49, 0.5, 0.99, 1.0)] == [1, 1, 1, 2, 2, 3]
+    assert [len(fronts.until(r.rewards, r.costs, 10.0, share)) for share in (0.1, 0.4, 0.49, 0.5, 0.99, 1.0)] == [
+        1,
+        1,
+        1,
+        2,
+        2,
+        3,
+    ]
 
 
 def test_surfaces_by_hand() -> None:
@@ -38,11 +45,15 @@ def test_surfaces_by_hand() -> None:
     runs = [made([pair], [1.0]) for pair in pairs]
     none = -np.inf
     # Second rewards of the runs that have the first one: (6, 5, 4, 1) up to 1, and 4 up to 2.
-    assert [s.tolist() for s in fronts.surfaces(runs, [1.0, 2.0])] == [[5.0, none], [4.0, none], [6.0, 4.0]]
+    assert [s.tolist() for s in fronts.surfaces([(r.rewards, r.costs) for r in runs], 10.0, [1.0, 2.0])] == [
+        [5.0, none],
+        [4.0, none],
+        [6.0, 4.0],
+    ]
 
 
 def test_only_two_objectives_have_fronts(runs: list[Run]) -> None:
-    found = fronts.of_runs(runs, scored.environment_of, scored.agent_of)
+    found = fronts.of_cells(scored.Scores.of(runs).cells)
     assert list(found) == ["NMTHPO-zhen-mo-v0"]
     entry = found["NMTHPO-zhen-mo-v0"]
     assert list(entry["stages"]) == ["25%", "50%", "100%"]

@@ -111,6 +111,16 @@ def test_no_baseline_where_none_is_exact(env: str) -> None:
     assert random_search.baseline(found[0]) is None
 
 
+@pytest.mark.parametrize("env", ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTHPO-v0"])
+@pytest.mark.parametrize("share", [0.3, 1.0])
+def test_problems_looked_at_side_by_side_have_the_baseline_of_each(env: str, share: float) -> None:
+    kwargs = {"table": "surrogate"} | ({"share": share} if env != "NMTHPO-v0" else {})
+    found = runs.run("random", env, range(5), budget=3, env_kwargs=kwargs)
+    together = random_search.baselines(found[2], {r.seed: r.header["scale"] for r in found})
+    for pair, each in zip(together, map(random_search.baseline, found), strict=True):
+        assert pair == (each and pytest.approx(each, rel=1e-12))
+
+
 def test_impossible_targets_are_refused() -> None:
     with pytest.raises(ValueError, match="wanted must be in 1 to 5"):
         random_search.first_of(5, 6)

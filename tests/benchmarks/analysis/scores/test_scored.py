@@ -6,10 +6,12 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from hpo_envs.benchmarks.analysis.scores import scored
 from hpo_envs.benchmarks.runs import Run, regret
+from hpo_envs.benchmarks.study.block import Block
 
 
 @pytest.mark.parametrize(
@@ -26,25 +28,25 @@ from hpo_envs.benchmarks.runs import Run, regret
 def test_what_differs_is_not_mixed(runs: list[Run], changes: dict[str, Any], message: str) -> None:
     other = dataclasses.replace(runs[0], header={**runs[0].header, **changes})
     with pytest.raises(ValueError, match=message):
-        scored.check([*runs, other])
+        scored.score([*runs, other])
 
 
 def test_arguments_are_part_of_the_names(runs: list[Run]) -> None:
     header = {**runs[0].header, "env_kwargs": {"cost": "s", "budget": 3}, "hyperparameters": {"k": 2, "a": 1}}
     other = dataclasses.replace(runs[0], header=header)
-    assert scored.environment_of(other) == "NMTHPO-zhen-v0 (cost=s)"
-    assert scored.agent_of(other) == "random (a=1, k=2)"
-    scored.check([*runs, other])
+    assert scored.environment_of(other.header) == "NMTHPO-zhen-v0 (cost=s)"
+    assert scored.agent_of(other.header) == "random (a=1, k=2)"
+    scored.score([*runs, other])
     with pytest.raises(ValueError, match="at least one, got none"):
-        scored.check([])
+        scored.score([])
 
 
 def test_an_agent_that_has_seen_the_language_is_another_agent(runs: list[Run]) -> None:
     header = {**runs[0].header, "hyperparameters": {"seen": True, "k": 2}, "seen": ["zh"]}
     marked = [dataclasses.replace(runs[0], header=h) for h in (header, {**header, "agent": "mine", "algorithm": "x"})]
-    assert [scored.agent_of(r) for r in marked] == ["random (k=2) (seen)", "mine (seen)"]
+    assert [scored.agent_of(r.header) for r in marked] == ["random (k=2) (seen)", "mine (seen)"]
     unseen = {k: v for k, v in header.items() if k != "seen"}
-    assert scored.agent_of(dataclasses.replace(runs[0], header=unseen)) == "random (k=2, seen=True)"
+    assert scored.agent_of(unseen) == "random (k=2, seen=True)"
     found = scored.score([*runs, dataclasses.replace(runs[0], header={**runs[0].header, "seen": ["zh"]})])
     assert {a: len(s.seeds) for a, s in found[runs[0].header["env"]].items() if "random" in a} == {
         "random": 6,
@@ -63,7 +65,7 @@ def test_scores_are_kept_by_environment_and_agent(runs: list[Run]) -> None:
     one = found["NMTHPO-zhen-v0"]["random"]
     own = [r for r in some if r.header["env"] == "NMTHPO-zhen-v0" and r.header["agent"] == "random"]
     after = [regret.after(r) for r in own]
-    assert one.seeds == list(range(6))
+    assert one.seeds.tolist() == list(range(6))
     assert one.evaluations.tolist() == [a.tolist() for a in after]
     assert one.shares.shape == (6, len(scored.GRID))
     assert one.shares[:, -1].tolist() == one.evaluations[:, -1].tolist() == one.final.tolist()
@@ -72,18 +74,20 @@ def test_scores_are_kept_by_environment_and_agent(runs: list[Run]) -> None:
     assert one.score("final") is one.final
 
 
+def one_by_one(block: Block, index: npt.NDArray[np.intp], scales: Any) -> list[npt.NDArray[np.float64]]:
+    parts = [scored._arrays(block.run(int(i))) for i in index]
+    return [np.concatenate(column) for column in zip(*parts, strict=True)]
+
+
 def test_runs_scored_side_by_side_have_the_scores_of_each(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
     tabled = [r for r in runs if r.header["env"].startswith("NMTHPO")]
     short = [dataclasses.replace(r, rewards=r.rewards[:7], costs=r.costs[:7]) for r in tabled if r.seed == 1]
-    seconds = {"cost_unit": "s", "budget": 9.5}
-    timed = [
-        dataclasses.replace(r, costs=r.costs * (0.3 + r.seed), header={**r.header, **seconds, "agent": "timed"})
-        for r in tabled
-    ]
+    seconds = {"cost_unit": "s", "budget": 9.5, "env_kwargs": {"cost": "s"}}
+    timed = [dataclasses.replace(r, costs=r.costs * (0.3 + r.seed), header={**r.header, **seconds}) for r in tabled]
     everything = [r for r in runs if r.seed != 1] + short + timed
     monkeypatch.setattr(scored, "TOGETHER", 4)
     together = scored.score(everything)
-    monkeypatch.setattr(regret, "alike", lambda run: None)
+    monkeypatch.setattr(scored, "_measured", one_by_one)
     alone = scored.score(everything)
     for env, by in alone.items():
         for agent, cell in by.items():
