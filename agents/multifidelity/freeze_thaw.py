@@ -81,6 +81,8 @@ class FreezeThaw(Agent):
         self._jumps = problem.unit == "evaluations"
         self._process: CurveProcess | None = None
         self._shift, self._scale = 0.0, 1.0
+        self._told: list[tuple[int, int, float]] = []  # row, rung, best reward
+        self._again = INITIAL  # rows with rewards at which their scale is told (again)
         self._at = np.full(n, -1)  # index in rungs
         self._level = np.full(n, -1)
         self._peak = np.full(n, -np.inf)
@@ -106,7 +108,9 @@ class FreezeThaw(Agent):
         open_[list(self._aims)] = False
         if not open_.any():
             return int(self.rng.integers(len(self._at))), top
-        if self._process is None and not self._begin():
+        if len({i for i, *_ in self._told}) >= self._again or self._process is None:
+            self._begin()
+        if self._process is None:
             fresh = open_ & (self._at < 0)
             i = int(self.rng.choice(np.flatnonzero(fresh if fresh.any() else open_)))
             return i, int(self._at[i]) + 1
@@ -136,23 +140,28 @@ class FreezeThaw(Agent):
         prices[~started] = prices[started].mean()
         return np.asarray(np.maximum(prices[:, None] * (self._rows.levels[self._rungs] - spent[:, None]), LEAST))
 
-    def _begin(self) -> bool:
-        """Makes the model; without sources, once there are `INITIAL` rows to tell the rewards' scale from."""
+    def _begin(self) -> None:
+        """Makes the model; without sources, once there are `INITIAL` rows to tell the rewards' scale from.
+
+        Whenever twice as many rows have rewards it is made again: the first ones may all have failed to learn.
+        """
         features = self._rows.features
         base = self.problem.base if self.problem.base is not None else features
         some = base[:: max(len(base) // MEASURED, 1)]
         length = NEIGHBOURS * float(np.sqrt(np.median(square_distances(some, some)))) or 1.0
         x, resources = features[self._pool], self._rows.levels[self._rungs]
         prior, learned = curve_prior(resources, x, self.problem.feature_names, length, self.problem.sources)
-        if not learned:
+        if learned:
+            self._again = len(self._at) + 1
+        else:
             known = self._peak[(self._at >= 0) & np.isfinite(self._peak)]
-            if len(known) < min(INITIAL, len(self._at)):
-                return False
+            if len(known) < min(self._again, len(self._at)):
+                return
+            self._again = 2 * len(known)
             self._shift, self._scale = float(np.median(known)), float(known.std()) or 1.0
         self._process = CurveProcess(prior, gram("matern52", x, length))
-        for i in np.flatnonzero((self._at >= 0) & np.isfinite(self._peak)):
-            self._process.observe(int(i), int(self._at[i]), (self._peak[i] - self._shift) / self._scale)
-        return True
+        for i, at, peak in self._told:
+            self._process.observe(i, at, (peak - self._shift) / self._scale)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Learns the best reward that a row has reached; a step that only submitted tells nothing."""
@@ -172,8 +181,10 @@ class FreezeThaw(Agent):
         at = top if ended else int(np.searchsorted(self._rungs, self._level[i], side="right")) - 1
         if not failed:
             self._peak[i] = max(self._peak[i], float(info.get("best", reward)))
-            if at > self._at[i] and self._process is not None:
-                self._process.observe(i, at, (self._peak[i] - self._shift) / self._scale)
+            if at > self._at[i]:
+                self._told.append((i, at, float(self._peak[i])))
+                if self._process is not None:
+                    self._process.observe(i, at, (self._peak[i] - self._shift) / self._scale)
         self._at[i] = max(self._at[i], at)
         if self._at[i] >= self._aims.get(i, -1):
             self._aims.pop(i, None)

@@ -10,11 +10,11 @@ from hpo_envs.agents.base import Agent
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.transfer.learned import has_unseen
 
-MANY_FEATURES = 40
-"""Features above which they describe something else than hyperparameters, such as the graph of a cell."""
+FEW_ROWS = 80
+"""Rows below which neither curves nor a start in the middle of the features helped."""
 
 MANY_ROWS = 1000
-"""Rows from which on a rung of successive halving is wide enough to beat its asynchronous form."""
+"""Rows from which on forests beat Gaussian processes."""
 
 OBSERVED = 20
 """Observations of a source from which on a model of it is asked, not its best observations alone."""
@@ -25,19 +25,21 @@ class Auto(Agent):
 
     | the problem has | agent | measured on | anytime, next best |
     |---|---|---|---|
-    | arms | `ttts` | FIESTA | .001 at the end, `sr` .002 |
-    | parts of a grammar | `regularized-evolution` | NASBenchNLP-cell | .400, `random` .417 |
-    | a box | `box-bo` | CushLEPOR | .015, `tpe` .036 |
-    | checkpoints, sources with learning curves | `freeze-thaw` | NMTLC, `transfer` | .077, `asha` .124 |
-    | checkpoints; 1,000 rows, results at once | `successive-halving` | NASBenchNLP | .195, `asha` .241 |
-    | checkpoints otherwise | `asha` | NMTLC | .134, `hyperband` .173 |
+    | arms | `ttts` | FIESTA | AUTO-FIESTA |
+    | parts of a grammar | `regularized-evolution` | NASBenchNLP-cell | AUTO-CELL |
+    | a box | `box-bo` | CushLEPOR | AUTO-CUSH |
+    | checkpoints, sources with learning curves | `freeze-thaw` | NMTLC, `transfer` | AUTO-NMTLCT |
+    | checkpoints; results come late | `asha` | NMTLC | AUTO-ASHA |
+    | checkpoints; 80 rows or more | `freeze-thaw` | NMTLC; NASBenchNLP | AUTO-NMTLC |
+    | checkpoints otherwise | `successive-halving` | CharMiniLC | AUTO-CMLC |
     | several objectives, sources of 20 observations | `tst-tpe` | AutoML-2022 | all 21 points, `warm-gp` 20 |
-    | several objectives | `bo-spread` | NMTHPO-mo | .292, `bo` .304 |
-    | sources of 20 observations with its features | `learned` | NMTHPO, `transfer` | .154, `quantile-copula` .165 |
-    | sources of 20 observations that share a feature | `quantile-copula` | NMTHPO, `transfer` | .165, `tst-tpe` .184 |
+    | several objectives | `bo-spread` | NMTHPO-mo | AUTO-MO |
+    | sources of 20 observations with its features | `learned` | NMTHPO, `transfer` | AUTO-NMTT |
+    | sources of 20 observations that share a feature | `quantile-copula` | NMTHPO, `transfer` | AUTO-QC |
     | smaller sources | `warm-gp` | | not measured |
-    | more than 40 features | `regularized-evolution` | NASBenchNLP-ptb-final | .418 (`tpe-features` .391) |
-    | anything else | `bo-spread` | NMTHPO; NMTHPO-v0 | .237; .217, `bo` .238 |
+    | 1,000 rows or more, results at once | `smac-like` | NASBenchNLP-ptb-final | AUTO-PTB |
+    | fewer than 80 rows, results at once | `bo` | CharMini | AUTO-CM |
+    | anything else | `bo-spread` | NMTHPO; NMTHPO-v0; CharHPO | AUTO-NMT |
 
     The first row that holds counts. The numbers are normalised regret (`docs/statistics.md`) on the committed
     leaderboard; those of transfer are of 100 replicates of six tables (`docs/transfer.md`), and of 20 of eight
@@ -78,7 +80,9 @@ def chosen(problem: Problem, late: bool = False) -> str:
     if problem.levels is not None:
         if problem.objectives == 1 and any(s.curves is not None for s in problem.sources):
             return "freeze-thaw"
-        return "successive-halving" if problem.rows >= MANY_ROWS and not late else "asha"
+        if late:
+            return "asha"
+        return "freeze-thaw" if problem.rows >= FEW_ROWS and problem.objectives == 1 else "successive-halving"
     if problem.mutate is not None:
         return "regularized-evolution"
     if isinstance(problem.action_space, Box):
@@ -93,7 +97,8 @@ def chosen(problem: Problem, late: bool = False) -> str:
         return "learned"
     if sources:
         return "quantile-copula" if large else "warm-gp"
-    features = 0 if problem.features is None else problem.features.shape[1]
-    if features > MANY_FEATURES:
-        return "regularized-evolution"
-    return "bo-spread"
+    if not isinstance(problem.action_space, Discrete):
+        return "bo-spread"
+    if problem.rows >= MANY_ROWS and not late:
+        return "smac-like"
+    return "bo" if problem.rows < FEW_ROWS and not late else "bo-spread"
