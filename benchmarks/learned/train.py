@@ -67,6 +67,15 @@ def groups() -> list[Group]:
     return [Group("CharHPO", ("CharHPO",)), *halves]
 
 
+def divided(group: Group, kind: str, seed: int) -> tuple[list[tasks.Task], list[tasks.Task]]:
+    """The tables to train on, and those of languages that are left for early stopping, drawn by the seed."""
+    known = group.languages
+    sweeps = sorted({x for i in tasks.ids("CharHPO") for x in known.get(i, ())})
+    stops = set(np.random.default_rng(seed).permutation(sweeps)[: -(-len(sweeps) // VALIDATION)].tolist())
+    seen = [tasks.task(i, kind) for i, languages in known.items() if not stops & set(languages)]
+    return seen, [tasks.task(i, kind) for i, languages in known.items() if stops & set(languages)]
+
+
 def fit(group: Group, kind: str, settings: Settings, seed: int, log: list[dict[str, object]]) -> Floats:
     """(len(START),) numbers of one training.
 
@@ -77,11 +86,7 @@ def fit(group: Group, kind: str, settings: Settings, seed: int, log: list[dict[s
         seed: Of all draws, and of the languages left for early stopping.
         log: Gets a record for each look at these.
     """
-    known = group.languages
-    sweeps = sorted({x for i in tasks.ids("CharHPO") for x in known.get(i, ())})
-    stops = set(np.random.default_rng(seed).permutation(sweeps)[: -(-len(sweeps) // VALIDATION)].tolist())
-    seen = [tasks.task(i, kind) for i, languages in known.items() if not stops & set(languages)]
-    kept = [tasks.task(i, kind) for i, languages in known.items() if stops & set(languages)]
+    seen, kept = divided(group, kind, seed)
 
     def note(generation: int, score: float, seconds: float) -> None:
         record = {"weights": group.name, "seed": seed, "generation": generation}
