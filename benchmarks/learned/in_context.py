@@ -27,6 +27,7 @@ from hpo_envs.benchmarks.learned.evolution import Settings, play, scores
 from hpo_envs.benchmarks.learned.train import Group, divided, groups
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.runs.loop import one_blas_thread
+from hpo_envs.core import screen
 from hpo_envs.tables.files import atomic
 
 Floats = npt.NDArray[np.float64]
@@ -190,6 +191,7 @@ def tested(networks: Sequence[InContext], env_id: str, kind: str, trials: int) -
     return np.stack([np.mean(curves, axis=2), np.array(curves)[..., -1]])
 
 
+@screen.on()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Trains the networks of each group and tests them on the tables whose languages they have not seen."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
