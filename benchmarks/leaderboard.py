@@ -12,8 +12,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import datetime
 import json
 import re
+import time
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,7 +29,7 @@ from hpo_envs.benchmarks.analysis import summary
 from hpo_envs.benchmarks.analysis.replay import Replay
 from hpo_envs.benchmarks.analysis.scores.scored import Scores
 from hpo_envs.benchmarks.report import plots, sentences
-from hpo_envs.benchmarks.runs import problem_of, transfer
+from hpo_envs.benchmarks.runs import problem_of, run, transfer
 from hpo_envs.benchmarks.study import executors, policies, store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import (
@@ -193,6 +195,20 @@ def _thin(panel: Mapping[str, Any], points: int = 20) -> dict[str, Any]:
     return {"x": [panel["x"][i] for i in keep], "agents": agents}
 
 
+def seconds_of(header: Mapping[str, Any]) -> float | None:
+    """Processor time of a suggestion and its evaluation, in the second of two runs; None for isolated agents."""
+    if header.get("isolated") or header["agent"] not in AGENTS:
+        return None
+    given = {"table": header["kind"], "share": header["share"], "order": header["order"], **header["env_kwargs"]}
+    given = {k: v for k, v in given.items() if k not in ("share", "order") or header["share"] < 1}
+    helped = transfer.OWN if header.get("transfer") else None
+    for seed in (0, 1):  # the first loads modules and tables
+        begun = time.process_time()
+        (made,) = run(header["agent"], header["env"], [seed], env_kwargs=given, transfer=helped)
+        spent = time.process_time() - begun
+    return spent / max(len(made.rewards), 1)
+
+
 def publish(folder: Path, root: Path) -> None:
     """Writes scores, picture, page and the README's table below the root of the repository."""
     command = "python -m hpo_envs.benchmarks.leaderboard run --runs runs/ --jobs 2"
@@ -205,6 +221,10 @@ def publish(folder: Path, root: Path) -> None:
             collected.add(block, (k, block.header["env"], block.header["agent"]))
     found = summary.of_scores(collected, title=title, command=command, checked=str(replay), with_fronts=False)
     found["curves"] = {env: {k: _thin(p) for k, p in panels.items()} for env, panels in found["curves"].items()}
+    found["versions"]["published"] = datetime.datetime.now(datetime.UTC).date().isoformat()
+    for t in found["tracks"]:
+        for r in t["ranking"]:
+            r["seconds"] = seconds_of(collected.cells[t["environments"][0], r["agent"]].header)
     readme = root / "README.md"
     text = readme.read_text(encoding="utf-8")
     if BEGIN not in text or END not in text:

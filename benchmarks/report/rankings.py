@@ -18,6 +18,7 @@ def of_track(t: Mapping[str, Any], i: int, packed: dict[str, str]) -> tuple[str,
 def _ranking(t: Mapping[str, Any], key: str) -> str:
     leader = t["ranking"][0]["agent"]
     top = max(v for r in t["ranking"] for v in r["mean"] if v is not None) or 1.0
+    timed = any(r.get("seconds") for r in t["ranking"])
     rows = []
     for place, r in enumerate(t["ranking"], 1):
         p = sentences.against(t, r["agent"], leader)
@@ -38,6 +39,7 @@ def _ranking(t: Mapping[str, Any], key: str) -> str:
                 num(r["final"][0], sentences.interval(r["final"])),
                 num(r["solved"], sentences.share(r["solved"])),
                 num(r["first"], f"{r['first']} of {len(t['environments'])}"),
+                *([num(r.get("seconds"), milliseconds(r.get("seconds")))] if timed else []),
             ]
         )
     columns = [
@@ -49,8 +51,14 @@ def _ranking(t: Mapping[str, Any], key: str) -> str:
     ]
     columns += [("n", "p"), ("", "on others"), ("n", "to the leader, on others"), ("n", "p, on others")]
     columns += [("n", name) for name in ("P(better)", "IQM", "median", "final", "best found", "first on")]
+    columns += [("n", "ms a suggestion")] if timed else []
     caption = f"{t['name']}: ranked by {sentences.measure(t)}, low is good"
     return table(key, caption, columns, rows) + download(key, "Ranking")
+
+
+def milliseconds(seconds: float | None) -> str:
+    """A time in milliseconds, with two digits."""
+    return "" if seconds is None else f"{1000 * seconds:.2g}" if seconds < 0.1 else f"{1000 * seconds:,.0f}"
 
 
 def _score(t: Mapping[str, Any]) -> str:

@@ -11,11 +11,11 @@ from _site import markdown
 from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks import leaderboard
 from hpo_envs.benchmarks.analysis import summary
-from hpo_envs.benchmarks.report import sentences
+from hpo_envs.benchmarks.report import rankings, sentences
 
 Found = Mapping[str, Any]
 
-CHEAP = ("asha", "hyperband", "successive-halving")
+CHEAP = ("asha", "freeze-thaw", "hyperband", "successive-halving")
 """Agents that stop trainings early."""
 
 
@@ -94,6 +94,7 @@ def track_tables(found: Found) -> str:
                 r["here"],
                 r["there"],
                 sentences.interval(r["final"]),
+                rankings.milliseconds(r.get("seconds")),
             )
             for i, r in enumerate(t["ranking"], 1)
         ]
@@ -102,7 +103,16 @@ def track_tables(found: Found) -> str:
             sentences.runs(t) + ": " + sentences.SCORES[t["score"]] + ".",
             " ".join(sentences.verdict(t)),
         ]
-        head = ("", "agent", "mean regret", "for others", "on these", "on others", "regret at the end")
+        head = (
+            "",
+            "agent",
+            "mean regret",
+            "for others",
+            "on these",
+            "on others",
+            "regret at the end",
+            "ms a suggestion",
+        )
         parts += [markdown.table(head, rows)]
     return "\n\n".join(parts)
 
@@ -117,7 +127,8 @@ Who leads each group of environments, on measured tables:
 Regret is 0 if the best was known from the start, and 1 if nothing was better than the median configuration. Below,
 "mean regret" has a 95 % interval for other seeds on these environments, "for others" one for other environments like
 these; "on these" and "on others" are the verdicts. <a href="leaderboard.html">The full report</a> has every curve, test
-and table, and its data as a file. Made with hpo_envs {found["versions"]["hpo_envs"]} by
+and table, and its data as a file. "ms a suggestion" is the processor time of a suggestion and its evaluation, in a run.
+All rows were made with hpo_envs {found["versions"]["hpo_envs"]}, published on {found["versions"].get("published")}, by
 `{found["command"]}`; [the rules](guides/submitting-an-agent.md) say how, and how to submit an agent.
 
 {track_tables(found)}

@@ -85,6 +85,8 @@ def test_publish_writes_scores_page_picture_and_readme(
     found = json.loads((tmp_path / "leaderboard.json").read_text())
     text = (tmp_path / "README.md").read_text()
     assert text == f"Before.\n{leaderboard.BEGIN}\n{leaderboard.markdown(found)}\n{leaderboard.END}\nAfter.\n"
+    assert all(0 < r["seconds"] < 60 for t in found["tracks"] for r in t["ranking"])
+    assert found["versions"]["published"].startswith("20")
     for name in ("FIESTA", "FIESTA, budget 102", "FIESTA, budget 408"):
         assert f"| {name} (1, regret at the end) | " in text
     for name in ("leaderboard.png", "leaderboard.svg", "leaderboard.html"):

@@ -25,3 +25,8 @@ def test_agents_and_environments_are_in_the_tables(tmp_path: Path) -> None:
     assert all(f'<th scope="row">{agent}</th>' in part for part in (before, after) for agent in AGENTS)
     assert all(env in after for env in IDS)
     assert packed["pairs-7"].count("<tr>") == len(AGENTS) * (len(AGENTS) - 1) // 2
+    assert "ms a suggestion" not in before
+    track["ranking"][0]["seconds"] = 0.0123
+    timed, _ = rankings.of_track(track, 7, packed)
+    assert "ms a suggestion" in timed
+    assert ">12<" in timed
