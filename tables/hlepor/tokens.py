@@ -12,12 +12,13 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from hpo_envs.tables import extras
+
 
 @functools.cache
 def _tools() -> tuple[Any, Any]:
-    from nltk.tokenize import NLTKWordTokenizer, PunktSentenceTokenizer
-
-    return PunktSentenceTokenizer(), NLTKWordTokenizer()
+    rules = extras.module("nltk.tokenize", "mt", "texts")
+    return rules.PunktSentenceTokenizer(), rules.NLTKWordTokenizer()
 
 
 def tokenize(text: str, preprocess: Callable[[str], str] = str.lower) -> list[str]:
@@ -29,6 +30,7 @@ def tokenize(text: str, preprocess: Callable[[str], str] = str.lower) -> list[st
 
     Raises:
         TypeError: Not a string.
+        ModuleNotFoundError: NLTK is missing; the message says how to install it.
     """
     if not isinstance(text, str):
         raise TypeError(f"text must be a str, got {text!r}")
