@@ -258,6 +258,7 @@ AGENTS: dict[str, Entry] = {
         "multifidelity.freeze_thaw:FreezeThaw",
         "features levels",
         "freeze-thaw Bayesian optimisation: pauses and continues runs by their curves, and by other tables' curves",
+        slow=("sources",),
     ),
     "asha": _entry("multifidelity.asha:ASHA", "levels", "asynchronous successive halving, for parallel workers"),
     **{
@@ -360,7 +361,7 @@ def slow(name: str, problem: Problem) -> bool:
     """Whether a run of an agent takes more than a second of processor time, as measured on the suite's ids.
 
     Its entry says where: on a `box`, with a `large` number of candidates, with several `objectives` and many
-    evaluations. `docs/studies.md` has the seconds.
+    evaluations, with `sources`. `docs/studies.md` has the seconds.
 
     Raises:
         ValueError: No such agent.
@@ -370,6 +371,7 @@ def slow(name: str, problem: Problem) -> bool:
         "box": isinstance(problem.action_space, Box),
         "large": problem.base is not None and len(problem.base) >= MANY_CANDIDATES,
         "objectives": problem.objectives > 1 and (problem.budget or math.inf) >= MANY_EVALUATIONS,
+        "sources": bool(problem.sources),
     }
     return any(where[kind] for kind in entry(name).slow)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import io
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -208,13 +209,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for group in groups():
             networks = []
             for seed in range(args.seeds):
-                file = args.out / f"{group.name}-{seed}.pt"
+                file = args.out / f"{group.name}-{seed}.npz"
                 if not file.exists():
                     network = fit(group, args.kind, replace(Settings(), episodes=24), args.batches, seed)
-                    torch.save(network.state_dict(), file.with_suffix(".part"))
-                    file.with_suffix(".part").replace(file)
+                    np.savez(packed := io.BytesIO(), **{k: v.numpy() for k, v in network.state_dict().items()})
+                    atomic.write(file, packed.getvalue())
                 networks.append(InContext())
-                networks[-1].load_state_dict(torch.load(file, weights_only=True))
+                networks[-1].load_state_dict({k: torch.from_numpy(v) for k, v in atomic.read_npz(file).items()})
             for env_id in tests(group):
                 done = tested(networks, env_id, args.kind, args.trials)
                 names = ["untrained", *(f"seed {k}" for k in range(args.seeds))]

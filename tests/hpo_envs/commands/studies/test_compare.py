@@ -23,7 +23,7 @@ def test_the_command_line_says_what_it_did(
     assert main([*given, "--agents", "random,graph-ei-rbf", "--seeds", "4"]) == 0
     said = capsys.readouterr().out
     assert "5 runs made" in said
-    assert "3 found" in said
+    assert "3 already stored" in said
     assert (tmp_path / "summary.csv").read_text().startswith("environment,agent,n,anytime,")
     everything = store.digest(store.read(tmp_path))
     assert f"sha256 of all results: {everything}" in said
