@@ -88,7 +88,8 @@ TWO = " objectives"
 
 def _transfer(target: str, summary: str, more: str = "") -> Entry:
     """An agent that learns from other tables."""
-    return _entry(f"transfer.{target}", f"rows features levels{more}", summary, sources=True)
+    slow = ("objectives",) if more else ()
+    return _entry(f"transfer.{target}", f"rows features levels{more}", summary, sources=True, slow=slow)
 
 
 def _candidate_agents() -> dict[str, Entry]:

@@ -30,7 +30,10 @@ ROOT = Path(__file__).resolve().parents[2]
 EQUIVALENTS = Path(__file__).with_name("mutation_equivalents.tsv")
 
 GROUPS: dict[str, tuple[list[str], list[str]]] = {
-    "table": (["tables/table.py"], ["tests/tables/test_table.py"]),
+    "table": (
+        ["tables/table.py"],
+        ["tests/tables/test_table.py", "tests/tables/test_frames.py", "tests/hpo_envs/commands/tables/test_graph.py"],
+    ),
     "env": (
         [
             "core/env.py",
