@@ -362,7 +362,7 @@ def slow(name: str, problem: Problem) -> bool:
     """Whether a run of an agent takes more than a second of processor time, as measured on the suite's ids.
 
     Its entry says where: on a `box`, with a `large` number of candidates, with several `objectives` and many
-    evaluations, with `sources`. `docs/studies.md` has the seconds.
+    evaluations, with `sources`; on cells every agent is, because evaluations are. `docs/studies.md` has the seconds.
 
     Raises:
         ValueError: No such agent.
@@ -374,7 +374,7 @@ def slow(name: str, problem: Problem) -> bool:
         "objectives": problem.objectives > 1 and (problem.budget or math.inf) >= MANY_EVALUATIONS,
         "sources": bool(problem.sources),
     }
-    return any(where[kind] for kind in entry(name).slow)
+    return problem.mutate is not None or any(where[kind] for kind in entry(name).slow)
 
 
 def make_each(

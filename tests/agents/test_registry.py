@@ -20,10 +20,16 @@ from hpo_envs.agents.models import similarity_graph
         ("bo-ucb", "NASBenchNLP-ptb-final-v0", False),
         ("tpe", "CharHPO-v0", True),
         ("tpe", "NMTHPO-v0", False),
+        ("random", "NASBenchNLP-cell-v0", True),
+        ("freeze-thaw", "NMTLC-ft-zhen-v0", False),
+        ("freeze-thaw", "NMTLC-ft-zhen-v0 own", True),
+        ("tst-tpe", "NMTHPO-swen-mo-v0 own", True),
+        ("tst-tpe", "NMTHPO-swen-v0 own", False),
     ],
 )
 def test_where_agents_are_slow(name: str, spec_id: str, expected: bool) -> None:
-    problem = benchmarks.problem_of(gym.make(spec_id, table="surrogate"))
+    spec_id, _, transfer = spec_id.partition(" ")
+    problem = benchmarks.problem_of(gym.make(spec_id, table="surrogate"), transfer or None)
     assert agents.slow(name, problem) is expected
 
 
