@@ -48,6 +48,9 @@ from hpo_envs.tables.files import atomic
 
 SUMMARY = Path(__file__).with_name("leaderboard.json")
 
+MOST = 12
+"""Tracks of a table that has those of one environment, too."""
+
 BESIDE = ("random", "bo", "bo-spread", "freeze-thaw", "asha", "hyperband")
 """Agents of the transfer track besides those that need other tables: what these are to be better than."""
 
@@ -159,7 +162,8 @@ def markdown(found: Mapping[str, Any]) -> str:
     lines = ["| environments | best on these | regret [95 % interval] | random search | on others like these |"]
     lines.append("|---|---|---|---|---|")
     for t in found["tracks"]:
-        if len(t["ranking"]) < 2 or t.get("flat"):
+        alone = len(t["environments"]) == 1 and len(found["tracks"]) > MOST
+        if len(t["ranking"]) < 2 or t.get("flat") or "budget" in t["name"] or alone:  # they are in the report
             continue
         base = next((sentences.number(r["mean"][0]) for r in t["ranking"] if r["agent"] == "random"), "")
         facts = [str(len(t["environments"])), *["regret at the end"] * (t["score"] == "final")]
@@ -172,9 +176,6 @@ def markdown(found: Mapping[str, Any]) -> str:
         name = f"{t['name']} ({', '.join(facts)})"
         here, there = (_standing(t, where) for where in ("here", "there"))
         lines.append(f"| {name} | {here} | {sentences.score(t['ranking'][0])} | {base} | {there} |")
-    if flat := [f"`{t['name']}`" for t in found["tracks"] if t.get("flat")]:
-        named = sentences.listed(flat)
-        lines += ["", f"In no average, because their best is their median and regret is 0/0: {named}."]
     return "\n".join(lines)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from typing import Any
 
@@ -9,21 +10,21 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from hpo_envs.agents import make
+from hpo_envs.agents import AGENTS, make
 from hpo_envs.agents.search.bo import BayesianOptimisation
 from hpo_envs.agents.transfer.auto import chosen
-from hpo_envs.benchmarks import run
+from hpo_envs.benchmarks import leaderboard, run
 from hpo_envs.benchmarks.runs import problem_of, sources
 
 PICKED = [  # id, transfer, what is picked, and what where results come late
-    ("FIESTA-ner-v0", None, "ttts", "ttts"),
+    ("FIESTA-ner-v0", None, "sh", "ttts"),
     ("NASBenchNLP-cell-v0", None, "regularized-evolution", "regularized-evolution"),
     ("CushLEPOR-ted-ende-v0", None, "box-bo", "box-bo"),
     ("NMTLC-zhen-v0", None, "freeze-thaw", "asha"),
     ("NMTLC-zhen-v0", "own", "freeze-thaw", "freeze-thaw"),
-    ("CharMiniLC-eng-lstm-v0", None, "successive-halving", "asha"),
+    ("CharMiniLC-eng-lstm-v0", None, "asha", "asha"),
     ("NMTHPO-zhen-mo-v0", None, "bo-spread", "bo-spread"),
-    ("NMTHPO-zhen-mo-v0", "own", "tst-tpe", "tst-tpe"),
+    ("NMTHPO-zhen-mo-v0", "own", "stacked-gp", "stacked-gp"),
     ("NMTHPO-zhen-v0", None, "bo-spread", "bo-spread"),
     ("NMTHPO-zhen-v0", "own", "learned", "learned"),
     ("NMTHPO-v0", None, "bo-spread", "bo-spread"),
@@ -57,3 +58,21 @@ def test_hyperparameters_go_on_and_headers_name_the_code_of_all_that_it_may_pick
     assert auto.initial == 4
     assert set(sources.of_agent("bo-spread")) <= set(sources.of_agent("auto"))
     assert "hpo_envs.agents.bandits.top_two" in sources.of_agent("auto")
+
+
+def test_on_the_leaderboard_it_is_level_with_the_best_agent_of_each_track() -> None:
+    """Within .01 of the best of this package; on `CharHPO-v0` 16 dimensions with noise tell it from random by less."""
+    found = json.loads(leaderboard.SUMMARY.read_text(encoding="utf-8"))
+    envs, behind = {e["label"]: e for e in found["environments"]}, {}
+    for t in found["tracks"]:
+        env = envs[t["environments"][0]]
+        if t.get("flat") or "NASBenchNLP" in t["name"]:  # embedded tables have fewer rows or features
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = gym.make(env["id"], table="auto" if "Mini" in env["id"] else "surrogate", disable_env_checker=True)
+            problem = problem_of(made, "own" if "transfer=" in env["label"] else None)
+        scores = {r["agent"]: r["mean"][0] for r in t["ranking"] if AGENTS[r["agent"]].extra is None}
+        behind[t["name"]] = scores[chosen(problem)] - min(scores.values())
+    assert len(behind) > 12
+    assert {name for name, apart in behind.items() if apart > 0.01} == {"CharHPO-v0"}
