@@ -161,9 +161,8 @@ def markdown(found: Mapping[str, Any]) -> str:
     """The leaderboard as a table, for the README."""
     lines = ["| environments | best on these | regret [95 % interval] | random search | on others like these |"]
     lines.append("|---|---|---|---|---|")
-    for t in found["tracks"]:
-        alone = len(t["environments"]) == 1 and len(found["tracks"]) > MOST
-        if len(t["ranking"]) < 2 or t.get("flat") or "budget" in t["name"] or alone:  # they are in the report
+    for t in drawn(found):
+        if len(t["environments"]) == 1 and len(found["tracks"]) > MOST:  # they are in the picture
             continue
         base = next((sentences.number(r["mean"][0]) for r in t["ranking"] if r["agent"] == "random"), "")
         facts = [str(len(t["environments"])), *["regret at the end"] * (t["score"] == "final")]
@@ -177,6 +176,11 @@ def markdown(found: Mapping[str, Any]) -> str:
         here, there = (_standing(t, where) for where in ("here", "there"))
         lines.append(f"| {name} | {here} | {sentences.score(t['ranking'][0])} | {base} | {there} |")
     return "\n".join(lines)
+
+
+def drawn(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Tracks of the picture: not those where no agent can be better, nor other budgets, which are in the report."""
+    return [t for t in found["tracks"] if len(t["ranking"]) > 1 and not t.get("flat") and "budget" not in t["name"]]
 
 
 def _standing(t: Mapping[str, Any], where: str) -> str:
@@ -233,7 +237,7 @@ def publish(folder: Path, root: Path) -> None:
     inside = f"{BEGIN}\n{markdown(found)}\n{END}"
     text = re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: inside, text, flags=re.S)
     page = report.render(found, citations=summary.citations(found))
-    plots.overview(found, root / "docs" / "leaderboard")
+    plots.overview({**found, "tracks": drawn(found)}, root / "docs" / "leaderboard")
     summed = json.dumps(found, separators=(",", ":")) + "\n"
     atomic.write_all({root / "docs" / "leaderboard.html": page, SUMMARY: summed, readme: text})
 
