@@ -204,8 +204,8 @@ def seconds_of(header: Mapping[str, Any]) -> float | None:
     """Processor time of a suggestion and its evaluation, in the second of two runs; None for isolated agents."""
     if header.get("isolated") or header["agent"] not in AGENTS:
         return None
-    given = {"table": header["kind"], "share": header["share"], "order": header["order"], **header["env_kwargs"]}
-    given = {k: v for k, v in given.items() if k not in ("share", "order") or header["share"] < 1}
+    drawn_rows = {k: header[k] for k in ("share", "order")} if header["share"] < 1 else {}
+    given = {"table": header["kind"], **drawn_rows, **header["env_kwargs"]}
     helped = transfer.OWN if header.get("transfer") else None
     for seed in (0, 1):  # the first loads modules and tables
         begun = time.process_time()

@@ -108,7 +108,7 @@ class FreezeThaw(Agent):
         open_[list(self._aims)] = False
         if not open_.any():
             return int(self.rng.integers(len(self._at))), top
-        if len({i for i, *_ in self._told}) >= self._again or self._process is None:
+        if self._process is None or np.isfinite(self._peak).sum() >= self._again:
             self._begin()
         if self._process is None:
             fresh = open_ & (self._at < 0)

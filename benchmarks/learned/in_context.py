@@ -169,6 +169,8 @@ def fit(group: Group, kind: str, settings: Settings, batches: int, seed: int) ->
             print(group.name, seed, b, f"{score:.4f}", f"{time.process_time() - begun:.0f} s", flush=True)
             if score < best:
                 best, kept_network = score, copy.deepcopy(network)
+        if b == batches:
+            break
         drawn = tasks.draw(seen, settings.episodes, held_out, rng, tasks.Draws())
         _, loss = episode(network, drawn, int(rng.choice(settings.budgets)), rng)
         adam.zero_grad()
@@ -181,9 +183,7 @@ def fit(group: Group, kind: str, settings: Settings, batches: int, seed: int) ->
 
 def tested(networks: Sequence[InContext], env_id: str, kind: str, trials: int) -> Floats:
     """(2, methods, trials) anytime and final regret of the untrained `learned`, and of each network."""
-    task = tasks.task(env_id, kind)
-    whole = replace(tasks.AS_USED, rows=len(task.rewards))
-    drawn = [tasks.draw([task], 1, frozenset(), np.random.default_rng(s), whole) for s in range(trials)]
+    drawn = reproduce.replicates(tasks.task(env_id, kind), range(trials))
     start = np.array([[*START.values()]])
     curves = [np.concatenate([play(start, d, reproduce.BUDGET)[0] for d in drawn])]
     with torch.no_grad():

@@ -83,6 +83,12 @@ def overall(found: Mapping[tuple[str, str], Floats]) -> list[dict[str, str]]:
     return records
 
 
+def replicates(task: tasks.Task, seeds: Sequence[int]) -> list[tasks.Episodes]:
+    """An episode for each seed, on four fifths of the task's rows with all of its sources."""
+    whole = replace(tasks.AS_USED, rows=len(task.rewards))
+    return [tasks.draw([task], 1, frozenset(), np.random.default_rng(s), whole) for s in seeds]
+
+
 def side_by_side(env_id: str, kind: str, seeds: Sequence[int]) -> Floats:
     """(2, methods, seeds) anytime and final regret of the untrained model and of each training seed, by `play`.
 
@@ -90,8 +96,7 @@ def side_by_side(env_id: str, kind: str, seeds: Sequence[int]) -> Floats:
     """
     task = tasks.task(env_id, kind)
     numbers = np.concatenate([[[*START.values()]], chosen(task.languages).numbers])
-    whole = replace(tasks.AS_USED, rows=len(task.rewards))
-    drawn = (tasks.draw([task], 1, frozenset(), np.random.default_rng(s), whole) for s in seeds)
+    drawn = replicates(task, seeds)
     curves = np.concatenate([play(numbers, d, BUDGET) for d in drawn], axis=1)
     tasks.task.cache_clear()
     return np.stack([curves.mean(axis=2), curves[..., -1]])
