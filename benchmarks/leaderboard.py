@@ -92,18 +92,21 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
     Args:
         seeds: Number of replicates.
         only: As of `environments`.
-        others: Other people's agents, as `module:factory` or `policy:FILE`; each runs in a process of its own.
+        others: Other people's agents: registered ones, which have a study of their own, as their packages are not
+            everywhere; or `module:factory` or `policy:FILE`, each of which runs in a process of its own.
     """
     every = tuple(range(seeds))
-    guests = [c for n in others for c in contestants(n, isolated=True)]
-    policy = [c for c in guests if c.algorithm == policies.AGENT]
+    guests = [c for n in others if n in AGENTS for c in contestants(n, isolated=False)]
+    alone = [c for n in others if n not in AGENTS for c in contestants(n, isolated=True)]
+    policy = [c for c in alone if c.algorithm == policies.AGENT]
     agents = [Contestant(n, n) for n, e in AGENTS.items() if e.contestant and not e.unseen]
-    agents += [c for c in guests if c not in policy]
+    agents += [c for c in alone if c not in policy]
     learning = [Contestant(n, n) for n, e in AGENTS.items() if n in BESIDE or e.sources or e.unseen]
     groups: list[tuple[str, Sequence[Environment], Sequence[Contestant]]] = []
     for k, envs in enumerate(settings := environments(only), 1):
         folder = f"setting-{k}" if k > 1 else ""
         groups += [(folder, envs, agents), *((folder, unseen(c, envs), [c]) for c in policy)]
+        groups += [(f"guests-{k}", envs, guests)] if guests else []
     groups += [("transfer", with_sources(envs), learning) for envs in settings[:1]]
     return [(name, Study(tuple(envs), tuple(who), every, SHARE, by_cost=True)) for name, envs, who in groups if envs]
 
@@ -219,7 +222,8 @@ def publish(folder: Path, root: Path) -> None:
     command = "python -m hpo_envs.benchmarks.leaderboard run --runs runs/ --jobs 2"
     title = "hpo_envs leaderboard"
     replay = Replay()
-    folders = [folder, *sorted(folder.glob("setting-*")), *folder.glob("transfer")]
+    parts = (sorted(folder.glob(kind)) for kind in ("setting-*", "transfer", "guests-*"))
+    folders = [folder, *(where for part in parts for where in part)]
     collected = Scores()
     for k, where in enumerate(folders):
         for block in store.Store(where).once(check=replay):
@@ -256,7 +260,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--agents",
         nargs="*",
         default=[],
-        help="other people's, as module:factory or policy:FILE; each in a process of its own",
+        help="other people's: smac, botorch, ...; or module:factory or policy:FILE, each in a process of its own",
     )
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
     parser.add_argument("--root", type=Path, default=Path(), help="of the repository, for publish")

@@ -49,6 +49,16 @@ def test_every_seed_is_a_replicate_and_families_have_several_settings() -> None:
     assert all("budget" in arguments for f in FAMILIES.values() for arguments in f.leaderboard[1:])
 
 
+def test_agents_of_other_packages_have_a_study_of_their_own() -> None:
+    pytest.importorskip("optuna")
+    planned = leaderboard.studies(3, ["gaussian", "CushLEPOR-ted-ende"], ["optuna"])
+    assert [name for name, _ in planned] == ["", "guests-1", "setting-2", "guests-2", "setting-3", "guests-3"]
+    for (_, ours), (_, guests) in zip(planned[::2], planned[1::2], strict=True):
+        assert guests.environments == ours.environments
+        assert [c.name for c in guests.agents] == ["optuna"]
+        assert "optuna" not in {c.name for c in ours.agents}
+
+
 @pytest.mark.measured
 def test_agents_that_learn_from_other_tables_have_a_study_of_their_own() -> None:
     (base, _), (name, study) = leaderboard.studies(3, ["NMTHPO-swen-v0", "NMTHPO-v0"])

@@ -178,9 +178,11 @@ def copy(folder: Path, group: str) -> None:
     """The package without links, its tests and the settings of mutmut."""
     modules, tests = GROUPS[group]
     linked = ("agents", "benchmarks", "tables")
-    waste = shutil.ignore_patterns("__pycache__")
-    start = shutil.ignore_patterns("__pycache__", *linked)
-    shutil.copytree(ROOT / "hpo_envs", folder / "hpo_envs", ignore=start, dirs_exist_ok=True)
+
+    def waste(place: str, names: list[str]) -> set[str]:
+        return {"__pycache__", *(linked if Path(place) == ROOT / "hpo_envs" else ())}
+
+    shutil.copytree(ROOT / "hpo_envs", folder / "hpo_envs", ignore=waste, dirs_exist_ok=True)
     for name in linked:
         shutil.copytree(ROOT / name, folder / "hpo_envs" / name, ignore=waste, dirs_exist_ok=True)
     (folder / "tests").mkdir(parents=True, exist_ok=True)
