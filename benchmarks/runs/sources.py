@@ -61,6 +61,9 @@ PICTURES_AND_LISTS = (
 LOOP = ("hpo_envs.benchmarks.runs", "hpo_envs.benchmarks.runs.episodes", "hpo_envs.benchmarks.runs.actions")
 """What every run goes through."""
 
+PACKAGES = frozenset({"site-packages", "dist-packages"})
+"""Names of the folders that packages are installed in, of which there may be several."""
+
 BEHIND_A_HASH = ("hpo_envs.tables.files", "hpo_envs.tables.store", "hpo_envs.tables.catalogue", "hpo_envs.tables.user")
 """Modules that only bring a table here, whose content is known by its sha256."""
 
@@ -311,8 +314,9 @@ def _spec(name: str) -> ModuleSpec | None:
 
 
 def _installed(path: Path) -> bool:
-    """Whether a file belongs to Python or to an installed package."""
-    return any(path.resolve().is_relative_to(folder) for folder in _folders())
+    """Whether a file belongs to Python or to an installed package, for all users or for one."""
+    path = path.resolve()
+    return not PACKAGES.isdisjoint(path.parts) or any(path.is_relative_to(folder) for folder in _folders())
 
 
 @functools.cache

@@ -128,6 +128,17 @@ def test_an_agent_in_an_archive_or_installed_is_somebodys(tmp_path: Path, monkey
     assert not any(name.startswith("pluggy") for name in sources.of_agent("pytest:main"))
 
 
+def test_packages_may_be_installed_in_several_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packages = tmp_path / ".local" / "lib" / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "package_of_one_user.py").write_text("")
+    (tmp_path / "uses_it.py").write_text("import package_of_one_user")
+    monkeypatch.syspath_prepend(str(packages))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert list(sources.of_agent("uses_it:Agent")) == ["uses_it"]
+    assert sources.unnamed({"uses_it": ""}, [("package_of_one_user", str(packages / "package_of_one_user.py"))]) == []
+
+
 def test_a_partial_is_what_it_calls() -> None:
     assert sources.of_agent(functools.partial(RandomSearch, width=1)) == sources.of_agent("random")
 
