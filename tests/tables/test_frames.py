@@ -69,3 +69,10 @@ def test_a_frame_of_one_level_and_one_repeat_has_no_columns_for_them() -> None:
 
 def test_facts_are_escaped() -> None:
     assert "<script>" not in frames.facts("<script>", {"<script>": "<script>"})
+
+
+def test_of_many_metrics_six_are_named() -> None:
+    six, seven = store.load("nmthpo/swen", "surrogate"), store.load("charmini/eng-lstm", "measured")
+    assert (len(six.metrics), len(seven.metrics)) == (6, 7)
+    assert f"metrics {', '.join(six.metric_names)}, cost in updates>" in repr(six)
+    assert f"metrics {', '.join(seven.metric_names[:6])}, ..., cost in s>" in repr(seven)
