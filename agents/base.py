@@ -147,8 +147,14 @@ def whole(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
-def one_of(name: str, value: str, known: Sequence[str]) -> str:
+def one_of(name: str, value: str, known: Sequence[str], listed: str = "") -> str:
     """Returns `value`.
+
+    Args:
+        name: The argument.
+        value: Its value.
+        known: What is allowed.
+        listed: What to print in place of a long list.
 
     Raises:
         ValueError: It is none of those known; the message suggests the nearest, first of the same family.
@@ -157,7 +163,7 @@ def one_of(name: str, value: str, known: Sequence[str]) -> str:
         family = [k for k in known if k.partition("-")[0] == str(value).partition("-")[0]]
         close = [c for names in (family, known) for c in difflib.get_close_matches(str(value), names, n=1, cutoff=0.4)]
         hint = f", did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}{hint}")
+        raise ValueError(f"{name} must be one of {listed or ', '.join(known)}, got {value!r}{hint}")
     return value
 
 

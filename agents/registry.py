@@ -289,7 +289,7 @@ def entry(name: str) -> Entry:
     Raises:
         ValueError: No such agent; the message suggests the nearest name.
     """
-    return AGENTS[one_of("agent", name, names())]
+    return AGENTS[one_of("agent", name, names(), "those that `hpo-envs list --agents` shows")]
 
 
 def version_of(agent: str) -> dict[str, str]:

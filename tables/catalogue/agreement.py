@@ -36,14 +36,14 @@ def worth(name: str, among: Iterable[Mapping[str, Any]] | None = None) -> str:
     everything = records() if among is None else among
     found = [r for r in everything if any(f"{t}/".startswith(f"{name}/") for t in r["tables"].split())]
     if not found:
-        return f"Agents on {name} were not ranked on embedded and on measured tables: what an order is worth is open."
+        return f"Whether it ranks agents as the measured table of {name} does was not tested."
     tau, ceiling = (float(np.mean([float(r[column]) for r in found])) for column in ("tau", "ceiling"))
     same = sum(r["measured"] == r["embedded"] for r in found)
-    ids = f"the {len(found)} ids of {name}" if len(found) > 1 else found[0]["id"]
-    one = "the same" if same else "another one"
-    best = f"the same agent is best on {same} of them" if len(found) > 1 else f"the best agent is {one}"
+    ids = f"the {len(found)} ids of {name}, on average," if len(found) > 1 else found[0]["id"]
+    one = "the same" if same else "not the same"
+    best = f"the best agent is the same on {same} of them" if len(found) > 1 else f"the best agent is {one}"
     return (
-        f"Agents on {ids} are ranked on embedded and on measured tables with Kendall's tau {tau:.2f}, twice on "
-        f"measured ones with {ceiling:.2f}; {best}."
-        + ("" if tau >= ceiling - ENOUGH else " Which agent is better has to be found out on measured tables.")
+        f"Rankings of agents on embedded and measured tables of {ids} agree with Kendall's tau {tau:.2f}; those on "
+        f"two halves of the measured runs agree with {ceiling:.2f}; {best}."
+        + ("" if tau >= ceiling - ENOUGH else " Compare agents on measured tables here.")
     )

@@ -127,7 +127,8 @@ def hyperparameter(name: str, column: Column, log: bool | None = None) -> tuple[
                 f"{str(choices[0])[:30]!r}; leave it out with --drop {name}"
             )
         h = Hyperparameter(name, "categorical", 0.0, float(len(choices) - 1), values=choices)
-        return h, described(h)
+        alike = len({str(c).lower() for c in choices}) < len(choices)
+        return h, described(h) + ("; some differ in upper and lower case only" if alike else "")
     kind: Literal["int", "float"] = "int" if column.whole else "float"
     known = column.values[~np.isnan(column.values)]
     low, high = float(known.min()), float(known.max())

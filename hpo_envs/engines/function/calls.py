@@ -78,6 +78,25 @@ def form_of(function: Function) -> Form:
     return "checkpoints" if {"resume_from", "epochs"} <= names else "score"
 
 
+def check_signature(function: Function, form: Form) -> None:
+    """Refuses a function that could never be called, before anything is spent on it.
+
+    Raises:
+        ValueError: It takes something other than one dict of hyperparameters.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind({}, **({"resume_from": None, "epochs": 1} if form == "checkpoints" else {}))
+    except TypeError as error:
+        raise ValueError(
+            f"function must take one dict of hyperparameters, as in train(config), got {name_of(function)}{signature}: "
+            f"{error}"
+        ) from None
+
+
 def call(function: Function, config: Mapping[str, Any], objectives: tuple[str, ...], **arguments: Any) -> Outcome:
     """Calls a function; what it raises becomes a failed outcome.
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
 
 from hpo_envs.core.params import Floats, Params, bounds_of, box, check_budget, is_integer
-from hpo_envs.engines.function.calls import Form, Function, form_of, name_of, resolve
+from hpo_envs.engines.function.calls import Form, Function, check_signature, form_of, name_of, resolve
 from hpo_envs.tables.table import Metric, Provenance, Table, nearest, searched, shown
 from hpo_envs.tables.user.points import Points
 from hpo_envs.tables.user.space import space_of
@@ -146,6 +146,7 @@ class FunctionParams(Params):
 
 def _check_form(function: Function, epochs: Any) -> Form:
     form = form_of(function)
+    check_signature(function, form)
     if epochs is None:
         if form != "score":
             raise ValueError(f"function must return its score here (FunctionLC-v0 trains by epochs), got {function}")

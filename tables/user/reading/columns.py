@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -113,14 +114,23 @@ def within(cells: pa.ChunkedArray, h: Hyperparameter) -> tuple[Column, npt.NDArr
     return Column(np.where(good, values, np.nan), whole=h.kind == "int"), np.flatnonzero(valid & ~good & ~none), rule
 
 
-def respelled(cells: pa.ChunkedArray) -> tuple[pa.ChunkedArray, str]:
-    """Numbers spelled with a decimal comma, a percent sign or an apostrophe, as plain ones, and what was done."""
+def respelled(
+    cells: pa.ChunkedArray, is_word: Callable[[str], bool] = lambda text: False
+) -> tuple[pa.ChunkedArray, str]:
+    """Numbers spelled with a decimal comma, a percent sign or an apostrophe, as plain ones, and what was done.
+
+    Args:
+        cells: Text.
+        is_word: Whether a text may stand among the numbers, such as `OOM`.
+    """
     notes = []
     for pattern, old, new, note in _SPELLINGS:
         text = texts(cells)
         some = [t for t in text.slice(0, 100).to_pylist() if t]
         if any(old in t and re.fullmatch(pattern, t) for t in some):
-            if pc.all(pc.match_substring_regex(text.drop_null(), f"^({pattern})$")).as_py():
+            known = text.drop_null()
+            rest = known.filter(pc.invert(pc.match_substring_regex(known, f"^({pattern})$")))
+            if not many(rest) and all(map(is_word, rest.unique().to_pylist())):
                 cells = pc.utf8_trim_whitespace(pc.replace_substring(text, old, new))
                 notes.append(note)
     return cells, ", ".join(notes)
@@ -131,7 +141,7 @@ _SPELLINGS = (
     (r"[+-]?\d+(,\d+)?", ",", ".", "decimal commas read as points"),
     (r"('[+-])?\d*\.?\d+(e[+-]?\d+)?", "'", "", "apostrophes before signs left out"),  # MLflow's, against formulas
 )
-"""What all cells must match, what is replaced in them by what, and what is said of it."""
+"""What all numbers must match, what is replaced in them by what, and what is said of it."""
 
 
 def numbers(name: str, cells: pa.ChunkedArray) -> Floats:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow.compute as pc
 
 from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user import infer
@@ -41,6 +42,7 @@ class Reader:
         self.say = say
         self.errors: list[str] = []
         self.reading = reading
+        self._without_headers()
         self._respell()
         self.schema = resolved(given, self.reading)
         self._fill()
@@ -113,12 +115,24 @@ class Reader:
             self.reading = dataclasses.replace(self.reading, sheet=self.sheet.only(~going))
         return states[~going]
 
+    def _without_headers(self) -> None:
+        """Leaves out lines that repeat the header, as in files that were put together of several."""
+        again = np.ones(len(self.sheet), bool)
+        for name, cells in self.sheet.columns.items():
+            if not columns.is_text(cells):
+                return
+            again &= np.asarray(pc.fill_null(pc.equal(cells, name), False).to_numpy(), bool)
+        if again.any():
+            lines, first = outcomes.count(int(again.sum()), "line"), self.sheet.where(int(np.flatnonzero(again)[0]))
+            self.say("", "note", f"{lines} with the header again, the first {first}: left out")
+            self.reading = dataclasses.replace(self.reading, sheet=self.sheet.only(~again))
+
     def _respell(self) -> None:
-        """Reads decimal commas and percent signs where all cells of a column have them."""
+        """Reads decimal commas and percent signs where all numbers of a column have them."""
         new = dict(self.sheet.columns)
         for name, cells in new.items():
             if columns.is_text(cells):
-                new[name], note = columns.respelled(cells)
+                new[name], note = columns.respelled(cells, lambda text: outcomes.meaning(text) is not None)
                 if note:
                     self.say(name, "note", note)
         self._replace(new)
@@ -200,7 +214,7 @@ class Reader:
         settings.pop(level, None)
         moving = roles.moving(self.reading, names, settings) if s.hyperparameters is None else []
         if moving:
-            self.aside["changes from one checkpoint of a run to the next: left out"] = moving
+            self.aside["changes from one checkpoint of a run to the next: left out (--cost takes one in)"] = moving
             for column in moving:
                 del settings[column]
         values = outcomes.numbers(self.sheet, level, self.errors, np.isin(self.status, LOST))

@@ -85,7 +85,7 @@ def score_of(reading: Reading) -> str:
         if len(some) == 1:
             return str(some[0])
     names = measured or tuple(reading.sheet.columns)
-    raise ValueError(f"--score must name the column(s) of the score(s): {', '.join(names)}")
+    raise ValueError(f"--score must say which of these columns is the score: {', '.join(names)}")
 
 
 def _numeric(cells: pa.ChunkedArray) -> bool:
@@ -129,7 +129,15 @@ def hyperparameters(
             aside(column, reason)
         else:
             chosen.append(column)
+    if len(chosen) > 1 and not names and chosen[0] == next(iter(sheet.columns)) and _counts(sheet.columns[chosen[0]]):
+        names.append(chosen.pop(0))
     return chosen, names
+
+
+def _counts(cells: pa.ChunkedArray) -> bool:
+    """Whether a column numbers the lines, whatever it is called."""
+    values = columns.column("", cells).values
+    return len(values) > 5 and bool((np.diff(values) == 1.0).all()) and values[0] in (0.0, 1.0)
 
 
 def _names_runs(reading: Reading, column: str) -> bool:
@@ -167,6 +175,9 @@ def _reason(column: str, cells: pa.ChunkedArray, lost: npt.NDArray[np.bool_]) ->
         if columns.many(text):
             return f"more than {infer.CHOICES} different texts, no choice: left out {takes}"
         long = sum(len(t) > 40 or "\n" in t for t in first) * 2 > len(first)
+        remarks = (full := len(text) - text.null_count) * 2 < len(text) and len(text.unique()) > full
+        if first and remarks and all(" " in t for t in first):
+            return f"a remark on a few lines: left out {takes}"
         if first and (long or (len(set(first)) == len(first) and len(first) == len(cells) > 5)):
             return f"another text for each run: left out {takes}"
         return ""

@@ -15,17 +15,15 @@ RECORDS = [
 
 def test_what_rankings_are_worth() -> None:
     assert agreement.worth("a", RECORDS) == (
-        "Agents on the 2 ids of a are ranked on embedded and on measured tables with Kendall's tau 0.40, twice on "
-        "measured ones with 0.50; the same agent is best on 1 of them."
+        "Rankings of agents on embedded and measured tables of the 2 ids of a, on average, agree with Kendall's tau "
+        "0.40; those on two halves of the measured runs agree with 0.50; the best agent is the same on 1 of them."
     )
     assert agreement.worth("ab/x", RECORDS) == (
-        "Agents on B-v0 are ranked on embedded and on measured tables with Kendall's tau 0.10, twice on measured ones "
-        "with 0.90; the best agent is another one. Which agent is better has to be found out on measured tables."
+        "Rankings of agents on embedded and measured tables of B-v0 agree with Kendall's tau 0.10; those on two halves "
+        "of the measured runs agree with 0.90; the best agent is not the same. Compare agents on measured tables here."
     )
-    assert agreement.worth("a/y", RECORDS).startswith("Agents on A-mo-v0 ")
-    assert agreement.worth("c", RECORDS) == (
-        "Agents on c were not ranked on embedded and on measured tables: what an order is worth is open."
-    )
+    assert agreement.worth("a/y", RECORDS).startswith("Rankings of agents on embedded and measured tables of A-mo-v0 ")
+    assert agreement.worth("c", RECORDS) == ("Whether it ranks agents as the measured table of c does was not tested.")
 
 
 def test_ids_with_both_tables_were_compared_and_their_pages_say_so() -> None:
@@ -35,5 +33,5 @@ def test_ids_with_both_tables_were_compared_and_their_pages_say_so() -> None:
     notes = store.load("charhpo/g2p-geo-lstm", "surrogate").provenance.notes
     assert notes[-1] == agreement.worth("charhpo/g2p-geo-lstm")
     notes = store.load("cushlepor/newstest2020-ende-psqm", "surrogate").provenance.notes
-    assert notes[-1].startswith("Agents on cushlepor/newstest2020-ende-psqm were not ranked ")
-    assert "ranked" not in " ".join(store.load("fiesta/gaussian", "surrogate").provenance.notes), "nothing was measured"
+    assert notes[-1].endswith("table of cushlepor/newstest2020-ende-psqm does was not tested.")
+    assert "rank" not in " ".join(store.load("fiesta/gaussian", "surrogate").provenance.notes), "nothing was measured"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.engines.function.calls import Training, call, form_of, name_of, resolve
+from hpo_envs.engines.function.calls import Training, call, check_signature, form_of, name_of, resolve
 
 
 def train(config: Mapping[str, Any]) -> float:
@@ -35,6 +35,14 @@ def test_forms_are_told_by_the_signature() -> None:
     for wrong in ("math:nothing", "no_such_module:f", 3, "math"):
         with pytest.raises(ValueError, match="function must be"):
             resolve(wrong)
+
+
+def test_a_function_that_takes_no_dict_is_refused_before_it_is_called() -> None:
+    for function in (train, epochs, checkpoints, float, lambda c, seed=0: 1.0):
+        check_signature(function, form_of(function))
+    for wrong in (lambda lr, layers: 1.0, lambda: 1.0, lambda *, config: 1.0):
+        with pytest.raises(ValueError, match=r"function must take one dict .* train\(config\), got .*<lambda>\("):
+            check_signature(wrong, "score")
 
 
 @pytest.mark.parametrize(

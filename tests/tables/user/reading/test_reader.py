@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from hpo_envs.tables.user.csv_reader import from_text
@@ -32,3 +33,24 @@ def test_the_first_errors_are_named_and_the_rest_counted() -> None:
     rows = "".join(f".{i},bad{i}\n" for i in range(1, 9))
     with pytest.raises(ValueError, match=r"text: line 2, column acc: .*line 6, .*got 'bad5'; and 3 more"):
         from_text(f"lr,acc\n{rows}".encode(), "acc", "max")
+
+
+def test_a_spreadsheet_kept_by_hand_is_read() -> None:
+    lines = [f"{i};1e-{i % 4 + 1};{['Adam', 'adam'][i % 2]};{60 + i},5;{59 + i},5;" for i in range(1, 13)]
+    lines[6] = "7;1e-2;Adam;OOM;;started again, see mail"
+    said: list[str] = []
+    header = "Lauf;Lernrate;Optimierer;F1 dev (%);F1 test (%);Bemerkung"
+    table = from_text("\n".join([header, *lines]).encode(), "F1 dev (%)", "max", explain=said.append)
+    assert [h.name for h in table.space] == ["Lernrate", "Optimierer"]
+    assert sorted(table.values[~np.isnan(table.values)])[-2:] == [71.5, 72.5]
+    assert "Lauf: names the runs, no hyperparameter" in said
+    assert any(s.startswith("Bemerkung: a remark on a few lines") for s in said)
+    assert any("Optimierer: choice of 2" in s and "upper and lower case only" in s for s in said)
+
+
+def test_repeated_headers_of_files_put_together_are_left_out() -> None:
+    said: list[str] = []
+    text = b"lr,wer\n.1,20.5%\n.2,30.5%\nlr,wer\n.3,10%\n"
+    table = from_text(text, explain=said.append)
+    assert sorted(table.values.ravel()) == [10.0, 20.5, 30.5]
+    assert "1 line with the header again, the first line 4: left out" in said
