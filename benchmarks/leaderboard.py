@@ -217,6 +217,16 @@ def seconds_of(header: Mapping[str, Any]) -> float | None:
     return spent / max(len(made.rewards), 1)
 
 
+def without_doubles(found: dict[str, Any]) -> dict[str, Any]:
+    """The summary without agents that are random search within a track's budget: random search is listed itself."""
+    for t in found["tracks"]:
+        t["doubles"] = [
+            r["agent"] for r in t["ranking"] if r["random"] == len(t["environments"]) and r["agent"] != "random"
+        ]
+        t["ranking"] = [r for r in t["ranking"] if r["agent"] not in t["doubles"]]
+    return found
+
+
 def publish(folder: Path, root: Path) -> None:
     """Writes scores, picture, page and the README's table below the root of the repository."""
     command = "python -m hpo_envs.benchmarks.leaderboard run --runs runs/ --jobs 2"
@@ -234,6 +244,11 @@ def publish(folder: Path, root: Path) -> None:
     for t in found["tracks"]:
         for r in t["ranking"]:
             r["seconds"] = seconds_of(collected.cells[t["environments"][0], r["agent"]].header)
+    write(without_doubles(found), root)
+
+
+def write(found: Mapping[str, Any], root: Path) -> None:
+    """Writes what is committed of a summary."""
     readme = root / "README.md"
     text = readme.read_text(encoding="utf-8")
     if BEGIN not in text or END not in text:

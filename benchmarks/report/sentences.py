@@ -179,13 +179,15 @@ def _random(track: Mapping[str, Any]) -> list[str]:
 
 
 def _no_other(track: Mapping[str, Any]) -> list[str]:
-    """Agents that cannot differ from random search with so few evaluations."""
+    """Agents that cannot differ from random search with so few evaluations; those that are not listed beside it."""
     n = len(track["environments"])
     groups: dict[int, list[str]] = {}
     for r in track["ranking"]:
         if r["random"] and r["agent"] != "random":
             groups.setdefault(r["random"], []).append(r["agent"])
-    return [
+    doubles = track.get("doubles", ())
+    said = [f"Not listed, because with so few evaluations it is random search: {listed(doubles)}."] if doubles else []
+    return said + [
         f"Within this budget {listed(names)} cannot differ from random search{'' if k == n else f' on {k} of {n}'}: "
         "the first evaluations are random, and there are no others."
         for k, names in groups.items()

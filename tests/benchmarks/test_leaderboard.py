@@ -107,6 +107,14 @@ def test_publish_writes_scores_page_picture_and_readme(
     assert not {f"{r:.4g}" for r in rewards[:20]} & set((tmp_path / "leaderboard.json").read_text().split(","))
 
 
+def test_an_agent_that_is_random_search_within_the_budget_is_not_listed_beside_it() -> None:
+    ranking = [{"agent": a, "random": n} for a, n in (("bo", 0), ("trees", 2), ("random", 2), ("evolution", 1))]
+    found = leaderboard.without_doubles({"tracks": [{"environments": ["A-v0", "B-v0"], "ranking": ranking}]})
+    (track,) = found["tracks"]
+    assert [r["agent"] for r in track["ranking"]] == ["bo", "random", "evolution"]
+    assert track["doubles"] == ["trees"]
+
+
 COMMITTED = leaderboard.SUMMARY.exists()
 
 
