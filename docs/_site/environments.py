@@ -126,8 +126,8 @@ def columns(facts: dict[str, Any]) -> str:
 
 def agents(spec: Spec, found: results.Found) -> str:
     """Results of the reference agents on this id."""
-    cells = results.cells_of(spec.id, found)
-    if not cells:
+    entry = results.entry_of(spec.id, found)
+    if entry is None:
         why = (
             "it answers from your own table"
             if FAMILIES[spec.family].user_levels
@@ -136,13 +136,13 @@ def agents(spec: Spec, found: results.Found) -> str:
             else "no agent has been run on it yet"
         )
         return f"Not on the [leaderboard](../results.md): {why}."
-    kinds = sorted({t["kind"] for e in found["environments"] if e["label"] == spec.id for t in e["tables"]})
+    kinds = sorted({t["kind"] for t in entry["tables"]})
     track = results.track_of(spec.id, found)
     ranked = "at the end" if track and track["score"] == "final" else "over the budget"
-    entry = next(e for e in found["environments"] if e["label"] == spec.id)
+    rows = ", each run on its own 80 % of the rows" if "share=0.8" in entry["label"] else ""
     return (
-        f"On the {' and '.join(kinds)} table, budget {entry['budget']:g} {entry['cost_unit']}, ranked by regret "
-        f"{ranked} (0: the best was known; 1: nothing better than the median was found), with 95 % intervals over "
+        f"On the {' and '.join(kinds)} table{rows}, budget {entry['budget']:g} {entry['cost_unit']}, ranked by regret "
+        f"{ranked} (0: the best from the start; 1: nothing better than the median), with 95 % intervals over "
         f"runs. What the [leaderboard](../results.md) makes of it is in the ranking of the whole group: differences on "
         f"one id alone may be chance.\n\n" + results.environment_table(spec.id, found)
     )

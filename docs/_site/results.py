@@ -35,16 +35,25 @@ def agent_link(name: str, folder: str = "../agents/") -> str:
     return f"[`{name}`]({folder}{page_of_agent(name)}.md)" if name in AGENTS else f"`{name}`"
 
 
+def entry_of(env_id: str, found: Found) -> Mapping[str, Any] | None:
+    """The environment that an id is on the leaderboard at its own budget and without other tables, if it is."""
+    plain = re.compile(rf"{re.escape(env_id)}( \(share=[\d.]+\))?")
+    return next((e for e in found["environments"] if plain.fullmatch(e["label"])), None)
+
+
 def track_of(env_id: str, found: Found) -> Mapping[str, Any] | None:
     """The group of environments that an id is ranked in."""
-    return next((t for t in found["tracks"] if env_id in t["environments"]), None)
+    entry = entry_of(env_id, found)
+    return next((t for t in found["tracks"] if entry and entry["label"] in t["environments"]), None)
 
 
 def cells_of(env_id: str, found: Found) -> list[Mapping[str, Any]]:
     """Scores of all agents on an id, best first."""
-    track = track_of(env_id, found)
+    entry, track = entry_of(env_id, found), track_of(env_id, found)
     measure = track["score"] if track else "anytime"
-    return sorted((c for c in found["cells"] if c["environment"] == env_id), key=lambda c: c[measure][0])
+    return sorted(
+        (c for c in found["cells"] if entry and c["environment"] == entry["label"]), key=lambda c: c[measure][0]
+    )
 
 
 def environment_table(env_id: str, found: Found) -> str:
@@ -82,9 +91,12 @@ def agent_table(names: list[str], found: Found) -> str:
 
 
 def track_tables(found: Found) -> str:
-    """Every ranking."""
+    """Every ranking, but those where no agent can be better."""
     parts = []
-    for t in found["tracks"]:
+    made = f"{found['versions']['hpo_envs']}, {found['versions'].get('published')}"
+    for place, t in enumerate(found["tracks"]):
+        if t.get("flat"):
+            continue
         rows = [
             (
                 i,
@@ -95,6 +107,7 @@ def track_tables(found: Found) -> str:
                 r["there"],
                 sentences.interval(r["final"]),
                 rankings.milliseconds(r.get("seconds")),
+                made,
             )
             for i, r in enumerate(t["ranking"], 1)
         ]
@@ -102,6 +115,7 @@ def track_tables(found: Found) -> str:
             f"## {t['name']}",
             sentences.runs(t) + ": " + sentences.SCORES[t["score"]] + ".",
             " ".join(sentences.verdict(t)),
+            f'<a href="leaderboard.html#track-{place}">Curves, tests and data of these runs</a>',
         ]
         head = (
             "",
@@ -112,6 +126,7 @@ def track_tables(found: Found) -> str:
             "on others",
             "regret at the end",
             "ms a suggestion",
+            "version, date",
         )
         parts += [markdown.table(head, rows)]
     return "\n\n".join(parts)
@@ -120,31 +135,41 @@ def track_tables(found: Found) -> str:
 def page(found: Found) -> str:
     """The page of all rankings."""
     return f"""# Leaderboard
-Who leads each group of environments, on measured tables:
+Who leads each group of environments, on measured tables. A name with a budget is of runs with that budget instead of the
+id's; "with tables of" a family: the agents had its tables of other languages. <a href="leaderboard.html">The full
+report</a> has every curve, test and table, and its data as a file.
 
 {gains(found, "agents/")}
 
 Regret is 0 if the best was known from the start, and 1 if nothing was better than the median configuration. Below,
 "mean regret" has a 95 % interval for other seeds on these environments, "for others" one for other environments like
-these; "on these" and "on others" are the verdicts. <a href="leaderboard.html">The full report</a> has every curve, test
-and table, and its data as a file. "ms a suggestion" is the processor time of a suggestion and its evaluation, in a run.
-All rows were made with hpo_envs {found["versions"]["hpo_envs"]}, published on {found["versions"].get("published")}, by
+these; "on these" and "on others" are the verdicts. "ms a suggestion" is the processor time of a suggestion and its
+evaluation, in a run; "version, date" are those of hpo_envs and of the publication. All rows were made by
 `{found["command"]}`; [the rules](guides/submitting-an-agent.md) say how, and how to submit an agent.
+
+{flat(found)}
 
 {track_tables(found)}
 """
 
 
+def flat(found: Found) -> str:
+    """Environments that are in no ranking."""
+    names = dict.fromkeys(e.partition(" ")[0] for t in found["tracks"] if t.get("flat") for e in t["environments"])
+    listed = " and ".join(f"`{n}`" for n in names)
+    return f"On {listed} no agent can be better: the best configuration is the median one." if names else ""
+
+
 def gains(found: Found, folder: str = "../agents/") -> str:
     """Group -> leader, who ties with it, and what each is ahead of random search."""
     rows = []
-    for t in found["tracks"]:
+    for t in (t for t in found["tracks"] if not t.get("flat")):
         leader, base = t["ranking"][0], next((r for r in t["ranking"] if r["agent"] == "random"), None)
         ties = [agent_link(r["agent"], folder) for r in t["ranking"][1:] if r["here"] == "may be best"]
         share = "" if not base or not base["mean"][0] else f"{100 * (1 - leader['mean'][0] / base['mean'][0]):.0f} %"
         also = ", ".join(ties[:5]) + (f" and {len(ties) - 5} more" if len(ties) > 5 else "")
         rows.append((t["name"], agent_link(leader["agent"], folder), also or "nobody", share))
-    head = ("environments", "leader", "not told apart from it", "less regret than random search")
+    head = ("environments", "leader", "may be best as well", "less regret than random search")
     return markdown.table(head, rows)
 
 
@@ -167,7 +192,7 @@ def early_stopping(found: Found, folder: str = "../agents/") -> str:
 def versus_random(found: Found, folder: str = "../agents/") -> str:
     """How many agents of each group are better than, tied with and worse than random search."""
     rows = []
-    for t in found["tracks"]:
+    for t in (t for t in found["tracks"] if not t.get("flat")):
         counts = {"better": 0, "not told apart": 0, "worse": 0}
         worst = []
         for r in t["ranking"]:
