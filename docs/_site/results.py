@@ -135,8 +135,8 @@ def track_tables(found: Found) -> str:
 def page(found: Found) -> str:
     """The page of all rankings."""
     return f"""# Leaderboard
-Who leads each group of environments, on measured tables. A name with a budget is of runs with that budget instead of the
-id's; "with tables of" a family: the agents had its tables of other languages. <a href="leaderboard.html">The full
+Who leads each group of environments, on measured tables. A name with a budget is of runs with that budget instead of
+the id's; "with tables of" a family: the agents had its tables of other languages. <a href="leaderboard.html">The full
 report</a> has every curve, test and table, and its data as a file.
 
 {gains(found, "agents/")}
