@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gymnasium as gym
 import numpy as np
+import pytest
 from gymnasium.vector import AutoresetMode
 
 from tests.helpers import raises
@@ -32,3 +33,34 @@ def test_words_about_the_shell() -> None:
             envs.reset(options={"reset_mask": mask})
     with raises("reset_mask must have at least one True, got none"):
         envs.reset(options={"reset_mask": np.array([False, False])})
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_what_a_step_returned_is_the_callers(mode: AutoresetMode) -> None:
+    """Whoever writes into it changes no step to come, nor what was said before."""
+    written, read = (lookups(3, ["nmthpo/swen"], budget=2, autoreset_mode=mode) for _ in range(2))
+    answers = []
+    for envs in (written, read):
+        envs.reset(seed=5)
+        steps = []
+        for actions in ([1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]):
+            _, rewards, terminated, _, info = envs.step(np.array(actions))
+            said = {k: info[k] for k in ("action_mask", "_action_mask", "cost", "_cost") if k in info}
+            answer = {"rewards": rewards, "terminated": terminated, **said}
+            steps.append({k: v.tolist() for k, v in answer.items()})
+            if envs is written:
+                for value in answer.values():
+                    value[:] = value.dtype.type(7)
+        answers.append(steps)
+    assert answers[0] == answers[1]
+
+
+def test_the_mask_of_an_episode_that_ended_in_the_same_step() -> None:
+    envs = lookups(2, ["nmthpo/swen"], budget=2, autoreset_mode=AutoresetMode.SAME_STEP)
+    envs.reset(seed=0)
+    envs.step(np.array([1, 2]))
+    info = envs.step(np.array([3, 4]))[-1]
+    ended, begun = info["final_info"]["action_mask"], info["action_mask"]
+    assert [np.flatnonzero(mask == 0).tolist() for mask in ended] == [[1, 3], [2, 4]]
+    assert begun.min() == 1
+    assert info["final_info"]["_action_mask"].tolist() == [True, True]

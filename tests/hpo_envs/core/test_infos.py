@@ -142,3 +142,11 @@ def test_environments_are_pickled_in_the_middle_of_an_episode() -> None:
     action = np.zeros(env.action_space.shape, np.float32)
     env.step(action)
     assert data_equivalence(pickle.loads(pickle.dumps(env)).step(action), env.step(action), exact=True)
+
+
+def test_what_one_environment_said() -> None:
+    yes = np.array([True, False])
+    info = {"a": np.array([1.0, 2.0]), "_a": yes, "b": {"c": np.array(["x", "y"])}, "_b": ~yes}
+    assert infos.of_one(info, 0, ["a", "b", "other"]) == {"a": 1.0}
+    assert infos.of_one(info, 1, ["a", "b", "other"]) == {"b": {"c": "y"}}
+    assert infos.of_one(info, 0, []) == {}

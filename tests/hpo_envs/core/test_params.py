@@ -69,8 +69,10 @@ def test_what_agents_may_know() -> None:
     assert (problem["unit"], problem["budget"], problem["objectives"]) == ("evaluations", 20.0, 1)
     rows = np.array([3, 1])
     assert Problem(**params.problem(rows)).features.tolist() == params.table.features[[3, 1]].tolist()
+    assert Problem(**params.problem(rows)).index.tolist() == [3, 1]
     grid = gym.make("NMTHPO-v0", table="surrogate").unwrapped.params.problem()
     assert grid["features"] is None
+    assert gym.make("NMTHPO-v0", table="surrogate").unwrapped.params.problem(rows)["index"] is None
     assert grid["feature_names"] == ()
 
 
@@ -151,6 +153,6 @@ def test_environments_are_shown_in_a_few_words(env_id: str) -> None:
     for env in (gym.make(env_id, table="surrogate"), gym.make_vec(env_id, num_envs=2, table="surrogate")):
         text = repr(env.unwrapped)
         assert text.startswith(f"<{env_id}: table ")
-        assert f"budget {env.unwrapped.budget:g}" in text
+        assert f", objectives {', '.join(env.unwrapped.objectives)}, budget {env.unwrapped.budget:g}" in text
         assert len(text) < 300
         assert env_id in env.unwrapped._repr_html_()

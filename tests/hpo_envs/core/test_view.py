@@ -36,6 +36,12 @@ def test_both_forms_draw_the_same_rows(view: View) -> None:
     assert len({tuple(rows) for rows in many.tolist()}) > 40
 
 
+def test_what_is_too_large_to_keep_is_drawn_as_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = View("episode", 0.5).rows_many(KEYS, 20)
+    monkeypatch.setattr("hpo_envs.core.view.KEPT", 50 * 20 - 1)
+    assert View("episode", 0.5).rows_many(KEYS, 20).tolist() == kept.tolist()
+
+
 def test_a_share_is_the_same_rows_in_either_order() -> None:
     in_order, drawn = View("table", 0.25).rows_many(KEYS, 16), View("episode", 0.25).rows_many(KEYS, 16)
     assert in_order.shape == (50, 4)

@@ -70,6 +70,8 @@ def test_what_is_meant_unless_told_otherwise() -> None:
             make((), table=ONE, objective="score", budget=1.5)
         with raises("budget must be None or a finite number > 0 (s), got -1"):
             make((), table=ONE, objective="score", cost="s", budget=-1)
+        with raises("budget must be 'auto', None or a number > 0, got 'all'"):
+            make((), table=ONE, objective="score", budget="all")
 
 
 def test_words_about_tables_and_metrics() -> None:

@@ -126,3 +126,16 @@ def test_a_grid_has_no_mask() -> None:
         with raises(f"action_masks: there is no useful mask of actions in {space}", AttributeError):
             env.action_masks()
         assert not hasattr(env, "action_masks")
+
+
+def test_held_out_metrics_stand_apart() -> None:
+    env = gym.make("CharMini-eng-lstm-v0").unwrapped
+    env.reset(seed=0)
+    info = env.step(3)[-1]
+    names = ("test_accuracy", "test_phoneme_error_rate")
+    assert env.params.held_out == names
+    assert sorted([*info["metrics"], *info["held_out"]]) == sorted(env.table.metric_names)
+    assert tuple(info["held_out"]) == names
+    measured = {metric.name: column for metric, column in zip(env.table.metrics, env.params.metrics.T, strict=True)}
+    for name in names:
+        assert info["held_out"][name] in measured[name][3 * env.params.max_repeats :][: env.params.max_repeats]
