@@ -126,8 +126,9 @@ def _head(summary: Mapping[str, Any]) -> str:
 
 
 def _answer(summary: Mapping[str, Any], says: Sequence[Sequence[str]], places: Mapping[str, int]) -> str:
-    """Who is best, by how much, how sure: a card a track."""
-    cards = "".join(answer.of_track(t, says[i], f"track-{i}", places) for i, t in enumerate(summary["tracks"]))
+    """Who is best, by how much, how sure: a card a track, last where no agent can be better."""
+    tracks = sorted(enumerate(summary["tracks"]), key=lambda numbered: bool(numbered[1].get("flat")))
+    cards = "".join(answer.of_track(t, says[i], f"track-{i}", places) for i, t in tracks)
     scale = "Regret: 0 is the best there is, 1 the median configuration; in brackets, 95&nbsp;% intervals."
     lead = f'<p class="soft">{scale} <a href="#meaning">What the numbers mean</a></p>'
     return f'{lead}{answer.KEY}<div class="grid">{cards}</div>'

@@ -39,3 +39,8 @@ def test_raw_scores_below_zero_are_inside() -> None:
     at = [float(x) for x in re.findall(r"(?:left|width):(-?[\d.]+)%", answer.of_track(track, [""], "x", looks("ab")))]
     assert at
     assert all(0 <= x <= 100 for x in at)
+
+
+def test_no_picture_is_drawn_where_no_agent_can_be_better() -> None:
+    track = made({"a": spread([0.0]), "b": spread([0.0])}) | {"flat": True}
+    assert "<li" not in answer.of_track(track, ["No agent can be better."], "x", looks("ab"))
