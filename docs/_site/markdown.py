@@ -40,13 +40,13 @@ def relink(text: str, page: str, pages: set[str], extra: set[str]) -> str:
     up = "../" * (posixpath.relpath(page, "docs").count("/")) if page.startswith("docs/") else ""
 
     def new(match: re.Match[str]) -> str:
-        label, target = match[1], match[2]
+        mark, label, target = match[1], link.sub(new, match[2]), match[3]  # the label may be a picture
         if re.match(r"[a-z]+:|#", target):
-            return match[0]
+            return f"{mark}[{label}]({target})"
         path, _, anchor = target.partition("#")
         full = posixpath.normpath(posixpath.join(folder, path))
         inside = full.removeprefix("docs/")
-        if inside in extra and full.startswith("docs/") and not match[0].startswith("!"):
+        if inside in extra and full.startswith("docs/") and not mark:
             return f'<a href="{up}{inside}">{label}</a>'
         if full in pages and not full.startswith("docs/"):  # README.md and its likes, which lie above docs/
             inside = {"README.md": "index.md"}.get(full, full.lower())
@@ -54,9 +54,10 @@ def relink(text: str, page: str, pages: set[str], extra: set[str]) -> str:
         if not full.startswith("docs/"):  # a file of the repository that the site has not
             return f"{label} (`{full}`)"
         near = posixpath.relpath(inside, folder.removeprefix("docs").lstrip("/") or ".")
-        return match[0].replace(target, near + ("#" + anchor if anchor else ""))
+        return f"{mark}[{label}]({near}{'#' + anchor if anchor else ''})"
 
-    return outside_code(text, lambda part: re.sub(r"!?\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)", new, part))
+    link = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+    return outside_code(text, lambda part: link.sub(new, part))
 
 
 def outside_code(text: str, change: Any) -> str:

@@ -272,6 +272,9 @@ def test_links_of_the_repository_become_links_of_the_site() -> None:
     assert markdown.relink("[a](../studies.md) [r](../../README.md)", "docs/guides/first.md", pages, extra) == (
         "[a](../studies.md) [r](../index.md)"
     )
+    assert markdown.relink("[![p](docs/b.png)](docs/leaderboard.html)", "README.md", pages, extra) == (
+        '<a href="leaderboard.html">![p](b.png)</a>'
+    )
     outside = markdown.relink("[t](../tables/catalogue/catalogue.csv)", "docs/studies.md", pages, extra)
     assert outside == "t (`tables/catalogue/catalogue.csv`)"
     block = "```python\nx[0](docs/studies.md)\n```"

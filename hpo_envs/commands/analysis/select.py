@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--transform", default="none", help="none, or logit of the score between its bounds")
     parser.add_argument("--bounds", type=float, nargs=2, default=(0.0, 1.0), metavar=("LOW", "HIGH"),
                         help="of the metric, for logit (default: 0 1)")  # fmt: skip
-    parser.add_argument("--agent", default="ttts", help="who proposes the next evaluations (default: %(default)s)")
+    parser.add_argument("--agent", default="ttts", help="agent that proposes evaluations (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the proposal (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="machine-readable output")
 

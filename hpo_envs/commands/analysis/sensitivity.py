@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--env", default="CharHPO-g2p-dut-lstm-v0", help="id of the environment (default: %(default)s)")
     parser.add_argument("--metric", help="metric that is the score (default: the environment's reward)")
     parser.add_argument("--hyperparameters", help="similarity by these alone, separated by commas (default: all)")
-    parser.add_argument("--k", type=int, nargs="+", help="of rel@k and mean@k (default: 25 50 100 150, if there)")
+    parser.add_argument("--k", type=int, nargs="+", help="of rel@k and mean@k (default: 25 50 100 150, up to all rows)")
     parser.add_argument(
         "--rope",
         type=float,

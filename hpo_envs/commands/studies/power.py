@@ -27,9 +27,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", type=int, help="runs of an agent on an environment (default: several)")
     parser.add_argument("--agents", type=int, default=2, help="number of agents (default: %(default)s)")
     parser.add_argument(
-        "--tau", type=float, default=0.5, help="interaction of agents with environments (default: %(default)g)"
+        "--tau",
+        type=float,
+        default=0.5,
+        help="deviation of a lead between environments (default: %(default)g)",
     )
-    parser.add_argument("--luck", type=float, default=0.0, help="with a table's rows (default: %(default)g)")
+    parser.add_argument(
+        "--luck",
+        type=float,
+        default=0.0,
+        help="deviation of a lead between samples of rows (default: %(default)g)",
+    )
     parser.add_argument("--replicates", type=int, default=1, help="samples of each table's rows (default: %(default)s)")
     parser.add_argument("--studies", type=int, default=1000, help="studies simulated a cell (default: %(default)s)")
     parser.add_argument("--goal", type=float, default=0.8, help="share of studies to find it in (default: %(default)g)")

@@ -25,7 +25,7 @@ from hpo_envs.tables.table import one_of
 EPILOG = """\
 examples:
   hpo-envs measure CharMini --jobs 2 --out charmini/             every training that does not ship yet
-  hpo-envs measure CharMini --out charmini/ --pack measured.npz  what is there, as the data of the table
+  hpo-envs measure CharMini --out charmini/ --pack measured.npz  what is stored, as the data of the table
   hpo-envs measure CharMini --check 10                           train ten that ship again, and compare
   hpo-envs measure CharMini-eng-lstm-v0 --row 17 --seed 1        train a row again, and compare epoch by epoch"""
 
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--check", type=int, metavar="N", help="train N of those that ship again, and compare")
     parser.add_argument("--row", type=int, help="row of the id's table to train again")
     parser.add_argument("--seed", type=int, default=0, help="which of its trainings, 0 to 2 (default: %(default)s)")
-    parser.add_argument("--pack", type=Path, metavar="FILE", help="train nothing; write what is there to FILE")
+    parser.add_argument("--pack", type=Path, metavar="FILE", help="train nothing; write what is stored to FILE")
 
 
 def run(args: argparse.Namespace) -> int:

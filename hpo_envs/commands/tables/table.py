@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--linear", default="", help="columns on a linear scale, separated by commas")
     parser.add_argument("--fill", nargs="+", default=[], metavar="COLUMN=VALUE", help="what empty and none mean there")
     parser.add_argument("--duplicates", choices=("one", "repeats"), help="what equal lines are (default: guessed)")
-    parser.add_argument("--schema", type=Path, metavar="FILE.toml", help="what the columns are, not to be guessed")
+    parser.add_argument("--schema", type=Path, metavar="FILE.toml", help="read from this file what the columns are")
     parser.add_argument("--write-schema", type=Path, metavar="FILE.toml", help="write down what was guessed")
     parser.add_argument("--bounds", nargs="+", default=[], metavar="SCORE=LOW:HIGH", help="what a score can be")
     parser.add_argument("--storage", help="of the Optuna study, such as sqlite:///optuna.db")
