@@ -6,6 +6,7 @@ All but `best` are drawn from a summary (`benchmarks.summary`), one track or env
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -99,7 +100,7 @@ def overview(summary: Mapping[str, Any], path: Path, columns: int = 3) -> list[P
                 here.plot(mean, y, "o", color=colour, markersize=3)
             names = [r["agent"] for r in track["ranking"]]
             here.set_yticks(range(len(names)), names, fontsize=7)
-            here.set_title(f"{track['name']} ({len(track['environments'])})", fontsize=9)
+            here.set_title(textwrap.fill(f"{track['name']} ({len(track['environments'])})", 40), fontsize=9)
             here.tick_params(axis="x", labelsize=7)
             here.invert_yaxis()
         axes.ravel()[0].figure.supxlabel("normalised regret and its 95 % interval, left is better", fontsize=9)
