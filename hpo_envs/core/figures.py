@@ -167,7 +167,7 @@ def _arms(record: Record, axes: Any) -> None:
     from scipy import stats
 
     env = record.env
-    _style(axes, "models' means (pulls; orange: best)", env.objectives[0], "")
+    _style(axes, "means (pulls; orange: best)", env.objectives[0], "")
     order = sorted(record.pulls, key=lambda arm: -float(np.mean(record.pulls[arm])))[:SHOWN]
     for place, arm in enumerate(reversed(order)):
         scores = np.array(record.pulls[arm])
