@@ -250,7 +250,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
                 raise ValueError("reset_mask must have at least one True, got none")
             index = np.flatnonzero(mask)
         self._seed(seed, index)
-        info = self._begin(index, options)
+        info = self._begin(index, options, {})
         self._ended[index] = False
         self._any_ended = bool(self._ended.any())
         return self._observe(), self._with_mask(info)
@@ -288,7 +288,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
                 blank(value, index)
         info |= {"_" + key: reported for key in info}
         if resets:
-            merge(info, self._begin(index, None), index)
+            self._begin(index, None, info)
         any_ended = int(np.count_nonzero(terminated)) > 0  # a third of the time of `any`
         if any_ended and self.autoreset_mode is AutoresetMode.SAME_STEP:
             self._restart_now(terminated, info)
@@ -371,18 +371,19 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
             self._streams[chosen] = draws.mix_many(keys[chosen], 0)
             self._episodes[chosen] = 0
 
-    def _begin(self, index: npt.NDArray[np.intp], options: dict[str, Any] | None) -> Info:
-        """Starts episodes and returns their info with masks, as (num_envs, ...) arrays."""
+    def _begin(self, index: npt.NDArray[np.intp], options: dict[str, Any] | None, info: Info) -> Info:
+        """Starts episodes and adds their info, as (num_envs, ...) arrays with masks; returns it."""
         assert self._streams is not None
         self._episodes[index] += np.uint64(1)
+        self._keys = self._keys.copy()  # masks of earlier steps are made of the keys that were
         keys = self._keys[index] = draws.mix_many(self._streams[index], self._episodes[index])
-        info: Info = {}
-        merge(info, {k: scatter(v, index, self.num_envs) for k, v in self._start(index, keys, options).items()}, index)
+        started = self._start(index, keys, options)
+        merge(info, {k: scatter(v, index, self.num_envs) for k, v in started.items()}, index)
         return info
 
     def _restart_all(self) -> tuple[Any, Any, Any, Any, Info]:
         """NEXT_STEP when every episode has ended, as in studies with one budget: nothing to advance."""
-        info = self._begin(self._index, None)
+        info = self._begin(self._index, None, {})
         no = np.zeros(self.num_envs, bool)
         self._ended, self._any_ended = no, False
         shape = (self.num_envs, self.reward_dim) if self.params.vector else (self.num_envs,)
@@ -409,7 +410,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
             else:
                 blank(info[k], index)
             info["_" + k] = reported
-        merge(info, self._begin(index, None), index)
+        self._begin(index, None, info)
 
 
 def columns_of(entries: Sequence[Mapping[str, Any]]) -> Info:

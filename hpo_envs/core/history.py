@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,80 +10,105 @@ import numpy as np
 import numpy.typing as npt
 
 Bits = npt.NDArray[np.uint8]
-Write = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp] | None]
-"""Episodes, and what is cleared of each; None: nothing any more."""
+Columns = npt.NDArray[np.unsignedinteger]
 
 
 KEPT = 32
 """Steps after which what was cleared is written into the bits, at least."""
 
-FEW = 64
-"""Episodes up to which all writes are made at once: fewer calls, each entry ten times slower."""
-
-_LEFT = ~(np.uint8(1) << np.arange(8, dtype=np.uint8))
+BLOCK = 1 << 18
+"""Flags that are handled at once where there are many: these stay in cache."""
 
 
 class History:
-    """An (n, k) array of flags, one row an episode: bits, and what was cleared since they were written.
+    """An (n, k) array of flags, one row an episode: bits, and which flags were cleared since they were written.
 
-    All flags of an episode are set when it starts.
+    All flags of an episode are set when it starts; each step clears one of every episode.
 
     Args:
         n: Episodes.
         k: Flags of each.
+        steps: Steps of an episode, where `count` is asked for: nothing is written into bits then.
     """
 
-    def __init__(self, n: int, k: int) -> None:
-        self._shape, self._most = (n, k), max(KEPT, k // 64)  # whose columns take as much memory as the bits
-        self._base: Bits | None = None
-        self._log = list[Write]()
+    def __init__(self, n: int, k: int, steps: int | None = None) -> None:
+        dtype = np.min_scalar_type(max(k - 1, 0))
+        self._flags, self._counted = k, steps is not None
+        self._bits: Bits | None = None
+        self._log = np.empty((steps_kept(k) if steps is None else steps + 1, n), dtype)
+        self._length = 0
+        # (n,) step of the log before which each episode started, -1 if before the log; None: no one within the log.
+        self._since: npt.NDArray[np.int64] | None = None
 
-    def clear(self, episodes: npt.NDArray[np.intp], columns: npt.NDArray[np.intp]) -> None:
-        """Clears a flag of each of these episodes, all different; the arrays must be left alone from now on."""
-        if len(self._log) > self._most:
-            self._base, self._log = self._packed(), []
-        self._log.append((episodes, columns))
+    def clear(self, columns: npt.NDArray[np.integer]) -> None:
+        """Clears a flag of each episode, (n,)."""
+        if self._length == len(self._log):
+            self._make_room()
+        self._log[self._length] = columns
+        self._length += 1
+
+    def count(self, columns: npt.NDArray[np.integer]) -> npt.NDArray[np.unsignedinteger]:
+        """(n,) how often a flag of each episode was cleared since the episode started; needs `steps`."""
+        n, length = self._log.shape[1], self._length
+        dtype = np.min_scalar_type(len(self._log))
+        total, wanted = np.zeros(n, dtype), columns.astype(self._log.dtype)
+        rows = max(1, BLOCK // n)
+        for first in range(0, length, rows):
+            same = self._log[first : min(first + rows, length)] == wanted
+            if self._since is not None:
+                same &= np.arange(first, first + len(same))[:, None] >= self._since
+            total += np.add.reduce(same.view(np.uint8), axis=0, dtype=dtype)
+        return total
 
     def restart(self, episodes: npt.NDArray[np.intp]) -> None:
         """Starts these episodes anew."""
-        if len(episodes) == self._shape[0]:
-            self._base, self._log = None, []
-        else:
-            self._log.append((episodes, None))
+        if len(episodes) == self._log.shape[1]:
+            self._bits, self._since = None, None
+            self._log, self._length = np.empty_like(self._log), 0
+            return
+        self._since = np.full(self._log.shape[1], -1) if self._since is None else self._since.copy()
+        self._since[episodes] = self._length
 
     def then(self) -> Callable[[], npt.NDArray[np.bool_]]:
         """What returns the array as it is now, each time another one, whenever it is called."""
-        return functools.partial(_replayed, self._shape, self._base, self._log, len(self._log))
+        return functools.partial(_replayed, self._flags, self._bits, self._log[: self._length], self._since)
+
+    def _make_room(self) -> None:
+        if not self._counted:
+            self._bits, self._since, self._length = self._packed(), None, 0
+            self._log = np.empty_like(self._log)
+            return
+        first = 0 if self._since is None else max(int(self._since.min()), 0)
+        log, self._length = self._log[first:], self._length - first
+        self._since = None if self._since is None else self._since - first
+        self._log = np.concatenate([log, np.empty_like(log)])
 
     def _packed(self) -> Bits:
-        n, k = self._shape
-        bits = np.full((n, -(-k // 8)), 255, np.uint8) if self._base is None else self._base.copy()
-        width, flat = bits.shape[1], bits.reshape(-1)
-        for restart, writes in itertools.groupby(self._log, lambda write: write[1] is None):
-            if restart:
-                for episodes, _ in writes:
-                    bits[episodes] = 255
-                continue
-            each: Any = list(writes)
-            for rows, columns in each if n > FEW else [map(np.concatenate, zip(*each, strict=True))]:
-                at, left = rows * width + (columns >> 3), _LEFT.take(columns & 7)
-                if n > FEW:
-                    flat[at] &= left  # an episode is in a write once
-                else:
-                    np.bitwise_and.at(flat, at, left)
-        return bits
+        n, k, rows = self._log.shape[1], self._flags, max(1, BLOCK // max(self._flags, 1))
+        packed = np.empty((n, -(-k // 8)), np.uint8)
+        for part in (slice(first, first + rows) for first in range(0, n, rows)):
+            bits = None if self._bits is None else self._bits[part]
+            since = None if self._since is None else self._since[part]
+            packed[part] = np.packbits(_replayed(k, bits, self._log[:, part], since), axis=1, bitorder="little")
+        return packed
 
 
-def _replayed(shape: tuple[int, int], base: Bits | None, log: list[Write], length: int) -> npt.NDArray[np.bool_]:
-    if base is None:
-        array = np.ones(shape, bool)
+def steps_kept(k: int) -> int:
+    """Steps whose flags, of k, take as much memory as bits of all, or a few."""
+    return max(KEPT, k // (8 * np.min_scalar_type(max(k - 1, 0)).itemsize))
+
+
+def _replayed(k: int, bits: Bits | None, log: Columns, since: npt.NDArray[np.int64] | None) -> npt.NDArray[np.bool_]:
+    n = log.shape[1]
+    if bits is None:
+        array = np.ones((n, k), bool)
     else:
-        array = np.unpackbits(base, axis=1, count=shape[1], bitorder="little").view(bool)
-    for episodes, columns in log[:length]:
-        if columns is None:
-            array[episodes] = True
-        else:
-            array[episodes, columns] = False
+        array = np.unpackbits(bits, axis=1, count=k, bitorder="little").view(bool)
+    cleared = log + np.arange(0, n * k, k) if k else log
+    if since is not None:
+        array[since >= 0] = True
+        cleared = cleared[np.arange(len(log))[:, None] >= since]
+    array.reshape(-1)[cleared.reshape(-1)] = False
     return array
 
 
@@ -149,6 +173,20 @@ class Later(dict[str, Any]):
             make, self._make = self._make, None
             dict.clear(self)
             dict.update(self, make())
+
+    def change(self, change: Callable[[dict[str, Any]], object]) -> None:
+        """Changes the entries, as soon as they are made."""
+        if self._make is None:
+            change(self)
+            return
+        before = self._make
+
+        def make() -> dict[str, Any]:
+            entries = dict(before())
+            change(entries)
+            return entries
+
+        self._make = make
 
     def __reduce__(self) -> Any:
         """Becomes a plain dict where it is pickled or copied."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.core.history import Later
 from hpo_envs.tables.table import STATUSES, Hyperparameter
 
 Info = dict[str, Any]
@@ -124,7 +125,8 @@ def scatter(value: Any, index: npt.NDArray[np.intp], n: int) -> Any:
         return {k: scatter(v, index, n) for k, v in value.items()}
     if len(index) == n:
         return value
-    whole = np.full((n, *value.shape[1:]), nothing(value), dtype=value.dtype)
+    make = np.empty if value.dtype.kind == "O" else np.zeros  # objects are None
+    whole = make((n, *value.shape[1:]), value.dtype)
     whole[index] = value
     return whole
 
@@ -140,20 +142,22 @@ def _entry(value: Any, i: int) -> Any:
 
 def merge(info: Info, new: Info, index: npt.NDArray[np.intp]) -> None:
     """Adds the info of the environments at `index` to a batched info, with masks."""
+    fresh: npt.NDArray[np.bool_] | None = None
     for key, value in new.items():
         if key.startswith("_"):
             continue
         if key in info:
             assign(info[key], value, index)
-            mask = info["_" + key].copy()
-        else:
-            info[key] = value
+            info["_" + key] = mask = info["_" + key].copy()
+            mask[index] = True
+            continue
+        if fresh is None:
             first = value
             while isinstance(first, dict):
                 first = next(iter(first.values()))
-            mask = np.zeros(len(first), bool)
-        mask[index] = True
-        info["_" + key] = mask
+            fresh = np.zeros(len(first), bool)
+            fresh[index] = True
+        info[key], info["_" + key] = value, fresh
 
 
 def assign(target: Any, value: Any, index: npt.NDArray[np.intp]) -> None:
@@ -167,7 +171,9 @@ def assign(target: Any, value: Any, index: npt.NDArray[np.intp]) -> None:
 
 def blank(value: Any, index: npt.NDArray[np.intp]) -> None:
     """Zeroes (None for objects) the entries of environments that reported nothing."""
-    if isinstance(value, dict):
+    if isinstance(value, Later):
+        value.change(lambda entries: blank(dict(entries), index))
+    elif isinstance(value, dict):
         for v in value.values():
             blank(v, index)
     else:

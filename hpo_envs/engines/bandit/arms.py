@@ -99,6 +99,7 @@ class MeasuredArms(Arms):
         self._columns = columns
         self._values = np.ascontiguousarray(table.values[:, columns, 0, :])
         self.means = self._values.mean(axis=1)
+        self._flat = self._values.reshape(-1, len(self.names))
         self._lists = self._values.tolist()
         self._orders: dict[tuple[int, int], list[int]] = {}
 
@@ -118,7 +119,7 @@ class MeasuredArms(Arms):
 
     def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
         """The metrics of one column for each episode."""
-        return self._values[arms, self._drawn(keys, arms, k)]
+        return self._flat.take(arms * self.evaluations + self._drawn(keys, arms, k), axis=0)
 
     def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
         """The column of each."""

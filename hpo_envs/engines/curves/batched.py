@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOVectorEnv
-from hpo_envs.core.history import Rewind
+from hpo_envs.core.history import Later, Rewind
 from hpo_envs.core.infos import STATUS_COLUMN, Info, choices_of, scatter
 from hpo_envs.core.params import Floats, check_ints
 from hpo_envs.engines.curves.params import COST_HIGH, CurveParams
 from hpo_envs.engines.workers import VectorWorkers
 from hpo_envs.tables import draws
 
+_INT, _UINT = np.dtype(np.int64), np.dtype(np.uint64)
 _ALL = slice(None)
 """The episodes of the whole batch: slices are read and written without copies."""
 
@@ -37,12 +38,18 @@ class CurvesVectorEnv(HPOVectorEnv):
         self._past = Rewind(self._reached)
         self._first = self._index * p.rows
         self._sizes = np.array([p.actions, len(p.levels)])
+        self._limits = self._sizes.astype(_UINT)
         self._best, self._best_cell = np.zeros((n, m)), np.full(n, -1)
         self._spent, self._committed = np.zeros(n), np.zeros(n)
         self._count, self._finished, self._open = np.zeros(n, np.int64), np.zeros(n, np.int64), np.ones(n, bool)
+        self._most = 0  # no episode has more steps
         self._workers = VectorWorkers(n, p.workers, 5)  # row, index of the action, first cell, level, level reached
         self._choices = [choices_of(h) for h in p.table.space]
-        self._observations = np.tile(p.initial, (n, 1))
+        self._ok = None if p.status.any() else np.full(n, "ok").view(type(STATUS_COLUMN))
+        # What is observed: the last row, its share of a full training, rewards and cost; of the budget left.
+        self._last = np.full(n, p.rows)
+        self._share, self._shown, self._cost, self._rest = np.zeros(n), np.zeros((n, m)), np.zeros(n), np.ones(n)
+        self._observations = np.empty((n, len(p.initial)), np.float32)
 
     def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
         p = self.params
@@ -51,121 +58,141 @@ class CurvesVectorEnv(HPOVectorEnv):
         self._past.write(index, self._reached[index])
         self._reached[index] = -1
         self._best[index], self._best_cell[index] = p.low, -1
-        for array in (self._spent, self._committed, self._count, self._finished):
+        for array in (self._spent, self._committed, self._count, self._finished, self._share, self._cost):
             array[index] = 0
         self._open[index] = True
         self._workers.reset(index)
-        self._observations[index] = p.initial
+        self._last[index], self._shown[index], self._rest[index] = p.rows, p.low, 1.0
         return self._said(index)
 
     def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
-        rows, levels = actions[:, 0], actions[:, 1]
+        rows, levels = actions
         if self._view is not None:
             rows = self._view[self._index, rows]
         if self.params.workers > 1:
             return self._advance_workers(actions, rows, levels)
-        base, reached, cost = self._submit(_ALL, rows, levels)
+        base, reached, cost, top = self._submit(_ALL, rows, levels)
         self._count += 1
-        rewards, info = self._complete(_ALL, rows, base, levels, reached, cost)
+        rewards, info = self._complete(_ALL, rows, base, levels, reached, cost, top)
         over = self._spent >= self.budget
-        over |= (self._count >= self._limit) | (self._finished == self.params.actions)
+        self._most += 1
+        if self._most >= self.params.actions:  # with fewer steps nobody has trained every row
+            self._most = int(self._count.max())
+            over |= (self._count >= self._limit) | (self._finished == self.params.actions)
         return rewards, over, info
 
     def _advance_workers(self, actions: Any, rows: Any, levels: Any) -> tuple[Any, npt.NDArray[np.bool_], Info]:
         n, workers = self.num_envs, self._workers
         i = np.flatnonzero(self._open)
         start = workers.free(i, rows[i])
-        base, reached, cost = self._submit(i, rows[i], levels[i])
-        workers.submit(i, np.stack([rows[i], actions[i, 0], base, levels[i], reached], axis=1), start, cost)
+        base, reached, cost, _ = self._submit(i, rows[i], levels[i])
+        workers.submit(i, np.stack([rows[i], actions[0, i], base, levels[i], reached], axis=1), start, cost)
         self._committed[i] += cost
         self._count[i] += 1
         self._open = (self._committed < self.budget) & (self._count < self._limit)
         self._open &= self._finished < self.params.actions
         j, job, cost = workers.next(~self._open)
-        part, found = self._complete(j, job[:, 0], job[:, 2], job[:, 3], job[:, 4], cost)
+        top = self.params.tops.take(job[:, 2] + job[:, 4], axis=0)
+        part, found = self._complete(j, job[:, 0], job[:, 2], job[:, 3], job[:, 4], cost, top)
         rewards = np.zeros((n, *part.shape[1:]))
         rewards[j] = part
-        action, finished = actions.copy(), np.zeros(n, bool)
+        action, finished = actions.T.copy(), np.zeros(n, bool)
         action[j], finished[j] = job[:, [1, 3]], True
         info = scatter(found, j, n) | {"finished": finished, "action": action, "clock": workers.clock.copy()}
         return rewards, ~self._open & ~workers.busy, info
 
-    def _submit(self, i: Any, rows: Any, levels: Any) -> tuple[Any, Any, Any]:
-        """`CurvesEnv._submit` for the environments at `i`."""
+    def _submit(self, i: Any, rows: Any, levels: Any) -> tuple[Any, Any, Any, Floats]:
+        """`CurvesEnv._submit` for the environments at `i`, and their (k, 1 + m) `CurveParams.tops`."""
         p = self.params
         runs = rows
         if p.repeats > 1:
-            runs = rows * p.repeats + draws.below_many(draws.mix_many(self._keys[i], rows), p.count[rows])
+            drawn = draws.below_many(draws.mix_many(self._keys[i], rows), p.count.take(rows))
+            runs = rows * p.repeats + drawn
         base, last = runs * len(p.levels), p.ends.take(runs)
         flat, at = self._reached.reshape(-1), self._first[i] + rows
-        before = flat.take(at).astype(np.int64)
+        stored = flat.take(at)
+        before = stored.astype(np.int64)
         end = np.minimum(levels, last)
         new = end > before
         reached = np.maximum(before, end)
+        top = p.tops.take(base + reached, axis=0)
         if p.cost_unit == "evaluations":
             cost = new.astype(np.float64)
         else:
-            zero = base + runs + 1  # where in `prices` the first checkpoint of the run is
-            cost = p.prices.take(zero + reached)
-            cost -= p.prices.take(zero + before)
-        self._past.write((self._index[i], rows.copy()), before)
-        flat[at] = reached
+            cost = top[:, 0].copy()
+            again = np.flatnonzero(before >= 0)
+            if len(again):
+                cost[again] -= p.tops.take(base[again] + before[again], axis=0)[:, 0]
+        self._past.write((self._index[i], rows), stored)
+        flat[at] = reached.astype(np.int16)  # half the time of a write that casts
         new &= end == last
-        self._finished[i] += new
-        return base, reached, cost
+        self._finished[i] += new.astype(np.int64)
+        return base, reached, cost, top
 
-    def _complete(self, i: Any, rows: Any, base: Any, levels: Any, reached: Any, cost: Floats) -> tuple[Any, Info]:
-        """`CurvesEnv._complete` for the environments at `i`; fills their observations."""
+    def _complete(
+        self, i: Any, rows: Any, base: Any, levels: Any, reached: Any, cost: Floats, top: Floats
+    ) -> tuple[Any, Info]:
+        """`CurvesEnv._complete` for the environments at `i`; keeps what is observed of them."""
         p, t = self.params, self.params.table
-        cells, tops = base + levels, base + reached
-        peak = p.peaks.take(tops, axis=0)
-        better = peak[:, 0] > self._best[i, 0]
-        better |= self._best_cell[i] < 0
-        self._best_cell[i] = np.where(better, tops, self._best_cell[i])
-        self._best[i] = best = np.maximum(self._best[i], peak)
+        cells, peak = base + levels, top[:, 1:]
+        if p.held_out:
+            better = peak[:, 0] > self._best[i, 0]
+            better |= self._best_cell[i] < 0
+            self._best_cell[i] = np.where(better, base + reached, self._best_cell[i])
+        self._best[i] = np.maximum(self._best[i], peak)
         self._spent[i] = spent = self._spent[i] + cost
-        wide = p.wide.take(cells, axis=0)
-        d, at, m = t.features.shape[1], p.cost_at, len(p.low)
-        out = p.templates.take(rows, axis=0)
-        out[:, d:at] = p.observed.take(cells, axis=0)
-        np.minimum(cost, COST_HIGH, out=out[:, at], casting="same_kind")
-        out[:, at + 1 : -1] = best
-        out[:, -1] = np.maximum(1.0 - spent / self.budget, 0.0)
-        if i is _ALL and self.copy:
-            self._observations = out
+        wide, m = p.wide.take(cells, axis=0), len(p.low)
+        columns, rewards = wide.T, wide[:, :m]
+        left = spent / self.budget
+        np.subtract(1.0, left, out=left)
+        self._last[i], self._share[i], self._rest[i] = rows, columns[-1], np.maximum(left, 0.0)
+        self._shown[i], self._cost[i] = np.maximum(np.minimum(rewards, p.high), p.low), np.minimum(cost, COST_HIGH)
+        if self._ok is None:
+            codes = p.status.take(cells).astype(np.int64)
+            status = STATUS_COLUMN.take(codes)
         else:
-            self._observations[i] = out
-        codes = p.status.take(cells).astype(np.int64)
+            codes, status = np.zeros(len(rows), np.int64), self._ok[: len(rows)].copy()
         info: Info = {
             "cost": cost,
-            "metrics": {name: wide[:, m + j] for j, name in enumerate(p.shown)},
-            "status": STATUS_COLUMN.take(codes),
+            "metrics": {name: columns[m + j] for j, name in enumerate(p.shown)},
+            "status": status,
             "status_code": codes,
             "reached": reached,
             "best": peak if self._vector else peak[:, 0],
         }
         if t.space:
-            raw = t.configs.take(rows, axis=0)
-            natural = (
-                raw[:, j] if c is None else c.take(raw[:, j].astype(np.intp)) for j, c in enumerate(self._choices)
-            )
-            info["config"] = {h.name: values for h, values in zip(t.space, natural, strict=True)}
+            info["config"] = Later(functools.partial(self._configs, rows))
         if self._view is not None:
-            info["row"] = rows
+            info["row"] = rows.copy()
         if p.held_out:
             k = m + len(p.shown)
-            info["held_out"] = {name: wide[:, k + j] for j, name in enumerate(p.held_out)}
-        # Arrays of their own: rewards and infos of episodes that ended are overwritten by the shell.
-        return wide[:, :m].copy() if self._vector else wide[:, 0].copy(), info
+            info["held_out"] = {name: columns[k + j] for j, name in enumerate(p.held_out)}
+        return rewards if self._vector else columns[0], info
 
     def _observe(self) -> npt.NDArray[np.float32]:
-        return self._observations.copy() if self.copy else self._observations
+        p, out = self.params, None if self.copy else self._observations
+        out = np.take(p.templates, self._last, axis=0, out=out, mode="clip")
+        at, m = p.cost_at, len(p.low)
+        out[:, at - m - 1], out[:, at - m : at], out[:, at] = self._share, self._shown, self._cost
+        out[:, at + 1 : -1], out[:, -1] = self._best, self._rest
+        return out
+
+    def _configs(self, rows: npt.NDArray[np.int64]) -> Info:
+        """Hyperparameters of (k,) rows."""
+        raw = self.params.table.configs.take(rows, axis=0).T
+        natural = (raw[j] if c is None else c.take(raw[j].astype(np.intp)) for j, c in enumerate(self._choices))
+        return {h.name: values for h, values in zip(self.params.table.space, natural, strict=True)}
 
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
-        return check_ints(actions, (self.num_envs, 2), self._sizes)
+        """(2, num_envs) rows and levels."""
+        if type(actions) is np.ndarray and actions.dtype == _INT and actions.shape == (self.num_envs, 2):
+            parts = actions.T.copy()  # negative numbers are huge as unsigned ones
+            if (np.maximum.reduce(parts.view(_UINT), axis=1) < self._limits).all():
+                return parts
+        return check_ints(actions, (self.num_envs, 2), self._sizes).T.copy()
 
     def _then(self) -> Callable[[], npt.NDArray[np.bool_]]:
-        return functools.partial(self._open_parts, self._past.then(), self._keys.copy())
+        return functools.partial(self._open_parts, self._past.then(), self._keys)
 
     def _open_parts(self, reached_then: Callable[[], npt.NDArray[Any]], keys: draws.Keys) -> npt.NDArray[np.bool_]:
         """(num_envs, actions + levels) bool as in the scalar form, given the checkpoint that each row had reached."""

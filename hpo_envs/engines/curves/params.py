@@ -49,11 +49,11 @@ class CurveParams(Params):
         count: (rows,) measured repeats of each row, at least 1.
         repeats: Repeats that the cells make room for.
         ends: (rows * repeats,) int64, the checkpoint at which each run ends.
+        tops: (cells, 1 + m) float64: `costs` and `peaks` (views of it), for one gather.
         costs: (cells,) float64, cumulative cost of training up to each cell; 1 for each evaluation where cost is
             evaluations.
-        prices: (rows * repeats * (levels + 1),) the same as `costs`, with a 0 before the first of each run.
-        wide: (cells, m + shown + held out) float64: `rewards`, `seen` and `hidden` (views of it), for one gather.
-        observed: (cells, 1 + m) float32: the share of a full training and `rewards`, clipped to their bounds.
+        wide: (cells, m + shown + held out + 1) float64: `rewards`, `seen`, `hidden` and `shares` (views of it).
+        shares: (cells,) float64, the share of a full training.
         rewards: (cells, m) float64, oriented: higher is better.
         peaks: (cells, m) float64, best reward at any checkpoint of the table up to the cell.
         first_peaks: (cells,) float64, `peaks` of the first objective.
@@ -62,7 +62,7 @@ class CurveParams(Params):
         hidden: (cells, held out) float64.
         peak_hidden: (cells, held out) float64, held-out metrics at `peak_levels`.
         status: (cells,) uint8, index into `STATUSES`.
-        templates: (rows, d) float32 observations with the features filled in.
+        templates: (rows + 1, d) float32 observations with the features filled in; the last row is `initial`.
         initial: (d,) float32, observation before the first step.
         cost_at: Index of the last cost in the observation; the best rewards follow.
     """
@@ -74,10 +74,10 @@ class CurveParams(Params):
     count: npt.NDArray[np.int64]
     repeats: int
     ends: npt.NDArray[np.int64]
+    tops: Floats
     costs: Floats
-    prices: Floats
     wide: Floats
-    observed: npt.NDArray[np.float32]
+    shares: Floats
     rewards: Floats
     peaks: Floats
     first_peaks: Floats
@@ -218,15 +218,15 @@ def _prepare(
     # Layout: features | share of a full training | rewards | cost | best rewards | budget left.
     (low, high), d, m = bounds_of(chosen).T, t.features.shape[1], len(chosen)
     space = box((d + 1, 0, 1), (m, low, high), (1, 0, COST_HIGH), (m, low, high), (1, 0, 1))
-    templates, initial = np.zeros((len(t), d + 2 * m + 3), np.float32), np.zeros(d + 2 * m + 3, np.float32)
-    templates[:, :d] = t.features
+    templates = np.zeros((len(t) + 1, d + 2 * m + 3), np.float32)
+    templates[:-1, :d] = t.features
+    initial = templates[-1]
     initial[d + 1 : d + 1 + m] = initial[d + 2 + m : -1] = low
     initial[-1] = 1.0
     seen = values[..., [t.metric(name) for name in shown]]
     count = np.maximum((~np.isnan(t.values).all(axis=(2, 3))).sum(axis=1), 1)
-    wide = flat(np.concatenate([rewards, seen, hidden], axis=3))
-    observed = np.concatenate([shares[..., None], np.clip(rewards, low, high)], axis=3)
-    prices = np.pad(costs[:, :, grid], [(0, 0), (0, 0), (1, 0)]).ravel()
+    wide = flat(np.concatenate([rewards, seen, hidden, shares[..., None]], axis=3))
+    tops = flat(np.concatenate([costs[..., None], peaks], axis=3))
     k = m + len(shown)
     p = CurveParams(
         kind="fidelity",
@@ -244,16 +244,16 @@ def _prepare(
         count=count,
         repeats=t.repeats,
         ends=ends,
-        costs=flat(costs),
-        prices=prices,
+        tops=tops,
+        costs=tops[:, 0],
         wide=wide,
-        observed=flat(observed.astype(np.float32)),
+        shares=wide[:, -1],
         rewards=wide[:, :m],
-        peaks=flat(peaks),
-        first_peaks=flat(peaks[..., 0]),
+        peaks=tops[:, 1:],
+        first_peaks=tops[:, 1],
         peak_levels=flat(peak_levels),
         seen=wide[:, m:k],
-        hidden=wide[:, k:],
+        hidden=wide[:, k:-1],
         peak_hidden=flat(peak_hidden),
         status=flat(status.astype(np.uint8)),
         templates=templates,

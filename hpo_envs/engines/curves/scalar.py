@@ -205,7 +205,8 @@ class CurvesEnv(HPOEnv):
         """What a step that asks for a cell returns, kept for the next time."""
         p = self.params
         template = p.templates[row].copy()
-        template[self.table.features.shape[1] : self._cost_at] = p.observed[cell]
+        d = self.table.features.shape[1]
+        template[d], template[d + 1 : self._cost_at] = p.shares[cell], np.clip(p.rewards[cell], p.low, p.high)
         self._cells[cell] = found = (
             p.rewards[cell] if self._vector else float(p.rewards[cell, 0]),
             dict(zip(p.shown, p.seen[cell], strict=True)),

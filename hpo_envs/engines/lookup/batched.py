@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOVectorEnv
-from hpo_envs.core.history import History
+from hpo_envs.core.history import History, steps_kept
 from hpo_envs.core.infos import STATUS_COLUMN, Info, choices_of
 from hpo_envs.core.params import check_ints
 from hpo_envs.engines.lookup.params import LookupParams
@@ -52,9 +52,13 @@ class LookupVectorEnv(HPOVectorEnv):
         self._left, self._count = np.full(n, self.budget), np.zeros(n, np.int64)
         self._last = np.full(n, len(p.costs), np.int64)
         self._whole = np.array(self.budget)
+        # How often a row was evaluated is found in what was evaluated, where that is short.
+        repeated = p.max_repeats > 1
+        self._counted = repeated and self._simple and self.budget <= steps_kept(p.actions)
         most = np.uint8 if self._simple and self.budget < 256 else np.int16
-        self._pulls = np.zeros((n, p.actions if p.max_repeats > 1 else 0), most)
-        self._open = History(n, p.actions if self._masked else 0)
+        self._pulls = np.zeros((n, p.actions if repeated and not self._counted else 0), most)
+        self._logged = self._masked or self._counted
+        self._open = History(n, p.actions if self._logged else 0, int(self.budget) if self._counted else None)
         self._action_starts = self._index * p.actions
         self._view = None if p.view.whole else np.zeros((n, p.actions), np.min_scalar_type(p.rows))
         self._observations = np.empty((n, *p.observation_space.shape), np.float32)
@@ -80,7 +84,6 @@ class LookupVectorEnv(HPOVectorEnv):
         self._best[at] = p.low if self._vector else p.low[0]
         self._left[at] = self.budget
         self._count[at] = 0
-        self._last = self._last.copy()  # it may be the last actions, which masks are made of
         self._last[at] = len(p.costs)
         self._pulls[at] = 0
         return self._said(index)
@@ -92,8 +95,8 @@ class LookupVectorEnv(HPOVectorEnv):
         cells = rows if len(p.tables) == 1 else rows + self._table_index * p.rows
         if p.max_repeats > 1:
             cells = self._draw(actions, cells)
-        if self._masked:
-            self._open.clear(self._index, actions)
+        if self._logged:
+            self._open.clear(actions)
         wide = self._wide.take(cells, axis=0)
         columns = list(wide.T)  # half the time of an index for each
         m = len(p.objectives)
@@ -127,9 +130,13 @@ class LookupVectorEnv(HPOVectorEnv):
 
     def _draw(self, actions: npt.NDArray[np.int64], at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The cells of the next repeat of each row; see `LookupEnv._draw`."""
-        p, flat, seen = self.params, self._pulls.reshape(-1), self._action_starts + actions
-        k = flat.take(seen)
-        flat[seen] = k + 1
+        p = self.params
+        if self._counted:
+            k = self._open.count(actions)
+        else:
+            flat, seen = self._pulls.reshape(-1), self._action_starts + actions
+            k = flat.take(seen)
+            flat[seen] = k + 1
         bits = draws.mix_many(draws.mix_many(self._keys, at + 1), k)
         return at * p.max_repeats + draws.below_many(bits, self._repeats.take(at))
 
@@ -147,11 +154,18 @@ class LookupVectorEnv(HPOVectorEnv):
         return out
 
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
-        if type(actions) is np.ndarray and actions.dtype == _INT and actions.shape == self._ended.shape:
-            # The common case, checked in one pass: negative numbers are huge as unsigned ones.
-            if self._sizes is None and np.maximum.reduce(actions.view(_UINT)) < self._actions:
-                return actions
+        whole = type(actions) is np.ndarray and actions.dtype == _INT
         if self._sizes is None:
+            # The common case, checked in one pass: negative numbers are huge as unsigned ones.
+            if whole and actions.shape == self._ended.shape:
+                if np.maximum.reduce(actions.view(_UINT)) < self._actions:
+                    return actions
             return check_ints(actions, (self.num_envs,), self.params.actions)
-        sizes = self._sizes.tolist()
-        return np.ravel_multi_index(tuple(check_ints(actions, (self.num_envs, len(sizes)), sizes).T), tuple(sizes))
+        sizes: list[int] = self._sizes.tolist()
+        if not (whole and actions.shape == (self.num_envs, len(sizes))):
+            actions = check_ints(actions, (self.num_envs, len(sizes)), sizes)
+        try:
+            return np.ravel_multi_index(tuple(actions.T), tuple(sizes))  # type: ignore[return-value]
+        except ValueError:  # of NumPy, which does not say which action is outside of the space
+            check_ints(actions, actions.shape, sizes)
+            raise

@@ -15,24 +15,28 @@ from hpo_envs.core import history
 from hpo_envs.core.history import History, Later, Rewind
 
 
-@pytest.mark.parametrize("few", [0, history.FEW])
-@pytest.mark.parametrize("k", [5, 16, 300])
-def test_every_step_is_kept_through_restarts(k: int, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("counted", [False, True])
+@pytest.mark.parametrize(("k", "block"), [(5, history.BLOCK), (16, 2), (300, history.BLOCK), (300, 600)])
+def test_every_step_is_kept_through_restarts(
+    k: int, block: int, counted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(history, "KEPT", 3)
-    monkeypatch.setattr(history, "FEW", few)
+    monkeypatch.setattr(history, "BLOCK", block)
     rng, n = np.random.default_rng(0), 3
-    flags, array = History(n, k), np.ones((n, k), bool)
+    flags, counts, index = History(n, k, 4 if counted else None), np.zeros((n, k), int), np.arange(n)
     kept = []
     for step in range(60):
         if step % 7 == 3:
-            some = np.arange(n) if step % 2 else rng.permutation(n)[:2]
+            some = index if step % 2 else rng.permutation(n)[:2]
             flags.restart(some)
-            array[some] = True
-        rows, columns = rng.permutation(n)[:2], rng.integers(0, k, 2)
-        flags.clear(rows, columns)
-        array[rows, columns] = False
-        kept.append((flags.then(), array.copy()))
-        assert len(flags._log) <= 6, "memory does not grow with the steps"
+            counts[some] = 0
+        columns = rng.integers(0, k, n)
+        if counted:
+            assert flags.count(columns).tolist() == counts[index, columns].tolist()
+        flags.clear(columns)
+        counts[index, columns] += 1
+        kept.append((flags.then(), counts == 0))
+        assert len(flags._log) <= (40 if counted else max(3, k // 8)), "memory does not grow with the steps"
     for then, expected in kept:
         assert np.array_equal(then(), expected)
         assert then().dtype == bool
@@ -77,6 +81,16 @@ def test_every_use_finds_what_a_dict_holds(use: Callable[[Any], Any]) -> None:
     assert made == [1]
     use(Later(make)) and len(later)
     assert len(made) == 2
+
+
+def test_a_change_is_made_with_the_entries() -> None:
+    made: list[int] = []
+    later = Later(lambda: made.append(1) or {"a": 1})
+    later.change(lambda entries: entries.update(a=entries["a"] + 1))
+    assert not made
+    assert later == {"a": 2}
+    later.change(lambda entries: entries.update(b=3))
+    assert later == {"a": 2, "b": 3}
 
 
 def test_entries_by_keyword_are_there_as_in_a_dict() -> None:
