@@ -58,3 +58,15 @@ def test_what_is_handed_out_is_nobody_elses(env_id: str) -> None:
     for array in _arrays(fields, set()):
         with pytest.raises(ValueError, match="WRITEABLE"):
             array.setflags(write=True)
+
+
+@pytest.mark.parametrize("env_id", ["NASBenchNLP-ptb-final-v0", "NMTHPO-swen-v0"])
+def test_an_episode_takes_a_kilobyte(env_id: str) -> None:
+    sizes = []
+    for n in (10, 20):
+        envs = gym.make_vec(env_id, num_envs=n, table=offline(env_id), budget=200).unwrapped
+        envs.reset(seed=0)
+        envs.step(np.zeros(n, int))
+        own = {k: v for k, v in vars(envs).items() if k not in SPACES}
+        sizes.append(sum(a.nbytes for a in _arrays(own, set()) if a.base is None))
+    assert sizes[1] - sizes[0] <= 10 * 1000
