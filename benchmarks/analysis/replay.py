@@ -59,10 +59,10 @@ class Replay:
                 has changed since.
         """
         env = block.header["env"]
-        if all(h["table"].startswith(LIVE) for h in block.headers):
+        if all(own["table"].startswith(LIVE) for own in block.rest):
             self.called(env)
             return
-        used = {h["table"]: {**block.header, **h} for h in block.headers}
+        used = {own["table"]: {**block.header, **own} for own in block.rest}
         helped = [(s["table"], s["kind"]) for s in block.header.get("transfer", {}).get("sources", ())]
         lacking = [n for n, kind in [*((n, h["kind"]) for n, h in used.items()), *helped] if not _at_hand(n, kind)]
         if lacking or registry.find(env) is None:
@@ -105,11 +105,11 @@ class _FalseError(ValueError):
 
 def _alike(block: Block) -> Iterator[npt.NDArray[np.intp]]:
     """The runs of a part by the arguments of their environment."""
-    groups: dict[tuple[str, str], list[int]] = {}
-    for r, own in enumerate(block.headers):
-        rest = {k: own[k] for k in SETTING if k in own}
-        groups.setdefault((own["kind"], json.dumps(rest, sort_keys=True) if rest else ""), []).append(r)
-    yield from map(np.array, groups.values())
+    groups: dict[str, list[int]] = {}
+    for k, own in enumerate(block.rest):
+        groups.setdefault(json.dumps({key: own[key] for key in ("kind", *SETTING) if key in own}), []).append(k)
+    alike = (np.flatnonzero(np.isin(block.which, some)) for some in groups.values())
+    return (runs for runs in alike if len(runs))
 
 
 class _Runs:
@@ -122,8 +122,7 @@ class _Runs:
 
     def __init__(self, block: Block, runs: npt.NDArray[np.intp]) -> None:
         block = block.take(runs)
-        self.headers = list(map(block.header_of, range(len(runs))))
-        self.header, self.starts = (h := self.headers[0]), block.starts
+        self.block, self.header, self.starts = block, (h := block.header_of(0)), block.starts
         self.run = np.repeat(np.arange(len(runs)), np.diff(self.starts))
         self.actions, self.recommended, self.truth = block.actions, block.recommended, block.recommended_truth
         self.stored = {"reward": block.rewards, "cost": block.costs, **block.evaluated}
@@ -135,7 +134,7 @@ class _Runs:
         kwargs["table"] = h["kind"] if listed else tables.load(h["table"])
         envs: Any = gym.make_vec(h["env"], num_envs=len(runs), **kwargs)
         self.envs, self.params = envs.unwrapped, envs.unwrapped.params
-        _, self.told = self.envs.reset(seed=[seeds_of(h["env"], h["seed"])[0] for h in self.headers])
+        _, self.told = self.envs.reset(seed=[seeds_of(h["env"], seed)[0] for seed in block.seeds.tolist()])
         self.episodes = Episodes.of(self.envs)
         self.listed: Array | None = None
         self.checker = strict.checker(self.envs.single_action_space)
@@ -150,13 +149,14 @@ class _Runs:
             _FalseError: A value that is not what the environment answers.
         """
         for name in ("table", "kind", "sha256"):
-            self._equal_each(name, [h[name] for h in self.headers], self.told[name].tolist())
+            given = [own[name] for own in self.block.rest]
+            self._equal_each(name, [given[k] for k in self.block.which.tolist()], self.told[name].tolist())
         if (key := self._problems()) not in scales:
             scales.clear()
             rows = self.episodes.rows if self.params.view.share < 1.0 else None
             each = Scales(self.header["env"], self.params, self.header["env_kwargs"])
             scales[key] = each.headers(self.episodes.tables, rows)
-        self._equal_each("scale", [h.get("scale") for h in self.headers], scales[key])
+        self._equal_each("scale", list(self.block.each_scale), scales[key])
         if helped := self.header.get("transfer"):
             self._equal(0, "transfer", helped, transfer.of(self.envs, helped["distribution"]).header())
         self._equal(0, "objectives", self.header["objectives"], list(self.params.objectives))
@@ -209,7 +209,7 @@ class _Runs:
 
     def _answers(self, asked: Array, run: Array) -> tuple[dict[str, Array], Array]:
         """What the environments answer to all stored actions, and whether their episodes had ended then."""
-        total, n = int(self.starts[-1]), len(self.headers)
+        total, n = int(self.starts[-1]), len(self.block)
         shape = (total, self.params.reward_dim) if self.params.vector else (total,)
         rewards, costs = np.full(shape, np.nan), np.full(total, np.nan)
         statuses, over = np.zeros(total, np.int8), np.zeros(total, bool)
@@ -235,7 +235,7 @@ class _Runs:
 
     def _check_recommended(self) -> None:
         """Compares recommendations: actions of the episode, and their true rewards."""
-        run, each = np.arange(len(self.headers)), self.recommended
+        run, each = np.arange(len(self.block)), self.recommended
         if self.params.kind == "arms":  # the first counts
             each = each.reshape(len(run), -1)[:, 0]
         for i, action in enumerate(self._own(each, run)):
@@ -281,5 +281,5 @@ class _Runs:
         return self._false(i, f"{name} of evaluation {at - self.starts[i]}", stored, answered)
 
     def _false(self, i: int, name: str, stored: Any, answered: Any) -> _FalseError:
-        h = self.headers[i]
+        h = self.block.header_of(int(i))
         return _FalseError(f"{name} of {h['agent']} on {h['env']}, seed {h['seed']}, must be {answered}, got {stored}")

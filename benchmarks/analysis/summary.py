@@ -89,13 +89,13 @@ def of_scores(
     return plain
 
 
-def scores(runs: Sequence[Run]) -> dict[str, Any]:
-    """`tracks`, `cells` and `selections` of `of_runs` alone, without curves.
+def scores(collected: Scores) -> dict[str, Any]:
+    """`tracks`, `cells` and `selections` of `of_scores` alone, without curves.
 
     Raises:
         ValueError: See `score`.
     """
-    plain: dict[str, Any] = rounded(_scores(Scores.of(runs))[2])
+    plain: dict[str, Any] = rounded(_scores(collected)[2])
     return plain
 
 

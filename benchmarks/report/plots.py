@@ -17,7 +17,7 @@ import numpy as np
 from hpo_envs.benchmarks.analysis.ranking import Ranking
 from hpo_envs.benchmarks.plots import runs as axes_level
 from hpo_envs.benchmarks.plots.style import COLOURS, STYLE, files, line, panels, save, styles
-from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.tables import extras
 
 AXES = {
@@ -40,11 +40,11 @@ def _figure(
         save(figure, path)
 
 
-def best(by_agent: Mapping[str, Sequence[Run]], path: Path, label: str) -> list[Path]:
+def best(by_agent: Mapping[str, Sequence[Block]], path: Path, label: str) -> list[Path]:
     """Plots the best reward so far against evaluations: mean over runs, and its 95 % interval.
 
     Args:
-        by_agent: Runs with one objective.
+        by_agent: Runs with one objective, as columns.
         path: Where to save, without suffix.
         label: Name of the vertical axis.
 
@@ -52,12 +52,14 @@ def best(by_agent: Mapping[str, Sequence[Run]], path: Path, label: str) -> list[
         ModuleNotFoundError: matplotlib is missing; the message says how to install it.
     """
     with _figure(path) as ((axes,),):
-        for (agent, rs), look in zip(by_agent.items(), styles([*by_agent]).values(), strict=True):
-            length = min(len(r) for r in rs)
-            found = np.maximum.accumulate(np.stack([r.rewards[:length] for r in rs]), axis=1)
-            mean, error = found.mean(axis=0), 1.96 * found.std(axis=0) / np.sqrt(len(rs))
+        for (agent, blocks), look in zip(by_agent.items(), styles([*by_agent]).values(), strict=True):
+            length = min(int(np.diff(block.starts).min()) for block in blocks)
+            rewards = [block.rewards[block.starts[:-1, None] + np.arange(length)] for block in blocks]
+            by_seed = np.argsort(np.concatenate([block.seeds for block in blocks]))
+            found = np.maximum.accumulate(np.concatenate(rewards)[by_seed], axis=1)
+            mean, error = found.mean(axis=0), 1.96 * found.std(axis=0) / np.sqrt(len(found))
             line(axes, np.arange(1, length + 1), [mean, mean - error, mean + error], agent, look)
-        first = next(iter(by_agent.values()))[0].header
+        first = next(iter(by_agent.values()))[0].header_of(0)
         axes.set(xlabel="evaluations", ylabel=label, title=f"{first['env']} ({first['kind']} table)")
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.legend()

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +29,10 @@ class Block:
 
     Attributes:
         header: What all runs share.
-        headers: What is a run's alone, one record a run: `seed`, `table`, `kind`, `sha256` and what else differs.
+        seeds: (runs,) int64.
+        rest: What else is in headers but for scales, each record once: `table`, `kind`, `sha256` and what else differs.
+        which: (runs,) index in `rest`.
+        scales: (runs,) the scale of each in JSON with its keys sorted, `null` for none; None: what all share says it.
         starts: (runs + 1,) where each run's evaluations begin; the last is the number of all.
         actions: (all, ...) as in `Run`.
         rewards: (all,) or (all, objectives) float64.
@@ -36,7 +43,10 @@ class Block:
     """
 
     header: dict[str, Any]
-    headers: list[dict[str, Any]]
+    seeds: npt.NDArray[np.int64]
+    rest: list[dict[str, Any]]
+    which: npt.NDArray[np.intp]
+    scales: list[str] | None
     starts: npt.NDArray[np.int64]
     actions: Array
     rewards: npt.NDArray[np.float64]
@@ -56,10 +66,16 @@ class Block:
         if any(layout_of(r) != layout for r in runs[1:]):
             raise ValueError("runs of one part must have arrays of the same types and shapes")
         shared = {k: v for k, v in headers[0].items() if k not in RUN_KEYS and all(h.get(k) == v for h in headers[1:])}
-        rest = [{k: v for k, v in h.items() if k not in shared} for h in headers]
+        known: dict[str, int] = {}
+        alone = [{k: v for k, v in h.items() if k not in shared and k not in ("seed", "scale")} for h in headers]
+        which = [known.setdefault(repr(sorted(own.items())), len(known)) for own in alone]
+        several = "scale" not in shared and any("scale" in h for h in headers)
         return Block(
             shared,
-            [{**own, "seed": r.seed} for r, own in zip(runs, rest, strict=True)],
+            np.array([r.seed for r in runs], np.int64),
+            [alone[which.index(k)] for k in range(len(known))],
+            np.array(which, np.intp),
+            [json.dumps(h.get("scale"), sort_keys=True) for h in headers] if several else None,
             np.cumsum([0, *map(len, runs)]),
             np.concatenate([r.actions for r in runs]),
             np.concatenate([r.rewards for r in runs]),
@@ -70,7 +86,12 @@ class Block:
         )
 
     def __len__(self) -> int:
-        return len(self.headers)
+        return len(self.seeds)
+
+    @functools.cached_property
+    def each_scale(self) -> Sequence[dict[str, Any] | None]:
+        """(runs,) the scale of each run, None where it has none."""
+        return [self.header.get("scale")] * len(self) if self.scales is None else _parsed(tuple(self.scales))
 
     def array(self, name: str) -> Array:
         """What a layout calls by this name."""
@@ -79,22 +100,26 @@ class Block:
 
     def header_of(self, i: int) -> dict[str, Any]:
         """The whole header of a run."""
-        return {**self.header, **self.headers[i]}
+        scale = self.each_scale[i]
+        own = {**self.rest[self.which[i]], "seed": int(self.seeds[i])}
+        return {**self.header, **own} | ({} if scale is None else {"scale": scale})
 
     def take(self, runs: npt.NDArray[np.intp]) -> Block:
         """Some of the runs."""
         lengths = np.diff(self.starts)[runs]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         at = np.arange(starts[-1]) + np.repeat(self.starts[runs] - starts[:-1], lengths)
+        scales = None if self.scales is None else [self.scales[i] for i in runs.tolist()]
         truth = None if self.recommended_truth is None else self.recommended_truth[runs]
         arrays = self.actions[at], self.rewards[at], self.costs[at], {k: v[at] for k, v in self.evaluated.items()}
-        return Block(self.header, [self.headers[i] for i in runs], starts, *arrays, self.recommended[runs], truth)
+        known = self.seeds[runs], self.rest, self.which[runs], scales, starts
+        return Block(self.header, *known, *arrays, self.recommended[runs], truth)
 
     def run(self, i: int) -> Run:
         """A run, with arrays of its own."""
         some = slice(self.starts[i], self.starts[i + 1])
         return Run(
-            self.headers[i]["seed"],
+            int(self.seeds[i]),
             self.actions[some].copy(),
             self.rewards[some].copy(),
             self.costs[some].copy(),
@@ -107,6 +132,13 @@ class Block:
     def runs(self) -> list[Run]:
         """The runs, each with arrays of its own."""
         return [self.run(i) for i in range(len(self))]
+
+
+@functools.lru_cache(maxsize=1)
+def _parsed(texts: tuple[str, ...]) -> list[dict[str, Any] | None]:
+    """Scales of the same seeds are those of all agents, whose runs are read one after the other."""
+    found: list[dict[str, Any] | None] = json.loads(f"[{','.join(texts)}]")
+    return found
 
 
 def blocks_of(runs: Sequence[Run]) -> Iterator[Block]:
@@ -129,12 +161,68 @@ def layout_of(run: Run) -> Layout:
         ValueError: An array that does not hold numbers.
     """
     arrays = {"action": run.actions, "reward": run.rewards, "cost": run.costs, **run.evaluated}
-    entries = [(name, str(a.dtype), a.shape[1:]) for name, a in arrays.items()]
-    last = {"recommended": run.recommended}
+    last = {"recommended": np.asarray(run.recommended)}
     if run.recommended_truth is not None:
-        last["recommended_truth"] = run.recommended_truth
-    entries += [(name, str(np.asarray(a).dtype), np.asarray(a).shape) for name, a in last.items()]
-    for name, dtype, _ in entries:
-        if np.dtype(dtype).kind not in "biuf" or np.dtype(dtype).itemsize > 8:
-            raise ValueError(f"{name}s must be numbers of at most 64 bits, got an array of {dtype}")
-    return tuple(entries)
+        last["recommended_truth"] = np.asarray(run.recommended_truth)
+    for name, array in (arrays | last).items():
+        if not _name_of(array.dtype):
+            raise ValueError(f"{name}s must be numbers of at most 64 bits, got an array of {array.dtype}")
+    entries = [(name, _name_of(a.dtype), a.shape[1:]) for name, a in arrays.items()]
+    return (*entries, *((name, _name_of(a.dtype), a.shape) for name, a in last.items()))
+
+
+@functools.cache
+def _name_of(dtype: np.dtype[Any]) -> str:
+    """Of numbers of at most 64 bits, "" of anything else."""
+    return str(dtype) if dtype.kind in "biuf" and dtype.itemsize <= 8 else ""
+
+
+def digest_of(blocks: Iterable[Block]) -> str:
+    """Sha256 of everything in runs, whatever their order: two studies agree to the bit if their digests do."""
+    total = hashlib.sha256()
+    groups: dict[tuple[str, str], list[Block]] = {}
+    for block in blocks:
+        groups.setdefault((block.header["env"], block.header["agent"]), []).append(block)
+    for _, some in sorted(groups.items()):
+        contents = [_contents(block) for block in some]
+        each = [(k, i) for k, block in enumerate(some) for i in range(len(block))]
+        for j in np.argsort(np.concatenate([block.seeds for block in some]), kind="stable").tolist():
+            k, i = each[j]
+            total.update(contents[k](i))
+    return total.hexdigest()
+
+
+def _contents(block: Block) -> Callable[[int], bytes]:
+    """Of a run: its header as JSON with keys sorted, then type, shape and bytes of each array."""
+    headers = [_with_holes({**block.header, **own}, block.scales is not None) for own in block.rest]
+    seeds, which, starts = block.seeds.tolist(), block.which.tolist(), block.starts.tolist()
+    evaluated = [(block.evaluated[name], True) for name in sorted(block.evaluated)]
+    arrays = [(block.actions, True), (block.rewards, True), (block.costs, True), (block.recommended, False), *evaluated]
+    arrays += [] if block.recommended_truth is None else [(block.recommended_truth, False)]
+    columns = [(a.tobytes(), a.itemsize * math.prod(a.shape[1:]), a.dtype, a.shape[1:], many) for a, many in arrays]
+
+    @functools.cache
+    def labels(length: int) -> list[bytes]:
+        return [f"{dtype} {(length, *shape) if many else shape}".encode() for *_, dtype, shape, many in columns]
+
+    def content(i: int) -> bytes:
+        a, b = starts[i], starts[i + 1]
+        first, middle, last = headers[which[i]]
+        scale = "" if block.scales is None or block.scales[i] == "null" else f'"scale": {block.scales[i]}, '
+        found = [f'{first}{scale}{middle}"seed": {seeds[i]}{last}'.encode()]
+        for (raw, width, *_, many), label in zip(columns, labels(b - a), strict=True):
+            found += label, raw[a * width : b * width] if many else raw[i * width : (i + 1) * width]
+        return b"".join(found)
+
+    return content
+
+
+def _with_holes(header: Mapping[str, Any], scales: bool) -> tuple[str, str, str]:
+    """JSON of a header before its scale, from there to its seed, and from there on; what runs share is told once."""
+    rest = {k: v for k, v in header.items() if k not in (("seed", "scale") if scales else ("seed",))}
+    parts = [
+        json.dumps({k: v for k, v in rest.items() if low <= k < high}, sort_keys=True)[1:-1]
+        for low, high in (("", "scale"), ("scale", "seed"), ("seed", chr(0x10FFFF)))
+    ]
+    first, middle = (f"{part}, " if part else "" for part in parts[:2])
+    return "{" + first, middle, (f", {parts[2]}" if parts[2] else "") + "}"

@@ -39,17 +39,18 @@ def encode(runs: Sequence[Run]) -> bytes:
     import pyarrow.parquet as pq
 
     layout, block = layout_of(runs[0]), Block.of(runs)
-    shared, headers = block.header, block.headers
-    rest = [{k: v for k, v in h.items() if k not in (*RUN_KEYS, "scale")} for h in headers]
+    rest = [{k: v for k, v in own.items() if k not in RUN_KEYS} for own in block.rest]
+    which = block.which.tolist()
     columns: dict[str, Any] = {
-        "seed": pa.array([h["seed"] for h in headers], pa.int64()),
-        **{name: pa.array([h[name] for h in headers]) for name in RUN_KEYS[1:]},
+        "seed": pa.array(block.seeds),
+        **{name: pa.array([block.rest[k][name] for k in which]) for name in RUN_KEYS[1:]},
         "evaluations": pa.array(np.diff(block.starts), pa.int64()),
     }
     if any(rest):
-        columns["header"] = pa.array([json.dumps(r, sort_keys=True) for r in rest])
-    if "scale" not in shared and any("scale" in h for h in headers):
-        columns["scale"] = pa.array([json.dumps(h["scale"], sort_keys=True) if "scale" in h else None for h in headers])
+        texts = [json.dumps(own, sort_keys=True) for own in rest]
+        columns["header"] = pa.array([texts[k] for k in which])
+    if block.scales is not None:
+        columns["scale"] = pa.array([None if text == "null" else text for text in block.scales])
     ends = pa.array(block.starts.astype(np.int32))
     for name, _, shape in layout:
         values = _components(name, block.array(name), shape)
@@ -57,7 +58,7 @@ def encode(runs: Sequence[Run]) -> bytes:
             columns |= {k: pa.array(v) for k, v in values}
         else:
             columns |= {k: pa.ListArray.from_arrays(ends, pa.array(v)) for k, v in values}
-    meta = {"format": FORMAT, "header": shared, "layout": layout}
+    meta = {"format": FORMAT, "header": block.header, "layout": layout}
     table = pa.table(columns).replace_schema_metadata({META: json.dumps(meta, sort_keys=True)})
     sink = pa.BufferOutputStream()
     # Dictionaries only where values repeat: scores do not.
@@ -161,41 +162,44 @@ def _shared(meta: Mapping[str, Any]) -> dict[str, Any]:
 def _groups(
     table: Any, meta: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[tuple[dict[str, Any], npt.NDArray[np.int64]]]]:
-    texts = [table[name].to_pylist() for name in HEADERS[1:] if name in table.column_names]
-    found: dict[tuple[str, ...], list[int]] = {}
-    for seed, *key in zip(table["seed"].to_pylist(), *texts, strict=True):
-        found.setdefault(tuple(key), []).append(seed)
-    keys = len(RUN_KEYS) - 1
-    rest = (
-        {**dict(zip(RUN_KEYS[1:], k, strict=False)), **(json.loads(k[keys]) if len(k) > keys else {})} for k in found
-    )
-    return _shared(meta), [(own, np.array(seeds)) for own, seeds in zip(rest, found.values(), strict=True)]
+    seeds, rest, which = _seeds(table), *_rest(table)
+    return _shared(meta), [(own, seeds[which == k]) for k, own in enumerate(rest)]
 
 
-def _headers(table: Any, meta: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    keys = [table[name].to_pylist() for name in RUN_KEYS]
-    headers = [dict(zip(RUN_KEYS, values, strict=True)) for values in zip(*keys, strict=True)]
-    if "header" in table.column_names:
-        for known, text in zip(headers, table["header"].to_pylist(), strict=True):
-            known.update(json.loads(text))
-    if "scale" in table.column_names:
-        texts = ["null" if text is None else text for text in table["scale"].to_pylist()]
-        for known, scale in zip(headers, json.loads(f"[{','.join(texts)}]"), strict=True):
-            known.update({} if scale is None else {"scale": scale})
-    return _shared(meta), headers
+def _seeds(table: Any) -> npt.NDArray[np.int64]:
+    seeds = np.asarray(table["seed"].to_numpy())
+    if seeds.dtype != np.int64 or not len(seeds):
+        raise ValueError(f"{len(seeds)} seeds of {seeds.dtype}")
+    return seeds
+
+
+def _rest(table: Any) -> tuple[list[dict[str, Any]], npt.NDArray[np.intp]]:
+    """`Block.rest` and `Block.which`."""
+    names = [name for name in HEADERS[1:] if name in table.column_names]
+    code = np.zeros(len(table), np.intp)
+    for name in names:
+        column = table[name].combine_chunks().dictionary_encode("encode")
+        code = np.unique(code * len(column.dictionary) + column.indices.to_numpy(), return_inverse=True)[1]
+    _, first, which = np.unique(code, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rest = [{name: table[name][i].as_py() for name in names} for i in first[order].tolist()]
+    for own in rest:
+        own.update(json.loads(own.pop("header", "{}")))
+    return rest, np.argsort(order)[which]
 
 
 def _block(table: Any, meta: Mapping[str, Any]) -> Block:
-    header, headers = _headers(table, meta)
+    header, seeds, rest, which = _shared(meta), _seeds(table), *_rest(table)
+    scales = ["null" if s is None else s for s in table["scale"].to_pylist()] if "scale" in table.column_names else None
     starts = np.concatenate([[0], np.cumsum(table["evaluations"].to_numpy())]).astype(np.int64)
-    if (np.diff(starts) < 0).any() or not headers:
-        raise ValueError("no runs, or some with fewer than no evaluations")
+    if (np.diff(starts) < 0).any():
+        raise ValueError("runs with fewer than no evaluations")
     arrays: dict[str, Array] = {}
     for name, dtype, shape in meta["layout"]:
         entry = tuple(int(k) for k in shape)
         once = name.startswith("recommended")
         columns = [name] if name in SCALARS and not entry else [f"{name}_{j}" for j in range(math.prod(entry))]
-        count = len(headers) if once else int(starts[-1])
+        count = len(seeds) if once else int(starts[-1])
         flat = [(_plain if once else _flat)(table[c], starts) for c in columns]
         joined = np.stack(flat, axis=1) if flat else np.empty((count, 0))
         if joined.shape != (count, math.prod(entry)):
@@ -203,7 +207,8 @@ def _block(table: Any, meta: Mapping[str, Any]) -> Block:
         arrays[name] = np.ascontiguousarray(joined).reshape(count, *entry).astype(np.dtype(dtype), copy=False)
     actions, rewards, costs = (arrays.pop(name) for name in ("action", "reward", "cost"))
     recommended, truth = arrays.pop("recommended"), arrays.pop("recommended_truth", None)
-    return Block(header, headers, starts, actions, rewards, costs, arrays, recommended, truth)
+    arrays_of = actions, rewards, costs, arrays, recommended, truth
+    return Block(header, seeds, rest, which, scales, starts, *arrays_of)
 
 
 def _plain(column: Any, starts: npt.NDArray[np.int64]) -> Array:

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 
 from hpo_envs.agents import Problem
 from hpo_envs.benchmarks.runs import Run, limits, problem_of
 from hpo_envs.benchmarks.runs.episodes import arguments, is_live, kind_of_action, seeds_of
 from hpo_envs.benchmarks.runs.record import header_of
+from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.benchmarks.study.executors import Executor, Serial, WorkerLost
 from hpo_envs.benchmarks.study.store import ChangedCodeError, Check, Store, code_of
 from hpo_envs.benchmarks.study.study import Contestant, Environment, Study
@@ -137,8 +139,8 @@ def conduct(
 
 def runs_of(
     study: Study, folder: Path | str, outcome: Outcome, check: Check | None = None
-) -> dict[str, dict[str, list[Run]]]:
-    """A study's finished runs by id and agent, in the study's order; others in the folder are left out.
+) -> dict[str, dict[str, list[Block]]]:
+    """A study's finished runs by id and agent, as columns, in the study's order; others in the folder are left out.
 
     Args:
         study: What was run.
@@ -147,13 +149,15 @@ def runs_of(
         check: Called with each part before its runs are taken.
     """
     store = Store(folder)
-    found: dict[str, dict[str, list[Run]]] = {}
+    found: dict[str, dict[str, list[Block]]] = {}
     if not store.folder.is_dir():  # every agent stopped before its first run
         return found
     for (env, agent), seeds in outcome.pairs.items():
-        runs = [r for r in store.read(env, agent, check) if r.seed in seeds]
-        if runs:
-            found.setdefault(env, {})[agent] = runs
+        for block in store.once(env, agent, check):
+            wanted = np.isin(block.seeds, seeds)
+            if wanted.any():
+                some = block if wanted.all() else block.take(np.flatnonzero(wanted))
+                found.setdefault(env, {}).setdefault(agent, []).append(some)
     return found
 
 

@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import parquet
-from hpo_envs.benchmarks.study.block import Block, layout_of
+from hpo_envs.benchmarks.study.block import Block, blocks_of, digest_of, layout_of
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.folder import locked
 
@@ -81,16 +81,7 @@ def read(folder: Path | str, env: str | None = None, agent: str | None = None, c
 
 def digest(runs: Iterable[Run]) -> str:
     """Sha256 of everything in runs, whatever their order: two studies agree to the bit if their digests do."""
-    total = hashlib.sha256()
-    for run in sorted(runs, key=key_of):
-        total.update(json.dumps(run.header, sort_keys=True).encode())
-        arrays = [run.actions, run.rewards, run.costs, np.asarray(run.recommended)]
-        arrays += [run.evaluated[name] for name in sorted(run.evaluated)]
-        arrays += [] if run.recommended_truth is None else [np.asarray(run.recommended_truth)]
-        for array in arrays:
-            total.update(f"{array.dtype} {array.shape}".encode())
-            total.update(np.ascontiguousarray(array).tobytes())
-    return total.hexdigest()
+    return digest_of(blocks_of([*runs]))
 
 
 def key_of(run: Run) -> Key:
@@ -204,10 +195,10 @@ class Store:
             if check is not None:
                 check(part, block)
             who = block.header["env"], block.header["agent"]
-            before, seeds = known.setdefault(who, set()), [h["seed"] for h in block.headers]
-            if again := before.intersection(seeds):
+            before, seeds = known.setdefault(who, set()), set(block.seeds.tolist())
+            if again := before & seeds:
                 _same(part, block, parts[who], again)
-                block = block.take(np.array([i for i, seed in enumerate(seeds) if seed not in before], np.intp))
+                block = block.take(np.flatnonzero(~np.isin(block.seeds, [*again])))
             before.update(seeds)
             parts.setdefault(who, []).append(part)
             if len(block):
@@ -225,7 +216,7 @@ class Store:
             for part in new:
                 with contextlib.suppress(FileNotFoundError):
                     block = parquet.decode(part)
-                    _check_place(part, block.header, [h["seed"] for h in block.headers])
+                    _check_place(part, block.header, block.seeds)
                     yield part, block
 
     def groups(self, env: str | None = None, agent: str | None = None) -> list[Group]:
@@ -237,7 +228,7 @@ class Store:
                 if part not in self._groups:
                     with contextlib.suppress(FileNotFoundError):
                         shared, groups = parquet.groups(part)
-                        _check_place(part, shared, [seed for _, seeds in groups for seed in seeds.tolist()])
+                        _check_place(part, shared, np.concatenate([seeds for _, seeds in groups]))
                         self._groups[part] = [Group({**shared, **own, "seed": int(s[0])}, s) for own, s in groups]
         return [group for part in sorted(known) for group in self._groups.get(part, [])]
 
@@ -322,17 +313,17 @@ class Store:
             yield from (folder / m[0] for m in sorted(matches, key=lambda m: (int(m[2]), m[0])))
 
 
-def _check_place(part: Path, header: Mapping[str, Any], seeds: Sequence[int]) -> None:
+def _check_place(part: Path, header: Mapping[str, Any], seeds: npt.NDArray[np.int64]) -> None:
     """Refuses a part that lies where others belong: runs are looked for by the names of folders and files."""
     env, agent = quote(header["env"], safe=""), quote(header["agent"], safe="")
-    stem = f"{agent}-{min(seeds)}-{max(seeds)}-"
+    stem = f"{agent}-{seeds.min()}-{seeds.max()}-"
     if part.parent.name != env or not re.fullmatch(re.escape(stem) + parquet.ENDING, part.name):
         raise ValueError(f"{part} must be {env}/{stem}..., where its runs belong: it was renamed or moved")
 
 
 def _same(part: Path, block: Block, others: Sequence[Path], seeds: set[int]) -> None:
     """Refuses a part whose runs with these seeds are not the same in the other parts that have them."""
-    expected = {h["seed"]: digest([block.run(i)]) for i, h in enumerate(block.headers) if h["seed"] in seeds}
+    expected = {run.seed: digest([run]) for run in block.runs() if run.seed in seeds}
     for other in others:
         _, low, high, *_ = parquet.NAME.fullmatch(other.name).groups()  # type: ignore[union-attr]
         if any(int(low) <= seed <= int(high) for seed in seeds):

@@ -6,7 +6,7 @@ Runs come part by part, as columns; what is kept of each is its scores.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.runs import Run, regret, transfer
-from hpo_envs.benchmarks.study.block import RUN_KEYS, Block, blocks_of
+from hpo_envs.benchmarks.study.block import Block, blocks_of
 from hpo_envs.registry import SPECS, family_of
 from hpo_envs.tables import store
 
@@ -214,9 +214,8 @@ class Scores:
         self, block: Block, index: npt.NDArray[np.intp], cell: Cell, problems: dict[tuple[str, bool], Problems]
     ) -> None:
         """Scores runs of equal length with one source of their scales."""
-        headers = [block.headers[i] for i in index.tolist()]
-        seeds = np.array([h["seed"] for h in headers])
-        scales = [_scale(block, h) for h in headers]
+        seeds = block.seeds[index]
+        scales = [_scale(block, i) for i in index.tolist()]
         if block.starts[index[0] + 1] == block.starts[index[0]]:
             where = f"{agent_of(cell.header)} on {environment_of(cell.header)} with seed {seeds[0]}"
             raise ValueError(f"runs must have an evaluation, got none by {where}")
@@ -225,14 +224,15 @@ class Scores:
             best, origin = (np.array([s[k][0] for s in scales]) for k in ("best", "origin"))
             flat = best <= origin
         cell.flat += int(flat.sum())
-        random = np.array(["random_search" in block.header or "random_search" in h for h in headers])
+        own = block.rest[block.which[index[0]]]
+        random = np.full(len(index), "random_search" in block.header or "random_search" in own)
         cell.pieces.append(_Piece(seeds, flat, random, _measured(block, index, scales)))
         for i, f in zip(np.unique(flat, return_index=True)[1].tolist(), np.unique(flat).tolist(), strict=True):
             at = min(np.flatnonzero(flat == f).tolist(), key=seeds.__getitem__)
             if f not in cell.first or seeds[at] < cell.first[f][0]:
                 cell.first[f] = int(seeds[at]), block.header_of(int(index[at]))
-            several = block.header.get("share", headers[i].get("share", 1.0)) < 1.0
-            key = headers[i].get("sha256", cell.header["sha256"]), f
+            several = block.header.get("share", own.get("share", 1.0)) < 1.0
+            key = own["sha256"], f
             group = problems.get(key) or problems.setdefault(key, Problems(block.run(int(index[i])), {}))
             if several or not group.scales:
                 mine = [k for k in range(len(seeds)) if flat[k] == f][: None if several else 1]
@@ -309,26 +309,21 @@ def score(runs: Sequence[Run]) -> dict[str, dict[str, ScoredRuns]]:
     return Scores.of(runs).scored()
 
 
-def _groups(block: Block) -> Iterator[npt.NDArray[np.intp]]:
+def _groups(block: Block) -> Iterable[npt.NDArray[np.intp]]:
     """The runs of a block by what is in their headers besides seed and scale."""
-    groups: dict[Any, list[int]] = {}
-    for i, own in enumerate(block.headers):
-        rest = {k: own[k] for k in own.keys() - {*RUN_KEYS, "scale"}}
-        key = (*(own.get(k) for k in RUN_KEYS[1:]), repr(sorted(rest.items())) if rest else "")
-        groups.setdefault(key, []).append(i)
-    yield from map(np.array, groups.values())
+    known, first = np.unique(block.which, return_index=True)
+    return (np.flatnonzero(block.which == k) for k in known[np.argsort(first)])
 
 
-def _scale(block: Block, own: Header) -> dict[str, Any]:
-    known: dict[str, Any] | None = own.get("scale") or block.header.get("scale")
-    return known or regret.scale_of({**block.header, **own})
+def _scale(block: Block, i: int) -> dict[str, Any]:
+    return block.each_scale[i] or regret.scale_of(block.header_of(i))
 
 
 def _lengths(block: Block, index: npt.NDArray[np.intp]) -> Iterable[npt.NDArray[np.intp]]:
     """Runs by their number of evaluations and where their scales come from."""
     groups: dict[Any, list[int]] = {}
     for i, length in zip(index.tolist(), np.diff(block.starts)[index].tolist(), strict=True):
-        groups.setdefault((length, _scale(block, block.headers[i])["source"]), []).append(i)
+        groups.setdefault((length, _scale(block, i)["source"]), []).append(i)
     return map(np.array, groups.values())
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hpo_envs.benchmarks.runs import Run
+    from hpo_envs.benchmarks.study.block import Block
     from hpo_envs.benchmarks.study.executors import Executor
     from hpo_envs.benchmarks.study.scheduler import Outcome
     from hpo_envs.benchmarks.study.study import Study
@@ -139,11 +139,11 @@ def run(args: argparse.Namespace) -> int:
     _report_stops(outcome)
     replay = Replay()
     stored = runs_of(study, args.out, outcome, replay)
-    found = {env: {agent_of(runs[0].header): runs for runs in by.values()} for env, by in stored.items()}
-    for env, runs in found.items():
-        _plot(env, runs, args.out / env)
+    found = {env: {agent_of(some[0].header_of(0)): some for some in by.values()} for env, by in stored.items()}
+    for env, by_agent in found.items():
+        _plot(env, by_agent, args.out / env)
         if args.scores == "targets":
-            _show_targets(env, runs, args.out / env, args.tolerance)
+            _show_targets(env, by_agent, args.out / env, args.tolerance)
     _show_verdict(found, args.out)
     print(f"\n{replay}")
     _conclude(args.out, outcome, found, time.perf_counter() - start)
@@ -225,29 +225,32 @@ def _report_stops(outcome: Outcome) -> None:
         print(f"\n{agent} on {env} stopped:\n{error}", file=sys.stderr)
 
 
-def _plot(env: str, runs: dict[str, list[Run]], folder: Path) -> None:
+def _plot(env: str, by_agent: dict[str, list[Block]], folder: Path) -> None:
     """Says which table answered, and draws the best reward so far."""
     from hpo_envs.benchmarks.report import plots
 
-    first = next(iter(runs.values()))[0]
-    header = first.header
+    first = next(iter(by_agent.values()))[0]
+    header = first.header_of(0)
     print(f"\n{env}: {header['kind']} table {header['table']}, sha256 {header['sha256'][:12]}")
-    print(f"{max(map(len, runs.values()))} seeds, budget {header['budget']:g} {header['cost_unit']}")
+    print(
+        f"{max(sum(map(len, some)) for some in by_agent.values())} seeds, budget {header['budget']:g} {header['cost_unit']}"
+    )
     if first.rewards.ndim == 1:
         try:
-            files = plots.best(runs, folder / "best", f"best {' '.join(header['objectives'])} so far")
+            files = plots.best(by_agent, folder / "best", f"best {' '.join(header['objectives'])} so far")
         except ModuleNotFoundError as error:
             print(error)
         else:
             print(f"plot: {files[0]}")
 
 
-def _show_targets(env: str, runs: dict[str, list[Run]], folder: Path, tolerance: float | None) -> None:
+def _show_targets(env: str, by_agent: dict[str, list[Block]], folder: Path, tolerance: float | None) -> None:
     """Prints the targets of an id and saves them beside its runs."""
     from hpo_envs.benchmarks.analysis.scores import targets
     from hpo_envs.benchmarks.report import terminal
     from hpo_envs.tables.files import atomic
 
+    runs = {a: sorted((r for b in some for r in b.runs()), key=lambda r: r.seed) for a, some in by_agent.items()}
     try:
         records = targets.summarise(runs, tolerance)
     except ValueError as error:
@@ -258,15 +261,19 @@ def _show_targets(env: str, runs: dict[str, list[Run]], folder: Path, tolerance:
     print(f"\n{terminal.aligned(targets.rows(records))}\n\n{targets.legend(runs, tolerance)}")
 
 
-def _show_verdict(found: dict[str, dict[str, list[Run]]], folder: Path) -> None:
+def _show_verdict(found: dict[str, dict[str, list[Block]]], folder: Path) -> None:
     """Prints rankings and verdicts, as `hpo-envs report` shows them, and saves the scores of all cells."""
     from hpo_envs.benchmarks.analysis import summary
+    from hpo_envs.benchmarks.analysis.scores.scored import Scores
     from hpo_envs.benchmarks.report import selections, terminal
     from hpo_envs.tables.files import atomic
 
-    runs = [r for by in found.values() for rs in by.values() for r in rs]
+    collected = Scores()
     try:
-        scored = summary.scores(runs)
+        for k, some in enumerate(some for by_agent in found.values() for some in by_agent.values()):
+            for block in some:
+                collected.add(block, (k,))
+        scored = summary.scores(collected)
     except ValueError as error:
         print(f"\nno scores: {error}")
         return
@@ -290,8 +297,8 @@ def _flat(name: str, values: list[float | None]) -> dict[str, float | None]:
     return dict(zip((name, f"{name}_low", f"{name}_high"), values, strict=True))
 
 
-def _conclude(out: Path, outcome: Outcome, found: dict[str, dict[str, list[Run]]], seconds: float) -> None:
-    from hpo_envs.benchmarks.study import store
+def _conclude(out: Path, outcome: Outcome, found: dict[str, dict[str, list[Block]]], seconds: float) -> None:
+    from hpo_envs.benchmarks.study.block import digest_of
 
     if outcome.skipped:
         print(
@@ -302,6 +309,6 @@ def _conclude(out: Path, outcome: Outcome, found: dict[str, dict[str, list[Run]]
         print(f"\nstopped (see above): {len(outcome.errors)} of {len(outcome.pairs)} pairs of agent and id")
         for (env, agent), error in outcome.errors.items():
             print(f"  {agent} on {env}: {error.strip().splitlines()[-1][:200]}")
-    runs = [r for by in found.values() for rs in by.values() for r in rs]
+    blocks = (block for by_agent in found.values() for some in by_agent.values() for block in some)
     print(f"\n{outcome.made} runs made in {seconds:.1f} s, {outcome.found} already stored; runs and summaries: {out}/")
-    print(f"sha256 of all results: {store.digest(runs)}")
+    print(f"sha256 of all results: {digest_of(blocks)}")

@@ -33,7 +33,7 @@ def test_summary_is_plain_and_complete(runs: list[Run], summarised: dict[str, An
     assert t["clusters"] == 2
     assert t["best"]["there"] is None
     assert {r["there"] for r in t["ranking"]} == {"open"}
-    assert summary.scores(runs)["tracks"][0] == {k: v for k, v in t.items() if k != "curves"}
+    assert summary.scores(Scores.of(runs))["tracks"][0] == {k: v for k, v in t.items() if k != "curves"}
     # The mean by hand, from the runs alone.
     own = [r for r in runs if r.header["env"] in t["environments"] and r.header["agent"] == "random"]
     by_hand = np.mean([regret.after(r).mean() for r in own])

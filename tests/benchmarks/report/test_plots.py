@@ -8,11 +8,12 @@ import pytest
 
 from hpo_envs.benchmarks import run
 from hpo_envs.benchmarks.report import plots
+from hpo_envs.benchmarks.study.block import Block
 
 
 def test_pictures_of_the_same_runs_are_alike(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    runs = {"random": run("random", "NMTHPO-zhen-v0", range(3), env_kwargs={"table": "surrogate"})}
+    runs = {"random": [Block.of(run("random", "NMTHPO-zhen-v0", range(3), env_kwargs={"table": "surrogate"}))]}
     track = {"name": "x", "score": "final", "ranking": [{"agent": "random", "mean": [0.5, 0.4, 0.7]}]}
     written = []
     for name in ("a", "b"):

@@ -142,13 +142,14 @@ def test_one_bad_agent_stops_alone_in_a_study(tmp_path: Path) -> None:
     study = Study((Environment("NMTHPO-zhen-v0", SURROGATE),), (bad, good), (0, 1, 2))
     outcome = conduct(study, tmp_path)
     assert outcome.errors.keys() == {("NMTHPO-zhen-v0", "bad")}
-    (runs,) = runs_of(study, tmp_path, outcome).values()
-    assert [r.header["isolated"] for r in runs["good"]] == [True] * 3
+    (by_agent,) = runs_of(study, tmp_path, outcome).values()
+    runs = [run for block in by_agent["good"] for run in block.runs()]
+    assert [r.header["isolated"] for r in runs] == [True] * 3
     plain = Study(study.environments, (Contestant("good", "random"),), study.seeds)
     with pytest.raises(ValueError, match="isolated"):  # one folder holds one kind
         conduct(plain, tmp_path)
     conduct(plain, tmp_path / "plain")
-    for a, b in zip(store.read(tmp_path / "plain"), runs["good"], strict=True):
+    for a, b in zip(store.read(tmp_path / "plain"), runs, strict=True):
         assert_same(a, b)
 
 

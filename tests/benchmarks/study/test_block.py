@@ -29,7 +29,7 @@ def test_a_block_gives_its_runs_back(runs: list[Run]) -> None:
     assert block.starts.tolist() == [0, 9, 14, 23, 32]
     assert store.digest(block.runs()) == store.digest(runs)
     assert block.header_of(1) == runs[1].header
-    assert not set(block.header) & set(block.headers[0])
+    assert not set(block.header) & {"seed", *block.rest[0]}
     assert block.run(1).actions.base is None
     assert block.array("truth").shape == (32,)
     assert block.array("recommended_truth").tolist() == [r.recommended_truth for r in runs]
@@ -37,7 +37,7 @@ def test_a_block_gives_its_runs_back(runs: list[Run]) -> None:
 
 def test_some_of_the_runs(runs: list[Run]) -> None:
     some = Block.of(runs).take(np.array([3, 1]))
-    assert [h["seed"] for h in some.headers] == [3, 1]
+    assert some.seeds.tolist() == [3, 1]
     assert store.digest(some.runs()) == store.digest([runs[3], runs[1]])
     assert len(Block.of(runs).take(np.array([], np.intp))) == 0
 

@@ -19,6 +19,7 @@ from gymnasium.spaces import Discrete
 from hpo_envs import agents, benchmarks
 from hpo_envs.benchmarks.runs import sources
 from hpo_envs.benchmarks.study import store
+from hpo_envs.benchmarks.study.block import digest_of
 from hpo_envs.benchmarks.study.scheduler import conduct, runs_of
 from hpo_envs.benchmarks.study.study import Contestant, from_data, from_file, seeds_of
 from hpo_envs.registry import SPECS
@@ -127,8 +128,8 @@ def test_a_study_is_the_run_loop(tmp_path: Path) -> None:
     found = runs_of(study, tmp_path, outcome)
     env = {"table": "surrogate", "budget": 4, "share": 0.8}
     direct = benchmarks.run("random", "NMTHPO-zhen-mo-v0", range(5), env_kwargs=env)
-    assert store.digest(found["NMTHPO-zhen-mo-v0"]["random"]) == store.digest(direct)
-    named = found["NMTHPO-zhen-v0"]["graph"][0].header
+    assert digest_of(found["NMTHPO-zhen-mo-v0"]["random"]) == store.digest(direct)
+    named = found["NMTHPO-zhen-v0"]["graph"][0].header_of(0)
     assert (named["agent"], named["algorithm"]) == ("graph", "graph-ei-rbf")
 
 

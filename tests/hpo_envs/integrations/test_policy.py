@@ -160,10 +160,10 @@ def test_in_a_study_beside_others_alone_or_isolated(tmp_path: Path) -> None:
         folder = tmp_path / str(isolate)
         outcome = scheduler.conduct(planned, folder)
         assert outcome.skipped == [(ROWS, "policy:ppo.zip")]
-        runs = scheduler.runs_of(planned, folder, outcome)[GRID]["policy:ppo.zip"]
-        assert runs[0].header["hyperparameters"]["file"] == "ppo.zip"
-        assert runs[0].header["hyperparameters"]["sha256"] == arguments(str(tmp_path / "ppo.zip"))["sha256"]
-        digests.append([r.actions.tolist() for r in runs])
+        (block,) = scheduler.runs_of(planned, folder, outcome)[GRID]["policy:ppo.zip"]
+        assert block.header["hyperparameters"]["file"] == "ppo.zip"
+        assert block.header["hyperparameters"]["sha256"] == arguments(str(tmp_path / "ppo.zip"))["sha256"]
+        digests.append(block.actions.tolist())
         assert scheduler.conduct(planned, folder).made == 0
     assert digests[0] == digests[1]
 
