@@ -238,8 +238,9 @@ class _Runs:
         run, each = np.arange(len(self.block)), self.recommended
         if self.params.kind == "arms":  # the first counts
             each = each.reshape(len(run), -1)[:, 0]
-        for i, action in enumerate(self._own(each, run)):
-            moves = action if self.params.moves > 1 and action.ndim > 1 else [action]
+        own = self._own(each, run)
+        for i in run if own.ndim > 1 else {int(own.argmin()), int(own.argmax())}:  # what is between them is within
+            moves = own[i] if self.params.moves > 1 and own.ndim > 2 else [own[i]]
             if not all(map(self._admits, moves)):
                 raise self._false(i, "recommendation", each[i].tolist(), "an action of its episode")
         truth = self.episodes.truth(run, self.recommended)

@@ -167,7 +167,7 @@ def _groups(
 
 
 def _seeds(table: Any) -> npt.NDArray[np.int64]:
-    seeds = np.asarray(table["seed"].to_numpy())
+    seeds = _plain(table["seed"])
     if seeds.dtype != np.int64 or not len(seeds):
         raise ValueError(f"{len(seeds)} seeds of {seeds.dtype}")
     return seeds
@@ -178,8 +178,8 @@ def _rest(table: Any) -> tuple[list[dict[str, Any]], npt.NDArray[np.intp]]:
     names = [name for name in HEADERS[1:] if name in table.column_names]
     code = np.zeros(len(table), np.intp)
     for name in names:
-        column = table[name].combine_chunks().dictionary_encode("encode")
-        code = np.unique(code * len(column.dictionary) + column.indices.to_numpy(), return_inverse=True)[1]
+        column = _whole(table[name]).dictionary_encode("encode")
+        code = np.unique(code * len(column.dictionary) + _numbers(column.indices), return_inverse=True)[1]
     _, first, which = np.unique(code, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rest = [{name: table[name][i].as_py() for name in names} for i in first[order].tolist()]
@@ -191,7 +191,7 @@ def _rest(table: Any) -> tuple[list[dict[str, Any]], npt.NDArray[np.intp]]:
 def _block(table: Any, meta: Mapping[str, Any]) -> Block:
     header, seeds, rest, which = _shared(meta), _seeds(table), *_rest(table)
     scales = ["null" if s is None else s for s in table["scale"].to_pylist()] if "scale" in table.column_names else None
-    starts = np.concatenate([[0], np.cumsum(table["evaluations"].to_numpy())]).astype(np.int64)
+    starts = np.concatenate([[0], np.cumsum(_plain(table["evaluations"]))]).astype(np.int64)
     if (np.diff(starts) < 0).any():
         raise ValueError("runs with fewer than no evaluations")
     arrays: dict[str, Array] = {}
@@ -200,7 +200,7 @@ def _block(table: Any, meta: Mapping[str, Any]) -> Block:
         once = name.startswith("recommended")
         columns = [name] if name in SCALARS and not entry else [f"{name}_{j}" for j in range(math.prod(entry))]
         count = len(seeds) if once else int(starts[-1])
-        flat = [(_plain if once else _flat)(table[c], starts) for c in columns]
+        flat = [_plain(table[c]) if once else _flat(table[c], starts) for c in columns]
         joined = np.stack(flat, axis=1) if flat else np.empty((count, 0))
         if joined.shape != (count, math.prod(entry)):
             raise ValueError(f"{name} of shape {joined.shape}")
@@ -211,14 +211,24 @@ def _block(table: Any, meta: Mapping[str, Any]) -> Block:
     return Block(header, seeds, rest, which, scales, starts, *arrays_of)
 
 
-def _plain(column: Any, starts: npt.NDArray[np.int64]) -> Array:
-    return np.asarray(column.to_numpy())
+def _whole(column: Any) -> Any:
+    """A chunked column as one array."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _numbers(array: Any) -> Array:
+    """Without pandas, which `to_numpy` imports."""
+    return array.to_numpy(zero_copy_only=False) if array.type == "bool" else np.from_dlpack(array)
+
+
+def _plain(column: Any) -> Array:
+    return _numbers(_whole(column))
 
 
 def _flat(column: Any, starts: npt.NDArray[np.int64]) -> Array:
     """All entries of a column of lists, which must be as long as the runs are."""
-    lists = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-    ends = lists.offsets.to_numpy()
+    lists = _whole(column)
+    ends = _numbers(lists.offsets)
     if not np.array_equal(ends - ends[0], starts):
         raise ValueError("lists that are not as long as their runs")
-    return np.asarray(lists.values.to_numpy(zero_copy_only=False)[ends[0] : ends[-1]])
+    return _numbers(lists.values)[ends[0] : ends[-1]]

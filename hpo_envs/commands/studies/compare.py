@@ -232,9 +232,8 @@ def _plot(env: str, by_agent: dict[str, list[Block]], folder: Path) -> None:
     first = next(iter(by_agent.values()))[0]
     header = first.header_of(0)
     print(f"\n{env}: {header['kind']} table {header['table']}, sha256 {header['sha256'][:12]}")
-    print(
-        f"{max(sum(map(len, some)) for some in by_agent.values())} seeds, budget {header['budget']:g} {header['cost_unit']}"
-    )
+    seeds = max(sum(map(len, some)) for some in by_agent.values())
+    print(f"{seeds} seeds, budget {header['budget']:g} {header['cost_unit']}")
     if first.rewards.ndim == 1:
         try:
             files = plots.best(by_agent, folder / "best", f"best {' '.join(header['objectives'])} so far")
