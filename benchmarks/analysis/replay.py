@@ -239,10 +239,10 @@ class _Runs:
         if self.params.kind == "arms":  # the first counts
             each = each.reshape(len(run), -1)[:, 0]
         own = self._own(each, run)
-        for i in run if own.ndim > 1 else {int(own.argmin()), int(own.argmax())}:  # what is between them is within
+        for i in run if own.ndim > 1 else np.unique([own.argmin(), own.argmax()]):  # what is between them is within
             moves = own[i] if self.params.moves > 1 and own.ndim > 2 else [own[i]]
             if not all(map(self._admits, moves)):
-                raise self._false(i, "recommendation", each[i].tolist(), "an action of its episode")
+                raise self._false(int(i), "recommendation", each[i].tolist(), "an action of its episode")
         truth = self.episodes.truth(run, self.recommended)
         self._equal(0, "whether recommendations have a true reward", self.truth is not None, truth is not None)
         if truth is not None and self.truth is not None:

@@ -235,8 +235,9 @@ def _track_curves(t: Mapping[str, Any], scored: Mapping[str, Mapping[str, Scored
     for a in t["heat"]:
         here = [scored[e][a] for e in t["environments"]]
         result["regret"]["agents"][a] = verdict.bands([c.shares for c in here])
-        result["ecdf"]["agents"][a] = [np.mean([statistics.ecdf(c.runtimes, spent) for c in here], axis=0)]
-        times, ends = np.concatenate([c.runtimes for c in here]), np.concatenate([c.spent for c in here])
+        each = [c.runtimes() for c in here]
+        result["ecdf"]["agents"][a] = [np.mean([statistics.ecdf(t, spent) for t in each], axis=0)]
+        times, ends = np.concatenate(each), np.concatenate([c.spent for c in here])
         ert = [statistics.expected_runtime(np.minimum(t, ends), np.isfinite(t)) for t in times.T]
         result["ert"]["agents"][a] = [ert]
         below = [(c.score(t["score"])[:, None] <= thresholds + 1e-12).mean(axis=0) for c in here]
@@ -257,8 +258,7 @@ def _curves(by: Mapping[str, ScoredRuns], first: Header) -> dict[str, Any]:
 
 
 def _record(env: str, agent: str, cell: ScoredRuns) -> dict[str, Any]:
-    close = int(np.argmin(np.abs(regret.TARGETS - CLOSE)))
-    times = cell.runtimes[:, close]
+    times = cell.runtimes([regret.TARGETS[np.argmin(np.abs(regret.TARGETS - CLOSE))]])[:, 0]
     return {
         "environment": env,
         "agent": agent,

@@ -230,8 +230,13 @@ def runtimes(run: Run | Alike, regret: Floats, targets: npt.ArrayLike = TARGETS)
     """(..., targets) cost until the regret is first at most each target, inf if it never was, or is not known."""
     if raw(run):
         return np.full((*regret.shape[:-1], *np.shape(targets)), np.inf)
+    return spent_until(regret, run.costs, targets)
+
+
+def spent_until(regret: Floats, costs: Floats, targets: npt.ArrayLike) -> Floats:
+    """`runtimes` where a scale is known."""
     never = np.full_like(regret[..., :1], np.inf)
-    spent = np.concatenate([np.cumsum(run.costs, axis=-1), never], axis=-1)
+    spent = np.concatenate([np.cumsum(costs, axis=-1), never], axis=-1)
     lowest = np.minimum.accumulate(regret, axis=-1)
     # A hair of slack: regrets are quotients of binary fractions.
     met = lowest[..., None, :] <= np.asarray(targets, dtype=float)[:, None] + 1e-9

@@ -115,16 +115,32 @@ class ScoredRuns:
     final: Floats
     evaluations: Floats
     """(n, L) regret after 1 to L evaluations."""
-    shares: Floats
-    """(n, len(GRID)) regret at shares of the budget."""
-    runtimes: Floats
-    """(n, targets) shares of the budget until each target, inf if never."""
+    costs: npt.NDArray[Any]
+    """(n, L) cost of each, 0 after the last."""
     spent: Floats
     """Share of the budget spent."""
+    budget: float
 
     def score(self, name: str) -> Floats:
         """The scores that a track is ranked by."""
         return self.anytime if name == "anytime" else self.final
+
+    @property
+    def shares(self) -> Floats:
+        """(n, len(GRID)) regret at shares of the budget."""
+        parts = (regret.at_costs(r, c, self.budget, GRID, raw=self.raw) for r, c in self._parts())
+        return np.concatenate([*parts])
+
+    def runtimes(self, targets: npt.ArrayLike = regret.TARGETS) -> Floats:
+        """(n, targets) shares of the budget until each target, inf if never."""
+        if self.raw:
+            return np.full((len(self.seeds), *np.shape(targets)), np.inf)
+        return np.concatenate([regret.spent_until(r, c, targets) for r, c in self._parts()]) / self.budget
+
+    def _parts(self) -> Iterable[tuple[Floats, npt.NDArray[Any]]]:
+        """Regret and costs of some runs at a time: what is made of them is as large as all scores."""
+        split = -(-len(self.seeds) // TOGETHER)
+        return zip(np.array_split(self.evaluations, split), np.array_split(self.costs, split), strict=True)
 
 
 @dataclass
@@ -135,7 +151,7 @@ class _Piece:
     flat: npt.NDArray[np.bool_]
     random: npt.NDArray[np.bool_]
     measured: list[Floats]
-    """As the arrays of `ScoredRuns`; `evaluations` are as many as there are."""
+    """As the arrays of `ScoredRuns`; of `evaluations` and `costs` there are as many as the runs have."""
 
     def kept(self) -> _Piece:
         """Without the flat runs."""
@@ -294,7 +310,8 @@ class Scores:
         found: dict[str, dict[str, ScoredRuns]] = {}
         for env, agent in sorted(pieces, key=lambda key: min(int(p.seeds.min()) for p in pieces[key])):
             raw = regret.raw(self.cells[env, agent])
-            found.setdefault(env, {})[agent] = _joined(pieces.pop((env, agent)), lengths[env], raw)
+            budget = float(self.cells[env, agent].header["budget"])
+            found.setdefault(env, {})[agent] = _joined(pieces.pop((env, agent)), lengths[env], raw, budget)
         return found
 
 
@@ -353,20 +370,30 @@ def _arrays(run: Run | regret.Alike) -> list[Floats]:
         regret.anytime(run, after),
         final,
         after,
-        regret.at_costs(after, run.costs, budget, GRID, raw=regret.raw(run)),
-        regret.runtimes(run, after) / budget,
+        _narrow(run.costs),
         run.costs.sum(axis=-1) / budget,
     )
     return [np.asarray(m) if several else np.asarray(m)[None] for m in measured]
 
 
-def _joined(pieces: Sequence[_Piece], length: int, raw: bool) -> ScoredRuns:
+def _narrow(costs: Floats) -> npt.NDArray[Any]:
+    """Costs that are small counts take a byte each."""
+    with np.errstate(invalid="ignore"):
+        counts = costs.astype(np.uint8)
+    return counts if (counts == costs).all() else costs
+
+
+def _joined(pieces: Sequence[_Piece], length: int, raw: bool, budget: float) -> ScoredRuns:
     """All runs of an agent on an environment, by seed."""
     seeds = np.concatenate([p.seeds for p in pieces])
     order = np.argsort(seeds)
     columns = []
     for k in range(len(pieces[0].measured)):
-        parts = [p.measured[k] if k != 2 else regret.at_evaluations(p.measured[k], length) for p in pieces]
+        parts = [p.measured[k] for p in pieces]
+        if k == 2:
+            parts = [regret.at_evaluations(part, length) for part in parts]
+        elif k == 3:
+            parts = [np.pad(part, ((0, 0), (0, length - part.shape[1]))) for part in parts]
         columns.append(np.concatenate(parts)[order])
     random, flat = (bool(np.concatenate([getattr(p, name) for p in pieces]).all()) for name in ("random", "flat"))
-    return ScoredRuns(seeds[order], random, raw, flat, *columns)
+    return ScoredRuns(seeds[order], random, raw, flat, *columns, budget=budget)
