@@ -6,6 +6,7 @@ the true reward of what was recommended. Environments that compute their answers
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -49,7 +50,8 @@ class Replay:
 
     checked: int = 0
     unchecked: dict[str, str] = field(default_factory=dict)
-    _scales: dict[Any, list[dict[str, Any]]] = field(default_factory=dict)
+    _last: tuple[str, _Problems] | None = None
+    """What other agents were asked, too: their parts come one after the other."""
 
     def __call__(self, part: Path, block: Block) -> None:
         """Checks the runs of a part.
@@ -74,7 +76,8 @@ class Replay:
             for runs in _alike(block):
                 most = max(CELLS // max(len(tables.load(n, h["kind"])) for n, h in used.items()), 64)
                 for some in np.array_split(runs, -(-len(runs) // most)):
-                    _Runs(block, some).check(self._scales)
+                    alike = block.take(some)
+                    _Runs(alike, self._problems_of(alike)).check()
         except _FalseError as error:
             now = sources.of_environment(registry.find(env).vector_entry_point)  # type: ignore[union-attr]
             before = block.header.get("environment_source", {})
@@ -83,6 +86,14 @@ class Replay:
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
             raise ValueError(f"{part} must have runs as hpo_envs writes them, got {error!r}") from error
         self.checked += len(block)
+
+    def _problems_of(self, block: Block) -> _Problems:
+        h = block.header_of(0)
+        asked = json.dumps([h["env"], h["kind"], h["table"], *(h[k] for k in SETTING)]) + block.seeds.tobytes().hex()
+        if self._last is None or self._last[0] != asked:
+            self._last = None  # before the next are made
+            self._last = asked, _Problems(h, block.seeds.tolist())
+        return self._last[1]
 
     def called(self, env: str) -> None:
         """Notes that runs on an id are of a function of one's own."""
@@ -112,51 +123,75 @@ def _alike(block: Block) -> Iterator[npt.NDArray[np.intp]]:
     return (runs for runs in alike if len(runs))
 
 
-class _Runs:
-    """Runs of a part whose environments have the same arguments, and these environments.
+class _Problems:
+    """Environments with the same arguments, and what their episodes are.
 
     Args:
-        block: The part.
-        runs: (n,) which runs.
+        header: Of a run on one of them.
+        seeds: Of the runs.
     """
 
-    def __init__(self, block: Block, runs: npt.NDArray[np.intp]) -> None:
-        block = block.take(runs)
-        self.block, self.header, self.starts = block, (h := block.header_of(0)), block.starts
-        self.run = np.repeat(np.arange(len(runs)), np.diff(self.starts))
-        self.actions, self.recommended, self.truth = block.actions, block.recommended, block.recommended_truth
-        self.stored = {"reward": block.rewards, "cost": block.costs, **block.evaluated}
+    def __init__(self, header: dict[str, Any], seeds: list[int]) -> None:
+        h = header
         # Any order of rows, of which the table's is simplest; results as they came back, which is the order in which
         # one worker makes them; and pulls of a batch one by one.
         kwargs = {k: v for k, v in h["env_kwargs"].items() if k not in ("workers", "batch_size")}
         kwargs |= {"budget": h["budget"]} | ({"share": h["share"]} if h["share"] < 1.0 else {})
         listed = h["table"] in registry.find(h["env"]).tables  # type: ignore[union-attr]
         kwargs["table"] = h["kind"] if listed else tables.load(h["table"])
-        envs: Any = gym.make_vec(h["env"], num_envs=len(runs), **kwargs)
-        self.envs, self.params = envs.unwrapped, envs.unwrapped.params
-        _, self.told = self.envs.reset(seed=[seeds_of(h["env"], seed)[0] for seed in block.seeds.tolist()])
+        self._env_id, self._env_kwargs = h["env"], h["env_kwargs"]
+        self._seeds = [seeds_of(h["env"], seed)[0] for seed in seeds]
+        made: Any = gym.make_vec(h["env"], num_envs=len(seeds), **kwargs)
+        self.envs = made.unwrapped
+        self.params, self.checker = self.envs.params, strict.checker(self.envs.single_action_space)
+        self.told = self.start()
         self.episodes = Episodes.of(self.envs)
-        self.listed: Array | None = None
-        self.checker = strict.checker(self.envs.single_action_space)
 
-    def check(self, scales: dict[Any, list[dict[str, Any]]]) -> None:
+    def start(self) -> dict[str, Any]:
+        """Starts the episodes, from their beginning, and returns what is told of them."""
+        told: dict[str, Any] = self.envs.reset(seed=self._seeds)[1]
+        return told
+
+    @functools.cached_property
+    def scales(self) -> list[dict[str, Any]]:
+        """The scale of each."""
+        rows = self.episodes.rows if self.params.view.share < 1.0 else None
+        return Scales(self._env_id, self.params, self._env_kwargs).headers(self.episodes.tables, rows)
+
+    @functools.cached_property
+    def listed(self) -> Array:
+        """Ascending numbers of the rows that each episode has: rows are in the table's order."""
+        assert self.episodes.rows is not None
+        size = len(self.params.table)
+        return (self.episodes.rows + size * np.arange(len(self.episodes.rows))[:, None]).ravel()
+
+
+class _Runs:
+    """Runs of a part whose environments have the same arguments.
+
+    Args:
+        block: The runs.
+        problems: Theirs.
+    """
+
+    def __init__(self, block: Block, problems: _Problems) -> None:
+        self.block, self.header, self.starts = block, block.header_of(0), block.starts
+        self.run = np.repeat(np.arange(len(block)), np.diff(self.starts))
+        self.actions, self.recommended, self.truth = block.actions, block.recommended, block.recommended_truth
+        self.stored = {"reward": block.rewards, "cost": block.costs, **block.evaluated}
+        self.problems, self.envs, self.params = problems, problems.envs, problems.params
+        self.episodes = problems.episodes
+
+    def check(self) -> None:
         """Compares all that is stored.
-
-        Args:
-            scales: Those of the episodes that were looked at last: other agents have had them, too.
 
         Raises:
             _FalseError: A value that is not what the environment answers.
         """
         for name in ("table", "kind", "sha256"):
             given = [own[name] for own in self.block.rest]
-            self._equal_each(name, [given[k] for k in self.block.which.tolist()], self.told[name].tolist())
-        if (key := self._problems()) not in scales:
-            scales.clear()
-            rows = self.episodes.rows if self.params.view.share < 1.0 else None
-            each = Scales(self.header["env"], self.params, self.header["env_kwargs"])
-            scales[key] = each.headers(self.episodes.tables, rows)
-        self._equal_each("scale", list(self.block.each_scale), scales[key])
+            self._equal_each(name, [given[k] for k in self.block.which.tolist()], self.problems.told[name].tolist())
+        self._equal_each("scale", list(self.block.each_scale), self.problems.scales)
         if helped := self.header.get("transfer"):
             self._equal(0, "transfer", helped, transfer.of(self.envs, helped["distribution"]).header())
         self._equal(0, "objectives", self.header["objectives"], list(self.params.objectives))
@@ -176,12 +211,6 @@ class _Runs:
                 raise self._false_at(at + 1, "place", "after it", "before the budget is spent")
         self._check_recommended()
 
-    def _problems(self) -> str:
-        """What says which problems were to be solved: id, arguments, tables and episodes."""
-        h = self.header
-        given = [h["env"], *(h[k] for k in SETTING), [t.provenance.sha256 for t in self.params.tables]]
-        return json.dumps(given, sort_keys=True) + self.episodes.keys.tobytes().hex()
-
     def _asked(self) -> tuple[Array, npt.NDArray[np.intp]]:
         """Stored actions as they were asked for, one after the other, and the run of each."""
         actions, run = self._own(self.actions, self.run), self.run
@@ -198,17 +227,16 @@ class _Runs:
         """(k, ...) actions of runs with the episode's index for the table's row, -1 for those that it has not."""
         if self.episodes.rows is None:
             return actions
-        rows, (n, k) = actions.reshape(len(actions), -1)[:, 0], self.episodes.rows.shape
+        rows, k = actions.reshape(len(actions), -1)[:, 0], self.episodes.rows.shape[1]
         inside = (rows >= 0) & (rows < (size := len(self.params.table)))
-        if self.listed is None:  # ascending: rows are in the table's order
-            self.listed = (self.episodes.rows + size * np.arange(n)[:, None]).ravel()
-        listed, wanted = self.listed, np.where(inside, rows, 0) + size * run
+        listed, wanted = self.problems.listed, np.where(inside, rows, 0) + size * run
         at = np.minimum(listed.searchsorted(wanted), len(listed) - 1)
         own = np.where(inside & (listed[at] == wanted), at - k * run, -1)
         return np.stack([own, *actions.T[1:]], axis=1) if actions.ndim > 1 else own
 
     def _answers(self, asked: Array, run: Array) -> tuple[dict[str, Array], Array]:
         """What the environments answer to all stored actions, and whether their episodes had ended then."""
+        self.problems.start()
         total, n = int(self.starts[-1]), len(self.block)
         shape = (total, self.params.reward_dim) if self.params.vector else (total,)
         rewards, costs = np.full(shape, np.nan), np.full(total, np.nan)
@@ -250,7 +278,7 @@ class _Runs:
 
     def _admits(self, action: Any) -> bool:
         try:
-            self.checker(action)
+            self.problems.checker(action)
         except ValueError:
             return False
         return True

@@ -152,12 +152,18 @@ def runs_of(
     found: dict[str, dict[str, list[Block]]] = {}
     if not store.folder.is_dir():  # every agent stopped before its first run
         return found
+    wanted: dict[str, dict[str, tuple[int, ...]]] = {}
     for (env, agent), seeds in outcome.pairs.items():
-        for block in store.once(env, agent, check):
-            wanted = np.isin(block.seeds, seeds)
-            if wanted.any():
-                some = block if wanted.all() else block.take(np.flatnonzero(wanted))
-                found.setdefault(env, {}).setdefault(agent, []).append(some)
+        wanted.setdefault(env, {})[agent] = seeds
+    for env, by_agent in wanted.items():
+        # All agents at once: what a check finds out of an episode holds for each.
+        by_name: dict[str, list[Block]] = {agent: [] for agent in by_agent}
+        for block in store.once(env, by_agent.keys(), check):
+            some = np.flatnonzero(np.isin(block.seeds, by_agent[block.header["agent"]]))
+            if len(some):
+                by_name[block.header["agent"]].append(block if len(some) == len(block) else block.take(some))
+        if kept := {agent: some for agent, some in by_name.items() if some}:
+            found[env] = kept
     return found
 
 

@@ -20,7 +20,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,10 @@ Key = tuple[str, str, int]
 
 Check = Callable[[Path, Block], object]
 """What looks at a part before its runs are used: `hpo_envs.benchmarks.analysis.replay.Replay`."""
+
+
+Agents = str | Collection[str] | None
+"""The names of some agents, or of one; None: all."""
 
 
 def write(runs: Sequence[Run], folder: Path | str) -> int:
@@ -185,7 +189,7 @@ class Store:
         """Reads runs; see the function of this name."""
         return sorted((run for block in self.once(env, agent, check) for run in block.runs()), key=key_of)
 
-    def once(self, env: str | None = None, agent: str | None = None, check: Check | None = None) -> Iterator[Block]:
+    def once(self, env: str | None = None, agent: Agents = None, check: Check | None = None) -> Iterator[Block]:
         """The parts, without runs that another one had before; arguments and errors are those of `read`."""
         if not self.folder.is_dir():
             raise FileNotFoundError(f"runs must be in a folder, got {self.folder}, which is none")
@@ -204,7 +208,7 @@ class Store:
             if len(block):
                 yield block
 
-    def blocks(self, env: str | None = None, agent: str | None = None) -> Iterator[tuple[Path, Block]]:
+    def blocks(self, env: str | None = None, agent: Agents = None) -> Iterator[tuple[Path, Block]]:
         """The parts, verified, with what they hold: runs that two processes stored are in two of them.
 
         Another process may tidy up meanwhile. What it removes is in a part that it added before, so the folder is
@@ -304,8 +308,9 @@ class Store:
         folders = self.folder.glob("*") if env is None else [self.folder / quote(env, safe="")]
         return sorted(f for f in folders if f.is_dir())
 
-    def _parts(self, env: str | None, agent: str | None) -> Iterator[Path]:
-        prefix = ".+" if agent is None else re.escape(quote(agent, safe=""))
+    def _parts(self, env: str | None, agent: Agents) -> Iterator[Path]:
+        names = [agent] if isinstance(agent, str) else agent
+        prefix = ".+" if names is None else "|".join(re.escape(quote(name, safe="")) for name in names)
         wanted = re.compile(rf"({prefix})-(\d+)-\d+(-[0-9a-f]{{64}})?\.parquet")
         for folder in self._folders(env):
             matches = [m for m in map(wanted.fullmatch, os.listdir(folder)) if m]

@@ -105,6 +105,7 @@ class ScoredRuns:
     """The runs of one agent on one environment and their scores; every array has one entry or row per run."""
 
     seeds: npt.NDArray[np.int64]
+    budget: float
     random: bool
     """Whether no run could differ from one of random search."""
     raw: bool
@@ -119,7 +120,6 @@ class ScoredRuns:
     """(n, L) cost of each, 0 after the last."""
     spent: Floats
     """Share of the budget spent."""
-    budget: float
 
     def score(self, name: str) -> Floats:
         """The scores that a track is ranked by."""
@@ -396,4 +396,4 @@ def _joined(pieces: Sequence[_Piece], length: int, raw: bool, budget: float) -> 
             parts = [np.pad(part, ((0, 0), (0, length - part.shape[1]))) for part in parts]
         columns.append(np.concatenate(parts)[order])
     random, flat = (bool(np.concatenate([getattr(p, name) for p in pieces]).all()) for name in ("random", "flat"))
-    return ScoredRuns(seeds[order], random, raw, flat, *columns, budget=budget)
+    return ScoredRuns(seeds[order], budget, random, raw, flat, *columns)
