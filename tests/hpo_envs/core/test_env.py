@@ -64,3 +64,12 @@ def test_the_mask_of_an_episode_that_ended_in_the_same_step() -> None:
     assert [np.flatnonzero(mask == 0).tolist() for mask in ended] == [[1, 3], [2, 4]]
     assert begun.min() == 1
     assert info["final_info"]["_action_mask"].tolist() == [True, True]
+
+
+def test_a_batch_with_a_render_mode_draws_what_it_does() -> None:
+    pytest.importorskip("matplotlib")
+    envs = gym.make_vec("NMTHPO-swen-v0", num_envs=2, table="surrogate", render_mode="rgb_array")
+    envs.reset(seed=0)
+    first = envs.render()
+    envs.step(np.array([1, 2]))
+    assert not np.array_equal(first, envs.render())
