@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from gymnasium.vector import AutoresetMode
 
 from hpo_envs.families.fiesta.page import FIESTAEnv, FIESTAVectorEnv
 from tests.helpers import raises
@@ -65,3 +66,29 @@ def test_batches_have_no_mask(setting: str) -> None:
         with raises(f"action_masks: there is no useful mask of actions in {space}", AttributeError):
             env.action_masks()
         assert not hasattr(env, "action_masks")
+
+
+def test_an_episode_that_starts_alone_counts_its_own_pulls() -> None:
+    """The arms that the others pulled are theirs."""
+    envs = FIESTAVectorEnv(3, task="ner", table="surrogate", budget=40, autoreset_mode=AutoresetMode.DISABLED)
+    one, other = (FIESTAEnv(task="ner", table="surrogate", budget=40) for _ in range(2))
+    envs.reset(seed=[4, 5, 6])
+    one.reset(seed=4)
+    other.reset(seed=5)
+    rng = np.random.default_rng(0)
+    for step in range(30):
+        if step in (7, 19):
+            envs.reset(options={"reset_mask": np.array([False, True, False])})
+            other.reset()
+        actions = rng.integers(2, size=3)
+        observation, reward, *_ = envs.step(actions)
+        for i, env in enumerate((one, other)):
+            expected, score, *_ = env.step(int(actions[i]))
+            assert reward[i] == score
+            assert observation[i].tolist() == expected.tolist()
+
+
+def test_whether_a_worker_has_finished_is_a_truth() -> None:
+    envs = FIESTAVectorEnv(2, task="ner", table="surrogate", workers=2)
+    envs.reset(seed=0)
+    assert envs.step(np.array([0, 1]))[-1]["finished"].dtype == bool

@@ -106,3 +106,9 @@ def test_words_about_actions() -> None:
         envs.reset(seed=0)
         with raises(message):
             envs.step(actions)
+
+
+def test_a_seed_is_gymnasiums_too() -> None:
+    env = FIESTAEnv(**arguments("gaussian"))
+    env.reset(seed=11)
+    assert env.np_random_seed == 11
