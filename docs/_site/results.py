@@ -93,7 +93,7 @@ def agent_table(names: list[str], found: Found) -> str:
 def track_tables(found: Found) -> str:
     """Every ranking, but those where no agent can be better."""
     parts = []
-    made = f"{found['versions']['hpo_envs']}, {found['versions'].get('published')}"
+    made = f"{found['versions']['hpo_envs']}, {found['versions'].get('published')}".replace("-", "\u2011")  # unbroken
     for place, t in enumerate(found["tracks"]):
         if t.get("flat"):
             continue

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any, Literal
 
 import numpy as np
@@ -124,7 +125,7 @@ def hyperparameter(name: str, column: Column, log: bool | None = None) -> tuple[
         if len(choices) > CHOICES:
             raise ValueError(
                 f"column {name}: must be numbers or at most {CHOICES} different texts, got {len(choices)} such as "
-                f"{str(choices[0])[:30]!r}; leave it out with --drop {name}"
+                f"{str(choices[0])[:30]!r}; leave it out with --drop {quote(name)}"
             )
         h = Hyperparameter(name, "categorical", 0.0, float(len(choices) - 1), values=choices)
         alike = len({str(c).lower() for c in choices}) < len(choices)
@@ -185,7 +186,7 @@ def metric(
         else:
             b = 10.0 ** math.ceil(math.log10(max(-low, high)))
             a = -b
-        why = f"bounds {a:g} to {b:g} guessed from its values (--bounds {name}=LOW:HIGH says better)"
+        why = f"bounds {a:g} to {b:g} guessed from its values (--bounds {quote(f'{name}=LOW:HIGH')} says better)"
     return Metric(name, "", goal, a, b), f"score, {goal}, {low:g} to {high:g}; {why}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -199,7 +200,7 @@ class Reader:
         else:
             made = columns.column(name, cells, name in self.schema.categorical)
             wrong = made.bad
-            rule = f"a number like {len(cells) - len(wrong)} others (or --categorical {name})"
+            rule = f"a number like {len(cells) - len(wrong)} others (or --categorical {quote(name)})"
         self.errors += [outcomes.complaint(self.sheet, i, name, rule) for i in wrong.tolist()]
         return made
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ LEVELS = r"_?(epochs?|steps?|iterations?|iter|global_step|updates?|training_iter
 """Names of columns that may be the checkpoint of a run with several lines."""
 
 TIMES = r"(.*[_ ])?(seconds|secs?|minutes|mins?|hours|hrs|runtime|duration|elapsed|wall_?(clock|time)|" \
-        r"time_taken|took)([_ ].*)?"  # fmt: skip
+        r"time_taken|took)([_ ].*)?|.*\((s|secs?|min|h)\)"  # fmt: skip
 """Names of columns of how long something took."""
 
 CHECKED = ("val", "valid", "validation", "dev", "test", "eval")
@@ -189,7 +190,7 @@ def _measured(column: str, cells: pa.ChunkedArray, lost: npt.NDArray[np.bool_], 
     goal = infer.goal_of(column)
     if re.fullmatch(TIMES, column.lower()) or (goal and len(cells.unique()) * 2 > len(cells)):
         role = "--score" if goal == "max" else "--cost"
-        return f"measured, not set: left out ({role} {column} uses it, --hyperparameters takes it in)"
+        return f"measured, not set: left out ({role} {quote(column)} uses it, --hyperparameters takes it in)"
     empty = columns.empty(cells)
     if empty.any() and not empty.all() and (empty <= lost).all():
         return f"empty only where a run failed, so measured, not set: left out {takes}"

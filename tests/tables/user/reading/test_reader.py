@@ -36,14 +36,16 @@ def test_the_first_errors_are_named_and_the_rest_counted() -> None:
 
 
 def test_a_spreadsheet_kept_by_hand_is_read() -> None:
-    lines = [f"{i};1e-{i % 4 + 1};{['Adam', 'adam'][i % 2]};{60 + i},5;{59 + i},5;" for i in range(1, 13)]
-    lines[6] = "7;1e-2;Adam;OOM;;started again, see mail"
+    lines = [f"{i};1e-{i % 4 + 1};{['Adam', 'adam'][i % 2]};{60 + i},5;{59 + i},5;{i};" for i in range(1, 13)]
+    lines[6] = "7;1e-2;Adam;OOM;;2;started again, see mail"
     said: list[str] = []
-    header = "Lauf;Lernrate;Optimierer;F1 dev (%);F1 test (%);Bemerkung"
+    header = "Lauf;Lernrate;Optimierer;F1 dev (%);F1 test (%);Dauer (h);Bemerkung"
     table = from_text("\n".join([header, *lines]).encode(), "F1 dev (%)", "max", explain=said.append)
     assert [h.name for h in table.space] == ["Lernrate", "Optimierer"]
     assert sorted(table.values[~np.isnan(table.values)])[-2:] == [71.5, 72.5]
     assert "Lauf: names the runs, no hyperparameter" in said
+    assert any(s.startswith("Dauer (h): measured, not set: left out (--cost 'Dauer (h)' uses it") for s in said)
+    assert any("(--bounds 'F1 dev (%)=LOW:HIGH' says better)" in s for s in said), "a shell takes it as it is"
     assert any(s.startswith("Bemerkung: a remark on a few lines") for s in said)
     assert any("Optimierer: choice of 2" in s and "upper and lower case only" in s for s in said)
 
