@@ -127,31 +127,25 @@ def _space(runs: Runs, say: Say) -> tuple[tuple[Hyperparameter, ...], npt.NDArra
 
 def _without_holes(runs: Runs, name: str, column: Column, kept: npt.NDArray[np.bool_]) -> tuple[Column, str]:
     """A column that nothing explains when it is empty, and what was done: a choice `none`, or lines are left out."""
-    holes = np.isnan(column.values)
+    holes, fill = np.isnan(column.values), f"--fill {quote(f'{name}=VALUE')}"
     if column.choices is not None:
-        return (
-            column.with_none(),
-            f"; where it is empty the choice is none (--fill {fill} says better)",
-        )
+        return column.with_none(), f"; where it is empty the choice is none ({fill} says better)"
     said = column.none if column.none is not None else np.zeros(len(holes), bool)
     if said.any() and infer.few(column.values[~holes], infer.CHOICES - 1) is not None:
         kept &= ~(holes & ~said)
-        return (
-            column.with_none(),
-            f"; `none` is one of the choices (--fill {fill} makes it a number)",
-        )
+        return column.with_none(), f"; `none` is one of the choices ({fill} makes it a number)"
     empty = np.flatnonzero(holes)
     if len(empty) * HOLES > len(holes):
         more = f" (and {len(empty) - 3} more)" if len(empty) > 3 else ""
         raise ValueError(
             f"{', '.join(runs.where(i) for i in empty[:3])}{more}, column {name}: must have a value: no choice among "
-            f"the other columns explains when it is empty; say what it was there with --fill {fill}, or leave "
-            f"the column out with --drop {quote(name)}"
+            f"the other columns explains when it is empty; say what it was there with {fill}, or leave the column out "
+            f"with --drop {quote(name)}"
         )
     kept &= ~holes
     word = "`none`" if said.any() else "empty"
     lines = "1 line, which is" if len(empty) == 1 else f"{len(empty)} lines, which are"
-    return column, f"; {word} in {lines} left out as nobody knows it (--fill {fill} tells)"
+    return column, f"; {word} in {lines} left out as nobody knows it ({fill} tells)"
 
 
 def _arrays(
