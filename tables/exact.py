@@ -261,19 +261,22 @@ class Factor:
 
     Args:
         matrix: Finite numbers.
+
+    Attributes:
+        slices: (n, 3 m) the slices side by side.
     """
 
     def __init__(self, matrix: Floats) -> None:
         self._bits = (52 - math.ceil(math.log2(len(matrix)))) // 2
         self._m = matrix.shape[1]
-        self._slices = np.hstack(self._cut(matrix, np.abs(matrix).max()))
+        self.slices = np.hstack(self._cut(matrix, np.abs(matrix).max()))
 
     def after(self, a: Floats) -> Floats:
         """(..., m) the product of (..., n) with the matrix."""
         m = self._m
         high, middle, low = self._cut(a, np.abs(a).max(axis=-1, keepdims=True))
-        first, second = high @ self._slices, middle @ self._slices[:, : 2 * m]
-        small = (low @ self._slices[:, :m] + second[..., m:]) + first[..., 2 * m :]
+        first, second = high @ self.slices, middle @ self.slices[:, : 2 * m]
+        small = (low @ self.slices[:, :m] + second[..., m:]) + first[..., 2 * m :]
         return np.asarray(first[..., :m] + ((first[..., m : 2 * m] + second[..., :m]) + small))
 
     def _cut(self, x: Floats, largest: Any) -> tuple[Floats, Floats, Floats]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import exact
+from hpo_envs.tables import compiled, exact
 from hpo_envs.tables.cells.recipe import OPERATIONS, Cell
 
 Floats = npt.NDArray[np.float64]
@@ -87,6 +87,28 @@ def forward(cell: Cell, weights: Weights, x: Floats, states: Sequence[Floats], c
             y = _simple(op, a)
         vectors.append(np.clip(y, -cap, cap) if cap < np.inf else y)
     return [vectors[k] for k in cell.outputs]
+
+
+def unroll(cell: Cell, weights: Weights, x: Floats, states: Floats, cap: float = np.inf) -> tuple[Floats, Floats]:
+    """Many time steps.
+
+    Args:
+        cell: The cell.
+        weights: From `draw_weights`, or trained.
+        x: (steps, ..., size) input vectors.
+        states: (hidden, ..., size) the hidden states before.
+        cap: See `forward`.
+
+    Returns:
+        The hidden states at the end, and (steps, ..., size) the outputs.
+    """
+    if (loops := compiled.loops("hpo_envs.tables.cells.loops")) is not None:
+        return loops.unroll(cell, weights, x, states, cap)  # type: ignore[no-any-return]
+    last, seen = list(states), np.empty(x.shape)
+    for inputs, out in zip(x, seen, strict=True):
+        last = forward(cell, weights, inputs, last, cap)
+        out[...] = last[0]
+    return np.stack(last), seen
 
 
 def _simple(op: int, a: list[Floats]) -> Floats:

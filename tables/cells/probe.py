@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from hpo_envs.tables import exact
 from hpo_envs.tables.cells.canonical import canonical
-from hpo_envs.tables.cells.forward import Weights, draw_weights, forward
+from hpo_envs.tables.cells.forward import Weights, draw_weights, unroll
 from hpo_envs.tables.cells.recipe import Cell
 
 Floats = npt.NDArray[np.float64]
@@ -77,20 +77,15 @@ def probe(cell: Cell) -> Floats:
 
 def _run(cell: Cell, weights: Weights, x: Floats, moved: Floats) -> list[float]:
     """The features, one scale after the other; all scales run at once."""
-    states = [np.zeros(x.shape[1:])] * cell.hidden
-    for t in range(WARMUP):
-        states = forward(cell, weights, x[t], states, CAP)
-    largest = np.max([np.abs(h).max(axis=(1, 2)) for h in states], axis=0)
-    features = [_state(out, float(size)) for out, size in zip(states[0], largest, strict=True)]
-    pairs = [np.stack([h, h]) for h in states]
-    for lag in range(LAGS[-1] + 1):
-        inputs = np.stack([x[WARMUP + lag]] * 2)
-        if lag == 0:
-            inputs[1] += moved
-        pairs = forward(cell, weights, inputs, pairs, CAP)
-        if lag in LAGS:
-            for found, difference in zip(features, pairs[0][1] - pairs[0][0], strict=True):
-                found.append(exact.log10(FLOOR + np.sqrt((difference**2).mean()) / STEP))
+    states, seen = unroll(cell, weights, x[:WARMUP], np.zeros((cell.hidden, *x.shape[1:])), CAP)
+    largest = np.abs(states).max(axis=(0, 2, 3))
+    pairs = np.stack([x[WARMUP:]] * 2, axis=1)
+    pairs[0, 1] += moved
+    _, after = unroll(cell, weights, pairs, np.stack([states] * 2, axis=1), CAP)
+    at = np.array(LAGS)
+    difference = (after[at, 1] - after[at, 0]).reshape(len(LAGS), len(SCALES), -1)
+    memory = exact.log10(FLOOR + np.sqrt((difference**2).mean(axis=-1)) / STEP)
+    features = [(*_state(out, float(size)), *lags) for out, size, lags in zip(seen[-1], largest, memory.T, strict=True)]
     return [round(float(f), DECIMALS) for found in features for f in found]
 
 

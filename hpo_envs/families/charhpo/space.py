@@ -12,10 +12,13 @@ from hpo_envs.core.params import Floats, Objective, check_bool, check_names
 from hpo_envs.engines.box.batched import BoxVectorEnv
 from hpo_envs.engines.box.params import Answer, BoxFunction, BoxParams, Ints
 from hpo_envs.engines.box.scalar import BoxEnv
-from hpo_envs.tables import store
+from hpo_envs.tables import compiled, store
 from hpo_envs.tables.datasets.charhpo import build, model, one, space
 from hpo_envs.tables.datasets.charhpo.names import SWEEPS
 from hpo_envs.tables.table import one_of
+
+LOOPS = "hpo_envs.tables.datasets.charhpo.loops"
+"""The surrogate in compiled loops."""
 
 CALLED = tuple(
     {"task": task, "lang": lang, "architecture": architecture, "table": f"{task}-{lang}-{architecture}"}
@@ -44,13 +47,21 @@ class Sweeps(BoxFunction):
 
     def evaluate(self, tasks: Ints, actions: Floats) -> Answer:
         """Evaluates (n, 16) actions, each on its task (n,)."""
-        numbers = self.numbers[tasks]
-        configs = space.configurations(numbers % 2, (actions + 1.0) / 2.0)
-        metrics = self.model.evaluate(numbers, configs, self.noise)
+        numbers, u = self.numbers[tasks], (actions + 1.0) / 2.0
+        if (loops := compiled.loops(LOOPS)) is not None:
+            configs, metrics = loops.answers(numbers, u, self.noise)
+        else:
+            configs = space.configurations(numbers % 2, u)
+            metrics = self.model.evaluate(numbers, configs, self.noise)
         return Answer(configs, {m.name: metrics[:, j] for j, m in enumerate(build.METRICS)}, None)
 
     def one(self, task: int, action: list[float]) -> tuple[list[float], dict[str, float], None]:
         """`evaluate` of one action of 16 numbers, as Python's numbers."""
+        if (loops := compiled.loops(LOOPS)) is not None:
+            u = (np.array([action]) + 1.0) / 2.0
+            configs, metrics = loops.answers(self.numbers[task : task + 1], u, self.noise)
+            accuracy, runtime = metrics[0].tolist()
+            return configs[0].tolist(), {"accuracy": accuracy, "runtime": runtime}, None
         number = int(self.numbers[task])
         config = one.configuration(number % 2, [(a + 1.0) / 2.0 for a in action])
         accuracy, runtime = self._one.evaluate(number, config, self.noise)

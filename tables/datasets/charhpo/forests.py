@@ -61,11 +61,15 @@ class Forest:
         return int(self._sum(np.bitwise_and.reduce(self.masks.take(rows, axis=0), axis=0)))
 
     @functools.cached_property
+    def tables(self) -> npt.NDArray[np.intp]:
+        """(columns,) which table each column of `order` belongs to."""
+        return np.searchsorted(self.groups, np.arange(len(self.order)), side="right") - 1
+
+    @functools.cached_property
     def _lists(self) -> list[tuple[int, int, list[int]]]:
         """For each column of `order` its number, its table and its part of `lookup`, in Python's numbers."""
-        tables = np.searchsorted(self.groups, np.arange(len(self.order)), side="right") - 1
         parts = self.lookup.reshape(len(self.order), -1)
-        return [*zip(self.order.tolist(), tables.tolist(), parts.tolist(), strict=True)]
+        return [*zip(self.order.tolist(), self.tables.tolist(), parts.tolist(), strict=True)]
 
     def __call__(self, x: Ints) -> Ints:
         """(n,) sums of the leaves that (n, columns) inputs reach."""

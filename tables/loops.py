@@ -1,0 +1,102 @@
+"""Functions of one number with the bits of `exact` and `draws`, for compiled loops (see `compiled`)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.tables.compiled import jit
+
+_LN2, _LN2_HIGH, _LN2_LOW = 0.6931471805599453, 0.6931471803691238, 1.9082149292705877e-10
+_SQRT_HALF = 0.7071067811865476
+
+# Highest powers first, as in `exact`.
+_EXP = np.array([1.0 / math.factorial(i) for i in range(14, 0, -1)])
+_LOG = np.array([2.0 / i for i in range(25, 2, -2)])
+_SIN = np.array([(-1.0) ** i / math.factorial(2 * i + 1) for i in range(9, 0, -1)])
+_COS = np.array([(-1.0) ** i / math.factorial(2 * i) for i in range(10, 0, -1)])
+
+_GAMMA, _M1, _M2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_1, _11, _27, _30, _31 = (np.uint64(v) for v in (1, 11, 27, 30, 31))
+
+
+@jit
+def _polynomial(coefficients: Any, x: float) -> float:
+    y = coefficients[0] * x + coefficients[1]
+    for c in coefficients[2:]:
+        y = y * x + c
+    return y
+
+
+@jit
+def exp(x: float) -> float:
+    """`exact.exp` of a number in [-700, 700]."""
+    k = np.rint(x / _LN2)
+    r = (x - k * _LN2_HIGH) - k * _LN2_LOW
+    return math.ldexp(1.0 + _polynomial(_EXP, r) * r, int(k))
+
+
+@jit
+def tanh(a: Any, out: Any) -> None:
+    """`exact.tanh` of (n,) finite numbers, one coefficient after the other, which processors have vectors for."""
+    r, scale = np.empty_like(a), np.empty_like(a)
+    bits = scale.view(np.int64)
+    for i in range(len(a)):
+        y = max(-2.0 * abs(a[i]), -750.0)
+        k = np.rint(y / _LN2)
+        r[i] = (y - k * _LN2_HIGH) - k * _LN2_LOW
+        # 2**k by its exponent; 0 instead of what is too small to change 1.
+        bits[i] = max(int(k) + 1023, 0) << 52
+        out[i] = _EXP[0] * r[i] + _EXP[1]
+    for c in _EXP[2:]:
+        for i in range(len(a)):
+            out[i] = out[i] * r[i] + c
+    for i in range(len(a)):
+        e = scale[i] * (out[i] * r[i]) + (scale[i] - 1.0)
+        out[i] = math.copysign(e / (2.0 + e), a[i])
+
+
+@jit
+def log(x: float) -> float:
+    """`exact.log` of a positive number."""
+    m, e = math.frexp(x)
+    if m < _SQRT_HALF:
+        m, e = m * 2.0, e - 1
+    f = m - 1.0
+    s = f / (2.0 + f)
+    z = s * s
+    return e * _LN2_HIGH + (2.0 * s + (s * (z * _polynomial(_LOG, z)) + e * _LN2_LOW))
+
+
+@jit
+def circle(u: float) -> tuple[float, float]:
+    """`exact.circle` of one angle, in turns."""
+    q = np.rint(4.0 * u)
+    a = (u - 0.25 * q) * (2.0 * math.pi)
+    z = a * a
+    c, s = 1.0 + z * _polynomial(_COS, z), a + a * (z * _polynomial(_SIN, z))
+    quarter = int(q) % 4
+    if quarter == 0:
+        return c, s
+    if quarter == 1:
+        return -s, c
+    return (-c, -s) if quarter == 2 else (s, -c)
+
+
+@jit
+def mix(key: Any, counter: Any) -> Any:
+    """`draws.mix` of two uint64."""
+    z = key ^ ((counter + _1) * _GAMMA)
+    for _ in range(2):
+        z = (z ^ (z >> _30)) * _M1
+        z = (z ^ (z >> _27)) * _M2
+        z ^= z >> _31
+    return z
+
+
+@jit
+def uniform(bits: Any) -> float:
+    """`draws.uniform` of a uint64."""
+    return min((np.float64(bits >> _11) + 0.5) * 2.0**-53, 1.0 - 2.0**-53)
