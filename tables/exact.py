@@ -45,10 +45,10 @@ def _quotient(top: Sequence[float], bottom: Sequence[float]) -> Callable[[Any], 
     return lambda x: over(x) / under(x)
 
 
-_LN2, _LN2_HIGH, _LN2_LOW = 0.6931471805599453, 0.6931471803691238, 1.9082149292705877e-10
+LN2, LN2_HIGH, LN2_LOW = 0.6931471805599453, 0.6931471803691238, 1.9082149292705877e-10
 """The logarithm of 2, and as a sum whose first part times any exponent is exact."""
 _LN10 = 2.302585092994046
-_SQRT_HALF = 0.7071067811865476
+SQRT_HALF = 0.7071067811865476
 _SQRT_2PI = 2.5066282746310002
 
 _EXP = _polynomial(*(1.0 / math.factorial(i) for i in range(14, 0, -1)))
@@ -107,24 +107,24 @@ def _elementwise(one: Callable[[float], float], valid: tuple[float, float]) -> C
 
 def _split_exp(x: Any, k: Any) -> Any:
     """exp(x - k log 2) - 1, where that lies within a quarter of log 2's double."""
-    r = (x - k * _LN2_HIGH) - k * _LN2_LOW
+    r = (x - k * LN2_HIGH) - k * LN2_LOW
     return _EXP(r) * r
 
 
 def _exp(x: float) -> float:
-    k = round(x / _LN2)
+    k = round(x / LN2)
     return math.ldexp(1.0 + _split_exp(x, k), k)
 
 
 def _expm1(x: float) -> float:
-    k = round(x / _LN2)
+    k = round(x / LN2)
     scale = math.ldexp(1.0, k)
     return scale * _split_exp(x, k) + (scale - 1.0)
 
 
 def _log(x: float) -> float:
     m, e = math.frexp(x)
-    if m < _SQRT_HALF:
+    if m < SQRT_HALF:
         m, e = m * 2.0, e - 1
     return _join_log(m, e)
 
@@ -134,14 +134,14 @@ def _join_log(m: Any, e: Any) -> Any:
     f = m - 1.0
     s = f / (2.0 + f)
     z = s * s
-    return e * _LN2_HIGH + (2.0 * s + (s * (z * _LOG(z)) + e * _LN2_LOW))
+    return e * LN2_HIGH + (2.0 * s + (s * (z * _LOG(z)) + e * LN2_LOW))
 
 
 @_elementwise(_exp, (-700.0, 700.0))
 def exp(x: Floats) -> Floats:
     """The exponential of numbers, any shape; a float for a float."""
     x = np.clip(x, -750.0, 750.0)
-    k = np.rint(x / _LN2)
+    k = np.rint(x / LN2)
     return np.ldexp(1.0 + _split_exp(x, k), k.astype(np.int64))
 
 
@@ -149,7 +149,7 @@ def exp(x: Floats) -> Floats:
 def expm1(x: Floats) -> Floats:
     """exp(x) - 1, accurate around 0."""
     x = np.clip(x, -750.0, 750.0)
-    k = np.rint(x / _LN2)
+    k = np.rint(x / LN2)
     scale = np.ldexp(1.0, k.astype(np.int64))
     return np.asarray(scale * _split_exp(x, k) + (scale - 1.0))
 
@@ -158,7 +158,7 @@ def expm1(x: Floats) -> Floats:
 def log(x: Floats) -> Floats:
     """The natural logarithm: -inf at 0, NaN below."""
     m, e = np.frexp(x)
-    small = m < _SQRT_HALF
+    small = m < SQRT_HALF
     value = _join_log(np.where(small, m * 2.0, m), (e - small).astype(np.float64))
     if ((x > 0.0) & (x < np.inf)).all():
         return np.asarray(value)

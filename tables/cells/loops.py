@@ -10,12 +10,33 @@ import numpy.typing as npt
 
 from hpo_envs.tables.cells.forward import SLOPE, Floats, Weights
 from hpo_envs.tables.cells.recipe import OPERATIONS, Cell
-from hpo_envs.tables.compiled import jit
-from hpo_envs.tables.loops import tanh
+from hpo_envs.tables.exact import LN2, LN2_HIGH, LN2_LOW
+from hpo_envs.tables.extras import jit
 
 _LINEAR, _BLEND, _PROD, _SUM, _TANH, _SIGM, _LEAKY = range(len(OPERATIONS))
 _SLOPE = SLOPE
+_EXP = np.array([1.0 / math.factorial(i) for i in range(14, 0, -1)])
 _MAGNITUDE = np.int64(2**63 - 1)
+
+
+@jit
+def tanh(a: Any, out: Any) -> None:
+    """`exact.tanh` of (n,) finite numbers, one coefficient after the other, which processors have vectors for."""
+    r, scale = np.empty_like(a), np.empty_like(a)
+    bits = scale.view(np.int64)
+    for i in range(len(a)):
+        y = max(-2.0 * abs(a[i]), -750.0)
+        k = np.rint(y / LN2)
+        r[i] = (y - k * LN2_HIGH) - k * LN2_LOW
+        # 2**k by its exponent; 0 instead of what is too small to change 1.
+        bits[i] = max(int(k) + 1023, 0) << 52
+        out[i] = _EXP[0] * r[i] + _EXP[1]
+    for c in _EXP[2:]:
+        for i in range(len(a)):
+            out[i] = out[i] * r[i] + c
+    for i in range(len(a)):
+        e = scale[i] * (out[i] * r[i]) + (scale[i] - 1.0)
+        out[i] = math.copysign(e / (2.0 + e), a[i])
 
 
 @jit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hpo_envs.tables.compiled import jit
+from hpo_envs.tables.extras import jit
 
 
 @jit

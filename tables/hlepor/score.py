@@ -8,7 +8,7 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import compiled, exact
+from hpo_envs.tables import exact, extras
 from hpo_envs.tables.hlepor.align import Floats, Statistics, collect
 from hpo_envs.tables.hlepor.parameters import NAMES, Parameters, preset
 from hpo_envs.tables.hlepor.tokens import tokenize
@@ -92,7 +92,7 @@ class Basis:
             rho, pr = alpha / recall, pr / total
             terms = self._terms[int(n)]
             weights = (elp / total, pr * rho, pr * (1.0 - rho), pos / total)
-            if (loops := compiled.loops("hpo_envs.tables.hlepor.loops")) is not None:
+            if (loops := extras.loops("hpo_envs.tables.hlepor.loops")) is not None:
                 loops.blend(terms, *weights, self.matched, out)
             else:
                 np.multiply(terms[0], weights[0], out=out)

@@ -12,7 +12,7 @@ from hpo_envs.core.params import Floats, Objective, check_bool, check_names
 from hpo_envs.engines.box.batched import BoxVectorEnv
 from hpo_envs.engines.box.params import Answer, BoxFunction, BoxParams, Ints
 from hpo_envs.engines.box.scalar import BoxEnv
-from hpo_envs.tables import compiled, store
+from hpo_envs.tables import extras, store
 from hpo_envs.tables.datasets.charhpo import build, model, one, space
 from hpo_envs.tables.datasets.charhpo.names import SWEEPS
 from hpo_envs.tables.table import one_of
@@ -48,7 +48,7 @@ class Sweeps(BoxFunction):
     def evaluate(self, tasks: Ints, actions: Floats) -> Answer:
         """Evaluates (n, 16) actions, each on its task (n,)."""
         numbers, u = self.numbers[tasks], (actions + 1.0) / 2.0
-        if (loops := compiled.loops(LOOPS)) is not None:
+        if (loops := extras.loops(LOOPS)) is not None:
             configs, metrics = loops.answers(numbers, u, self.noise)
         else:
             configs = space.configurations(numbers % 2, u)
@@ -57,7 +57,7 @@ class Sweeps(BoxFunction):
 
     def one(self, task: int, action: list[float]) -> tuple[list[float], dict[str, float], None]:
         """`evaluate` of one action of 16 numbers, as Python's numbers."""
-        if (loops := compiled.loops(LOOPS)) is not None:
+        if (loops := extras.loops(LOOPS)) is not None:
             u = (np.array([action]) + 1.0) / 2.0
             configs, metrics = loops.answers(self.numbers[task : task + 1], u, self.noise)
             accuracy, runtime = metrics[0].tolist()

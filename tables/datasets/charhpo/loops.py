@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables.compiled import jit
 from hpo_envs.tables.datasets.charhpo import model, space
 from hpo_envs.tables.datasets.charhpo.names import WARMUP_STEP
-from hpo_envs.tables.loops import circle, exp, log, mix, uniform
+from hpo_envs.tables.datasets.charhpo.scalars import circle, exp, log, mix, uniform
+from hpo_envs.tables.extras import jit
 from hpo_envs.tables.table import Floats
 
 _RATE, _SCHEDULER, _WARMUP, _PLATEAU = space.RATE, space.SCHEDULER, space.WARMUP, tuple(space.ONLY_PLATEAU)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import compiled, exact, hlepor
+from hpo_envs.tables import exact, extras, hlepor
 from hpo_envs.tables.datasets.cushlepor import build
 from hpo_envs.tables.table import ByHash, Metric, Table, nearest
 
@@ -116,7 +116,7 @@ class Split:
         np.add.reduceat(scores, self._starts, out=systems)
         tau = self._kendall(scores) if kendall else 0.0
         mean = float(np.add.reduce(scores)) / self._n
-        if (loops := compiled.loops("hpo_envs.tables.hlepor.loops")) is not None:
+        if (loops := extras.loops("hpo_envs.tables.hlepor.loops")) is not None:
             loops.products(both, mean, self._centred)
         else:
             np.subtract(scores, mean, out=scores)

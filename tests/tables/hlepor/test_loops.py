@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hpo_envs.tables import compiled, hlepor
+from hpo_envs.tables import extras, hlepor
 from hpo_envs.tables.hlepor import loops
 
 
@@ -19,7 +19,7 @@ def test_scores_have_the_bits_of_numpys_form(monkeypatch: pytest.MonkeyPatch) ->
     vectors[0, 3:] = vectors[1, :2] = 0.0
     found = []
     for form in (None, loops):
-        monkeypatch.setattr(compiled, "loops", lambda module, form=form: form)
+        monkeypatch.setattr(extras, "loops", lambda module, form=form: form)
         found.append(hlepor.Basis(statistics).scores(vectors))
     assert found[0].tobytes() == found[1].tobytes()
 

@@ -1,4 +1,4 @@
-"""Functions of one number with the bits of `exact` and `draws`, for compiled loops (see `compiled`)."""
+"""Functions of one number with the bits of `exact` and `draws`, for compiled loops (see `extras`)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables.compiled import jit
-
-_LN2, _LN2_HIGH, _LN2_LOW = 0.6931471805599453, 0.6931471803691238, 1.9082149292705877e-10
-_SQRT_HALF = 0.7071067811865476
+from hpo_envs.tables.exact import LN2, LN2_HIGH, LN2_LOW, SQRT_HALF
+from hpo_envs.tables.extras import jit
 
 # Highest powers first, as in `exact`.
 _EXP = np.array([1.0 / math.factorial(i) for i in range(14, 0, -1)])
@@ -33,41 +31,21 @@ def _polynomial(coefficients: Any, x: float) -> float:
 @jit
 def exp(x: float) -> float:
     """`exact.exp` of a number in [-700, 700]."""
-    k = np.rint(x / _LN2)
-    r = (x - k * _LN2_HIGH) - k * _LN2_LOW
+    k = np.rint(x / LN2)
+    r = (x - k * LN2_HIGH) - k * LN2_LOW
     return math.ldexp(1.0 + _polynomial(_EXP, r) * r, int(k))
-
-
-@jit
-def tanh(a: Any, out: Any) -> None:
-    """`exact.tanh` of (n,) finite numbers, one coefficient after the other, which processors have vectors for."""
-    r, scale = np.empty_like(a), np.empty_like(a)
-    bits = scale.view(np.int64)
-    for i in range(len(a)):
-        y = max(-2.0 * abs(a[i]), -750.0)
-        k = np.rint(y / _LN2)
-        r[i] = (y - k * _LN2_HIGH) - k * _LN2_LOW
-        # 2**k by its exponent; 0 instead of what is too small to change 1.
-        bits[i] = max(int(k) + 1023, 0) << 52
-        out[i] = _EXP[0] * r[i] + _EXP[1]
-    for c in _EXP[2:]:
-        for i in range(len(a)):
-            out[i] = out[i] * r[i] + c
-    for i in range(len(a)):
-        e = scale[i] * (out[i] * r[i]) + (scale[i] - 1.0)
-        out[i] = math.copysign(e / (2.0 + e), a[i])
 
 
 @jit
 def log(x: float) -> float:
     """`exact.log` of a positive number."""
     m, e = math.frexp(x)
-    if m < _SQRT_HALF:
+    if m < SQRT_HALF:
         m, e = m * 2.0, e - 1
     f = m - 1.0
     s = f / (2.0 + f)
     z = s * s
-    return e * _LN2_HIGH + (2.0 * s + (s * (z * _polynomial(_LOG, z)) + e * _LN2_LOW))
+    return e * LN2_HIGH + (2.0 * s + (s * (z * _polynomial(_LOG, z)) + e * LN2_LOW))
 
 
 @jit
