@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hpo_envs.tables import draws
 from hpo_envs.tables.exact import LN2, LN2_HIGH, LN2_LOW, SQRT_HALF
 from hpo_envs.tables.extras import jit
 
@@ -16,7 +17,7 @@ _LOG = np.array([2.0 / i for i in range(25, 2, -2)])
 _SIN = np.array([(-1.0) ** i / math.factorial(2 * i + 1) for i in range(9, 0, -1)])
 _COS = np.array([(-1.0) ** i / math.factorial(2 * i) for i in range(10, 0, -1)])
 
-_GAMMA, _M1, _M2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_GAMMA, _M1, _M2 = (np.uint64(v) for v in draws.CONSTANTS)
 _1, _11, _27, _30, _31 = (np.uint64(v) for v in (1, 11, 27, 30, 31))
 
 
