@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import io
+import os
 import re
+import subprocess
+import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -68,3 +74,21 @@ def short(spec_id: str) -> dict[str, Any]:
 def raises(message: str, error: type[Exception] = ValueError) -> Any:
     """Expects an error with exactly this message."""
     return pytest.raises(error, match=f"^{re.escape(message)}$")
+
+
+def here_and_elsewhere(script: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """What a script prints in this process, and in another one with other hashes of texts; its argument is the root."""
+    theirs = subprocess.Popen(
+        [sys.executable, "-c", script, str(ROOT)],
+        env={**os.environ, "PYTHONHASHSEED": "4711"},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    monkeypatch.setattr(sys, "argv", ["-c", str(ROOT)])
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    with contextlib.redirect_stdout(io.StringIO()) as ours, warnings.catch_warnings():
+        exec(script, {})
+    out, error = theirs.communicate()
+    assert theirs.returncode == 0, error
+    return ours.getvalue().strip(), out.strip()

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import gymnasium as gym
 import pytest
 
 from hpo_envs.registry import SPECS
 from hpo_envs.testing import ENV_RULES, check_env
 from hpo_envs.testing.batches import BATCH_RULES
+from tests.helpers import here_and_elsewhere
 
 COVERS = tuple(sorted({s.entry_point.partition(":")[0] for s in SPECS.values()}))
 """Modules that every test here goes through."""
@@ -47,23 +44,10 @@ print(digest.hexdigest())
 """
 
 
-def test_same_seed_same_trajectory_in_another_process(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    root = str(request.config.rootpath)
-    given = [sys.executable, "-c", _SCRIPT, root]
-    theirs = subprocess.Popen(
-        given, env={**os.environ, "PYTHONHASHSEED": "4711"}, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    monkeypatch.setattr(sys, "argv", ["-c", root])
-    monkeypatch.setattr(sys, "path", sys.path[:])
-    capsys.readouterr()
-    exec(_SCRIPT, {})
-    ours = capsys.readouterr().out
-    out, error = theirs.communicate()
-    assert theirs.returncode == 0, error
-    assert len(ours.strip()) == 64
-    assert out == ours
+def test_same_seed_same_trajectory_in_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = here_and_elsewhere(_SCRIPT, monkeypatch)
+    assert len(ours) == 64
+    assert ours == theirs
 
 
 def test_module_prefix_and_plain_id() -> None:
