@@ -11,16 +11,28 @@ import io
 import itertools
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from hpo_envs.benchmarks.study import executors, trainings
 from hpo_envs.tables import store
+from hpo_envs.tables.datasets.cellmini import measure as cells
 from hpo_envs.tables.datasets.charmini import measure, measured
 from hpo_envs.tables.datasets.charmini.check import compare
-from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, DRAWN, SEEDS, architecture_of
+from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, SEEDS, architecture_of
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import one_of
+from hpo_envs.tables.trained.record import trainer
+
+VERDICTS = {
+    "same": "the same in every epoch",
+    "agrees": "not the same, and within what seeds differ by",
+    "differs": "not the same, by more than seeds differ",
+}
+
+SUITES: dict[str, Any] = {suite.NAME: suite for suite in (measure, cells)}
+"""Modules of what can be measured, by what the command is asked for."""
 
 EPILOG = """\
 examples:
@@ -35,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", help="CharMini: all that is missing; or an id of it: one row")
     parser.add_argument("--out", type=Path, default=Path("charmini"), help="folder (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=1, help="trainings at once (default: %(default)s)")
-    parser.add_argument("--rows", type=int, default=64, help="configurations (default: %(default)s)")
+    parser.add_argument("--rows", type=int, help="configurations, or cells (default: 64; of CellMini all)")
     parser.add_argument("--check", type=int, metavar="N", help="train N of those that ship again, and compare")
     parser.add_argument("--row", type=int, help="row of the id's table to train again")
     parser.add_argument("--seed", type=int, default=0, help="which of its trainings, 0 to 2 (default: %(default)s)")
@@ -46,21 +58,22 @@ def run(args: argparse.Namespace) -> int:
     """Runs the command."""
     if args.name in measure.IDS:
         return _again(measure.IDS[args.name], args.row, args.seed)
-    one_of("name", args.name, (measure.NAME, *measure.IDS))
+    suite = SUITES[one_of("name", args.name, (*SUITES, *measure.IDS))]
     if args.row is not None:
         raise ValueError(f"--row must go with an id, such as {next(iter(measure.IDS))}, got {args.name}")
     if args.pack is not None:
         return _pack(args.out, args.pack)
     if args.check is not None:
         return _check(args.check)
-    if not 1 <= args.rows <= DRAWN:
-        raise ValueError(f"--rows must be an int from 1 to {DRAWN}, got {args.rows}")
+    rows = suite.ROWS if args.rows is None else args.rows
+    if not 1 <= rows <= suite.DRAWN:
+        raise ValueError(f"--rows must be an int from 1 to {suite.DRAWN}, got {rows}")
     if args.jobs < 1:
         raise ValueError(f"--jobs must be an int >= 1, got {args.jobs}")
-    measure.trainer()
-    tasks, known = measure.tasks(args.rows), measured.known()
+    trainer()
+    tasks, known = suite.tasks(rows), suite.known()
     with executors.of_jobs(args.jobs) as executor:
-        made = trainings.conduct(tasks, measure.train, args.out, executor, known=known, watch=_watch)
+        made = trainings.conduct(tasks, suite.train, args.out, executor, known=known, watch=_watch)
     print(f"{made} trainings made, {len(tasks)} in all; {args.out}")
     return 0
 
@@ -78,7 +91,7 @@ def _again(table: str, row: int | None, seed: int) -> int:
     for epoch, (old, new) in enumerate(itertools.zip_longest(check.stored.tolist(), check.new.tolist()), 1):
         cells = [_pair(old, new, j, digits) for j, digits in ((0, 1), (1, 1), (2, 6))]
         print(f"{epoch:>5}{cells[0]:>20}{cells[1]:>20}{cells[2]:>24}")
-    print(f"stored and new: {measure.VERDICTS[check.verdict]} ({check.deviations:.2f} seed standard deviations apart)")
+    print(f"stored and new: {VERDICTS[check.verdict]} ({check.deviations:.2f} seed standard deviations apart)")
     print(f"{record['processor']}, torch {record['versions']['torch']}, {sum(record['seconds'][-1:]):.0f} s")
     return 1 if check.verdict == "differs" else 0
 
@@ -92,8 +105,8 @@ def _check(count: int) -> int:
     for task in known[:: len(known) // count][:count]:
         check = compare(measured.load(), measure.train(task))
         verdicts.append(check.verdict)
-        print(f"{task}: {measure.VERDICTS[check.verdict]} ({check.deviations:.2f} seed standard deviations apart)")
-    counts = ", ".join(f"{verdicts.count(v)} {v}" for v in measure.VERDICTS)
+        print(f"{task}: {VERDICTS[check.verdict]} ({check.deviations:.2f} seed standard deviations apart)")
+    counts = ", ".join(f"{verdicts.count(v)} {v}" for v in VERDICTS)
     print(f"{count} trainings made again: {counts}")
     return 1 if "differs" in verdicts else 0
 

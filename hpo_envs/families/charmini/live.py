@@ -12,10 +12,11 @@ from hpo_envs.engines.function.batched import FunctionVectorEnv
 from hpo_envs.engines.function.params import FunctionParams
 from hpo_envs.engines.function.scalar import FunctionEnv
 from hpo_envs.families.charmini.page import table_name
-from hpo_envs.tables.datasets.charmini import build, cost, measure
+from hpo_envs.tables.datasets.charmini import build, cost
 from hpo_envs.tables.datasets.charmini.names import EPOCHS
 from hpo_envs.tables.datasets.charmini.serve import Trainer
 from hpo_envs.tables.datasets.charmini.space import space
+from hpo_envs.tables.trained.record import check_trainer
 
 SECONDS = 600.0
 """How long a training may take by default; the longest takes about a minute."""
@@ -42,7 +43,7 @@ class Live:
         check_int("epochs", epochs)
         if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0:
             raise ValueError(f"seconds must be a number > 0, got {seconds!r}")
-        measure.check_trainer()
+        check_trainer()
         self._architecture, self._seed, self._epochs = architecture, seed, epochs
         self.expected = epochs * cost.mean(architecture)
         self._trainer = Trainer(seconds)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
-import platform
-import time
-from dataclasses import astuple
-from importlib.metadata import version
 from typing import Any
 
-from hpo_envs.tables import extras
-from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, EPOCHS, SEEDS, TABLES, architecture_of
+from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, DRAWN, EPOCHS, SEEDS, TABLES, architecture_of
 from hpo_envs.tables.datasets.charmini.space import configuration
+from hpo_envs.tables.datasets.charmini.measured import known
+from hpo_envs.tables.trained.record import record, trainer
+
+__all__ = ["DRAWN", "IDS", "NAME", "ROWS", "known", "tasks", "train"]
 
 NAME = "CharMini"
 """What the command is asked for."""
@@ -19,11 +17,8 @@ NAME = "CharMini"
 IDS = {f"{NAME}-eng-{architecture_of(table)}-v0": table for table in TABLES}
 """Ids whose rows can be trained again -> their tables."""
 
-VERDICTS = {
-    "same": "the same in every epoch",
-    "agrees": "not the same, and within what seeds differ by",
-    "differs": "not the same, by more than seeds differ",
-}
+ROWS = 64
+"""Configurations that are trained if nothing else is asked for."""
 
 
 def tasks(rows: int) -> list[str]:
@@ -41,62 +36,13 @@ def train(task: str) -> dict[str, Any]:
         task: One of `tasks`.
 
     Returns:
-        A record of plain data: `task`, `status`, `epochs` (the fields of `Epoch` of each), `seconds` (of the processor,
-        after each), `parameters`, `processor`, `versions`.
+        See `record`.
 
     Raises:
         ModuleNotFoundError: torch is not installed; the message says how to install it.
     """
-    torch = trainer()
-    from hpo_envs.tables.datasets.charmini.training.run import Diverged, Training
+    trainer().set_num_threads(1)
+    from hpo_envs.tables.datasets.charmini.training.run import Training
 
-    torch.set_num_threads(1)
     architecture, draw, seed = task.split("-")
-    training = Training(architecture, configuration(architecture, int(draw)), int(seed))
-    epochs, seconds, status, start = [], [], "ok", time.process_time()
-    for _ in range(EPOCHS):
-        try:
-            epochs.append(astuple(training.epoch()))
-        except Diverged:
-            status = "diverged"
-            break
-        seconds.append(round(time.process_time() - start, 3))
-    return {
-        "task": task,
-        "status": status,
-        "epochs": epochs,
-        "seconds": seconds,
-        "parameters": training.size,
-        "processor": processor(),
-        "versions": {"python": platform.python_version(), "numpy": version("numpy"), "torch": torch.__version__},
-    }
-
-
-def trainer() -> Any:
-    """The module torch.
-
-    Raises:
-        ModuleNotFoundError: It is not installed; the message says how to install it.
-    """
-    return extras.module("torch", "live", "trainings")
-
-
-def check_trainer() -> None:
-    """Sees to it that trainings are possible, without importing torch into this process.
-
-    Raises:
-        ModuleNotFoundError: torch is not installed; the message says how to install it.
-    """
-    if importlib.util.find_spec("torch") is None:
-        trainer()
-
-
-def processor() -> str:
-    """Name of the processor and the instruction set that is used of it."""
-    name = platform.processor() or platform.machine()
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as stream:
-            name = next(line.partition(":")[2].strip() for line in stream if line.startswith("model name"))
-    except (OSError, StopIteration):
-        pass
-    return f"{name}, {trainer().backends.cpu.get_cpu_capability()}"
+    return record(task, Training(architecture, configuration(architecture, int(draw)), int(seed)), EPOCHS)

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables.datasets.charmini import measure
 from hpo_envs.tables.files import atomic
+from hpo_envs.tables.trained.record import trainer
 
 CHECKPOINT = "checkpoint.npz"
 
@@ -132,7 +132,7 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     """Answers requests until there are no more."""
-    measure.trainer().set_num_threads(1)
+    trainer().set_num_threads(1)
     for line in sys.stdin:
         try:
             said = answer(json.loads(line))

@@ -1,0 +1,160 @@
+"""One training: a cell, a seed, epoch by epoch."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hpo_envs.tables import draws, exact
+from hpo_envs.tables.cells.canonical import canonical
+from hpo_envs.tables.cells.recipe import Cell
+from hpo_envs.tables.datasets.cellmini.names import DECAY, DROPOUT, LARGEST, RATE, STEPS, STREAMS, UNITS
+from hpo_envs.tables.datasets.cellmini.text import Ints, split, symbols
+from hpo_envs.tables.datasets.cellmini.training.cell import Graph, Unrolled
+from hpo_envs.tables.datasets.charmini.training.layers import Dropout, Parameters, Shapes
+from hpo_envs.tables.datasets.charmini.training.optimiser import BITS, Adam
+
+_INITIAL, _MASKS = range(2)
+
+_ADAM = {"learning_rate": RATE, "beta1": DECAY[0], "beta2": DECAY[1], "scheduler": "none"}
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What is measured after an epoch: means of -log probability of a character, in nats.
+
+    Attributes:
+        development: Of the development text.
+        loss: Of the training text in the epoch, dropout included.
+        test: Of the test text.
+    """
+
+    development: float
+    loss: float
+    test: float
+
+
+class Diverged(ArithmeticError):
+    """A loss, or the norm of its gradient, is no finite number."""
+
+
+class Training:
+    """A language model in training, in this process; the caller sets the number of threads.
+
+    Embeddings, which are the output's weights too (as in NAS-Bench-NLP), one cell, and softmax. Hidden states go on from
+    stretch to stretch, rounded as derivatives are: what processors disagree on does not grow along the text.
+
+    Args:
+        cell: What is trained: its canonical form.
+        seed: Of initial weights and dropout, together with the cell.
+        train: (characters,) what is learned; default: the training text.
+    """
+
+    def __init__(self, cell: Cell, seed: int, train: Ints | None = None) -> None:
+        cell = canonical(cell)
+        self._key = key_of(cell, seed)
+        self._graph, self._train = Graph(cell), split("train") if train is None else train
+        self._parameters = Parameters(_shapes(self._graph), draws.mix(self._key, _INITIAL))
+        self._adam = Adam(_ADAM, self._parameters.flat)
+        views = self._parameters.views
+        self._symbols, self._bias, *self._weights = views.values()
+        self.epochs = 0
+
+    @property
+    def size(self) -> int:
+        """Number of parameters."""
+        return len(self._parameters.flat)
+
+    def epoch(self) -> Epoch:
+        """Trains on the whole text once more and evaluates.
+
+        Raises:
+            Diverged: A loss or gradient is not finite.
+        """
+        loss = self._learn()
+        self.epochs += 1
+        with torch.no_grad():
+            development, test = (self._evaluate(split(name)) for name in ("development", "test"))
+        if not math.isfinite(development + test):
+            raise Diverged(f"development {development}, test {test} in epoch {self.epochs}")
+        return Epoch(development, loss, test)
+
+    def _learn(self) -> float:
+        key, total, count = draws.mix(draws.mix(self._key, _MASKS), self.epochs), 0.0, 0
+        states = self._start()
+        for i, (inputs, targets) in enumerate(stretches(self._train)):
+            drop = Dropout(DROPOUT, draws.mix(key, i))
+            loss, states = self._loss(inputs, targets, states, drop)
+            gradient = exact.rounded(self._parameters.gradient(loss), BITS)
+            norm = math.sqrt(float((gradient * gradient).sum()))
+            total += float(loss.detach()) * targets.size
+            count += targets.size
+            if not math.isfinite(total + norm):
+                raise Diverged(f"loss {total}, norm {norm} in epoch {self.epochs + 1}")
+            if norm > LARGEST:
+                gradient *= LARGEST / norm
+            self._adam.update(gradient, targets.size)
+        return total / count
+
+    def _evaluate(self, part: Ints) -> float:
+        total, count, states = 0.0, 0, self._start()
+        for inputs, targets in stretches(part):
+            loss, states = self._loss(inputs, targets, states, Dropout(0.0, None))
+            total += float(loss) * targets.size
+            count += targets.size
+        return total / count
+
+    def _start(self) -> Tensor:
+        return torch.zeros(self._graph.cell.hidden, STREAMS, UNITS, dtype=torch.float64)
+
+    def _loss(self, inputs: Ints, targets: Ints, states: Tensor, drop: Dropout) -> tuple[Tensor, Tensor]:
+        """Mean -log probability of (steps, STREAMS) next characters, and the hidden states after them, rounded."""
+        masks = [drop(torch.ones(STREAMS, UNITS, dtype=torch.float64)).repeat(len(inputs), 1) for _ in range(2)]
+        x = torch.nn.functional.embedding(torch.from_numpy(inputs.ravel()), self._symbols) * masks[0]
+        out, last = Unrolled.apply(self._graph, x, states, *self._weights)  # type: ignore[no-untyped-call]
+        logits = torch.addmm(self._bias, out * masks[1], self._symbols.t())
+        loss = torch.nn.functional.cross_entropy(logits, torch.from_numpy(targets.ravel()))
+        return loss, torch.from_numpy(exact.rounded(last.numpy(), BITS))
+
+    def state(self) -> dict[str, Any]:
+        """Arrays from which `restore` goes on."""
+        return {"parameters": self._parameters.flat, "epochs": np.array(self.epochs), **self._adam.state()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Goes on where a training of the same cell and seed was."""
+        self._parameters.flat[:] = state["parameters"]
+        self._adam.restore(state)
+        self.epochs = int(state["epochs"])
+
+
+def stretches(part: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """(up to STEPS, STREAMS) characters and those after them, of as many streams that lie one behind the other."""
+    length = (len(part) - 1) // STREAMS
+    inputs, targets = (part[at : at + length * STREAMS].reshape(STREAMS, length).T for at in (0, 1))
+    for first in range(0, length, STEPS):
+        rows = slice(first, first + STEPS)
+        yield np.ascontiguousarray(inputs[rows]), np.ascontiguousarray(targets[rows])
+
+
+def key_of(cell: Cell, seed: int) -> int:
+    """What all draws of a training come from: its computation and its seed."""
+    text = json.dumps(["cell", seed, cell.text()])
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
+
+
+def _shapes(graph: Graph) -> Shapes:
+    """Embeddings, the output's bias, and weights and bias of each linear: within 1/sqrt(units) as in the release."""
+    bound = UNITS**-0.5
+    shapes = {"symbols": ((len(symbols()), UNITS), bound), "bias": ((len(symbols()),), 0.0)}
+    for j in graph.linears:
+        shapes[f"{j}.weights"] = (len(graph.cell.nodes[j][1]) * UNITS, UNITS), bound
+        shapes[f"{j}.bias"] = (UNITS,), bound
+    return shapes
