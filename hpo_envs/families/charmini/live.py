@@ -12,11 +12,11 @@ from hpo_envs.engines.function.batched import FunctionVectorEnv
 from hpo_envs.engines.function.params import FunctionParams
 from hpo_envs.engines.function.scalar import FunctionEnv
 from hpo_envs.families.charmini.page import table_name
-from hpo_envs.tables.datasets.charmini import build, cost
+from hpo_envs.tables.datasets.charmini import build, cost, measure
 from hpo_envs.tables.datasets.charmini.names import EPOCHS
-from hpo_envs.tables.datasets.charmini.serve import Trainer
 from hpo_envs.tables.datasets.charmini.space import space
-from hpo_envs.tables.trained.record import check_trainer
+from hpo_envs.tables.datasets.trained.process import Trainer
+from hpo_envs.tables.datasets.trained.record import check_trainer
 
 SECONDS = 600.0
 """How long a training may take by default; the longest takes about a minute."""
@@ -46,7 +46,7 @@ class Live:
         check_trainer()
         self._architecture, self._seed, self._epochs = architecture, seed, epochs
         self.expected = epochs * cost.mean(architecture)
-        self._trainer = Trainer(seconds)
+        self._trainer = Trainer(measure.__name__, seconds)
         self.__qualname__ = f"charmini-{architecture}-{seed}"
 
     def __call__(self, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,7 +55,8 @@ class Live:
 
     def _measured(self, config: Mapping[str, Any], epochs: int, folder: Path | None) -> dict[str, Any]:
         price = epochs * cost.epoch(self._architecture, config)
-        said = self._trainer.train(self._architecture, config, self._seed, epochs, folder)
+        of = {"architecture": self._architecture, "config": dict(config), "seed": self._seed}
+        said = self._trainer.train(of, epochs, folder)
         if "diverged" in said:
             return {**dict.fromkeys(_SHOWN, math.nan), "cost": price}
         accuracy, errors = build.rates(said["correct"], said["errors"], "development")

@@ -4,45 +4,45 @@ from __future__ import annotations
 
 from typing import Any
 
+from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.datasets.cellmini.drawn import drawn
-from hpo_envs.tables.datasets.cellmini.names import DRAWN, EPOCHS, SEEDS
-from hpo_envs.tables.trained.record import record, trainer
-
-NAME = "CellMini"
-"""What the command is asked for."""
-
-
-IDS: dict[str, str] = {}
-"""Ids whose rows can be trained again -> their tables."""
-
-ROWS = DRAWN
-"""Cells that are trained if nothing else is asked for."""
+from hpo_envs.tables.datasets.cellmini.measured import PACKING
+from hpo_envs.tables.datasets.cellmini.names import DRAWN, EPOCHS
+from hpo_envs.tables.datasets.trained.record import Training, record, trainer
+from hpo_envs.tables.datasets.trained.suite import Suite
+from hpo_envs.tables.table import Floats
 
 
-def known() -> list[str]:
-    """Names of the trainings that ship."""
-    return []
-
-
-def tasks(rows: int) -> list[str]:
-    """The trainings of the first `rows` cells, one cell with all its seeds after the other."""
-    return [f"{draw}-{seed}" for draw in range(rows) for seed in range(SEEDS)]
-
-
-def train(task: str) -> dict[str, Any]:
-    """Carries out a training in this process, with one thread.
-
-    Args:
-        task: One of `tasks`.
-
-    Returns:
-        See `record`.
+def begin(cell: str, seed: int) -> Training:
+    """A training of the cell of a text, see `training.run.Training`; torch works with one thread from now on.
 
     Raises:
         ModuleNotFoundError: torch is not installed; the message says how to install it.
     """
     trainer().set_num_threads(1)
-    from hpo_envs.tables.datasets.cellmini.training.run import Training
+    from hpo_envs.tables.datasets.cellmini.training import run
 
+    return run.Training(Cell.from_text(cell), seed)
+
+
+def train(task: str) -> dict[str, Any]:
+    """Carries out a training of the table, such as `3-1`, in this process; see `record`."""
     draw, seed = map(int, task.split("-"))
-    return record(task, Training(drawn()[draw], seed), EPOCHS)
+    return record(task, begin(drawn()[draw].text(), seed), EPOCHS)
+
+
+def scores(counts: Floats, losses: Floats) -> Floats:
+    """(..., 3) development, training and test loss."""
+    return losses
+
+
+SUITE = Suite(
+    name="CellMini",
+    ids={},
+    rows=DRAWN,
+    packing=PACKING,
+    train=train,
+    scores=scores,
+    columns=(("development", 6), ("training", 6), ("test", 6)),
+    judged=1,
+)

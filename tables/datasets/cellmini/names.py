@@ -1,9 +1,6 @@
-"""Constants of CellMini: its table, how its cells are trained. Imports nothing."""
+"""Constants of CellMini: how its cells are trained. Imports nothing."""
 
 from __future__ import annotations
-
-TABLE = "cellmini/shakespeare"
-"""Name of the table."""
 
 SEEDS = 2
 """Trainings of each cell."""

@@ -7,16 +7,17 @@ ship: nothing has to be installed, and no surrogate stands in for them. Losses a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 import numpy as np
 
 from hpo_envs.tables import catalogue
-from hpo_envs.tables.datasets.charmini import cost, measured
+from hpo_envs.tables.datasets.charmini import cost
+from hpo_envs.tables.datasets.charmini.measured import PACKING
 from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, EPOCHS, SPLITS, TABLES, architecture_of
 from hpo_envs.tables.datasets.charmini.space import configuration, drawn, space
 from hpo_envs.tables.datasets.charmini.words import sample
+from hpo_envs.tables.datasets.trained.packed import UNIT, Arrays, machines
 from hpo_envs.tables.table import Floats, Metric, Provenance, Table, searched
 
 NAMES = TABLES
@@ -56,10 +57,10 @@ def build(name: str, read: Callable[[str], bytes]) -> Table:
 
 def embedded(name: str) -> Table:
     """The measured table."""
-    return assemble(name, measured.load())
+    return assemble(name, PACKING.load())
 
 
-def assemble(name: str, arrays: measured.Arrays) -> Table:
+def assemble(name: str, arrays: Arrays) -> Table:
     """The table of an architecture: the first configurations that were drawn, as many as have all their seeds.
 
     Args:
@@ -67,7 +68,7 @@ def assemble(name: str, arrays: measured.Arrays) -> Table:
         arrays: What was measured.
     """
     architecture = architecture_of(name)
-    at, rows = ARCHITECTURES.index(architecture), measured.complete(arrays, architecture)
+    at, rows = ARCHITECTURES.index(architecture), PACKING.complete(arrays)[architecture]
     part = {key: value[at, :rows] for key, value in arrays.items() if key != "machines"}
     values = _values(part)
     done = np.arange(EPOCHS) < part["epochs"][..., None]
@@ -97,22 +98,20 @@ def rates(correct: Floats, errors: Floats, split: str) -> tuple[Floats, Floats]:
     return 100.0 * correct / SPLITS[split], np.minimum(100.0 * errors / phonemes, MOST_ERRORS)
 
 
-def _values(part: measured.Arrays) -> Floats:
+def _values(part: Arrays) -> Floats:
     """(rows, seeds, epochs, metrics), zeros where nothing was trained."""
-    counts, losses = part["counts"].astype(np.float64), part["losses"] * measured.UNIT
+    counts, losses = part["counts"].astype(np.float64), part["losses"] * UNIT
     parameters = np.repeat(part["parameters"][..., None].astype(np.float64), EPOCHS, axis=2)
     development = rates(counts[..., 0], counts[..., 1], "development")
     test = rates(counts[..., 2], counts[..., 3], "test")
     return np.stack([*development, losses[..., 0], losses[..., 1], parameters, *test], axis=3)
 
 
-def provenance(arrays: measured.Arrays, used: np.ndarray) -> Provenance:
+def provenance(arrays: Arrays, used: np.ndarray) -> Provenance:
     """Measured by this project, with what."""
-    made = [json.loads(arrays["machines"][i]) for i in np.unique(used)]
-    with_ = "; ".join(", ".join(f"{key} {value}" for key, value in sorted(m.items())) for m in made)
     notes = (
         f"Measured by this project: hpo-envs measure CharMini, with what trains as of commit {COMMIT[:7]}.",
-        f"Trained on {with_}; accuracy and error counts are the same with AVX-512, AVX2 and SSE.",
+        f"Trained on {machines(arrays, used)}; accuracy and error counts are the same with AVX-512, AVX2 and SSE.",
     )
     citation = catalogue.dataset("charmini").citation
     return Provenance("measured", "this project", COMMIT, "MIT AND BSD-2-Clause", citation, notes=notes)

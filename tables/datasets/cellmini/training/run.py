@@ -49,8 +49,8 @@ class Diverged(ArithmeticError):
 class Training:
     """A language model in training, in this process; the caller sets the number of threads.
 
-    Embeddings, which are the output's weights too (as in NAS-Bench-NLP), one cell, and softmax. Hidden states go on from
-    stretch to stretch, rounded as derivatives are: what processors disagree on does not grow along the text.
+    Embeddings, which are the output's weights too (as in NAS-Bench-NLP), one cell, and softmax. Hidden states go on
+    from stretch to stretch, rounded as derivatives are: what processors disagree on does not grow along the text.
 
     Args:
         cell: What is trained: its canonical form.

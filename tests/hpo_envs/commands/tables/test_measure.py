@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,13 @@ import numpy as np
 import pytest
 
 from hpo_envs.commands import main
+from hpo_envs.commands.tables import measure
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets.charmini import build, measure, measured
+from hpo_envs.tables.datasets.charmini import build
+from hpo_envs.tables.datasets.charmini.measure import SUITE
+from hpo_envs.tables.datasets.trained.packed import Packing
 from tests.tables.datasets.charmini.test_build import arrays
-from tests.tables.datasets.charmini.test_check import record
+from tests.tables.datasets.trained.test_suite import record
 
 
 @pytest.fixture
@@ -23,7 +27,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         made.append(task)
         return record(task, 100) | {"versions": {"torch": "2"}}
 
-    monkeypatch.setattr(measure, "train", train)
+    monkeypatch.setitem(measure.SUITES, "CharMini", replace(SUITE, train=train))
     monkeypatch.setattr(measure, "trainer", lambda: None)
     return made
 
@@ -31,20 +35,18 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_a_sweep_goes_on_and_is_packed(
     trained: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(measured, "FILE", tmp_path / "ships.npz")
+    suite = measure.SUITES["CharMini"]
+    packing = replace(suite.packing, file=tmp_path / "ships.npz")
+    monkeypatch.setitem(measure.SUITES, "CharMini", replace(suite, packing=packing))
     out = ["measure", "CharMini", "--out", str(tmp_path / "out")]
     assert main.main([*out, "--rows", "1"]) == 0
     assert main.main([*out, "--rows", "2"]) == 0
-    assert trained == measure.tasks(2)
-    assert main.main([*out, "--pack", str(measured.FILE)]) == 0
+    assert trained == SUITE.tasks(2)
+    assert main.main([*out, "--pack", str(packing.file)]) == 0
     assert "configurations with all seeds: 2 of lstm, 2 of transformer" in capsys.readouterr().out
-    measured.load.cache_clear()
-    try:
-        assert sorted(measured.known()) == sorted(measure.tasks(2))
-        assert main.main(["measure", "CharMini", "--out", str(tmp_path / "other"), "--rows", "2"]) == 0
-        assert len(trained) == 12
-    finally:
-        measured.load.cache_clear()
+    assert sorted(packing.known()) == sorted(SUITE.tasks(2))
+    assert main.main(["measure", "CharMini", "--out", str(tmp_path / "other"), "--rows", "2"]) == 0
+    assert len(trained) == 12
 
 
 def test_a_row_is_trained_again_and_compared(
@@ -52,7 +54,7 @@ def test_a_row_is_trained_again_and_compared(
 ) -> None:
     monkeypatch.setattr(build, "NAMES", ("charmini/eng-lstm",))
     monkeypatch.setattr(build, "embedded", lambda name: build.assemble(name, arrays()))
-    monkeypatch.setattr(measured, "load", arrays)
+    monkeypatch.setattr(Packing, "load", lambda self: arrays())
     store.forget()
     try:
         row = int(np.flatnonzero(store.load("charmini/eng-lstm").source_index == 0)[0])
@@ -71,7 +73,10 @@ def test_some_of_what_ships_are_trained_again(
     trained: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stored = arrays()
-    monkeypatch.setattr(measured, "load", lambda: stored)
+    monkeypatch.setattr(Packing, "load", lambda self: stored)
+    monkeypatch.setattr(
+        Packing, "known", lambda self: [f"lstm-{draw}-{seed}" for draw in range(3) for seed in range(3)]
+    )
     assert main.main(["measure", "CharMini", "--check", "3"]) == 1  # what ships differs between configurations
     assert trained == ["lstm-0-0", "lstm-1-0", "lstm-2-0"]
     out = capsys.readouterr().out
@@ -84,8 +89,9 @@ def test_some_of_what_ships_are_trained_again(
 @pytest.mark.parametrize(
     "words, message",
     [
-        (["CharMina"], "name must be one of CharMini, CharMini-eng-lstm-v0, .*got 'CharMina', did you mean"),
+        (["CharMina"], "name must be one of CharMini, CellMini, CharMini-eng-lstm-v0, .*got 'CharMina', did you mean"),
         (["CharMini", "--rows", "129"], "--rows must be an int from 1 to 128, got 129"),
+        (["CellMini", "--rows", "301"], "--rows must be an int from 1 to 300, got 301"),
         (["CharMini", "--jobs", "0"], "--jobs must be an int >= 1, got 0"),
         (["CharMini", "--row", "1"], "--row must go with an id"),
     ],

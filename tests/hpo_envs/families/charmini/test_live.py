@@ -15,7 +15,7 @@ from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import Study, from_data
 from hpo_envs.families.charmini import live
 from hpo_envs.tables.datasets.charmini import build, cost
-from hpo_envs.tables.datasets.charmini.serve import Trainer
+from hpo_envs.tables.datasets.trained.process import Trainer
 
 ANSWER = {"correct": 150, "errors": 400, "nll": 1.5, "loss": 2.0, "test_correct": 1, "test_errors": 9}
 ANSWER |= {"parameters": 1000, "seconds": 3.0}
@@ -27,9 +27,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
 
     def train(self: Trainer, *request: Any) -> dict[str, Any]:
         calls.append(request)
-        if request[1]["dropout"] > 0.45:
+        if request[0]["config"]["dropout"] > 0.45:
             return {"diverged": True}
-        return {**ANSWER, "correct": 10 * request[3]}
+        return {**ANSWER, "correct": 10 * request[1]}
 
     monkeypatch.setattr(Trainer, "train", train)
     return calls
@@ -39,8 +39,9 @@ def test_a_step_trains_and_says_what_the_table_would(asked: list[Any]) -> None:
     env: Any = gym.make("CharMiniLive-eng-lstm-v0", seed=2)
     env.reset(seed=0)
     _, reward, _, _, info = env.step(np.zeros(16, np.float32))
-    ((architecture, config, seed, epochs, folder),) = asked
-    assert (architecture, seed, epochs, folder) == ("lstm", 2, 20, None)
+    ((of, epochs, folder),) = asked
+    config = of["config"]
+    assert (of["architecture"], of["seed"], epochs, folder) == ("lstm", 2, 20, None)
     assert reward == info["metrics"]["accuracy"] == 40.0
     assert set(info["metrics"]) == {m.name for m in build.METRICS} - set(build.HELD_OUT) | {"seconds"}
     assert info["cost"] == pytest.approx(20 * cost.epoch("lstm", config))
@@ -60,9 +61,9 @@ def test_epochs_go_on_from_a_checkpoint_and_pay_what_is_new(asked: list[Any], tm
     env: Any = gym.make("CharMiniLiveLC-eng-lstm-v0", candidates=8, checkpoints=tmp_path)
     env.reset(seed=0)
     infos = [env.step(np.array([1, epoch]))[-1] for epoch in (1, 4, 0)]
-    assert [request[3] for request in asked] == [2, 5]
-    assert asked[0][4] == asked[1][4] != None  # noqa: E711
-    each = cost.epoch("lstm", asked[0][1])
+    assert [request[1] for request in asked] == [2, 5]
+    assert asked[0][2] == asked[1][2] != None  # noqa: E711
+    each = cost.epoch("lstm", asked[0][0]["config"])
     assert [info["cost"] for info in infos] == pytest.approx([2 * each, 3 * each, 0.0])
     assert infos[1]["metrics"]["accuracy"] == 10.0
 

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets.charmini import build, cost, measured
+from hpo_envs.tables.datasets.charmini import build, cost
+from hpo_envs.tables.datasets.charmini.measured import PACKING
 from hpo_envs.tables.datasets.charmini.space import configuration
-from tests.tables.datasets.charmini.test_check import record
+from tests.tables.datasets.trained.test_suite import record
 
 COMMIT = "fb0be502a2cff066e20b7eff61941117b359cc3b"
 TRAINS = "623fcd7db14366f5e2e29e80e910a7313b9b9e4ee72676ab888d98ec23741a74"
@@ -19,7 +20,7 @@ TRAINS = "623fcd7db14366f5e2e29e80e910a7313b9b9e4ee72676ab888d98ec23741a74"
 def arrays(rows=3):
     records = [record(task, 100 + draw) for draw in range(rows) for task in (f"lstm-{draw}-{s}" for s in range(3))]
     records[4] = record("lstm-1-1", 10, status="diverged", epochs=6)
-    return measured.pack(records)
+    return PACKING.pack(records)
 
 
 def test_the_table_has_what_was_measured():
@@ -38,9 +39,9 @@ def test_the_table_has_what_was_measured():
 
 
 def test_configurations_after_one_that_lacks_a_seed_are_left_out():
-    kept = measured.pack([record(f"lstm-{draw}-{seed}", 100) for draw in (0, 1, 3) for seed in range(3 - (draw == 1))])
+    kept = PACKING.pack([record(f"lstm-{draw}-{seed}", 100) for draw in (0, 1, 3) for seed in range(3 - (draw == 1))])
     assert len(build.assemble("charmini/eng-lstm", kept)) == 1
-    assert len(build.assemble("charmini/eng-lstm", measured.pack([record("lstm-1-2", 100)], kept))) == 2
+    assert len(build.assemble("charmini/eng-lstm", PACKING.pack([record("lstm-1-2", 100)], kept))) == 2
 
 
 def test_error_rates_are_capped():
@@ -53,7 +54,7 @@ def test_the_store_says_that_it_is_measured_and_has_no_surrogate():
     assert not store.missing("charmini/eng-lstm")
     table = store.load("charmini/eng-lstm")
     assert table is store.load("charmini/eng-lstm", "measured")
-    assert (len(table), table.repeats, len(table.levels)) == (measured.complete(measured.load(), "lstm"), 3, 20)
+    assert (len(table), table.repeats, len(table.levels)) == (PACKING.complete(PACKING.load())["lstm"], 3, 20)
     with pytest.raises(ValueError, match="which this project measured and ships: nothing stands in for it"):
         store.load("charmini/eng-lstm", "surrogate")
 

@@ -1,18 +1,20 @@
 """Trains on request in a process of its own, so that nobody else's torch settings are touched.
 
-`python -m hpo_envs.tables.datasets.charmini.serve` reads requests as lines of JSON and answers each with one line.
-`Trainer` starts it, asks it, and ends it where a training takes too long.
+`python -m hpo_envs.tables.datasets.trained.process MODULE` reads requests as lines of JSON and answers each with one
+line; a training is what the module's `begin` returns. `Trainer` starts it, asks it, and ends it where a training takes
+too long.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
 import threading
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.tables.files import atomic
-from hpo_envs.tables.trained.record import trainer
 
 CHECKPOINT = "checkpoint.npz"
 
@@ -29,35 +30,31 @@ class Trainer:
     """A process that trains with one thread; started at the first request.
 
     Args:
+        module: Name of the module with `begin`.
         seconds: How long a request may take; the process is ended where one takes longer.
     """
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+    def __init__(self, module: str, seconds: float) -> None:
+        self._module, self._seconds = module, seconds
         self._process: subprocess.Popen[str] | None = None
 
-    def train(
-        self, architecture: str, config: Mapping[str, Any], seed: int, epochs: int, folder: Path | None = None
-    ) -> dict[str, Any]:
-        """Trains a configuration until so many epochs are done.
+    def train(self, of: Mapping[str, Any], epochs: int, folder: Path | None = None) -> dict[str, Any]:
+        """Trains until so many epochs are done.
 
         Args:
-            architecture: `lstm` or `transformer`.
-            config: Natural values of the hyperparameters.
-            seed: See `training.run.Training`.
+            of: Arguments of the module's `begin`.
             epochs: In all.
             folder: Where the training goes on from, and leaves what it needs to go on; None: it begins anew.
 
         Returns:
-            The fields of the last `Epoch`, `parameters`, `seconds` of the processor; `diverged`, alone, where a loss
-            was no finite number.
+            The fields of the last epoch, `parameters`, `seconds` of the processor; `diverged`, alone, where the
+            training has.
 
         Raises:
             TimeoutError: It took too long.
             ChildProcessError: The process died or refused; the message says what it printed.
         """
-        request = {"architecture": architecture, "config": dict(config), "seed": seed, "epochs": epochs}
-        request["folder"] = None if folder is None else str(folder)
+        request = {"of": dict(of), "epochs": epochs, "folder": None if folder is None else str(folder)}
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -81,7 +78,7 @@ class Trainer:
         if not line:
             self.close()
             if late.is_set():
-                raise TimeoutError(f"a training must end within {self._seconds:g} s, got none of {architecture}")
+                raise TimeoutError(f"a training must end within {self._seconds:g} s, got none")
             raise ChildProcessError("the process that trains died (out of memory?)")
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
@@ -96,22 +93,20 @@ class Trainer:
             self._process = None
 
     def __reduce__(self) -> Any:
-        return Trainer, (self._seconds,)
+        return Trainer, (self._module, self._seconds)
 
     def _started(self) -> subprocess.Popen[str]:
         if self._process is None or self._process.poll() is not None:
             pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "encoding": "utf-8"}
-            self._process = subprocess.Popen([sys.executable, "-m", __name__], **pipes)  # noqa: S603
+            self._process = subprocess.Popen([sys.executable, "-m", __name__, self._module], **pipes)  # noqa: S603
             weakref.finalize(self, self._process.kill)
         return self._process
 
 
-def answer(request: Mapping[str, Any]) -> dict[str, Any]:
+def answer(begin: Callable[..., Any], request: Mapping[str, Any]) -> dict[str, Any]:
     """Carries out a request; see `Trainer.train`."""
-    from hpo_envs.tables.datasets.charmini.training.run import Diverged, Training
-
     start = time.process_time()
-    training = Training(request["architecture"], request["config"], request["seed"])
+    training = begin(**request["of"])
     path = None if request["folder"] is None else Path(request["folder"]) / CHECKPOINT
     if path is not None and path.exists():
         training.restore(atomic.read_npz(path))
@@ -119,7 +114,7 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     try:
         while training.epochs < request["epochs"]:
             last = training.epoch()
-    except Diverged:
+    except ArithmeticError:
         return {"diverged": True}
     if last is None:
         raise ValueError(f"epochs must be more than the {training.epochs} that are done, got {request['epochs']}")
@@ -130,16 +125,16 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     return {**asdict(last), "parameters": training.size, "seconds": time.process_time() - start}
 
 
-def main() -> None:
+def main(module: str) -> None:
     """Answers requests until there are no more."""
-    trainer().set_num_threads(1)
+    begin = importlib.import_module(module).begin
     for line in sys.stdin:
         try:
-            said = answer(json.loads(line))
+            said = answer(begin, json.loads(line))
         except Exception as error:
             said = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(said), flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])

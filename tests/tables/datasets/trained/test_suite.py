@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from hpo_envs.tables.datasets.charmini import measured
-from hpo_envs.tables.datasets.charmini.check import compare, pooled
+from hpo_envs.tables.datasets.cellmini import measure as cells
+from hpo_envs.tables.datasets.charmini.measure import SUITE
 
 
 def record(task, correct, nll=1.0, status="ok", epochs=20):
@@ -15,15 +15,15 @@ def record(task, correct, nll=1.0, status="ok", epochs=20):
 def arrays():
     # Accuracies of 20, 21 and 22 per cent; the others have no spread.
     spread = [record(f"lstm-0-{seed}", 100 + 5 * seed) for seed in range(3)]
-    return measured.pack([*spread, *(record(f"lstm-1-{seed}", 50) for seed in range(3)), record("lstm-2-0", 50)])
+    return SUITE.packing.pack([*spread, *(record(f"lstm-1-{seed}", 50) for seed in range(3)), record("lstm-2-0", 50)])
 
 
 def test_spread_of_seeds_is_pooled_over_complete_configurations(arrays):
-    assert pooled(arrays, 0).tolist() == pytest.approx([(0.5 * 1.0) ** 0.5, 0.0])
+    assert SUITE.pooled(arrays, (0,)).tolist() == pytest.approx([(0.5 * 1.0) ** 0.5, 0.0])
 
 
 def test_equal_counts_and_losses_within_their_rounding_are_the_same(arrays):
-    check = compare(arrays, record("lstm-0-0", 100, nll=1.0 + 4e-7))
+    check = SUITE.compare(arrays, record("lstm-0-0", 100, nll=1.0 + 4e-7))
     assert (check.verdict, check.deviations) == ("same", 0.0)
     assert check.stored[-1].tolist() == pytest.approx([20.0, check.new[-1, 1], 1.0])
 
@@ -39,9 +39,16 @@ def test_equal_counts_and_losses_within_their_rounding_are_the_same(arrays):
     ],
 )
 def test_other_numbers_agree_within_three_deviations_of_seeds(arrays, new, verdict):
-    assert compare(arrays, new).verdict == verdict
+    assert SUITE.compare(arrays, new).verdict == verdict
 
 
 def test_what_was_never_measured_cannot_be_compared(arrays):
     with pytest.raises(ValueError, match="task must be one that was measured, got 'lstm-2-1'"):
-        compare(arrays, record("lstm-2-1", 50))
+        SUITE.compare(arrays, record("lstm-2-1", 50))
+
+
+def test_every_beginning_of_the_list_is_a_table():
+    tasks = SUITE.tasks(4)
+    assert len(set(tasks)) == 24
+    assert tasks[:7] == [*(f"{a}-0-{s}" for a in ("lstm", "transformer") for s in range(3)), "lstm-1-0"]
+    assert cells.SUITE.tasks(2) == ["0-0", "0-1", "1-0", "1-1"]

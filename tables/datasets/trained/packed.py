@@ -1,0 +1,133 @@
+"""Records of trainings as arrays: what ships of a table that this project trained."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.tables.files import atomic
+from hpo_envs.tables.table import STATUSES, Floats
+
+UNIT = 1e-6
+"""Nats in which losses are kept."""
+
+_MOST = 2000.0
+"""Nats beyond which a loss is kept as this."""
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+"""By name, each of the shape of the axes and more:
+
+`counts` (epochs, counts), where there are any; `losses` (epochs, losses) in units of 1e-6 nats; `epochs` that were
+finished, 0 where nothing was trained; `status`, index in `STATUSES`; `seconds` (epochs,) of the processor;
+`parameters` of the model; `machine`, index in `machines` (JSON: processor and versions).
+"""
+
+
+@dataclass(frozen=True)
+class Packing:
+    """How the trainings of a table are kept.
+
+    Attributes:
+        file: Where.
+        axes: What trainings are named after, as in `lstm-3-1`: their labels; the last two are rows and seeds.
+        epochs: Of each.
+        fields: Of a record's epochs.
+        counts: Those that are whole numbers below 65,536.
+        losses: Those that are nats.
+    """
+
+    file: Path
+    axes: tuple[Sequence[object], ...]
+    epochs: int
+    fields: tuple[str, ...]
+    counts: tuple[str, ...]
+    losses: tuple[str, ...]
+
+    def place(self, task: str) -> tuple[int, ...]:
+        """Where a training is kept."""
+        parts = zip(task.split("-"), self.axes, strict=True)
+        return tuple([str(label) for label in axis].index(part) for part, axis in parts)
+
+    def pack(self, records: Iterable[Mapping[str, Any]], before: Arrays | None = None) -> dict[str, Any]:
+        """The arrays of some records, added to others that were packed before."""
+        shape = tuple(map(len, self.axes))
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "counts": np.zeros((*shape, self.epochs, len(self.counts)), np.uint16),
+            "losses": np.zeros((*shape, self.epochs, len(self.losses)), np.int32),
+            "epochs": np.zeros(shape, np.uint8),
+            "status": np.zeros(shape, np.uint8),
+            "seconds": np.zeros((*shape, self.epochs), np.float32),
+            "parameters": np.zeros(shape, np.int32),
+            "machine": np.zeros(shape, np.uint8),
+        }
+        machines: list[str] = []
+        if before is not None:
+            arrays = {name: before[name].copy() for name in arrays}
+            machines = before["machines"].tolist()
+        for record in records:
+            at, n = self.place(record["task"]), len(record["epochs"])
+            arrays["counts"][at][:n], losses = self.measured(record)
+            arrays["losses"][at][:n] = np.rint(np.minimum(losses, _MOST) / UNIT)
+            arrays["epochs"][at], arrays["status"][at] = n, STATUSES.index(record["status"])
+            arrays["seconds"][at][:n] = record["seconds"]
+            arrays["parameters"][at] = record["parameters"]
+            machine = json.dumps({"processor": record["processor"], **record["versions"]}, sort_keys=True)
+            if machine not in machines:
+                machines.append(machine)
+            arrays["machine"][at] = machines.index(machine)
+        return {**arrays, "machines": np.array(machines)}
+
+    def measured(self, record: Mapping[str, Any]) -> tuple[Floats, Floats]:
+        """(epochs, counts) and (epochs, losses) of a record."""
+        values = np.array(record["epochs"], np.float64).reshape(-1, len(self.fields))
+        counts, losses = ([self.fields.index(name) for name in names] for names in (self.counts, self.losses))
+        return values[:, counts], values[:, losses]
+
+    def kept(self, arrays: Arrays, at: tuple[int, ...]) -> tuple[Floats, Floats]:
+        """The same of a training that was packed."""
+        n = int(arrays["epochs"][at])
+        return arrays["counts"][at][:n].astype(np.float64), arrays["losses"][at][:n] * UNIT
+
+    def complete(self, arrays: Arrays) -> dict[str, int]:
+        """How many rows, from the first on, have all their seeds; by the label before the row, or an empty one."""
+        leading = itertools.product(*(range(len(axis)) for axis in self.axes[:-2]))
+        counts = {at: int(np.append(_begun(arrays)[at].all(axis=1), False).argmin()) for at in leading}
+        return {"-".join(str(axis[i]) for axis, i in zip(self.axes, at, strict=False)): n for at, n in counts.items()}
+
+    def load(self) -> Arrays:
+        """What ships."""
+        return _load(self.file)
+
+    def known(self) -> list[str]:
+        """Names of the trainings that ship."""
+        if not self.file.exists():
+            return []
+        places = np.argwhere(_begun(self.load())).tolist()
+        return ["-".join(str(axis[i]) for axis, i in zip(self.axes, at, strict=True)) for at in places]
+
+    def has(self, arrays: Arrays, task: str) -> bool:
+        """Whether a training was packed."""
+        return bool(_begun(arrays)[self.place(task)])
+
+
+def machines(arrays: Arrays, used: npt.NDArray[Any]) -> str:
+    """Processors and versions that some trainings were made with: indices in `machines`, of any shape."""
+    made = [json.loads(arrays["machines"][i]) for i in np.unique(used)]
+    return "; ".join(", ".join(f"{key} {value}" for key, value in sorted(machine.items())) for machine in made)
+
+
+def _begun(arrays: Arrays) -> npt.NDArray[np.bool_]:
+    return (arrays["epochs"] > 0) | (arrays["status"] > 0)
+
+
+@functools.cache
+def _load(file: Path) -> Arrays:
+    return atomic.read_npz(file)

@@ -1,0 +1,101 @@
+"""A table of our own trainings: what is trained, how it is kept, and whether a training made again says the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.tables.datasets.trained.packed import UNIT, Arrays, Packing
+from hpo_envs.tables.table import STATUSES, Floats
+
+DEVIATIONS = 3.0
+"""Pooled standard deviations of the seeds within which another processor's result agrees."""
+
+VERDICTS = {
+    "same": "the same in every epoch",
+    "agrees": "not the same, and within what seeds differ by",
+    "differs": "not the same, by more than seeds differ",
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a training made again says of the stored one.
+
+    Attributes:
+        stored: (epochs, scores) of the stored training.
+        new: (epochs, scores) of the new one.
+        verdict: `same` (every count of all epochs equal, losses within their rounding), `agrees` (the judged scores at
+            the end within three pooled seed standard deviations) or `differs`.
+        deviations: How many of these the two differ by, the largest of all.
+    """
+
+    stored: Floats
+    new: Floats
+    verdict: str
+    deviations: float
+
+
+@dataclass(frozen=True)
+class Suite:
+    """One or several tables that are measured together.
+
+    Attributes:
+        name: What `hpo-envs measure` is asked for.
+        ids: Ids whose rows can be trained again -> the table, and what their trainings' names begin with.
+        rows: Rows that are trained if nothing else is asked for.
+        packing: How trainings are kept.
+        train: Carries out a training: a name in, a record out.
+        scores: What is shown of (..., counts) and (..., losses).
+        columns: Name and decimals of each.
+        judged: How many of them, the first ones, agree or differ.
+    """
+
+    name: str
+    ids: Mapping[str, tuple[str, str]]
+    rows: int
+    packing: Packing
+    train: Callable[[str], dict[str, Any]]
+    scores: Callable[[Floats, Floats], Floats]
+    columns: tuple[tuple[str, int], ...]
+    judged: int
+
+    def tasks(self, rows: int) -> list[str]:
+        """The trainings of the first rows.
+
+        A row with all its seeds comes after the other, so that every beginning of the list is a table.
+        """
+        *before, _, seeds = self.packing.axes
+        kinds = before[0] if before else ("",)
+        names = [(f"{kind}-" * bool(kind), row) for row in range(rows) for kind in kinds]
+        return [f"{kind}{row}-{seed}" for kind, row in names for seed in seeds]
+
+    def compare(self, arrays: Arrays, record: Mapping[str, Any]) -> Check:
+        """Compares a record of a training with the stored one.
+
+        Raises:
+            ValueError: That training is not stored.
+        """
+        packing, task = self.packing, record["task"]
+        if not packing.has(arrays, task):
+            raise ValueError(f"task must be one that was measured, got {task!r}")
+        at = packing.place(task)
+        old, again = packing.kept(arrays, at), packing.measured(record)
+        stored, new = self.scores(*old), self.scores(*again)
+        if STATUSES[arrays["status"][at]] != record["status"] or len(stored) != len(new):
+            return Check(stored, new, "differs", np.inf)
+        apart = np.abs(stored - new)[-1, : self.judged] if len(new) else np.zeros(self.judged)
+        spread = self.pooled(arrays, at[:-2])
+        off = np.divide(apart, spread, out=np.where(apart > 0, np.inf, 0.0), where=spread > 0).max()
+        same = np.array_equal(old[0], again[0]) and np.allclose(old[1], again[1], rtol=0.0, atol=2 * UNIT)
+        return Check(stored, new, "same" if same else "agrees" if off <= DEVIATIONS else "differs", float(off))
+
+    def pooled(self, arrays: Arrays, at: tuple[int, ...] = ()) -> Floats:
+        """(judged,) standard deviation between seeds of the final scores, pooled over complete rows."""
+        done = (arrays["epochs"][at] == self.packing.epochs).all(axis=1)
+        counts, losses = (arrays[name][at][done][:, :, -1].astype(np.float64) for name in ("counts", "losses"))
+        ends = self.scores(counts, losses * UNIT)[..., : self.judged]
+        return np.sqrt(ends.var(axis=1, ddof=1).mean(axis=0)) if len(ends) else np.zeros(self.judged)

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from hpo_envs.tables.datasets.trained import process
+from tests.tables.datasets.trained import falling
+
+MODULE = falling.__name__
+
+
+def test_a_process_goes_on_from_a_checkpoint_and_dies_alone(tmp_path):
+    trainer = process.Trainer(MODULE, 300.0)
+    whole = trainer.train({}, 2)
+    first = trainer.train({}, 1, tmp_path)
+    second = trainer.train({}, 2, tmp_path)
+    assert {**second, "seconds": 0} == {**whole, "seconds": 0} == {"loss": 0.25, "parameters": 7, "seconds": 0}
+    assert first["loss"] == 0.5
+    with pytest.raises(ChildProcessError, match="epochs must be more than the 2 that are done, got 1"):
+        trainer.train({}, 1, tmp_path)
+    assert trainer.train({"factor": 2.0}, 2) == {"diverged": True}
+    trainer._process.kill()
+    trainer._process.wait()
+    assert trainer.train({}, 1)["loss"] == 0.5
+    trainer.close()
+
+
+def test_a_training_that_takes_too_long_is_ended():
+    trainer = pickle.loads(pickle.dumps(process.Trainer(MODULE, 0.01)))
+    with pytest.raises(TimeoutError, match="a training must end within 0.01 s"):
+        trainer.train({"sleep": 60.0}, 1)
+    assert trainer._process is None
+
+
+def test_an_answer_has_what_the_last_epoch_measured():
+    answer = process.answer(falling.begin, {"of": {"factor": 0.1}, "epochs": 1, "folder": None})
+    assert answer == {"loss": 0.1, "parameters": 7, "seconds": answer["seconds"]}
