@@ -13,6 +13,9 @@ from hpo_envs.tables.table import Table
 
 Ints = npt.NDArray[np.int64]
 
+AHEAD = 32
+"""Pulls that are drawn at once: a hash in Python takes as long as eight in an array."""
+
 
 class Arms(abc.ABC):
     """Draws the metrics of pulls, one by one or for many episodes at once; the two agree bit for bit.
@@ -102,12 +105,14 @@ class MeasuredArms(Arms):
         self._flat = self._values.reshape(-1, len(self.names))
         self._lists = self._values.tolist()
         self._orders: dict[tuple[int, int], list[int]] = {}
+        self._ahead: dict[int, tuple[int, list[int]]] = {}
 
     def pull(self, key: int, arm: int, k: int) -> list[float]:
         """The metrics of one column."""
-        stream = self._stream(key, 0 if self.shared else 1 + arm)
+        counter = 0 if self.shared else 1 + arm
         if self.replacement:
-            return self._lists[arm][draws.below(draws.mix(stream, k), self.evaluations)]  # type: ignore[no-any-return]
+            return self._lists[arm][self._next(key, counter, k)]  # type: ignore[no-any-return]
+        stream = self._stream(key, counter)
         sweep, place = divmod(k, self.evaluations)
         order = self._orders.get((stream, sweep))
         if order is None:
@@ -116,6 +121,21 @@ class MeasuredArms(Arms):
             keys = np.array([draws.mix(stream, sweep)], np.uint64)
             order = self._orders[stream, sweep] = self._permutation(keys)[0].tolist()
         return self._lists[arm][order[place]]  # type: ignore[no-any-return]
+
+    def _next(self, key: int, counter: int, k: int) -> int:
+        """The column of the k-th pull of a stream; once an episode pulls it again, many are drawn ahead."""
+        if key != self._key:
+            self._ahead = {}
+        first, columns = self._ahead.get(counter, (k, None))
+        stream = self._stream(key, counter)
+        if columns is None:
+            self._ahead[counter] = k, [draws.below(draws.mix(stream, k), self.evaluations)]
+        elif not 0 <= k - first < len(columns):
+            bits = draws.mix_many(np.array([stream], np.uint64), np.arange(k, k + AHEAD))
+            self._ahead[counter] = k, draws.below_many(bits, self.evaluations).tolist()
+        else:
+            return columns[k - first]
+        return self._ahead[counter][1][0]
 
     def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
         """The metrics of one column for each episode."""

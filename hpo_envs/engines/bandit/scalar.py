@@ -29,6 +29,7 @@ class BanditEnv(HPOEnv):
         self._view: list[int] | None = None
         self._parallel, self._cost = params.workers > 1, np.float64(params.batch)
         self._every = np.ones(self._arms, np.int8)
+        self._last = 3 * self._arms  # where the last reward is observed; cost and budget left follow
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Starts an episode; `options` are not used."""
@@ -73,21 +74,21 @@ class BanditEnv(HPOEnv):
         return done, numeric({"finished": True, "action": done, "clock": workers.clock})
 
     def _evaluate(self, arms: list[int], said: Info) -> tuple[Any, Any, bool, bool, Info]:
-        p, n, view = self.params, self._arms, self._view
+        p, view = self.params, self._view
         pulls = []
         for arm in arms:
             metrics = p.arms.pull(self._key, arm if view is None else view[arm], self._counts[arm])
             pulls.append(metrics)
             self._add(arm, p.sign * metrics[p.column])
         batch = len(arms)
-        values = [_mean(column) for column in zip(*pulls, strict=True)]
+        values = [v + 0.0 for v in metrics] if batch == 1 else [_mean(column) for column in zip(*pulls, strict=True)]
         reward = p.sign * values[p.column]
-        self._left -= batch
-        terminated = self._left < p.batch
+        self._left = left = self._left - batch
+        terminated = left < p.batch
         if terminated:
             self._live = False
-        shown = self._observation
-        shown[3 * n], shown[3 * n + 1], shown[3 * n + 2] = reward, batch, self._left / self.budget
+        shown, last = self._observation, self._last
+        shown[last], shown[last + 1], shown[last + 2] = reward, batch, left / self.budget
         said_of = dict(zip(p.names, map(np.float64, values), strict=True))
         info: Info = {"cost": self._cost, "metrics": said_of, "status": "ok", "status_code": STATUS_CODES["ok"], **said}
         if view is not None:

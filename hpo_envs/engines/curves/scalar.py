@@ -73,7 +73,7 @@ class CurvesEnv(HPOEnv):
         self._actions, self._levels, self._limit = p.actions, len(p.levels), p.steps
         # `item` gives Python numbers, several times faster than indexing with brackets.
         self._paid, self._end_of = p.costs.item, p.ends.item
-        self._peaks = p.first_peaks
+        self._peaks = p.first_peaks.item
         self._levels_of = [np.int64(level) for level in range(self._levels)]
         self._count_of, self._repeats = p.count.item, p.repeats
         self._cells: dict[int, Any] = {}
@@ -169,18 +169,18 @@ class CurvesEnv(HPOEnv):
             cell = self._fill(row, base + level)
         reward, metrics, config, held_out, status, code, template = cell
         top, best, at = base + reached, self._best, self._cost_at
-        peak: Any = self._peaks[top]
-        if peak > best[0] or self._best_cell < 0:
-            best[0], self._best_cell = max(float(peak), best[0]), top
+        first = self._peaks(top)
+        if first > best[0] or self._best_cell < 0:
+            best[0], self._best_cell = max(first, best[0]), top
         observation = template.copy()
         observation[at] = cost if cost < COST_HIGH else COST_HIGH
         if self._vector:
-            peak = self.params.peaks[top].copy()
+            peak: Any = self.params.peaks[top].copy()
             self._best = best = np.maximum(best, peak).tolist()
             reward = reward.copy()
             observation[at + 1 : -1] = best
         else:
-            observation[-2] = best[0]
+            observation[-2], peak = best[0], _number(first)
         self._spent = spent = self._spent + cost
         observation[-1] = 1.0 - spent / self.budget if spent < self.budget else 0.0
         info: Info = {
@@ -226,7 +226,7 @@ class CurvesEnv(HPOEnv):
 
     def _pair(self, action: Any) -> tuple[int, int]:
         """The row and the level of an action of any admitted type."""
-        if type(action) is np.ndarray and action.dtype == _INT and action.shape == (2,):
+        if type(action) is np.ndarray and action.dtype is _INT and action.shape == (2,):
             row, level = action.tolist()
             if 0 <= row < self._actions and 0 <= level < self._levels:
                 return row, level
