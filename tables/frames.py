@@ -5,7 +5,6 @@ A space is a sequence of `Hyperparameter`s: `hpo_envs.tables.table` has these an
 
 from __future__ import annotations
 
-import html
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -76,6 +75,8 @@ def of_table(table: Any, statuses: Sequence[str], lost: Sequence[int]) -> Any:
 
 def facts(title: str, values: Mapping[str, Any]) -> str:
     """A small table of names and values in HTML."""
+    import html
+
     cells = "".join(
         f'<tr><th style="text-align:left">{html.escape(name)}</th><td style="text-align:left">{html.escape(str(value))}'
         "</td></tr>"

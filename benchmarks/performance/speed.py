@@ -1,35 +1,56 @@
-"""Speed of the environments against peers in one run: `python -m hpo_envs.benchmarks.performance.speed [--json FILE]`.
+"""Speed of the environments against peers in one run: `python -m hpo_envs.benchmarks.performance.speed [PART ...]`.
 
-Times on shared machines are noisy: every figure is processor time, the minimum over interleaved rounds, and what
-counts are the ratios. Peers: FrozenLake-v1 through `gym.make`, a minimal hand-written table environment that passes
-Gymnasium's checker, and the bare NumPy gathers that a batched step cannot do without.
+Parts: `scalar`, `batched`, `same_step`, `memory`, `loop`, `imports`; by default all. Times on shared machines are
+noisy: every figure is processor time, the minimum over interleaved rounds, and what counts are the ratios. Peers:
+FrozenLake-v1 through `gym.make`, a minimal hand-written table environment that passes Gymnasium's checker, and the bare
+NumPy gathers that a batched step cannot do without. With `--against CHECKOUT` the same is run with another checkout's
+package, in alternating processes, and each figure is shown as medians of both and their ratio.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
+import os
+import statistics
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+import tracemalloc
+import warnings
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
-import hpo_envs  # noqa: F401
+from hpo_envs.benchmarks import runs
 from hpo_envs.core import screen
+from hpo_envs.tables.store import EmbeddedTableWarning
 
 STEPS = 400
 
-FAMILIES = ("FIESTA-tdsa8-v0", "NMTLC-swen-v0", "NASBenchNLP-ptb-v0", "NASBenchNLP-cell-v0", "CharHPO-v0",
-            "CushLEPOR-ted-ende-v0")  # fmt: skip
-"""Ids that do more than look a row up, stepped by random actions."""
+TABLES: dict[str, dict[str, Any]] = {
+    "NMTHPO-swen-v0": {},
+    "NMTHPO-swen-v0, copy=False": {"copy": False},
+    "NMTHPO-swen-v0, no budget": {"budget": None},
+    "NMTHPO-swen-mo-v0": {},
+    "NMTHPO-v0": {},
+    "NASBenchNLP-ptb-final-v0": {},
+    "FIESTA-tdsa8-v0": {},
+    "NMTLC-swen-v0": {},
+    "NASBenchNLP-ptb-v0": {},
+}
+"""What is looked up, with arguments."""
+
+COMPUTED = ("NASBenchNLP-cell-v0", "CharHPO-v0", "CushLEPOR-ted-ende-v0")
+"""Ids whose steps compute, each some milliseconds a step of one episode."""
 
 MOST = 1024
-"""Episodes side by side up to which these are timed: some take milliseconds a step of one episode."""
+"""Episodes side by side up to which those are timed."""
 
 
 class MinimalTable(gym.Env[Any, Any]):
@@ -54,7 +75,7 @@ class MinimalTable(gym.Env[Any, Any]):
         return self.rows[action].copy(), self.rewards[action], self.left <= 0, False, {"cost": 1.0}
 
 
-def best_of(rounds: int, timed: dict[str, Callable[[], float]]) -> dict[str, float]:
+def best_of(rounds: int, timed: Mapping[str, Callable[[], float]]) -> dict[str, float]:
     """The minimum of each timing over interleaved rounds."""
     best = dict.fromkeys(timed, float("inf"))
     for _ in range(rounds):
@@ -112,7 +133,7 @@ def scalar_step(env: gym.Env[Any, Any], actions: list[Any]) -> Callable[[], floa
 
 def scalar() -> dict[str, float]:
     """Microseconds per step through `gym.make`."""
-    gym.register("MinimalTable-v0", entry_point="hpo_envs.benchmarks.performance.speed:MinimalTable")
+    gym.register("MinimalTable-v0", entry_point=f"{MinimalTable.__module__}:MinimalTable")
     rows = np.random.default_rng(0).integers(0, 767, STEPS).tolist()
     grid = list(np.random.default_rng(0).integers(0, [3, 2, 3, 2, 2, 3], (STEPS, 6)))
     whole: dict[str, Any] = {"table": "surrogate", "budget": None}
@@ -123,7 +144,7 @@ def scalar() -> dict[str, float]:
         "NMTHPO-swen-mo-v0": scalar_step(gym.make("NMTHPO-swen-mo-v0", **whole), rows),
         "NMTHPO-v0": scalar_step(gym.make("NMTHPO-v0", **whole), grid),
     }
-    for name in FAMILIES:
+    for name in (*[n for n in TABLES if n[-3:] == "-v0" and n not in timed], *COMPUTED):
         env = gym.make(name, table="surrogate")
         env.action_space.seed(0)
         timed[name] = scalar_step(env, [env.action_space.sample() for _ in range(STEPS)])
@@ -131,7 +152,7 @@ def scalar() -> dict[str, float]:
 
 
 def batched(num_envs: int) -> dict[str, float]:
-    """Million environment steps per second, and the bare gathers."""
+    """Microseconds per step of all episodes, and of the bare gathers."""
     rng = np.random.default_rng(0)
     actions = rng.integers(0, 767, (42, num_envs))
     templates, wide = rng.random((767, 10)).astype(np.float32), rng.random((767, 12))
@@ -141,64 +162,134 @@ def batched(num_envs: int) -> dict[str, float]:
         for a in actions:
             templates.take(a, axis=0), wide.take(a, axis=0), reward.take(a), cost.take(a)
 
-    timed = {
-        "bare gathers": lambda: seconds_of(gathers, time.process_time) / len(actions),
-        "NMTHPO-swen-v0": batched_step("NMTHPO-swen-v0", actions, table="surrogate"),
-        "NMTHPO-swen-v0, copy=False": batched_step("NMTHPO-swen-v0", actions, table="surrogate", copy=False),
-        "NMTHPO-swen-mo-v0": batched_step("NMTHPO-swen-mo-v0", actions, table="surrogate"),
-    }
-    for name in FAMILIES if num_envs <= MOST else ():
-        space = gym.make_vec(name, num_envs=num_envs, table="surrogate").action_space
+    timed = {"bare gathers": lambda: seconds_of(gathers, time.process_time) / len(actions)}
+    for name, kwargs in (TABLES | ({n: {} for n in COMPUTED} if num_envs <= MOST else {})).items():
+        env_id = name.partition(",")[0]
+        space = gym.make_vec(env_id, num_envs=num_envs, table="surrogate").action_space
         space.seed(0)
-        timed[name] = batched_step(name, [space.sample() for _ in range(3)], table="surrogate")
-    return {name: num_envs / seconds / 1e6 for name, seconds in best_of(10, timed).items()}
+        steps = 3 if name in COMPUTED else 20
+        timed[name] = batched_step(env_id, [space.sample() for _ in range(steps)], table="surrogate", **kwargs)
+    return {name: 1e6 * seconds for name, seconds in best_of(10, timed).items()}
 
 
-def imports(rounds: int = 9) -> dict[str, float]:
-    """Seconds of a whole process, and of the same with the suite and a first environment."""
+def same_step(num_envs: int = 4096) -> dict[str, float]:
+    """Microseconds where all episodes end at a step and start anew, by the mode of doing so."""
+    timed = {}
+    for name in ("NMTHPO-swen-v0", "FIESTA-tdsa8-v0", "NMTLC-swen-v0", "CharHPO-v0"):
+        for mode, steps in (("NextStep", 2), ("SameStep", 1)):
+            kwargs: dict[str, Any] = {"budget": 1, "table": "surrogate"}
+            envs = gym.make_vec(name, num_envs=num_envs, autoreset_mode=gym.vector.AutoresetMode(mode), **kwargs)
+            envs.action_space.seed(0)
+            envs.reset(seed=0)
+            step = functools.partial(envs.step, envs.action_space.sample())
+            timed[f"{name}, {mode}"] = functools.partial(seconds_of, _times(step, steps), time.process_time)
+    return {name: 1e6 * seconds for name, seconds in best_of(15, timed).items()}
+
+
+def _times(function: Callable[[], object], count: int) -> Callable[[], object]:
+    return lambda: [function() for _ in range(count)]
+
+
+def memory(num_envs: int = 1000) -> dict[str, float]:
+    """Bytes that an environment takes beside its table, after a step and after half of a budget of 200."""
+    found = {}
+    for name in ("NASBenchNLP-ptb-final-v0", "NMTHPO-swen-v0"):
+        gym.make_vec(name, num_envs=1, table="surrogate", budget=200).reset(seed=0)
+        tracemalloc.start()
+        envs = gym.make_vec(name, num_envs=num_envs, table="surrogate", budget=200)
+        envs.action_space.seed(0)
+        envs.reset(seed=0)
+        for step in range(100):
+            envs.step(envs.action_space.sample())
+            if step in (0, 99):
+                found[f"{name}, {step + 1} steps"] = tracemalloc.get_traced_memory()[0] / num_envs
+        tracemalloc.stop()
+    return found
+
+
+def loop() -> dict[str, float]:
+    """Microseconds an evaluation of 100 seeds of `random` side by side, all that the run loop does included."""
+    run = functools.partial(runs.run, "random", "NMTHPO-swen-v0", range(100), env_kwargs={"table": "surrogate"})
+    run()
+    best = best_of(7, {"random, 100 seeds": functools.partial(seconds_of, run, time.process_time)})
+    return {name: 1e6 * seconds / 2000 for name, seconds in best.items()}
+
+
+def imports() -> dict[str, float]:
+    """Milliseconds of processor time inside of a process: Gymnasium, the suite with a first environment, `--help`."""
     code = {
         "import gymnasium": "import gymnasium",
         "+ import hpo_envs + first make": (
             "import gymnasium, hpo_envs; gymnasium.make('NMTHPO-swen-v0', table='surrogate')"
         ),
+        "hpo-envs --help": (
+            "import contextlib; from hpo_envs.commands.main import main\nwith contextlib.suppress(SystemExit): "
+            "main(['--help'])"
+        ),
     }
 
-    def measure(program: str) -> Callable[[], float]:
-        # The clock runs inside the process: starting the interpreter is no part of either.
-        timed = f"import time; t = time.perf_counter(); {program}; print(time.perf_counter() - t)"
-        command = [sys.executable, "-c", timed]
-        return lambda: float(subprocess.run(command, capture_output=True, check=True).stdout)  # noqa: S603 (our own)
+    def measure(program: str) -> float:
+        timed = f"import time; t = time.process_time(); {program}\nprint(); print(time.process_time() - t)"
+        done = subprocess.run([sys.executable, "-c", timed], capture_output=True, text=True, check=True)  # noqa: S603 (our own)
+        return float(done.stdout.split()[-1])
 
-    return best_of(rounds, {name: measure(program) for name, program in code.items()})
+    timed = {name: functools.partial(measure, program) for name, program in code.items()}
+    return {name: 1e3 * seconds for name, seconds in best_of(9, timed).items()}
 
 
-def report() -> dict[str, Any]:
-    """Runs everything and prints it."""
-    one = scalar()
-    print("scalar step through gym.make, microseconds (x minimal table, x FrozenLake-v1)")
-    for name, value in one.items():
-        print(f"  {name:32} {value:7.2f}  x{value / one['minimal table']:5.2f}  x{value / one['FrozenLake-v1']:5.2f}")
-    result: dict[str, Any] = {"scalar_microseconds": one}
-    for num_envs in (64, 1024, 16384):
-        many = batched(num_envs)
-        print(f"batched at {num_envs}, million steps/s (bare gathers are x times faster)")
-        for name, value in many.items():
-            print(f"  {name:32} {value:7.2f}  x{many['bare gathers'] / value:5.2f}")
-        result[f"batched_{num_envs}_million_per_second"] = many
-    start = imports()
-    first, second = start.values()
-    print("import, seconds")
-    for name, value in start.items():
-        print(f"  {name:32} {value:7.3f}  x{value / first:5.2f}")
-    result["import_seconds"], result["import_ratio"] = start, second / first
+PARTS: dict[str, tuple[Callable[[], dict[str, float]], str]] = {
+    "scalar": (scalar, "us a step through gym.make"),
+    **{f"batched {n}": (functools.partial(batched, n), "us a step of all episodes") for n in (64, 1024, 16384)},
+    "same_step": (same_step, "us where all of 4,096 episodes end"),
+    "memory": (memory, "bytes an environment"),
+    "loop": (loop, "us an evaluation"),
+    "imports": (imports, "ms"),
+}
+
+
+def report(names: list[str]) -> dict[str, dict[str, float]]:
+    """Runs the parts of these names and prints them, each figure beside the first ones, which are its peers."""
+    result = {}
+    for part in (p for p in PARTS if not names or p.partition(" ")[0] in names):
+        measure, unit = PARTS[part]
+        result[part] = found = measure()
+        peers = list(found.items())[: 2 if part == "scalar" else 1]
+        print(f"{part}, {unit} ({', '.join(f'x {name}' for name, _ in peers)})")
+        for name, value in found.items():
+            print(f"  {name:32} {value:10.2f}", *(f" x{value / peer:6.2f}" for _, peer in peers))
+    return result
+
+
+def compare(names: list[str], checkout: Path, rounds: int = 5) -> dict[str, dict[str, tuple[float, float]]]:
+    """Medians of what this package and another checkout's take, in alternating processes; prints them and ratios."""
+    both: tuple[list[Any], list[Any]] = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "figures.json"
+        for _ in range(rounds):
+            for found, path in zip(both, (Path(__file__).resolve().parents[2], checkout.resolve()), strict=True):
+                command = [sys.executable, "-W", "ignore", __file__, *names, "--json", str(out)]
+                subprocess.run(command, env={**os.environ, "PYTHONPATH": str(path)}, capture_output=True, check=True)  # noqa: S603 (ourselves)
+                found.append(json.loads(out.read_text(encoding="utf-8")))
+    result: dict[str, dict[str, tuple[float, float]]] = {}
+    for part, figures in both[0][0].items():
+        print(f"{part}, {PARTS[part][1]}: here, there, ratio")
+        result[part] = {}
+        for name in figures:
+            here, there = (statistics.median(one[part][name] for one in found) for found in both)
+            result[part][name] = here, there
+            print(f"  {name:32} {here:10.2f} {there:10.2f}  x{here / there:5.2f}")
     return result
 
 
 @screen.on()
 def main() -> None:
     """Command line."""
-    args = json_option(__doc__).parse_args()
-    write(args.json, report())
+    warnings.simplefilter("ignore", EmbeddedTableWarning)
+    parser = json_option(__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help="what is measured; by default everything")
+    parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="another checkout to be compared with")
+    args = parser.parse_args()
+    write(args.json, compare(args.parts, args.against) if args.against else report(args.parts))
 
 
 if __name__ == "__main__":

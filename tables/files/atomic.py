@@ -11,7 +11,6 @@ import os
 import platform
 import re
 import time
-import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -41,7 +40,7 @@ def write(path: Path | str, content: bytes | str) -> None:
         target.write_bytes(data)
         return
     sweep(target.parent)
-    part = target.with_name(f".{uuid.uuid4().hex}-{os.getpid()}-{_machine()}.part")
+    part = target.with_name(f".{os.urandom(16).hex()}-{os.getpid()}-{_machine()}.part")
     try:
         with open(part, "xb") as stream:
             stream.write(data)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import gymnasium as gym
 import pytest
 
@@ -26,6 +29,37 @@ def test_steps_are_timed_over_ends_of_episodes(monkeypatch: pytest.MonkeyPatch) 
 
 def test_batches_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speed, "best_of", lambda rounds, timed: {name: measure() for name, measure in timed.items()})
+    monkeypatch.setattr(speed, "TABLES", {"NMTHPO-swen-v0, no budget": {"budget": None}})
+    monkeypatch.setattr(speed, "COMPUTED", ("CharHPO-v0",))
     found = speed.batched(2)
-    assert "bare gathers" in found
+    assert [*found] == ["bare gathers", "NMTHPO-swen-v0, no budget", "CharHPO-v0"]
     assert all(value > 0 for value in found.values())
+
+
+@pytest.mark.parametrize("part", ["same_step", "memory", "loop"])
+def test_parts_are_measured_and_printed(
+    part: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(speed, "best_of", lambda rounds, timed: {name: measure() for name, measure in timed.items()})
+    monkeypatch.setattr(speed, "MOST", 0)
+    unit = speed.PARTS[part][1]
+    small = {"same_step": (2,), "memory": (2,)}.get(part, ())
+    monkeypatch.setitem(speed.PARTS, part, (lambda: getattr(speed, part)(*small), unit))
+    found = speed.report([part])
+    assert [*found] == [part]
+    assert all(value > 0 for value in found[part].values())
+    assert unit in capsys.readouterr().out
+
+
+def test_another_checkout_is_compared_in_turn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked = []
+
+    def run(command: list[str], env: dict[str, str], **_: object) -> None:
+        asked.append(env["PYTHONPATH"])
+        value = 6.0 if env["PYTHONPATH"] == str(tmp_path) else 3.0
+        Path(command[-1]).write_text(json.dumps({"loop": {"a": value}}))
+
+    monkeypatch.setattr(speed.subprocess, "run", run)
+    assert speed.compare(["loop"], tmp_path, rounds=2) == {"loop": {"a": (3.0, 6.0)}}
+    assert asked[0] != asked[1] == str(tmp_path)
+    assert asked[:2] == asked[2:]
