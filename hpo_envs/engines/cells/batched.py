@@ -1,7 +1,9 @@
-"""The batched form: episodes side by side, each with its cell, because cells have different sizes."""
+"""The batched form: cells under construction as arrays; only a cell that may be complete is looked at on its own."""
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,12 +12,21 @@ import numpy.typing as npt
 
 from hpo_envs.core.env import HPOVectorEnv
 from hpo_envs.core.infos import Info, column
-from hpo_envs.core.params import check_ints
-from hpo_envs.engines.cells.params import CellParams, mutate_actions
-from hpo_envs.engines.cells.scalar import Episode, mask_of
+from hpo_envs.core.params import Floats, check_ints
+from hpo_envs.engines.cells.params import NODE, CellParams, mutate_actions
+from hpo_envs.engines.cells.scalar import MASKS, complete
 from hpo_envs.tables import draws
-from hpo_envs.tables.cells.grammar import SIZES
+from hpo_envs.tables.cells.grammar import END, SIZES, SLOTS, SOURCES, finish, node_of
+from hpo_envs.tables.cells.recipe import MAX_NODES, OPERATIONS, InvalidRecipe, arity_error
 from hpo_envs.tables.table import STATUSES
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+_FIRST_UNARY = next(op for op, name in enumerate(OPERATIONS) if name.startswith("activation"))
+_ARITY = np.array([[arity_error(op, count) is None for count in range(SLOTS + 1)] for op in range(END)])
+_LIMITS = np.array(SIZES)
+_STATUS = column(STATUSES, STATUSES)
 
 
 class CellVectorEnv(HPOVectorEnv):
@@ -26,42 +37,154 @@ class CellVectorEnv(HPOVectorEnv):
 
     def __init__(self, num_envs: int, params: CellParams, *args: Any, **kwargs: Any) -> None:
         super().__init__(num_envs, params, *args, **kwargs)
-        self._runs = [Episode(params, 0) for _ in range(self.num_envs)]
-        self._out = np.zeros((self.num_envs, *params.observation_space.shape), np.float32)
+        n = self.num_envs
+        self._nodes = np.zeros((n, MAX_NODES, 1 + SLOTS), np.int64)  # the actions that added them
+        self._counts, self._spent = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        self._seen: list[dict[str, int]] = [{} for _ in range(n)]
+        self._out = np.zeros((n, *params.observation_space.shape), np.float32)
 
-    def _then(self) -> Callable[[], npt.NDArray[np.bool_]]:
-        nodes = [len(run.nodes) for run in self._runs]
-        return lambda: np.stack([mask_of(count) for count in nodes]).astype(bool)
+    def _then(self) -> Callable[[], Bools]:
+        counts = self._counts.copy()
+        return lambda: MASKS.take(counts, axis=0).astype(bool)
 
     def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
-        for i, key in zip(index.tolist(), keys.tolist(), strict=True):
-            self._runs[i] = Episode(self.params, key)
+        self._counts[index] = self._spent[index] = 0
+        self._out[index] = self.params.first
+        for i in index.tolist():
+            self._seen[i] = {}
         return self._said(index)
 
-    def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
-        done = [run.act(action) for run, action in zip(self._runs, actions.tolist(), strict=True)]
-        rewards = np.stack([d[0] for d in done])
-        infos = [d[2] for d in done]
-        terminated = np.array([d[1] for d in done])
-        return rewards if self.params.vector else rewards[:, 0], terminated, _gather(infos)
+    def _advance(self, actions: Ints) -> tuple[Any, Bools, Info]:
+        p = self.params
+        wrong, errors = self._faults(actions)
+        adds = ~wrong & (actions[:, 0] != END)
+        scored: dict[int, Info] = {}
+        for i in np.flatnonzero(~wrong & ~adds).tolist():
+            nodes = [node_of(action, j) for j, action in enumerate(self._nodes[i, : self._counts[i]].tolist())]
+            try:
+                scored[i] = complete(p, int(self._keys[i]), self._seen[i], nodes, actions[i].tolist())
+            except InvalidRecipe as problem:
+                wrong[i], errors[i] = True, f"{problem.rule}: {problem}"
+        self._add(np.flatnonzero(adds), actions)
+        ended = ~adds
+        info = _spread(p.unfinished(), p.invalid(), wrong)
+        for i, said in scored.items():
+            _put(info, said, i)
+        oriented = p.signs * np.column_stack([info["metrics"][name] for name in p.objectives])
+        rewards = np.where(ended[:, None], oriented, 0.0)
+        self._complete(np.flatnonzero(ended), rewards)
+        info |= {"cost": ended.astype(np.float64), "finished": ended, "error": errors}
+        return rewards if p.vector else rewards[:, 0].copy(), ended & (self._spent >= p.budget), info
+
+    def _faults(self, actions: Ints) -> tuple[Bools, Any]:
+        """Which moves are illegal before a cell is looked at, and the rule and reason, as `node_of` and `finish`."""
+        op, slots, counts = actions[:, 0], actions[:, 1:], self._counts
+        ends, last, used = op == END, SOURCES + counts, _read(actions)
+        many = ~ends & (counts >= MAX_NODES)
+        absent = ~ends & ~many & (used.max(axis=1) >= last)
+        inputs = np.count_nonzero(used, axis=1)
+        arity = ~(ends | many | absent) & ~_ARITY[np.minimum(op, END - 1), inputs]
+        largest = slots.max(axis=1)
+        hidden = ends & ((largest < SOURCES) | (largest >= last))
+        errors: Any = column([""]).take(np.zeros(len(op), np.intp))
+        for i in np.flatnonzero(many | arity).tolist():
+            errors[i] = _refusal(int(op[i]), int(inputs[i]), int(counts[i]))
+        heads, tails, head = _texts()
+        places = np.flatnonzero(absent)
+        which = used[places] @ np.array([SIZES[1] ** 2, SIZES[1], 1])
+        errors[places] = heads.take(counts[places]) + tails.take(which)
+        places = np.flatnonzero(hidden)
+        errors[places] = np.array([f"{head}{given}" for given in slots[places].tolist()], object)
+        return many | absent | arity | hidden, errors
+
+    def _add(self, index: npt.NDArray[np.intp], actions: Ints) -> None:
+        """Adds the nodes of legal moves at `index`."""
+        if not len(index):
+            return
+        moves, at = actions[index], self._counts[index]
+        self._nodes[index, at] = moves
+        op, inputs = moves[:, 0], _read(moves)
+        inputs = np.take_along_axis(inputs, (inputs == 0).argsort(axis=1, kind="stable"), axis=1)
+        start = at * NODE
+        self._out[index, start + op] = 1.0
+        places = (start + len(OPERATIONS))[:, None] + np.arange(SLOTS)
+        self._out[index[:, None], places] = inputs / (SIZES[1] - 1)
+        self._counts[index] += 1
+        self._out[index, MAX_NODES * NODE] = self._counts[index] / MAX_NODES
+
+    def _complete(self, index: npt.NDArray[np.intp], rewards: Floats) -> None:
+        """Clears the workbenches at `index` and notes the scores."""
+        o, p, m = self._out, self.params, self.params.reward_dim
+        o[index[self._counts[index] > 0], : MAX_NODES * NODE + 1] = 0.0
+        self._counts[index] = 0
+        self._spent[index] += 1
+        seen = np.minimum(np.maximum(rewards[index], p.low), p.high).astype(np.float32)
+        best = slice(-m - 2, -2)
+        o[index, -2 * m - 2 : -m - 2] = seen
+        o[index, best] = np.maximum(o[index, best], seen)
+        o[index, -2] = 1.0
+        o[index, -1] = 1.0 - self._spent[index] / p.budget
 
     def _observe(self) -> npt.NDArray[np.float32]:
-        np.stack([run.observation for run in self._runs], out=self._out)
         return self._out.copy() if self.copy else self._out
 
-    def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
-        return check_ints(actions, (self.num_envs, len(SIZES)), [*SIZES])
+    def _check_actions(self, actions: Any) -> Ints:
+        return check_ints(actions, (self.num_envs, len(SIZES)), _LIMITS)
 
 
-def _gather(infos: list[Info]) -> Info:
-    """One dict of arrays from a list of dicts."""
-    gathered: Info = {}
-    for name, first in infos[0].items():
-        values = [info[name] for info in infos]
-        if isinstance(first, dict):
-            gathered[name] = _gather(values)
-        elif isinstance(first, str):
-            gathered[name] = column(values, STATUSES if name == "status" else ())
+def _read(actions: Ints) -> Ints:
+    """(n, SLOTS) the vectors that nodes read, 0 for none: all of an action's, an activation the first alone."""
+    read = actions[:, 1:].copy()
+    read[actions[:, 0] >= _FIRST_UNARY, 1:] = 0
+    return read
+
+
+@functools.cache
+def _refusal(op: int, inputs: int, nodes: int) -> str:
+    """Rule and reason why a node of so many inputs cannot be added to so many nodes."""
+    try:
+        node_of([op, *[1] * inputs, *[0] * (SLOTS - inputs)], nodes)
+    except InvalidRecipe as problem:
+        return f"{problem.rule}: {problem}"
+    raise AssertionError
+
+
+@functools.cache
+def _texts() -> tuple[npt.NDArray[Any], npt.NDArray[Any], str]:
+    """What `node_of` says of inputs that do not exist, by nodes and by inputs, and what `finish` says of outputs."""
+    heads = []
+    for nodes in range(MAX_NODES):
+        try:
+            node_of([0, SIZES[1] - 1, 0, 0], nodes)
+        except InvalidRecipe as problem:
+            heads.append(f"{problem.rule}: {problem}".removesuffix(f"({SIZES[1] - 1},)"))
+    tails = [str(tuple(k for k in given if k)) for given in itertools.product(range(SIZES[1]), repeat=SLOTS)]
+    try:
+        finish((), [END, 0, 0, 0])
+    except InvalidRecipe as problem:
+        head = f"{problem.rule}: {problem}".removesuffix("[0, 0, 0]")
+    return np.array(heads, object), np.array(tails, object), head
+
+
+def _spread(some: Info, others: Info, which: Bools) -> Info:
+    """Arrays of what is said of episodes: `others` where marked, else `some`."""
+    spread: Info = {}
+    for name, value in some.items():
+        other = others[name]
+        if isinstance(value, dict):
+            spread[name] = _spread(value, other, which)
+        elif isinstance(value, str):
+            texts = _STATUS if name == "status" else column([value, other])
+            spread[name] = texts.take(np.where(which, *(texts.tolist().index(v) for v in (other, value))))
         else:
-            gathered[name] = np.stack(values) if isinstance(first, np.ndarray) else np.array(values)
-    return gathered
+            spread[name] = np.where(which.reshape(-1, *[1] * np.ndim(value)), other, value)
+    return spread
+
+
+def _put(info: Info, said: Info, i: int) -> None:
+    """Writes what is said of episode i into arrays."""
+    for name, value in said.items():
+        if isinstance(value, dict):
+            _put(info[name], value, i)
+        else:
+            info[name][i] = value

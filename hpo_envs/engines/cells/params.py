@@ -112,23 +112,33 @@ class CellParams(Params):
 
     def invalid(self) -> Info:
         """What is reported of a cell that an illegal move ended: every metric at its documented worst."""
-        return self._report(self._worst, np.full(EPOCHS, model.CAP), "failed", "none", "", 0.0)
+        return _copied(self._invalid)
 
     def unfinished(self) -> Info:
         """What is reported while no cell is complete."""
-        return self._report(self._zero, np.zeros(EPOCHS), "ok", "none", "", 0.0)
+        return _copied(self._unfinished)
+
+    @functools.cached_property
+    def first(self) -> npt.NDArray[np.float32]:
+        """(w,) the observation of an episode in which nothing was done yet."""
+        out, m = np.zeros(self.observation_space.shape, np.float32), self.reward_dim
+        out[-2 * m - 2 : -2] = np.concatenate([self.low, self.low])
+        out[-1] = 1.0
+        return out
 
     def reward(self, info: Info) -> Floats:
         """(m,) oriented objectives of a scored cell."""
         return self.signs * np.array([info["metrics"][n] for n in self.objectives])
 
     @functools.cached_property
-    def _worst(self) -> dict[str, float]:
-        return {m.name: m.worst for m in self.table.metrics} | {"seconds": 0.0}
+    def _invalid(self) -> Info:
+        worst = {m.name: m.worst for m in self.table.metrics} | {"seconds": 0.0}
+        return self._report(worst, np.full(EPOCHS, model.CAP), "failed", "none", "", 0.0)
 
     @functools.cached_property
-    def _zero(self) -> dict[str, float]:
-        return dict.fromkeys((*self.table.metric_names, "seconds"), 0.0)
+    def _unfinished(self) -> Info:
+        zeros = dict.fromkeys((*self.table.metric_names, "seconds"), 0.0)
+        return self._report(zeros, np.zeros(EPOCHS), "ok", "none", "", 0.0)
 
     def _report(
         self, values: dict[str, float], curve: Floats, status: str, source: str, name: str, probability: float
@@ -143,6 +153,10 @@ class CellParams(Params):
             "key": name,
             "divergence_probability": np.float64(probability),
         }
+
+
+def _copied(info: Info) -> Info:
+    return {k: v.copy() if isinstance(v, (dict, np.ndarray)) else v for k, v in info.items()}
 
 
 def mutate_actions(actions: Any, rng: np.random.Generator) -> npt.NDArray[np.int64]:

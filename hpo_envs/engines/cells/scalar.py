@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOEnv
-from hpo_envs.core.infos import Info, numeric
+from hpo_envs.core.infos import Info
 from hpo_envs.core.loading import provenance_info
 from hpo_envs.core.params import Floats, unmasked
 from hpo_envs.engines.cells.params import NODE, CellParams, mutate_actions
@@ -20,24 +21,20 @@ from hpo_envs.tables.cells.graph import partial_graph
 from hpo_envs.tables.cells.recipe import MAX_NODES, OPERATIONS, InvalidRecipe
 
 _VECTORS = SIZES[1]
+_FREE, _ONE = np.float64(0.0), np.float64(1.0)
 
 
 class Episode:
-    """One episode: the cell under construction, what was scored, and the observation.
-
-    Both forms of the environment are made of these, because cells have different sizes.
-    """
+    """One episode: the cell under construction, what was scored, and the observation."""
 
     def __init__(self, params: CellParams, key: int) -> None:
         self.params, self.key = params, key
-        self.low, self.high = params.low, params.high
         self.nodes: list[tuple[int, tuple[int, ...]]] = []
         self.spent = 0
         self.seen: dict[str, int] = {}
-        m = params.reward_dim
-        self.observation = np.zeros(params.observation_space.shape, np.float32)
-        self.observation[-2 * m - 2 : -2] = np.concatenate([self.low, self.low])
-        self.observation[-1] = 1.0
+        self.observation = params.first.copy()
+        self._best = params.low.tolist()
+        self._bounds = [*zip(params.low.tolist(), params.high.tolist(), strict=True)]
 
     def act(self, action: list[int]) -> tuple[Floats, bool, Info]:
         """Performs one action inside the space; returns rewards (m,), terminated and info."""
@@ -45,22 +42,16 @@ class Episode:
         try:
             if action[0] != END:
                 self._add(node_of(action, len(self.nodes)))
-                info = self.params.unfinished() | numeric({"cost": 0.0, "finished": False, "error": ""})
-                return np.zeros(len(self.low)), False, info
-            cell = finish(self.nodes, action)
-            name = key_of(cell)
-            count = self.seen[name] = self.seen.get(name, 0) + 1
-            arm = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
-            info = self.params.score(cell, name, draws.mix(draws.mix(self.key, arm), count))
+                info = self.params.unfinished()
+                info["cost"], info["finished"], info["error"] = _FREE, np.False_, ""
+                return np.zeros(len(self._best)), False, info
+            info = complete(self.params, self.key, self.seen, self.nodes, action)
         except InvalidRecipe as problem:
             info, error = self.params.invalid(), f"{problem.rule}: {problem}"
         rewards = self.params.reward(info)
-        self._complete(rewards)
-        return (
-            rewards,
-            self.spent >= self.params.budget,
-            info | numeric({"cost": 1.0, "finished": True, "error": error}),
-        )
+        self._complete(rewards.tolist())
+        info["cost"], info["finished"], info["error"] = _ONE, np.True_, error
+        return rewards, self.spent >= self.params.budget, info
 
     def _add(self, node: tuple[int, tuple[int, ...]]) -> None:
         at = len(self.nodes) * NODE
@@ -71,21 +62,38 @@ class Episode:
             self.observation[at + len(OPERATIONS) + place] = k / (_VECTORS - 1)
         self.observation[MAX_NODES * NODE] = len(self.nodes) / MAX_NODES
 
-    def _complete(self, rewards: Floats) -> None:
+    def _complete(self, rewards: list[float]) -> None:
         """Clears the workbench and notes the score."""
-        self.nodes = []
-        self.spent += 1
         o, m = self.observation, len(rewards)
-        o[: MAX_NODES * NODE + 1] = 0.0
-        seen = np.minimum(np.maximum(rewards, self.low), self.high).astype(np.float32)
-        o[-2 * m - 2 : -m - 2] = seen
-        o[-m - 2 : -2] = np.maximum(o[-m - 2 : -2], seen)
-        o[-2] = 1.0
-        o[-1] = 1.0 - self.spent / self.params.budget
+        if self.nodes:
+            self.nodes = []
+            o[: MAX_NODES * NODE + 1] = 0.0
+        self.spent += 1
+        seen = [min(max(r, low), high) for r, (low, high) in zip(rewards, self._bounds, strict=True)]
+        self._best = [max(pair) for pair in zip(seen, self._best, strict=True)]
+        o[-2 * m - 2 :] = [*seen, *self._best, 1.0, 1.0 - self.spent / self.params.budget]
 
-    def mask(self) -> npt.NDArray[np.int8]:
-        """(sum of SIZES,) values of each part of an action that can be legal now, part after part."""
-        return mask_of(len(self.nodes))
+
+def complete(
+    params: CellParams, key: int, seen: dict[str, int], nodes: Sequence[tuple[int, tuple[int, ...]]], action: list[int]
+) -> Info:
+    """What is said of the cell that an action of kind END makes.
+
+    Args:
+        params: What the environment is made of.
+        key: Of the episode.
+        seen: How often each computation was completed in the episode; counted here.
+        nodes: Of the cell, see `finish`.
+        action: Inside the space.
+
+    Raises:
+        InvalidRecipe: There is no such cell.
+    """
+    cell = finish(nodes, action)
+    name = key_of(cell)
+    count = seen[name] = seen.get(name, 0) + 1
+    arm = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
+    return params.score(cell, name, draws.mix(draws.mix(key, arm), count))
 
 
 class CellEnv(HPOEnv):
@@ -100,7 +108,7 @@ class CellEnv(HPOEnv):
         """Starts an episode with an empty cell."""
         super().reset(seed=seed, options=options)
         self._run = Episode(self.params, self._new_key(seed))
-        info = {**provenance_info(self.tables), "action_mask": self._run.mask()}
+        info = {**provenance_info(self.tables), "action_mask": MASKS[len(self._run.nodes)].copy()}
         return self._run.observation.copy(), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
@@ -110,7 +118,7 @@ class CellEnv(HPOEnv):
             raise self._not_live()
         rewards, terminated, info = self._run.act(move)
         self._live = not terminated
-        info["action_mask"] = self._run.mask()
+        info["action_mask"] = MASKS[len(self._run.nodes)].copy()
         reward = rewards if self.params.vector else float(rewards[0])
         return self._run.observation.copy(), reward, terminated, False, info
 
@@ -124,10 +132,10 @@ class CellEnv(HPOEnv):
         """(95,) bool: for each part of an action, one after the other, the values that can be legal now."""
         if self._run is None:
             raise self._not_live()
-        return self._run.mask().astype(bool)
+        return MASKS[len(self._run.nodes)].astype(bool)
 
 
-def mask_of(count: int) -> npt.NDArray[np.int8]:
+def _mask_of(count: int) -> npt.NDArray[np.int8]:
     """(sum of SIZES,) values of each part of an action that can be legal after so many nodes, part after part."""
     mask = np.zeros(sum(SIZES), np.int8)
     mask[: END + 1] = count < MAX_NODES
@@ -136,6 +144,10 @@ def mask_of(count: int) -> npt.NDArray[np.int8]:
         start = SIZES[0] + slot * _VECTORS
         mask[start + (slot == 0) : start + SOURCES + count] = 1
     return mask
+
+
+MASKS = np.stack([_mask_of(count) for count in range(MAX_NODES + 1)])
+"""(MAX_NODES + 1, sum of SIZES) int8: the mask by the number of nodes."""
 
 
 def check_action(action: Any) -> list[int]:
@@ -147,6 +159,6 @@ def check_action(action: Any) -> list[int]:
     array = np.asarray(unmasked(action)) if isinstance(action, (np.ndarray, list, tuple)) else np.asarray(None)
     if array.shape == (len(SIZES),) and array.dtype.kind in "iu":
         parts: list[int] = array.tolist()
-        if all(0 <= part < size for part, size in zip(parts, SIZES, strict=True)):
+        if min(parts) >= 0 and parts[0] < SIZES[0] and max(parts) < SIZES[1]:
             return parts
     raise ValueError(f"action must be four ints below {SIZES}, got {action!r}")

@@ -42,3 +42,26 @@ def test_actions_outside_the_space_are_refused(actions: Any, message: str) -> No
     envs.reset(seed=0)
     with pytest.raises(ValueError, match=message):
         envs.step(actions)
+
+
+def test_illegal_moves_are_told_as_by_the_scalar_form() -> None:
+    moves = [[0, 0, 0, 0], [1, 1, 2, 0], [2, 1, 0, 0], [4, 0, 1, 2], [4, 9, 0, 0], [3, 1, 0, 28], [7, 0, 3, 1],
+             [7, 5, 0, 9], [7, 6, 0, 0], [0, 1, 2, 0], [5, 5, 28, 28]]  # fmt: skip
+    envs, one = make(len(moves), budget=99), gym.make("NASBenchNLP-cell-v0", table="surrogate", budget=99)
+    envs.reset(seed=0)
+    said = envs.step(np.array([[4, 1, 0, 0]] * len(moves)))[4], *envs.step(np.array(moves))
+    for i, move in enumerate(moves):
+        one.reset(seed=i)
+        one.step(np.array([4, 1, 0, 0]))
+        observation, reward, _, _, info = one.step(np.array(move))
+        assert said[-1]["error"][i] == info["error"]
+        assert (said[1][i] == observation).all()
+        assert said[2][i] == reward
+    one.reset(seed=0)
+    envs.reset(seed=0)
+    for _ in range(24):
+        one.step(np.array([4, 1, 0, 0]))
+        envs.step(np.array([[4, 1, 0, 0]] * len(moves)))
+    error = one.step(np.array([4, 1, 0, 0]))[4]["error"]
+    assert error.startswith("nodes: ")
+    assert set(envs.step(np.array([[4, 1, 0, 0]] * len(moves)))[4]["error"]) == {error}
