@@ -210,6 +210,20 @@ def test_the_best_configuration_and_epoch_by_validation() -> None:
         env.curve(1)
 
 
+def test_of_equal_rows_the_first_is_the_best() -> None:
+    env = gym.make("CharMiniLC-eng-lstm-v0", budget=None).unwrapped
+    last = len(env.levels) - 1
+    env.reset(seed=0)
+    best = [env.step([row, last])[-1]["best"] for row in range(env.params.rows)]
+    one = next(i for i, b in enumerate(best) if best.count(b) > 1 and b > 0)
+    other = best.index(best[one], one + 1)
+    env.reset(seed=0)
+    env.step([one, last])
+    held_out = dict(env.best_held_out)
+    env.step([other, last])
+    assert (env.best[0], env.best_held_out) == (one, held_out)
+
+
 def test_each_episode_sees_one_repeat_of_a_row_and_all_occur() -> None:
     env, seen = make(T3), set()
     for seed in range(40):
