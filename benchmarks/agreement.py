@@ -69,7 +69,7 @@ def studies(only: Sequence[str] = ()) -> list[tuple[str, Study]]:
         what = kind_of_action(spec.id, {"table": "surrogate"}) or ""
         env: Any = gym.make(spec.id, table="surrogate", disable_env_checker=True)
         budget = {"budget": min(BUDGETS[what], env.unwrapped.params.budget)} if what in BUDGETS else {}
-        who = tuple(Contestant(n, n) for n in (BOX if what == "box" else CHEAP))
+        who = tuple(Contestant(n, n, named=False) for n in (BOX if what == "box" else CHEAP))
         for kind in ("measured", "surrogate"):
             environment = Environment(spec.id, {"table": kind, **budget})
             planned.append((kind, Study((environment,), who, tuple(range(SEEDS)), SHARE)))

@@ -99,9 +99,9 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
     guests = [c for n in others if n in AGENTS for c in contestants(n, isolated=False)]
     alone = [c for n in others if n not in AGENTS for c in contestants(n, isolated=True)]
     policy = [c for c in alone if c.algorithm == policies.AGENT]
-    agents = [Contestant(n, n) for n, e in AGENTS.items() if e.contestant and not e.unseen]
+    agents = [Contestant(n, n, named=False) for n, e in AGENTS.items() if e.contestant and not e.unseen]
     agents += [c for c in alone if c not in policy]
-    learning = [Contestant(n, n) for n, e in AGENTS.items() if n in BESIDE or e.sources or e.unseen]
+    learning = [Contestant(n, n, named=False) for n, e in AGENTS.items() if n in BESIDE or e.sources or e.unseen]
     groups: list[tuple[str, Sequence[Environment], Sequence[Contestant]]] = []
     for k, envs in enumerate(settings := environments(only), 1):
         folder = f"setting-{k}" if k > 1 else ""

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.base import one_of, positive
+from hpo_envs.agents.models import sparse_graph
 from hpo_envs.agents.models.finite_gp import FiniteGP, root
 from hpo_envs.agents.models.kernels import KERNELS
 from hpo_envs.agents.models.similarity_graph import LARGEST, Harmonic, SimilarityGraph
@@ -30,9 +31,9 @@ class OnGraph(CandidateAgent):
     """An optimiser on the similarity graph of its candidates.
 
     Where the candidates are rows of a base that several problems share, the graph is that of the base, so that all of
-    them have one; rows that are no candidates stay unlabelled. Where `tie_order` is given, and where the base has more
-    than `LARGEST` rows and the candidates have not, the graph is that of the candidates alone. More candidates have a
-    `SparseGraph`.
+    them have one; rows that are no candidates stay unlabelled. More than `LARGEST` candidates have a `SparseGraph`.
+    Where `tie_order` is given, and where the base is too large for the kind of graph that its candidates have, the
+    graph is that of the candidates alone.
 
     Args:
         problem: A finite problem with features.
@@ -67,7 +68,8 @@ class OnGraph(CandidateAgent):
         one_of("kernel", kernel, KERNELS)
         positive("length_scale", length_scale)
         base, index, sparse = self.problem.base, self.problem.index, len(self.features) > LARGEST
-        if base is None or index is None or (len(base) > LARGEST and not sparse) or tie_order is not None:
+        most = sparse_graph.LARGEST if sparse else LARGEST
+        if base is None or index is None or len(base) > most or tie_order is not None:
             base, index = self.features, np.arange(len(self.features))
         if neighbours == "auto":
             neighbours = NEAREST if sparse else max(1, round(SHARE * len(base)))

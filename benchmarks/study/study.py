@@ -71,6 +71,7 @@ class Contestant:
         changed: Whether its runs stand beside some of the same agent that were made with other code.
         isolated: Whether it runs in a process of its own; its code is never imported elsewhere. A text is the
             interpreter of another environment, which has its packages.
+        named: Whether it was asked for by its name; else it takes part where comparisons of all agents have it.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Contestant:
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
     changed: bool = False
     isolated: bool | str = False
+    named: bool = True
 
     def describe(self, header: Mapping[str, Any]) -> dict[str, Any]:
         """A header under the contestant's own name, with what its algorithm is."""
@@ -98,7 +100,11 @@ class Contestant:
         given = {**self.hyperparameters, **more}
         if self.algorithm == policies.AGENT:
             return policies.fits(problem, **given)
-        return ":" in self.algorithm or registry.fits(self.algorithm, problem, **given)
+        if ":" in self.algorithm:
+            return True
+        return registry.fits(self.algorithm, problem, **given) and (
+            self.named or registry.usual(self.algorithm, problem)
+        )
 
 
 @dataclass(frozen=True)
@@ -242,7 +248,7 @@ def contestants(entry: Any, isolated: Any) -> list[Contestant]:
         raise ValueError(f"isolate must be true, false or an interpreter, got {isolated!r}")
     if entry == "all":
         names = [n for n, e in registry.AGENTS.items() if e.contestant and e.installed]
-        return [Contestant(n, n, isolated=isolated) for n in names]
+        return [Contestant(n, n, isolated=isolated, named=False) for n in names]
     _known(given, ("name", "algorithm", "hyperparameters", "isolate"), "key of an agent")
     name = given.get("name", given.get("algorithm"))
     if not isinstance(name, str):

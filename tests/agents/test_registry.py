@@ -6,7 +6,7 @@ import gymnasium as gym
 import pytest
 
 from hpo_envs import agents, benchmarks
-from hpo_envs.agents.models import similarity_graph
+from hpo_envs.agents.models import similarity_graph, sparse_graph
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,8 @@ def test_where_agents_are_slow(name: str, spec_id: str, expected: bool) -> None:
 
 
 def test_graphs_have_at_most_so_many_nodes() -> None:
-    assert {e.most for n, e in agents.AGENTS.items() if n.startswith("graph-")} == {similarity_graph.LARGEST}
+    limits = {(e.usual, e.most) for n, e in agents.AGENTS.items() if n.startswith("graph-")}
+    assert limits == {(similarity_graph.LARGEST, sparse_graph.LARGEST)}
 
 
 def test_fits() -> None:
@@ -50,8 +51,9 @@ def test_fits() -> None:
         ("bo-ehvi-rbf", "NMTHPO-zhen-mo-v0", True),
         ("bo-ehvi-rbf", "NMTHPO-zhen-v0", False),
         ("graph-ei-rbf", "NMTLC-zhen-v0", True),
-        ("graph-ei-rbf", "NASBenchNLP-ptb-v0", False),  # 14,322 candidates, 11,458 of them in a share of .8
+        ("graph-ei-rbf", "NASBenchNLP-ptb-v0", True),  # 14,322 candidates, 11,458 of them in a share of .8
         ("bo-ei-rbf", "NASBenchNLP-ptb-v0", True),
     ]:
         problem = benchmarks.problem_of(gym.make(spec_id, table="surrogate"))
         assert agents.fits(name, problem) is expected, (name, spec_id)
+        assert agents.usual(name, problem) is ((name, spec_id) != ("graph-ei-rbf", "NASBenchNLP-ptb-v0"))
