@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import draws
-from hpo_envs.tables.table import Hyperparameter, Provenance, Table, searched
+from hpo_envs.tables.table import BLOCK, Hyperparameter, Provenance, Table, searched
 from hpo_envs.tables.user import infer, saved
 from hpo_envs.tables.user.infer import Column
 from hpo_envs.tables.user.runs import Runs, Say, repeats, rows, stored
@@ -66,7 +66,8 @@ def table_of(runs: Runs, name: str, provenance: Provenance, explain: Say) -> Tab
         array.setflags(write=False)
     keys = tuple(str(runs.keys[i]) for i in source) if unique and runs.keys else ()
     if len(set(keys)) < shape[0]:
-        keys = tuple(f"row-{r}" for r in order.tolist())
+        blocks = (order[at : at + BLOCK].tolist() for at in range(0, len(order), BLOCK))
+        keys = tuple(f"row-{r}" for block in blocks for r in block)
     say("", f"{shape[0]} configurations, up to {shape[1]} run(s) each, {shape[2]} level(s), {count} lines")
     table = Table(
         name=saved.PREFIX + saved.check_name(name),
