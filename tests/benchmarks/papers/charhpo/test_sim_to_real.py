@@ -56,7 +56,7 @@ def test_scores_and_orders() -> None:
 
 def test_trainings_tune_or_try_what_the_surrogate_recommends(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     pytest.importorskip("torch")
-    from hpo_envs.tables.datasets.charmini.serve import Trainer
+    from hpo_envs.tables.datasets.trained.process import Trainer
 
     asked: list[Any] = []
 
@@ -69,6 +69,6 @@ def test_trainings_tune_or_try_what_the_surrogate_recommends(monkeypatch: pytest
     monkeypatch.setitem(sim_to_real.BEST, "evaluations", 5)
     tuned = sim_to_real.train("tune random 1")["rewards"]
     assert tuned == pytest.approx([0.2 * k for k in range(1, sim_to_real.LIVE["evaluations"] + 1)])
-    assert {request[3] for request in asked} == {sim_to_real.LIVE["epochs"]}
+    assert {request[1] for request in asked} == {sim_to_real.LIVE["epochs"]}
     assert len(sim_to_real.train("best random 0")["rewards"]) == 1
-    assert asked[-1][3] == 20
+    assert asked[-1][1] == 20
