@@ -91,7 +91,7 @@ class CellVectorEnv(HPOVectorEnv):
             errors[i] = _refusal(int(op[i]), int(inputs[i]), int(counts[i]))
         heads, tails, head = _texts()
         places = np.flatnonzero(absent)
-        which = used[places] @ np.array([SIZES[1] ** 2, SIZES[1], 1])
+        which = (used[places] * np.array([SIZES[1] ** 2, SIZES[1], 1])).sum(axis=1)
         errors[places] = heads.take(counts[places]) + tails.take(which)
         places = np.flatnonzero(hidden)
         errors[places] = np.array([f"{head}{given}" for given in slots[places].tolist()], object)
