@@ -73,7 +73,7 @@ class BanditVectorEnv(HPOVectorEnv):
             rewards[at] = p.sign * part[:, p.column]
         info: Info = {
             "cost": cost,
-            "metrics": {name: values[:, j].copy() for j, name in enumerate(p.names)},
+            "metrics": dict(zip(p.names, values.T, strict=True)),
             "status": self._ok.copy(),
             "status_code": np.zeros(k, np.int64),
             **said,
@@ -124,12 +124,13 @@ class BanditVectorEnv(HPOVectorEnv):
         moments, seen, n = self._moments.reshape(-1), self._seen.reshape(-1), self._arms
         found = moments.take(cell)
         mean, squares = found.real, found.imag  # views
+        number = count.astype(np.float64)
         delta = score - mean
-        mean += delta / count
+        mean += delta / number
         delta *= score - mean
         squares += delta
         moments[cell] = found
-        for j, values in enumerate((count / self.budget, mean, np.sqrt(squares / count))):
+        for j, values in enumerate((number / self.budget, mean, np.sqrt(squares / number))):
             seen[shown + j * n] = values.astype(np.float32)  # half the time of a write that casts
 
     def _observe(self) -> npt.NDArray[np.float32]:

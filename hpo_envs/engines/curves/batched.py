@@ -45,7 +45,6 @@ class CurvesVectorEnv(HPOVectorEnv):
         self._most = 0  # no episode has more steps
         self._workers = VectorWorkers(n, p.workers, 5)  # row, index of the action, first cell, level, level reached
         self._choices = [choices_of(h) for h in p.table.space]
-        self._ok = None if p.status.any() else np.full(n, "ok").view(type(STATUS_COLUMN))
         # What is observed: the last row, its share of a full training, rewards and cost; of the budget left.
         self._last = np.full(n, p.rows)
         self._share, self._shown, self._cost, self._rest = np.zeros(n), np.zeros((n, m)), np.zeros(n), np.ones(n)
@@ -147,15 +146,11 @@ class CurvesVectorEnv(HPOVectorEnv):
         np.subtract(1.0, left, out=left)
         self._last[i], self._share[i], self._rest[i] = rows, columns[-1], np.maximum(left, 0.0)
         self._shown[i], self._cost[i] = np.maximum(np.minimum(rewards, p.high), p.low), np.minimum(cost, COST_HIGH)
-        if self._ok is None:
-            codes = p.status.take(cells).astype(np.int64)
-            status = STATUS_COLUMN.take(codes)
-        else:
-            codes, status = np.zeros(len(rows), np.int64), self._ok[: len(rows)].copy()
+        codes = p.status.take(cells).astype(np.int64)
         info: Info = {
             "cost": cost,
             "metrics": {name: columns[m + j] for j, name in enumerate(p.shown)},
-            "status": status,
+            "status": STATUS_COLUMN.take(codes),
             "status_code": codes,
             "reached": reached,
             "best": peak if self._vector else peak[:, 0],
