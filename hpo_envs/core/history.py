@@ -47,18 +47,21 @@ class History:
         self._log[self._length] = columns
         self._length += 1
 
-    def count(self, columns: npt.NDArray[np.integer]) -> npt.NDArray[np.unsignedinteger]:
+    def count(self, columns: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
         """(n,) how often a flag of each episode was cleared since the episode started; needs `steps`."""
         n, length = self._log.shape[1], self._length
-        dtype = np.min_scalar_type(len(self._log))
-        total, wanted = np.zeros(n, dtype), columns.astype(self._log.dtype)
-        rows = max(1, BLOCK // n)
+        dtype: Any = np.uint8 if length < 256 else np.int64
+        wanted, rows = columns.astype(self._log.dtype), max(1, BLOCK // n)
+        total = np.zeros(n, dtype) if rows < length else None
         for first in range(0, length, rows):
             same = self._log[first : min(first + rows, length)] == wanted
             if self._since is not None:
                 same &= np.arange(first, first + len(same))[:, None] >= self._since
-            total += np.add.reduce(same.view(np.uint8), axis=0, dtype=dtype)
-        return total
+            found = np.add.reduce(same.view(np.uint8), axis=0, dtype=dtype)
+            if total is None:
+                return found
+            total += found
+        return np.zeros(n, dtype) if total is None else total
 
     def restart(self, episodes: npt.NDArray[np.intp]) -> None:
         """Starts these episodes anew."""
@@ -71,7 +74,7 @@ class History:
 
     def then(self) -> Callable[[], npt.NDArray[np.bool_]]:
         """What returns the array as it is now, each time another one, whenever it is called."""
-        return functools.partial(_replayed, self._flags, self._bits, self._log[: self._length], self._since)
+        return functools.partial(_replayed, self._flags, self._bits, self._log, self._since, self._length)
 
     def _make_room(self) -> None:
         if not self._counted:
@@ -89,7 +92,9 @@ class History:
         for part in (slice(first, first + rows) for first in range(0, n, rows)):
             bits = None if self._bits is None else self._bits[part]
             since = None if self._since is None else self._since[part]
-            packed[part] = np.packbits(_replayed(k, bits, self._log[:, part], since), axis=1, bitorder="little")
+            packed[part] = np.packbits(
+                _replayed(k, bits, self._log[:, part], since, self._length), axis=1, bitorder="little"
+            )
         return packed
 
 
@@ -98,8 +103,10 @@ def steps_kept(k: int) -> int:
     return max(KEPT, k // (8 * np.min_scalar_type(max(k - 1, 0)).itemsize))
 
 
-def _replayed(k: int, bits: Bits | None, log: Columns, since: npt.NDArray[np.int64] | None) -> npt.NDArray[np.bool_]:
-    n = log.shape[1]
+def _replayed(
+    k: int, bits: Bits | None, log: Columns, since: npt.NDArray[np.int64] | None, length: int
+) -> npt.NDArray[np.bool_]:
+    n, log = log.shape[1], log[:length]
     if bits is None:
         array = np.ones((n, k), bool)
     else:

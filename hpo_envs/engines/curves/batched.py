@@ -18,6 +18,8 @@ from hpo_envs.engines.workers import VectorWorkers
 from hpo_envs.tables import draws
 
 _INT, _UINT = np.dtype(np.int64), np.dtype(np.uint64)
+_ZERO, _ONE, _HIGH, _NONE = np.array(0.0), np.array(1.0), np.array(COST_HIGH), np.array(0)
+"""Arrays without dimensions: faster than Python's numbers where few episodes run."""
 _ALL = slice(None)
 """The episodes of the whole batch: slices are read and written without copies."""
 
@@ -42,6 +44,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         self._best, self._best_cell = np.zeros((n, m)), np.full(n, -1)
         self._spent, self._committed = np.zeros(n), np.zeros(n)
         self._count, self._finished, self._open = np.zeros(n, np.int64), np.zeros(n, np.int64), np.ones(n, bool)
+        self._whole = np.array(self.budget)
         self._most = 0  # no episode has more steps
         self._workers = VectorWorkers(n, p.workers, 5)  # row, index of the action, first cell, level, level reached
         self._choices = [choices_of(h) for h in p.table.space]
@@ -73,7 +76,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         base, reached, cost, top = self._submit(_ALL, rows, levels)
         self._count += 1
         rewards, info = self._complete(_ALL, rows, base, levels, reached, cost, top)
-        over = self._spent >= self.budget
+        over = self._spent >= self._whole
         self._most += 1
         if self._most >= self.params.actions:  # with fewer steps nobody has trained every row
             self._most = int(self._count.max())
@@ -119,7 +122,7 @@ class CurvesVectorEnv(HPOVectorEnv):
             cost = new.astype(np.float64)
         else:
             cost = top[:, 0].copy()
-            again = np.flatnonzero(before >= 0)
+            again = (before >= _NONE).nonzero()[0]
             if len(again):
                 cost[again] -= p.tops.take(base[again] + before[again], axis=0)[:, 0]
         self._past.write((self._index[i], rows), stored)
@@ -142,10 +145,15 @@ class CurvesVectorEnv(HPOVectorEnv):
         self._spent[i] = spent = self._spent[i] + cost
         wide, m = p.wide.take(cells, axis=0), len(p.low)
         columns, rewards = wide.T, wide[:, :m]
-        left = spent / self.budget
-        np.subtract(1.0, left, out=left)
-        self._last[i], self._share[i], self._rest[i] = rows, columns[-1], np.maximum(left, 0.0)
-        self._shown[i], self._cost[i] = np.maximum(np.minimum(rewards, p.high), p.low), np.minimum(cost, COST_HIGH)
+        left = spent / self._whole
+        np.subtract(_ONE, left, out=left)
+        np.maximum(left, _ZERO, out=left)
+        seen = columns[-1], np.maximum(np.minimum(rewards, p.high), p.low), np.minimum(cost, _HIGH), left
+        self._last[i] = rows
+        if i is _ALL:
+            self._share, self._shown, self._cost, self._rest = seen
+        else:
+            self._share[i], self._shown[i], self._cost[i], self._rest[i] = seen
         codes = p.status.take(cells).astype(np.int64)
         info: Info = {
             "cost": cost,
