@@ -40,7 +40,7 @@ class CellVectorEnv(HPOVectorEnv):
         n = self.num_envs
         self._nodes = np.zeros((n, MAX_NODES, 1 + SLOTS), np.int64)  # the actions that added them
         self._counts, self._spent = np.zeros(n, np.int64), np.zeros(n, np.int64)
-        self._seen: list[dict[str, int]] = [{} for _ in range(n)]
+        self._seen: dict[int, dict[str, int]] = {}  # of the episodes that completed a cell
         self._out = np.zeros((n, *params.observation_space.shape), np.float32)
 
     def _then(self) -> Callable[[], Bools]:
@@ -50,8 +50,9 @@ class CellVectorEnv(HPOVectorEnv):
     def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
         self._counts[index] = self._spent[index] = 0
         self._out[index] = self.params.first
-        for i in index.tolist():
-            self._seen[i] = {}
+        if self._seen:
+            for i in index.tolist():
+                self._seen.pop(i, None)
         return self._said(index)
 
     def _advance(self, actions: Ints) -> tuple[Any, Bools, Info]:
@@ -62,7 +63,7 @@ class CellVectorEnv(HPOVectorEnv):
         for i in np.flatnonzero(~wrong & ~adds).tolist():
             nodes = [node_of(action, j) for j, action in enumerate(self._nodes[i, : self._counts[i]].tolist())]
             try:
-                scored[i] = complete(p, int(self._keys[i]), self._seen[i], nodes, actions[i].tolist())
+                scored[i] = complete(p, int(self._keys[i]), self._seen.setdefault(i, {}), nodes, actions[i].tolist())
             except InvalidRecipe as problem:
                 wrong[i], errors[i] = True, f"{problem.rule}: {problem}"
         self._add(np.flatnonzero(adds), actions)
@@ -78,23 +79,25 @@ class CellVectorEnv(HPOVectorEnv):
 
     def _faults(self, actions: Ints) -> tuple[Bools, Any]:
         """Which moves are illegal before a cell is looked at, and the rule and reason, as `node_of` and `finish`."""
-        op, slots, counts = actions[:, 0], actions[:, 1:], self._counts
-        ends, last, used = op == END, SOURCES + counts, _read(actions)
+        op, counts = actions[:, 0], self._counts
+        # Column by column: NumPy takes long for the maximum of three.
+        x, y, z = np.ascontiguousarray(_read(actions).T)
+        ends, last = op == END, SOURCES + counts
+        largest = np.maximum(np.maximum(x, y), z)
         many = ~ends & (counts >= MAX_NODES)
-        absent = ~ends & ~many & (used.max(axis=1) >= last)
-        inputs = np.count_nonzero(used, axis=1)
+        absent = ~ends & ~many & (largest >= last)
+        inputs = (x > 0).astype(np.int64) + (y > 0) + (z > 0)
         arity = ~(ends | many | absent) & ~_ARITY[np.minimum(op, END - 1), inputs]
-        largest = slots.max(axis=1)
         hidden = ends & ((largest < SOURCES) | (largest >= last))
         errors: Any = column([""]).take(np.zeros(len(op), np.intp))
         for i in np.flatnonzero(many | arity).tolist():
             errors[i] = _refusal(int(op[i]), int(inputs[i]), int(counts[i]))
         heads, tails, head = _texts()
         places = np.flatnonzero(absent)
-        which = (used[places] * np.array([SIZES[1] ** 2, SIZES[1], 1])).sum(axis=1)
+        which = (x[places] * SIZES[1] + y[places]) * SIZES[1] + z[places]
         errors[places] = heads.take(counts[places]) + tails.take(which)
         places = np.flatnonzero(hidden)
-        errors[places] = np.array([f"{head}{given}" for given in slots[places].tolist()], object)
+        errors[places] = np.array([f"{head}{given}" for given in actions[places, 1:].tolist()], object)
         return many | absent | arity | hidden, errors
 
     def _add(self, index: npt.NDArray[np.intp], actions: Ints) -> None:
@@ -133,9 +136,9 @@ class CellVectorEnv(HPOVectorEnv):
 
 
 def _read(actions: Ints) -> Ints:
-    """(n, SLOTS) the vectors that nodes read, 0 for none: all of an action's, an activation the first alone."""
+    """(n, SLOTS) the vectors that nodes read, 0 for none: those of an action, an activation's first alone."""
     read = actions[:, 1:].copy()
-    read[actions[:, 0] >= _FIRST_UNARY, 1:] = 0
+    read[(actions[:, 0] >= _FIRST_UNARY) & (actions[:, 0] != END), 1:] = 0
     return read
 
 

@@ -156,7 +156,7 @@ class CellParams(Params):
 
 
 def _copied(info: Info) -> Info:
-    return {k: v.copy() if isinstance(v, (dict, np.ndarray)) else v for k, v in info.items()}
+    return info | {name: info[name].copy() for name in ("metrics", "held_out", "curve")}
 
 
 def mutate_actions(actions: Any, rng: np.random.Generator) -> npt.NDArray[np.int64]:
