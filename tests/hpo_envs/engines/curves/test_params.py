@@ -115,6 +115,14 @@ def test_words_about_units() -> None:
     assert params_of(curves(cost_unit="min"), "loss", cost="min").cost_unit == "min"
 
 
+def test_what_repeats_have_in_the_mean() -> None:
+    p = params_of(THREE, "loss")
+    actions = np.array([[row, level] for row in range(p.rows) for level in range(len(p.levels))])
+    rewards = p.rewards.reshape(p.rows, p.repeats, len(p.levels))
+    by_hand = [sum(rewards[row, k, level] for k in range(p.count[row])) / p.count[row] for row, level in actions]
+    assert p.truth(0, actions) == pytest.approx(by_hand, rel=1e-14)
+
+
 def test_numbers_of_numpy_are_ints_too() -> None:
     env = curves_env("toy", table=THREE, objective="loss", levels=np.int8(3), workers=np.int64(2))
     assert (len(env.levels), env.workers, type(env.workers)) == (3, 2, int)
