@@ -78,7 +78,7 @@ ALLOWED = {
     # Measurements that start this Python again, with arguments of their own.
     *(
         (f"benchmarks/performance/{name}.py", "subprocess")
-        for name in ("beside", "crash", "killed", "races", "speed", "tables/exports")
+        for name in ("beside", "crash", "killed", "races", "speed", "tables/builds", "tables/exports")
     ),
     # A process that trains, so that a user's settings of torch stay as they are.
     ("tables/datasets/trained/process.py", "subprocess"),
