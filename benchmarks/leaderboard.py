@@ -94,8 +94,13 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
         only: As of `environments`.
         others: Other people's agents: registered ones, which have a study of their own, as their packages are not
             everywhere; or `module:factory` or `policy:FILE`, each of which runs in a process of its own.
+
+    Raises:
+        ValueError: An agent of ours among the others.
     """
     every = tuple(range(seeds))
+    if ours := [n for n in others if n in AGENTS and AGENTS[n].contestant]:
+        raise ValueError(f"agents must be other people's, got {', '.join(ours)}, which take part as it is")
     guests = [c for n in others if n in AGENTS for c in contestants(n, isolated=False)]
     alone = [c for n in others if n not in AGENTS for c in contestants(n, isolated=True)]
     policy = [c for c in alone if c.algorithm == policies.AGENT]
@@ -204,8 +209,11 @@ def _thin(panel: Mapping[str, Any], points: int = 20) -> dict[str, Any]:
 
 
 def seconds_of(header: Mapping[str, Any]) -> float | None:
-    """Processor time of a suggestion and its evaluation, in the second of two runs; None for isolated agents."""
-    if header.get("isolated") or header["agent"] not in AGENTS:
+    """Processor time of a suggestion and its evaluation, in the second of two runs.
+
+    None for isolated agents, and for those whose packages are not here.
+    """
+    if header.get("isolated") or header["agent"] not in AGENTS or not AGENTS[header["agent"]].installed:
         return None
     drawn_rows = {k: header[k] for k in ("share", "order")} if header["share"] < 1 else {}
     given = {"table": header["kind"], **drawn_rows, **header["env_kwargs"]}
@@ -234,10 +242,13 @@ def publish(folder: Path, root: Path) -> None:
     replay = Replay()
     parts = (sorted(folder.glob(kind)) for kind in ("setting-*", "transfer", "guests-*"))
     folders = [folder, *(where for part in parts for where in part)]
-    collected = Scores()
+    collected, guests = Scores(), set()
     for k, where in enumerate(folders):
         for block in store.Store(where).once(check=replay):
             collected.add(block, (k, block.header["env"], block.header["agent"]))
+            if where.name.startswith("guests-"):
+                guests.add(block.header["agent"])
+    command += f" --agents {' '.join(sorted(guests))}" if guests else ""
     found = summary.of_scores(collected, title=title, command=command, checked=str(replay), with_fronts=False)
     found["curves"] = {env: {k: _thin(p) for k, p in panels.items()} for env, panels in found["curves"].items()}
     found["versions"]["published"] = datetime.datetime.now(datetime.UTC).date().isoformat()

@@ -54,7 +54,8 @@ def loops(module: str) -> Any:
 def jit(function: Callable[..., Any]) -> Any:
     """Compiles a function at its first call; without Numba it stays Python's, which tests compare with NumPy's form.
 
-    What was compiled is kept beside the source, or in Numba's own cache where that may not be written.
+    What was compiled is kept beside the source, or in Numba's own cache where that may not be written, until the
+    function's own file changes: whoever edits what it calls, or a constant of another file, deletes that cache.
     """
     if (numba := _numba()) is None:
         return function

@@ -84,7 +84,8 @@ class History:
         first = 0 if self._since is None else max(int(self._since.min()), 0)
         log, self._length = self._log[first:], self._length - first
         self._since = None if self._since is None else self._since - first
-        self._log = np.concatenate([log, np.empty_like(log)])
+        room = np.empty((max(len(log), KEPT), log.shape[1]), log.dtype)  # nothing is left where all began again
+        self._log = np.concatenate([log, room])
 
     def _packed(self) -> Bits:
         n, k, rows = self._log.shape[1], self._flags, max(1, BLOCK // max(self._flags, 1))

@@ -57,6 +57,8 @@ def test_agents_of_other_packages_have_a_study_of_their_own() -> None:
         assert guests.environments == ours.environments
         assert [c.name for c in guests.agents] == ["optuna"]
         assert "optuna" not in {c.name for c in ours.agents}
+    with pytest.raises(ValueError, match=r"agents must be other people's, got bo, which take part as it is"):
+        leaderboard.studies(3, ["gaussian"], ["optuna", "bo"])
 
 
 @pytest.mark.measured

@@ -96,6 +96,8 @@ def _again(suite: Suite, env_id: str, row: int | None, seed: int) -> int:
 def _check(suite: Suite, count: int) -> int:
     """Trains some again, spread over all that ship; the exit status is 1 where one differs by more than seeds do."""
     known = suite.packing.known()
+    if not known:
+        raise ValueError(f"--check must have trainings that ship, of which {suite.name} has none yet")
     if not 1 <= count <= len(known):
         raise ValueError(f"--check must be an int from 1 to {len(known)}, which ship, got {count}")
     verdicts = []

@@ -154,7 +154,8 @@ EXPORTS = (
     Export(
         "Weights & Biases", ("Name", "State"), cost="Runtime|_runtime", run="ID", state="State",
         noted="Name|Notes|User|Tags|Created|Updated|Sweep|Group|Job Type|GitHub.*|Git.*|Commit|Hostname|Host|Start.*|"
-        r"Relative .*|GPU .*|Description|End Time|_step|_timestamp|_runtime|_wandb.*|Runtime|epoch|(.*[./_])?step",
+        r"Relative .*|GPU .*|Description|End Time|_step|_timestamp|_runtime|_wandb.*|Runtime|epoch|"
+        r"(.*[./])?(global_)?step",
     ),
     Export(
         "Weights & Biases", ("_step", "_runtime"), cost="_runtime", level="epochs?|_step", run="(run_?)?(id|name)|run",

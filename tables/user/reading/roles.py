@@ -130,8 +130,10 @@ def hyperparameters(
             aside(column, reason)
         else:
             chosen.append(column)
-    if len(chosen) > 1 and not names and chosen[0] == next(iter(sheet.columns)) and _counts(sheet.columns[chosen[0]]):
-        names.append(chosen.pop(0))
+    first = next(iter(sheet.columns))
+    if not names and chosen[:1] == [first] and first not in categorical and _counts(sheet.columns[first]):
+        if any(len(sheet.columns[column].unique()) > 1 for column in chosen[1:]):
+            names.append(chosen.pop(0))
     return chosen, names
 
 

@@ -98,3 +98,15 @@ def test_entries_by_keyword_are_there_as_in_a_dict() -> None:
     assert type(made)(**{k: v + 1 for k, v in made.items()}) == {"a": 2, "b": 3}
     assert Later() == {}
     assert Later(make=3) == {"make": 3}
+
+
+def test_counts_go_on_where_all_began_again_one_by_one() -> None:
+    flags = History(2, 10, 2)
+    for _ in range(3):
+        flags.clear(np.array([1, 2]))
+    flags.restart(np.array([0]))
+    flags.restart(np.array([1]))
+    for times in range(4):
+        assert flags.count(np.array([3, 4])).tolist() == [times, times]
+        flags.clear(np.array([3, 4]))
+    assert flags.count(np.array([1, 2])).tolist() == [0, 0]

@@ -160,7 +160,7 @@ def _slopes(op: int, a: list[Tensor], y: Tensor) -> list[Tensor]:
     if op == _SIGM:
         return [y - y * y]
     if op == _LEAKY:
-        return [torch.where(a[0] > 0.0, 1.0, SLOPE).to(y)]
+        return [torch.where(a[0] > 0.0, y.new_tensor(1.0), y.new_tensor(SLOPE))]  # Python's numbers would be float32
     if op == _BLEND:
         return [a[1] - a[2], a[0], 1.0 - a[0]]
     if op == _SUM:

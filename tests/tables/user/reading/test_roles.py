@@ -47,3 +47,18 @@ def test_checkpoints_need_runs_of_several_lines() -> None:
     assert len(from_text(once).levels) == 1
     twice = b"lr,epoch,acc\n.1,1,.5\n.1,2,.6\n.2,1,.7\n.2,2,.8\n"
     assert from_text(twice).levels.tolist() == [1, 2]
+
+
+def test_a_first_column_that_counts_is_a_hyperparameter_where_no_other_varies() -> None:
+    depths = "".join(f"{k},.1,.{k}\n" for k in range(1, 9))
+    assert [h.name for h in from_text(f"max_depth,lr,score\n{depths}".encode()).space] == ["max_depth"]
+    both = "".join(f"{k},{k % 3 + 1},.{k}\n" for k in range(1, 9)).encode()
+    assert [h.name for h in from_text(b"line,lr,score\n" + both).space] == ["lr"]
+    taken = from_text(b"line,lr,score\n" + both, categorical=["line"])
+    assert [h.name for h in taken.space] == ["line", "lr"]
+
+
+def test_a_step_of_weights_and_biases_is_no_setting_called_step() -> None:
+    lines = "".join(f"r{k},finished,{10 * (k % 2 + 1)},{k},.0{k},.{k}\n" for k in range(1, 7))
+    table = from_text(f"Name,State,lr_step,trainer/global_step,lr,acc\n{lines}".encode(), "acc")
+    assert [h.name for h in table.space] == ["lr_step", "lr"]

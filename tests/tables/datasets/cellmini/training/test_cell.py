@@ -6,6 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from hpo_envs.tables import cells  # noqa: E402
+from hpo_envs.tables.datasets.cellmini.training import cell as training  # noqa: E402
 from hpo_envs.tables.datasets.cellmini.training.cell import Graph, Unrolled  # noqa: E402
 
 EVERY = cells.Cell.from_text("2:l0,1;t3;l2,3,0;g5;b6,0,4;p4,6,7;r5;s8,9,0;l2;t11:10,12")
@@ -53,3 +54,9 @@ def test_what_needs_no_hidden_state_is_computed_at_once():
     assert graph.at_once == {0}
     one = Graph(cells.Cell.from_text("1:l0;t2;l1;p3,4:5"))
     assert (one.at_once, one.stepwise) == ({0, 2, 3}, [2, 3])
+
+
+def test_the_slope_of_a_leaky_unit_has_all_its_bits():
+    a = torch.tensor([-1.0, 2.0], dtype=torch.float64)
+    (slope,) = training._slopes(training._LEAKY, [a], a)
+    assert slope.tolist() == [training.SLOPE, 1.0]
