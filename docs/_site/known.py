@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import warnings
 from collections.abc import Collection
 from pathlib import Path
@@ -13,10 +12,11 @@ import gymnasium as gym
 from _site import markdown
 from hpo_envs.benchmarks import problem_of
 from hpo_envs.benchmarks.runs.scales import Scale, Scales
-from hpo_envs.core.family import Spec
+from hpo_envs.core.family import Family, Spec
 from hpo_envs.registry import FAMILIES, kinds_of
 from hpo_envs.tables import store
 from hpo_envs.tables.catalogue import agreement
+from hpo_envs.tables.files import atomic
 from hpo_envs.testing.families import given
 
 SOURCES = {
@@ -65,41 +65,27 @@ def best(scale: Scale, params: Any) -> str:
     return f"{text}\n\n{markdown.table(head, rows)}"
 
 
-FITS = {
-    "nmthpo": ("nmthpo_fit.csv", {"metric": "bleu"}, "table", "tau_noise", "Kendall's tau of BLEU"),
-    "charhpo": ("charhpo_fit.csv", {}, "task", "accuracy_rho_noisy", "Spearman's rho of accuracies"),
-    "nmtlc": (
-        "nmtlc_errors.csv", {"quantity": "best log perplexity", "values": "shipped"}, "table", "tau",
-        "Kendall's tau of the best log perplexities",
-    ),
-}  # fmt: skip
-"""Data set -> record of its fit, lines and column of the tables' names, and of the held-out rank correlation."""
-
-
-def nearness(dataset: str, tables: Collection[str]) -> str:
+def nearness(family: Family, tables: Collection[str]) -> str:
     """How embedded values rank measured configurations, "" where no configuration has both."""
-    if dataset not in FITS:
+    if (fit := family.fit) is None:
         return ""
-    file, where, column, value, what = FITS[dataset]
-    with open(
-        Path(agreement.__file__).parents[1] / "datasets" / dataset / file, newline="", encoding="utf-8"
-    ) as stream:
-        lines = [r for r in csv.DictReader(stream) if all(r[k] == v for k, v in where.items())]
-    names = {t.removeprefix(f"{dataset}/").removesuffix("-grid") for t in tables}
-    found = [float(r[value]) for r in lines if not names or r[column] in names]
+    lines = atomic.read_csv(Path(agreement.__file__).parents[1] / "datasets" / family.dataset / fit.file)
+    lines = [line for line in lines if all(line[name] == value for name, value in fit.where.items())]
+    names = {t.removeprefix(f"{family.dataset}/").removesuffix("-grid") for t in tables}
+    found = [float(line[fit.column]) for line in lines if not names or line[fit.table] in names]
     mean = " on average" if len(found) > 1 else ""
-    return f"{what} with held-out measurements: {sum(found) / len(found):.2f}{mean}. "
+    return f"{fit.what} with held-out measurements: {sum(found) / len(found):.2f}{mean}. "
 
 
 def caveat(spec: Spec) -> str:
     """What the embedded table behind an id is worth; "" where nothing was measured, or nothing is embedded."""
-    if FAMILIES[spec.family].example or len(kinds_of(spec)) < 2:
+    family = FAMILIES[spec.family]
+    if family.example or len(kinds_of(spec)) < 2:
         return ""
-    dataset = FAMILIES[spec.family].dataset
-    worth = agreement.worth(spec.tables[0] if len(spec.tables) == 1 else dataset)
-    near = nearness(dataset, spec.tables)
+    worth = agreement.worth(spec.tables[0] if len(spec.tables) == 1 else family.dataset)
+    near = nearness(family, spec.tables)
     return (
         ":::{admonition} Right after installing, an embedded table answers\nIt is a surrogate that this project fitted "
-        f"to the measurements. {near}{worth} `hpo-envs fetch {dataset}` installs the measured table; "
+        f"to the measurements. {near}{worth} `hpo-envs fetch {family.dataset}` installs the measured table; "
         "[how near embedded tables are](../embedded-tables.md).\n:::"
     )

@@ -38,7 +38,7 @@ def test_an_id_is_compared_on_both_tables(
     printed = capsys.readouterr().out
     assert "FIESTA-ner-v0  fiesta/ner  3  " in printed
     assert "NMTHPO-zhen" not in printed, "one agent is no ranking"
-    assert "Agents on FIESTA-ner-v0 are ranked" in printed
+    assert "Rankings of agents on embedded and measured tables of FIESTA-ner-v0 agree" in printed
     runs = {kind: agreement.store.read(tmp_path / kind) for kind in ("measured", "surrogate")}
     assert {r.header["kind"] for r in runs["surrogate"]} == {"surrogate"}
     (record,) = agreement.compare({kind: scored.score(found) for kind, found in runs.items()})

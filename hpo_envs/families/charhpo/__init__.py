@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hpo_envs.core.family import Distribution, Family, Spec
+from hpo_envs.core.family import Distribution, Family, Fit, Spec
 from hpo_envs.tables.datasets.charhpo.names import SWEEPS, TABLES
 
 _LANGUAGES = {f"{task}-{lang}-{architecture}": lang for task, lang, architecture in SWEEPS}
@@ -26,5 +26,6 @@ FAMILY = Family(
         Distribution("CharHPO-v0", "CharHPO-v0", _LANGUAGES, ("hai", "arm_e"), ("rom", "geo"), "sweeps"),
     ),
     leaderboard=({}, {"budget": 40}),
+    fit=Fit("charhpo_fit.csv", "task", "accuracy_rho_noisy", "Spearman's rho of accuracies"),
     references=("wiemerslage2024quantifying",),
 )

