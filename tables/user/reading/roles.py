@@ -131,15 +131,15 @@ def hyperparameters(
         else:
             chosen.append(column)
     first = next(iter(sheet.columns))
-    if not names and chosen[:1] == [first] and first not in categorical and _counts(sheet.columns[first]):
-        if any(len(sheet.columns[column].unique()) > 1 for column in chosen[1:]):
-            names.append(chosen.pop(0))
+    others = any(len(sheet.columns[column].unique()) > 1 for column in chosen[1:])
+    if not names and others and chosen[0] == first not in categorical and _counts(first, sheet.columns[first]):
+        names.append(chosen.pop(0))
     return chosen, names
 
 
-def _counts(cells: pa.ChunkedArray) -> bool:
+def _counts(name: str, cells: pa.ChunkedArray) -> bool:
     """Whether a column numbers the lines, whatever it is called."""
-    values = columns.column("", cells).values
+    values = columns.column(name, cells).values
     return len(values) > 5 and bool((np.diff(values) == 1.0).all()) and values[0] in (0.0, 1.0)
 
 
