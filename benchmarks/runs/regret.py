@@ -226,15 +226,10 @@ def anytime(run: Run | Alike, regret: Floats) -> Any:
     return at_costs(regret, run.costs, budget, raw=raw(run)).mean(axis=-1)
 
 
-def runtimes(run: Run | Alike, regret: Floats, targets: npt.ArrayLike = TARGETS) -> Floats:
-    """(..., targets) cost until the regret is first at most each target, inf if it never was, or is not known."""
-    if raw(run):
+def runtimes(regret: Floats, costs: Floats, targets: npt.ArrayLike = TARGETS, *, raw: bool = False) -> Floats:
+    """(..., targets) cost until the regret is at most each target; inf if never, or where it is not known: `raw`."""
+    if raw:
         return np.full((*regret.shape[:-1], *np.shape(targets)), np.inf)
-    return spent_until(regret, run.costs, targets)
-
-
-def spent_until(regret: Floats, costs: Floats, targets: npt.ArrayLike) -> Floats:
-    """`runtimes` where a scale is known."""
     never = np.full_like(regret[..., :1], np.inf)
     spent = np.concatenate([np.cumsum(costs, axis=-1), never], axis=-1)
     lowest = np.minimum.accumulate(regret, axis=-1)

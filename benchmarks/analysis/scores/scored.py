@@ -133,9 +133,7 @@ class ScoredRuns:
 
     def runtimes(self, targets: npt.ArrayLike = regret.TARGETS) -> Floats:
         """(n, targets) shares of the budget until each target, inf if never."""
-        if self.raw:
-            return np.full((len(self.seeds), *np.shape(targets)), np.inf)
-        return np.concatenate([regret.spent_until(r, c, targets) for r, c in self._parts()]) / self.budget
+        return np.concatenate([regret.runtimes(r, c, targets, raw=self.raw) for r, c in self._parts()]) / self.budget
 
     def _parts(self) -> Iterable[tuple[Floats, npt.NDArray[Any]]]:
         """Regret and costs of some runs at a time: what is made of them is as large as all scores."""

@@ -85,7 +85,7 @@ def test_raw_scores_are_minus_the_incumbent() -> None:
     after = regret.after(r)
     assert (after.tolist(), regret.final(r, after), regret.raw(r)) == ([-1.0, -3.0, -3.0], -3.0, True)
     assert regret.anytime(r, after) == -2.5
-    assert regret.runtimes(r, after, [0.5, 0.0]).tolist() == [INF, INF]
+    assert regret.runtimes(after, r.costs, [0.5, 0.0], raw=True).tolist() == [INF, INF]
     assert regret.at_costs(after, r.costs, 4.0, [0.25, 0.5, 1.0], raw=True).tolist() == [-1.0, -1.0, -3.0]
     assert not regret.raw(run([1.0]))
 
@@ -150,10 +150,10 @@ def test_regret_over_a_budget_by_hand() -> None:
 def test_runtimes_by_hand() -> None:
     r = run([0, 0, 0], costs=[2.0, 3.0, 4.0])
     seen = np.array([0.5, 0.7, 0.1])
-    assert regret.runtimes(r, seen, [0.6, 0.5, 0.4, 0.1, 0.0999]).tolist() == [2.0, 2.0, 9.0, 9.0, INF]
-    assert regret.runtimes(r, seen, ["0.1"]).tolist() == [9.0]
-    assert regret.runtimes(r, seen, [0.1 - 5e-10]).tolist() == [9.0], "a hair of slack"
-    assert regret.runtimes(r, seen).shape == (21,)
+    assert regret.runtimes(seen, r.costs, [0.6, 0.5, 0.4, 0.1, 0.0999]).tolist() == [2.0, 2.0, 9.0, 9.0, INF]
+    assert regret.runtimes(seen, r.costs, ["0.1"]).tolist() == [9.0]
+    assert regret.runtimes(seen, r.costs, [0.1 - 5e-10]).tolist() == [9.0], "a hair of slack"
+    assert regret.runtimes(seen, r.costs).shape == (21,)
     assert regret.TARGETS[0] == pytest.approx(10**-0.1)
     assert regret.TARGETS[-2:] == pytest.approx([0.01, 0.0])
     assert (regret.SHARES[0], regret.SHARES[-1], len(regret.SHARES)) == (0.01, 1.0, 100)
@@ -172,9 +172,9 @@ def test_regret_is_kept_between_origin_and_best() -> None:
     assert after.tolist() == [1.0, 0.5, 0.5, 0.0]
     assert regret.anytime(r, after) == 0.5
     assert regret.final(r, after) == 0.0
-    assert regret.runtimes(r, after, [1.0, 0.5, 0.1, 0.0]).tolist() == [1.0, 2.0, 4.0, 4.0]
+    assert regret.runtimes(after, r.costs, [1.0, 0.5, 0.1, 0.0]).tolist() == [1.0, 2.0, 4.0, 4.0]
     short = run([7.5], budget=4.0, **ONE)
-    assert regret.runtimes(short, regret.after(short), [0.5, 0.1]).tolist() == [1.0, np.inf]
+    assert regret.runtimes(regret.after(short), short.costs, [0.5, 0.1]).tolist() == [1.0, np.inf]
     assert regret.anytime(short, regret.after(short)) == 0.5
 
 
@@ -186,7 +186,7 @@ def test_regret_by_cost_counts_what_is_finished() -> None:
     assert regret.at_costs(after, r.costs, 100.0, shares).tolist() == [1.0, 1.0, 0.5, 0.5, 0.0]
     # Read at 1 to 100 per cent: 29 times 1, 70 times 0.5, once 0.
     assert regret.anytime(r, after) == pytest.approx((29 + 35) / 100)
-    assert regret.runtimes(r, after, [0.5, 0.0]).tolist() == [30.0, 120.0]
+    assert regret.runtimes(after, r.costs, [0.5, 0.0]).tolist() == [30.0, 120.0]
 
 
 def test_regret_of_two_objectives_is_hypervolume() -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
+from hpo_envs.core.env import columns_of
 from tests.helpers import raises
 from tests.hpo_envs.engines.lookup.model import arguments, lookups
 
@@ -73,3 +74,37 @@ def test_a_batch_with_a_render_mode_draws_what_it_does() -> None:
     first = envs.render()
     envs.step(np.array([1, 2]))
     assert not np.array_equal(first, envs.render())
+
+
+def test_what_a_reset_returned_is_the_callers() -> None:
+    envs = lookups(2, ["nmthpo/swen"])
+    envs.reset(seed=0)[1]["_action_mask"][:] = False
+    assert envs.reset(seed=0)[1]["_action_mask"].tolist() == [True, True]
+
+
+def test_who_was_not_reset_is_still_over() -> None:
+    envs = lookups(2, ["nmthpo/swen"], budget=1, autoreset_mode=AutoresetMode.DISABLED)
+    envs.reset(seed=0)
+    envs.step(np.array([1, 2]))
+    envs.reset(options={"reset_mask": np.array([True, False])})
+    with pytest.raises(gym.error.ResetNeeded):
+        envs.step(np.array([1, 2]))
+
+
+def test_only_ended_episodes_have_a_mask_in_the_final_info() -> None:
+    envs = lookups(2, ["nmthpo/swen"], cost="decoding_seconds", budget=1e3, autoreset_mode=AutoresetMode.SAME_STEP)
+    envs.reset(seed=0)
+    rng = np.random.default_rng(0)
+    alone = 0
+    for _ in range(200):
+        terminated, _, info = envs.step(rng.integers(767, size=2))[2:]
+        if terminated.any():
+            assert info["final_info"]["action_mask"].any(axis=1).tolist() == terminated.tolist()
+            alone += not terminated.all()
+    assert alone
+
+
+def test_what_episodes_say_alike_has_its_type() -> None:
+    found = columns_of([{"table": "a", "code": 1}, {"table": "b", "code": 2}])
+    assert (found["table"].tolist(), found["table"].dtype) == (["a", "b"], object)
+    assert (found["code"].tolist(), found["code"].dtype) == ([1, 2], np.int64)
