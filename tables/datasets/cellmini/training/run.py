@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -21,6 +18,7 @@ from hpo_envs.tables.datasets.cellmini.text import Ints, split, symbols
 from hpo_envs.tables.datasets.cellmini.training.cell import Graph, Unrolled
 from hpo_envs.tables.datasets.charmini.training.layers import Dropout, Parameters, Shapes
 from hpo_envs.tables.datasets.charmini.training.optimiser import BITS, Adam
+from hpo_envs.tables.datasets.trained.training import Diverged, Resumable, key_of
 
 _INITIAL, _MASKS = range(2)
 
@@ -42,11 +40,7 @@ class Epoch:
     test: float
 
 
-class Diverged(ArithmeticError):
-    """A loss, or the norm of its gradient, is no finite number."""
-
-
-class Training:
+class Training(Resumable):
     """A language model in training, in this process; the caller sets the number of threads.
 
     Embeddings, which are the output's weights too (as in NAS-Bench-NLP), one cell, and softmax. Hidden states go on
@@ -60,18 +54,13 @@ class Training:
 
     def __init__(self, cell: Cell, seed: int, train: Ints | None = None) -> None:
         cell = canonical(cell)
-        self._key = key_of(cell, seed)
+        self._key = key_of("cell", seed, cell.text())
         self._graph, self._train = Graph(cell), split("train") if train is None else train
         self._parameters = Parameters(_shapes(self._graph), draws.mix(self._key, _INITIAL))
         self._adam = Adam(_ADAM, self._parameters.flat)
         views = self._parameters.views
         self._symbols, self._bias, *self._weights = views.values()
         self.epochs = 0
-
-    @property
-    def size(self) -> int:
-        """Number of parameters."""
-        return len(self._parameters.flat)
 
     def epoch(self) -> Epoch:
         """Trains on the whole text once more and evaluates.
@@ -124,16 +113,6 @@ class Training:
         loss = torch.nn.functional.cross_entropy(logits, torch.from_numpy(targets.ravel()))
         return loss, torch.from_numpy(exact.rounded(last.numpy(), BITS))
 
-    def state(self) -> dict[str, Any]:
-        """Arrays from which `restore` goes on."""
-        return {"parameters": self._parameters.flat, "epochs": np.array(self.epochs), **self._adam.state()}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Goes on where a training of the same cell and seed was."""
-        self._parameters.flat[:] = state["parameters"]
-        self._adam.restore(state)
-        self.epochs = int(state["epochs"])
-
 
 def stretches(part: Ints) -> Iterator[tuple[Ints, Ints]]:
     """(up to STEPS, STREAMS) characters and those after them, of as many streams that lie one behind the other."""
@@ -142,12 +121,6 @@ def stretches(part: Ints) -> Iterator[tuple[Ints, Ints]]:
     for first in range(0, length, STEPS):
         rows = slice(first, first + STEPS)
         yield np.ascontiguousarray(inputs[rows]), np.ascontiguousarray(targets[rows])
-
-
-def key_of(cell: Cell, seed: int) -> int:
-    """What all draws of a training come from: its computation and its seed."""
-    text = json.dumps(["cell", seed, cell.text()])
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
 
 
 def _shapes(graph: Graph) -> Shapes:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from hpo_envs.tables.datasets.charmini.training.lstm import AttentiveLSTM
 from hpo_envs.tables.datasets.charmini.training.optimiser import Adam
 from hpo_envs.tables.datasets.charmini.training.scores import distances
 from hpo_envs.tables.datasets.charmini.training.transformer import Transformer
+from hpo_envs.tables.datasets.trained.training import Diverged, Resumable, key_of
 
 LONGEST = 12
 """Phonemes after which a pronunciation is cut off: two more than any word has."""
@@ -48,11 +47,7 @@ class Epoch:
     test_errors: int
 
 
-class Diverged(ArithmeticError):
-    """The training loss, or that of the development words, is no finite number."""
-
-
-class Training:
+class Training(Resumable):
     """A model in training, in this process; the caller sets the number of threads.
 
     Args:
@@ -64,17 +59,12 @@ class Training:
 
     def __init__(self, architecture: str, config: Mapping[str, Any], seed: int, train: Words | None = None) -> None:
         config = active(architecture, config)
-        self._key = key_of(architecture, config, seed)
+        self._key = key_of(architecture, seed, dict(config))
         self._config, self._train = config, split("train") if train is None else train
         self._model = AttentiveLSTM(config) if architecture == "lstm" else Transformer(config)
         self._parameters = Parameters(self._model.shapes(), draws.mix(self._key, _INITIAL))
         self._adam = Adam(config, self._parameters.flat)
         self.epochs = 0
-
-    @property
-    def size(self) -> int:
-        """Number of parameters."""
-        return len(self._parameters.flat)
 
     def epoch(self) -> Epoch:
         """Trains on all words once more and evaluates.
@@ -122,19 +112,3 @@ class Training:
         """How many words are exactly right, and the phoneme errors in all."""
         wrong = distances(self._model.greedy(self._parameters.views, words, LONGEST), words.phonemes)
         return int((wrong == 0).sum()), int(wrong.sum())
-
-    def state(self) -> dict[str, Any]:
-        """Arrays from which `restore` goes on."""
-        return {"parameters": self._parameters.flat, "epochs": np.array(self.epochs), **self._adam.state()}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Goes on where a training of the same configuration and seed was."""
-        self._parameters.flat[:] = state["parameters"]
-        self._adam.restore(state)
-        self.epochs = int(state["epochs"])
-
-
-def key_of(architecture: str, config: Mapping[str, Any], seed: int) -> int:
-    """What all draws of a training come from: its active hyperparameters and its seed."""
-    text = json.dumps([architecture, seed, dict(config)], sort_keys=True)
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1

@@ -13,12 +13,13 @@ from hpo_envs.tables.datasets.cellmini.drawn import drawn  # noqa: E402
 from hpo_envs.tables.datasets.cellmini.names import STEPS, STREAMS  # noqa: E402
 from hpo_envs.tables.datasets.cellmini.training import run  # noqa: E402
 from hpo_envs.tables.datasets.charmini.training import layers, optimiser  # noqa: E402
+from hpo_envs.tables.datasets.trained import training as shared  # noqa: E402
 
 GOLDEN = "10dc5b9180df6db0"
 """Sha256 of the parameters after an epoch on 3,001 characters: the same under AVX-512, AVX2 and SSE."""
 
-TRAINS = "cd0cd904ee8375ff"
-"""Of what trains: `training/`, the names of sizes and rates, and what it takes from CharMini."""
+TRAINS = "9b385182e67c4a61"
+"""Of what trains: `training/`, the names of sizes and rates, what it shares and what it takes from CharMini."""
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +74,13 @@ def test_streams_go_on_from_stretch_to_stretch():
 
 def test_what_trains_is_what_it_was():
     folder = Path(run.__file__).parent
-    taken = [layers.__file__, optimiser.__file__, folder.parent / "names.py", folder.parent / "cells.csv"]
+    taken = [
+        shared.__file__,
+        layers.__file__,
+        optimiser.__file__,
+        folder.parent / "names.py",
+        folder.parent / "cells.csv",
+    ]
     h = hashlib.sha256()
     for path in map(Path, [*sorted(folder.glob("*.py")), *taken]):
         h.update(f"{path.name}\n{path.read_text(encoding='utf-8')}".encode())

@@ -36,7 +36,7 @@ def test_a_tiny_training_has_the_same_bits_everywhere_and_goes_on_from_a_checkpo
 
 def test_seeds_and_active_hyperparameters_alone_say_what_is_drawn():
     config = small("lstm")
-    assert key_of("lstm", config, 0) != key_of("lstm", config, 1)
+    assert key_of("lstm", 0, config) != key_of("lstm", 1, config)
     inactive = {"warmup_samples": 0, "factor": 0.0, "min_lr": 0.0, "patience": 0}
     a, b = Training("lstm", config, 0), Training("lstm", config | inactive, 0)
     assert np.array_equal(a.state()["parameters"], b.state()["parameters"])

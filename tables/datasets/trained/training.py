@@ -1,0 +1,47 @@
+"""What models in training share, whatever they learn: their size, the arrays from which they go on, their key."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+
+class Diverged(ArithmeticError):
+    """A loss, or the norm of its gradient, is no finite number."""
+
+
+class Resumable:
+    """A model in training, that goes on where its arrays were.
+
+    Attributes:
+        epochs: How many are done.
+    """
+
+    _parameters: Any
+    _adam: Any
+    epochs: int
+
+    @property
+    def size(self) -> int:
+        """Number of parameters."""
+        return len(self._parameters.flat)
+
+    def state(self) -> dict[str, Any]:
+        """Arrays from which `restore` goes on."""
+        return {"parameters": self._parameters.flat, "epochs": np.array(self.epochs), **self._adam.state()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Goes on where a training of the same model and seed was."""
+        self._parameters.flat[:] = state["parameters"]
+        self._adam.restore(state)
+        self.epochs = int(state["epochs"])
+
+
+def key_of(*parts: Any) -> int:
+    """What all draws of a training come from, of what it is: plain data."""
+    text = json.dumps(parts, sort_keys=True)
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
