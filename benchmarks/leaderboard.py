@@ -201,11 +201,19 @@ def _standing(t: Mapping[str, Any], where: str) -> str:
     return f"open: {sentences.listed(names, 6)}"
 
 
-def _thin(panel: Mapping[str, Any], points: int = 20) -> dict[str, Any]:
-    """A panel with fewer points and without bands, which are most of the file; `run` makes them again."""
-    keep = sorted({round(i * (len(panel["x"]) - 1) / (points - 1)) for i in range(points)})
-    agents = {a: [[band[0][i] for i in keep]] for a, band in panel["agents"].items()}
+def _thin(panel: Mapping[str, Any], bands: int, points: int = 20) -> dict[str, Any]:
+    """A panel with fewer points, and with its means and so many of their bounds: they are most of the file."""
+    many = len(panel["x"])
+    keep = sorted({round(i * (many - 1) / (points - 1)) for i in range(points)})
+    agents = {a: [[line[i] for i in keep] for line in lines[: 1 + bands]] for a, lines in panel["agents"].items()}
     return {"x": [panel["x"][i] for i in keep], "agents": agents}
+
+
+def thinned(found: Mapping[str, Any]) -> dict[str, Any]:
+    """A summary without most points of its curves, and of single environments without intervals; `run` makes them."""
+    curves = {env: {k: _thin(p, 0) for k, p in panels.items()} for env, panels in found["curves"].items()}
+    tracks = [{**t, "curves": {k: _thin(p, 2) for k, p in t["curves"].items()}} for t in found["tracks"]]
+    return {**found, "curves": curves, "tracks": tracks}
 
 
 def seconds_of(header: Mapping[str, Any]) -> float | None:
@@ -249,8 +257,7 @@ def publish(folder: Path, root: Path) -> None:
             if where.name.startswith("guests-"):
                 guests.add(block.header["agent"])
     command += f" --agents {' '.join(sorted(guests))}" if guests else ""
-    found = summary.of_scores(collected, title=title, command=command, checked=str(replay), with_fronts=False)
-    found["curves"] = {env: {k: _thin(p) for k, p in panels.items()} for env, panels in found["curves"].items()}
+    found = thinned(summary.of_scores(collected, title=title, command=command, checked=str(replay), with_fronts=False))
     found["versions"]["published"] = datetime.datetime.now(datetime.UTC).date().isoformat()
     for t in found["tracks"]:
         for r in t["ranking"]:

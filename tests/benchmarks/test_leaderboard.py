@@ -84,6 +84,20 @@ def test_a_trained_agent_takes_part_where_it_has_seen_no_environment_of_a_kind(m
     assert [e.id for e in leaderboard.unseen(learned, envs[3:4])] == ["NMTLC-ft-fren-v0"]
 
 
+def test_what_is_committed_has_fewer_points_and_the_same_scores() -> None:
+    many = [*range(101)]
+    panel = {"x": many, "agents": {"bo": [many, many, many], "random": [many]}}
+    found = {"curves": {"env": {"cost": panel}}, "tracks": [{"name": "a", "curves": {"regret": panel}}], "cells": [1]}
+    thin = leaderboard.thinned(found)
+    (track,), one = thin["tracks"], thin["curves"]["env"]["cost"]
+    few = track["curves"]["regret"]
+    assert (len(few["x"]), few["x"][0], few["x"][-1]) == (20, 0, 100)
+    assert few["agents"] == {"bo": [few["x"]] * 3, "random": [few["x"]]}
+    assert one == {"x": few["x"], "agents": {"bo": [few["x"]], "random": [few["x"]]}}
+    assert (thin["cells"], track["name"]) == ([1], "a")
+    assert leaderboard.thinned(thin) == thin
+
+
 def test_publish_writes_scores_page_picture_and_readme(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
