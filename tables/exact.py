@@ -51,10 +51,12 @@ _LN10 = 2.302585092994046
 SQRT_HALF = 0.7071067811865476
 _SQRT_2PI = 2.5066282746310002
 
-_EXP = _polynomial(*(1.0 / math.factorial(i) for i in range(14, 0, -1)))
-_LOG = _polynomial(*(2.0 / i for i in range(25, 2, -2)))
-_SIN = _polynomial(*((-1.0) ** i / math.factorial(2 * i + 1) for i in range(9, 0, -1)))
-_COS = _polynomial(*((-1.0) ** i / math.factorial(2 * i) for i in range(10, 0, -1)))
+EXP = tuple(1.0 / math.factorial(i) for i in range(14, 0, -1))
+LOG = tuple(2.0 / i for i in range(25, 2, -2))
+SIN = tuple((-1.0) ** i / math.factorial(2 * i + 1) for i in range(9, 0, -1))
+COS = tuple((-1.0) ** i / math.factorial(2 * i) for i in range(10, 0, -1))
+"""Coefficients of series, highest powers first."""
+_EXP, _LOG, _SIN, _COS = (_polynomial(*coefficients) for coefficients in (EXP, LOG, SIN, COS))
 
 _CHUNK = 2**16
 """Terms of a product that are held at once."""

@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from hpo_envs.tables.cells.forward import SLOPE, Floats, Weights
 from hpo_envs.tables.cells.recipe import OPERATIONS, Cell
-from hpo_envs.tables.exact import LN2, LN2_HIGH, LN2_LOW
+from hpo_envs.tables.exact import EXP, LN2, LN2_HIGH, LN2_LOW
 from hpo_envs.tables.extras import jit
 
 _LINEAR, _BLEND, _PROD, _SUM, _TANH, _SIGM, _LEAKY = range(len(OPERATIONS))
 _SLOPE = SLOPE
-_EXP = np.array([1.0 / math.factorial(i) for i in range(14, 0, -1)])
+_EXP = np.array(EXP)
 _MAGNITUDE = np.int64(2**63 - 1)
 
 

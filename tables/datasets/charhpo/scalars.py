@@ -7,15 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables import draws
+from hpo_envs.tables import draws, exact
 from hpo_envs.tables.exact import LN2, LN2_HIGH, LN2_LOW, SQRT_HALF
 from hpo_envs.tables.extras import jit
 
-# Highest powers first, as in `exact`.
-_EXP = np.array([1.0 / math.factorial(i) for i in range(14, 0, -1)])
-_LOG = np.array([2.0 / i for i in range(25, 2, -2)])
-_SIN = np.array([(-1.0) ** i / math.factorial(2 * i + 1) for i in range(9, 0, -1)])
-_COS = np.array([(-1.0) ** i / math.factorial(2 * i) for i in range(10, 0, -1)])
+_EXP, _LOG, _SIN, _COS = (np.array(coefficients) for coefficients in (exact.EXP, exact.LOG, exact.SIN, exact.COS))
 
 _GAMMA, _M1, _M2 = (np.uint64(v) for v in draws.CONSTANTS)
 _1, _11, _27, _30, _31 = (np.uint64(v) for v in (1, 11, 27, 30, 31))
