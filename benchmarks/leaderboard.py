@@ -4,7 +4,8 @@
     python -m hpo_envs.benchmarks.leaderboard publish --runs runs/
 
 `run` continues where it stopped. `publish` writes what is committed: the scores (`benchmarks/leaderboard.json`, no
-evaluations), the picture and the page in `docs/`, and the table in `README.md`.
+evaluations), the picture and the page in `docs/`, and the table in `README.md`. With `--onto`, runs of some families
+replace what is stored of these, and the others stay on the board.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import gymnasium as gym
 
 from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks import report
-from hpo_envs.benchmarks.analysis import summary
+from hpo_envs.benchmarks.analysis import publication, summary
 from hpo_envs.benchmarks.analysis.replay import Replay
 from hpo_envs.benchmarks.analysis.scores.scored import Scores
 from hpo_envs.benchmarks.report import plots, sentences
@@ -243,8 +244,18 @@ def without_doubles(found: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def publish(folder: Path, root: Path) -> None:
-    """Writes scores, picture, page and the README's table below the root of the repository."""
+def publish(folder: Path, root: Path, onto: bool = False) -> None:
+    """Writes scores, picture, page and the README's table below the root of the repository.
+
+    Args:
+        folder: The runs.
+        root: Of the repository.
+        onto: Whether groups that the runs do not have stay as they are stored; see `publication.onto`.
+
+    Raises:
+        ValueError: Runs that are false or cannot be compared, or that must not be put onto what is stored.
+    """
+    stored = summary.load(SUMMARY) if onto else None
     command = "python -m hpo_envs.benchmarks.leaderboard run --runs runs/ --jobs 2"
     title = "hpo_envs leaderboard"
     replay = Replay()
@@ -262,7 +273,17 @@ def publish(folder: Path, root: Path) -> None:
     for t in found["tracks"]:
         for r in t["ranking"]:
             r["seconds"] = seconds_of(collected.cells[t["environments"][0], r["agent"]].header)
-    write(without_doubles(found), root)
+    write(publication.ordered(without_doubles(found)) if stored is None else _onto(stored, found), root)
+
+
+def _onto(stored: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """What is stored with the groups of the new runs, whose command says which families were run."""
+    for labels in publication.gone(stored).values():
+        print(f"left out, for it cannot be run again: {sentences.listed(labels)}")
+    merged = publication.onto(stored, without_doubles(found))
+    if "earlier" in merged:
+        merged["command"] += f" --only {' '.join(sorted({e['family'] for e in found['environments']}))}"
+    return merged
 
 
 def write(found: Mapping[str, Any], root: Path) -> None:
@@ -297,10 +318,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
     parser.add_argument("--root", type=Path, default=Path(), help="of the repository, for publish")
+    parser.add_argument(
+        "--onto",
+        action="store_true",
+        help="publish what the runs have in the place of what is stored of it, and leave the rest as it is stored",
+    )
     args = parser.parse_args(argv)
     if args.what == "run":
         return int(run_all(args.runs, studies(args.seeds, args.only, args.agents), args.jobs) > 0)
-    publish(args.runs, args.root)
+    publish(args.runs, args.root, args.onto)
     return 0
 
 

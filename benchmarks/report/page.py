@@ -11,6 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from hpo_envs.benchmarks.analysis import publication
 from hpo_envs.benchmarks.plots.style import COLOURS, looks
 from hpo_envs.benchmarks.report import answer, charts, selections, sentences
 from hpo_envs.benchmarks.report.html import download, head, num, table, text
@@ -68,7 +69,7 @@ def render(summary: Mapping[str, Any], *, citations: Sequence[str] = ()) -> str:
     places = looks(a["label"] for a in summary["agents"])
     says = [sentences.verdict(t) for t in summary["tracks"]]
     evidence = [
-        *(_track(t, i, says[i], drawn, rows) for i, t in enumerate(summary["tracks"])),
+        *(_track(t, i, says[i], _made(summary, t), drawn, rows) for i, t in enumerate(summary["tracks"])),
         *(_selections(family, records) for family, records in summary["selections"].items()),
         _environments(summary, drawn),
         _results(summary, rows),
@@ -134,10 +135,18 @@ def _answer(summary: Mapping[str, Any], says: Sequence[Sequence[str]], places: M
     return f'{lead}{answer.KEY}<div class="grid">{cards}</div>'
 
 
-def _track(t: Mapping[str, Any], i: int, says: Sequence[str], drawn: Drawn, rows: dict[str, str]) -> str:
+def _made(summary: Mapping[str, Any], t: Mapping[str, Any]) -> str:
+    """When a track was published and with which version, where tracks differ in it."""
+    if "earlier" not in summary:
+        return ""
+    versions = publication.of_track(summary, t)["versions"]
+    return f"Published on {versions['published']} with hpo_envs {versions['hpo_envs']}."
+
+
+def _track(t: Mapping[str, Any], i: int, says: Sequence[str], made: str, drawn: Drawn, rows: dict[str, str]) -> str:
     figures = "".join(_figure(f"track-{i}-{key}", v, note, drawn) for key, v, note in charts.of_track(t))
     ranking, more = of_track(t, i, rows)
-    lead = f"{sentences.runs(t)}. {escape(' '.join(says))}"
+    lead = f"{sentences.runs(t)}. {escape(' '.join([*says, made]).rstrip())}"
     return (
         f'<section><h3 id="track-{i}">{escape(t["name"])}</h3><p>{lead}</p>{ranking}'
         f'<div class="grid">{figures}</div>{more}</section>'
@@ -227,17 +236,27 @@ def _compared(summary: Mapping[str, Any]) -> str:
         ("", "regret 0 is"),
     ]
     agents = "".join(f"<li><b>{escape(a['label'])}</b> {escape(a['summary'])}</li>" for a in summary["agents"])
-    versions = ", ".join(f"{k} {v}" for k, v in summary["versions"].items())
+    made = "".join(
+        f'<p class="soft">{escape(", ".join(f"{k} {v}" for k, v in of["versions"].items()))}</p>'
+        f'<p class="soft">{escape(of.get("checked", ""))}{kept}</p>'
+        for of, kept in zip(publication.publications(summary), _kept(summary), strict=True)
+    )
     return (
         f'<section><h3 id="compared">What was compared</h3>'
         f"{table('tables', 'Environments and the tables that answered (first 16 digits of sha256)', columns, rows)}"
-        f"{download('tables', 'Tables')}<h4>Agents</h4><ul>{agents}</ul>"
-        f'<p class="soft">{escape(versions)}</p><p class="soft">{escape(summary.get("checked", ""))}</p></section>'
+        f"{download('tables', 'Tables')}<h4>Agents</h4><ul>{agents}</ul>{made}</section>"
     )
 
 
+def _kept(summary: Mapping[str, Any]) -> list[str]:
+    """Of each publication, how many of its runs are still in the summary; nothing of the newest, which has them all."""
+    older = publication.runs(summary)[1:]
+    return ["", *(f" This was found when they were published; {n:,} of them are still here." for n in older)]
+
+
 def _repeat(summary: Mapping[str, Any], citations: Sequence[str]) -> str:
-    command = f"<pre><code>{escape(summary['command'])}</code></pre>" if summary["command"] else ""
+    commands = dict.fromkeys(of["command"] for of in publication.publications(summary) if of["command"])
+    command = "".join(f"<pre><code>{escape(line)}</code></pre>" for line in commands)
     version = escape(str(summary["versions"]["hpo_envs"]))
     suite = (
         f"The hpo_envs developers. hpo_envs {version}: Gymnasium environments for hyperparameter optimisation, "

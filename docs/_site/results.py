@@ -10,7 +10,7 @@ from typing import Any
 from _site import markdown
 from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks import leaderboard
-from hpo_envs.benchmarks.analysis import summary
+from hpo_envs.benchmarks.analysis import publication, summary
 from hpo_envs.benchmarks.report import rankings, sentences
 
 Found = Mapping[str, Any]
@@ -93,10 +93,11 @@ def agent_table(names: list[str], found: Found) -> str:
 def track_tables(found: Found) -> str:
     """Every ranking, but those where no agent can be better."""
     parts = []
-    made = f"{found['versions']['hpo_envs']}, {found['versions'].get('published')}".replace("-", "\u2011")  # unbroken
     for place, t in enumerate(found["tracks"]):
         if t.get("flat"):
             continue
+        versions = publication.of_track(found, t)["versions"]
+        made = f"{versions['hpo_envs']}, {versions.get('published')}".replace("-", "\u2011")  # unbroken
         rows = [
             (
                 i,
@@ -134,6 +135,7 @@ def track_tables(found: Found) -> str:
 
 def page(found: Found) -> str:
     """The page of all rankings."""
+    commands = " and ".join(f"`{of['command']}`" for of in publication.publications(found))
     return f"""# Leaderboard
 Who leads each group of environments, on measured tables. A name with a budget is of runs with that budget instead of
 the id's; "with tables of" a family: the agents had its tables of other languages. <a href="leaderboard.html">The full
@@ -145,7 +147,7 @@ Regret is 0 if the best was known from the start, and 1 if nothing was better th
 "mean regret" has a 95 % interval for other seeds on these environments, "for others" one for other environments like
 these; "on these" and "on others" are the verdicts. "ms a suggestion" is the processor time of a suggestion and its
 evaluation, in a run; "version, date" are those of hpo_envs and of the publication. All rows were made by
-`{found["command"]}`; [the rules](guides/submitting-an-agent.md) say how, and how to submit an agent.
+{commands}; [the rules](guides/submitting-an-agent.md) say how, and how to submit an agent.
 
 {flat(found)}
 

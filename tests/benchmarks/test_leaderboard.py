@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,10 @@ import pytest
 
 from hpo_envs.agents import AGENTS, Problem
 from hpo_envs.benchmarks import leaderboard
+from hpo_envs.benchmarks.analysis import publication
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.study import Contestant, Environment
 from hpo_envs.registry import FAMILIES, SPECS, kinds_of
-from hpo_envs.tables import store as tables
-from hpo_envs.tables.row_order import natural
 from tests.helpers import ROOT
 
 
@@ -123,6 +123,46 @@ def test_publish_writes_scores_page_picture_and_readme(
     assert not {f"{r:.4g}" for r in rewards[:20]} & set((tmp_path / "leaderboard.json").read_text().split(","))
 
 
+def test_publish_onto_what_is_stored_replaces_the_groups_of_the_runs(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(leaderboard, "SUMMARY", file := tmp_path / "leaderboard.json")
+    (tmp_path / "README.md").write_text(f"{leaderboard.BEGIN}\n{leaderboard.END}\n")
+    leaderboard.publish(folder, tmp_path)
+    stored = json.loads(file.read_text())
+    stored["versions"] |= {"published": "2020-01-01", "hpo_envs": "0.0.9"}
+    last = stored["tracks"][2]["environments"][0]
+    other = {"label": "CharHPO-old-v0", "id": "CharHPO-old-v0", "family": "CharHPO", "tables": [], "budget": 20.0}
+    file.write_text(json.dumps(stored | {"environments": [*stored["environments"], other]}))
+    for part in ("setting-2", "setting-3"):
+        shutil.copytree(folder / part, tmp_path / "runs" / part)
+    command = ["publish", "--runs", str(tmp_path / "runs"), "--root", str(tmp_path), "--onto"]
+    assert leaderboard.main(command) == 0
+    assert "left out, for it cannot be run again: CharHPO-old-v0\n" in capsys.readouterr().out
+    found = json.loads(file.read_text())
+    assert [t.get("earlier") for t in found["tracks"]] == [0, None, None]
+    assert found["tracks"][0] == stored["tracks"][0] | {"earlier": 0}
+    assert (found["earlier"][0]["versions"], found["command"]) == (
+        stored["versions"],
+        f"{stored['command']} --only FIESTA",
+    )
+    for k in ("environments", "agents", "cells", "curves", "selections"):
+        assert json.dumps(found[k]) == json.dumps(stored[k])
+    page = (tmp_path / "docs" / "leaderboard.html").read_text()
+    assert page.count("Published on 2020-01-01 with hpo_envs 0.0.9.") == 1
+    assert page.count(f"Published on {found['versions']['published']} with hpo_envs ") == 2
+    assert leaderboard.markdown(found) in (tmp_path / "README.md").read_text()
+    # What is refused leaves all files as they are.
+    before = file.read_bytes()
+    for part in (tmp_path / "runs").rglob("*.parquet"):
+        if "ttts" in str(part):
+            part.unlink()
+    with pytest.raises(ValueError, match=r"got FIESTA, budget 102 without its agents ttts; FIESTA, budget 408 without"):
+        leaderboard.main(command)
+    assert (file.read_bytes(), last in found["curves"]) == (before, True)
+
+
 def test_an_agent_that_is_random_search_within_the_budget_is_not_listed_beside_it() -> None:
     ranking = [{"agent": a, "random": n} for a, n in (("bo", 0), ("trees", 2), ("random", 2), ("evolution", 1))]
     found = leaderboard.without_doubles({"tracks": [{"environments": ["A-v0", "B-v0"], "ranking": ranking}]})
@@ -149,10 +189,16 @@ def test_committed_leaderboard_is_on_measured_tables() -> None:
 @pytest.mark.measured
 def test_committed_leaderboard_is_of_the_tables_that_are_here() -> None:
     found = json.loads(leaderboard.SUMMARY.read_text(encoding="utf-8"))
-    # It was made when tables were in their builders' order; the rows are the same.
-    for name, kind, sha256 in {(t["name"], t["kind"], t["sha256"]) for e in found["environments"] for t in e["tables"]}:
-        table = tables.load(name, kind)
-        assert sha256 in {t.provenance.sha256 for t in (table, natural(table))}, name
+    assert publication.stale(found["environments"]) == []
+    assert publication.gone(found) == {}
+
+
+@pytest.mark.skipif(not COMMITTED, reason="no leaderboard is committed")
+def test_committed_leaderboard_is_in_the_order_in_which_groups_are_put_onto_it() -> None:
+    found = json.loads(leaderboard.SUMMARY.read_text(encoding="utf-8"))
+    # But for freeze-thaw, which was run again in a folder of its own, and was behind all others of ours.
+    found["agents"] = publication.ordered(found)["agents"]
+    assert json.dumps(publication.ordered(found)) == json.dumps(found)
 
 
 @pytest.mark.skipif(not COMMITTED or not (ROOT / "README.md").exists(), reason="no leaderboard or no README here")
@@ -175,6 +221,6 @@ def test_other_peoples_agents_take_part_in_a_process_of_their_own(folder: Path) 
 def test_nothing_is_printed_that_a_terminal_would_obey(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(leaderboard, "publish", lambda runs, root: print(f"{runs} \x1b[2J"))
+    monkeypatch.setattr(leaderboard, "publish", lambda runs, root, onto: print(f"{runs} \x1b[2J"))
     assert leaderboard.main(["publish", "--runs", "some"]) == 0
     assert capsys.readouterr().out == "some \\x1b[2J\n"

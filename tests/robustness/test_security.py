@@ -271,7 +271,15 @@ def found() -> dict[str, Any]:
         for agent in ("random", "bo-spread")
         for r in runs.run(agent, env, range(3), budget=4, env_kwargs={"table": "surrogate"})
     ]
-    return summary.of_runs(made, title="the title", command="the command")
+    found = summary.of_runs(made, title="the title", command="the command")
+    found["versions"]["published"] = "the day"
+    before = {
+        "command": "the old command",
+        "checked": "the check",
+        "versions": {"hpo_envs": "old", "published": "before"},
+    }
+    found["tracks"][0]["earlier"] = 0
+    return found | {"earlier": [before]}
 
 
 def unpacked(page: str) -> dict[str, Any]:
@@ -293,6 +301,8 @@ def poisoned(value: Any, names: dict[str, str]) -> Any:
 def test_nothing_in_a_page_is_markup_but_the_page(found: dict[str, Any]) -> None:
     env = found["environments"]
     chosen = {found["title"], found["command"], *found["versions"], *found["versions"].values()}
+    (before,) = found["earlier"]
+    chosen |= {before["command"], before["checked"], *before["versions"].values()}
     chosen |= {e[k] for e in env for k in ("label", "id", "family", "cost_unit")}
     chosen |= {t[k] for e in env for t in e["tables"] for k in ("name", "sha256")} | {
         o for e in env for o in e["objectives"]
@@ -300,7 +310,9 @@ def test_nothing_in_a_page_is_markup_but_the_page(found: dict[str, Any]) -> None
     chosen |= {a[k] for a in found["agents"] for k in ("label", "name", "summary")} | {
         t["name"] for t in found["tracks"]
     }
-    names = {text: f"{HOSTILE}{i}" for i, text in enumerate(sorted(chosen - {"hpo_envs", "random"})) if text}
+    names = {
+        text: f"{HOSTILE}{i}" for i, text in enumerate(sorted(chosen - {"hpo_envs", "random", "published"})) if text
+    }
     bad = poisoned(found, names)
     plain = report.render(found, citations=["cite"])
     text = report.render(bad, citations=[HOSTILE])

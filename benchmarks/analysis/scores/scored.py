@@ -68,17 +68,23 @@ def _label(name: str, arguments: Mapping[str, Any]) -> str:
     return f"{name} ({', '.join(f'{k}={v}' for k, v in sorted(arguments.items()))})" if arguments else name
 
 
+def has_both(table: str, env_id: str) -> bool:
+    """Whether an id may answer from a table as measured, or from what is embedded of it."""
+    embedded = env_id in SPECS and SPECS[env_id].surrogate_only
+    return not embedded and store.exists(table) and len(store.kinds(table)) > 1
+
+
 class _Facts:
     """What runs that are compared have to share."""
 
     def __init__(self) -> None:
         self.kinds: dict[str, str] = {}
         self.facts: dict[tuple[str, ...], Any] = {}
-        self.several = functools.cache(lambda name: store.exists(name) and len(store.kinds(name)) > 1)
+        self.has_both = functools.cache(has_both)
 
     def check(self, h: Header, env: str) -> None:
         """Refuses a header that differs from those before it."""
-        if self.several(h["table"]) and not (h["env"] in SPECS and SPECS[h["env"]].surrogate_only):
+        if self.has_both(h["table"], h["env"]):
             self.kinds.setdefault(h["kind"], env)
         here = {
             ("sha256", f"table {h['table']} ({h['kind']})"): h["sha256"],

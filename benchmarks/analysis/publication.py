@@ -1,0 +1,230 @@
+"""Summaries that are published group by group: new runs of some groups onto what is stored of the others.
+
+A *group* is a family at one budget apart and with the same tables at hand: within it environments come to tracks, and
+tracks to their names. A summary has no score of a single run, so that no ranking could be made of old and new ones.
+Groups are replaced as wholes, and what comes out is what all runs together would have given.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from hpo_envs.agents import AGENTS
+from hpo_envs.benchmarks.analysis.scores.scored import has_both
+from hpo_envs.registry import FAMILIES, SPECS
+from hpo_envs.tables import store
+from hpo_envs.tables.row_order import natural
+
+Found = Mapping[str, Any]
+"""A summary."""
+
+Group = tuple[str, str, str]
+"""Family, budget where it is apart, and whose tables were at hand."""
+
+FACTS = ("command", "checked", "versions")
+"""What a summary says of its publication. It says so of the newest; `earlier` has those of tracks that were kept."""
+
+
+def publications(found: Found) -> list[Found]:
+    """The `FACTS` of all publications that tracks of a summary are from, the newest first."""
+    return [found, *found.get("earlier", ())]
+
+
+def of_track(found: Found, track: Found) -> Found:
+    """The `FACTS` of the publication that a track of a summary is from."""
+    return publications(found)[_number(track)]
+
+
+def runs(found: Found) -> list[int]:
+    """How many runs of each of the `publications` are in a summary."""
+    which = {e: _number(t) for t in found["tracks"] for e in t["environments"]}
+    counts = [0] * len(publications(found))
+    for c in found["cells"]:
+        counts[which[c["environment"]]] += c["n"]
+    for t in found["tracks"]:
+        counts[_number(t)] += sum(t.get("left_out", {}).values())
+    return counts
+
+
+def onto(stored: Found, found: Found) -> dict[str, Any]:
+    """Puts the groups of a summary in the place of those that are stored; the other groups stay as they are.
+
+    Groups that nobody could run again, because none of their ids is registered, or their budget is no longer one of
+    the leaderboard's, are left out: see `gone`.
+
+    Args:
+        stored: The summary that was published before.
+        found: That of the new runs.
+
+    Returns:
+        Their summary, in the order of `ordered`. Tracks that were kept have `earlier`, the index of their publication
+        in the summary's `earlier`.
+
+    Raises:
+        ValueError: A group lacks environments or agents that are stored of it and still registered; a group that is
+            kept has ids that are not registered, or other tables than those that are here; or measured tables would
+            be mixed with embedded ones.
+    """
+    replaced = {_group(e) for e in found["environments"]}
+    _check_complete(stored, found, replaced)
+    away = replaced | set(gone(stored))
+    kept = [e for e in stored["environments"] if _group(e) not in away]
+    if bad := stale(kept):
+        raise ValueError(f"groups that are kept must be of today's tables, got {'; '.join(bad)}: run these anew")
+    environments = [*kept, *found["environments"]]
+    _check_kinds(environments)
+    labels = {e["label"] for e in kept}
+    tracks = [t for t in stored["tracks"] if t["environments"][0] in labels]
+    numbers, before = sorted(set(map(_number, tracks))), publications(stored)
+    cells = [*(c for c in stored["cells"] if c["environment"] in labels), *found["cells"]]
+    agents = {a["label"]: a for summary in (stored, found) for a in summary["agents"]}
+    ranked = {c["agent"] for c in cells} | {a["label"] for a in found["agents"]}
+    budgets = {(e["family"], e["budget"]) for e in kept}
+    selections = {
+        family: [
+            *(r for r in stored["selections"].get(family, ()) if (family, r["budget"]) in budgets),
+            *found["selections"].get(family, ()),
+        ]
+        for family in (stored["selections"] | found["selections"])
+    }
+    merged = {
+        **found,
+        "environments": environments,
+        "agents": [a for label, a in agents.items() if label in ranked],
+        "tracks": [*({**t, "earlier": numbers.index(_number(t))} for t in tracks), *found["tracks"]],
+        "cells": cells,
+        "curves": {e: c for e, c in stored["curves"].items() if e in labels} | found["curves"],
+        "fronts": {e: f for e, f in stored["fronts"].items() if e in labels} | found["fronts"],
+        "selections": {family: records for family, records in selections.items() if records},
+    }
+    earlier = [{k: before[i][k] for k in FACTS if k in before[i]} for i in numbers]
+    return ordered(merged | ({"earlier": earlier} if earlier else {}))
+
+
+def gone(stored: Found) -> dict[Group, list[str]]:
+    """Groups that cannot be run again, each with its environments."""
+    groups: dict[Group, list[Found]] = {}
+    for e in stored["environments"]:
+        groups.setdefault(_group(e), []).append(e)
+    return {g: [e["label"] for e in envs] for g, envs in groups.items() if not any(map(_is_run, envs))}
+
+
+def stale(environments: Iterable[Found]) -> list[str]:
+    """What of a summary's environments is not as it is here: ids, and tables that answered, in words."""
+    known = functools.cache(_wrong)  # environments share tables
+    bad = []
+    for e in environments:
+        if e["id"] not in SPECS:
+            bad.append(f"{e['label']}, whose id is not registered")
+        for t in e["tables"]:
+            if why := known(t["name"], t["kind"], t["sha256"]):
+                bad.append(f"{e['label']}, whose table {t['name']} {why}")
+    return bad
+
+
+def ordered(found: Found) -> dict[str, Any]:
+    """The same in the order of the leaderboard.
+
+    Environments and tracks are in the order of budgets as their families list them, then of ids; those with other
+    tables at hand come last. So do agents of other packages, behind ours in the order of their environments.
+    """
+    environments = sorted(found["environments"], key=_place)
+    at = {e["label"]: i for i, e in enumerate(environments)}
+    cells = sorted(found["cells"], key=lambda c: at[c["environment"]])
+    first = {a: i for i, a in reversed([*enumerate(c["agent"] for c in cells)])}
+    settings = [(e["family"], e["budget"]) for e in environments]
+    families = sorted(found["selections"], key=[family for family, _ in settings].index)
+    return {
+        **found,
+        "environments": environments,
+        "agents": sorted(found["agents"], key=lambda a: (_is_guest(a["name"]), first.get(a["label"], len(cells)))),
+        "tracks": sorted(found["tracks"], key=lambda t: min(at[e] for e in t["environments"])),
+        "cells": cells,
+        "curves": {label: found["curves"][label] for label in at},
+        "selections": {f: _by_budget(found["selections"][f], [b for of, b in settings if of == f]) for f in families},
+    }
+
+
+def _by_budget(records: Iterable[Found], budgets: Sequence[float]) -> list[Found]:
+    return sorted(records, key=lambda r: budgets.index(r["budget"]))
+
+
+def _wrong(name: str, kind: Any, sha256: str) -> str:
+    """Why a table that answered is not the one that is here, or nothing."""
+    if not store.exists(name):
+        return "does not exist"
+    if kind == "measured" and store.missing(name):
+        return "is not installed here"
+    table = store.load(name, kind)
+    # In its builder's order the same rows were before they were hashed.
+    return "" if sha256 in {t.provenance.sha256 for t in (table, natural(table))} else "has changed"
+
+
+def _number(track: Found) -> int:
+    """Which of the `publications` a track is from."""
+    return int(track.get("earlier", -1)) + 1
+
+
+def _group(e: Found) -> Group:
+    given = dict(re.findall(r"[( ](budget|transfer)=([^,)]+)", e["label"]))
+    return e["family"] or e["id"], given.get("budget", ""), given.get("transfer", "")
+
+
+def _budgets(family: str) -> list[str]:
+    """Budgets of a family on the leaderboard as labels have them; the first is not apart."""
+    more = FAMILIES[family].leaderboard[1:] if family in FAMILIES else ()
+    return ["", *(f"{arguments['budget']:g}" for arguments in more)]
+
+
+def _is_run(e: Found) -> bool:
+    """Whether runs of an environment can be made for the leaderboard."""
+    family, budget, _ = _group(e)
+    return e["id"] in SPECS and budget in _budgets(family)
+
+
+def _is_guest(agent: str) -> bool:
+    """Whether an agent takes part where it is asked for by its registered name."""
+    entry = AGENTS.get(agent)
+    return entry is not None and not (entry.contestant or entry.sources or entry.unseen)
+
+
+def _place(e: Found) -> tuple[bool, int, str]:
+    family, budget, helped = _group(e)
+    return bool(helped), _budgets(family).index(budget), e["id"]
+
+
+def _check_complete(stored: Found, found: Found, replaced: set[Group]) -> None:
+    """Refuses groups that lack what is stored of them, as far as it can still be run."""
+    envs = {e["label"]: e for e in stored["environments"] if _group(e) in replaced and _is_run(e)}
+    names = {a["label"]: a["name"] for a in stored["agents"]}
+    # Agents that were never registered, `module:factory` or `policy:FILE`, are other people's, and stay.
+    agents = {label for label, name in names.items() if name in AGENTS or ":" in name}
+    here = {(c["environment"], c["agent"]) for c in found["cells"]}
+    cells = ((c["environment"], c["agent"]) for c in stored["cells"])
+    lacking = [(e, a) for e, a in cells if e in envs and a in agents and (e, a) not in here]
+    if not lacking:
+        return
+    some = {e for e, _ in here}
+    said = []
+    for t in stored["tracks"]:
+        mine = [(e, a) for e, a in lacking if e in t["environments"]]
+        parts = {
+            "environments": dict.fromkeys(e for e, _ in mine if e not in some),
+            "agents": dict.fromkeys(a for e, a in mine if e in some),
+        }
+        said += [f"{t['name']} without its {kind} {', '.join(which)}" for kind, which in parts.items() if which]
+    families = " ".join(sorted({_group(envs[e])[0] for e, _ in lacking}))
+    others = sorted({names[a] for _, a in lacking if _is_guest(names[a]) or names[a] not in AGENTS})
+    command = f"run --only {families}" + (f" --agents {' '.join(others)}" if others else "")
+    raise ValueError(f"runs must have all that is stored of a group, got {'; '.join(said)}: `{command}` makes them")
+
+
+def _check_kinds(environments: Sequence[Found]) -> None:
+    """Refuses to mix kinds of tables, as scores of runs do."""
+    kinds = {t["kind"]: e["label"] for e in environments for t in e["tables"] if has_both(t["name"], e["id"])}
+    if len(kinds) > 1:
+        named = " and ".join(f"{kind} tables ({env})" for kind, env in sorted(kinds.items()))
+        raise ValueError(f"runs must have the kind of table that is stored of other groups, got {named}")
