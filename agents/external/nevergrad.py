@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import warnings
 from collections.abc import Mapping
@@ -48,20 +49,44 @@ class Nevergrad(Snapped):
         ng = package("nevergrad")
         known = ng.optimizers.registry
         one_of("optimizer", optimizer, sorted(known))
-        cube = ng.p.Array(init=self.rng.random(self.size), lower=0.0, upper=1.0)
         evaluations = problem.unit == "evaluations" and math.isfinite(problem.budget or math.inf)
+        self._name, self._array, self._make = optimizer, ng.p.Array, known[optimizer]
+        self._budget = int(problem.budget or 0) if evaluations else 100
+        self._workers, self._waiting, self._outcomes = 1, 0, list[tuple[Floats, float]]()
         with self._generators.active():  # its generator is seeded by the global one
-            self._optimizer = known[optimizer](cube, budget=int(problem.budget or 0) if evaluations else 100)
+            self._start()
+
+    def _start(self) -> None:
+        """Begins with an optimiser for so many workers; tells it what is known, where it takes points of others."""
+        if self._workers > 1 and self._make.no_parallelization:
+            raise ValueError(f"workers must be 1 for optimizer={self._name!r}, which waits for each result")
+        self._cube = self._array(init=self.rng.random(self.size), lower=0.0, upper=1.0)
+        self._optimizer = self._make(self._cube, budget=self._budget, num_workers=self._workers)
+        with contextlib.suppress(NotImplementedError):
+            for place, loss in self._outcomes:
+                self._optimizer.tell(self._cube.spawn_child(new_value=place), loss)
 
     def suggest(self) -> tuple[Any, Floats]:
-        """Asks the optimiser."""
+        """Asks the optimiser, or one for more workers than before where so many results are on their way.
+
+        Those that NGOpt picks for one worker would wait for these for ever.
+        """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            if self._waiting >= self._workers:
+                self._workers *= 2
+                self._start()
             point = self._optimizer.ask()
-        return point, np.asarray(point.value, dtype=np.float64)
+        self._waiting += 1
+        return (self._optimizer, point), np.asarray(point.value, dtype=np.float64)
 
     def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
         """Tells the optimiser; a run that failed is worse than any number."""
-        with warnings.catch_warnings():
+        asked, point = suggestion
+        value = math.inf if loss is None else loss
+        self._waiting -= 1
+        self._outcomes.append((np.asarray(point.value, dtype=np.float64), value))
+        with warnings.catch_warnings(), contextlib.suppress(NotImplementedError):
             warnings.simplefilter("ignore")
-            self._optimizer.tell(suggestion, math.inf if loss is None else loss)
+            known = point if asked is self._optimizer else self._cube.spawn_child(new_value=point.value)
+            self._optimizer.tell(known, value)

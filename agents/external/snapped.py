@@ -25,6 +25,11 @@ class Asked:
         """Remembers which suggestion an action stands for."""
         self._open.append((str(np.asarray(action).tolist()), suggestion))
 
+    def has(self, action: Any) -> bool:
+        """Whether the outcome of an action is on its way."""
+        key = str(np.asarray(action).tolist())
+        return any(asked == key for asked, _ in self._open)
+
     def take(self, action: Any) -> Any:
         """The oldest suggestion that an action stood for, which is forgotten; None where there is none."""
         key = str(np.asarray(action).tolist())
@@ -120,11 +125,24 @@ class Snapped(Agent):
         return action
 
     def _point(self, place: Floats) -> Any:
-        """The action of a box or a grid at a place in the cube."""
-        space, point = self.problem.action_space, self._low + place * (self._high - self._low)
-        if isinstance(space, gym.spaces.MultiDiscrete):
-            point = np.minimum(np.floor(point), self._high - 1)
-        return point.astype(space.dtype).reshape(space.shape)
+        """The action of a box or a grid at a place in the cube.
+
+        Where a worker has that point of a grid, it is the nearest of those beside it that nobody has.
+        """
+        space, exact = self.problem.action_space, self._low + place * (self._high - self._low)
+        if not isinstance(space, gym.spaces.MultiDiscrete):
+            return exact.astype(space.dtype).reshape(space.shape)
+        point = np.minimum(np.floor(exact), self._high - 1)
+        action = point.astype(space.dtype).reshape(space.shape)
+        if not self.asked.has(action):
+            return action
+        steps = [(j, value) for j, count in enumerate(self._high.astype(int)) for value in range(count)]
+        beside = np.repeat(point[None], len(steps), axis=0)
+        for row, (j, value) in zip(beside, steps, strict=True):
+            row[j] = value
+        order = np.square((beside + 0.5 - exact) / self._high).sum(axis=1).argsort(kind="stable")
+        actions = (beside[k].astype(space.dtype).reshape(space.shape) for k in order)
+        return next((a for a in actions if not self.asked.has(a)), action)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Hands the negative reward to the package, for the point that it suggested."""

@@ -57,6 +57,16 @@ def test_boxes_are_scaled_and_grids_cut() -> None:
     assert grid.recommend() in grid.problem.action_space
 
 
+def test_points_of_a_grid_that_a_worker_has_are_left_for_those_beside_them() -> None:
+    grid = Scripted(Problem(gym.spaces.MultiDiscrete([4, 2])), [[0.49, 0.9]] * 9)
+    first = [grid.ask().tolist() for _ in range(5)]
+    assert first == [[1, 1], [2, 1], [0, 1], [3, 1], [1, 0]]
+    grid.tell(np.array([2, 1]), 0.5, OK)
+    assert grid.ask().tolist() == [2, 1]  # what was told may be asked for again
+    assert grid.ask().tolist() == [1, 1]  # nothing beside it is left
+    assert grid.heard == [(1, -0.5)]
+
+
 def test_problems_that_are_no_cube() -> None:
     with pytest.raises(ValueError, match="objectives must be 1 for this agent, got 2"):
         Scripted(Problem(gym.spaces.Discrete(4), features=X, objectives=2), [])
