@@ -207,7 +207,8 @@ def _loop(
     """
     observations, infos = start
     logs, several = [Log() for _ in seeds], episodes.params.moves > 1
-    in_no_table = episodes.params.kind == "box" or episodes.params.live
+    # A cell is told by its moves.
+    in_no_table = episodes.params.kind == "box" or (episodes.params.live and not several)
     running = list(range(len(seeds)))
     # Episodes that ended keep being stepped with this harmless action; what they return is dropped.
     envs.single_action_space.seed(0)

@@ -141,6 +141,14 @@ DATASETS: dict[str, Dataset] = {
             "University, The CMU Pronouncing Dictionary.",
             "hpo_envs.tables.datasets.charmini.build",
         ),
+        Dataset(
+            "cellmini",
+            "Recurrent cells as character language models of Shakespeare, trained by this project",
+            "The hpo_envs developers. CellMini, measured by `hpo-envs measure CellMini`. Search space: Nikita "
+            "Klyuchnikov et al., NAS-Bench-NLP: Neural Architecture Search Benchmark for Natural Language Processing, "
+            "arXiv:2006.07116, 2020.",
+            "hpo_envs.tables.datasets.cellmini.build",
+        ),
         Dataset("user", "users' own tables", "the user's own table", "hpo_envs.tables.datasets.user_table.build"),
     )
 }

@@ -68,13 +68,16 @@ class CellVectorEnv(HPOVectorEnv):
                 wrong[i], errors[i] = True, f"{problem.rule}: {problem}"
         self._add(np.flatnonzero(adds), actions)
         ended = ~adds
-        info = _spread(p.unfinished(), p.invalid(), wrong)
+        free = p.unfinished()
+        del free["error"]
+        info = _spread(free, p.invalid(), wrong)
         for i, said in scored.items():
+            errors[i] = said.pop("error")
             _put(info, said, i)
         oriented = p.signs * np.column_stack([info["metrics"][name] for name in p.objectives])
         rewards = np.where(ended[:, None], oriented, 0.0)
         self._complete(np.flatnonzero(ended), rewards)
-        info |= {"cost": ended.astype(np.float64), "finished": ended, "error": errors}
+        info = p.priced(info | {"finished": ended, "error": errors}, ended)
         return rewards if p.vector else rewards[:, 0].copy(), ended & (self._spent >= p.budget), info
 
     def _faults(self, actions: Ints) -> tuple[Bools, Any]:

@@ -1,10 +1,11 @@
-"""What environments that build recurrent cells read, in both forms: how cells are scored, and the spaces."""
+"""What environments that build cells read, in both forms: who says what a cell is worth, and the spaces."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,55 +13,98 @@ from gymnasium.spaces import MultiDiscrete
 
 from hpo_envs.core.infos import STATUS_CODES, Info
 from hpo_envs.core.params import Floats, Objective, Params, bounds_of, box, check_budget, check_objective, rewarded
-from hpo_envs.tables import draws
 from hpo_envs.tables.cells.grammar import SIZES, SLOTS, actions_of, cell_of, mutate
 from hpo_envs.tables.cells.recipe import MAX_NODES, OPERATIONS, Cell
-from hpo_envs.tables.cells.size import VOCABULARY, parameters
-from hpo_envs.tables.datasets.nasbenchnlp import model
-from hpo_envs.tables.datasets.nasbenchnlp.logs import EPOCHS
-from hpo_envs.tables.table import STATUSES, Table, one_of
-
-HELD_OUT = ("test_loss",)
-SEEDS = 8
-"""Training seeds that a simulated cell has."""
+from hpo_envs.tables.table import Metric, Table
 
 NODE = len(OPERATIONS) + SLOTS
 """Entries of the observation that describe a node."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class CellParams(Params):
-    """See `Params`. Cells are scored by the table where their computation is in it, else by the surrogate of `model`.
+class Report(NamedTuple):
+    """What is known of a complete cell.
 
     Attributes:
-        shown: Names of the entries of `info["metrics"]`.
-        runs: Canonical key of a computation -> (row, repeat) of each of its trainings in the table.
+        metrics: Those of the scorer, held-out ones too, and `seconds` of training.
+        curve: (epochs,) the first metric by epoch.
+        status: As of a table.
+        source: `measured`, `surrogate`, or `none` where nothing could be said.
+        extra: The scorer's further numbers.
+        cost: In the environment's unit.
+        error: Why it failed; empty where it did not.
     """
 
+    metrics: Mapping[str, float]
+    curve: Floats
+    status: str
+    source: str
+    extra: Mapping[str, float]
+    cost: float = 1.0
+    error: str = ""
+
+
+class Scorer(Protocol):
+    """Who says what complete cells are worth: a table with a surrogate, or real training."""
+
+    @property
+    def metrics(self) -> Sequence[Metric]:
+        """What is said of each cell."""
+
+    @property
+    def held_out(self) -> tuple[str, ...]:
+        """Names of those that agents must not see."""
+
+    @property
+    def extra(self) -> tuple[str, ...]:
+        """Names of what is said besides."""
+
+    @property
+    def epochs(self) -> int:
+        """Length of curves."""
+
+    @property
+    def expected(self) -> float:
+        """Seconds that a cell is expected to be trained for; 0 where nothing is trained."""
+
+    def score(self, cell: Cell, name: str, bits: int) -> Report:
+        """What is known of a cell.
+
+        Args:
+            cell: The cell.
+            name: Its canonical key.
+            bits: 64 random bits.
+        """
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CellParams(Params):
+    """See `Params`.
+
+    Attributes:
+        scorer: Says what a cell is worth.
+        shown: Names of the entries of `info["metrics"]`.
+    """
+
+    scorer: Scorer
     shown: tuple[str, ...]
-    runs: dict[str, list[tuple[int, int]]]
 
     @classmethod
-    def of(cls, table: Table, objective: Objective, cost: str, budget: float | None) -> CellParams:
+    def of(cls, table: Table, scorer: Scorer, objective: Objective, budget: float | None, **others: Any) -> CellParams:
         """The parameters of an environment that builds cells.
 
         Args:
-            table: Its keys are canonical keys, repeated ones with `#2`, `#3`, ...
+            table: Of the environment's infos.
+            scorer: Says what a cell is worth.
             objective: Name of the rewarded metric, or a tuple of names for a vector reward.
-            cost: `evaluations`.
             budget: Complete cells of an episode; None for as many as the table has rows.
+            **others: Of `Params`, where they are not a table's.
 
         Raises:
-            ValueError: An unknown objective or cost, or a budget that is not an int >= 1.
+            ValueError: An unknown objective, or a budget that is not an int >= 1.
         """
         objective = check_objective(objective)
-        shown = tuple(m for m in table.metrics if m.name not in HELD_OUT)
+        shown = tuple(m for m in scorer.metrics if m.name not in scorer.held_out)
         chosen = rewarded(objective, shown)
-        one_of("cost", cost, ("evaluations",))
-        runs: dict[str, list[tuple[int, int]]] = {}
-        for row, name in enumerate(table.keys):
-            measured = int((~np.isnan(table.cost[row, :, 0])).sum())
-            runs.setdefault(name.split("#")[0], []).extend((row, r) for r in range(measured))
         (low, high), m = bounds_of(chosen).T, len(chosen)
         return cls(
             kind="graph",
@@ -69,11 +113,11 @@ class CellParams(Params):
             vector=not isinstance(objective, str),
             action_space=MultiDiscrete([*SIZES]),
             observation_space=box((MAX_NODES * NODE + 1, 0, 1), (m, low, high), (m, low, high), (2, 0, 1)),
-            cost_unit="evaluations",
             budget=check_budget(budget, float(len(table)), "evaluations"),
             mutate=mutate_actions,
             shown=(*(m.name for m in shown), "seconds"),
-            runs=runs,
+            scorer=scorer,
+            **{"cost_unit": "evaluations", **others},
         )
 
     @property
@@ -81,34 +125,14 @@ class CellParams(Params):
         """A node each, and the end."""
         return MAX_NODES + 1
 
-    def score(self, cell: Cell, name: str, bits: int) -> Info:
-        """What a step that completes a cell reports of it, without reward.
+    @property
+    def expected(self) -> float:
+        """Seconds that an episode is expected to train for."""
+        return self.budget * self.scorer.expected
 
-        Args:
-            cell: The cell.
-            name: Its canonical key.
-            bits: 64 random bits that choose the training seed.
-        """
-        table = self.table
-        if name in self.runs:
-            row, repeat = self.runs[name][draws.below(bits, len(self.runs[name]))]
-            count = int((~np.isnan(table.cost[row, repeat])).sum())
-            losses, seconds = table.values[row, repeat, :count, :3], float(table.cost[row, repeat, count - 1])
-            status, source = STATUSES[table.status[row, repeat]], table.provenance.kind
-            size, probability = float(table.values[row, repeat, 0, 3]), model.divergence_probability(cell)
-        else:
-            run = model.simulate(cell, draws.below(bits, SEEDS), name)
-            probability = run.divergence_probability
-            losses, seconds, source = run.losses, float(run.seconds.sum()), "surrogate"
-            status, size = "diverged" if run.diverged else "ok", float(parameters(cell, VOCABULARY["wikitext2"]))
-        curve = np.full((EPOCHS, 3), model.CAP)
-        curve[: len(losses)] = np.where(np.isnan(losses), model.CAP, losses)
-        # A run that ended early without diverging keeps its last loss; one that diverged has none.
-        if status != "diverged":
-            curve[len(losses) :] = losses[-1]
-        metrics = dict(zip(("validation_loss", "test_loss", "train_loss"), curve[-1].tolist(), strict=True))
-        metrics |= {"parameters": size, "seconds": seconds}
-        return self._report(metrics, curve[:, 0].copy(), status, source, name, probability)
+    def score(self, cell: Cell, name: str, bits: int) -> Info:
+        """What a step that completes a cell reports of it, without reward; see `Scorer.score`."""
+        return self._info(self.scorer.score(cell, name, bits), name)
 
     def invalid(self) -> Info:
         """What is reported of a cell that an illegal move ended: every metric at its documented worst."""
@@ -117,6 +141,10 @@ class CellParams(Params):
     def unfinished(self) -> Info:
         """What is reported while no cell is complete."""
         return _copied(self._unfinished)
+
+    def priced(self, info: Info, finished: Any) -> Info:
+        """Adds what a step takes of the budget, where that is counted in another unit than the cost."""
+        return info if self.budget_unit == self.cost_unit else info | {"spent": np.float64(1.0) * finished}
 
     @functools.cached_property
     def first(self) -> npt.NDArray[np.float32]:
@@ -132,26 +160,30 @@ class CellParams(Params):
 
     @functools.cached_property
     def _invalid(self) -> Info:
-        worst = {m.name: m.worst for m in self.table.metrics} | {"seconds": 0.0}
-        return self._report(worst, np.full(EPOCHS, model.CAP), "failed", "none", "", 0.0)
+        metrics = self.scorer.metrics
+        curve = np.full(self.scorer.epochs, metrics[0].worst)
+        worst = {m.name: m.worst for m in metrics} | {"seconds": 0.0}
+        cost = float(self.budget_unit == self.cost_unit)  # nothing was trained, and an evaluation is spent
+        return self._info(Report(worst, curve, "failed", "none", dict.fromkeys(self.scorer.extra, 0.0), cost), "")
 
     @functools.cached_property
     def _unfinished(self) -> Info:
-        zeros = dict.fromkeys((*self.table.metric_names, "seconds"), 0.0)
-        return self._report(zeros, np.zeros(EPOCHS), "ok", "none", "", 0.0)
+        zeros = dict.fromkeys((*(m.name for m in self.scorer.metrics), "seconds"), 0.0)
+        extra = dict.fromkeys(self.scorer.extra, 0.0)
+        return self._info(Report(zeros, np.zeros(self.scorer.epochs), "ok", "none", extra, 0.0), "")
 
-    def _report(
-        self, values: dict[str, float], curve: Floats, status: str, source: str, name: str, probability: float
-    ) -> Info:
+    def _info(self, report: Report, name: str) -> Info:
         return {
-            "metrics": {n: np.float64(values[n]) for n in self.shown},
-            "held_out": {n: np.float64(values[n]) for n in HELD_OUT},
-            "curve": curve,
-            "status": status,
-            "status_code": STATUS_CODES[status],
-            "source": source,
+            "metrics": {n: np.float64(report.metrics[n]) for n in self.shown},
+            "held_out": {n: np.float64(report.metrics[n]) for n in self.scorer.held_out},
+            "curve": report.curve,
+            "status": report.status,
+            "status_code": STATUS_CODES[report.status],
+            "source": report.source,
             "key": name,
-            "divergence_probability": np.float64(probability),
+            **{n: np.float64(report.extra[n]) for n in self.scorer.extra},
+            "cost": np.float64(report.cost),
+            "error": report.error,
         }
 
 

@@ -21,7 +21,6 @@ from hpo_envs.tables.cells.graph import partial_graph
 from hpo_envs.tables.cells.recipe import MAX_NODES, OPERATIONS, InvalidRecipe
 
 _VECTORS = SIZES[1]
-_FREE, _ONE = np.float64(0.0), np.float64(1.0)
 
 
 class Episode:
@@ -38,20 +37,19 @@ class Episode:
 
     def act(self, action: list[int]) -> tuple[Floats, bool, Info]:
         """Performs one action inside the space; returns rewards (m,), terminated and info."""
-        error = ""
         try:
             if action[0] != END:
                 self._add(node_of(action, len(self.nodes)))
                 info = self.params.unfinished()
-                info["cost"], info["finished"], info["error"] = _FREE, np.False_, ""
-                return np.zeros(len(self._best)), False, info
+                info["finished"] = np.False_
+                return np.zeros(len(self._best)), False, self.params.priced(info, False)
             info = complete(self.params, self.key, self.seen, self.nodes, action)
         except InvalidRecipe as problem:
-            info, error = self.params.invalid(), f"{problem.rule}: {problem}"
+            info = self.params.invalid() | {"error": f"{problem.rule}: {problem}"}
         rewards = self.params.reward(info)
         self._complete(rewards.tolist())
-        info["cost"], info["finished"], info["error"] = _ONE, np.True_, error
-        return rewards, self.spent >= self.params.budget, info
+        info["finished"] = np.True_
+        return rewards, self.spent >= self.params.budget, self.params.priced(info, True)
 
     def _add(self, node: tuple[int, tuple[int, ...]]) -> None:
         at = len(self.nodes) * NODE

@@ -9,6 +9,8 @@ from hpo_envs.core.params import Objective
 from hpo_envs.engines.cells.batched import CellVectorEnv
 from hpo_envs.engines.cells.params import CellParams
 from hpo_envs.engines.cells.scalar import CellEnv
+from hpo_envs.engines.cells.simulated import Simulated
+from hpo_envs.tables.table import one_of
 
 TABLE = "nasbenchnlp/wikitext2"
 
@@ -100,7 +102,9 @@ class NASBenchNLPCellEnv(CellEnv):
         budget: float | None = 1,
         render_mode: str | None = None,
     ) -> None:
-        super().__init__(CellParams.of(load_tables((TABLE,), table)[0], objective, cost, budget), render_mode)
+        one_of("cost", cost, ("evaluations",))
+        loaded = load_tables((TABLE,), table)[0]
+        super().__init__(CellParams.of(loaded, Simulated(loaded), objective, budget), render_mode)
 
 
 NASBenchNLPCellVectorEnv = CellVectorEnv.twin_of(NASBenchNLPCellEnv)

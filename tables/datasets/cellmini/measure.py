@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hpo_envs.tables.cells.recipe import Cell
+from hpo_envs.tables.datasets.cellmini.build import TABLE
 from hpo_envs.tables.datasets.cellmini.drawn import drawn
 from hpo_envs.tables.datasets.cellmini.measured import PACKING
 from hpo_envs.tables.datasets.cellmini.names import DRAWN, EPOCHS
@@ -38,7 +39,7 @@ def scores(counts: Floats, losses: Floats) -> Floats:
 
 SUITE = Suite(
     name="CellMini",
-    ids={},
+    ids={"CellMini-v0": (TABLE, "")},
     rows=DRAWN,
     packing=PACKING,
     train=train,

@@ -26,6 +26,9 @@ from hpo_envs.tables.datasets.nasbenchnlp.names import CAP, EPOCHS
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Floats
 
+SEEDS = 8
+"""Training seeds that a simulated cell has."""
+
 FOLDS = 5
 """Models, each trained without the cells of one fold."""
 

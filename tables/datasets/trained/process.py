@@ -21,6 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from hpo_envs.tables.datasets.trained.record import check_trainer
+from hpo_envs.tables.datasets.trained.training import Diverged
 from hpo_envs.tables.files import atomic
 
 CHECKPOINT = "checkpoint.npz"
@@ -32,9 +34,16 @@ class Trainer:
     Args:
         module: Name of the module with `begin`.
         seconds: How long a request may take; the process is ended where one takes longer.
+
+    Raises:
+        ValueError: `seconds` is not a number > 0.
+        ModuleNotFoundError: torch is not installed.
     """
 
     def __init__(self, module: str, seconds: float) -> None:
+        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0:
+            raise ValueError(f"seconds must be a number > 0, got {seconds!r}")
+        check_trainer()
         self._module, self._seconds = module, seconds
         self._process: subprocess.Popen[str] | None = None
 
@@ -47,8 +56,8 @@ class Trainer:
             folder: Where the training goes on from, and leaves what it needs to go on; None: it begins anew.
 
         Returns:
-            The fields of the last epoch, `parameters`, `seconds` of the processor; `diverged`, alone, where the
-            training has.
+            The fields of the last epoch, `epochs` (those of each that was trained now), `parameters`, `seconds` of the
+            processor; `diverged`, with `epochs` and `seconds`, where the training has.
 
         Raises:
             TimeoutError: It took too long.
@@ -110,19 +119,19 @@ def answer(begin: Callable[..., Any], request: Mapping[str, Any]) -> dict[str, A
     path = None if request["folder"] is None else Path(request["folder"]) / CHECKPOINT
     if path is not None and path.exists():
         training.restore(atomic.read_npz(path))
-    last = None
+    made: list[dict[str, Any]] = []
     try:
         while training.epochs < request["epochs"]:
-            last = training.epoch()
-    except ArithmeticError:
-        return {"diverged": True}
-    if last is None:
+            made.append(asdict(training.epoch()))
+    except Diverged:
+        return {"diverged": True, "epochs": made, "seconds": time.process_time() - start}
+    if not made:
         raise ValueError(f"epochs must be more than the {training.epochs} that are done, got {request['epochs']}")
     if path is not None:
         with open(path.with_suffix(".part.npz"), "wb") as stream:
             np.savez(stream, **training.state())
         path.with_suffix(".part.npz").replace(path)
-    return {**asdict(last), "parameters": training.size, "seconds": time.process_time() - start}
+    return {**made[-1], "epochs": made, "parameters": training.size, "seconds": time.process_time() - start}
 
 
 def main(module: str) -> None:

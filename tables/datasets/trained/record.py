@@ -10,6 +10,7 @@ from importlib.metadata import version
 from typing import Any, Protocol
 
 from hpo_envs.tables import extras
+from hpo_envs.tables.datasets.trained.training import Diverged
 
 
 class Training(Protocol):
@@ -27,7 +28,7 @@ class Training(Protocol):
         """Trains one epoch; a dataclass of numbers.
 
         Raises:
-            ArithmeticError: The training has diverged.
+            Diverged: The training has diverged.
         """
 
 
@@ -47,7 +48,7 @@ def record(task: str, training: Training, epochs: int) -> dict[str, Any]:
     for _ in range(epochs):
         try:
             measured.append(astuple(training.epoch()))
-        except ArithmeticError:
+        except Diverged:
             status = "diverged"
             break
         seconds.append(round(time.process_time() - start, 3))

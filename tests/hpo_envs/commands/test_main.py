@@ -67,7 +67,7 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["lst"], "got 'lst', did you mean 'list'?"),
         (["--wrong"], "unrecognized arguments: --wrong. `hpo-envs --help`"),
         (["list", "--wrong"], "unrecognized arguments: --wrong"),
-        (["list", "nothing-like-it"], "text must be part of an id or of a family (CharHPO"),
+        (["list", "nothing-like-it"], "text must be part of an id or of a family (CellMini"),
         (["describe"], "required: NAME. `hpo-envs describe --help`"),
         (["describe", "NMTHPO-swne-v0"], "got 'NMTHPO-swne-v0', did you mean 'NMTHPO-swen-v0'?"),
         (["describe", "smaclike"], "got 'smaclike', did you mean 'smac-like'?"),

@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.engines.cells.params import SEEDS, CellParams
+from hpo_envs.engines.cells.params import CellParams
+from hpo_envs.engines.cells.simulated import Simulated
 from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells.grammar import SIZES
+from hpo_envs.tables.datasets.nasbenchnlp import model
 
 
 def params(**kwargs: Any) -> CellParams:
-    arguments = {"objective": "validation_loss", "cost": "evaluations", "budget": 2, **kwargs}
-    return CellParams.of(store.load("nasbenchnlp/wikitext2", "surrogate"), **arguments)
+    table = store.load("nasbenchnlp/wikitext2", "surrogate")
+    return CellParams.of(table, Simulated(table), **{"objective": "validation_loss", "budget": 2, **kwargs})
 
 
 def test_spaces_follow_from_the_bounds_of_the_metrics() -> None:
@@ -28,16 +30,16 @@ def test_spaces_follow_from_the_bounds_of_the_metrics() -> None:
 
 def test_a_known_cell_is_looked_up_and_another_simulated() -> None:
     p = params()
-    name = next(iter(p.runs))
-    row, repeat = p.runs[name][0]
+    name = next(iter(p.scorer.runs))
+    row, repeat = p.scorer.runs[name][0]
     known = p.score(cells.Cell.from_text(name), name, 0)
     assert known["metrics"]["seconds"] == np.nanmax(p.table.cost[row, repeat])
     cell = cells.EXAMPLES["LSTM"]
-    p.runs.pop(cells.key(cell), None)
+    p.scorer.runs.pop(cells.key(cell), None)
     bits = [(s << 61) + 1 for s in range(8)]
     scores = [p.score(cell, cells.key(cell), b) for b in bits]
     assert {s["source"] for s in scores} == {"surrogate"}
-    assert len({s["metrics"]["validation_loss"] for s in scores}) == SEEDS
+    assert len({s["metrics"]["validation_loss"] for s in scores}) == model.SEEDS
     assert p.score(cell, cells.key(cell), bits[3]) | {"curve": None} == scores[3] | {"curve": None}
 
 
@@ -54,7 +56,6 @@ def test_an_invalid_cell_has_the_worst_of_everything() -> None:
     [
         ({"objective": "test_loss"}, "objective must be one of .*, got 'test_loss'"),
         ({"objective": ()}, "objective must name at least one metric"),
-        ({"cost": "s"}, "cost must be one of evaluations, got 's'"),
         ({"budget": 0}, "budget must be"),
     ],
 )

@@ -60,7 +60,7 @@ def test_known_cells_are_measured_and_others_simulated() -> None:
     assert len(pooled) == 2
     assert met == finals
     rng = np.random.default_rng(0)
-    unknown = next(c for c in (drawn(i) for i in range(99)) if cells.key(c) not in env.params.runs)
+    unknown = next(c for c in (drawn(i) for i in range(99)) if cells.key(c) not in env.params.scorer.runs)
     assert (
         build(env, cells.mutate(unknown, rng) if cells.key(unknown) in m.keys else unknown)[4]["source"] == "surrogate"
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from hpo_envs.tables.datasets.trained.training import Diverged
+
 
 @dataclass
 class Epoch:
@@ -22,7 +24,7 @@ class Falling:
         self.epochs += 1
         self._loss *= self._factor
         if self._loss > 3.0:
-            raise ArithmeticError("diverged")
+            raise Diverged("diverged")
         return Epoch(self._loss)
 
     def state(self):

@@ -15,11 +15,14 @@ def test_a_process_goes_on_from_a_checkpoint_and_dies_alone(tmp_path):
     whole = trainer.train({}, 2)
     first = trainer.train({}, 1, tmp_path)
     second = trainer.train({}, 2, tmp_path)
-    assert {**second, "seconds": 0} == {**whole, "seconds": 0} == {"loss": 0.25, "parameters": 7, "seconds": 0}
+    ended = {"loss": 0.25, "parameters": 7}
+    assert {**whole, "seconds": 0} == {**ended, "epochs": [{"loss": 0.5}, {"loss": 0.25}], "seconds": 0}
+    assert {**second, "seconds": 0} == {**ended, "epochs": [{"loss": 0.25}], "seconds": 0}
     assert first["loss"] == 0.5
     with pytest.raises(ChildProcessError, match="epochs must be more than the 2 that are done, got 1"):
         trainer.train({}, 1, tmp_path)
-    assert trainer.train({"factor": 2.0}, 2) == {"diverged": True}
+    lost = trainer.train({"factor": 2.0}, 2)
+    assert (lost["diverged"], lost["epochs"]) == (True, [{"loss": 2.0}])
     trainer._process.kill()
     trainer._process.wait()
     assert trainer.train({}, 1)["loss"] == 0.5
@@ -35,4 +38,10 @@ def test_a_training_that_takes_too_long_is_ended():
 
 def test_an_answer_has_what_the_last_epoch_measured():
     answer = process.answer(falling.begin, {"of": {"factor": 0.1}, "epochs": 1, "folder": None})
-    assert answer == {"loss": 0.1, "parameters": 7, "seconds": answer["seconds"]}
+    assert answer == {"loss": 0.1, "epochs": [{"loss": 0.1}], "parameters": 7, "seconds": answer["seconds"]}
+
+
+@pytest.mark.parametrize("wrong", [0, -1.0, True, "9", float("nan")])
+def test_seconds_are_a_number(wrong):
+    with pytest.raises(ValueError, match="seconds must be a number > 0, got"):
+        process.Trainer(MODULE, wrong)

@@ -1,0 +1,160 @@
+"""CellMiniLive: complete cells are trained for real."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hpo_envs.core.params import Objective, check_int
+from hpo_envs.engines.cells.batched import CellVectorEnv
+from hpo_envs.engines.cells.params import CellParams, Report
+from hpo_envs.engines.cells.scalar import CellEnv
+from hpo_envs.engines.function.params import WITHOUT_BUDGET
+from hpo_envs.tables.cells.canonical import canonical
+from hpo_envs.tables.cells.recipe import Cell
+from hpo_envs.tables.datasets.cellmini import build, cost, measure
+from hpo_envs.tables.datasets.cellmini.names import EPOCHS
+from hpo_envs.tables.datasets.trained.process import Trainer
+from hpo_envs.tables.table import Provenance, Table
+
+SECONDS = 900.0
+"""How long a training may take by default; the longest takes about a minute."""
+
+
+class Live:
+    """Trains cells in a process of its own, which lives as long as this object; see `Scorer`.
+
+    Args:
+        seed: Of the trainings.
+        epochs: Of each.
+        seconds: How long a training may take.
+
+    Raises:
+        ValueError: An argument breaks its rule.
+        ModuleNotFoundError: torch is not installed.
+    """
+
+    metrics = build.METRICS
+    held_out = build.HELD_OUT
+    extra = ()
+
+    def __init__(self, seed: int, epochs: int, seconds: float) -> None:
+        check_int("seed", seed, 0)
+        check_int("epochs", epochs)
+        self._seed, self.epochs = seed, epochs
+        self.expected = epochs * cost.mean()
+        self._trainer = Trainer(measure.__name__, seconds)
+
+    def score(self, cell: Cell, name: str, bits: int) -> Report:
+        """Trains a cell."""
+        price = self.epochs * cost.epoch(canonical(cell))
+        curve = np.full(self.epochs, build.CAP)
+        lost = {m.name: m.worst for m in self.metrics}
+        try:
+            said = self._trainer.train({"cell": name, "seed": self._seed}, self.epochs)
+        except (TimeoutError, ChildProcessError) as error:
+            return Report(lost | {"seconds": 0.0}, curve, "failed", "none", {}, price, str(error))
+        losses = np.minimum([[e["development"], e["loss"], e["test"]] for e in said["epochs"]], build.CAP)
+        if len(losses):
+            curve[: len(losses)] = losses[:, 0]
+        if "diverged" in said:
+            return Report(lost | {"seconds": said["seconds"]}, curve, "diverged", "measured", {}, price)
+        measured = dict(zip(lost, (*losses[-1].tolist(), float(said["parameters"])), strict=True))
+        return Report(measured | {"seconds": said["seconds"]}, curve, "ok", "measured", {}, price)
+
+
+def _table(seed: int, epochs: int) -> Table:
+    """What infos and headers name: nothing of it is measured before it is asked for."""
+    nothing = np.full((1, 1, 1), np.nan)
+    name = f"function/cellmini-{seed}-{epochs}"
+    made = Provenance("measured", "this project", build.COMMIT, "MIT", "The hpo_envs developers. CellMini.")
+    return Table(name, ("any cell",), build.METRICS, np.full((1, 1, 1, len(build.METRICS)), np.nan), nothing, made, "s")
+
+
+class CellMiniLiveEnv(CellEnv):
+    """Search for a recurrent cell by building it node by node; complete cells are really trained.
+
+    ## Description
+    The space of `NASBenchNLP-cell-v0`, and its actions, with the training of `CellMini-v0`: a complete cell learns to
+    write Shakespeare for 15 epochs, which takes a core 3 to 40 seconds. Agents that were developed on the surrogate
+    meet real trainings here, unchanged. An episode builds `budget` cells. Id: `CellMiniLive-v0`. Needs the extra
+    `live`.
+
+    Trainings are carried out in a process of their own with one thread, so that the settings of torch in this one stay
+    as they are. A cell and a seed of the table give the table's numbers.
+
+    ## Action Space
+    `MultiDiscrete([8, 29, 29, 29])`: `[kind, a, b, c]`, as of `NASBenchNLP-cell-v0`. Kinds 0 to 6 add a node: linear,
+    blend (z, x, y), product, sum, tanh, sigmoid, leaky ReLU. Vectors: 0 none, 1 the input `x`, 2 to 4 the previous
+    hidden states, 5 + j the j-th node. Kind 7 ends the cell: those of a, b, c that name nodes become its new hidden
+    states. An illegal move ends the cell as invalid, at the worst score and without a training.
+
+    ## Observation Space
+    `Box`, float32. With m objectives:
+
+    | index | content | range |
+    |---|---|---|
+    | 10j to 10j + 6 | operation of node j (0 to 23), one-hot; 0 if there is no such node | 0 to 1 |
+    | 10j + 7 to 10j + 9 | its inputs, vector / 28 | 0 to 1 |
+    | 240 | nodes of the cell / 24 | 0 to 1 |
+    | 241 to 240 + m | reward(s) of the last complete cell | bounds of the metric |
+    | 241 + m to 240 + 2m | best reward(s) so far, each objective on its own | as the reward |
+    | 241 + 2m | whether a cell was completed | 0 to 1 |
+    | 242 + 2m | budget left, as a share | 0 to 1 |
+
+    ## Rewards
+    The step that completes a cell is the evaluation: its reward is minus the loss on the development text after the
+    last epoch (`objective`). A training whose loss is no finite number has diverged, one that takes too long has
+    failed: both, and invalid cells, get the worst value, -50. All other steps have reward 0 and cost 0.
+
+    ## Starting State
+    An empty cell; rewards at the lower bound, full budget. The episode's seed changes nothing; the argument `seed` is
+    that of the trainings.
+
+    ## Episode End
+    Terminated when `budget` cells are complete, invalid ones included, so after at most 25 x budget steps. Never
+    truncated by itself.
+
+    ## Information
+    At reset: `table`, `kind`, `sha256` of what is trained, in which nothing is measured yet; `action_mask`.
+    At each step: `finished` (bool, whether the step completed a cell), `cost` (float: as of the table, by a formula,
+    about seconds of one core), `spent` (1 where a cell was completed, else 0), `metrics` (dict of float:
+    `validation_loss` and `train_loss` in nats, `parameters`, and `seconds`, what the processor really took),
+    `held_out` (dict: `test_loss`), `curve` ((epochs,) float64, development loss by epoch, 50 from divergence on),
+    `status` (`ok`, `diverged`, `failed`), `source` (`measured` or `none`), `key` (canonical key of the cell), `error`
+    (why a move was illegal or a training failed, else empty), `action_mask` ((95,) int8: for each part of an action,
+    one after the other, the values that can be legal now).
+
+    ## Arguments
+    - `objective="validation_loss"`: or `train_loss`, `parameters`, or a tuple of metrics for a vector reward.
+    - `budget=20`: complete cells of an episode; None = 10,000.
+    - `seed=0`: of the trainings; the table's are 0 and 1.
+    - `epochs=15`: of each training.
+    - `seconds=900`: how long a training may take.
+
+    ## Table
+    None: every number is measured when it is asked for.
+
+    ## References
+    As of `CellMini-v0`.
+
+    ## Version History
+    - v0: initial version.
+    """
+
+    def __init__(
+        self,
+        *,
+        objective: Objective = "validation_loss",
+        budget: float | None = 20,
+        seed: int = 0,
+        epochs: int = EPOCHS,
+        seconds: float = SECONDS,
+        render_mode: str | None = None,
+    ) -> None:
+        others = {"cost_unit": "s", "budget_unit": "evaluations", "live": True}
+        scorer = Live(seed, epochs, seconds)
+        budget = WITHOUT_BUDGET if budget is None else budget
+        super().__init__(CellParams.of(_table(seed, epochs), scorer, objective, budget, **others), render_mode)
+
+
+CellMiniLiveVectorEnv = CellVectorEnv.twin_of(CellMiniLiveEnv)

@@ -1,0 +1,105 @@
+"""CellMini: 300 recurrent cells as character language models on 100,000 characters, trained by this project.
+
+`cellmini/shakespeare` has the cells of `drawn`, each trained twice for 15 epochs by `hpo-envs measure CellMini`. The
+numbers are measured, and ship: nothing has to be installed, and no surrogate stands in for them. Losses are kept to
+1e-6 nats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hpo_envs.tables import catalogue, cells
+from hpo_envs.tables.cells import features
+from hpo_envs.tables.datasets.cellmini import cost
+from hpo_envs.tables.datasets.cellmini.drawn import drawn
+from hpo_envs.tables.datasets.cellmini.measured import PACKING
+from hpo_envs.tables.datasets.cellmini.names import EPOCHS
+from hpo_envs.tables.datasets.trained.packed import UNIT, Arrays, machines
+from hpo_envs.tables.table import GRAPHS, STATUSES, Metric, Provenance, Table
+
+TABLE = "cellmini/shakespeare"
+
+NAMES = (TABLE,)
+
+COMMIT = "93bb48bd846630747638cd99483b9f99d67e79e7"
+"""Since this commit of this project, what trains (`training/` and what it uses) is what it is."""
+
+MEASURED = True
+"""See `hpo_envs.tables.store`."""
+
+CAP = 50.0
+"""Nats at which a loss is capped, as of NAS-Bench-NLP's tables."""
+
+METRICS = (
+    Metric("validation_loss", "nats", "min", 0.0, CAP, "Mean -log probability of a development character."),
+    Metric("train_loss", "nats", "min", 0.0, CAP, "The same of the training text in the epoch, dropout included."),
+    Metric("test_loss", "nats", "min", 0.0, CAP, "The same of the test text."),
+    Metric("parameters", "", "min", 0.0, 1e6, "Parameters of the model."),
+)
+
+HELD_OUT = ("test_loss",)
+"""Metrics that agents must not see."""
+
+GRAPHS["cellmini"] = lambda key: cells.graph(cells.Cell.from_text(key))
+
+
+def files(name: str) -> tuple[str, ...]:
+    """None: what was measured ships."""
+    return ()
+
+
+def build(name: str, read: Callable[[str], bytes]) -> Table:
+    """Never called: there are no files to build from."""
+    return embedded(name)
+
+
+def embedded(name: str) -> Table:
+    """The measured table."""
+    return assemble(PACKING.load())
+
+
+def assemble(arrays: Arrays) -> Table:
+    """The table: the first cells that were drawn, as many as have both trainings.
+
+    The epoch in which a training diverged is paid for, and has no losses.
+
+    Args:
+        arrays: What was measured.
+    """
+    (rows,) = PACKING.complete(arrays).values()
+    part = {key: value[:rows] for key, value in arrays.items() if key != "machines"}
+    losses = np.minimum(part["losses"] * UNIT, CAP)
+    sizes = np.repeat(part["parameters"][..., None, None].astype(np.float64), EPOCHS, axis=2)
+    values = np.concatenate([losses, sizes], axis=3)
+    finished, diverged = part["epochs"][..., None], part["status"][..., None] == STATUSES.index("diverged")
+    values[np.arange(EPOCHS) >= finished, :3] = np.nan
+    done = np.arange(EPOCHS) < finished + diverged
+    values[~done] = np.nan
+    of_rows = drawn()[:rows]
+    each = np.array([cost.epoch(cell) for cell in of_rows])
+    return Table(
+        TABLE,
+        tuple(cell.text() for cell in of_rows),
+        METRICS,
+        values,
+        np.where(done, each[:, None, None] * np.arange(1, EPOCHS + 1), np.nan),
+        provenance(arrays, part["machine"]),
+        "s",
+        feature_names=features.NAMES,
+        features=features.embed(of_rows),
+        levels=np.arange(1.0, EPOCHS + 1.0),
+        level_unit="epochs",
+        status=part["status"],
+    )
+
+
+def provenance(arrays: Arrays, used: np.ndarray) -> Provenance:
+    """Measured by this project, with what."""
+    notes = (
+        f"Measured by this project: hpo-envs measure CellMini, with what trains as of commit {COMMIT[:7]}.",
+        f"Trained on {machines(arrays, used)}.",
+    )
+    return Provenance("measured", "this project", COMMIT, "MIT", catalogue.dataset("cellmini").citation, notes=notes)

@@ -1,0 +1,129 @@
+"""CellMiniLive: what it asks of a process that trains, and what it makes of the answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from hpo_envs.benchmarks.study.scheduler import conduct
+from hpo_envs.benchmarks.study.study import from_data
+from hpo_envs.families.cellmini import live
+from hpo_envs.tables import cells, store
+from hpo_envs.tables.cells.grammar import END, actions_of
+from hpo_envs.tables.datasets.cellmini import build, cost
+from hpo_envs.tables.datasets.trained.process import Trainer
+
+CELL = cells.EXAMPLES["GRU"]
+KEY = cells.key(CELL)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the process was asked for; it answers with losses that fall, diverges with seed 7, takes too long with 8."""
+    calls: list[dict[str, Any]] = []
+
+    def train(self: Trainer, of: dict[str, Any], epochs: int) -> dict[str, Any]:
+        calls.append({**of, "epochs": epochs})
+        if of["seed"] == 8:
+            raise TimeoutError("a training must end within 1 s, got none")
+        made = [{"development": 3.0 / e, "loss": 4.0 / e, "test": 5.0 / e} for e in range(1, epochs + 1)]
+        if of["seed"] == 7:
+            return {"diverged": True, "epochs": made[:2], "seconds": 1.5}
+        return {**made[-1], "epochs": made, "parameters": 7, "seconds": 2.5}
+
+    monkeypatch.setattr(Trainer, "train", train)
+    return calls
+
+
+def complete(env: Any, cell: Any = CELL) -> Any:
+    for action in actions_of(cell):
+        result = env.step(action)
+    return result
+
+
+def test_a_complete_cell_is_trained_and_said_what_the_table_would_say(asked: list[Any]) -> None:
+    env: Any = gym.make("CellMiniLive-v0", seed=1, budget=2)
+    env.reset(seed=0)
+    *_, first = env.step(actions_of(CELL)[0])
+    assert (first["cost"], first["spent"], first["finished"], asked) == (0.0, 0.0, False, [])
+    env.reset(seed=0)
+    observation, reward, terminated, _, info = complete(env)
+    assert asked == [{"cell": KEY, "seed": 1, "epochs": 15}]
+    assert reward == -info["metrics"]["validation_loss"] == -3.0 / 15
+    assert set(info["metrics"]) == {m.name for m in build.METRICS} - set(build.HELD_OUT) | {"seconds"}
+    assert info["held_out"]["test_loss"] == 5.0 / 15
+    assert info["curve"].tolist() == [3.0 / e for e in range(1, 16)]
+    assert info["cost"] == pytest.approx(15 * cost.epoch(cells.canonical(CELL)))
+    assert (info["spent"], info["status"], info["source"], info["key"]) == (1.0, "ok", "measured", KEY)
+    assert (observation[-1], terminated) == (0.5, False)
+
+
+@pytest.mark.parametrize(
+    ("seed", "status", "curve", "error"),
+    [(7, "diverged", [3.0, 1.5, 50.0], ""), (8, "failed", [50.0] * 3, "a training must end within 1 s, got none")],
+)
+def test_trainings_without_a_result_have_the_worst_reward_and_cost(
+    asked: list[Any], seed: int, status: str, curve: list[float], error: str
+) -> None:
+    env: Any = gym.make("CellMiniLive-v0", seed=seed)
+    env.reset(seed=0)
+    _, reward, _, _, info = complete(env)
+    assert (info["status"], reward, info["error"]) == (status, -50.0, error)
+    assert info["curve"][:3].tolist() == curve
+    assert info["cost"] > 0
+    assert info["spent"] == 1.0
+
+
+def test_an_illegal_move_is_no_training(asked: list[Any]) -> None:
+    env: Any = gym.make("CellMiniLive-v0")
+    env.reset(seed=0)
+    _, reward, _, _, info = env.step(np.array([END, 5, 0, 0]))
+    assert (reward, info["status"], info["cost"], info["spent"], asked) == (-50.0, "failed", 0.0, 1.0, [])
+    assert info["error"].startswith("hidden")
+
+
+def test_the_batched_form_says_the_same(asked: list[Any]) -> None:
+    env: Any = gym.make("CellMiniLive-v0", seed=8)
+    env.reset(seed=0)
+    envs: Any = gym.make_vec("CellMiniLive-v0", 2, seed=8)
+    envs.reset(seed=[0, 1])
+    for action in actions_of(CELL):
+        *_, one = env.step(action)
+        *_, both = envs.step(np.stack([action, action]))
+    for name in ("cost", "spent", "error", "status", "finished"):
+        assert both[name][1] == one[name], name
+    assert both["metrics"]["seconds"][0] == one["metrics"]["seconds"]
+
+
+def test_a_study_is_refused_where_its_trainings_take_more_than_was_agreed_to(asked: list[Any], tmp_path: Any) -> None:
+    environments = [{"id": "CellMiniLive-v0", "budget": 3}]
+    study = from_data({"environments": environments, "agents": ["random", "regularized-evolution"], "seeds": 1})
+    each = 3 * 15 * cost.mean()
+    with pytest.raises(ValueError, match=r"trainings of a study must take .* \(--yes\), got about .* h of one core"):
+        conduct(study, tmp_path, most=1.5 * each)
+    outcome = conduct(study, tmp_path, most=2.5 * each)
+    assert (outcome.made, outcome.errors) == (2, {})
+    assert len(asked) <= 6
+
+
+@pytest.mark.parametrize("wrong", [{"seed": -1}, {"epochs": 0}, {"seconds": 0}])
+def test_arguments_are_checked(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
+        live.CellMiniLiveEnv(**wrong)
+
+
+def test_one_epoch_of_a_row_trained_again_is_what_the_table_has() -> None:
+    table = store.load(build.TABLE)
+    row = int(np.nanargmin(table.cost[:, 0, 0]))
+    env: Any = gym.make("CellMiniLive-v0", epochs=1)
+    env.reset(seed=0)
+    *_, info = complete(env, cells.Cell.from_text(table.keys[row]))
+    stored = table.values[row, 0, 0]
+    for name in ("validation_loss", "train_loss", "parameters"):
+        assert info["metrics"][name] == pytest.approx(stored[table.metric(name)], abs=1.5e-6)
+    assert info["held_out"]["test_loss"] == pytest.approx(stored[table.metric("test_loss")], abs=1.5e-6)
