@@ -75,7 +75,7 @@ class Packing:
         for record in records:
             at, n = self.place(record["task"]), len(record["epochs"])
             arrays["counts"][at][:n], losses = self.measured(record)
-            arrays["losses"][at][:n] = np.rint(np.minimum(losses, _MOST) / UNIT)
+            arrays["losses"][at][:n] = np.rint(losses / UNIT)
             arrays["epochs"][at], arrays["status"][at] = n, STATUSES.index(record["status"])
             arrays["seconds"][at][:n] = record["seconds"]
             arrays["parameters"][at] = record["parameters"]
@@ -86,10 +86,10 @@ class Packing:
         return {**arrays, "machines": np.array(machines)}
 
     def measured(self, record: Mapping[str, Any]) -> tuple[Floats, Floats]:
-        """(epochs, counts) and (epochs, losses) of a record."""
+        """(epochs, counts) and (epochs, losses) of a record, losses as far as they are kept."""
         values = np.array(record["epochs"], np.float64).reshape(-1, len(self.fields))
         counts, losses = ([self.fields.index(name) for name in names] for names in (self.counts, self.losses))
-        return values[:, counts], values[:, losses]
+        return values[:, counts], np.minimum(values[:, losses], _MOST)
 
     def kept(self, arrays: Arrays, at: tuple[int, ...]) -> tuple[Floats, Floats]:
         """The same of a training that was packed."""

@@ -28,6 +28,13 @@ def test_equal_counts_and_losses_within_their_rounding_are_the_same(arrays):
     assert check.stored[-1].tolist() == pytest.approx([20.0, check.new[-1, 1], 1.0])
 
 
+def test_a_loss_beyond_what_is_kept_is_the_same_again():
+    exploded = record("lstm-3-0", 50, nll=4e5)
+    check = SUITE.compare(SUITE.packing.pack([exploded]), exploded)
+    assert check.verdict == "same"
+    assert check.new[0, 2] == 2000.0
+
+
 @pytest.mark.parametrize(
     "new, verdict",
     [
