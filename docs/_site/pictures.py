@@ -1,4 +1,4 @@
-"""One picture for each id: `render()` of a seeded run of a reference agent on the embedded table."""
+"""One picture for each id: `render()` of a seeded run of a reference agent on the table that ships."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from hpo_envs import agents, registry
 from hpo_envs.agents import Problem
 from hpo_envs.benchmarks import problem_of
+from hpo_envs.tables import store
 from hpo_envs.testing.families import given
 
 STEPS = 40
@@ -61,4 +62,6 @@ def save(env_id: str, path: Path) -> str:
     picture, name, steps = frame(env_id)
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.fromarray(picture).save(path)
-    return f"`{name}`, {steps} steps, seed 0, on the embedded table"
+    spec = registry.find(env_id)
+    ours = spec is not None and store.owner(spec.tables[0]) == store.OURS  # nothing is embedded in its place
+    return f"`{name}`, {steps} steps, seed 0, on the {'measured' if ours else 'embedded'} table"
