@@ -23,18 +23,24 @@ class Asked:
 
     def note(self, action: Any, suggestion: Any) -> None:
         """Remembers which suggestion an action stands for."""
-        self._open.append((str(np.asarray(action).tolist()), suggestion))
+        self._open.append((_key(action), suggestion))
 
     def has(self, action: Any) -> bool:
         """Whether the outcome of an action is on its way."""
-        key = str(np.asarray(action).tolist())
-        return any(asked == key for asked, _ in self._open)
+        return self._at(action) is not None
 
     def take(self, action: Any) -> Any:
         """The oldest suggestion that an action stood for, which is forgotten; None where there is none."""
-        key = str(np.asarray(action).tolist())
-        at = next((i for i, (asked, _) in enumerate(self._open) if asked == key), None)
+        at = self._at(action)
         return None if at is None else self._open.pop(at)[1]
+
+    def _at(self, action: Any) -> int | None:
+        key = _key(action)
+        return next((i for i, (asked, _) in enumerate(self._open) if asked == key), None)
+
+
+def _key(action: Any) -> str:
+    return str(np.asarray(action).tolist())
 
 
 class Snapped(Agent):
@@ -130,19 +136,20 @@ class Snapped(Agent):
         Where a worker has that point of a grid, it is the nearest of those beside it that nobody has.
         """
         space, exact = self.problem.action_space, self._low + place * (self._high - self._low)
+
+        def action(point: Floats) -> Any:
+            return point.astype(space.dtype).reshape(space.shape)
+
         if not isinstance(space, gym.spaces.MultiDiscrete):
-            return exact.astype(space.dtype).reshape(space.shape)
+            return action(exact)
         point = np.minimum(np.floor(exact), self._high - 1)
-        action = point.astype(space.dtype).reshape(space.shape)
-        if not self.asked.has(action):
-            return action
-        steps = [(j, value) for j, count in enumerate(self._high.astype(int)) for value in range(count)]
-        beside = np.repeat(point[None], len(steps), axis=0)
-        for row, (j, value) in zip(beside, steps, strict=True):
-            row[j] = value
-        order = np.square((beside + 0.5 - exact) / self._high).sum(axis=1).argsort(kind="stable")
-        actions = (beside[k].astype(space.dtype).reshape(space.shape) for k in order)
-        return next((a for a in actions if not self.asked.has(a)), action)
+        if not self.asked.has(action(point)):
+            return action(point)
+        axes = np.arange(self.size).repeat(self._high.astype(int))
+        beside = np.repeat(point[None], len(axes), axis=0)
+        beside[np.arange(len(axes)), axes] = np.concatenate([np.arange(count) for count in self._high])
+        nearest = np.square((beside + 0.5 - exact) / self._high).sum(axis=1).argsort(kind="stable")
+        return next((a for a in map(action, beside[nearest]) if not self.asked.has(a)), action(point))
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Hands the negative reward to the package, for the point that it suggested."""

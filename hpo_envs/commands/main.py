@@ -58,7 +58,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "tune a training function of your own: durable, parallel, with a report",
     ),
     "table": ("tables.table", "an environment of your own: from a CSV file or an Optuna study"),
-    "measure": ("tables.measure", "train the rows of CharMini's table, or one of them again"),
+    "measure": ("tables.measure", "train the rows of CharMini and CellMini, or one again"),
     "lepor": (
         "analysis.lepor",
         "score translations with hLEPOR, or tune its weights to your human scores",

@@ -100,7 +100,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=3600.0,
         help="how long a run may take before its agent stops on that id (default: %(default)g)",
     )
-    parser.add_argument("--yes", action="store_true", help="run trainings (CharMiniLive-*) of more than an hour")
+    parser.add_argument(
+        "--yes", action="store_true", help="run trainings (Char- and CellMiniLive-*) of more than an hour"
+    )
     parser.add_argument(
         "--scheduler", help="run on Dask: tcp://HOST:PORT, or 'local' for a cluster of --jobs workers on this machine"
     )
