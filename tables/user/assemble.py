@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from hpo_envs.tables import draws
 from hpo_envs.tables.table import BLOCK, Hyperparameter, Provenance, Table, searched
@@ -61,6 +62,7 @@ def table_of(runs: Runs, name: str, provenance: Provenance, explain: Say) -> Tab
     for j, h in enumerate(space):
         raw[:, j] = stored(runs, h.name, source)
         del runs.columns[h.name]
+        pa.default_memory_pool().release_unused()  # most columns are Arrow's
     fields = searched(space, raw)
     for array in (source, raw, fields["features"], *arrays.values()):  # a table copies what could still be written to
         array.setflags(write=False)

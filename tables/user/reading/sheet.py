@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import dataclasses
-import functools
 import hashlib
 import io
 import itertools
@@ -23,6 +23,9 @@ BYTES = 2_000_000_000
 
 LARGE = 5_000_000
 """From so many bytes on, CSV is parsed by Arrow where it is plain."""
+
+BLOCK = 1 << 22
+"""Bytes of such a file that are in memory at a time."""
 
 LINES = 20_000
 """Lines of text that are in memory as Python's strings at a time."""
@@ -128,10 +131,12 @@ def of_arrow(source: str, stream: BinaryIO, kind: str, digest: str) -> Sheet:
     from pyarrow import feather, parquet
 
     try:
-        # Not `parquet.read_table`: a thread of its scanner may close the stream as Python ends, and bring it down.
-        is_parquet = kind in (".parquet", ".pq")
-        read = parquet.ParquetFile(stream).read if is_parquet else functools.partial(feather.read_table, stream)
-        table = read(use_threads=False)
+        # A thread of Arrow that reads ahead lets the stream go a moment late: as Python ends, that brings it down.
+        # Nothing reads ahead without a buffer, nor in memory, where columns of an Arrow file stay as they are.
+        if kind in (".parquet", ".pq"):
+            table = parquet.ParquetFile(stream, pre_buffer=False).read(use_threads=False)
+        else:
+            table = feather.read_table(pa.BufferReader(stream.read()), use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{source} must be {kind[1:]}, got a file that is none: {str(error)[:80]}") from None
     table = table.drop_columns([c for c in table.column_names if c.startswith("__index_level_")])
@@ -172,49 +177,53 @@ def of_csv(source: str, stream: BinaryIO, digest: str) -> Sheet:
 
 def _of_large_csv(source: str, stream: BinaryIO, digest: str) -> Sheet | None:
     """A large file of nothing but plain cells, parsed by Arrow; None where something asks for a closer look."""
-    if stream.seek(0, io.SEEK_END) < LARGE:
-        stream.seek(0)
+    size = stream.seek(0, io.SEEK_END)
+    stream.seek(0)
+    if size < LARGE:
         return None
-    stream.seek(0)
-    first = stream.readline()
-    quoted, ends, last = b'"' in first, 0, b""
-    while block := stream.read(1 << 20):
-        quoted, ends, last = quoted or b'"' in block, ends + block.count(b"\n"), block
-    stream.seek(0)
     try:
+        first = stream.readline()
         head = first.decode("utf-8-sig").strip()
-        names = head.split(delimiter := max(",;\t|", key=head.count))
-        if quoted or first[:1] == b"#" or head.lower().startswith("sep=") or not all(n.strip() for n in names):
+        delimiter = max(",;\t|", key=head.count)
+        names = [n.strip() for n in head.split(delimiter)]
+        odd = b'"' in first or first[:1] == b"#" or head.lower().startswith("sep=")
+        if odd or not all(names) or len(set(names)) < len(names):
             return None
-        read = arrow_csv.read_csv(
-            _Kept(stream),  # type: ignore[arg-type]
-            arrow_csv.ReadOptions(column_names=[n.strip() for n in names], skip_rows=1),
-            arrow_csv.ParseOptions(delimiter=delimiter, quote_char=False),
-            arrow_csv.ConvertOptions(null_values=[""], strings_can_be_null=False),
-        )
+        try:
+            read = _in_blocks(stream, names, delimiter, BLOCK)
+        except pa.ArrowInvalid:  # cells of another type than those of the first block: all are looked at
+            stream.seek(len(first))
+            read = _in_blocks(stream, names, delimiter, size)
     except (UnicodeDecodeError, pa.ArrowException):
         return None
     finally:
         stream.seek(0)
-    large = any(pa.types.is_floating(c.type) and (pc.max(pc.abs(c)).as_py() or 0) >= 2**53 for c in read.columns)
-    rows = len(read)
-    if large or len(set(names)) < len(names) or rows != ends + (not last.endswith(b"\n")) or not rows:
+    if read is None or any(
+        pa.types.is_floating(c.type) and (pc.max(pc.abs(c)).as_py() or 0) >= 2**53 for c in read.columns
+    ):
         return None
-    columns = dict(zip(read.column_names, read.columns, strict=True))
-    return Sheet(source, columns, "line", np.arange(2, rows + 2), digest)
+    return Sheet(source, dict(zip(names, read.columns, strict=True)), "line", np.arange(2, len(read) + 2), digest)
 
 
-class _Kept(io.BufferedIOBase):
-    """A stream that Arrow may read to its end, and that stays open."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self.stream = stream
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int | None = -1) -> bytes:
-        return self.stream.read(-1 if size is None else size)
+def _in_blocks(stream: BinaryIO, names: list[str], delimiter: str, size: int) -> pa.Table | None:
+    """Lines without a header, cells as in the first block; None where there are quotes, marks or empty lines."""
+    parts: list[pa.Table] = []
+    while block := stream.read(size):
+        block += stream.readline()
+        # From memory, on one thread: see `of_arrow`.
+        part = arrow_csv.read_csv(
+            pa.BufferReader(block),
+            arrow_csv.ReadOptions(use_threads=False, block_size=len(block), column_names=names),
+            arrow_csv.ParseOptions(delimiter=delimiter, quote_char=False),
+            arrow_csv.ConvertOptions(
+                null_values=[""], strings_can_be_null=False, column_types=parts[0].schema if parts else None
+            ),
+        )
+        lines = block.count(b"\n") + (not block.endswith(b"\n"))
+        if b'"' in block or codecs.BOM_UTF8 in block or len(part) != lines:
+            return None
+        parts.append(part)
+    return pa.concat_tables(parts).combine_chunks() if parts else None
 
 
 UNNAMED = "Unnamed: "

@@ -49,21 +49,34 @@ def test_a_large_plain_file_is_read_as_a_small_one(tmp_path: Path, monkeypatch: 
     for name, text in odd.items():
         (tmp_path / f"{name}.csv").write_text(text)
         told = []
-        for size in (10**9, 0):
-            monkeypatch.setattr(sheet, "LARGE", size)
+        for large, block in ((10**9, 1), (0, 10**6), (0, 100)):
+            monkeypatch.setattr(sheet, "LARGE", large)
+            monkeypatch.setattr(sheet, "BLOCK", block)
             try:
                 table = from_csv(tmp_path / f"{name}.csv", "acc", "max", name="a")
                 told.append((table.provenance.sha256, table.provenance.notes))
             except ValueError as error:
                 told.append((str(error), ()))
-        assert told[0] == told[1], name
+        assert told[0] == told[1] == told[2], name
 
 
-def test_no_thread_keeps_a_file_that_is_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [".parquet", ".feather", ".csv"])
+def test_no_thread_keeps_a_file_that_is_read(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that closes it as Python ends brings Python down: `terminate called without an active exception`."""
-    pd.DataFrame(np.zeros((3000, 20))).to_parquet(tmp_path / "a.parquet", row_group_size=100)
+    monkeypatch.setattr(sheet, "LARGE", 0)
+    monkeypatch.setattr(sheet, "BLOCK", 10_000)
+    frame, path = pd.DataFrame(np.zeros((3000, 20))).add_prefix("x"), tmp_path / f"a{kind}"
+    if kind == ".parquet":
+        frame.to_parquet(path, row_group_size=100)
+    elif kind == ".feather":
+        frame.to_feather(path, chunksize=100)
+    else:
+        frame.to_csv(path, index=False)
     for _ in range(20):
-        with open(tmp_path / "a.parquet", "rb") as file:
+        with open(path, "rb") as file:
             before = sys.getrefcount(file)
-            sheet.of_arrow("a", file, ".parquet", "")
+            if kind == ".csv":
+                sheet.of_csv("a", file, "")
+            else:
+                sheet.of_arrow("a", file, kind, "")
             assert sys.getrefcount(file) == before
