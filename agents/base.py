@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import difflib
 import html
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,6 +63,16 @@ class Agent(abc.ABC):
             mask: (n,) which actions are useful, or of the parts of an action one after the other; None: no mask.
         """
 
+    @classmethod  # noqa: B027
+    def prepare(cls, agents: Sequence[Any]) -> None:
+        """Does together what the next `ask` of several agents would do one after the other; by default nothing.
+
+        No suggestion may depend on it: an agent that is asked alone says the same.
+
+        Args:
+            agents: Agents of this class, of one run; each is asked next.
+        """
+
     @abc.abstractmethod
     def ask(self) -> Any:
         """Returns the next action, an element of `problem.action_space`.
@@ -83,6 +93,15 @@ class Agent(abc.ABC):
     @abc.abstractmethod
     def recommend(self) -> Any:
         """Returns the action that the agent would choose if the run stopped now."""
+
+
+def prepare_each(agents: Iterable[Agent]) -> None:
+    """Lets the agents of each class prepare what they are asked next, see `Agent.prepare`."""
+    alike: dict[type[Agent], list[Agent]] = {}
+    for agent in agents:
+        alike.setdefault(type(agent), []).append(agent)
+    for kind, members in alike.items():
+        kind.prepare(members)
 
 
 def require_result(agent: Agent, info: Mapping[str, Any]) -> None:

@@ -117,17 +117,22 @@ class Candidates(Incumbent):
 
     def gram(self, kernel: str, length_scale: float) -> Floats:
         """(count, count) kernel matrix of the features: computed once for the problem's base, and gathered."""
+        matrix, index = self.base_gram(kernel, length_scale)
+        return matrix if index is None else matrix[np.ix_(index, index)]
+
+    def base_gram(self, kernel: str, length_scale: float) -> tuple[Floats, npt.NDArray[np.intp] | None]:
+        """Kernel matrix of the problem's base and which row of it each candidate is; None = all, in order."""
         base, index = self._problem.base, self._problem.index
         if base is None or index is None or len(base) > kernels.LARGEST_SHARED:
-            return kernels.gram(kernel, self.features, length_scale)
-        return kernels.gram(kernel, base, length_scale)[np.ix_(index, index)]
+            return kernels.gram(kernel, self.features, length_scale), None
+        return kernels.gram(kernel, base, length_scale), index
 
     def gram_rows(self, kernel: str, length_scale: float) -> Callable[[int], Floats]:
         """`row(k)` is row k of `gram`, gathered one at a time, or computed where no matrix would fit in memory."""
         base = self.features if self._problem.base is None else self._problem.base
         if len(base) > kernels.LARGEST_SHARED:
             return lambda k: kernels.gram_row(kernel, self.features, length_scale, k)
-        matrix, index = kernels.gram(kernel, base, length_scale), self._problem.index
+        matrix, index = self.base_gram(kernel, length_scale)
         return matrix.__getitem__ if index is None else lambda k: matrix[index[k], index]
 
     @property

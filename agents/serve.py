@@ -22,6 +22,7 @@ from typing import IO, Any
 import numpy as np
 
 from hpo_envs.agents import Agent, Problem, make_each, wire
+from hpo_envs.agents.base import prepare_each
 from hpo_envs.agents.problem import sealed
 from hpo_envs.agents.registry import entry, factory, version_of
 
@@ -67,7 +68,9 @@ class Crew:
 
     def ask(self, who: list[int]) -> list[Any]:
         """The next action of each of these agents."""
-        return [_kept(self._agents[i].ask()) for i in who]
+        asked = [self._agents[i] for i in who]
+        prepare_each(asked)
+        return [_kept(agent.ask()) for agent in asked]
 
     def tell(self, who: list[int], actions: list[Any], rewards: list[Any], infos: list[Any]) -> list[bool]:
         """Tells each of these agents an outcome; returns which of them are done."""

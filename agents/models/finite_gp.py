@@ -101,14 +101,15 @@ class FiniteGP:
             factor: (t, t) lower Cholesky factor of the observed covariance with noise on its diagonal.
             values: (t, outputs) observations.
         """
-        from scipy.linalg import solve_triangular
+        from scipy.linalg import lapack
 
         t, n = cross.shape
         targets = np.column_stack([np.ones(t), values])
         self._v = np.empty((max(16, 2 * t), n))
         self._alphas = np.empty((len(self._v), targets.shape[1]))
-        self._v[:t] = solve_triangular(factor, cross, lower=True, check_finite=False)
-        self._alphas[:t] = solve_triangular(factor, targets, lower=True, check_finite=False)
+        # What `solve_triangular` calls in the end, without what it does before: a third of the time.
+        self._v[:t] = lapack.dtrtrs(factor.T, cross, lower=0, trans=1)[0]
+        self._alphas[:t] = lapack.dtrtrs(factor.T, targets, lower=0, trans=1)[0]
         self.means = self._alphas[:t].T @ self._v[:t]
         self.variances = np.maximum(self.variances - np.square(self._v[:t]).sum(axis=0), 0.0)
         self.count = t

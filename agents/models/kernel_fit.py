@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models.kernels import of_square_distances, square_distances, with_slope
+from hpo_envs.agents.models.lbfgsb import minimise_each
 
 Floats = npt.NDArray[np.float64]
 
@@ -20,6 +22,9 @@ singular, so no jitter is ever needed."""
 
 STEPS = 25
 """Iterations of the optimiser in one estimate; estimates start where the last one ended."""
+
+TOGETHER = 1 << 14
+"""Entries of the matrices whose posteriors are computed together, 128 kB each: what stays in cache."""
 
 
 @dataclass(frozen=True)
@@ -72,82 +77,110 @@ class KernelFit:
             prior: Priors of the parameters.
             start: An earlier estimate to start from; the prior's medians otherwise.
         """
-        from scipy.optimize import minimize
+        return KernelFit.estimate_each(kernel, [(x, y, start)], prior)[0]
 
-        d = x.shape[1]
-        center = np.log(np.append(np.full(d, prior.length), prior.noise))
-        first = center if start is None else np.log(np.append(start.lengths, start.noise / start.amplitude))
-        bounds = [tuple(np.log(LENGTHS))] * d + [tuple(np.log(NOISES))]
-        low, high = np.array(bounds).T
-        columns = np.ascontiguousarray(x.T)
-        squares = np.square(columns[:, :, None] - columns[:, None, :]).reshape(d, -1)
-        posterior = _Posterior(kernel, squares, y, prior, center)
-        found = minimize(
-            posterior.value,
-            np.clip(first, low, high),
-            jac=posterior.gradient,
-            method="L-BFGS-B",
-            bounds=bounds,
-            options={"maxiter": STEPS},
-        )
-        posterior.at(found.x)
-        lengths, noise = np.exp(found.x[:-1]), float(np.exp(found.x[-1]))
-        return KernelFit(kernel, lengths, posterior.amplitude, posterior.amplitude * noise)
+    @staticmethod
+    def estimate_each(
+        kernel: str, given: Sequence[tuple[Floats, Floats, KernelFit | None]], prior: Prior
+    ) -> list[KernelFit]:
+        """`estimate` of several (x, y, start), the same numbers in a third of the time where there are many."""
+        fits: dict[int, KernelFit] = {}
+        shapes: dict[tuple[int, ...], list[int]] = {}
+        for k, (x, _, _) in enumerate(given):
+            shapes.setdefault(x.shape, []).append(k)
+        for (t, d), alike in shapes.items():
+            size = max(1, TOGETHER // t**2)
+            for chunk in (alike[first : first + size] for first in range(0, len(alike), size)):
+                xs, ys, starts = zip(*(given[k] for k in chunk), strict=True)
+                found = _most_probable(_Posteriors(kernel, np.stack(xs), np.stack(ys), prior), starts, d)
+                fits |= zip(chunk, found, strict=True)
+        return [fits[k] for k in range(len(given))]
 
 
-class _Posterior:
-    """Negative log posterior density of the log parameters, with the amplitude maximised out, and its gradient.
+def _most_probable(posteriors: _Posteriors, starts: Sequence[KernelFit | None], d: int) -> list[KernelFit]:
+    first = [posteriors.center if s is None else np.log(np.append(s.lengths, s.noise / s.amplitude)) for s in starts]
+    low, high = np.log([*[LENGTHS] * d, NOISES]).T.copy()
+    found = minimise_each(posteriors.at, np.array(first), low, high, STEPS)
+    if stale := np.flatnonzero((found != posteriors.last).any(axis=1)).tolist():
+        posteriors.at(found[stale], stale)
+    fits = []
+    for point, amplitude in zip(found, posteriors.amplitudes.tolist(), strict=True):
+        lengths, noise = np.exp(point[:-1]), float(np.exp(point[-1]))
+        fits.append(KernelFit(posteriors.kernel, lengths, amplitude, amplitude * noise))
+    return fits
+
+
+class _Posteriors:
+    """Negative log posterior densities of the log parameters, with the amplitudes maximised out, and their gradients.
 
     With A = R + eta I, R the correlation and a the amplitude: (t/2 + c) log a + 1/2 log |A| + (y' A^-1 y / 2 + c) / a
     and the priors of the log parameters; the best a is (y' A^-1 y / 2 + c) / (t/2 + c).
 
+    Args:
+        kernel: `matern52` or `rbf`.
+        x: (k, t, d) features of k problems.
+        y: (k, t) standardised observations.
+        prior: Priors of the parameters.
+
     Attributes:
-        amplitude: The best one at the log parameters that were last asked for.
+        center: (d + 1,) the priors' medians.
+        amplitudes: (k,) the best ones at the log parameters that were last asked for.
+        last: (k, d + 1) these.
     """
 
-    def __init__(self, kernel: str, squares: Floats, y: Floats, prior: Prior, center: Floats) -> None:
+    def __init__(self, kernel: str, x: Floats, y: Floats, prior: Prior) -> None:
         from scipy.linalg import lapack
 
         self._factorise, self._invert = lapack.dpotrf, lapack.dpotri
-        self.kernel, self.squares, self.y, self.prior, self.center = kernel, squares, y, prior, center
-        self.widths = np.append(np.full(len(squares), prior.spread), prior.noise_spread)
-        self.amplitude = 1.0
-        self._last, self._both = b"", (0.0, np.empty(0))
+        k, t, d = x.shape
+        columns = np.ascontiguousarray(x.transpose(0, 2, 1))
+        self.kernel, self.y, self.strength = kernel, y, prior.strength
+        self.squares = list(np.square(columns[:, :, :, None] - columns[:, :, None, :]).reshape(k, d, t * t))
+        self.center = np.log(np.append(np.full(d, prior.length), prior.noise))
+        self.widths = np.append(np.full(d, prior.spread), prior.noise_spread)
+        self.amplitudes = np.ones(k)
+        self.last = np.full((k, d + 1), np.nan)
 
-    def value(self, log_parameters: Floats) -> float:
-        """The density."""
-        return self.at(log_parameters)[0]
-
-    def gradient(self, log_parameters: Floats) -> Floats:
-        """(d + 1,) its gradient."""
-        return self.at(log_parameters)[1]
-
-    def at(self, log_parameters: Floats) -> tuple[float, Floats]:
-        """Both; optimisers ask for one after the other."""
-        if (content := log_parameters.tobytes()) != self._last:
-            self._last, self._both = content, self._computed(log_parameters)
-        return self._both
-
-    def _computed(self, log_parameters: Floats) -> tuple[float, Floats]:
-        t = len(self.y)
-        weights = np.exp(-2.0 * log_parameters[:-1])
-        eta = float(np.exp(log_parameters[-1]))
-        r2 = (weights @ self.squares).reshape(t, t)
+    def at(self, log_parameters: Floats, which: Sequence[int]) -> tuple[Floats, Floats]:
+        """(m,) densities and (m, d + 1) gradients of the problems `which` at (m, d + 1) points."""
+        m, t, c = len(which), self.y.shape[1], self.strength
+        some = which if m < len(self.y) else slice(None)
+        y = self.y[some]
+        weights = np.exp(-2.0 * log_parameters[:, :-1])
+        eta = np.exp(log_parameters[:, -1:])
+        r2 = np.empty((m, t * t))
+        for weight, i, row in zip(weights, which, r2, strict=True):
+            np.matmul(weight, self.squares[i], out=row)
         # dR / dlog l_i = slope * squares_i / l_i^2.
         correlation, slope = with_slope(self.kernel, r2)
-        noisy = correlation.copy()
-        noisy.reshape(-1)[:: t + 1] += eta
-        factor, _ = self._factorise(noisy, lower=1, clean=1)
-        lower, _ = self._invert(factor, lower=1)
-        inverse = np.add(lower, lower.T, order="C")
-        inverse.reshape(-1)[:: t + 1] = lower.diagonal()
-        alpha = inverse @ self.y
-        c = self.prior.strength
-        self.amplitude = float((0.5 * self.y @ alpha + c) / (0.5 * t + c))
+        inverse, diagonals = self._inverses(correlation.reshape(m, t, t), eta)
+        alpha = np.matmul(inverse, y[:, :, None])
+        amplitude = (np.matmul((0.5 * y)[:, None], alpha) + c) / (0.5 * t + c)
         offset = (log_parameters - self.center) / self.widths
-        value = (0.5 * t + c) * np.log(self.amplitude) + np.log(factor.diagonal()).sum() + 0.5 * offset @ offset
-        outer = inverse - alpha[:, None] * alpha / self.amplitude
-        gradient = offset / self.widths
-        gradient[:-1] += 0.5 * weights * (self.squares @ (outer * slope).ravel())
-        gradient[-1] += 0.5 * eta * outer.trace()
-        return float(value), gradient
+        half = np.matmul((0.5 * offset)[:, None], offset[:, :, None])
+        values = ((0.5 * t + c) * np.log(amplitude) + np.log(diagonals).sum(axis=1)[:, None, None] + half).reshape(m)
+        outer = inverse - alpha * alpha.reshape(m, 1, t) / amplitude
+        flat = outer.reshape(m, t * t)
+        gradients = offset / self.widths
+        gradients[:, -1:] += 0.5 * eta * flat[:, :: t + 1].sum(axis=1, keepdims=True)
+        slope *= flat
+        products = np.empty_like(weights)
+        for product, i, row in zip(products, which, slope, strict=True):
+            np.matmul(self.squares[i], row, out=product)
+        gradients[:, :-1] += 0.5 * weights * products
+        self.amplitudes[some], self.last[some] = amplitude.reshape(m), log_parameters
+        return values, gradients
+
+    def _inverses(self, correlation: Floats, eta: Floats) -> tuple[Floats, Floats]:
+        """(m, t, t) inverses of correlations with (m, 1) noise, and (m, t) diagonals of their Cholesky factors."""
+        noisy = correlation.transpose(0, 2, 1).copy()  # LAPACK reads columns first, and writes where it reads
+        diagonals = noisy.reshape(len(noisy), -1)[:, :: noisy.shape[1] + 1]
+        diagonals += eta
+        for matrix in noisy:
+            self._factorise(matrix.T, lower=1, clean=1, overwrite_a=1)
+        factors = diagonals.copy()
+        for matrix in noisy:
+            self._invert(matrix.T, lower=1, overwrite_c=1)
+        inverse = noisy.transpose(0, 2, 1) + noisy
+        inverse.reshape(len(noisy), -1)[:, :: noisy.shape[1] + 1] = diagonals
+        return inverse, factors

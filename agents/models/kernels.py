@@ -19,9 +19,11 @@ LARGEST_SHARED = 4000
 def square_distances(a: Floats, b: Floats) -> Floats:
     """(len(a), len(b)) squared Euclidean distances of two (rows, d) arrays; exact zeros for equal rows."""
     total = np.zeros((len(a), len(b)))
-    for column in range(a.shape[1]):
+    gap = np.empty_like(total)
+    for x, y in zip(a.T.copy(), b.T.copy(), strict=True):
         # One column at a time: |a|^2 + |b|^2 - 2ab would leave round-off where rows are equal.
-        total += np.square(a[:, column, None] - b[None, :, column])
+        np.subtract(x[:, None], y, out=gap)
+        total += np.multiply(gap, gap, out=gap)
     return total
 
 

@@ -89,12 +89,16 @@ class CandidateAgent(Agent):
 
     def ask(self) -> Any:
         """Returns an untried candidate; after the last one, starts over with what it learned."""
-        if max(self._asked, len(self.rows)) < self.initial or not self.rows:
+        if self._in_design():
             row = self._first()
         else:
             row = self._suggest_beside(list(dict.fromkeys(self.candidates.pending)))
         self._asked += 1
         return self.candidates.submit(row)
+
+    def _in_design(self) -> bool:
+        """Whether the next candidate is one of the initial design."""
+        return max(self._asked, len(self.rows)) < self.initial or not self.rows
 
     def _first(self) -> int:
         """A candidate of the initial design."""
@@ -190,21 +194,43 @@ class CandidateAgent(Agent):
         choice is a candidate in the middle (Cohn's criterion, Seo et al. 2000). Ties, which a grid has many of, are
         broken at random. On larger sets than `SPREAD_OVER`, a random subset stands for all.
         """
-        rows = np.arange(len(self.features))
-        if len(rows) > SPREAD_OVER:
-            rows = np.sort(self.rng.choice(rows, SPREAD_OVER, replace=False))
-        asked = np.flatnonzero(~self.free)
-        within = np.concatenate([asked, np.setdiff1d(rows, asked)])
-        if len(rows) == len(self.features):
-            covariance = self.candidates.gram("matern52", 1.0)[np.ix_(within, within)]
-        else:
-            covariance = gram("matern52", self.features[within], 1.0).copy()
-        for k in range(len(asked)):
-            covariance -= np.outer(covariance[:, k], covariance[k]) / (covariance[k, k] + SPREAD_NOISE)
-        told = np.square(covariance).sum(axis=0) / (np.maximum(covariance.diagonal(), 0.0) + SPREAD_NOISE)
-        scores = np.full(len(self.features), -np.inf)
-        scores[within] = told
-        return self.best_free(scores)
+        asked, n = np.flatnonzero(~self.free), len(self.features)
+        if n > SPREAD_OVER:
+            some = np.union1d(asked, self.rng.choice(n, SPREAD_OVER, replace=False))
+            covariance = gram("matern52", self.features[some], 1.0)
+            return self.best_free(lowered(covariance, np.arange(len(some)), np.searchsorted(some, asked)), some)
+        covariance, index = self.candidates.base_gram("matern52", 1.0)
+        index = np.arange(n) if index is None else index
+        return self.best_free(lowered(covariance, index, index[asked])[index])
+
+
+def lowered(
+    covariance: Floats, among: npt.NDArray[np.intp], observed: npt.NDArray[np.intp], noise: float = SPREAD_NOISE
+) -> Floats:
+    """(n,) by how much observing each of n variables lowers the summed variance of some of them.
+
+    Given what is observed the covariance is C = G - V'V, and the sums of its squared columns follow from products of
+    G with the rows of V: neither C, n^2 numbers for each agent, nor a copy of G is made.
+
+    Args:
+        covariance: (n, n) prior covariance G.
+        among: Those whose variances are summed, among them those observed.
+        observed: What was observed before.
+        noise: Observation variance.
+    """
+    counted = np.zeros(len(covariance))
+    counted[among] = 1.0
+    squares = np.einsum("jk,jk,k->j", covariance, covariance, counted)
+    variances = covariance.diagonal().copy()
+    rows: list[Floats] = []
+    for k in observed:
+        row = covariance[k] - sum(r[k] * r for r in rows)
+        row /= np.sqrt(row[k] + noise)
+        part = row * counted
+        squares += row * (row * (part @ row) + 2.0 * (sum((part @ r) * r for r in rows) - covariance @ part))
+        variances -= row * row
+        rows.append(row)
+    return np.asarray(squares / (np.maximum(variances, 0.0) + noise))
 
 
 def best_of(sources: Sequence[Source], count: int) -> list[Floats]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,15 @@ DRAWN = 500
 
 LEARNED = 300
 """Observations that a kernel is estimated from, where there are more than `AFFORDABLE` candidates."""
+
+
+class _Estimate(NamedTuple):
+    """What the kernel of an agent's objective `j` is estimated from: (t, d) features and (t,) standardised rewards."""
+
+    agent: BayesianOptimisation
+    j: int
+    x: Floats
+    y: Floats
 
 
 class BayesianOptimisation(PosteriorSearch):
@@ -95,6 +105,7 @@ class BayesianOptimisation(PosteriorSearch):
         self._fits: list[KernelFit | None] = [None] * problem.objectives
         self._roots: dict[int, Floats] = {}
         self._fitted_at = 0
+        self._scaled: tuple[int, tuple[Floats, Floats]] = -1, super()._units()
         self._pool = Pool(self.features) if len(self.features) > AFFORDABLE else None
         self._gps = [] if fit or self._pool else [self._fixed_gp()]
 
@@ -111,10 +122,17 @@ class BayesianOptimisation(PosteriorSearch):
     def _models(self) -> list[FiniteGP]:
         return self._gps
 
+    @classmethod
+    def prepare(cls, agents: Sequence[BayesianOptimisation]) -> None:
+        """Renews the posteriors of those where it is time to, their kernels estimated side by side."""
+        cls._renew([agent for agent in agents if agent._due() and not agent._in_design()])
+
     def _observe(self, row: int, rewards: Floats) -> None:
         if self.scored is not None and row not in self.scored:
             self._fitted_at = 0  # told without having been asked for: the next posterior is of another pool
             return
+        if self._due() and not self.pretended:
+            return  # the next posterior is computed anew
         place = int(self._places(np.array(row)))
         for j, gp in enumerate(self._gps):
             gp.observe(place, rewards[j : j + 1] if self.fit else rewards)
@@ -122,16 +140,18 @@ class BayesianOptimisation(PosteriorSearch):
     def _units(self) -> tuple[Floats, Floats]:
         if not self.standardise:
             return super()._units()
-        observed = np.array(self.rewards[: len(self.rewards) - self.pretended])
-        scale = observed.std(axis=0)
-        # Equal observations have no scale of their own; round-off of their mean is not one.
-        flat = scale <= 1e-12 * np.maximum(np.abs(observed).max(axis=0), 1e-300)
-        return observed.mean(axis=0), np.where(flat, 1.0, scale)
+        told = len(self.rewards) - self.pretended
+        if self._scaled[0] != told:
+            observed = np.array(self.rewards[:told])
+            scale = observed.std(axis=0)
+            # Equal observations have no scale of their own; round-off of their mean is not one.
+            flat = scale <= 1e-12 * np.maximum(np.abs(observed).max(axis=0), 1e-300)
+            self._scaled = told, (observed.mean(axis=0), np.where(flat, 1.0, scale))
+        return self._scaled[1]
 
     def _posterior(self) -> tuple[Floats, Floats, Floats]:
-        due = (self.fit or self._pool is not None) and len(self.rows) >= self._next_fit()
-        if not self.pretended and (due or (self.scored is not None and not self.free[self.scored].any())):
-            self._renew()
+        if not self.pretended and (self._due() or (self.scored is not None and not self.free[self.scored].any())):
+            self._renew([self])
         shift, scale = self._units()
         observed = (np.array(self.rewards) - shift) / scale
         means, deviations = [], []
@@ -177,37 +197,55 @@ class BayesianOptimisation(PosteriorSearch):
         squares = kernels.square_distances(scaled, scaled)
         return root(self.amplitude * kernels.of_square_distances(self.kernel, squares))
 
-    def _next_fit(self) -> int:
-        return self._fitted_at + max(1, int(self.refit * self._fitted_at))
+    def _due(self) -> bool:
+        """Whether the posterior is to be renewed with what was observed."""
+        if not self.fit and self._pool is None:
+            return False
+        return len(self.rows) >= self._fitted_at + max(1, int(self.refit * self._fitted_at))
 
-    def _renew(self) -> None:
-        """Draws the pool, estimates each objective's kernel where that is wanted, and recomputes the posteriors."""
+    @staticmethod
+    def _renew(agents: Sequence[BayesianOptimisation]) -> None:
+        """Draws the pools, estimates each objective's kernel where that is wanted, and recomputes the posteriors."""
+        wanted: dict[tuple[str, Prior], list[_Estimate]] = {}
+        for agent in agents:
+            agent._draw_pool()
+            for estimate in agent._estimates() if agent.fit else ():
+                wanted.setdefault((agent.kernel, agent._prior), []).append(estimate)
+        for (kernel, prior), estimates in wanted.items():
+            fits = KernelFit.estimate_each(kernel, [(e.x, e.y, e.agent._fits[e.j]) for e in estimates], prior)
+            for e, fit in zip(estimates, fits, strict=True):
+                e.agent._fits[e.j] = fit
+        for agent in agents:
+            agent._condition()
+
+    def _draw_pool(self) -> None:
+        if self._pool is None:
+            return
+        pool = self._pool.draw(self.rows, np.array(self.rewards).sum(axis=1), self.free, self.rng)
+        self.scored = np.unique(np.concatenate([pool, self.rows, self.candidates.pending])).astype(np.intp)
+        self._gps = []  # whose memory the new ones need
+
+    def _estimates(self) -> Iterator[_Estimate]:
+        """What the kernel of each objective is estimated from."""
+        shift, scale = self._units()
+        observed = (np.array(self.rewards) - shift) / scale
+        for j in range(self.problem.objectives):
+            rows, y = np.array(self.rows, dtype=np.intp), observed[:, j]
+            if self._pool is not None and len(rows) > LEARNED:
+                some = np.sort(self.rng.choice(len(rows), LEARNED, replace=False))
+                rows, y = rows[some], y[some]
+            yield _Estimate(self, j, self.features[rows], y)
+
+    def _condition(self) -> None:
+        """Computes the posteriors of the kernels as they are now."""
         rows, observed = np.array(self.rows, dtype=np.intp), np.array(self.rewards)
-        if self._pool is not None:
-            pool = self._pool.draw(self.rows, observed.sum(axis=1), self.free, self.rng)
-            self.scored = np.unique(np.concatenate([pool, rows, self.candidates.pending])).astype(np.intp)
-            self._gps = []  # whose memory the new ones need
         if self.fit:
-            shift, scale = self._units()
-            gps = []
-            for j in range(self.problem.objectives):
-                fit = self._estimated(j, (observed[:, j] - shift[j]) / scale[j])
-                gps.append(self._gp_of(fit, rows, observed[:, j : j + 1]))
-                self._fits[j] = fit
-            self._gps = gps
+            self._gps = [self._gp_of(f, rows, observed[:, j : j + 1]) for j, f in enumerate(self._fits) if f]
         else:
             lengths = np.full(self.features.shape[1], self.length_scale)
             self._gps = [self._gp_of(KernelFit(self.kernel, lengths, self.amplitude, self.noise), rows, observed)]
         self._roots.clear()
         self._fitted_at = len(rows)
-
-    def _estimated(self, j: int, y: Floats) -> KernelFit:
-        """The kernel of an objective, given its (t,) standardised observations."""
-        rows = np.array(self.rows, dtype=np.intp)
-        if self._pool is not None and len(rows) > LEARNED:
-            some = np.sort(self.rng.choice(len(rows), LEARNED, replace=False))
-            rows, y = rows[some], y[some]
-        return KernelFit.estimate(self.kernel, self.features[rows], y, self._prior, self._fits[j])
 
     def _gp_of(self, fit: KernelFit, rows: npt.NDArray[np.intp], values: Floats) -> FiniteGP:
         x, places = self.features if self.scored is None else self.features[self.scored], self._places(rows)

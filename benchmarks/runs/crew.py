@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents import Agent
+from hpo_envs.agents.base import prepare_each
 
 
 class Crew(abc.ABC):
@@ -69,7 +70,9 @@ class LocalCrew(Crew):
 
     def ask(self, who: Sequence[int]) -> Iterable[Any]:
         """Asks one agent after the other, each when its turn comes: they may share a buffer."""
-        return (self._agents[i].ask() for i in who)
+        asked = [self._agents[i] for i in who]
+        prepare_each(asked)
+        return (agent.ask() for agent in asked)
 
     def tell(
         self, who: Sequence[int], actions: Sequence[Any], rewards: Sequence[Any], infos: Sequence[Mapping[str, Any]]

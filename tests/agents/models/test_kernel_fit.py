@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from hpo_envs.agents.models import kernels
-from hpo_envs.agents.models.kernel_fit import KernelFit, Prior, _Posterior
+from hpo_envs.agents.models.kernel_fit import TOGETHER, KernelFit, Prior, _Posteriors
 from tests.agents.helpers import RNG
 
 Floats = np.ndarray
@@ -53,13 +53,32 @@ def test_an_estimate_is_the_most_probable_kernel() -> None:
 @pytest.mark.parametrize("kernel", kernels.KERNELS)
 def test_gradient_of_the_kernel_estimate(kernel: str) -> None:
     rng = RNG(4)
-    x, y = rng.random((25, 3)), rng.normal(size=25)
-    squares = np.stack([kernels.square_distances(x[:, [i]], x[:, [i]]).ravel() for i in range(3)])
-    prior = Prior()
-    f = _Posterior(kernel, squares, y, prior, np.log([1.0, 1.0, 1.0, 0.01]))
-    at = np.log([0.4, 1.3, 0.8, 0.05])
-    numeric = [(f.value(at + 1e-5 * e) - f.value(at - 1e-5 * e)) / 2e-5 for e in np.eye(4)]
-    np.testing.assert_allclose(f.gradient(at), numeric, rtol=1e-5, atol=1e-6)
+    x, y = rng.random((2, 25, 3)), rng.normal(size=(2, 25))
+    f = _Posteriors(kernel, x, y, Prior())
+    at = np.log([[0.4, 1.3, 0.8, 0.05], [1.1, 0.2, 0.5, 0.3]])
+    steps = 1e-5 * np.eye(4)
+    numeric = [(f.at(at + e, [0, 1])[0] - f.at(at - e, [0, 1])[0]) / 2e-5 for e in steps]
+    np.testing.assert_allclose(f.at(at, [0, 1])[1], np.transpose(numeric), rtol=1e-5, atol=1e-6)
+    for k in (0, 1):
+        assert [v.tobytes() for v in f.at(at[[k]], [k])] == [v[[k]].tobytes() for v in f.at(at, [0, 1])]
+
+
+@pytest.mark.parametrize("kernel", kernels.KERNELS)
+def test_estimates_side_by_side_are_those_made_alone(kernel: str) -> None:
+    rng = RNG(7)
+    sizes = [3, 20, 20, 1, 3, 40] * 4  # several sizes, and more of one than are computed together
+    assert 8 * 40**2 < TOGETHER < 8 * 50**2
+    sizes += [50] * 8
+    given = []
+    for t in sizes:
+        x = rng.integers(0, 4, (t, 5)) / 3.0
+        start = KernelFit(kernel, np.exp(rng.normal(size=5)), 1.2, 0.05) if t % 3 else None
+        given.append((x, rng.normal(size=t), start))
+    together = KernelFit.estimate_each(kernel, given, Prior())
+    for fit, (x, y, start) in zip(together, given, strict=True):
+        alone = KernelFit.estimate(kernel, x, y, Prior(), start)
+        assert fit.lengths.tobytes() == alone.lengths.tobytes()
+        assert (fit.amplitude, fit.noise) == (alone.amplitude, alone.noise)
 
 
 def test_estimate_finds_the_feature_that_matters() -> None:

@@ -11,7 +11,8 @@ import pytest
 
 from hpo_envs import agents
 from hpo_envs.agents import Source
-from hpo_envs.agents.search.base import best_of
+from hpo_envs.agents.models.kernels import gram
+from hpo_envs.agents.search.base import SPREAD_NOISE, best_of, lowered
 from hpo_envs.benchmarks import problem_of
 from tests.agents.helpers import grid, play, problem
 from tests.helpers import raises
@@ -23,6 +24,18 @@ def test_spread_starts_in_the_middle_and_moves_away() -> None:
     first, second = play(agent, lambda row: 0.0, 2)
     assert features[first].tolist() == [0.5, 0.5]
     assert np.abs(features[second] - features[first]).max() >= 0.25
+
+
+def test_what_an_observation_tells_of_others_is_that_of_the_whole_covariance() -> None:
+    """Beside the matrix that is conditioned row by row, on some of its rows."""
+    rng = np.random.default_rng(0)
+    prior = gram("matern52", rng.integers(0, 4, (60, 3)) / 3.0, 1.0)
+    among = rng.permutation(60)[:40]
+    told = prior[np.ix_(among, among)].copy()
+    for count in range(5):
+        expected = np.square(told).sum(axis=0) / (np.maximum(told.diagonal(), 0.0) + SPREAD_NOISE)
+        np.testing.assert_allclose(lowered(prior, among, among[:count])[among], expected, rtol=1e-9)
+        told -= np.outer(told[:, count], told[count]) / (told[count, count] + SPREAD_NOISE)
 
 
 def test_workers_spread_out_where_one_would_begin_at_random() -> None:
