@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from hpo_envs.agents.models import lbfgsb
+from hpo_envs.agents.models.kernel_fit import lbfgsb
 from tests.agents.helpers import RNG
 
 Floats = np.ndarray

@@ -1,4 +1,4 @@
-"""Maximum a posteriori estimates of a kernel with one length-scale a feature."""
+"""How probable the parameters of kernels are, of many problems of one size at once."""
 
 from __future__ import annotations
 
@@ -8,23 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models.kernels import of_square_distances, square_distances, with_slope
-from hpo_envs.agents.models.lbfgsb import minimise_each
+from hpo_envs.agents.models.kernels import with_slope
 
 Floats = npt.NDArray[np.float64]
-
-LENGTHS = (0.05, 30.0)
-"""Bounds of length-scales; features lie in [0, 1]."""
-
-NOISES = (1e-5, 1.0)
-"""Bounds of the noise variance relative to the amplitude. The lower one keeps the observed covariance far enough from
-singular, so no jitter is ever needed."""
-
-STEPS = 25
-"""Iterations of the optimiser in one estimate; estimates start where the last one ended."""
-
-TOGETHER = 1 << 14
-"""Entries of the matrices whose posteriors are computed together, 128 kB each: what stays in cache."""
 
 
 @dataclass(frozen=True)
@@ -46,71 +32,7 @@ class Prior:
     strength: float = 1.0
 
 
-@dataclass(frozen=True)
-class KernelFit:
-    """An estimated kernel.
-
-    Attributes:
-        kernel: `matern52` or `rbf`.
-        lengths: (d,) length-scales.
-        amplitude: Prior variance.
-        noise: Observation variance.
-    """
-
-    kernel: str
-    lengths: Floats
-    amplitude: float
-    noise: float
-
-    def covariance(self, a: Floats, b: Floats) -> Floats:
-        """(len(a), len(b)) prior covariance of two (rows, d) arrays of features."""
-        return self.amplitude * of_square_distances(self.kernel, square_distances(a / self.lengths, b / self.lengths))
-
-    @staticmethod
-    def estimate(kernel: str, x: Floats, y: Floats, prior: Prior, start: KernelFit | None) -> KernelFit:
-        """The most probable kernel of (t, d) features and (t,) standardised observations.
-
-        Args:
-            kernel: `matern52` or `rbf`.
-            x: (t, d) features in [0, 1].
-            y: (t,) observations.
-            prior: Priors of the parameters.
-            start: An earlier estimate to start from; the prior's medians otherwise.
-        """
-        return KernelFit.estimate_each(kernel, [(x, y, start)], prior)[0]
-
-    @staticmethod
-    def estimate_each(
-        kernel: str, given: Sequence[tuple[Floats, Floats, KernelFit | None]], prior: Prior
-    ) -> list[KernelFit]:
-        """`estimate` of several (x, y, start), the same numbers in a third of the time where there are many."""
-        fits: dict[int, KernelFit] = {}
-        shapes: dict[tuple[int, ...], list[int]] = {}
-        for k, (x, _, _) in enumerate(given):
-            shapes.setdefault(x.shape, []).append(k)
-        for (t, d), alike in shapes.items():
-            size = max(1, TOGETHER // t**2)
-            for chunk in (alike[first : first + size] for first in range(0, len(alike), size)):
-                xs, ys, starts = zip(*(given[k] for k in chunk), strict=True)
-                found = _most_probable(_Posteriors(kernel, np.stack(xs), np.stack(ys), prior), starts, d)
-                fits |= zip(chunk, found, strict=True)
-        return [fits[k] for k in range(len(given))]
-
-
-def _most_probable(posteriors: _Posteriors, starts: Sequence[KernelFit | None], d: int) -> list[KernelFit]:
-    first = [posteriors.center if s is None else np.log(np.append(s.lengths, s.noise / s.amplitude)) for s in starts]
-    low, high = np.log([*[LENGTHS] * d, NOISES]).T.copy()
-    found = minimise_each(posteriors.at, np.array(first), low, high, STEPS)
-    if stale := np.flatnonzero((found != posteriors.last).any(axis=1)).tolist():
-        posteriors.at(found[stale], stale)
-    fits = []
-    for point, amplitude in zip(found, posteriors.amplitudes.tolist(), strict=True):
-        lengths, noise = np.exp(point[:-1]), float(np.exp(point[-1]))
-        fits.append(KernelFit(posteriors.kernel, lengths, amplitude, amplitude * noise))
-    return fits
-
-
-class _Posteriors:
+class Posteriors:
     """Negative log posterior densities of the log parameters, with the amplitudes maximised out, and their gradients.
 
     With A = R + eta I, R the correlation and a the amplitude: (t/2 + c) log a + 1/2 log |A| + (y' A^-1 y / 2 + c) / a
