@@ -15,7 +15,6 @@ Nothing here opens a socket; `hpo_envs.tables.files.download` installs files.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import importlib
 import io
@@ -235,8 +234,7 @@ def _measured(name: str, root: str) -> Table:
 def _embedded(name: str) -> Table:
     builder = _builder(_dataset_of(name))
     table = _ordered(builder, builder.embedded(name))
-    notes = (*table.provenance.notes, *([agreement.worth(name)] if len(kinds(name)) > 1 else []))
-    return dataclasses.replace(table, provenance=dataclasses.replace(table.provenance, notes=notes))
+    return table.noted(agreement.worth(name)) if len(kinds(name)) > 1 else table
 
 
 def _ordered(builder: Any, table: Table) -> Table:

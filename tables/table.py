@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import difflib
 import hashlib
@@ -350,6 +351,13 @@ class Table:
         arrays = {a: getattr(self, a)[index] for a in names}
         keys, fresh = tuple(self.keys[i] for i in index), dataclasses.replace(self.provenance, sha256="")
         return dataclasses.replace(self, name=name or self.name, keys=keys, provenance=fresh, **arrays)
+
+    def noted(self, *notes: str) -> Table:
+        """The same table with more notes, which neither laws nor the hash are about."""
+        table = copy.copy(self)
+        noted = dataclasses.replace(self.provenance, notes=(*self.provenance.notes, *notes))
+        object.__setattr__(table, "provenance", noted)
+        return table
 
 
 def _frozen(array: Any, dtype: Any) -> bool:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import csv
 import functools
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, NamedTuple
 
 from hpo_envs.tables.table import Provenance, nearest
 
@@ -17,8 +16,7 @@ LARGEST = 100 * 2**20
 _GITBLOB = "gitblob:"
 
 
-@dataclass(frozen=True)
-class Dataset:
+class Dataset(NamedTuple):
     """One upstream release.
 
     Attributes:
@@ -35,8 +33,7 @@ class Dataset:
     builder: str
 
 
-@dataclass(frozen=True)
-class File:
+class File(NamedTuple):
     """One upstream file.
 
     Attributes:

@@ -92,10 +92,10 @@ def read_csv(path: Path | str) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def read_npz(path: Path | str) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of an `.npz` file without pickled objects."""
+def read_npz(path: Path | str, *names: str) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of an `.npz` file without pickled objects; all of them, or those of some names."""
     with np.load(path, allow_pickle=False) as data:
-        return {name: data[name] for name in data.files}
+        return {name: data[name] for name in names or data.files}
 
 
 def write_all(files: Mapping[Path, bytes | str]) -> None:

@@ -9,11 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import uuid
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from hpo_envs.tables import catalogue
 from hpo_envs.tables.files import atomic
@@ -28,8 +26,7 @@ class WrongContent(FetchError):
     """A source delivered other bytes than the catalogue promises."""
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(NamedTuple):
     """State of one upstream file in the data folder.
 
     Attributes:
@@ -131,7 +128,7 @@ def part_of(path: Path) -> Path:
 
 def private_part_of(path: Path) -> Path:
     """As `part_of`, for a process that could not lock the folder: no other process writes to it."""
-    return path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
+    return path.with_name(f"{path.name}.{os.urandom(16).hex()}.part")
 
 
 def accept(record: catalogue.File, part: Path, target: Path, source: str) -> None:

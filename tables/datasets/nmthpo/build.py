@@ -113,8 +113,8 @@ def build(name: str, read: Callable[[str], bytes]) -> Table:
 def embedded(name: str) -> Table:
     """The surrogate of a table, fitted by `hpo_envs.tables.datasets.nmthpo.fit`; same rows as the measured table."""
     pair = _pair(name)
-    data = atomic.read_npz(Path(__file__).with_name("nmthpo.npz"))
-    values, measured = data[f"{pair}_values"], data[f"{pair}_measured"]
+    data = atomic.read_npz(Path(__file__).with_name("nmthpo.npz"), f"{pair}_values", f"{pair}_measured")
+    values, measured = data.values()
     rows = np.arange(len(measured)) if name.endswith("-grid") else np.flatnonzero(measured)
     note = "Out-of-fold predictions of a regression fitted to the measured table, with residual noise."
     return _assemble(name, grid(pair)[rows], values[rows], catalogue.provenance("nmthpo", "surrogate", note))
@@ -122,7 +122,7 @@ def embedded(name: str) -> Table:
 
 def _assemble(name: str, configs: Floats, values: Floats, provenance: Provenance, **status: Any) -> Table:
     """Puts (rows, 6) configurations and (rows, 6) metrics into a Table whose cost is the number of updates."""
-    keys = tuple("-".join(f"{v:g}" for v in config) for config in configs)
+    keys = tuple("-".join(f"{v:g}" for v in config) for config in configs.tolist())
     axes, values = searched(space(_pair(name)), configs), values[:, None, None, :]
     return Table(name, keys, METRICS, values, values[..., 3], provenance, "updates", **axes, **status)
 

@@ -152,10 +152,11 @@ def embedded(name: str) -> Table:
     from hpo_envs.tables.datasets.nmtlc import model
 
     corpus = name.partition("/")[2]
-    data = atomic.read_npz(Path(__file__).with_name("nmtlc.npz"))
-    configs, parameters = data[f"{corpus}_configs"], data[f"{corpus}_parameters"].astype(np.float64)
-    count, roughness = int(data[f"{corpus}_levels"]), data[f"{corpus}_roughness"]
-    drawn, ended = model.expand(parameters, roughness, count, PATIENCE[CORPORA[corpus][0]], name)
+    names = (f"{corpus}_{part}" for part in ("configs", "parameters", "levels", "roughness"))
+    data = atomic.read_npz(Path(__file__).with_name("nmtlc.npz"), *names)
+    configs, parameters, levels, roughness = data.values()
+    count, patience = int(levels), PATIENCE[CORPORA[corpus][0]]
+    drawn, ended = model.expand(parameters.astype(np.float64), roughness, count, patience, name)
     note = "Out-of-fold predictions of a regression fitted to the measured curves, with residual noise."
     return _assemble(name, configs, drawn, ended, catalogue.provenance("nmtlc", "surrogate", note), count)
 

@@ -42,8 +42,9 @@ def test_tables_and_arrays_are_read_as_written(tmp_path: Path) -> None:
     assert atomic.read_csv(tmp_path / "a.csv") == [{"a": "1", "b": 'é,"'}, {"a": "2", "b": ""}]
     with pytest.raises(ValueError, match="'c'"):
         atomic.write_csv(tmp_path / "a.csv", [{"a": 1}, {"c": 2}])
-    np.savez(tmp_path / "a.npz", x=np.arange(3))
+    np.savez(tmp_path / "a.npz", x=np.arange(3), y=np.zeros(2))
     assert atomic.read_npz(tmp_path / "a.npz")["x"].tolist() == [0, 1, 2]
+    assert [*atomic.read_npz(tmp_path / "a.npz", "y", "x")] == ["y", "x"]
     np.savez(tmp_path / "b.npz", x=np.array([{}]))
     with pytest.raises(ValueError, match="pickle"):
         atomic.read_npz(tmp_path / "b.npz")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from pathlib import Path
 
@@ -12,8 +11,8 @@ from hpo_envs.tables import catalogue
 from hpo_envs.tables.files import folder
 
 CONTENT = b"1\t2\n"
-RECORD = dataclasses.replace(
-    catalogue.files_of("nmthpo")[0], file="a/b.tsv", bytes=len(CONTENT), sha256=hashlib.sha256(CONTENT).hexdigest()
+RECORD = catalogue.files_of("nmthpo")[0]._replace(
+    file="a/b.tsv", bytes=len(CONTENT), sha256=hashlib.sha256(CONTENT).hexdigest()
 )
 
 
@@ -54,7 +53,7 @@ def test_unknown_data_sets_suggest_the_nearest() -> None:
 
 def test_a_full_disk_is_seen_before_the_first_byte(tmp_path: Path) -> None:
     with pytest.raises(folder.FetchError, match="must have .* bytes free"):
-        folder.need_space([dataclasses.replace(RECORD, bytes=1 << 60)], tmp_path)
+        folder.need_space([RECORD._replace(bytes=1 << 60)], tmp_path)
 
 
 def test_the_lock_goes_with_its_holder(tmp_path: Path) -> None:
