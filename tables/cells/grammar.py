@@ -20,6 +20,9 @@ Ints = npt.NDArray[np.int64]
 END = len(OPERATIONS)
 """Kind of the action that ends a cell."""
 
+FIRST_UNARY = next(op for op, name in enumerate(OPERATIONS) if name.startswith("activation"))
+"""The first operation of one input; all that follow are, too."""
+
 SOURCES = 2 + MAX_HIDDEN
 """Number of the first node's vector in actions; below are none, `x` and the previous hidden states."""
 
@@ -43,11 +46,10 @@ def node_of(action: Sequence[int], nodes: int) -> tuple[int, tuple[int, ...]]:
         InvalidRecipe: The move is illegal; the message names the rule.
     """
     op = int(action[0])
-    used = action[1:2] if OPERATIONS[op].startswith("activation") else action[1:]
-    inputs = tuple(int(k) for k in used if k > 0)
+    inputs = tuple([int(k) for k in (action[1:2] if op >= FIRST_UNARY else action[1:]) if k > 0])
     if nodes >= MAX_NODES:
         raise InvalidRecipe("nodes", f"a cell must have at most {MAX_NODES} nodes, got one more")
-    if any(k >= SOURCES + nodes for k in inputs):
+    if max(inputs, default=0) >= SOURCES + nodes:
         raise InvalidRecipe("input", f"inputs must be vectors that exist, below {SOURCES + nodes}, got {inputs}")
     if (problem := arity_error(op, len(inputs))) is not None:
         raise InvalidRecipe("arity", problem)

@@ -16,14 +16,13 @@ from hpo_envs.core.params import Floats, check_ints
 from hpo_envs.engines.cells.params import NODE, CellParams, mutate_actions
 from hpo_envs.engines.cells.scalar import MASKS, complete
 from hpo_envs.tables import draws
-from hpo_envs.tables.cells.grammar import END, SIZES, SLOTS, SOURCES, finish, node_of
+from hpo_envs.tables.cells.grammar import END, FIRST_UNARY, SIZES, SLOTS, SOURCES, finish, node_of
 from hpo_envs.tables.cells.recipe import MAX_NODES, OPERATIONS, InvalidRecipe, arity_error
 from hpo_envs.tables.table import STATUSES
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-_FIRST_UNARY = next(op for op, name in enumerate(OPERATIONS) if name.startswith("activation"))
 _ARITY = np.array([[arity_error(op, count) is None for count in range(SLOTS + 1)] for op in range(END)])
 _LIMITS = np.array(SIZES)
 _STATUS = column(STATUSES, STATUSES)
@@ -141,7 +140,7 @@ class CellVectorEnv(HPOVectorEnv):
 def _read(actions: Ints) -> Ints:
     """(n, SLOTS) the vectors that nodes read, 0 for none: those of an action, an activation's first alone."""
     read = actions[:, 1:].copy()
-    read[(actions[:, 0] >= _FIRST_UNARY) & (actions[:, 0] != END), 1:] = 0
+    read[(actions[:, 0] >= FIRST_UNARY) & (actions[:, 0] != END), 1:] = 0
     return read
 
 

@@ -154,9 +154,13 @@ class CellParams(Params):
         out[-1] = 1.0
         return out
 
-    def reward(self, info: Info) -> Floats:
-        """(m,) oriented objectives of a scored cell."""
-        return self.signs * np.array([info["metrics"][n] for n in self.objectives])
+    def reward(self, info: Info) -> list[float]:
+        """The m oriented objectives of a scored cell."""
+        return [sign * float(info["metrics"][name]) for name, sign in self._oriented]
+
+    @functools.cached_property
+    def _oriented(self) -> list[tuple[str, float]]:
+        return [*zip(self.objectives, self.signs.tolist(), strict=True)]
 
     @functools.cached_property
     def _invalid(self) -> Info:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hpo_envs.core.env import HPOEnv
 from hpo_envs.core.infos import Info
 from hpo_envs.core.loading import provenance_info
-from hpo_envs.core.params import Floats, unmasked
+from hpo_envs.core.params import unmasked
 from hpo_envs.engines.cells.params import NODE, CellParams, mutate_actions
 from hpo_envs.tables import draws
 from hpo_envs.tables.cells.canonical import key as key_of
@@ -35,19 +35,20 @@ class Episode:
         self._best = params.low.tolist()
         self._bounds = [*zip(params.low.tolist(), params.high.tolist(), strict=True)]
 
-    def act(self, action: list[int]) -> tuple[Floats, bool, Info]:
-        """Performs one action inside the space; returns rewards (m,), terminated and info."""
+    def act(self, action: list[int]) -> tuple[list[float], bool, Info]:
+        """Performs one action inside the space; returns the m rewards, terminated and info."""
         try:
             if action[0] != END:
                 self._add(node_of(action, len(self.nodes)))
                 info = self.params.unfinished()
                 info["finished"] = np.False_
-                return np.zeros(len(self._best)), False, self.params.priced(info, False)
+                return [0.0] * len(self._best), False, self.params.priced(info, False)
             info = complete(self.params, self.key, self.seen, self.nodes, action)
         except InvalidRecipe as problem:
-            info = self.params.invalid() | {"error": f"{problem.rule}: {problem}"}
+            info = self.params.invalid()
+            info["error"] = f"{problem.rule}: {problem}"
         rewards = self.params.reward(info)
-        self._complete(rewards.tolist())
+        self._complete(rewards)
         info["finished"] = np.True_
         return rewards, self.spent >= self.params.budget, self.params.priced(info, True)
 
@@ -67,8 +68,9 @@ class Episode:
             self.nodes = []
             o[: MAX_NODES * NODE + 1] = 0.0
         self.spent += 1
-        seen = [min(max(r, low), high) for r, (low, high) in zip(rewards, self._bounds, strict=True)]
-        self._best = [max(pair) for pair in zip(seen, self._best, strict=True)]
+        bounded = zip(rewards, self._bounds, strict=True)
+        seen = [low if r < low else high if r > high else r for r, (low, high) in bounded]
+        self._best = [b if b > r else r for r, b in zip(seen, self._best, strict=True)]
         o[-2 * m - 2 :] = [*seen, *self._best, 1.0, 1.0 - self.spent / self.params.budget]
 
 
@@ -117,7 +119,7 @@ class CellEnv(HPOEnv):
         rewards, terminated, info = self._run.act(move)
         self._live = not terminated
         info["action_mask"] = MASKS[len(self._run.nodes)].copy()
-        reward = rewards if self.params.vector else float(rewards[0])
+        reward = np.array(rewards) if self.params.vector else rewards[0]
         return self._run.observation.copy(), reward, terminated, False, info
 
     def graph(self) -> Any:

@@ -31,7 +31,7 @@ def test_an_invalid_cell_has_the_worst_of_everything() -> None:
     p = params()
     report = p.invalid()
     assert (report["status"], report["source"], report["metrics"]["validation_loss"]) == ("failed", "none", 50.0)
-    assert p.reward(report).tolist() == [-50.0]
+    assert p.reward(report) == [-50.0]
     assert set(p.unfinished()) == set(report)
 
 
