@@ -172,10 +172,27 @@ def log10(x: Any) -> Any:
     return log(x) / _LN10
 
 
-def tanh(x: Floats) -> Floats:
-    """The hyperbolic tangent."""
-    e = expm1(-2.0 * np.abs(x))
-    return np.copysign(e / (2.0 + e), x)
+def tanh(x: Any) -> Floats:
+    """The hyperbolic tangent, from `expm1(-2 |x|)`, whose steps here keep to few arrays."""
+    y = -2.0 * np.abs(np.atleast_1d(x))
+    with np.errstate(all="ignore"):
+        np.maximum(y, -750.0, out=y)
+        k = np.rint(y / LN2)
+        # 2**k by its exponent; 0 instead of what is too small to change 1.
+        bits = np.maximum(k.astype(np.int64) + 1023, 0)
+        bits <<= 52
+        scale = bits.view(np.float64)
+        y -= k * LN2_HIGH
+        k *= LN2_LOW
+        y -= k
+        e = _EXP(y)
+        e *= y
+        e *= scale
+        scale -= 1.0
+        e += scale
+        np.add(e, 2.0, out=y)
+        e /= y
+    return np.copysign(e.reshape(np.shape(x)), x)
 
 
 def _circle(u: float) -> tuple[float, float]:
@@ -256,7 +273,7 @@ def product(a: Floats, b: Floats) -> Floats:
 
 
 class Factor:
-    """An (n, m) matrix to multiply by from the right, faster than by `product`: the sums are BLAS's, but exact.
+    """An (m, n) matrix to multiply by from the left, faster than by `product`: the sums are BLAS's, but exact.
 
     Both sides are cut into three slices of so few bits that sums of n products of two slices fit into 53. No order of
     adding, and no fused operation, then rounds anything.
@@ -265,30 +282,37 @@ class Factor:
         matrix: Finite numbers.
 
     Attributes:
-        slices: (n, 3 m) the slices side by side.
+        slices: (3 m, n) the slices one below the other.
     """
 
     def __init__(self, matrix: Floats) -> None:
-        self._bits = (52 - math.ceil(math.log2(len(matrix)))) // 2
-        self._m = matrix.shape[1]
-        self.slices = np.hstack(self._cut(matrix, np.abs(matrix).max()))
+        self._m, n = matrix.shape
+        self._bits = (52 - math.ceil(math.log2(n))) // 2
+        self.slices = np.vstack(self._cut(matrix, np.abs(matrix).max()))
 
-    def after(self, a: Floats) -> Floats:
-        """(..., m) the product of (..., n) with the matrix."""
+    def times(self, a: Floats) -> Floats:
+        """(m, k) the product of the matrix with (n, k) numbers, each column by itself."""
         m = self._m
-        high, middle, low = self._cut(a, np.abs(a).max(axis=-1, keepdims=True))
-        first, second = high @ self.slices, middle @ self.slices[:, : 2 * m]
-        small = (low @ self.slices[:, :m] + second[..., m:]) + first[..., 2 * m :]
-        return np.asarray(first[..., :m] + ((first[..., m : 2 * m] + second[..., :m]) + small))
+        high, middle, low = self._cut(a, np.abs(a).max(axis=0))
+        first, second, small = self.slices @ high, self.slices[: 2 * m] @ middle, self.slices[:m] @ low
+        small += second[m:]
+        small += first[2 * m :]
+        out = np.add(first[m : 2 * m], second[:m], out=second[:m])
+        out += small
+        out += first[:m]
+        return out
 
     def _cut(self, x: Floats, largest: Any) -> tuple[Floats, Floats, Floats]:
         """The leading bits of numbers, the next ones and the rest: adding a large number cuts at its last bit."""
         large = largest * 2.0 ** (53 - self._bits)
-        high = (x + large) - large
+        high = x + large
+        high -= large
         rest = x - high
         large = large * 2.0**-self._bits
-        middle = (rest + large) - large
-        return high, middle, rest - middle
+        middle = rest + large
+        middle -= large
+        rest -= middle
+        return high, middle, rest
 
 
 def lower_root(matrix: Floats) -> Floats:

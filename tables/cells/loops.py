@@ -41,7 +41,7 @@ def tanh(a: Any, out: Any) -> None:
 
 @jit
 def _linear(a: Any, one: Any, two: Any, three: Any, bias: Any, out: Any) -> None:
-    """`exact.Factor.after` of (rows, n) numbers, which are overwritten, and the bias.
+    """`exact.Factor.times` of (rows, n) numbers, which are overwritten, and the bias.
 
     Args:
         a: (rows, n).
@@ -135,12 +135,13 @@ def unroll(cell: Cell, weights: Weights, x: Floats, states: Floats, cap: float) 
     nodes = np.zeros((len(cell.nodes), 2 + most), np.int64)
     for k, (op, sources) in enumerate(cell.nodes):
         nodes[k, : 2 + len(sources)] = op, len(sources), *sources
-    slices = tuple(np.zeros((len(linears), most * size, count * size)) for count in (1, 2, 3))
+    parts = tuple(np.zeros((len(linears), most * size, count * size)) for count in (1, 2, 3))
     for i, (_, factor) in enumerate(linears):
-        for part in slices:
-            part[i, : len(factor.slices)] = factor.slices[:, : part.shape[2]]
+        for part in parts:
+            slices = factor.slices[: part.shape[2]].T
+            part[i, : len(slices)] = slices
     biases = np.array([weights.biases[k] for k, _ in linears]).reshape(-1, size)
     rows: npt.NDArray[Any] = x.reshape(len(x), -1, size)
     last, seen = states.reshape(cell.hidden, -1, size).copy(), np.empty(rows.shape)
-    _steps(nodes, np.array(cell.outputs), slices, biases, rows, last, cap, seen)
+    _steps(nodes, np.array(cell.outputs), parts, biases, rows, last, cap, seen)
     return last.reshape(states.shape), seen.reshape(x.shape)
