@@ -13,12 +13,13 @@ from hpo_envs.tables.table import Table
 
 Ints = npt.NDArray[np.int64]
 
-AHEAD = 32
-"""Pulls that are drawn at once: a hash in Python takes as long as eight in an array."""
+TOGETHER, AHEAD = 8, 64
+"""Arms, and pulls of each, that are drawn at once for one episode: the calls of NumPy are most of what it takes."""
+_LAST_FIRST = np.arange(AHEAD - 1, -1, -1)
 
 
 class Arms(abc.ABC):
-    """Draws the metrics of pulls, one by one or for many episodes at once; the two agree bit for bit.
+    """Draws the metrics of pulls, for many episodes at once.
 
     Attributes:
         names: Names of the metrics drawn.
@@ -32,28 +33,42 @@ class Arms(abc.ABC):
     evaluations: int
     means: Floats
 
-    _key: int | None = None
-    _streams: dict[int, int]
-
-    def _stream(self, key: int, counter: int) -> int:
-        """`draws.mix(key, counter)`, kept as long as the episode is the same: it is half of a pull's cost."""
-        if key != self._key:
-            self._key, self._streams = key, {}
-        if counter not in self._streams:
-            self._streams[counter] = draws.mix(key, counter)
-        return self._streams[counter]
-
-    @abc.abstractmethod
-    def pull(self, key: int, arm: int, k: int) -> list[float]:
-        """Metrics of the k-th pull (from 0) of an arm."""
-
     @abc.abstractmethod
     def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
-        """(n, metrics) `pull` for n episodes, one pull each."""
+        """(n, metrics) of the k-th pull (from 0) of an arm in each of n episodes; never -0.0, as in a mean of pulls."""
+
+    def listed(self, keys: draws.Keys, arms: Ints, k: Ints) -> list[list[float]]:
+        """The same as lists."""
+        return self.pull_many(keys, arms, k).tolist()
 
     @abc.abstractmethod
     def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
         """(n,) the table's repeat that each of these pulls reads; 0 where scores are drawn."""
+
+
+class Ahead(dict[int, list[list[float]]]):
+    """What is drawn of an episode's next pulls: arm -> metrics of each, the next one last, to be popped.
+
+    Args:
+        arms: Draws them.
+        key: Of the episode.
+    """
+
+    def __init__(self, arms: Arms, key: int) -> None:
+        super().__init__()
+        self._arms, self._key = arms, np.array([key], np.uint64)
+        self._drawn = [0] * arms.arms
+
+    def draw(self, arm: int) -> list[list[float]]:
+        """Draws for an arm that has nothing left, and for its neighbours that have nothing, either."""
+        first = arm - arm % TOGETHER
+        arms = [a for a in range(first, min(first + TOGETHER, len(self._drawn))) if not self.get(a)]
+        k = np.array([self._drawn[a] for a in arms])[:, None] + _LAST_FIRST
+        pulls = self._arms.listed(self._key, np.array(arms).repeat(AHEAD), k.reshape(-1))
+        for i, a in enumerate(arms):
+            self[a] = pulls[i * AHEAD : (i + 1) * AHEAD]
+            self._drawn[a] += AHEAD
+        return self[arm]
 
 
 class GaussianArms(Arms):
@@ -67,13 +82,8 @@ class GaussianArms(Arms):
     def __init__(self, table: Table, evaluations: int) -> None:
         self.names = table.metric_names[:1]
         self.arms, self.evaluations = len(table), evaluations
-        self._mean, self._deviation = table.values[:, 0, 0, 0], table.values[:, 0, 0, 1]
+        self._mean, self._deviation = table.values[:, 0, 0, 0] + 0.0, table.values[:, 0, 0, 1]
         self.means = self._mean[:, None]
-
-    def pull(self, key: int, arm: int, k: int) -> list[float]:
-        """One Gaussian draw."""
-        z = exact.normal_quantile(draws.uniform(draws.mix(self._stream(key, arm), k)))
-        return [float(self._mean[arm]) + float(self._deviation[arm]) * z]
 
     def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
         """One Gaussian draw for each episode."""
@@ -100,50 +110,25 @@ class MeasuredArms(Arms):
         self.arms, self.evaluations = len(table), len(columns)
         self.replacement, self.shared = replacement, shared
         self._columns = columns
-        self._values = np.ascontiguousarray(table.values[:, columns, 0, :])
-        self.means = self._values.mean(axis=1)
-        self._flat = self._values.reshape(-1, len(self.names))
-        self._lists = self._values.tolist()
-        self._orders: dict[tuple[int, int], list[int]] = {}
-        self._ahead: dict[int, tuple[int, list[int]]] = {}
-
-    def pull(self, key: int, arm: int, k: int) -> list[float]:
-        """The metrics of one column."""
-        counter = 0 if self.shared else 1 + arm
-        if self.replacement:
-            return self._lists[arm][self._next(key, counter, k)]  # type: ignore[no-any-return]
-        stream = self._stream(key, counter)
-        sweep, place = divmod(k, self.evaluations)
-        order = self._orders.get((stream, sweep))
-        if order is None:
-            if len(self._orders) > 4 * self.arms:
-                self._orders.clear()
-            keys = np.array([draws.mix(stream, sweep)], np.uint64)
-            order = self._orders[stream, sweep] = self._permutation(keys)[0].tolist()
-        return self._lists[arm][order[place]]  # type: ignore[no-any-return]
-
-    def _next(self, key: int, counter: int, k: int) -> int:
-        """The column of the k-th pull of a stream; once an episode pulls it again, many are drawn ahead."""
-        if key != self._key:
-            self._ahead = {}
-        first, columns = self._ahead.get(counter, (k, None))
-        stream = self._stream(key, counter)
-        if columns is None:
-            self._ahead[counter] = k, [draws.below(draws.mix(stream, k), self.evaluations)]
-        elif not 0 <= k - first < len(columns):
-            bits = draws.mix_many(np.array([stream], np.uint64), np.arange(k, k + AHEAD))
-            self._ahead[counter] = k, draws.below_many(bits, self.evaluations).tolist()
-        else:
-            return columns[k - first]
-        return self._ahead[counter][1][0]
+        values = np.ascontiguousarray(table.values[:, columns, 0, :]) + 0.0
+        self.means = values.mean(axis=1)
+        self._flat = values.reshape(-1, len(self.names))
+        self._lists = np.fromiter(self._flat.tolist(), object, len(self._flat))
 
     def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
         """The metrics of one column for each episode."""
-        return self._flat.take(arms * self.evaluations + self._drawn(keys, arms, k), axis=0)
+        return self._flat.take(self._cells(keys, arms, k), axis=0)
+
+    def listed(self, keys: draws.Keys, arms: Ints, k: Ints) -> list[list[float]]:
+        """Lists that are there already."""
+        return self._lists.take(self._cells(keys, arms, k)).tolist()
 
     def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
         """The column of each."""
         return self._columns[self._drawn(keys, arms, k)]
+
+    def _cells(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
+        return arms * self.evaluations + self._drawn(keys, arms, k)
 
     def _drawn(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
         """(n,) which of the columns that may be drawn each pull reads."""
@@ -153,11 +138,9 @@ class MeasuredArms(Arms):
         sweep, place = np.divmod(k, self.evaluations)
         return self._nth(draws.mix_many(streams, sweep), place)
 
-    def _permutation(self, keys: draws.Keys) -> Ints:
-        """(n, c) a random order of the columns for each key: that of the columns' hashes."""
-        return draws.mix_many(keys[:, None], np.arange(self.evaluations)).argsort(axis=1, kind="stable")
-
     def _nth(self, keys: draws.Keys, place: Ints) -> Ints:
-        """(n,) the place-th column of each key's order."""
-        column: Ints = np.take_along_axis(self._permutation(keys), place[:, None], axis=1)[:, 0]
+        """(n,) the place-th column in a random order of them for each key: that of the columns' hashes."""
+        few, each = np.unique(keys, return_inverse=True)  # an order is the most expensive part of a pull
+        orders = draws.mix_many(few[:, None], np.arange(self.evaluations)).argsort(axis=1, kind="stable")
+        column: Ints = orders[each, place]
         return column

@@ -13,8 +13,11 @@ from hpo_envs.core.env import HPOEnv
 from hpo_envs.core.infos import STATUS_CODES, Info, numeric
 from hpo_envs.core.loading import provenance_info
 from hpo_envs.core.params import unmasked
+from hpo_envs.engines.bandit.arms import Ahead
 from hpo_envs.engines.bandit.params import BanditParams
 from hpo_envs.engines.workers import Workers
+
+_FLOAT, _INT, _OK = np.float64, np.int64, STATUS_CODES["ok"]
 
 
 class BanditEnv(HPOEnv):
@@ -27,7 +30,7 @@ class BanditEnv(HPOEnv):
         self._arms = params.actions
         self._batched = len(params.action_space.shape or ()) > 0
         self._view: list[int] | None = None
-        self._parallel, self._cost = params.workers > 1, np.float64(params.batch)
+        self._parallel, self._batch, self._cost = params.workers > 1, float(params.batch), np.float64(params.batch)
         self._every = np.ones(self._arms, np.int8)
         self._last = 3 * self._arms  # where the last reward is observed; cost and budget left follow
 
@@ -37,7 +40,8 @@ class BanditEnv(HPOEnv):
         self._new_key(seed)
         n, p = self._arms, self.params
         self._view = None if p.view.whole else self.rows.tolist()
-        self._counts, self._means, self._squares = [0] * n, [0.0] * n, [0.0] * n
+        self._ahead = Ahead(p.arms, self._key)
+        self._moments = [(0.0, 0.0, 0.0)] * n  # how often pulled, mean, sum of squares
         self._left = self.budget
         self._workers = Workers(p.workers)
         self._observation = np.zeros(3 * n + 3, np.float32)
@@ -50,15 +54,46 @@ class BanditEnv(HPOEnv):
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Evaluates a model, or a batch of them."""
-        arms = self._check(action)
+        several = self._batched
+        arm = int(action) if type(action) is _INT else action  # comparisons of NumPy's numbers take longer
+        if several or type(arm) is not int or not 0 <= arm < self._arms:
+            arms = self._check(action)
+            arm = arms[0]
         if not self._live:
             raise self._not_live()
-        if not self._parallel:
-            return self._evaluate(arms, {})
-        arm, said = self._schedule(arms[0])
-        if arm is None:
-            return self._observation.copy(), 0.0, False, False, said
-        return self._evaluate([arm], said)
+        said: Info | None = None
+        if self._parallel:
+            done, said = self._schedule(arm)
+            if done is None:
+                return self._observation.copy(), 0.0, False, False, said
+            arm = done
+        p, view, pulls = self.params, self._view, self._batch
+        if several:
+            values, scores = self._pull_all(arms)
+        else:
+            values = self._pull(arm)
+        reward = p.sign * values[p.column]
+        self._left = left = self._left - pulls
+        terminated = left < pulls
+        if terminated:
+            self._live = False
+        shown, last = self._observation, self._last
+        shown[last] = reward
+        shown[last + 1] = pulls
+        shown[last + 2] = left / self.budget
+        metrics = {}
+        for name, value in zip(p.names, values):  # noqa: B905 (a keyword takes longer than the loop)
+            metrics[name] = _FLOAT(value)
+        info: Info = {"cost": self._cost, "metrics": metrics, "status": "ok", "status_code": _OK}
+        if said is not None:
+            info |= said
+        if view is not None:
+            info["row"] = np.array(view)[arms] if several else _INT(view[arm])
+        if several:
+            info["scores"] = scores
+        else:
+            info["action_mask"] = self._every.copy()
+        return shown.copy(), reward, terminated, False, info
 
     def _schedule(self, arm: int) -> tuple[int | None, Info]:
         """Submits an evaluation; returns the arm whose evaluation comes back now, if any, and what to say."""
@@ -73,40 +108,12 @@ class BanditEnv(HPOEnv):
         (done,) = workers.next()
         return done, numeric({"finished": True, "action": done, "clock": workers.clock})
 
-    def _evaluate(self, arms: list[int], said: Info) -> tuple[Any, Any, bool, bool, Info]:
-        p, view = self.params, self._view
-        pulls = []
-        for arm in arms:
-            metrics = p.arms.pull(self._key, arm if view is None else view[arm], self._counts[arm])
-            pulls.append(metrics)
-            self._add(arm, p.sign * metrics[p.column])
-        batch = len(arms)
-        values = [v + 0.0 for v in metrics] if batch == 1 else [_mean(column) for column in zip(*pulls, strict=True)]
-        reward = p.sign * values[p.column]
-        self._left = left = self._left - batch
-        terminated = left < p.batch
-        if terminated:
-            self._live = False
-        shown, last = self._observation, self._last
-        shown[last], shown[last + 1], shown[last + 2] = reward, batch, left / self.budget
-        said_of = dict(zip(p.names, map(np.float64, values), strict=True))
-        info: Info = {"cost": self._cost, "metrics": said_of, "status": "ok", "status_code": STATUS_CODES["ok"], **said}
-        if view is not None:
-            info["row"] = np.array([view[arm] for arm in arms]) if self._batched else np.int64(view[arms[0]])
-        if self._batched:
-            info["scores"] = np.array([p.sign * pull[p.column] for pull in pulls])
-        else:
-            info["action_mask"] = self._every.copy()
-        return shown.copy(), reward, terminated, False, info
-
     def _masks(self) -> npt.NDArray[np.bool_]:
         """(arms,) bool, all True: pulling an arm again is the point."""
         return np.ones(self._arms, bool)
 
     def _check(self, action: Any) -> list[int]:
         n = self._arms
-        if (type(action) is int or type(action) is np.int64) and not self._batched and 0 <= action < n:
-            return [int(action)]
         array = np.asarray(unmasked(action))
         shape = (self.params.batch,) if self._batched else ()
         if array.shape != shape or array.dtype.kind not in "iu":
@@ -117,15 +124,29 @@ class BanditEnv(HPOEnv):
             raise ValueError(f"action must be in [0, {n}), got {action!r}")
         return arms
 
-    def _add(self, arm: int, score: float) -> None:
-        """Welford's update of an arm's moments, and the observation of them."""
-        n = self._arms
-        self._counts[arm] = count = self._counts[arm] + 1
-        delta = score - self._means[arm]
-        self._means[arm] = mean = self._means[arm] + delta / count
-        self._squares[arm] = squares = self._squares[arm] + delta * (score - mean)
+    def _pull_all(self, arms: list[int]) -> tuple[list[float], npt.NDArray[np.float64]]:
+        """Means of the metrics of a batch of arms, and (batch,) scores."""
+        p, pulls = self.params, [self._pull(arm) for arm in arms]
+        scores = np.array([p.sign * pull[p.column] for pull in pulls])
+        return [_mean(column) for column in zip(*pulls, strict=True)], scores
+
+    def _pull(self, arm: int) -> list[float]:
+        """Metrics of an arm's next pull; updates its moments, by Welford, and the observation of them."""
+        p, n, view = self.params, self._arms, self._view
+        row = arm if view is None else view[arm]
+        metrics = (self._ahead.get(row) or self._ahead.draw(row)).pop()
+        score = p.sign * metrics[p.column]
+        count, mean, squares = self._moments[arm]
+        count += 1.0
+        delta = score - mean
+        mean += delta / count
+        squares += delta * (score - mean)
+        self._moments[arm] = count, mean, squares
         shown = self._observation
-        shown[arm], shown[n + arm], shown[2 * n + arm] = count / self.budget, mean, math.sqrt(squares / count)
+        shown[arm] = count / self.budget
+        shown[n + arm] = mean
+        shown[2 * n + arm] = math.sqrt(squares / count)
+        return metrics
 
 
 def _mean(values: Sequence[float]) -> float:

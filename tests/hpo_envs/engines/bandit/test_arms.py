@@ -5,11 +5,28 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hpo_envs.engines.bandit.arms import GaussianArms, MeasuredArms
+from hpo_envs.engines.bandit.arms import AHEAD, TOGETHER, Ahead, Arms, GaussianArms, MeasuredArms
 from hpo_envs.engines.bandit.params import BanditParams
 from hpo_envs.tables.row_order import natural
 from hpo_envs.tables.store import TableNotInstalled
-from tests.hpo_envs.engines.bandit.model import ARMS, DRAWN, PLANTED
+from hpo_envs.tables.table import Table
+from tests.hpo_envs.engines.bandit.model import DRAWN, PLANTED, SOURCE
+
+
+def pulled(source: Arms, key: int, arms: list[int]) -> list[list[float]]:
+    """The metrics of pulls in an episode, one after the other."""
+    ahead = Ahead(source, key)
+    return [(ahead.get(arm) or ahead.draw(arm)).pop() for arm in arms]
+
+
+def test_what_is_drawn_ahead_does_not_depend_on_the_order_of_pulls() -> None:
+    values = np.random.default_rng(1).uniform(1.0, 4.0, (TOGETHER + 3, 10, 1, 2))
+    keys, ones = tuple(map(str, range(len(values)))), np.ones(values.shape[:3])
+    source = MeasuredArms(Table("toy/more", keys, DRAWN.metrics, values, ones, SOURCE), np.arange(10))
+    order = np.random.default_rng(0).integers(len(values), size=3 * AHEAD).tolist() + [TOGETHER + 2] * (2 * AHEAD)
+    k = [order[:i].count(arm) for i, arm in enumerate(order)]
+    many = source.pull_many(np.full(len(order), 5, np.uint64), np.array(order), np.array(k))
+    assert pulled(source, 5, order) == many.tolist()
 
 
 def test_draws_one_by_one_and_many_at_once() -> None:
@@ -25,17 +42,15 @@ def test_draws_one_by_one_and_many_at_once() -> None:
         many = source.pull_many(keys, arms, k)
         assert many.shape == (9, len(source.names))
         for i in range(9):
-            assert many[i].tolist() == source.pull(int(keys[i]), int(arms[i]), int(k[i]))
+            assert many[i].tolist() == pulled(source, int(keys[i]), [int(arms[i])] * (int(k[i]) + 1))[-1]
         if isinstance(source, MeasuredArms):
             assert many.tolist() == DRAWN.values[arms, source.repeats(keys, arms, k), 0].tolist()
     assert (source.replacement, source.shared, source.arms, source.evaluations) == (False, True, 4, 4)
     once = MeasuredArms(DRAWN, columns, replacement=False)
+    drawn = pulled(once, 7, [1] * 12)
     for sweep in range(3):
-        seen = sorted(once.pull(7, 1, 4 * sweep + i)[0] for i in range(4))
+        seen = sorted(score for score, _ in drawn[4 * sweep : 4 * sweep + 4])
         assert seen == sorted(DRAWN.values[1, columns, 0, 0].tolist())
-    for key in range(200):  # the orders kept are few
-        once.pull(key, 0, 0)
-    assert len(once._orders) <= 4 * ARMS + 1
     gaussian = GaussianArms(PLANTED, 500)
     assert (gaussian.names, gaussian.arms, gaussian.evaluations) == (("score",), 3, 500)
     assert gaussian.means.tolist() == PLANTED.values[:, 0, 0, :1].tolist()
