@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,39 @@ from hpo_envs.engines.workers import Workers
 from hpo_envs.tables import draws
 from hpo_envs.tables.table import STATUSES
 
-_number, _INT = np.float64, np.dtype(np.int64)
+_FLOAT, _ARRAY = np.float64, np.ndarray
+
+KEPT = 20_000
+"""Cells whose answers are kept: some 20 MB."""
+
+
+@dataclass(slots=True)
+class _Cell:
+    """What a step answers that asks for a checkpoint of a run, where nothing of the run was trained before.
+
+    Attributes:
+        end: The checkpoint reached.
+        last: The checkpoint at which the run ends.
+        paid: Cost of all up to `end`.
+        peak: Best first objective up to `end`.
+        reward: The reward; a vector has to be copied, like the other entries below.
+        template: The observation, without the best rewards and what is left of the budget.
+        info: The info without the mask.
+        metrics: Metrics that agents see.
+        config: Hyperparameters, if the table has any.
+        held_out: Metrics that agents do not see, if there are any.
+    """
+
+    end: int
+    last: int
+    paid: float
+    peak: float
+    reward: Any
+    template: npt.NDArray[np.float32]
+    info: Info
+    metrics: Info
+    config: Info
+    held_out: Info
 
 
 class CurvesEnv(HPOEnv):
@@ -72,11 +105,11 @@ class CurvesEnv(HPOEnv):
         self._vector, self._parallel = p.vector, p.workers > 1
         self._actions, self._levels, self._limit = p.actions, len(p.levels), p.steps
         # `item` gives Python numbers, several times faster than indexing with brackets.
-        self._paid, self._end_of = p.costs.item, p.ends.item
-        self._peaks = p.first_peaks.item
+        self._paid, self._peaks, self._end_of = p.costs.item, p.first_peaks.item, p.ends.item
         self._levels_of = [np.int64(level) for level in range(self._levels)]
-        self._count_of, self._repeats = p.count.item, p.repeats
-        self._cells: dict[int, Any] = {}
+        self._low, self._high = p.reward_bounds[0].tolist()
+        self._cells: dict[int, _Cell] = {}
+        self._configs: dict[int, Info] = {}
         self._per_step = p.cost_unit == "evaluations"
         self._cost_at = p.cost_at
         self._full_mask = np.ones(p.actions + self._levels, np.int8)
@@ -89,8 +122,8 @@ class CurvesEnv(HPOEnv):
         p = self.params
         self._new_key(seed)
         self._view = None if p.view.whole else self.rows.tolist()
-        # row -> (first cell of the run that this episode sees, checkpoint trained or submitted, the run's last)
-        self._runs: dict[int, tuple[int, int, int]] = {}
+        # row -> (first cell of the run that this episode sees, checkpoint trained or submitted)
+        self._runs: dict[int, tuple[int, int]] = {}
         self._spent = self._committed = 0.0
         self._count = self._finished = 0
         self._best, self._best_cell = p.low.tolist(), -1
@@ -109,9 +142,9 @@ class CurvesEnv(HPOEnv):
         row = index if self._view is None else self._view[index]
         if self._parallel:
             return self._step_workers(index, row, level)
-        base, reached, cost = self._submit(index, row, level)
+        cell, base, reached, cost = self._submit(index, row, level)
         self._count = count = self._count + 1
-        observation, reward, info = self._complete(row, base, level, reached, cost)
+        observation, reward, info = self._complete(cell, base, reached, cost)
         terminated = self._spent >= self.budget or count >= self._limit or self._finished == self._actions
         if terminated:
             self._live = False
@@ -122,8 +155,8 @@ class CurvesEnv(HPOEnv):
         if self._open:
             # A row continues from its own checkpoint, so it waits for what still trains that row.
             start = workers.free(row)
-            base, reached, cost = self._submit(index, row, level)
-            workers.submit((row, index, base, level, reached, cost), start, cost)
+            cell, base, reached, cost = self._submit(index, row, level)
+            workers.submit((row, index, level, cell, base, reached, cost), start, cost)
             self._committed += cost
             self._count += 1
             done = self._count >= self._limit or self._finished == self._actions
@@ -133,104 +166,125 @@ class CurvesEnv(HPOEnv):
                 info = numeric({"cost": 0.0, "finished": False, "clock": workers.clock})
                 info |= {"action": np.array([index, level]), "action_mask": self._shown_mask()}
                 return self._last.copy(), reward, False, False, info
-        row, index, base, level, reached, cost = workers.next()
-        observation, reward, info = self._complete(row, base, level, reached, cost)
+        _, index, level, cell, base, reached, cost = workers.next()
+        observation, reward, info = self._complete(cell, base, reached, cost)
         self._last = observation.copy()
         info |= numeric({"finished": True, "action": np.array([index, level]), "clock": workers.clock})
         terminated = not self._open and not workers
         self._live = not terminated
         return observation, reward, terminated, False, info
 
-    def _submit(self, index: int, row: int, level: int) -> tuple[int, int, float]:
-        """Notes that a row is trained; returns its run's first cell, the checkpoint reached, and the new cost."""
+    def _submit(self, index: int, row: int, level: int) -> tuple[_Cell, int, int, float]:
+        """Notes that a row is trained; returns what was asked for, its run's first cell, what it reaches and costs."""
         known = self._runs.get(row)
-        if known is None:
-            run = self._run_of(row)
-            base, reached, last = run * self._levels, -1, self._end_of(run)
-        else:
-            base, reached, last = known
-        end = level if level < last else last
-        if end <= reached:
-            return base, reached, 0.0
-        paid = self._paid
-        cost = 1.0 if self._per_step else paid(base + end) - (paid(base + reached) if reached >= 0 else 0.0)
-        self._runs[row] = base, end, last
-        if end == last:
-            self._mask[index] = 0
-            self._finished += 1
-        if reached == self._floor and len(self._runs) == self._actions:
-            self._raise_floor()
-        return base, end, cost
-
-    def _complete(self, row: int, base: int, level: int, reached: int, cost: float) -> tuple[Any, Any, Info]:
-        """Returns observation, reward and info of a finished training."""
+        base, before = (self._run_of(row) * self._levels, -1) if known is None else known
         cell = self._cells.get(base + level)
         if cell is None:
             cell = self._fill(row, base + level)
-        reward, metrics, config, held_out, status, code, template = cell
-        top, best, at = base + reached, self._best, self._cost_at
-        first = self._peaks(top)
-        if first > best[0] or self._best_cell < 0:
-            best[0], self._best_cell = max(first, best[0]), top
-        observation = template.copy()
-        observation[at] = cost if cost < COST_HIGH else COST_HIGH
+        end = cell.end
+        if end <= before:
+            return cell, base, before, 0.0
+        self._runs[row] = base, end
+        if end == cell.last:
+            self._mask[index] = 0
+            self._finished += 1
+        if before == self._floor and len(self._runs) == self._actions:
+            self._raise_floor()
+        if self._per_step:
+            return cell, base, end, 1.0
+        return cell, base, end, cell.paid if before < 0 else cell.paid - self._paid(base + before)
+
+    def _complete(self, cell: _Cell, base: int, reached: int, cost: float) -> tuple[Any, Any, Info]:
+        """Returns observation, reward and info of a finished training."""
+        best, at, observation, info = self._best, self._cost_at, cell.template.copy(), cell.info.copy()
+        reward, peak, top = cell.reward, cell.peak, base + reached
+        if reached != cell.end:
+            peak = self._peaks(top)
+            info["reached"], info["best"] = self._levels_of[reached], _FLOAT(peak)
+        if cost != cell.paid:
+            info["cost"] = _FLOAT(cost)
+            observation[at] = cost if cost < COST_HIGH else COST_HIGH
+        if peak > best[0] or self._best_cell < 0:
+            best[0], self._best_cell = max(peak, best[0]), top
         if self._vector:
-            peak: Any = self.params.peaks[top].copy()
-            self._best = best = np.maximum(best, peak).tolist()
+            info["best"] = peaks = self.params.peaks[top].copy()
+            self._best = best = np.maximum(best, peaks).tolist()
             reward = reward.copy()
             observation[at + 1 : -1] = best
         else:
-            observation[-2], peak = best[0], _number(first)
+            observation[-2] = best[0]
         self._spent = spent = self._spent + cost
         observation[-1] = 1.0 - spent / self.budget if spent < self.budget else 0.0
-        info: Info = {
-            "cost": _number(cost),
-            "metrics": metrics.copy(),
-            "status": status,
-            "status_code": code,
-            "reached": self._levels_of[reached],
-            "best": peak,
-        }
-        if config is not None:
-            info["config"] = config.copy()
-        if held_out is not None:
-            info["held_out"] = held_out.copy()
-        if self._view is not None:
-            info["row"] = np.int64(row)
+        info["metrics"] = cell.metrics.copy()
+        if cell.config:
+            info["config"] = cell.config.copy()
+        if cell.held_out:
+            info["held_out"] = cell.held_out.copy()
         # When nothing is left to train, all actions are equally useless: a mask without a 1 would break samplers.
         info["action_mask"] = (self._mask if self._finished < self._actions else self._full_mask).copy()
         return observation, reward, info
 
-    def _fill(self, row: int, cell: int) -> Any:
-        """What a step that asks for a cell returns, kept for the next time."""
-        p = self.params
-        template = p.templates[row].copy()
-        d = self.table.features.shape[1]
-        template[d], template[d + 1 : self._cost_at] = p.shares[cell], np.clip(p.rewards[cell], p.low, p.high)
-        self._cells[cell] = found = (
-            p.rewards[cell] if self._vector else float(p.rewards[cell, 0]),
-            dict(zip(p.shown, p.seen[cell], strict=True)),
-            numeric(self.table.config(row)) if self.table.space else None,
-            dict(zip(p.held_out, p.hidden[cell], strict=True)) if p.held_out else None,
-            STATUSES[p.status[cell]],
-            STATUS_CODES[STATUSES[p.status[cell]]],
+    def _fill(self, row: int, at: int) -> _Cell:
+        """The answer of a cell, kept for the next time."""
+        p, level, m = self.params, at % self._levels, len(self._best)
+        last = self._end_of(at // self._levels)
+        end = min(level, last)
+        top = at - level + end
+        paid, peak = 1.0 if self._per_step else self._paid(top), p.first_peaks[top]
+        rewards, (*values, share) = p.rewards[at], p.wide[at, m:]
+        template, cost_at = p.templates[row].copy(), self._cost_at
+        template[cost_at - m - 1], template[cost_at] = share, min(paid, COST_HIGH)
+        if self._vector:
+            template[cost_at - m : cost_at] = np.clip(rewards, p.low, p.high)
+        else:
+            template[cost_at - 1] = min(max(rewards[0], self._low), self._high)
+        status = STATUSES[p.status[at]]
+        info: Info = {"cost": _FLOAT(paid), "metrics": None, "status": status, "status_code": STATUS_CODES[status]}
+        info["reached"], info["best"] = self._levels_of[end], peak
+        config, held_out = self._config(row), {}
+        if config:
+            info["config"] = None
+        if p.held_out:
+            info["held_out"] = None
+            held_out = dict(zip(p.held_out, values[len(p.shown) :]))  # noqa: B905 (a keyword takes as long again)
+        if self._view is not None:
+            info["row"] = np.int64(row)
+        if len(self._cells) >= KEPT:
+            self._cells.clear()
+        self._cells[at] = cell = _Cell(
+            end,
+            last,
+            paid,
+            float(peak),
+            rewards if self._vector else float(rewards[0]),
             template,
+            info,
+            dict(zip(p.shown, values)),  # noqa: B905
+            config,
+            held_out,
         )
-        return found
+        return cell
+
+    def _config(self, row: int) -> Info:
+        """Hyperparameters of a row, if the table has any."""
+        if not self.params.table.space:
+            return {}
+        config = self._configs.get(row)
+        if config is None:
+            config = self._configs[row] = numeric(self.table.config(row))
+        return config
 
     def _run_of(self, row: int) -> int:
         """Index of the run of a row that this episode sees."""
-        count = self._count_of(row)
-        chosen = draws.below(draws.mix(self._key, row), count) if count > 1 else 0
-        return row * self._repeats + chosen
+        p = self.params
+        if p.repeats == 1:
+            return row
+        count = int(p.count[row])
+        return row * p.repeats + (draws.below(draws.mix(self._key, row), count) if count > 1 else 0)
 
     def _pair(self, action: Any) -> tuple[int, int]:
         """The row and the level of an action of any admitted type."""
-        if type(action) is np.ndarray and action.dtype is _INT and action.shape == (2,):
-            row, level = action.tolist()
-            if 0 <= row < self._actions and 0 <= level < self._levels:
-                return row, level
-        if type(action) is np.ndarray and action.dtype.kind in "iu":
+        if type(action) is _ARRAY and action.dtype.kind in "iu":
             pair = action.tolist()
         else:
             pair = [int(v) if is_integer(v) else v for v in unmasked(action)] if np.iterable(action) else None
@@ -250,7 +304,10 @@ class CurvesEnv(HPOEnv):
     def _raise_floor(self) -> None:
         """Masks the checkpoints that every row has reached."""
         top = self._levels - 1
-        self._floor = min((top if reached == last else reached) for _, reached, last in self._runs.values())
+        ends = self.params.ends
+        self._floor = min(
+            top if reached == ends[base // self._levels] else reached for base, reached in self._runs.values()
+        )
         self._mask[self._actions : self._actions + self._floor + 1] = 0
 
     def _masks(self) -> npt.NDArray[np.bool_]:
@@ -290,6 +347,6 @@ class CurvesEnv(HPOEnv):
         """
         if row not in self._runs:
             raise ValueError(f"row must have been trained in this episode, got {row!r}")
-        base, reached, _ = self._runs[row]
+        base, reached = self._runs[row]
         part = self.params.seen[base : base + reached + 1]
         return {name: part[:, j].copy() for j, name in enumerate(self.params.shown)}
