@@ -45,8 +45,8 @@ def files(name: str) -> tuple[str, ...]:
 def build(name: str, read: Callable[[str], bytes]) -> Table:
     """Builds a measured table, see `store`; a message about a wrong file names file, row and value."""
     records = _records(name, read)
-    values = np.column_stack([accuracies(name, read), [float(r["_runtime"]) for r in records]])
-    configs = deactivate(space(parts(name)[2]), sampled(name, read))
+    values = np.column_stack([_accuracies(records), [float(r["_runtime"]) for r in records]])
+    configs = deactivate(space(parts(name)[2]), _sampled(name, records))
     keys = tuple(r["name"] for r in records)
     return _assemble(name, keys, configs, values, catalogue.provenance("charhpo", "measured"))
 
@@ -57,8 +57,17 @@ def sampled(name: str, read: Callable[[str], bytes], runs: int | None = RUNS) ->
     Raises:
         ValueError: A value outside its range in Table 2.
     """
+    return _sampled(name, _records(name, read, runs))
+
+
+def accuracies(name: str, read: Callable[[str], bytes], runs: int | None = RUNS) -> Floats:
+    """(runs,) development accuracy in per cent; arguments as for `sampled`."""
+    return _accuracies(_records(name, read, runs))
+
+
+def _sampled(name: str, records: list[dict[str, str]]) -> Floats:
     hyperparameters = space(parts(name)[2])
-    drawn = np.array([[_value(h, r) for h in hyperparameters] for r in _records(name, read, runs)])
+    drawn = np.array([[_value(h, r) for h in hyperparameters] for r in records])
     for j, h in enumerate(hyperparameters):
         outside = ~np.isin(drawn[:, j], h.values) if h.kind == "int" and h.values else ~_between(h, drawn[:, j])
         if outside.any():
@@ -67,9 +76,8 @@ def sampled(name: str, read: Callable[[str], bytes], runs: int | None = RUNS) ->
     return drawn
 
 
-def accuracies(name: str, read: Callable[[str], bytes], runs: int | None = RUNS) -> Floats:
-    """(runs,) development accuracy in per cent; arguments as for `sampled`."""
-    return np.array([100.0 * float(r["max_val_accuracy"]) for r in _records(name, read, runs)])
+def _accuracies(records: list[dict[str, str]]) -> Floats:
+    return np.array([100.0 * float(r["max_val_accuracy"]) for r in records])
 
 
 def embedded(name: str) -> Table:

@@ -37,6 +37,9 @@ from hpo_envs.tables.table import STATUSES, Floats, Hyperparameter, Metric, Prov
 
 NAMES = TABLES
 
+VERSION = 1
+"""Of the kept table, see `hpo_envs.tables.files.cache`: to be raised with any change of its numbers."""
+
 FILE = "nmthpo/lc_datasets/nmtlc.pkl"
 
 METRICS = (
