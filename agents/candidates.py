@@ -41,10 +41,11 @@ class Incumbent:
         """Remembers the best action, of those that succeeded if any did; False for a step that evaluated nothing."""
         if not info.get("finished", True):
             return False
-        score, succeeded = float(reward if isinstance(reward, float) else np.sum(reward)), not lost(info)
+        score = reward if type(reward) is float else float(np.sum(reward))
+        succeeded = not lost(info)
         if self.best is None or (succeeded, score) > (self.succeeded, self.best[0]):
             self.best = score, action
-        self.succeeded |= succeeded
+        self.succeeded = self.succeeded or succeeded
         return True
 
 
@@ -172,9 +173,9 @@ class Candidates(Incumbent):
         if not super().note(action, reward, info):
             return False
         row = self.row(action)
-        if row in self.pending:
+        try:
             self.pending.remove(row)
-        else:
+        except ValueError:  # nobody asked for it
             self.times[row] += 1
         self.failed[row] = lost(info)
         return True

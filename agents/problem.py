@@ -191,11 +191,13 @@ def private(problem: Problem, seed: int, rows: npt.NDArray[Any] | None = None) -
     # All that a `Discrete` has is immutable but its generator, which seeding replaces.
     space = copy.copy(shared) if type(shared) is gym.spaces.Discrete else copy.deepcopy(shared)
     space.seed(seed)
-    if rows is None or problem.base is None:
-        return dataclasses.replace(problem, action_space=space)
-    index = np.asarray(rows, np.intp)
-    features = immutable(problem.base[index])
-    return dataclasses.replace(problem, action_space=space, index=immutable(index), features=features)
+    changed: dict[str, Any] = {"action_space": space}
+    if rows is not None and problem.base is not None:
+        index = np.asarray(rows, np.intp)
+        changed |= {"index": immutable(index), "features": immutable(problem.base[index])}
+    own = object.__new__(Problem)
+    own.__dict__.update(problem.__dict__, **changed)  # checked when the shared one was made
+    return own
 
 
 _PLAIN = ("feature_names", "objectives", "budget", "unit", "excluded")

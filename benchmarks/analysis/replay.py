@@ -155,8 +155,8 @@ class _Problems:
     @functools.cached_property
     def scales(self) -> list[dict[str, Any]]:
         """The scale of each."""
-        rows = self.episodes.rows if self.params.view.share < 1.0 else None
-        return Scales(self._env_id, self.params, self._env_kwargs).headers(self.episodes.tables, rows)
+        scales = Scales(self._env_id, self.params, self._env_kwargs)
+        return scales.headers(self.episodes.tables, self.episodes.shares)
 
     @functools.cached_property
     def listed(self) -> Array:

@@ -78,9 +78,11 @@ class LocalCrew(Crew):
         self, who: Sequence[int], actions: Sequence[Any], rewards: Sequence[Any], infos: Sequence[Mapping[str, Any]]
     ) -> Sequence[bool]:
         """Tells each agent."""
-        for i, action, reward, info in zip(who, actions, rewards, infos, strict=True):
-            self._agents[i].tell(_copied(action), _copied(reward), info)
-        return [self._agents[i].done for i in who]
+        told = [self._agents[i] for i in who]
+        for agent, action, reward, info in zip(told, actions, rewards, infos, strict=True):
+            action = action.copy() if isinstance(action, np.ndarray) else action
+            agent.tell(action, reward.copy() if isinstance(reward, np.ndarray) else reward, info)
+        return [agent.done for agent in told]
 
     def recommend(self) -> Iterable[Any]:
         """Asks one agent after the other."""
@@ -98,7 +100,3 @@ class LocalCrew(Crew):
         """Looks at what this process has."""
         files = {name: getattr(sys.modules[name], "__file__", None) for name in sys.modules.keys() - self._before}
         return [(name, file) for name, file in files.items() if isinstance(file, str)]
-
-
-def _copied(value: Any) -> Any:
-    return value.copy() if isinstance(value, np.ndarray) else value

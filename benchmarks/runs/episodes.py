@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,10 +96,19 @@ class Episodes:
         keys, tables = env.episodes
         return cls(env.params, keys, tables, None if env.params.view.whole else env.rows)
 
-    def part(self, i: int) -> tuple[int, npt.NDArray[np.int64] | None]:
-        """Index of an episode's table, and the rows that it has of that; None: all."""
-        rows = None if self.rows is None or self.params.view.share == 1.0 else self.rows[i]
-        return int(self.tables[i]), rows
+    @property
+    def shares(self) -> npt.NDArray[np.int64] | None:
+        """(n, k) the rows of its table that each episode has; None: all."""
+        return None if self.params.view.share == 1.0 else self.rows
+
+    def in_tables(self, which: Sequence[int], actions: Sequence[Any]) -> Sequence[Any]:
+        """`in_table` of an action each of several episodes."""
+        if self.rows is None:
+            return actions
+        if all(type(action) is int for action in actions):
+            listed: list[int] = self.rows[which, actions].tolist()
+            return listed
+        return [self.in_table(i, action) for i, action in zip(which, actions, strict=True)]
 
     def in_table(self, i: int, action: Any) -> Any:
         """An action of an episode, with the table's row for its own."""

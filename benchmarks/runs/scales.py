@@ -97,7 +97,6 @@ class Scales:
         self._params, self._rewards = params, functools.cache(functools.partial(rewards_of, params))
         self._arguments = {k: v for k, v in env_kwargs.items() if k not in ELSEWHERE}
         self._id = env_id
-        self._of_all = functools.cache(lambda table: json.dumps(self.of(table).header()))
 
     def of(self, table: int, rows: npt.NDArray[np.int64] | None = None) -> Scale:
         """The scale of an episode.
@@ -119,13 +118,8 @@ class Scales:
         found = None if p.vector else references().get(name_of(self._id, p, table, self._arguments))
         return self._named("reference", *found) if found else self._named("none", nothing, nothing)
 
-    def header(self, table: int, rows: npt.NDArray[np.int64] | None) -> dict[str, Any]:
-        """`Scale.header` of an episode, the caller's; that of all rows of a table is computed once."""
-        plain: dict[str, Any] = json.loads(self._of_all(table)) if rows is None else self.of(table, rows).header()
-        return plain
-
     def headers(self, tables: npt.NDArray[np.int64], rows: npt.NDArray[np.int64] | None) -> list[dict[str, Any]]:
-        """`of` of many episodes, as plain data.
+        """`Scale.header` of many episodes, which may share lists.
 
         Args:
             tables: (n,) index in `params.tables` of the table of each.

@@ -6,7 +6,7 @@ import functools
 import operator
 
 from hpo_envs.benchmarks.runs import run
-from hpo_envs.benchmarks.runs.record import Log, called
+from hpo_envs.benchmarks.runs.record import Log, called, copied
 
 SURROGATE = {"table": "surrogate"}
 
@@ -45,3 +45,17 @@ def test_moves_are_kept_by_evaluation() -> None:
     for action, finished in [(1, False), (2, True), (3, False)]:
         log.move(action, finished)
     assert log.moves == [[1, 2], [3]]
+
+
+def test_headers_are_each_runs_own() -> None:
+    first, second = run("random", "NMTHPO-zhen-v0", [0, 1], env_kwargs={"table": "surrogate", "share": 0.5})
+    assert first.header["scale"]["best"] is not second.header["scale"]["best"]
+    first.header["scale"]["signs"].append(1.0)
+    first.header["environment_source"].clear()
+    assert second.header["scale"]["signs"] == [1.0]
+    assert second.header["environment_source"]
+    plain = {"a": [1, {"b": [2]}], "c": None}
+    copy = copied(plain)
+    assert copy == plain
+    copy["a"][1]["b"].append(3)
+    assert plain == {"a": [1, {"b": [2]}], "c": None}

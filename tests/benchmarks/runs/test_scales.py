@@ -119,8 +119,9 @@ def test_scales_of_many_episodes_are_those_of_each(case: tuple[str, dict[str, An
     envs: Any = gym.make_vec(case[0], num_envs=5, **SURROGATE, **case[1])
     envs.reset(seed=3)
     episodes, scales = Episodes.of(envs), Scales(case[0], envs.unwrapped.params, {})
-    rows = episodes.rows if envs.unwrapped.params.view.share < 1.0 else None
-    assert scales.headers(episodes.tables, rows) == [scales.of(*episodes.part(i)).header() for i in range(5)]
+    rows = [None] * 5 if episodes.shares is None else episodes.shares
+    alone = [scales.of(table, own).header() for table, own in zip(episodes.tables.tolist(), rows, strict=True)]
+    assert scales.headers(episodes.tables, episodes.shares) == alone
 
 
 def test_arms_have_the_scale_of_the_repeats_that_are_drawn() -> None:
@@ -200,13 +201,3 @@ def test_raw_scores_are_ranked_on_one_environment_each() -> None:
         by_hand = [-np.maximum.accumulate(r.rewards).mean() for r in runs if r.header["agent"] == standing["agent"]]
         assert mean == pytest.approx(np.mean(by_hand), rel=1e-3)
         assert standing["solved"] is None
-
-
-def test_the_header_of_all_rows_is_computed_once_and_is_the_callers() -> None:
-    scales = Scales("NMTHPO-zhen-v0", gym.make("NMTHPO-zhen-v0", table="surrogate").unwrapped.params, {})
-    first = scales.header(0, None)
-    assert first == scales.of(0).header() == json.loads(json.dumps(first))
-    first["best"].append(1.0)
-    assert scales.header(0, None) == scales.of(0).header()
-    some = np.array([3, 1, 4])
-    assert scales.header(0, some) == scales.of(0, some).header() != scales.header(0, None)
