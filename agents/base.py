@@ -97,11 +97,12 @@ class Agent(abc.ABC):
 
 def prepare_each(agents: Iterable[Agent]) -> None:
     """Lets the agents of each class prepare what they are asked next, see `Agent.prepare`."""
-    alike: dict[type[Agent], list[Agent]] = {}
+    alike: dict[type[Any], list[Agent]] = {}
     for agent in agents:
         alike.setdefault(type(agent), []).append(agent)
     for kind, members in alike.items():
-        kind.prepare(members)
+        if issubclass(kind, Agent):  # what stands before an agent, or looks like one, need not be one
+            kind.prepare(members)
 
 
 def require_result(agent: Agent, info: Mapping[str, Any]) -> None:
