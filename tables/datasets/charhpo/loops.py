@@ -1,4 +1,4 @@
-"""The surrogate in compiled loops, one configuration after the other; the bits of `model` and `space`."""
+"""The surrogate in compiled loops; the bits of `model` and `space`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ _RATE, _SCHEDULER, _WARMUP, _PLATEAU = space.RATE, space.SCHEDULER, space.WARMUP
 _STEP, _WARMUPS, _UNIT, _LEAF, _ODD = WARMUP_STEP, space.WARMUPS, model.UNIT, model.LEAF, model.ODD
 _LOW, _HIGH = model.SCORES
 _KNOT, _GAP, _LAST = model.KNOTS[0], model.KNOTS[1] - model.KNOTS[0], len(model.KNOTS) - 1
-_LEAVES = 32
-_NONE = np.uint32(0)
-_HALVES = tuple((np.uint32(k), np.uint32(2**k - 1)) for k in (16, 8, 4, 2, 1))
+_TREES, _LEAVES = model.load().leaves.shape[2:]  # constants: loops of a known length take two thirds of the time
+_AT_ONCE = 4
+_DE_BRUIJN, _SHIFT = np.uint32(0x077CB531), np.uint32(27)
+"""A power of two times the one, shifted by the other, is another number below 32 for each (Leiserson et al. 1998)."""
+_PLACES = np.array([(0x077CB531 << k & 0xFFFFFFFF) >> 27 for k in range(_LEAVES)])
+_ONE, _ALL = np.uint32(1), np.uint32(0xFFFFFFFF)
 _0, _1 = np.uint64(0), np.uint64(1)
 
 
@@ -31,8 +34,8 @@ class _Trees(NamedTuple):
         tables: (4, 18) which table a column belongs to.
         counts: (4,) how many tables a forest has.
         lookup: (4, 18, UNIT + 1) what a value adds to the row of its table; rows of all forests are counted through.
-        masks: (rows, trees) uint32.
-        leaves: (4, trees * 32) int32.
+        masks: (rows + 1, trees) uint32; the last row lets all leaves be reached.
+        leaves: (4, trees * 32) int32, those of a tree in the order of `_PLACES`.
         base: (4,).
     """
 
@@ -88,13 +91,14 @@ def _configuration(u: Any, arch: int, c: Any, out: Any) -> None:
 
 @jit
 def _inputs(config: Any, arch: int, task: int, c: Any, x: Any) -> None:
+    rate, scheduler = log(config[_RATE]), config[_SCHEDULER]
     for i in range(len(x) - 3):
         s = c.scales[arch, i]
-        x[i] = 0
-        if s[4] == -1.0 or s[4] == config[_SCHEDULER]:
-            j = int(s[0])
-            value = log(config[j]) if j == _RATE else config[j]
-            x[i] = int(np.rint((min(max(value, s[1]), s[2]) - s[1]) / s[3] * _UNIT))
+        j = int(s[0])
+        value = rate if j == _RATE else config[j]
+        code = int(np.rint((min(max(value, s[1]), s[2]) - s[1]) / s[3] * _UNIT))
+        # `|`, not `or`: jumps that depend on a random scheduler would take most of the time.
+        x[i] = code if (s[4] == -1.0) | (s[4] == scheduler) else 0
     x[-3], x[-2] = int(config[_SCHEDULER]), task // 2
 
 
@@ -110,27 +114,44 @@ def _normals(x: Any, task: int) -> tuple[float, float]:
 
 
 @jit
-def _forest(x: Any, columns: int, f: int, t: Any, rows: Any, alive: Any) -> float:
-    rows[:] = 0
-    for j in range(columns):
-        rows[t.tables[f, j]] += t.lookup[f, j, x[j]]
-    masks, leaves, total = t.masks, t.leaves[f], 0
-    row = rows[0]
-    for i in range(len(alive)):
-        alive[i] = masks[row, i]
-    for g in range(1, t.counts[f]):
-        row = rows[g]
-        for i in range(len(alive)):
-            alive[i] &= masks[row, i]
-    for i in range(len(alive)):
-        word: Any = alive[i]
-        first: Any = 0
-        for half, low in _HALVES:
-            if word & low == _NONE:
-                word >>= half
-                first += half
-        total += leaves[i * _LEAVES + first]
-    return t.base[f] + _LEAF * total
+def _leaves(rows: Any, masks: Any, leaves: Any, alive: Any) -> int:
+    """The sum of the leaves of a forest that a configuration reaches.
+
+    Args:
+        rows: (k * _AT_ONCE,) those of the masks that it lies in; the last one where tables are fewer.
+        masks: (rows, _TREES) uint32.
+        leaves: (_TREES * _LEAVES,) int32.
+        alive: (_TREES,) uint32, overwritten.
+    """
+    total = 0
+    for g in range(0, len(rows), _AT_ONCE):
+        a, b, c, d = masks[rows[g]], masks[rows[g + 1]], masks[rows[g + 2]], masks[rows[g + 3]]
+        for i in range(_TREES):
+            alive[i] = (alive[i] if g else _ALL) & a[i] & b[i] & c[i] & d[i]
+    for i in range(_TREES):
+        lowest = np.uint32(alive[i] & (~alive[i] + _ONE))
+        total += leaves[i * _LEAVES + np.int64(np.uint32(lowest * _DE_BRUIJN) >> _SHIFT)]
+    return total
+
+
+@jit
+def _forests(tasks: Any, x: Any, columns: int, metric: int, t: Any, out: Any) -> None:
+    """What the forests of a metric predict.
+
+    All rows of tables are looked up before any is read, so that a processor can read ahead, and one architecture comes
+    after the other: its cache holds hardly more than one forest.
+    """
+    most = (t.counts.max() + _AT_ONCE - 1) // _AT_ONCE * _AT_ONCE
+    rows, alive = np.zeros((len(tasks), most), np.int64), np.empty(_TREES, np.uint32)
+    for i in range(len(tasks)):
+        f = 2 * (tasks[i] % 2) + metric
+        rows[i, t.counts[f] :] = len(t.masks) - 1
+        for j in range(columns):
+            rows[i, t.tables[f, j]] += t.lookup[f, j, x[i, j]]
+    for f in range(metric, 4, 2):
+        for i in range(len(tasks)):
+            if 2 * (tasks[i] % 2) + metric == f:
+                out[i] = t.base[f] + _LEAF * _leaves(rows[i], t.masks, t.leaves[f], alive)
 
 
 @jit
@@ -152,18 +173,24 @@ def _accuracy(score: float, at: Any, quantiles: Any, word: float) -> float:
 
 @jit
 def _answers(tasks: Any, u: Any, noise: bool, t: Any, c: Any, configs: Any, out: Any) -> None:
-    x, rows, alive = np.empty(18, np.int64), np.empty(18, np.int64), np.empty(t.masks.shape[1], np.uint32)
-    for i in range(len(tasks)):
+    n = len(tasks)
+    x, e, predicted = np.empty((n, 18), np.int64), np.zeros((n, 2)), np.empty(n)
+    for i in range(n):
         task = tasks[i]
         arch = task % 2
         _configuration(u[i], arch, c, configs[i])
-        _inputs(configs[i], arch, task, c, x)
-        e1, e2 = _normals(x, task) if noise else (0.0, 0.0)
-        score = _score(_forest(x, 17, 2 * arch, t, rows, alive), e1, c.curves[task])
-        x[17] = int(np.rint((score - _LOW) / (_HIGH - _LOW) * _UNIT))
-        log_runtime = _forest(x, 18, 2 * arch + 1, t, rows, alive) + e2 * c.rest[task, 0]
+        _inputs(configs[i], arch, task, c, x[i])
+        if noise:
+            e[i] = _normals(x[i], task)
+    _forests(tasks, x, 17, 0, t, predicted)
+    for i in range(n):
+        task = tasks[i]
+        score = _score(predicted[i], e[i, 0], c.curves[task])
+        x[i, 17] = int(np.rint((score - _LOW) / (_HIGH - _LOW) * _UNIT))
         out[i, 0] = _accuracy(score, c.quantile_at, c.quantiles[task], c.rest[task, 1])
-        out[i, 1] = np.rint(exp(log_runtime) * 10.0) / 10.0
+    _forests(tasks, x, 18, 1, t, predicted)
+    for i in range(n):
+        out[i, 1] = np.rint(exp(predicted[i] + e[i, 1] * c.rest[tasks[i], 0]) * 10.0) / 10.0
 
 
 def answers(tasks: npt.NDArray[np.int64], u: Floats, noise: bool) -> tuple[Floats, Floats]:
@@ -187,12 +214,14 @@ def _constants() -> tuple[_Trees, _Constants]:
         lookup[f, forest.order] = forest.lookup.reshape(len(forest.order), -1)
         lookup[f, forest.order[forest.groups]] += row
         row += len(forest.masks)
+    leaves = np.empty((4, forests[0].masks.shape[1], _LEAVES), np.int32)
+    leaves[..., _PLACES] = np.stack([forest.leaves for forest in forests]).reshape(leaves.shape)
     trees = _Trees(
         tables,
         np.array([len(forest.groups) for forest in forests]),
         lookup,
-        np.concatenate([forest.masks for forest in forests]),
-        np.array([forest.leaves for forest in forests]),
+        np.concatenate([*(forest.masks for forest in forests), np.full_like(forests[0].masks[:1], -1 % 2**32)]),
+        leaves.reshape(4, -1),
         surrogate.base.ravel(),
     )
     counts, values = np.zeros((2, 16), np.int64), np.zeros((2, 16, 128))
