@@ -14,6 +14,8 @@ from hpo_envs.core.params import is_integer, unmasked
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.tables import draws
 
+_INT = np.int64
+
 
 class LookupEnv(HPOEnv):
     """One step evaluates one row of a table.
@@ -51,10 +53,15 @@ class LookupEnv(HPOEnv):
         super().__init__(params, render_mode)
         p = params
         self._limit = p.steps
-        self._sizes, self._vector = p.sizes, p.vector
-        # What a step returns, made when a cell is first met: (reward, cost, metrics, held out, config, status,
-        # observation, cost and status as NumPy's numbers).
-        self._cells: list[Any] = [None] * len(p.costs)
+        # With a budget of evaluations, not above the limit on steps, the budget alone ends an episode.
+        self._simple = p.cost_unit == "evaluations" and self.budget <= p.steps
+        self._sizes: list[int] | None = None if p.sizes is None else p.sizes.tolist()
+        self._vector = p.vector
+        # What a step returns, made when a cell is first met: (reward, cost, observation, info without its mask, and
+        # the dicts in it: metrics, held out, config).
+        self._cells: dict[int, Any] = {}
+        # Actions whose cells are known and always the same, while an episode runs.
+        self._known: dict[int, Any] = {}
         self._best_at = p.observation_space.shape[0] - 1 - len(p.objectives)
         self._actions, self._repeated, self._is_grid = p.actions, p.max_repeats > 1, p.kind == "grid"
         self._view: list[int] | None = None
@@ -71,6 +78,8 @@ class LookupEnv(HPOEnv):
             self._table_index = draws.below(draws.mix(self._key, 0), len(p.tables)) if chosen is None else chosen
         self._offset = self._table_index * p.rows
         self._view = None if p.view.whole else self.rows.tolist()
+        direct = p.view.whole and not self._repeated and not self._is_grid and len(p.tables) == 1
+        self._known = self._cells if direct else {}
         self._left, self._count = self.budget, 0
         self._best = p.low.tolist()
         self._pulls: dict[int, int] = {}
@@ -82,21 +91,13 @@ class LookupEnv(HPOEnv):
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Evaluates one row."""
-        index = action if type(action) is int and not self._is_grid else self._index_of(action)
-        if not 0 <= index < self._actions:
-            raise ValueError(f"action must be an int in [0, {self._actions}), got {action!r}")
-        if not self._live:
-            raise self._not_live()
-        view = self._view
-        at = self._offset + (index if view is None else view[index])
-        if self._repeated:
-            at = self._draw(at)
-        cell = self._cells[at]
+        kind = type(action)
+        index: Any = action if kind is int else int(action) if kind is _INT else None
+        cell = self._known.get(index)
         if cell is None:
-            cell = self._fill(at)
-        reward, cost, metrics, held_out, config, status, template, price, code = cell
-        observation = template.copy()
-        best = self._best
+            index, cell = self._find(action)
+        reward, cost, template, info, metrics, held_out, config = cell
+        observation, info, best = template.copy(), info.copy(), self._best
         if self._vector:
             for j, r in enumerate(reward.tolist()):
                 if r > best[j]:
@@ -108,22 +109,36 @@ class LookupEnv(HPOEnv):
                 best[0] = reward
             observation[-2] = best[0]
         self._left = left = self._left - cost
-        self._count += 1
-        observation[-1] = left / self.budget if left > 0.0 else 0.0
-        terminated = left <= 0.0 or self._count >= self._limit
+        terminated = left <= 0.0
+        observation[-1] = 0.0 if terminated else left / self.budget
+        if not self._simple:
+            self._count += 1
+            terminated = terminated or self._count >= self._limit
         if terminated:
-            self._live = False
-        info = {"cost": price, "metrics": metrics.copy(), "status": status, "status_code": code}
+            self._live, self._known = False, {}
+        info["metrics"] = metrics.copy()
         if held_out:
             info["held_out"] = held_out.copy()
         if config:  # rows of some tables have features but no hyperparameters
             info["config"] = config.copy()
-        if view is not None:
-            info["row"] = np.int64(view[index])
         if not self._is_grid:
-            self._mask[index] = 0
-            info["action_mask"] = self._mask.copy()
+            mask = self._mask
+            mask[index] = 0
+            info["action_mask"] = mask.copy()
         return observation, reward, terminated, False, info
+
+    def _find(self, action: Any) -> tuple[int, Any]:
+        """The index of an action of any admitted type, and its cell."""
+        index = action if type(action) is int and not self._is_grid else self._index_of(action)
+        if not 0 <= index < self._actions:
+            raise ValueError(f"action must be an int in [0, {self._actions}), got {action!r}")
+        if not self._live:
+            raise self._not_live()
+        at = self._offset + (index if self._view is None else self._view[index])
+        if self._repeated:
+            at = self._draw(at)
+        cell = self._cells.get(at)
+        return index, self._fill(at) if cell is None else cell
 
     def _masks(self) -> npt.NDArray[np.bool_]:
         """(actions,) bool: rows not evaluated in this episode."""
@@ -132,20 +147,18 @@ class LookupEnv(HPOEnv):
     def _index_of(self, action: Any) -> int:
         """The index that an action of any admitted type means."""
         if self._sizes is None:
-            if (
-                type(action) is np.int64
-                or is_integer(action)
-                or (isinstance(unmasked(action), np.ndarray) and action.shape == () and action.dtype.kind in "iu")
+            if is_integer(action) or (
+                isinstance(unmasked(action), np.ndarray) and action.shape == () and action.dtype.kind in "iu"
             ):
                 return int(action)
             raise ValueError(f"action must be an int in [0, {self._actions}), got {action!r}")
         array = np.asarray(unmasked(action))
-        if array.shape != self._sizes.shape or array.dtype.kind not in "iu":
-            raise ValueError(f"action must be {len(self._sizes)} ints below {self._sizes.tolist()}, got {action!r}")
+        if array.shape != (len(self._sizes),) or array.dtype.kind not in "iu":
+            raise ValueError(f"action must be {len(self._sizes)} ints below {self._sizes}, got {action!r}")
         index = 0
-        for value, size in zip(array.tolist(), self._sizes.tolist(), strict=True):
+        for value, size in zip(array.tolist(), self._sizes):  # noqa: B905 (a keyword takes as long as the loop)
             if not 0 <= value < size:
-                raise ValueError(f"action must be ints in [0, n) with n = {self._sizes.tolist()}, got {action!r}")
+                raise ValueError(f"action must be ints in [0, n) with n = {self._sizes}, got {action!r}")
             index = index * size + value
         return index
 
@@ -161,15 +174,17 @@ class LookupEnv(HPOEnv):
         row, first = at // p.max_repeats, p.table
         metrics = dict(zip(first.metric_names, p.metrics[at], strict=True))
         held_out = {name: metrics.pop(name) for name in p.held_out}
-        self._cells[at] = cell = (
-            p.rewards[at] if self._vector else float(p.rewards[at, 0]),
-            float(p.costs[at]),
-            metrics,
-            held_out,
-            numeric(p.tables[row // p.rows].config(row % p.rows)),
-            str(p.status[at]),
-            p.templates[at],
-            p.costs[at],
-            STATUS_CODES[str(p.status[at])],
-        )
+        config = numeric(p.tables[row // p.rows].config(row % p.rows))
+        status = str(p.status[at])
+        info = {"cost": p.costs[at], "metrics": metrics, "status": status, "status_code": STATUS_CODES[status]}
+        if held_out:
+            info["held_out"] = held_out
+        if config:
+            info["config"] = config
+        if self._view is not None:
+            info["row"] = np.int64(row % p.rows)
+        if not self._is_grid:
+            info["action_mask"] = None  # its place
+        reward = p.rewards[at] if self._vector else float(p.rewards[at, 0])
+        self._cells[at] = cell = reward, float(p.costs[at]), p.templates[at], info, metrics, held_out, config
         return cell
