@@ -257,6 +257,18 @@ def choices_of(h: Hyperparameter) -> Column | None:
     return column(h.values, h.values) if h.kind == "categorical" else None
 
 
+def natural(space: Iterable[Hyperparameter], choices: Iterable[Column | None], raw: npt.NDArray[np.float64]) -> Info:
+    """(k,) hyperparameters by name.
+
+    Args:
+        space: The hyperparameters.
+        choices: `choices_of` each.
+        raw: (k, hyperparameters) values as tables have them.
+    """
+    columns = zip(space, choices, raw.T, strict=True)
+    return {h.name: v if c is None else c.take(v.astype(np.intp)) for h, c, v in columns}
+
+
 def _hash(text: Any) -> int:
     return int.from_bytes(hashlib.sha256(str(text).encode()).digest()[:8], "little", signed=True) if text else 0
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hpo_envs.core.env import HPOVectorEnv
 from hpo_envs.core.history import Later, Rewind
-from hpo_envs.core.infos import STATUS_COLUMN, Info, choices_of, scatter
+from hpo_envs.core.infos import STATUS_COLUMN, Info, choices_of, natural, scatter
 from hpo_envs.core.params import Floats, check_ints
 from hpo_envs.engines.curves.params import COST_HIGH, CurveParams
 from hpo_envs.engines.workers import VectorWorkers
@@ -182,9 +182,8 @@ class CurvesVectorEnv(HPOVectorEnv):
 
     def _configs(self, rows: npt.NDArray[np.int64]) -> Info:
         """Hyperparameters of (k,) rows."""
-        raw = self.params.table.configs.take(rows, axis=0).T
-        natural = (raw[j] if c is None else c.take(raw[j].astype(np.intp)) for j, c in enumerate(self._choices))
-        return {h.name: values for h, values in zip(self.params.table.space, natural, strict=True)}
+        t = self.params.table
+        return natural(t.space, self._choices, t.configs.take(rows, axis=0))
 
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
         """(2, num_envs) rows and levels."""

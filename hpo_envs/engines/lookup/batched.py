@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOVectorEnv
-from hpo_envs.core.history import History, steps_kept
-from hpo_envs.core.infos import STATUS_COLUMN, Info, choices_of
+from hpo_envs.core.history import History, Later, steps_kept
+from hpo_envs.core.infos import STATUS_COLUMN, Info, choices_of, natural
 from hpo_envs.core.params import check_ints
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.tables import draws
@@ -32,16 +33,13 @@ class LookupVectorEnv(HPOVectorEnv):
         self._limit, self._sizes, self._vector = p.steps, p.sizes, p.vector
         # With a budget of evaluations, not above the limit on steps, the budget alone ends an episode.
         self._simple = p.cost_unit == "evaluations" and self.budget <= self._limit
-        n, m = self.num_envs, len(p.objectives)
-        # One gather answers rewards, cost, metrics and hyperparameters; columns of it are views.
-        configs = np.repeat(p.configs, p.max_repeats, axis=0)
-        self._wide = np.ascontiguousarray(np.concatenate([p.rewards, p.costs[:, None], p.metrics, configs], axis=1))
-        first = p.table
-        columns = {name: m + 1 + j for j, name in enumerate(first.metric_names)}
-        self._held_out_columns = tuple((name, columns.pop(name)) for name in p.held_out)
-        self._metric_columns = tuple(columns.items())
-        start = m + 1 + len(first.metrics)
-        self._config_columns = tuple((h.name, start + j, choices_of(h)) for j, h in enumerate(first.space))
+        n = self.num_envs
+        # The first column of one objective by itself, so that rewards lie side by side.
+        self._rewards = p.rewards if self._vector else p.rewards[:, 0].copy()
+        names = p.table.metric_names
+        self._metric_columns = tuple((name, j) for j, name in enumerate(names) if name not in p.held_out)
+        self._held_out_columns = tuple((name, names.index(name)) for name in p.held_out)
+        self._choices = [choices_of(h) for h in p.table.space]
         self._actions = np.uint64(p.actions)
         self._repeats = p.repeats.astype(np.uint64)
         self._codes = np.array([STATUSES.index(status) for status in p.status])
@@ -60,6 +58,7 @@ class LookupVectorEnv(HPOVectorEnv):
         self._logged = self._masked or self._counted
         self._open = History(n, p.actions if self._logged else 0, int(self.budget) if self._counted else None)
         self._action_starts = self._index * p.actions
+        self._first_rows: npt.NDArray[np.int64] | None = None  # of each episode's table, where there are several
         self._view = None if p.view.whole else np.zeros((n, p.actions), np.min_scalar_type(p.rows))
         self._observations = np.empty((n, *p.observation_space.shape), np.float32)
 
@@ -79,28 +78,26 @@ class LookupVectorEnv(HPOVectorEnv):
         if len(p.tables) > 1:
             drawn = draws.below_many(draws.mix_many(keys, 0), len(p.tables)) if chosen is None else chosen
             self._table_index[at] = drawn
+            self._first_rows = self._table_index * p.rows
         if self._view is not None:
             self._view[at] = p.view.rows_many(keys, p.rows)
         self._best[at] = p.low if self._vector else p.low[0]
         self._left[at] = self.budget
         self._count[at] = 0
+        self._last = self._last.copy()  # infos of earlier steps are made of the cells that were
         self._last[at] = len(p.costs)
         self._pulls[at] = 0
         return self._said(index)
 
     def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
         p = self.params
-        actions = actions.copy()  # the caller's
         rows = actions if self._view is None else self._view.take(self._action_starts + actions).astype(np.int64)
-        cells = rows if len(p.tables) == 1 else rows + self._table_index * p.rows
+        cells = rows if self._first_rows is None else rows + self._first_rows
         if p.max_repeats > 1:
             cells = self._draw(actions, cells)
         if self._logged:
             self._open.clear(actions)
-        wide = self._wide.take(cells, axis=0)
-        columns = list(wide.T)  # half the time of an index for each
-        m = len(p.objectives)
-        rewards, costs = wide[:, :m] if self._vector else columns[0], columns[m]
+        rewards, costs = self._rewards.take(cells, axis=0), p.costs.take(cells)
         np.maximum(self._best, rewards, out=self._best)
         if self._simple:
             self._left -= _ONE
@@ -113,20 +110,27 @@ class LookupVectorEnv(HPOVectorEnv):
         codes = self._zeros.copy() if self._all_ok else self._codes.take(cells)
         info: Info = {
             "cost": costs,
-            "metrics": {name: columns[j] for name, j in self._metric_columns},
+            "metrics": Later(functools.partial(self._metrics, cells, self._metric_columns)),
             "status": self._ok.copy() if self._all_ok else STATUS_COLUMN.take(codes),
             "status_code": codes,
         }
         if self._held_out_columns:
-            info["held_out"] = {name: columns[j] for name, j in self._held_out_columns}
-        if self._config_columns:
-            info["config"] = {
-                name: columns[j] if choices is None else choices.take(columns[j].astype(_INT))
-                for name, j, choices in self._config_columns
-            }
+            info["held_out"] = Later(functools.partial(self._metrics, cells, self._held_out_columns))
+        if self._choices:
+            info["config"] = Later(functools.partial(self._configs, cells))
         if self._view is not None:
             info["row"] = rows.copy()
         return rewards, terminated, info
+
+    def _metrics(self, cells: npt.NDArray[np.int64], columns: tuple[tuple[str, int], ...]) -> Info:
+        """Metrics of (num_envs,) cells."""
+        found = self.params.metrics.take(cells, axis=0).T
+        return {name: found[j] for name, j in columns}
+
+    def _configs(self, cells: npt.NDArray[np.int64]) -> Info:
+        """Hyperparameters of (num_envs,) cells."""
+        p = self.params
+        return natural(p.table.space, self._choices, p.configs.take(cells // p.max_repeats, axis=0))
 
     def _draw(self, actions: npt.NDArray[np.int64], at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The cells of the next repeat of each row; see `LookupEnv._draw`."""
@@ -154,13 +158,14 @@ class LookupVectorEnv(HPOVectorEnv):
         return out
 
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
+        """(num_envs,) indices that are nobody else's."""
         whole = type(actions) is np.ndarray and actions.dtype == _INT
         if self._sizes is None:
             # The common case, checked in one pass: negative numbers are huge as unsigned ones.
             if whole and actions.shape == self._ended.shape:
                 if np.maximum.reduce(actions.view(_UINT)) < self._actions:
-                    return actions
-            return check_ints(actions, (self.num_envs,), self.params.actions)
+                    return actions.copy()
+            return check_ints(actions, (self.num_envs,), self.params.actions).copy()
         sizes: list[int] = self._sizes.tolist()
         if not (whole and actions.shape == (self.num_envs, len(sizes))):
             actions = check_ints(actions, (self.num_envs, len(sizes)), sizes)
