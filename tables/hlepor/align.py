@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
+import operator
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,7 +27,10 @@ alignment as described. `released`: the public Python package hLepor 0.0.4, its 
 `_released_choice`); the published settings were tuned with it.
 """
 
-_Choice = Callable[[list[str], list[str], int, list[int], int], int]
+_Choice = Callable[[int, list[int], list[int]], int]
+"""From a place in the hypothesis to one of the free places in the reference, of which some are confirmed."""
+_Contexts = dict[int, list[int]]
+"""Of each place, for each n, the words around it."""
 
 MAX_N = 8
 """Largest context width that is collected by default."""
@@ -102,33 +107,44 @@ def _npd(
     where_h, where_r = _positions(hypothesis, shared), _positions(reference, shared)
     fixed = [(where_h[word][0], where_r[word][0]) for word in shared if len(where_r[word]) == 1]
     repeated = [(where_h[word], where_r[word]) for word in shared if len(where_r[word]) > 1]
+    bit = {word: 1 << k for k, word in enumerate(shared)}
+    sides = [[bit.get(token, 0) for token in tokens] for tokens in (hypothesis, reference)]
     aligned: dict[_Choice, list[list[tuple[int, int]]]] = {}
     rows = []
     for variant in variants:
-        choose: _Choice = _released_choice if variant == "released" else _described_choice
+        choose, around = _RELEASED if variant == "released" else _DESCRIBED
         if choose not in aligned:
+            near = [
+                {place: around(side, place, widths) for pair in repeated for place in pair[k]}
+                for k, side in enumerate(sides)
+            ]
             aligned[choose] = [
-                [pair for h, r in repeated for pair in _align(hypothesis, reference, h, r, n, choose)]
+                [pair for h, r in repeated for pair in _align(h, r, near[0], near[1], n, choose)]
                 for n in range(widths if repeated else 1)
             ]
         h, r = (1, 1) if variant == "paper" else (len(hypothesis), len(reference))
-        # fsum: exact, hence the same number in any order and under any version of Python.
-        sums = [
-            math.fsum(abs((i + 1) / h - (j + 1) / r) for i, j in itertools.chain(fixed, pairs))
-            for pairs in aligned[choose]
-        ]
-        rows.append([total / len(hypothesis) for total in (sums if repeated else sums * widths)])
+        sums: dict[tuple[tuple[int, int], ...], float] = {}  # most widths align alike
+        for pairs in map(tuple, aligned[choose]):
+            if pairs not in sums:
+                # fsum: exact, hence the same number in any order and under any version of Python.
+                sums[pairs] = math.fsum([abs((i + 1) / h - (j + 1) / r) for i, j in itertools.chain(fixed, pairs)])
+        found = [sums[tuple(pairs)] / len(hypothesis) for pairs in aligned[choose]]
+        rows.append(found if repeated else found * widths)
     return rows
 
 
 def _align(
-    hypothesis: list[str], reference: list[str], places: list[int], free: list[int], n: int, choose: _Choice
+    places: list[int], free: list[int], near_h: _Contexts, near_r: _Contexts, n: int, choose: _Choice
 ) -> list[tuple[int, int]]:
     """Pairs the places of one word, those in the hypothesis from left to right."""
     free = free.copy()
     pairs = []
     for i in places[: len(free)]:
-        j = choose(hypothesis, reference, i, free, n)
+        if len(free) > 1:
+            around = near_h[i][n]
+            j = choose(i, free, [k for k in free if around & near_r[k][n]])
+        else:
+            j = free[0]
         free.remove(j)
         pairs.append((i, j))
     return pairs
@@ -142,25 +158,42 @@ def _positions(tokens: list[str], shared: Counter[str]) -> dict[str, list[int]]:
     return where
 
 
-def _described_choice(hypothesis: list[str], reference: list[str], i: int, free: list[int], n: int) -> int:
+def _described_choice(i: int, free: list[int], confirmed: list[int]) -> int:
     """Han et al. 2013: of the free places in the reference, those with a matching neighbour; of these the nearest.
 
     Occurrences in the hypothesis are served from left to right; on a tie of distances the earlier place wins.
     """
-    around = set(hypothesis[max(i - n, 0) : i] + hypothesis[i + 1 : i + n + 1])
-    confirmed = [j for j in free if not around.isdisjoint(reference[max(j - n, 0) : j] + reference[j + 1 : j + n + 1])]
     return min(confirmed or free, key=lambda j: abs(i - j))
 
 
-def _released_choice(hypothesis: list[str], reference: list[str], i: int, free: list[int], n: int) -> int:
+def _described_context(side: list[int], i: int, widths: int) -> list[int]:
+    """The words around a place, for each n: as one integer, a bit for each word that both sides share."""
+    found, words = [0], 0
+    for n in range(1, widths):
+        words |= (side[i - n] if n <= i else 0) | (side[i + n] if i + n < len(side) else 0)
+        found.append(words)
+    return found
+
+
+def _released_choice(i: int, free: list[int], confirmed: list[int]) -> int:
     """The choice of hLepor 0.0.4.
 
     Two faults are kept. The left context is `tokens[i - n : i]` also where i < n: Python counts the negative start
-    from the end, which mostly leaves no left context. And the rank of the nearest confirmed place among the confirmed
-    ones is looked up in the list of all free ones.
+    from the end, which mostly leaves no left context (see `_released_context`). And the rank of the nearest confirmed
+    place among the confirmed ones is looked up in the list of all free ones.
     """
-    around = set(hypothesis[i - n : i] + hypothesis[i + 1 : i + n + 1])
-    confirmed = [j for j in free if not around.isdisjoint(reference[j - n : j] + reference[j + 1 : j + n + 1])]
-    candidates = confirmed or free
-    distances = [abs(i - j) for j in candidates]
+    distances = [abs(i - j) for j in confirmed or free]
     return free[distances.index(min(distances))]
+
+
+def _released_context(side: list[int], i: int, widths: int) -> list[int]:
+    """As `_described_context`, with the fault of `_released_choice`."""
+    found, left, right = [0], 0, 0
+    for n in range(1, widths):
+        right |= side[i + n] if i + n < len(side) else 0
+        left = left | side[i - n] if n <= i else functools.reduce(operator.or_, side[i - n : i], 0)
+        found.append(left | right)
+    return found
+
+
+_DESCRIBED, _RELEASED = (_described_choice, _described_context), (_released_choice, _released_context)

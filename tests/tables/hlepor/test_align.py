@@ -9,6 +9,7 @@ import numpy as np
 
 import hpo_envs.benchmarks.papers.cushlepor as folder
 from hpo_envs.tables import hlepor
+from hpo_envs.tables.hlepor import align
 
 HERE = Path(folder.__file__).parent
 
@@ -32,3 +33,13 @@ def test_the_golden_sentences_tell_the_variants_apart():
     for variant in ("paper", "relative"):
         scores = hlepor.Basis(hlepor.collect(*own(), variant=variant)).scores(golden["vectors"])
         assert np.abs(scores - golden["scores"]).max() > 1e-3
+
+
+def test_the_words_around_a_place_are_those_of_slices() -> None:
+    side = [1 << k for k in range(5)]
+    for i in range(5):
+        described, released = (around(side, i, 14) for around in (align._described_context, align._released_context))
+        for n in range(14):
+            right = side[i + 1 : i + n + 1]
+            assert described[n] == sum({*side[max(i - n, 0) : i], *right})
+            assert released[n] == sum({*side[i - n : i], *right})
