@@ -191,11 +191,11 @@ class BayesianOptimisation(PosteriorSearch):
             fit = self._fits[0]
             assert fit is not None
             return root(fit.covariance(x, x))
-        if rows is None:
+        if rows is not None:
+            return root(self.amplitude * kernels.gram(self.kernel, x, self.length_scale))
+        if self.problem.index is None:
             return _fixed_root(self.kernel, x.tobytes(), x.shape, self.length_scale, self.amplitude)
-        scaled = x / self.length_scale
-        squares = kernels.square_distances(scaled, scaled)
-        return root(self.amplitude * kernels.of_square_distances(self.kernel, squares))
+        return root(self.amplitude * self.candidates.gram(self.kernel, self.length_scale))
 
     def _due(self) -> bool:
         """Whether the posterior is to be renewed with what was observed."""

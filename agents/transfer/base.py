@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -133,6 +134,27 @@ class Posterior:
     left_out_deviation: Floats
 
 
+class TargetAgent(TransferAgent):
+    """A transfer agent with a Gaussian process of the problem alone.
+
+    Attributes:
+        target: That process.
+    """
+
+    def __init__(self, problem: Problem, seed: int, *, features: str | tuple[str, ...] = "") -> None:
+        super().__init__(problem, seed, features=features)
+        self.target = TargetGP(self.features)
+
+    @abc.abstractmethod
+    def _given(self) -> tuple[npt.NDArray[np.intp], Floats]:
+        """What the process is given: (t,) candidates told, and (t,) standardised observations."""
+
+    @classmethod
+    def prepare(cls, agents: Sequence[TargetAgent]) -> None:
+        """Estimates the kernels of those where it is time to, side by side."""
+        TargetGP.estimate_each([(agent.target, *agent._given()) for agent in agents if not agent._in_design()])
+
+
 class TargetGP:
     """A Gaussian process of the problem alone: Matern 5/2, one length-scale a feature, estimated as `t` grows.
 
@@ -146,6 +168,17 @@ class TargetGP:
         self._fit: KernelFit | None = None
         self._at = 0
 
+    @staticmethod
+    def estimate_each(given: Sequence[tuple[TargetGP, npt.NDArray[np.intp], Floats]]) -> None:
+        """Estimates the kernels of those where it is time to, given what `posterior` takes, side by side."""
+        due = [(gp, gp.features[rows], y) for gp, rows, y in given if gp._due(len(y))]
+        fits = KernelFit.estimate_each("matern52", [(x, y, gp._fit) for gp, x, y in due], Prior())
+        for (gp, _, y), fit in zip(due, fits, strict=True):
+            gp._fit, gp._at = fit, len(y)
+
+    def _due(self, t: int) -> bool:
+        return self._fit is None or t >= self._at + max(1, int(self.refit * self._at))
+
     def posterior(self, rows: npt.NDArray[np.intp], y: Floats) -> Posterior:
         """The posterior given (t,) standardised observations of candidates.
 
@@ -153,10 +186,9 @@ class TargetGP:
         """
         from scipy.linalg import cho_factor, cho_solve
 
-        x = self.features[rows]
-        if self._fit is None or len(y) >= self._at + max(1, int(self.refit * self._at)):
-            self._fit, self._at = KernelFit.estimate("matern52", x, y, Prior(), self._fit), len(y)
-        fit = self._fit
+        self.estimate_each([(self, rows, y)])
+        x, fit = self.features[rows], self._fit
+        assert fit is not None
         factor = cho_factor(fit.covariance(x, x) + fit.noise * np.eye(len(y)), lower=True)
         inverse = cho_solve(factor, np.eye(len(y)))
         alpha, cross = inverse @ y, fit.covariance(x, self.features)

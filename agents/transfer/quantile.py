@@ -7,12 +7,12 @@ import numpy.typing as npt
 
 from hpo_envs.agents.models.acquisition import expected_improvement
 from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.transfer.base import TargetGP, TransferAgent
+from hpo_envs.agents.transfer.base import TargetAgent
 
 Floats = npt.NDArray[np.float64]
 
 
-class QuantileCopula(TransferAgent):
+class QuantileCopula(TargetAgent):
     """Gaussian copula process: the sources' mean and deviation as prior, a Gaussian process on what they leave over.
 
     The paper's prior is a neural network trained on all tables together; here it is the mean and the deviation over all
@@ -39,14 +39,15 @@ class QuantileCopula(TransferAgent):
         super().__init__(problem, seed, features=features)
         worlds = self.scores[0].reshape(-1, self.scores.shape[-1])
         self._mean, self._deviation = worlds.mean(axis=0), np.maximum(worlds.std(axis=0), 0.05)
-        self._rest = TargetGP(self.features)
+
+    def _given(self) -> tuple[npt.NDArray[np.intp], Floats]:
+        rows, y = self.told
+        return rows, (copula(y) - self._mean[rows]) / self._deviation[rows]
 
     def _suggest(self) -> int:
-        rows, y = self.told
-        z = copula(y)
-        left = self._rest.posterior(rows, (z - self._mean[rows]) / self._deviation[rows])
-        mean = self._mean + self._deviation * left.mean
-        return self.best_free(expected_improvement(mean, self._deviation * left.deviation, float(z.max())))
+        left = self.target.posterior(*self._given())
+        mean, best = self._mean + self._deviation * left.mean, float(copula(self.told[1]).max())
+        return self.best_free(expected_improvement(mean, self._deviation * left.deviation, best))
 
 
 def copula(y: Floats) -> Floats:

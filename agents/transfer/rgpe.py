@@ -8,12 +8,12 @@ import numpy.typing as npt
 from hpo_envs.agents.base import whole
 from hpo_envs.agents.models.acquisition import expected_improvement
 from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.transfer.base import TargetGP, TransferAgent, standardised
+from hpo_envs.agents.transfer.base import TargetAgent, standardised
 
 Floats = npt.NDArray[np.float64]
 
 
-class RGPE(TransferAgent):
+class RGPE(TargetAgent):
     """Expected improvement of a mixture in which each table weighs what its ranking of the observations is worth.
 
     The weight of a model is how often, over samples of its predictions at the observed candidates, it misranks the
@@ -48,11 +48,14 @@ class RGPE(TransferAgent):
         self.samples = whole("samples", samples, 1)
         self.weights = np.append(np.full(len(self.means[0]), 1.0 / len(self.means[0])), 0.0)
         self._deviations = self.scores[0].std(axis=1)
-        self._target = TargetGP(self.features)
+
+    def _given(self) -> tuple[npt.NDArray[np.intp], Floats]:
+        rows, y = self.told
+        return rows, standardised(y)
 
     def _suggest(self) -> int:
         rows, y = self.told
-        own = self._target.posterior(rows, standardised(y))
+        own = self.target.posterior(*self._given())
         drawn = self.rng.integers(self.scores.shape[2], size=self.samples)
         theirs = self.scores[0][:, drawn][:, :, rows]  # (J, S, t)
         noise = self.rng.standard_normal((self.samples, len(y)))
