@@ -25,7 +25,6 @@ Bools = npt.NDArray[np.bool_]
 
 _ARITY = np.array([[arity_error(op, count) is None for count in range(SLOTS + 1)] for op in range(END)])
 _LIMITS = np.array(SIZES)
-_STATUS = column(STATUSES, STATUSES)
 
 
 class CellVectorEnv(HPOVectorEnv):
@@ -41,6 +40,8 @@ class CellVectorEnv(HPOVectorEnv):
         self._counts, self._spent = np.zeros(n, np.int64), np.zeros(n, np.int64)
         self._seen: dict[int, dict[str, int]] = {}  # of the episodes that completed a cell
         self._out = np.zeros((n, *params.observation_space.shape), np.float32)
+        self._either = _pairs(params.unfinished(), params.invalid())
+        del self._either["error"]
 
     def _then(self) -> Callable[[], Bools]:
         counts = self._counts.copy()
@@ -67,9 +68,7 @@ class CellVectorEnv(HPOVectorEnv):
                 wrong[i], errors[i] = True, f"{problem.rule}: {problem}"
         self._add(np.flatnonzero(adds), actions)
         ended = ~adds
-        free = p.unfinished()
-        del free["error"]
-        info = _spread(free, p.invalid(), wrong)
+        info = _of_each(self._either, wrong.astype(np.intp))
         for i, said in scored.items():
             errors[i] = said.pop("error")
             _put(info, said, i)
@@ -94,12 +93,12 @@ class CellVectorEnv(HPOVectorEnv):
         errors: Any = column([""]).take(np.zeros(len(op), np.intp))
         for i in np.flatnonzero(many | arity).tolist():
             errors[i] = _refusal(int(op[i]), int(inputs[i]), int(counts[i]))
-        heads, tails, head = _texts()
+        heads, tails, outputs = _texts()
+        which = (x * SIZES[1] + y) * SIZES[1] + z
         places = np.flatnonzero(absent)
-        which = (x[places] * SIZES[1] + y[places]) * SIZES[1] + z[places]
-        errors[places] = heads.take(counts[places]) + tails.take(which)
+        errors[places] = heads.take(counts[places]) + tails.take(which[places])
         places = np.flatnonzero(hidden)
-        errors[places] = np.array([f"{head}{given}" for given in actions[places, 1:].tolist()], object)
+        errors[places] = outputs.take(which[places])
         return many | absent | arity | hidden, errors
 
     def _add(self, index: npt.NDArray[np.intp], actions: Ints) -> None:
@@ -155,35 +154,43 @@ def _refusal(op: int, inputs: int, nodes: int) -> str:
 
 
 @functools.cache
-def _texts() -> tuple[npt.NDArray[Any], npt.NDArray[Any], str]:
-    """What `node_of` says of inputs that do not exist, by nodes and by inputs, and what `finish` says of outputs."""
+def _texts() -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+    """What `node_of` says of inputs that do not exist, by nodes and by inputs; what `finish` says, by outputs."""
     heads = []
     for nodes in range(MAX_NODES):
         try:
             node_of([0, SIZES[1] - 1, 0, 0], nodes)
         except InvalidRecipe as problem:
             heads.append(f"{problem.rule}: {problem}".removesuffix(f"({SIZES[1] - 1},)"))
-    tails = [str(tuple(k for k in given if k)) for given in itertools.product(range(SIZES[1]), repeat=SLOTS)]
+    every = [*itertools.product(range(SIZES[1]), repeat=SLOTS)]
+    tails = [str(tuple(k for k in given if k)) for given in every]
     try:
         finish((), [END, 0, 0, 0])
     except InvalidRecipe as problem:
         head = f"{problem.rule}: {problem}".removesuffix("[0, 0, 0]")
-    return np.array(heads, object), np.array(tails, object), head
+    outputs = [f"{head}{[*given]}" for given in every]
+    return np.array(heads, object), np.array(tails, object), np.array(outputs, object)
 
 
-def _spread(some: Info, others: Info, which: Bools) -> Info:
-    """Arrays of what is said of episodes: `others` where marked, else `some`."""
-    spread: Info = {}
+def _pairs(some: Info, others: Info) -> Info:
+    """(2, ...) arrays of what is said of two kinds of episodes."""
+    pairs: Info = {}
     for name, value in some.items():
-        other = others[name]
+        pair = value, others[name]
         if isinstance(value, dict):
-            spread[name] = _spread(value, other, which)
-        elif isinstance(value, str):
-            texts = _STATUS if name == "status" else column([value, other])
-            spread[name] = texts.take(np.where(which, *(texts.tolist().index(v) for v in (other, value))))
+            pairs[name] = _pairs(*pair)
         else:
-            spread[name] = np.where(which.reshape(-1, *[1] * np.ndim(value)), other, value)
-    return spread
+            words = STATUSES if name == "status" else ()
+            pairs[name] = column(pair, words) if isinstance(value, str) else np.array(pair)
+    return pairs
+
+
+def _of_each(pairs: Info, kinds: npt.NDArray[np.intp]) -> Info:
+    """(n, ...) arrays of what is said of episodes, of kind 0 or 1 each."""
+    return {
+        name: _of_each(pair, kinds) if isinstance(pair, dict) else pair.take(kinds, axis=0)
+        for name, pair in pairs.items()
+    }
 
 
 def _put(info: Info, said: Info, i: int) -> None:
