@@ -18,13 +18,10 @@ LARGEST_SHARED = 4000
 
 def square_distances(a: Floats, b: Floats) -> Floats:
     """(len(a), len(b)) squared Euclidean distances of two (rows, d) arrays; exact zeros for equal rows."""
-    total = np.zeros((len(a), len(b)))
-    gap = np.empty_like(total)
-    for x, y in zip(a.T.copy(), b.T.copy(), strict=True):
-        # One column at a time: |a|^2 + |b|^2 - 2ab would leave round-off where rows are equal.
-        np.subtract(x[:, None], y, out=gap)
-        total += np.multiply(gap, gap, out=gap)
-    return total
+    # It adds the columns' squares one after the other; |a|^2 + |b|^2 - 2ab would leave round-off where rows are equal.
+    from scipy.spatial.distance import cdist
+
+    return np.asarray(cdist(a, b, "sqeuclidean"))
 
 
 def of_square_distances(kernel: str, r2: Floats) -> Floats:
