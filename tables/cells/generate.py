@@ -10,6 +10,8 @@ WikiText-2 logs; the probabilities follow their frequencies there.
 
 from __future__ import annotations
 
+from bisect import bisect
+
 import numpy as np
 
 from hpo_envs.tables.cells.recipe import MAX_HIDDEN, MAX_NODES, OPERATIONS, Cell, InvalidRecipe, accepted, leading
@@ -31,6 +33,19 @@ Node = tuple[int, tuple[int, ...]]
 
 _LINEAR = OPERATIONS.index("linear")
 _BLEND = OPERATIONS.index("blend")
+
+
+def _levels(p: tuple[float, ...]) -> list[float]:
+    """Where in [0, 1) each of `len(p)` choices ends.
+
+    `bisect(levels, rng.random())` is what `rng.choice(len(p), p=p)` draws, without its checks, which take twenty times
+    as long.
+    """
+    ends = np.cumsum(p)
+    return (ends / ends[-1]).tolist()  # type: ignore[no-any-return]
+
+
+_HIDDEN_LEVELS, _OPERATION_LEVELS = _levels(HIDDEN), _levels(WEIGHTS)
 _ACTIVATIONS = tuple(OPERATIONS.index(f"activation_{a}") for a in ("tanh", "sigm", "leaky_relu"))
 
 
@@ -46,7 +61,7 @@ def generate(rng: np.random.Generator, hidden: int | None = None, nodes: int | N
         raise ValueError(f"hidden must be None or an int in [1, {MAX_HIDDEN}], got {hidden}")
     if nodes is not None and not 2 * MAX_HIDDEN <= nodes <= MAX_NODES:
         raise ValueError(f"nodes must be None or an int in [{2 * MAX_HIDDEN}, {MAX_NODES}], got {nodes}")
-    h = int(rng.choice(MAX_HIDDEN, p=HIDDEN)) + 1 if hidden is None else hidden
+    h = bisect(_HIDDEN_LEVELS, rng.random()) + 1 if hidden is None else hidden
     n = int(rng.integers(NODES[0], NODES[1] + 1)) if nodes is None else nodes
     while True:
         cell = _attempt(rng, h, n)
@@ -58,7 +73,8 @@ def _attempt(rng: np.random.Generator, hidden: int, count: int) -> Cell | None:
     nodes: list[Node] = []
     for _ in range(count):
         nodes.append(_node(rng, hidden, nodes))
-    return prune(hidden, nodes, tuple(int(k) + 1 + hidden for k in rng.choice(count, size=hidden, replace=False)))
+    outputs = rng.choice(count, size=hidden, replace=False).tolist()
+    return prune(hidden, nodes, tuple(1 + hidden + k for k in outputs))
 
 
 def _node(rng: np.random.Generator, hidden: int, nodes: list[Node]) -> tuple[int, tuple[int, ...]]:
@@ -66,17 +82,17 @@ def _node(rng: np.random.Generator, hidden: int, nodes: list[Node]) -> tuple[int
     activated = {inputs[0] for op, inputs in nodes if op in _ACTIVATIONS}
     bare = [first + j for j, (op, _) in enumerate(nodes) if op == _LINEAR and first + j not in activated]
     sources = [*range(first), *(first + j for j, (op, _) in enumerate(nodes) if op in _ACTIVATIONS)]
-    vectors = range(1, first + len(nodes))
+    count = hidden + len(nodes)
     while True:
-        op = int(rng.choice(len(OPERATIONS), p=WEIGHTS))
+        op = bisect(_OPERATION_LEVELS, rng.random())
         if op == _LINEAR:
             wanted = 3 if rng.random() < THREE_INPUTS and len(sources) >= 3 else 2
-            return op, tuple(int(k) for k in rng.choice(sources, size=wanted, replace=False))
+            return op, tuple(sources[k] for k in rng.choice(len(sources), size=wanted, replace=False).tolist())
         if op in _ACTIVATIONS:
             if bare:
                 return op, (bare[-1],)
-        elif len(vectors) >= (wanted := 3 if op == _BLEND else 2):
-            return op, tuple(int(k) for k in rng.choice(vectors, size=wanted, replace=False))
+        elif count >= (wanted := 3 if op == _BLEND else 2):
+            return op, tuple(1 + k for k in rng.choice(count, size=wanted, replace=False).tolist())
 
 
 def prune(hidden: int, nodes: list[Node], outputs: tuple[int, ...]) -> Cell | None:
