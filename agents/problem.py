@@ -194,7 +194,7 @@ def private(problem: Problem, seed: int, rows: npt.NDArray[Any] | None = None) -
     changed: dict[str, Any] = {"action_space": space}
     if rows is not None and problem.base is not None:
         index = np.asarray(rows, np.intp)
-        changed |= {"index": immutable(index), "features": immutable(problem.base[index])}
+        changed |= {"index": immutable(index), "features": immutable(problem.base.take(index, axis=0))}
     own = object.__new__(Problem)
     own.__dict__.update(problem.__dict__, **changed)  # checked when the shared one was made
     return own

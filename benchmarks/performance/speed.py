@@ -1,7 +1,7 @@
 """Speed of the environments against peers in one run: `python -m hpo_envs.benchmarks.performance.speed [PART ...]`.
 
-Parts: `scalar`, `batched`, `same_step`, `memory`, `loop`, `imports`; by default all. Times on shared machines are
-noisy: every figure is processor time, the minimum over interleaved rounds, and what counts are the ratios. Peers:
+Parts: `scalar`, `batched`, `same_step`, `memory`, `loop`, `seeds`, `imports`; by default all. Times on shared machines
+are noisy: every figure is processor time, the minimum over interleaved rounds, and what counts are the ratios. Peers:
 FrozenLake-v1 through `gym.make`, a minimal hand-written table environment that passes Gymnasium's checker, and the bare
 NumPy gathers that a batched step cannot do without. With `--against CHECKOUT` the same is run with another checkout's
 package, in alternating processes, and each figure is shown as medians of both and their ratio.
@@ -212,10 +212,23 @@ def memory(num_envs: int = 1000) -> dict[str, float]:
 
 def loop() -> dict[str, float]:
     """Microseconds an evaluation of 100 seeds of `random` side by side, all that the run loop does included."""
-    run = functools.partial(runs.run, "random", "NMTHPO-swen-v0", range(100), env_kwargs={"table": "surrogate"})
+    timed = {f"random, {budget} evaluations": _run("random", 100, budget, 1e6) for budget in (20, 200)}
+    return best_of(7, timed)
+
+
+def seeds() -> dict[str, float]:
+    """Milliseconds a seed of 20 evaluations, alone and of 100 side by side."""
+    each = {"alone": 1, "of 100": 100}
+    timed = {f"{name}, {k}": _run(name, n, 20, 20 * 1e3) for name in ("bo", "bo-spread") for k, n in each.items()}
+    return best_of(3, timed)
+
+
+def _run(agent: str, count: int, budget: int, unit: float) -> Callable[[], float]:
+    """Processor time of so many seeds of an agent, by evaluation, in units of which a second has so many."""
+    arguments: dict[str, Any] = {"budget": budget, "env_kwargs": {"table": "surrogate"}}
+    run = functools.partial(runs.run, agent, "NMTHPO-swen-v0", range(count), **arguments)
     run()
-    best = best_of(7, {"random, 100 seeds": functools.partial(seconds_of, run, time.process_time)})
-    return {name: 1e6 * seconds / 2000 for name, seconds in best.items()}
+    return lambda: unit * seconds_of(run, time.process_time) / (count * budget)
 
 
 def imports() -> dict[str, float]:
@@ -246,6 +259,7 @@ PARTS: dict[str, tuple[Callable[[], dict[str, float]], str]] = {
     "same_step": (same_step, "us where all of 4,096 episodes end"),
     "memory": (memory, "bytes an environment"),
     "loop": (loop, "us an evaluation"),
+    "seeds": (seeds, "ms a seed"),
     "imports": (imports, "ms"),
 }
 
