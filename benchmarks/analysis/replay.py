@@ -6,6 +6,7 @@ the true reward of what was recommended. Environments that compute their answers
 
 from __future__ import annotations
 
+import copy
 import functools
 import json
 from collections.abc import Iterator
@@ -32,6 +33,9 @@ Array = npt.NDArray[Any]
 CELLS = 2**20
 """Rows of all runs that are replayed side by side: where more would not be faster, and memory would grow."""
 
+KEPT = 4 * CELLS
+"""Rows of all episodes that are kept for other agents: 120 MB."""
+
 LIVE = "function/"
 """What the names of tables begin with whose values a function of one's own computes."""
 
@@ -50,8 +54,8 @@ class Replay:
 
     checked: int = 0
     unchecked: dict[str, str] = field(default_factory=dict)
-    _last: tuple[str, _Problems] | None = None
-    """What other agents were asked, too: their parts come one after the other."""
+    _kept: dict[str, _Problems] = field(default_factory=dict)
+    """What other agents were asked, too: their parts come one after the other. The last is the one asked last."""
 
     def __call__(self, part: Path, block: Block) -> None:
         """Checks the runs of a part.
@@ -75,7 +79,10 @@ class Replay:
         try:
             for runs in _alike(block):
                 most = max(CELLS // max(len(tables.load(n, h["kind"])) for n, h in used.items()), 64)
-                for some in np.array_split(runs, -(-len(runs) // most)):
+                # Cut at the same seeds in every part, wherever it begins: after thousands, where most parts begin.
+                most = most - most % 1000 or most
+                cuts = range(most - int(block.seeds[runs[0]]) % most, len(runs), most)
+                for some in np.split(runs, cuts):
                     alike = block.take(some)
                     _Runs(alike, self._problems_of(alike)).check()
         except _FalseError as error:
@@ -90,10 +97,13 @@ class Replay:
     def _problems_of(self, block: Block) -> _Problems:
         h = block.header_of(0)
         asked = json.dumps([h["env"], h["kind"], h["table"], *(h[k] for k in SETTING)]) + block.seeds.tobytes().hex()
-        if self._last is None or self._last[0] != asked:
-            self._last = None  # before the next are made
-            self._last = asked, _Problems(h, block.seeds.tolist())
-        return self._last[1]
+        if asked not in self._kept:
+            cells = len(block) * len(tables.load(h["table"], h["kind"]))
+            while self._kept and cells + sum(p.cells for p in self._kept.values()) > KEPT:
+                del self._kept[next(iter(self._kept))]  # before the next are made
+            self._kept[asked] = _Problems(h, block.seeds.tolist())
+        self._kept[asked] = problems = self._kept.pop(asked)
+        return problems
 
     def called(self, env: str) -> None:
         """Notes that runs on an id are of a function of one's own."""
@@ -140,17 +150,16 @@ class _Problems:
         listed = h["table"] in registry.find(h["env"]).tables  # type: ignore[union-attr]
         kwargs["table"] = h["kind"] if listed else tables.load(h["table"])
         self._env_id, self._env_kwargs = h["env"], h["env_kwargs"]
-        self._seeds = [seeds_of(h["env"], seed)[0] for seed in seeds]
         made: Any = gym.make_vec(h["env"], num_envs=len(seeds), **kwargs)
         self.envs = made.unwrapped
         self.params, self.checker = self.envs.params, strict.checker(self.envs.single_action_space)
-        self.told = self.start()
+        self.cells = len(seeds) * len(self.params.table)
+        self.told: dict[str, Any] = self.envs.reset(seed=[seeds_of(h["env"], seed)[0] for seed in seeds])[1]
         self.episodes = Episodes.of(self.envs)
 
-    def start(self) -> dict[str, Any]:
-        """Starts the episodes, from their beginning, and returns what is told of them."""
-        told: dict[str, Any] = self.envs.reset(seed=self._seeds)[1]
-        return told
+    def started(self) -> Any:
+        """Environments at the beginning of these episodes: a copy, for to draw them again takes ten times as long."""
+        return copy.deepcopy(self.envs, {id(self.params): self.params})
 
     @functools.cached_property
     def scales(self) -> list[dict[str, Any]]:
@@ -236,20 +245,20 @@ class _Runs:
 
     def _answers(self, asked: Array, run: Array) -> tuple[dict[str, Array], Array]:
         """What the environments answer to all stored actions, and whether their episodes had ended then."""
-        self.problems.start()
+        envs = self.problems.started()
         total, n = int(self.starts[-1]), len(self.block)
         shape = (total, self.params.reward_dim) if self.params.vector else (total,)
         rewards, costs = np.full(shape, np.nan), np.full(total, np.nan)
         statuses, over = np.zeros(total, np.int8), np.zeros(total, bool)
         steps = np.bincount(run, minlength=n)
         first, to = np.cumsum(steps) - steps, self.starts[:-1].copy()
-        self.envs.single_action_space.seed(0)
-        batch = np.stack([np.asarray(self.envs.single_action_space.sample())] * n)  # what runs that have ended do
+        envs.single_action_space.seed(0)
+        batch = np.stack([np.asarray(envs.single_action_space.sample())] * n)  # what runs that have ended do
         for k in range(steps.max(initial=0)):
             on = k < steps
             batch[on] = asked[first[on] + k]
             try:
-                answered, ended, info = self.envs.answer(batch)
+                answered, ended, info = envs.answer(batch)
             except ValueError:
                 i = next(i for i in range(n) if not self._admits(batch[i]))
                 raise self._refused(int(to[i])) from None

@@ -15,9 +15,13 @@ import numpy.typing as npt
 from hpo_envs.benchmarks.analysis import verdict
 from hpo_envs.benchmarks.analysis.scores import random_search
 from hpo_envs.benchmarks.runs import Run
-from hpo_envs.benchmarks.runs.scales import of_header
+from hpo_envs.benchmarks.runs.scales import of_header, scale_of
+from hpo_envs.benchmarks.study.block import Block
 
 Floats = npt.NDArray[np.float64]
+
+HAIR = 1e-9
+"""Slack of what counts as close: 26.09 - 0.5 is no exact binary number."""
 
 
 def first_reaching(reached: npt.ArrayLike) -> float:
@@ -41,8 +45,7 @@ def ftb(rewards: npt.ArrayLike, best: float) -> float:
 
 def ftc(rewards: npt.ArrayLike, best: float, tolerance: float = 0.5) -> float:
     """Fixed-target close: evaluations until `best - tolerance` is met; 0.5 BLEU in Table 3, 1 for en-ja (note 17)."""
-    # A hair of slack: 26.09 - 0.5 is no exact binary number.
-    return first_reaching(np.asarray(rewards, dtype=float) >= best - tolerance - 1e-9)
+    return first_reaching(np.asarray(rewards, dtype=float) >= best - tolerance - HAIR)
 
 
 def fb(rewards: npt.ArrayLike, best: float, budget: int = 20) -> float:
@@ -130,9 +133,9 @@ def tolerance_of(run: Run, tolerance: float | None) -> float:
     return tolerance
 
 
-def legend(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = None) -> str:
+def legend(by_agent: Mapping[str, Sequence[Run] | Sequence[Block]], tolerance: float | None = None) -> str:
     """What the targets mean; arguments as of `summarise`."""
-    first = next(iter(by_agent.values()))[0]
+    first = _first(by_agent)
     (name, *others), close = first.header["objectives"], "close to it"
     if not others and of_header(first.header).source != "none":
         close = f"within {tolerance_of(first, tolerance):.3g} of it, in the unit of {name}"
@@ -141,32 +144,46 @@ def legend(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = None
 
 
 def score(run: Run, tolerance: float | None = None) -> dict[str, float]:
-    """Targets of one run: `best`, `fb`, `ftb`, `ftc` for one objective; `fbp`, `fto`, `fta` for several.
+    """Targets of one run; see `of_block`."""
+    return {name: float(values[0]) for name, values in of_block(Block.of([run]), tolerance).items()}
+
+
+def of_block(block: Block, tolerance: float | None = None) -> dict[str, Floats]:
+    """Targets, (runs,) each: `best`, `fb`, `ftb`, `ftc` for one objective; `fbp`, `fto`, `fta` for several.
 
     Raises:
-        ValueError: Several objectives on what is no table, so that no front is known.
+        ValueError: Several objectives on what is no table, so that no front is known; a run without an evaluation.
     """
-    scale = of_header(run.header)
-    if run.rewards.ndim == 2:
-        if scale.source in ("bounds", "none"):
-            raise ValueError(f"objective must be one name on {run.header['env']}, whose Pareto front is not known")
-        return {
-            "fbp": fbp(run.rewards, scale.front, len(run)),
-            "fto": fto(run.rewards, scale.front),
-            "fta": fta(run.rewards, scale.front),
-        }
-    if scale.source == "none":
-        return {"best": float(run.rewards.max())}
-    best = float(scale.best[0])
-    return {
-        "best": float(run.rewards.max()),
-        "fb": fb(run.rewards, best, len(run)),
-        "ftb": ftb(run.rewards, best),
-        "ftc": ftc(run.rewards, best, tolerance_of(run, tolerance)),
-    }
+    first, lengths = block.starts[:-1], np.diff(block.starts)
+    if not lengths.all():
+        raise ValueError(f"runs must have an evaluation, got none with seed {block.seeds[lengths.argmin()]}")
+    scales = [own or scale_of(block.header_of(i)) for i, own in enumerate(block.each_scale)]
+    sources = {scale["source"] for scale in scales}
+    if block.rewards.ndim == 2:
+        if sources & {"bounds", "none"}:
+            raise ValueError(f"objective must be one name on {block.header['env']}, whose Pareto front is not known")
+        runs = np.split(block.rewards, first[1:])
+        found = [
+            (fbp(r, s["front"], len(r)), fto(r, s["front"]), fta(r, s["front"]))
+            for r, s in zip(runs, scales, strict=True)
+        ]
+        return dict(zip(("fbp", "fto", "fta"), np.array(found).T, strict=True))
+    top = np.maximum.reduceat(block.rewards, first)
+    if "none" in sources:
+        return {"best": top}
+    best, origin = (np.array([scale[name][0] for scale in scales]) for name in ("best", "origin"))
+    close = CLOSE * (best - origin) if tolerance is None else tolerance
+    place = np.arange(1.0, len(block.rewards) + 1.0) - np.repeat(first, lengths)
+
+    def until(wanted: Floats) -> Floats:
+        return np.minimum.reduceat(np.where(block.rewards >= np.repeat(wanted, lengths), place, np.inf), first)
+
+    return {"best": top, "fb": best - top, "ftb": until(best), "ftc": until(best - close - HAIR)}
 
 
-def summarise(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = None) -> list[dict[str, Any]]:
+def summarise(
+    by_agent: Mapping[str, Sequence[Run] | Sequence[Block]], tolerance: float | None = None
+) -> list[dict[str, Any]]:
     """One record per agent and target: n, share of runs that met it; mean, deviation and interval where all did.
 
     The last agent is random search without a simulation, where that is known.
@@ -178,14 +195,21 @@ def summarise(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = N
     Raises:
         ValueError: Runs on measured and on embedded tables, or on different ids, are mixed.
     """
-    mixed = {(r.header["env"], r.header["kind"]) for rs in by_agent.values() for r in rs}
+    blocks = {agent: _blocks(runs) for agent, runs in by_agent.items()}
+    mixed = {
+        (b.header["env"], {**b.header, **b.rest[k]}["kind"])
+        for some in blocks.values()
+        for b in some
+        for k in np.unique(b.which)
+    }
     if len(mixed) != 1:
         raise ValueError(f"runs must share id and kind of table, got {sorted(mixed)}")
     records = []
-    for agent, rs in by_agent.items():
-        scores = [score(r, tolerance) for r in rs]
+    for agent, some in blocks.items():
+        scores = [of_block(block, tolerance) for block in some]
+        order = np.argsort(np.concatenate([block.seeds for block in some]))
         for name in scores[0]:
-            values = np.array([row[name] for row in scores])
+            values = np.concatenate([score[name] for score in scores])[order]
             met = np.isfinite(values)
             record = {"agent": agent, "score": name, "n": len(values), "reached": float(met.mean())}
             if met.all():
@@ -193,11 +217,21 @@ def summarise(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = N
                 mean, low, high = map(float, verdict.interval(values[None], bounds=(least, np.inf)))
                 record |= {"mean": mean, "std": float(values.std()), "low": low, "high": high}
             records.append(record)
-    first = next(iter(by_agent.values()))[0]
+    first = _first(blocks)
     for name, e in (random_search.targets_of(first, tolerance_of(first, tolerance)) or {}).items():
         exact = {"agent": "random, exact", "score": name, "n": np.inf, "reached": 1.0, "mean": e.mean, "std": e.std}
         records.append({**exact, "low": np.nan, "high": np.nan})
     return records
+
+
+def _blocks(runs: Sequence[Run] | Sequence[Block]) -> list[Block]:
+    return [some if isinstance(some, Block) else Block.of([some]) for some in runs]
+
+
+def _first(by_agent: Mapping[str, Sequence[Run] | Sequence[Block]]) -> Run:
+    """The run of the first agent with the lowest seed."""
+    block = min(_blocks(next(iter(by_agent.values()))), key=lambda block: block.seeds.min())
+    return block.run(int(block.seeds.argmin()))
 
 
 def rows(records: Sequence[Mapping[str, Any]]) -> list[list[str]]:

@@ -251,15 +251,14 @@ def _show_targets(env: str, by_agent: dict[str, list[Block]], folder: Path, tole
     from hpo_envs.benchmarks.report import terminal
     from hpo_envs.tables.files import atomic
 
-    runs = {a: sorted((r for b in some for r in b.runs()), key=lambda r: r.seed) for a, some in by_agent.items()}
     try:
-        records = targets.summarise(runs, tolerance)
+        records = targets.summarise(by_agent, tolerance)
     except ValueError as error:
         print(f"no targets on {env}: {error}")
         return
     columns = ("agent", "score", "n", "reached", "mean", "std", "low", "high")
     atomic.write_csv(folder / "targets.csv", records, columns)
-    print(f"\n{terminal.aligned(targets.rows(records))}\n\n{targets.legend(runs, tolerance)}")
+    print(f"\n{terminal.aligned(targets.rows(records))}\n\n{targets.legend(by_agent, tolerance)}")
 
 
 def _show_verdict(found: dict[str, dict[str, list[Block]]], folder: Path) -> None:

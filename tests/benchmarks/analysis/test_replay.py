@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hpo_envs.benchmarks.analysis import replay as replay_module
 from hpo_envs.benchmarks.analysis import summary
 from hpo_envs.benchmarks.analysis.replay import Replay
 from hpo_envs.benchmarks.runs import Run, run
@@ -135,6 +136,23 @@ def test_a_row_that_the_episode_did_not_have_is_refused(tmp_path: Path) -> None:
     whole = dataclasses.replace(one, header={**one.header, "share": 0.4})
     with pytest.raises(ValueError, match="action of evaluation"):
         _checked(_stored(tmp_path, [whole]))
+
+
+@pytest.mark.parametrize(("kept", "made"), [(10**6, 9), (1, 11)])
+def test_agents_share_episodes_wherever_their_parts_begin(
+    kept: int, made: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replay_module, "CELLS", 1)  # 64 runs side by side
+    monkeypatch.setattr(replay_module, "KEPT", kept)
+    problems: list[Any] = []
+    init = replay_module._Problems.__init__
+    monkeypatch.setattr(replay_module._Problems, "__init__", lambda *a: (problems.append(a), init(*a))[1])
+    for name, first in (("a", 0), ("b", 100)):
+        runs = run("random", "NMTHPO-zhen-v0", range(first, first + 300), budget=2, env_kwargs={"table": "surrogate"})
+        header = {"agent": name, "algorithm": "random"}
+        _stored(tmp_path, [dataclasses.replace(r, header={**r.header, **header}) for r in runs])
+    assert _checked(tmp_path).checked == 600
+    assert len(problems) == made
 
 
 def test_cells_are_built_again(tmp_path: Path) -> None:
