@@ -121,8 +121,8 @@ class CurvesVectorEnv(HPOVectorEnv):
         if p.cost_unit == "evaluations":
             cost = new.astype(np.float64)
         else:
-            cost = top[:, 0].copy()
-            again = (before >= _NONE).nonzero()[0]
+            cost = top[:, 0] * new
+            again = ((before >= _NONE) & new).nonzero()[0]
             if len(again):
                 cost[again] -= p.tops.take(base[again] + before[again], axis=0)[:, 0]
         self._past.write((self._index[i], rows), stored)
@@ -143,12 +143,12 @@ class CurvesVectorEnv(HPOVectorEnv):
             self._best_cell[i] = np.where(better, base + reached, self._best_cell[i])
         self._best[i] = np.maximum(self._best[i], peak)
         self._spent[i] = spent = self._spent[i] + cost
-        wide, m = p.wide.take(cells, axis=0), len(p.low)
-        columns, rewards = wide.T, wide[:, :m]
+        answers, m = p.answers.take(cells, axis=0), len(p.low)
+        rewards, share = answers[:, :m], answers[:, m]
         left = spent / self._whole
         np.subtract(_ONE, left, out=left)
         np.maximum(left, _ZERO, out=left)
-        seen = columns[-1], np.maximum(np.minimum(rewards, p.high), p.low), np.minimum(cost, _HIGH), left
+        seen = share, np.maximum(np.minimum(rewards, p.high), p.low), np.minimum(cost, _HIGH), left
         self._last[i] = rows
         if i is _ALL:
             self._share, self._shown, self._cost, self._rest = seen
@@ -157,20 +157,19 @@ class CurvesVectorEnv(HPOVectorEnv):
         codes = p.status.take(cells).astype(np.int64)
         info: Info = {
             "cost": cost,
-            "metrics": {name: columns[m + j] for j, name in enumerate(p.shown)},
+            "metrics": Later(functools.partial(self._metrics, cells, p.shown, 0)),
             "status": STATUS_COLUMN.take(codes),
             "status_code": codes,
             "reached": reached,
-            "best": peak if self._vector else peak[:, 0],
+            "best": peak if self._vector else peak[:, 0].copy(),  # without the costs beside it in memory
         }
         if t.space:
             info["config"] = Later(functools.partial(self._configs, rows))
         if self._view is not None:
             info["row"] = rows.copy()
         if p.held_out:
-            k = m + len(p.shown)
-            info["held_out"] = {name: columns[k + j] for j, name in enumerate(p.held_out)}
-        return rewards if self._vector else columns[0], info
+            info["held_out"] = Later(functools.partial(self._metrics, cells, p.held_out, len(p.shown)))
+        return rewards if self._vector else rewards[:, 0], info
 
     def _observe(self) -> npt.NDArray[np.float32]:
         p, out = self.params, None if self.copy else self._observations
@@ -179,6 +178,11 @@ class CurvesVectorEnv(HPOVectorEnv):
         out[:, at - m - 1], out[:, at - m : at], out[:, at] = self._share, self._shown, self._cost
         out[:, at + 1 : -1], out[:, -1] = self._best, self._rest
         return out
+
+    def _metrics(self, cells: npt.NDArray[np.int64], names: tuple[str, ...], first: int) -> Info:
+        """Metrics of these names, side by side in the table, of (k,) cells."""
+        found = self.params.measured.take(cells, axis=0).T
+        return {name: found[first + j] for j, name in enumerate(names)}
 
     def _configs(self, rows: npt.NDArray[np.int64]) -> Info:
         """Hyperparameters of (k,) rows."""

@@ -52,7 +52,8 @@ class CurveParams(Params):
         tops: (cells, 1 + m) float64: `costs` and `peaks` (views of it), for one gather.
         costs: (cells,) float64, cumulative cost of training up to each cell; 1 for each evaluation where cost is
             evaluations.
-        wide: (cells, m + shown + held out + 1) float64: `rewards`, `seen`, `hidden` and `shares` (views of it).
+        answers: (cells, m + 1) float64: `rewards` and `shares` (views of it), for one gather.
+        measured: (cells, shown + held out) float64: `seen` and `hidden` (views of it).
         shares: (cells,) float64, the share of a full training.
         rewards: (cells, m) float64, oriented: higher is better.
         peaks: (cells, m) float64, best reward at any checkpoint of the table up to the cell.
@@ -76,7 +77,8 @@ class CurveParams(Params):
     ends: npt.NDArray[np.int64]
     tops: Floats
     costs: Floats
-    wide: Floats
+    answers: Floats
+    measured: Floats
     shares: Floats
     rewards: Floats
     peaks: Floats
@@ -225,9 +227,9 @@ def _prepare(
     initial[-1] = 1.0
     seen = values[..., [t.metric(name) for name in shown]]
     count = np.maximum((~np.isnan(t.values).all(axis=(2, 3))).sum(axis=1), 1)
-    wide = flat(np.concatenate([rewards, seen, hidden, shares[..., None]], axis=3))
+    answers = flat(np.concatenate([rewards, shares[..., None]], axis=3))
+    measured = flat(np.concatenate([seen, hidden], axis=3))
     tops = flat(np.concatenate([costs[..., None], peaks], axis=3))
-    k = m + len(shown)
     p = CurveParams(
         kind="fidelity",
         tables=(t,),
@@ -246,14 +248,15 @@ def _prepare(
         ends=ends,
         tops=tops,
         costs=tops[:, 0],
-        wide=wide,
-        shares=wide[:, -1],
-        rewards=wide[:, :m],
+        answers=answers,
+        measured=measured,
+        shares=answers[:, -1],
+        rewards=answers[:, :m],
         peaks=tops[:, 1:],
         first_peaks=tops[:, 1],
         peak_levels=flat(peak_levels),
-        seen=wide[:, m:k],
-        hidden=wide[:, k:-1],
+        seen=measured[:, : len(shown)],
+        hidden=measured[:, len(shown) :],
         peak_hidden=flat(peak_hidden),
         status=flat(status.astype(np.uint8)),
         templates=templates,

@@ -231,9 +231,9 @@ class CurvesEnv(HPOEnv):
         end = min(level, last)
         top = at - level + end
         paid, peak = 1.0 if self._per_step else self._paid(top), p.first_peaks[top]
-        rewards, (*values, share) = p.rewards[at], p.wide[at, m:]
+        rewards, values = p.rewards[at], list(p.measured[at])
         template, cost_at = p.templates[row].copy(), self._cost_at
-        template[cost_at - m - 1], template[cost_at] = share, min(paid, COST_HIGH)
+        template[cost_at - m - 1], template[cost_at] = p.shares[at], min(paid, COST_HIGH)
         if self._vector:
             template[cost_at - m : cost_at] = np.clip(rewards, p.low, p.high)
         else:

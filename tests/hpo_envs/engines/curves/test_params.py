@@ -21,7 +21,7 @@ def params_of(table: Table, objective: Any, held_out: Any = (), **kwargs: Any) -
 
 def test_what_is_prepared() -> None:
     p = params_of(THREE, ("accuracy", "loss"), ("test",), levels=3)
-    assert p.wide is params_of(curves(), ["accuracy", "loss"], ("test",), levels=3).wide
+    assert p.answers is params_of(curves(), ["accuracy", "loss"], ("test",), levels=3).answers
     assert p.levels.tolist() == [1.0, 3.0, 20.0]
     assert (p.rows, p.repeats, p.objectives, p.shown, p.held_out) == (
         ROWS, 3, ("accuracy", "loss"), ("loss", "accuracy"), ("test",)
@@ -33,7 +33,18 @@ def test_what_is_prepared() -> None:
     assert space.dtype == np.float32
     assert space.low.tolist() == [0, 0, 0, 0, 0, -20, 0, 0, -20, 0]
     assert space.high.tolist() == [1, 1, 1, 1, 1, 0, 1e9, 1, 0, 1]
-    for array in (p.costs, p.wide, p.rewards, p.peaks, p.peak_levels, p.seen, p.hidden, p.peak_hidden, p.status):
+    for array in (
+        p.costs,
+        p.answers,
+        p.measured,
+        p.rewards,
+        p.peaks,
+        p.peak_levels,
+        p.seen,
+        p.hidden,
+        p.peak_hidden,
+        p.status,
+    ):
         assert not array.flags.writeable
     assert p.status.dtype == np.uint8
     full = p.full()
