@@ -135,7 +135,7 @@ class MeasuredArms(Arms):
         streams = draws.mix_many(keys, np.zeros_like(arms) if self.shared else 1 + arms)
         if self.replacement:
             return draws.below_many(draws.mix_many(streams, k), self.evaluations)
-        sweep, place = np.divmod(k, self.evaluations)
+        sweep, place = np.divmod(k, np.int64(self.evaluations))  # counts may be small ints
         return self._nth(draws.mix_many(streams, sweep), place)
 
     def _nth(self, keys: draws.Keys, place: Ints) -> Ints:

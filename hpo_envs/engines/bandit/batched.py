@@ -33,8 +33,8 @@ class BanditVectorEnv(HPOVectorEnv):
         self._arms, self._left = n, np.full(k, p.budget)
         self._limit = np.array(n, _UINT)
         self._view = None if p.view.whole else np.zeros((k, n), np.int64)
-        self._counts = np.zeros((k, n), np.int64)
-        # Mean and sum of squares as one number: a write into pairs takes four times as long.
+        self._counts = np.zeros((k, n), np.min_scalar_type(int(p.budget) + p.batch))  # small: it stays in cache
+        # Mean and sum of squares as one number: a write into pairs takes four times as long, and two arrays more cache.
         self._moments = np.zeros((k, n), np.complex128)
         self._first, self._shown_first = self._index * n, self._index * (3 * n + 3)
         self._workers = VectorWorkers(k, p.workers, 1)
@@ -101,17 +101,19 @@ class BanditVectorEnv(HPOVectorEnv):
     def _evaluate(self, at: Any, actions: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> tuple[Any, Any]:
         """Evaluates (m, batch) arms in the episodes `at`; returns (m, metrics) means and (m, batch) scores."""
         p, n, counts = self.params, self._arms, self._counts.reshape(-1)
-        total, scores = np.zeros((len(actions), len(p.names))), []
+        total: Any = None
+        scores = []
         for j in range(p.batch):  # over the batch, not over the episodes: a batch may pull an arm twice
             cell = self._first[at] + actions[:, j]
             count = counts.take(cell)
             pulled = p.arms.pull_many(self._keys[at], rows[:, j], count)
             count += 1
             counts[cell] = count
-            total += pulled  # from left to right, as the scalar form adds
             scores.append(p.sign * pulled[:, p.column])
             self._add(cell, self._shown_first[at] + actions[:, j], count, scores[-1])
-        total /= p.batch
+            total = pulled if total is None else total + pulled  # from left to right, as the scalar form adds
+        if p.batch > 1:
+            total /= p.batch
         self._left[at] = left = self._left[at] - p.batch
         share = np.maximum(left, 0.0)
         share /= self.budget
@@ -122,9 +124,8 @@ class BanditVectorEnv(HPOVectorEnv):
     def _add(self, cell: Any, shown: Any, count: npt.NDArray[np.int64], score: npt.NDArray[np.float64]) -> None:
         """Welford's update of the moments at (m,) places `cell`; the first of what is shown of them is at `shown`."""
         moments, seen, n = self._moments.reshape(-1), self._seen.reshape(-1), self._arms
-        found = moments.take(cell)
+        found, number = moments.take(cell), count.astype(np.float64)
         mean, squares = found.real, found.imag  # views
-        number = count.astype(np.float64)
         delta = score - mean
         mean += delta / number
         delta *= score - mean
