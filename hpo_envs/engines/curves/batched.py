@@ -18,7 +18,7 @@ from hpo_envs.engines.workers import VectorWorkers
 from hpo_envs.tables import draws
 
 _INT, _UINT = np.dtype(np.int64), np.dtype(np.uint64)
-_ZERO, _ONE, _HIGH, _NONE = np.array(0.0), np.array(1.0), np.array(COST_HIGH), np.array(0)
+_ZERO, _ONE, _HIGH, _NONE, _NEXT = np.array(0.0), np.array(1.0), np.array(COST_HIGH), np.array(0), np.array(1)
 """Arrays without dimensions: faster than Python's numbers where few episodes run."""
 _ALL = slice(None)
 """The episodes of the whole batch: slices are read and written without copies."""
@@ -36,7 +36,8 @@ class CurvesVectorEnv(HPOVectorEnv):
         n, m = self.num_envs, len(p.low)
         self._limit = p.steps
         self._view = None if p.view.whole else np.zeros((n, p.actions), np.int64)
-        self._reached = np.full((n, p.rows), -1, np.int16)
+        # One above the checkpoint that a row is trained to, in as few bytes as will do: by far the largest array.
+        self._reached = np.zeros((n, p.rows), np.min_scalar_type(len(p.levels)))
         self._past = Rewind(self._reached)
         self._first = self._index * p.rows
         self._sizes = np.array([p.actions, len(p.levels)])
@@ -58,7 +59,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         if self._view is not None:
             self._view[index] = p.view.rows_many(keys, p.rows)
         self._past.write(index, self._reached[index])
-        self._reached[index] = -1
+        self._reached[index] = 0
         self._best[index], self._best_cell[index] = p.low, -1
         for array in (self._spent, self._committed, self._count, self._finished, self._share, self._cost):
             array[index] = 0
@@ -114,6 +115,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         flat, at = self._reached.reshape(-1), self._first[i] + rows
         stored = flat.take(at)
         before = stored.astype(np.int64)
+        before -= _NEXT
         end = np.minimum(levels, last)
         new = end > before
         reached = np.maximum(before, end)
@@ -126,7 +128,7 @@ class CurvesVectorEnv(HPOVectorEnv):
             if len(again):
                 cost[again] -= p.tops.take(base[again] + before[again], axis=0)[:, 0]
         self._past.write((self._index[i], rows), stored)
-        flat[at] = reached.astype(np.int16)  # half the time of a write that casts
+        flat[at] = (reached + _NEXT).astype(flat.dtype)  # half the time of a write that casts
         new &= end == last
         self._finished[i] += new.astype(np.int64)
         return base, reached, cost, top
@@ -203,7 +205,7 @@ class CurvesVectorEnv(HPOVectorEnv):
     def _open_parts(self, reached_then: Callable[[], npt.NDArray[Any]], keys: draws.Keys) -> npt.NDArray[np.bool_]:
         """(num_envs, actions + levels) bool as in the scalar form, given the checkpoint that each row had reached."""
         p, rows, reached = self.params, self.params.view.rows_many(keys, self.params.rows), reached_then()
-        runs, reached = rows * p.repeats, np.take_along_axis(reached, rows, axis=1)
+        runs, reached = rows * p.repeats, np.take_along_axis(reached, rows, axis=1).astype(np.int64) - 1
         if p.repeats > 1:
             runs = runs + draws.below_many(draws.mix_many(keys[:, None], rows), p.count[rows])
         done = reached == p.ends[runs]
