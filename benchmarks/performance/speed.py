@@ -163,7 +163,7 @@ def batched(num_envs: int) -> dict[str, float]:
     """Microseconds per step of all episodes, and of the bare gathers.
 
     Results of twenty steps are kept, as in a rollout: then it counts whether the C library has that memory at hand, and
-    ratios differ by a half from process to process. Or each is let go before the next but one, like the gathers'.
+    ratios differ by a half from process to process. Or each is let go when the next one comes, as the gathers' are.
     """
     rng = np.random.default_rng(0)
     actions = rng.integers(0, 767, (42, num_envs))
