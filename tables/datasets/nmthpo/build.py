@@ -122,8 +122,10 @@ def embedded(name: str) -> Table:
 
 def _assemble(name: str, configs: Floats, values: Floats, provenance: Provenance, **status: Any) -> Table:
     """Puts (rows, 6) configurations and (rows, 6) metrics into a Table whose cost is the number of updates."""
-    keys = tuple("-".join(f"{v:g}" for v in config) for config in configs.tolist())
-    axes, values = searched(space(_pair(name)), configs), values[:, None, None, :]
+    hyperparameters = space(_pair(name))
+    shown = {v: f"{v:g}" for h in hyperparameters for v in h.values}
+    keys = tuple("-".join(map(shown.__getitem__, config)) for config in configs.tolist())
+    axes, values = searched(hyperparameters, configs), values[:, None, None, :]
     return Table(name, keys, METRICS, values, values[..., 3], provenance, "updates", **axes, **status)
 
 
