@@ -70,29 +70,34 @@ def generate(rng: np.random.Generator, hidden: int | None = None, nodes: int | N
 
 
 def _attempt(rng: np.random.Generator, hidden: int, count: int) -> Cell | None:
-    nodes: list[Node] = []
-    for _ in range(count):
-        nodes.append(_node(rng, hidden, nodes))
-    outputs = rng.choice(count, size=hidden, replace=False).tolist()
-    return prune(hidden, nodes, tuple(1 + hidden + k for k in outputs))
-
-
-def _node(rng: np.random.Generator, hidden: int, nodes: list[Node]) -> tuple[int, tuple[int, ...]]:
     first = 1 + hidden
-    activated = {inputs[0] for op, inputs in nodes if op in _ACTIVATIONS}
-    bare = [first + j for j, (op, _) in enumerate(nodes) if op == _LINEAR and first + j not in activated]
-    sources = [*range(first), *(first + j for j, (op, _) in enumerate(nodes) if op in _ACTIVATIONS)]
-    count = hidden + len(nodes)
+    nodes: list[Node] = []
+    sources = [*range(first)]  # what linears read
+    bare: list[int] = []  # linears that no activation reads yet
+    for vector in range(first, first + count):
+        op, inputs = _node(rng, vector, sources, bare)
+        nodes.append((op, inputs))
+        if op == _LINEAR:
+            bare.append(vector)
+        elif op in _ACTIVATIONS:
+            bare.pop()
+            sources.append(vector)
+    outputs = rng.choice(count, size=hidden, replace=False).tolist()
+    return prune(hidden, nodes, tuple(first + k for k in outputs))
+
+
+def _node(rng: np.random.Generator, vector: int, sources: list[int], bare: list[int]) -> Node:
+    """The node that becomes a vector; an activation reads the last of `bare`."""
     while True:
         op = bisect(_OPERATION_LEVELS, rng.random())
         if op == _LINEAR:
             wanted = 3 if rng.random() < THREE_INPUTS and len(sources) >= 3 else 2
-            return op, tuple(sources[k] for k in rng.choice(len(sources), size=wanted, replace=False).tolist())
+            return op, tuple([sources[k] for k in rng.choice(len(sources), size=wanted, replace=False).tolist()])
         if op in _ACTIVATIONS:
             if bare:
                 return op, (bare[-1],)
-        elif count >= (wanted := 3 if op == _BLEND else 2):
-            return op, tuple(1 + k for k in rng.choice(count, size=wanted, replace=False).tolist())
+        elif vector > (wanted := 3 if op == _BLEND else 2):  # of all vectors but `x`
+            return op, tuple([1 + k for k in rng.choice(vector - 1, size=wanted, replace=False).tolist()])
 
 
 def prune(hidden: int, nodes: list[Node], outputs: tuple[int, ...]) -> Cell | None:
