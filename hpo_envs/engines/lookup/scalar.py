@@ -95,7 +95,7 @@ class LookupEnv(HPOEnv):
         index: Any = action if kind is int else int(action) if kind is _INT else None
         cell = self._known.get(index)
         if cell is None:
-            index, cell = self._find(action)
+            index, cell = self._find(action, index)
         reward, cost, template, info, metrics, held_out, config = cell
         observation, info, best = template.copy(), info.copy(), self._best
         if self._vector:
@@ -127,9 +127,10 @@ class LookupEnv(HPOEnv):
             info["action_mask"] = mask.copy()
         return observation, reward, terminated, False, info
 
-    def _find(self, action: Any) -> tuple[int, Any]:
-        """The index of an action of any admitted type, and its cell."""
-        index = action if type(action) is int and not self._is_grid else self._index_of(action)
+    def _find(self, action: Any, index: int | None) -> tuple[int, Any]:
+        """The index of an action of any admitted type, which may be known, and its cell."""
+        if index is None or self._is_grid:
+            index = self._index_of(action)
         if not 0 <= index < self._actions:
             raise ValueError(f"action must be an int in [0, {self._actions}), got {action!r}")
         if not self._live:
@@ -167,7 +168,7 @@ class LookupEnv(HPOEnv):
         k = self._pulls.get(at, 0)
         self._pulls[at] = k + 1
         bits = draws.mix(draws.mix(self._key, 1 + at), k)
-        return at * self.params.max_repeats + draws.below(bits, int(self.params.repeats[at]))
+        return at * self.params.max_repeats + draws.below(bits, self.params.repeats.item(at))
 
     def _fill(self, at: int) -> Any:
         p = self.params
