@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from hpo_envs import agents, registry
 from hpo_envs.agents import Agent, Problem
@@ -180,14 +181,21 @@ def _local(
     return LocalCrew(agents.make_each(agent, problem, seeds, hyperparameters, rows))
 
 
-def one_blas_thread() -> threadpool_limits:
+def one_blas_thread() -> contextlib.AbstractContextManager[Any]:
     """A context in which BLAS uses one thread; small kernels are ten times slower with two.
 
     Only libraries that are loaded already are limited, so SciPy's is loaded first.
     """
     import scipy.linalg  # noqa: F401
 
-    return threadpool_limits(limits=1, user_api="blas")
+    limiter: contextlib.AbstractContextManager[Any] = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
+    return limiter
+
+
+@functools.lru_cache(maxsize=1)
+def _libraries(modules: int) -> ThreadpoolController:
+    """What is loaded by now: a fifth of the time of a short run, so it is looked for again once more modules are."""
+    return ThreadpoolController()
 
 
 def _loop(
