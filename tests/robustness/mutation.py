@@ -110,7 +110,7 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
             "tests/agents/search/test_bo.py",
             "tests/agents/models/test_kernels.py",
             "tests/agents/models/test_acquisition.py",
-            "tests/agents/models/kernel_fit",
+            "tests/agents/models/kernel_fit/test_fit.py",
         ],
     ),
     "belief": (
