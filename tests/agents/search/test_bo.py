@@ -229,3 +229,49 @@ def test_beyond_what_is_affordable_a_pool_is_scored(monkeypatch: pytest.MonkeyPa
     expected, variances = solved(fit.covariance(x, x), agent.rows, observed, fit.noise)
     np.testing.assert_allclose(means[0], expected[1][agent.scored], atol=1e-6)
     np.testing.assert_allclose(deviations[0] ** 2, variances[agent.scored], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("settings", "workers"),
+    [
+        ({"fit": True}, 1),
+        ({"fit": True, "design": "spread", "kernel": "rbf"}, 2),
+        ({"fit": True, "acquisition": "thompson"}, 1),
+        ({"fit": True, "objectives": 2}, 1),
+        ({"fit": True, "few": 20}, 1),
+        ({"few": 20}, 3),
+    ],
+    ids=str,
+)
+def test_seeds_that_prepare_together_suggest_what_each_does_alone(
+    settings: dict[str, Any], workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a posterior is renewed at some observations only, and where results are on their way."""
+    arguments = dict(settings)
+    monkeypatch.setattr(bo, "AFFORDABLE", arguments.pop("few", bo.AFFORDABLE))
+    problem = problem_of(60, arguments.pop("objectives", 1))
+
+    def play(seeds: list[int], together: bool) -> list[list[int]]:
+        agents = [BayesianOptimisation(problem, seed, **arguments) for seed in seeds]
+        found: list[list[int]] = [[] for _ in seeds]
+        for step in range(30):
+            if together:
+                BayesianOptimisation.prepare(agents)
+            for agent, rows in zip(agents, found, strict=True):
+                rows.append(agent.ask())
+                if step + 1 >= workers:
+                    row = rows[step + 1 - workers]
+                    agent.tell(row, np.sin(9.0 * problem.features[row])[: problem.objectives] + 0.01 * row, {})
+        return found
+
+    assert play([0, 1, 2], together=True) == [play([seed], together=False)[0] for seed in (0, 1, 2)]
+
+
+def test_what_a_posterior_was_not_renewed_for_is_observed() -> None:
+    """Of 22 observations the first 20 are in the kernel's estimate; the posterior knows all."""
+    problem, rng = problem_of(60), np.random.default_rng(0)
+    agent = BayesianOptimisation(problem, 0, fit=True)
+    for row in rng.permutation(60)[:21]:
+        agent.tell(int(row), float(problem.features[row, 0]), {})
+        BayesianOptimisation.prepare([agent])
+    assert (agent._fitted_at, agent._gps[0].count) == (20, 21)
