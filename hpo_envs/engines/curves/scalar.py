@@ -129,7 +129,8 @@ class CurvesEnv(HPOEnv):
         self._best, self._best_cell = p.low.tolist(), -1
         self._workers = Workers(p.workers)
         self._open = True
-        self._floor = -1
+        # How many rows are trained to no checkpoint, to the first, and so on; a run that ended has reached the last.
+        self._standing, self._floor = [self._actions] + [0] * self._levels, 0
         self._mask = self._full_mask.copy()
         self._last = p.initial
         return p.initial.copy(), {**provenance_info(self.tables), "action_mask": self._mask.copy()}
@@ -185,10 +186,15 @@ class CurvesEnv(HPOEnv):
         if end <= before:
             return cell, base, before, 0.0
         self._runs[row] = base, end
+        standing = self._standing
+        standing[before + 1] -= 1
         if end == cell.last:
             self._mask[index] = 0
             self._finished += 1
-        if before == self._floor and len(self._runs) == self._actions:
+            standing[-1] += 1
+        else:
+            standing[end + 1] += 1
+        if not standing[self._floor]:
             self._raise_floor()
         if self._per_step:
             return cell, base, end, 1.0
@@ -302,13 +308,10 @@ class CurvesEnv(HPOEnv):
         return (self._mask if self._finished < self._actions else self._full_mask).copy()
 
     def _raise_floor(self) -> None:
-        """Masks the checkpoints that every row has reached."""
-        top = self._levels - 1
-        ends = self.params.ends
-        self._floor = min(
-            top if reached == ends[base // self._levels] else reached for base, reached in self._runs.values()
-        )
-        self._mask[self._actions : self._actions + self._floor + 1] = 0
+        """Masks the checkpoints that every row has reached, of which there are `_floor`."""
+        while not self._standing[self._floor]:
+            self._floor += 1
+        self._mask[self._actions : self._actions + self._floor] = 0
 
     def _masks(self) -> npt.NDArray[np.bool_]:
         """(actions + levels,) bool: rows that can be trained on, then checkpoints that some row has not reached."""
