@@ -251,7 +251,8 @@ def _loop(
                 logs[i].add(row, reward, info)
                 if in_no_table:
                     logs[i].configs.append(dict(info["config"]))
-                ended[k] = ended[k] or (target is not None and target(row, reward))
+                if target is not None and target(row, reward):  # asked of the last evaluation, too: it may be counting
+                    ended[k] = True
         done = crew.tell(running, asked, rewards, told)
         if progress is not None:
             progress(len(running))

@@ -39,6 +39,13 @@ def test_target_stops_a_run_where_it_is_met() -> None:
         assert np.array_equal(a.actions[: len(b)], b.actions)
 
 
+def test_a_target_is_asked_of_every_evaluation() -> None:
+    """Also of the one with which the budget ends a run."""
+    asked: list[tuple[Any, float]] = []
+    (one,) = run("random", "NMTHPO-zhen-v0", [3], env_kwargs=SURROGATE, target=lambda *a: asked.append(a))
+    assert asked == list(zip(one.actions.tolist(), one.rewards.tolist(), strict=True))
+
+
 @pytest.mark.parametrize(
     ("seeds", "message"),
     [([], "at least one"), ([1, 1], "distinct"), ([-1], "ints >= 0, got -1"), ([1.5], "ints >= 0, got 1.5")],
