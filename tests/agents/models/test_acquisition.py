@@ -49,3 +49,6 @@ def test_its_logarithm_is_the_integrals_far_out_too() -> None:
     far = log_expected_improvement(np.array([-40.0, -2000.0, -1e6]), np.ones(3))
     assert np.isfinite(far).all()
     assert (np.diff(far) < 0).all()
+    x = np.array([-2e3, -1e7])  # x Phi(x) + phi(x) tends to phi(x) / x^2
+    limit = -0.5 * x * x - 0.5 * np.log(2.0 * np.pi) - 2.0 * np.log(-x)
+    np.testing.assert_allclose(log_expected_improvement(x, np.ones(2)), limit, rtol=0, atol=0.02)

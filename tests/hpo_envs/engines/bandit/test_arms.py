@@ -46,6 +46,7 @@ def test_draws_one_by_one_and_many_at_once() -> None:
         if isinstance(source, MeasuredArms):
             assert many.tolist() == DRAWN.values[arms, source.repeats(keys, arms, k), 0].tolist()
     assert (source.replacement, source.shared, source.arms, source.evaluations) == (False, True, 4, 4)
+    assert MeasuredArms(DRAWN, columns).replacement
     once = MeasuredArms(DRAWN, columns, replacement=False)
     drawn = pulled(once, 7, [1] * 12)
     for sweep in range(3):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hpo_envs.engines.curves.params import COST_HIGH
 from hpo_envs.engines.curves.scalar import CurvesEnv
 from hpo_envs.tables.table import STATUSES, Table
 from tests.helpers import raises
@@ -374,3 +375,12 @@ def test_teeth_a_free_first_epoch_is_noticed() -> None:
     env.reset(seed=0)
     with pytest.raises(AssertionError):
         assert env.step([0, 0])[-1]["cost"] == T1.cost[0, 0, 0] > 0
+
+
+def test_costs_beyond_what_is_shown_are_shown_as_the_most() -> None:
+    """Of a training from its beginning, and of one that goes on."""
+    env = make(dataclasses.replace(T1, cost=T1.cost * 1e10))
+    for level in (2, 5):
+        observation, _, _, _, info = env.step(np.array([0, level]))
+        assert observation in env.observation_space
+        assert observation[env._cost_at] == COST_HIGH < info["cost"]
