@@ -379,7 +379,8 @@ def test_teeth_a_free_first_epoch_is_noticed() -> None:
 
 def test_costs_beyond_what_is_shown_are_shown_as_the_most() -> None:
     """Of a training from its beginning, and of one that goes on."""
-    env = make(dataclasses.replace(T1, cost=T1.cost * 1e10))
+    source = dataclasses.replace(T1.provenance, sha256="")
+    env = make(dataclasses.replace(T1, cost=T1.cost * 1e10, provenance=source))
     for level in (2, 5):
         observation, _, _, _, info = env.step(np.array([0, level]))
         assert observation in env.observation_space
