@@ -165,7 +165,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         self._streams: draws.Keys | None = None
         self._keys = np.zeros(self.num_envs, np.uint64)
         self._episodes = np.zeros(self.num_envs, np.uint64)
-        self._ended = np.zeros(self.num_envs, bool)
+        self._ended = self._nobody = np.zeros(self.num_envs, bool)
         self._any_ended = False
         self._everyone = np.ones(self.num_envs, bool)  # copies of it take a tenth of the time of `np.ones`
         entries = [provenance_info(params.tables, i) for i in range(len(params.tables))]
@@ -292,8 +292,9 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         any_ended = int(np.count_nonzero(terminated)) > 0  # a third of the time of `any`
         if any_ended and self.autoreset_mode is AutoresetMode.SAME_STEP:
             self._restart_now(terminated, info)
-        self._ended, self._any_ended = terminated, any_ended and self.autoreset_mode is not AutoresetMode.SAME_STEP
-        done = terminated.copy() if any_ended else terminated
+        self._any_ended = waiting = any_ended and self.autoreset_mode is not AutoresetMode.SAME_STEP
+        # What is returned is the caller's, who may add limits of its own to it.
+        self._ended, done = (terminated, terminated.copy()) if waiting else (self._nobody, terminated)
         return (
             self._observe(),
             rewards,
@@ -384,8 +385,8 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
     def _restart_all(self) -> tuple[Any, Any, Any, Any, Info]:
         """NEXT_STEP when every episode has ended, as in studies with one budget: nothing to advance."""
         info = self._begin(self._index, None, {})
-        no = np.zeros(self.num_envs, bool)
-        self._ended, self._any_ended = no, False
+        self._ended = no = self._nobody
+        self._any_ended = False
         shape = (self.num_envs, self.reward_dim) if self.params.vector else (self.num_envs,)
         return self._observe(), np.zeros(shape), no.copy(), no.copy(), self._with_mask(info)
 

@@ -56,6 +56,22 @@ def test_what_a_step_returned_is_the_callers(mode: AutoresetMode) -> None:
     assert answers[0] == answers[1]
 
 
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED])
+def test_a_limit_of_ones_own_is_no_end_of_an_episode(mode: AutoresetMode) -> None:
+    """Who adds it to what a step returned, and restarts those, neither restarts others nor loses the mask."""
+    envs = lookups(3, ["nmthpo/swen"], autoreset_mode=mode)
+    envs.reset(seed=5)
+    terminated = envs.step(np.array([1, 2, 3]))[2]
+    terminated |= np.array([True, False, True])
+    envs.reset(options={"reset_mask": terminated})
+    assert terminated.tolist() == [True, False, True]
+    terminated[:] = True
+    envs.reset(options={"reset_mask": np.array([True, False, False])})
+    info = envs.step(np.array([4, 5, 6]))[-1]
+    assert info["_cost"].tolist() == [True, True, True]
+    assert [np.flatnonzero(mask == 0).tolist() for mask in info["action_mask"]] == [[4], [2, 5], [6]]
+
+
 def test_the_mask_of_an_episode_that_ended_in_the_same_step() -> None:
     envs = lookups(2, ["nmthpo/swen"], budget=2, autoreset_mode=AutoresetMode.SAME_STEP)
     envs.reset(seed=0)

@@ -62,6 +62,19 @@ def test_what_it_raises_is_a_failed_evaluation() -> None:
     assert "RuntimeError: out of memory" in info["error"]
 
 
+def test_episodes_that_began_in_the_same_step_do_not_wait_for_a_reset() -> None:
+    envs: Any = gym.make_vec(
+        "FunctionHPO-v0", num_envs=2, function=train, space=SPACE, budget=1, autoreset_mode="SameStep"
+    )
+    envs.reset(seed=0)
+    row = envs.unwrapped.action_of({"x": 3, "opt": "adam"})
+    envs.step(np.array([row, row]))
+    envs.reset(options={"reset_mask": np.array([True, False])})
+    rewards = envs.step(np.array([row, row]))[1]
+    assert rewards.tolist() == [3.0, 3.0]
+    assert len(CALLS) == 4
+
+
 def test_the_budget_may_be_one_of_cost() -> None:
     env: Any = gym.make("FunctionHPO-v0", function=train, space=SPACE, budget=15.0, budget_unit="cost")
     env.reset(seed=0)
