@@ -158,7 +158,7 @@ class _Problems:
         self.episodes = Episodes.of(self.envs)
 
     def started(self) -> Any:
-        """Environments at the beginning of these episodes: a copy, for to draw them again takes ten times as long."""
+        """Environments at the beginning of these episodes: a copy, as drawing them again takes ten times as long."""
         return copy.deepcopy(self.envs, {id(self.params): self.params})
 
     @functools.cached_property

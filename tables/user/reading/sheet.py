@@ -198,15 +198,17 @@ def _of_large_csv(source: str, stream: BinaryIO, digest: str) -> Sheet | None:
         return None
     finally:
         stream.seek(0)
+    # Times of day are text elsewhere, and large numbers have digits that a float has not.
     if read is None or any(
-        pa.types.is_floating(c.type) and (pc.max(pc.abs(c)).as_py() or 0) >= 2**53 for c in read.columns
+        pa.types.is_time(c.type) or (pa.types.is_floating(c.type) and (pc.max(pc.abs(c)).as_py() or 0) >= 2**53)
+        for c in read.columns
     ):
         return None
     return Sheet(source, dict(zip(names, read.columns, strict=True)), "line", np.arange(2, len(read) + 2), digest)
 
 
 def _in_blocks(stream: BinaryIO, names: list[str], delimiter: str, size: int) -> pa.Table | None:
-    """Lines without a header, cells as in the first block; None where there are quotes, marks or empty lines."""
+    """Lines without a header, cells as in the first block; None where there are quotes, marks, empty lines or hexadecimals."""
     parts: list[pa.Table] = []
     while block := stream.read(size):
         block += stream.readline()
@@ -216,11 +218,16 @@ def _in_blocks(stream: BinaryIO, names: list[str], delimiter: str, size: int) ->
             arrow_csv.ReadOptions(use_threads=False, block_size=len(block), column_names=names),
             arrow_csv.ParseOptions(delimiter=delimiter, quote_char=False),
             arrow_csv.ConvertOptions(
-                null_values=[""], strings_can_be_null=False, column_types=parts[0].schema if parts else None
+                null_values=[""],
+                true_values=["true", "True", "TRUE"],  # and no 1 beside them
+                false_values=["false", "False", "FALSE"],
+                strings_can_be_null=False,
+                column_types=parts[0].schema if parts else None,
             ),
         )
         lines = block.count(b"\n") + (not block.endswith(b"\n"))
-        if b'"' in block or codecs.BOM_UTF8 in block or len(part) != lines:
+        # Arrow reads 0x1F as 31.
+        if len(part) != lines or any(mark in block for mark in (b'"', codecs.BOM_UTF8, b"0x", b"0X")):
             return None
         parts.append(part)
     return pa.concat_tables(parts).combine_chunks() if parts else None

@@ -44,7 +44,9 @@ def test_a_large_plain_file_is_read_as_a_small_one(tmp_path: Path, monkeypatch: 
     odd = {
         "quoted": plain.replace("a1", '"a1"'), "blank": plain.replace("\n0.5,", "\n\n0.5,"), "plain": plain,
         "ragged": plain.replace("a1,", "a1,,", 1), "large": plain + f"0.1,a0,2024-01-01,{2**53 + 1}.5\n",
-        "text": plain.replace("0.3,", "x,", 1), "open": plain[:-1],
+        "text": plain.replace("0.3,", "x,", 1), "open": plain[:-1], "times": plain.replace("2024-01-", "10:01:"),
+        "flags": plain.replace("a0", "True").replace("a1", "0").replace("a2", "1"),
+        "hexadecimal": plain.replace(",a0", ",0x1").replace(",a1", ",0x2").replace(",a2", ",3"),
     }  # fmt: skip
     for name, text in odd.items():
         (tmp_path / f"{name}.csv").write_text(text)
