@@ -208,7 +208,7 @@ def _of_large_csv(source: str, stream: BinaryIO, digest: str) -> Sheet | None:
 
 
 def _in_blocks(stream: BinaryIO, names: list[str], delimiter: str, size: int) -> pa.Table | None:
-    """Lines without a header, cells as in the first block; None where there are quotes, marks, empty lines or hexadecimals."""
+    """Lines without a header, cells as in the first block; None with quotes, marks, empty lines or hexadecimals."""
     parts: list[pa.Table] = []
     while block := stream.read(size):
         block += stream.readline()
