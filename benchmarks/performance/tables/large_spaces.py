@@ -58,7 +58,11 @@ def main() -> int:
     print(f"{'milliseconds a suggestion':26}{'slowest':>10}{'median':>10}{'mean':>10}{'memory, MB':>12}")
     for name in args.agents:
         with multiprocessing.get_context("spawn").Pool(1) as pool:
-            slowest, median, mean, peak = pool.apply(measure, (name, args.rows, args.steps))
+            try:
+                slowest, median, mean, peak = pool.apply(measure, (name, args.rows, args.steps))
+            except ValueError as error:  # more than it takes
+                print(f"{name:26}{error}", flush=True)
+                continue
         print(f"{name:26}{slowest:10.1f}{median:10.1f}{mean:10.1f}{peak:12.0f}", flush=True)
     return 0
 
