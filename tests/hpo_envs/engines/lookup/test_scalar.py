@@ -134,8 +134,22 @@ def test_held_out_metrics_stand_apart() -> None:
     info = env.step(3)[-1]
     names = ("test_accuracy", "test_phoneme_error_rate")
     assert env.params.held_out == names
+    assert {*info} == {"cost", "metrics", "status", "status_code", "held_out", "config", "action_mask"}
+    assert info["action_mask"].dtype == np.int8
     assert sorted([*info["metrics"], *info["held_out"]]) == sorted(env.table.metric_names)
     assert tuple(info["held_out"]) == names
     measured = {metric.name: column for metric, column in zip(env.table.metrics, env.params.metrics.T, strict=True)}
     for name in names:
         assert info["held_out"][name] in measured[name][3 * env.params.max_repeats :][: env.params.max_repeats]
+    envs = gym.make_vec("CharMini-eng-lstm-v0", num_envs=2, table="measured")
+    seeds = [4, 9]
+    envs.reset(seed=seeds)
+    together = envs.step(np.array([3, 8]))[-1]
+    envs.step(np.array([5, 6]))
+    for i, row in enumerate((3, 8)):
+        env.reset(seed=seeds[i])
+        alone = env.step(row)[-1]["held_out"]
+        assert {name: together["held_out"][name][i] for name in names} == alone
+        alone.clear()
+        env.reset(seed=seeds[i])
+        assert tuple(env.step(row)[-1]["held_out"]) == names
