@@ -1,6 +1,6 @@
 """What every id and every agent does, as digests: a change of any number that the suite returns shows here.
 
-    python tests/regression/digests.py check             # everything, about twenty minutes of processor time
+    python tests/regression/digests.py check             # everything, about four minutes of processor time
     python tests/regression/digests.py check --portable  # only what does not depend on the kernel of BLAS
     python tests/regression/digests.py check --small     # only what the tests compare, within a minute
 
