@@ -182,11 +182,7 @@ def tanh(x: Any) -> Floats:
         bits = np.maximum(k.astype(np.int64) + 1023, 0)
         bits <<= 52
         scale = bits.view(np.float64)
-        y -= k * LN2_HIGH
-        k *= LN2_LOW
-        y -= k
-        e = _EXP(y)
-        e *= y
+        e = _split_exp(y, k)
         e *= scale
         scale -= 1.0
         e += scale
