@@ -107,7 +107,7 @@ class FiniteGP:
         targets = np.column_stack([np.ones(t), values])
         self._v = np.empty((max(16, 2 * t), n))
         self._alphas = np.empty((len(self._v), targets.shape[1]))
-        # What `solve_triangular` calls in the end, without what it does before: a third of the time.
+        # What `solve_triangular` calls in the end, without its checks, which take as long where observations are few.
         self._v[:t] = lapack.dtrtrs(factor.T, cross, lower=0, trans=1)[0]
         self._alphas[:t] = lapack.dtrtrs(factor.T, targets, lower=0, trans=1)[0]
         self.means = self._alphas[:t].T @ self._v[:t]

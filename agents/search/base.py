@@ -204,9 +204,7 @@ class CandidateAgent(Agent):
         return self.best_free(lowered(covariance, index, index[asked])[index])
 
 
-def lowered(
-    covariance: Floats, among: npt.NDArray[np.intp], observed: npt.NDArray[np.intp], noise: float = SPREAD_NOISE
-) -> Floats:
+def lowered(covariance: Floats, among: npt.NDArray[np.intp], observed: npt.NDArray[np.intp]) -> Floats:
     """(n,) by how much observing each of n variables lowers the summed variance of some of them.
 
     Given what is observed the covariance is C = G - V'V, and the sums of its squared columns follow from products of
@@ -216,7 +214,6 @@ def lowered(
         covariance: (n, n) prior covariance G.
         among: Those whose variances are summed, among them those observed.
         observed: What was observed before.
-        noise: Observation variance.
     """
     counted = np.zeros(len(covariance))
     counted[among] = 1.0
@@ -225,12 +222,12 @@ def lowered(
     rows: list[Floats] = []
     for k in observed:
         row = covariance[k] - sum(r[k] * r for r in rows)
-        row /= np.sqrt(row[k] + noise)
+        row /= np.sqrt(row[k] + SPREAD_NOISE)
         part = row * counted
         squares += row * (row * (part @ row) + 2.0 * (sum((part @ r) * r for r in rows) - covariance @ part))
         variances -= row * row
         rows.append(row)
-    return np.asarray(squares / (np.maximum(variances, 0.0) + noise))
+    return np.asarray(squares / (np.maximum(variances, 0.0) + SPREAD_NOISE))
 
 
 def best_of(sources: Sequence[Source], count: int) -> list[Floats]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hpo_envs.agents.base import one_of, positive
 from hpo_envs.agents.models import kernels
 from hpo_envs.agents.models.finite_gp import FiniteGP, cholesky, root
-from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
+from hpo_envs.agents.models.kernel_fit import KernelFit, Prior, is_due
 from hpo_envs.agents.models.pool import AFFORDABLE, Pool
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.posterior_search import PosteriorSearch
@@ -199,9 +199,7 @@ class BayesianOptimisation(PosteriorSearch):
 
     def _due(self) -> bool:
         """Whether the posterior is to be renewed with what was observed."""
-        if not self.fit and self._pool is None:
-            return False
-        return len(self.rows) >= self._fitted_at + max(1, int(self.refit * self._fitted_at))
+        return (self.fit or self._pool is not None) and is_due(len(self.rows), self._fitted_at, self.refit)
 
     @staticmethod
     def _renew(agents: Sequence[BayesianOptimisation]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
+from hpo_envs.agents.models.kernel_fit import KernelFit, Prior, is_due
 from hpo_envs.agents.models.source import Source
 from hpo_envs.agents.models.tree_ensembles import Splits
 from hpo_envs.agents.problem import Problem
@@ -171,13 +171,10 @@ class TargetGP:
     @staticmethod
     def estimate_each(given: Sequence[tuple[TargetGP, npt.NDArray[np.intp], Floats]]) -> None:
         """Estimates the kernels of those where it is time to, given what `posterior` takes, side by side."""
-        due = [(gp, gp.features[rows], y) for gp, rows, y in given if gp._due(len(y))]
+        due = [(gp, gp.features[rows], y) for gp, rows, y in given if is_due(len(y), gp._at, gp.refit)]
         fits = KernelFit.estimate_each("matern52", [(x, y, gp._fit) for gp, x, y in due], Prior())
         for (gp, _, y), fit in zip(due, fits, strict=True):
             gp._fit, gp._at = fit, len(y)
-
-    def _due(self, t: int) -> bool:
-        return self._fit is None or t >= self._at + max(1, int(self.refit * self._at))
 
     def posterior(self, rows: npt.NDArray[np.intp], y: Floats) -> Posterior:
         """The posterior given (t,) standardised observations of candidates.

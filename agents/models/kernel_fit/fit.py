@@ -28,6 +28,17 @@ TOGETHER = 1 << 14
 """Entries of the matrices whose posteriors are computed together, 128 kB each: what stays in cache."""
 
 
+def is_due(t: int, estimated_at: int, growth: float) -> bool:
+    """Whether observations have grown by so much, and by one at least, since a kernel was estimated from them.
+
+    Args:
+        t: Observations now.
+        estimated_at: Observations then; 0: there was no estimate.
+        growth: Relative growth.
+    """
+    return t >= estimated_at + max(1, int(growth * estimated_at))
+
+
 @dataclass(frozen=True)
 class KernelFit:
     """An estimated kernel.

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from hpo_envs.agents.models import kernels
-from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
+from hpo_envs.agents.models.kernel_fit import KernelFit, Prior, is_due
 from hpo_envs.agents.models.kernel_fit.fit import TOGETHER
 from tests.agents.helpers import RNG
 
@@ -85,3 +85,8 @@ def test_value_and_slope_of_a_kernel(kernel: str) -> None:
     assert value.tobytes() == kernels.of_square_distances(kernel, r2).tobytes()
     before, after = (kernels.of_square_distances(kernel, r2 + h) for h in (-1e-6, 1e-6))
     np.testing.assert_allclose(slope, (before - after) / 1e-6, rtol=1e-7)
+
+
+def test_a_kernel_is_estimated_again_once_observations_have_grown() -> None:
+    assert is_due(1, 0, 0.1)
+    assert [next(t for t in range(40) if is_due(t, at, 0.1)) for at in (1, 9, 19, 20, 29)] == [2, 10, 20, 22, 31]
