@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import difflib
 import html
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any
@@ -165,26 +164,6 @@ def whole(name: str, value: Any, least: int) -> int:
     if isinstance(value, (bool, str)) or int(value) != value or value < least:
         raise ValueError(f"{name} must be an int >= {least}, got {value!r}")
     return int(value)
-
-
-def one_of(name: str, value: str, known: Sequence[str], listed: str = "") -> str:
-    """Returns `value`.
-
-    Args:
-        name: The argument.
-        value: Its value.
-        known: What is allowed.
-        listed: What to print in place of a long list.
-
-    Raises:
-        ValueError: It is none of those known; the message suggests the nearest, first of the same family.
-    """
-    if value not in known:
-        family = [k for k in known if k.partition("-")[0] == str(value).partition("-")[0]]
-        close = [c for names in (family, known) for c in difflib.get_close_matches(str(value), names, n=1, cutoff=0.4)]
-        hint = f", did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"{name} must be one of {listed or ', '.join(known)}, got {value!r}{hint}")
-    return value
 
 
 def positive(name: str, value: float) -> float:

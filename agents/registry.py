@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
 
-from hpo_envs.agents.base import Agent, one_of
+from hpo_envs.agents.base import Agent
 from hpo_envs.agents.problem import Problem, private
+from hpo_envs.checks import one_of
 
 LARGEST_GRAPH = 100_000
 """Candidates of a sparse graph, `sparse_graph.LARGEST`, which is not imported before an agent is made."""
@@ -294,7 +295,7 @@ def entry(name: str) -> Entry:
     Raises:
         ValueError: No such agent; the message suggests the nearest name.
     """
-    return AGENTS[one_of("agent", name, names(), "those that `hpo-envs list --agents` shows")]
+    return AGENTS[one_of("agent", name, names(), listed="those that `hpo-envs list --agents` shows")]
 
 
 def version_of(agent: str) -> dict[str, str]:

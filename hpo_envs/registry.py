@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import gymnasium as gym
 
 from hpo_envs import families
+from hpo_envs.checks import nearest
 from hpo_envs.core.family import Family, Spec
-from hpo_envs.tables.table import nearest
 
 if TYPE_CHECKING:
     from hpo_envs.tables import store

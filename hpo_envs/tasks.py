@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hpo_envs.checks import nearest
 from hpo_envs.core.family import Distribution, Task
 from hpo_envs.registry import FAMILIES
-from hpo_envs.tables.table import nearest
 
 PARTS = ("train", "validation", "test")
 

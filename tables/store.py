@@ -22,11 +22,12 @@ import warnings
 from pathlib import Path
 from typing import Any, Literal
 
+from hpo_envs.checks import one_of
 from hpo_envs.tables import catalogue, row_order, user
 from hpo_envs.tables.catalogue import agreement
 from hpo_envs.tables.files import cache
 from hpo_envs.tables.files.folder import data_folder
-from hpo_envs.tables.table import Table, one_of
+from hpo_envs.tables.table import Table
 
 Kind = Literal["auto", "measured", "surrogate"]
 KINDS = ("auto", "measured", "surrogate")

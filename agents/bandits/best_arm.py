@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.bandits.quadrature import RULES, Floats, Posterior, Quadrature
-from hpo_envs.agents.base import one_of, whole
+from hpo_envs.agents.base import whole
+from hpo_envs.checks import one_of
 
 MINIMUM = 3
 """Evaluations of each arm that the posterior needs (section 4.2, footnote 3)."""

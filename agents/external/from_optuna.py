@@ -11,10 +11,11 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from hpo_envs.agents.base import Agent, one_of
+from hpo_envs.agents.base import Agent
 from hpo_envs.agents.candidates import Candidates
 from hpo_envs.agents.external.optuna import OptunaAgent, _optuna
 from hpo_envs.agents.problem import Problem
+from hpo_envs.checks import one_of
 
 
 class AnySampler(Agent):

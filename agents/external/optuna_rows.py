@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.agents.base import one_of
 from hpo_envs.agents.candidates import Floats
 from hpo_envs.agents.external.from_optuna import AnySampler
 from hpo_envs.agents.external.optuna import _optuna
 from hpo_envs.agents.problem import Problem
+from hpo_envs.checks import one_of
 
 
 class OptunaOnRows(AnySampler):

@@ -11,11 +11,12 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from hpo_envs.agents.base import Agent, one_of
+from hpo_envs.agents.base import Agent
 from hpo_envs.agents.candidates import Candidates, Floats, Incumbent, lost
 from hpo_envs.agents.external.packages import Generators, package
 from hpo_envs.agents.external.snapped import Asked
 from hpo_envs.agents.problem import Problem
+from hpo_envs.checks import one_of
 
 FACADES = {"forest": "HyperparameterOptimizationFacade", "multi-fidelity": "MultiFidelityFacade"}
 PLANNED = 100

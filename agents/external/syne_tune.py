@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.agents.base import one_of
 from hpo_envs.agents.candidates import Floats
 from hpo_envs.agents.external.packages import package
 from hpo_envs.agents.external.snapped import Snapped
 from hpo_envs.agents.problem import Problem
+from hpo_envs.checks import one_of
 
 METRIC, RESOURCE = "loss", "resource"
 WHOLE = ("CQR", "REA", "TPE", "RandomSearch")

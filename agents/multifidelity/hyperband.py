@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.agents.base import Planned, one_of
+from hpo_envs.agents.base import Planned
 from hpo_envs.agents.candidates import Candidates, lost
 from hpo_envs.agents.problem import Problem
+from hpo_envs.checks import one_of
 
 Plan = Generator[Any, tuple[Any, Mapping[str, Any]], None]
 

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.base import Agent, one_of, whole
+from hpo_envs.agents.base import Agent, whole
 from hpo_envs.agents.candidates import Candidates, lost
 from hpo_envs.agents.models.kernels import gram
 from hpo_envs.agents.models.source import Source
 from hpo_envs.agents.problem import Problem
+from hpo_envs.checks import one_of
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,12 +9,13 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.base import Agent, one_of, positive, whole
+from hpo_envs.agents.base import Agent, positive, whole
 from hpo_envs.agents.candidates import Incumbent, lost
 from hpo_envs.agents.models.acquisition import expected_improvement
 from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
 from hpo_envs.agents.models.kernels import KERNELS
 from hpo_envs.agents.problem import Problem
+from hpo_envs.checks import one_of
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,9 +9,10 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from hpo_envs.agents.base import Agent, one_of, whole
+from hpo_envs.agents.base import Agent, whole
 from hpo_envs.agents.candidates import Candidates, Floats, Incumbent, lost
 from hpo_envs.agents.problem import Problem
+from hpo_envs.checks import one_of
 
 SCALES = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Standard deviations of a mutation, tried in turn until the nearest row is another one (released with

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.base import one_of, positive
+from hpo_envs.agents.base import positive
 from hpo_envs.agents.models import sparse_graph
 from hpo_envs.agents.models.finite_gp import FiniteGP, root
 from hpo_envs.agents.models.kernels import KERNELS
@@ -18,6 +18,7 @@ from hpo_envs.agents.models.sparse_graph import NEAREST, SparseGraph
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
 from hpo_envs.agents.search.posterior_search import PosteriorSearch
+from hpo_envs.checks import one_of
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.base import one_of, positive
+from hpo_envs.agents.base import positive
 from hpo_envs.agents.models.acquisition import expected_improvement, upper_confidence_bound
 from hpo_envs.agents.models.costs import CostModel
 from hpo_envs.agents.models.hypervolume import expected_hypervolume_improvement
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
+from hpo_envs.checks import one_of
 
 Floats = npt.NDArray[np.float64]
 

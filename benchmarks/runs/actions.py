@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from hpo_envs.tables.table import shown
+from hpo_envs.checks import shown
 
 Checker = Callable[[Any], Any]
 """Takes an action; returns it as an int or as a new array, or raises a ValueError that says what it must be."""

@@ -26,9 +26,9 @@ from hpo_envs.benchmarks.runs.frame import Runs
 from hpo_envs.benchmarks.runs.isolation import Host
 from hpo_envs.benchmarks.runs.record import Log, copied, header_of, records
 from hpo_envs.benchmarks.runs.scales import Scales
+from hpo_envs.checks import nearest, shown
 from hpo_envs.core.params import is_integer
 from hpo_envs.registry import SPECS
-from hpo_envs.tables.table import nearest, shown
 
 Target = Callable[[Any, float], bool]
 """`target(action, reward) -> bool`: whether a run has reached what it was meant to find. Agents never see it."""

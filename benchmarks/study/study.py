@@ -38,8 +38,8 @@ from hpo_envs import agents as registry
 from hpo_envs import registry as known
 from hpo_envs.benchmarks.runs import transfer
 from hpo_envs.benchmarks.study import policies
+from hpo_envs.checks import nearest
 from hpo_envs.registry import SPECS
-from hpo_envs.tables.table import nearest
 
 SETTINGS = ("table", "budget", "objective", "cost", "order", "share", "transfer")
 """What a study may set for environments: their arguments, and `transfer`."""

@@ -13,8 +13,8 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from hpo_envs.benchmarks.study.executors import Call, Dask, Executor, Serial, WorkerLost, end_pool, prepare
+from hpo_envs.checks import nearest
 from hpo_envs.engines.function.calls import Function, name_of
-from hpo_envs.tables.table import nearest
 
 GUARD = "programs that tune with processes must keep to `if __name__ == '__main__':`"
 

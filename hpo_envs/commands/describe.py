@@ -16,12 +16,13 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs.agents import names
+from hpo_envs.checks import nearest
 from hpo_envs.commands import agents
 from hpo_envs.commands.list import page_of
 from hpo_envs.core.family import Spec
 from hpo_envs.registry import FAMILIES, SPECS, find
 from hpo_envs.tables import store
-from hpo_envs.tables.table import Table, nearest
+from hpo_envs.tables.table import Table
 
 EPILOG = """\
 examples:

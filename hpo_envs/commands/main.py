@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from hpo_envs import __version__
+from hpo_envs.checks import nearest
 from hpo_envs.core import screen
-from hpo_envs.tables.table import nearest
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("list", "show all environment ids, and which table each would use now; or the agents"),

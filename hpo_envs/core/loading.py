@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from hpo_envs.checks import one_of
 from hpo_envs.core.infos import Info
 from hpo_envs.tables import store
-from hpo_envs.tables.table import Table, one_of
+from hpo_envs.tables.table import Table
 
 
 def load_tables(names: tuple[str, ...], table: Any) -> tuple[Table, ...]:

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
 
+from hpo_envs.checks import nearest, one_of, shown
 from hpo_envs.core.view import WHOLE, View
 from hpo_envs.tables import frames
-from hpo_envs.tables.table import Metric, Table, nearest, one_of, shown
+from hpo_envs.tables.table import Metric, Table
 
 Floats = npt.NDArray[np.float64]
 Kind = Literal["rows", "grid", "fidelity", "arms", "box", "graph"]

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.checks import one_of, shown
 from hpo_envs.tables import draws
-from hpo_envs.tables.table import one_of, shown
 
 ORDERS = ("table", "episode")
 _STREAM = 1 << 40

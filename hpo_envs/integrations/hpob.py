@@ -12,8 +12,9 @@ from typing import Any, Literal
 import numpy as np
 
 from hpo_envs import registry
+from hpo_envs.checks import one_of
 from hpo_envs.tables import row_order, user
-from hpo_envs.tables.table import Hyperparameter, Provenance, Table, one_of
+from hpo_envs.tables.table import Hyperparameter, Provenance, Table
 from hpo_envs.tables.user import infer, saved
 from hpo_envs.tasks import Split
 

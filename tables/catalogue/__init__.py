@@ -8,7 +8,8 @@ import hashlib
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
 
-from hpo_envs.tables.table import Provenance, nearest
+from hpo_envs.checks import nearest
+from hpo_envs.tables.table import Provenance
 
 LARGEST = 100 * 2**20
 """Bytes that a file of unknown size may have: GitHub refuses larger blobs."""

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from hpo_envs.checks import nearest
 from hpo_envs.tables import catalogue
 from hpo_envs.tables.files import atomic
-from hpo_envs.tables.table import nearest
 
 
 class FetchError(OSError):

@@ -8,8 +8,9 @@ import re
 import zipfile
 from pathlib import Path
 
+from hpo_envs.checks import nearest
 from hpo_envs.tables.files import atomic, cache
-from hpo_envs.tables.table import Table, nearest
+from hpo_envs.tables.table import Table
 
 PREFIX = "user/"
 """Of the names of such tables."""

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables.table import Hyperparameter, nearest
+from hpo_envs.checks import nearest
+from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user.infer import LOG
 
 WORDS = ("log", "int", "float")

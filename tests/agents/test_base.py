@@ -9,7 +9,7 @@ import gymnasium as gym
 import pytest
 
 from hpo_envs.agents import Problem
-from hpo_envs.agents.base import Planned, one_of, positive
+from hpo_envs.agents.base import Planned, positive
 
 
 class Twice(Planned):
@@ -45,9 +45,3 @@ def test_positive_numbers(value: float) -> None:
     assert positive("noise", 2) == 2.0
     with pytest.raises(ValueError, match=f"noise must be a finite number > 0, got {value}"):
         positive("noise", value)
-
-
-@pytest.mark.parametrize(("value", "nearest"), [("bo-learned", "bo-spread"), ("lerned", "learned")])
-def test_the_nearest_name_is_one_of_the_same_family_first(value: str, nearest: str) -> None:
-    with pytest.raises(ValueError, match=f"got '{value}', did you mean '{nearest}'"):
-        one_of("agent", value, ["learned", "bo-spread", "graph-ei"])

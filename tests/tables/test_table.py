@@ -10,7 +10,7 @@ import pytest
 
 from hpo_envs.tables import store
 from hpo_envs.tables import table as tables
-from hpo_envs.tables.table import ByHash, Hyperparameter, Metric, Provenance, Table, one_of, shown
+from hpo_envs.tables.table import ByHash, Hyperparameter, Metric, Provenance, Table
 from tests.helpers import raises
 from tests.hpo_envs.engines.lookup.model import METRICS, SINGLE, SPACE, tiny
 
@@ -220,14 +220,6 @@ def test_scales() -> None:
     assert features.tolist() == [[0, 1, 0, 0], [1, 0, 0, 1]]
     assert features.dtype == np.float64
     assert tables.feature_matrix((), np.zeros((3, 0)))[1].shape == (3, 0)
-    assert tables.nearest("scroe", ("score", "scored")) == ", did you mean 'score'?"
-    assert tables.nearest("q", ["score"]) == ""
-    assert tables.nearest("abcd", ["abxy"]) == ", did you mean 'abxy'?"  # half of the letters
-    assert tables.nearest("abcd", ["axyz"]) == ""
-    ids = ["NMTHPO-swen-v0", "NMTLC-swen-v0", "NMTLC-ft-fren-v0"]
-    assert tables.nearest("NMTLC-fren-v0", ids) == ", did you mean 'NMTLC-ft-fren-v0'?"
-    assert tables.nearest("nmtlc-swe-v0", ids) == ", did you mean 'NMTLC-swen-v0'?"  # of the family, whatever the case
-    assert tables.nearest(3, ["score"]) == ""  # type: ignore[arg-type]
 
 
 def test_equal_content_from_another_source_is_another_key() -> None:
@@ -237,36 +229,3 @@ def test_equal_content_from_another_source_is_another_key() -> None:
     assert hash(ByHash(table)) == hash(ByHash(dataclasses.replace(table)))
     assert ByHash(table) != ByHash(other)
     assert ByHash(table) != table
-
-
-class Broken:
-    def __repr__(self) -> str:
-        raise RuntimeError
-
-
-def test_names_are_taken() -> None:
-    assert one_of("cost", "seconds", ("evaluations", "seconds")) == "seconds"
-
-
-@pytest.mark.parametrize(
-    ("value", "told"),
-    [
-        (10**5000, "<int>"),
-        ([1], r"\[1\]"),
-        ({}, "{}"),
-        (None, "None"),
-        (np.ma.masked, "masked"),
-        (Broken(), "<Broken>"),
-        ("x" * 99, "'x{76}..."),
-        ("secnds", "'secnds', did you mean 'seconds'\\?"),
-    ],
-    ids=["int", "list", "dict", "None", "masked", "broken", "long", "near"],
-)
-def test_others_are_refused_with_what_they_are(value: Any, told: str) -> None:
-    with pytest.raises(ValueError, match=f"^cost must be one of evaluations, seconds or so, got {told}$"):
-        one_of("cost", value, ["evaluations", "seconds"], " or so")
-
-
-def test_values_are_shown_short() -> None:
-    assert shown("a" * 78) == repr("a" * 78)
-    assert len(shown([0] * 1000)) == 80

@@ -9,7 +9,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.tables.table import nearest
+from hpo_envs.checks import nearest
 
 EPILOG = """\
 scores.csv has one column a model, its name on top and one evaluation a line (empty cells: not evaluated),

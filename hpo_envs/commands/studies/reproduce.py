@@ -8,7 +8,7 @@ import pkgutil
 from pathlib import Path
 
 from hpo_envs.benchmarks import papers
-from hpo_envs.tables.table import nearest
+from hpo_envs.checks import nearest
 
 PAPERS = {m.name: f"papers.{m.name}" for m in pkgutil.iter_modules(papers.__path__) if m.ispkg} | {"learned": "learned"}
 """Name -> folder below `benchmarks`. Its docstring says what it is about; its module `reproduce` has

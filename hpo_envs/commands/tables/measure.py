@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 
 from hpo_envs.benchmarks.study import executors, trainings
+from hpo_envs.checks import one_of
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.cellmini import measure as cellmini
 from hpo_envs.tables.datasets.charmini import measure as charmini
 from hpo_envs.tables.datasets.trained.record import trainer
 from hpo_envs.tables.datasets.trained.suite import VERDICTS, Suite
 from hpo_envs.tables.files import atomic
-from hpo_envs.tables.table import one_of
 
 SUITES = {suite.name: suite for suite in (charmini.SUITE, cellmini.SUITE)}
 """What can be measured, by what the command is asked for."""

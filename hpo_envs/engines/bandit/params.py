@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Discrete, MultiDiscrete
 
+from hpo_envs.checks import one_of
 from hpo_envs.core.loading import load_tables
 from hpo_envs.core.params import (
     Floats,
@@ -27,7 +28,7 @@ from hpo_envs.core.view import View
 from hpo_envs.engines.bandit.arms import Arms, GaussianArms, MeasuredArms
 from hpo_envs.tables.datasets.fiesta import build as data
 from hpo_envs.tables.datasets.fiesta.names import TASKS
-from hpo_envs.tables.table import Table, numbers, one_of
+from hpo_envs.tables.table import Table, numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

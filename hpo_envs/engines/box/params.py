@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box
 
+from hpo_envs.checks import one_of
 from hpo_envs.core.history import Later
 from hpo_envs.core.infos import Info, choices_of
 from hpo_envs.core.params import (
@@ -24,7 +25,7 @@ from hpo_envs.core.params import (
     check_objective,
     rewarded,
 )
-from hpo_envs.tables.table import Hyperparameter, Metric, Table, one_of
+from hpo_envs.tables.table import Hyperparameter, Metric, Table
 
 Ints = npt.NDArray[np.int64]
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import MultiDiscrete
 
+from hpo_envs.checks import one_of, shown
 from hpo_envs.core.loading import load_tables
 from hpo_envs.core.params import (
     Floats,
@@ -27,7 +28,7 @@ from hpo_envs.core.params import (
 )
 from hpo_envs.core.view import View
 from hpo_envs.tables import draws
-from hpo_envs.tables.table import LOST, ByHash, Table, one_of, shown
+from hpo_envs.tables.table import LOST, ByHash, Table
 
 VARIANTS = ("paper", "released")
 COST_HIGH = 1e9

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Discrete, MultiDiscrete
 
+from hpo_envs.checks import nearest, one_of, shown
 from hpo_envs.core.loading import load_tables
 from hpo_envs.core.params import (
     Floats,
@@ -28,7 +29,7 @@ from hpo_envs.core.params import (
 )
 from hpo_envs.core.view import View
 from hpo_envs.tables import draws
-from hpo_envs.tables.table import STATUSES, ByHash, Table, nearest, one_of, shown
+from hpo_envs.tables.table import STATUSES, ByHash, Table
 
 EVALUATIONS = 20
 """The default budget is what this many evaluations cost on average."""

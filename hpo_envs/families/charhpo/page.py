@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from hpo_envs.checks import one_of
 from hpo_envs.core.params import Objective
 from hpo_envs.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.engines.lookup.scalar import LookupEnv
 from hpo_envs.tables.datasets.charhpo import build as charhpo
-from hpo_envs.tables.table import one_of
 
 
 def table_name(task: str, lang: str, architecture: str) -> str:

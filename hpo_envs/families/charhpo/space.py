@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.checks import one_of
 from hpo_envs.core.params import Floats, Objective, check_bool, check_names
 from hpo_envs.engines.box.batched import BoxVectorEnv
 from hpo_envs.engines.box.params import Answer, BoxFunction, BoxParams, Ints
@@ -15,7 +16,6 @@ from hpo_envs.engines.box.scalar import BoxEnv
 from hpo_envs.tables import extras, store
 from hpo_envs.tables.datasets.charhpo import build, model, one, space
 from hpo_envs.tables.datasets.charhpo.names import SWEEPS
-from hpo_envs.tables.table import one_of
 
 LOOPS = "hpo_envs.tables.datasets.charhpo.loops"
 """The surrogate in compiled loops."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hpo_envs.checks import one_of
 from hpo_envs.core.params import Objective
 from hpo_envs.engines.curves.batched import CurvesVectorEnv
 from hpo_envs.engines.curves.params import CurveParams
@@ -13,7 +14,6 @@ from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.engines.lookup.scalar import LookupEnv
 from hpo_envs.tables.datasets.charmini.build import HELD_OUT
 from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES
-from hpo_envs.tables.table import one_of
 
 
 def table_name(architecture: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.checks import one_of
 from hpo_envs.core.history import Later
 from hpo_envs.core.infos import Info, numeric
 from hpo_envs.core.loading import load_tables
@@ -18,7 +19,7 @@ from hpo_envs.engines.box.scalar import BoxEnv
 from hpo_envs.tables import hlepor
 from hpo_envs.tables.datasets.cushlepor import agreement, names
 from hpo_envs.tables.datasets.cushlepor.space import Bounds, ParameterBox
-from hpo_envs.tables.table import Table, one_of
+from hpo_envs.tables.table import Table
 
 
 class MetricTuning(BoxFunction):

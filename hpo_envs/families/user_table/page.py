@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from hpo_envs.checks import nearest, shown
 from hpo_envs.core.env import HPOEnv
 from hpo_envs.core.params import Objective
 from hpo_envs.engines.curves.batched import CurvesVectorEnv
@@ -14,7 +15,7 @@ from hpo_envs.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.engines.lookup.scalar import LookupEnv
 from hpo_envs.tables import store, user
-from hpo_envs.tables.table import Table, nearest, shown
+from hpo_envs.tables.table import Table
 
 
 def own_table(name: str, table: Any) -> Table:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.checks import nearest
 from hpo_envs.tables import exact
 from hpo_envs.tables.datasets.charhpo import hyperparameters
 from hpo_envs.tables.datasets.charhpo.names import ARCHITECTURES, WARMUP_STEP
-from hpo_envs.tables.table import Floats, Hyperparameter, nearest
+from hpo_envs.tables.table import Floats, Hyperparameter
 
 Ints = npt.NDArray[np.int64]
 

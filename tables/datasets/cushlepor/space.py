@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.checks import nearest, one_of, shown
 from hpo_envs.tables import exact, hlepor
-from hpo_envs.tables.table import Hyperparameter, nearest, numbers, one_of, shown
+from hpo_envs.tables.table import Hyperparameter, numbers
 
 Floats = npt.NDArray[np.float64]
 Bounds = Mapping[str, tuple[float, float]]

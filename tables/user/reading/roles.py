@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from hpo_envs.tables.table import nearest
+from hpo_envs.checks import nearest
 from hpo_envs.tables.user import infer
 from hpo_envs.tables.user.reading import columns, outcomes
 from hpo_envs.tables.user.reading.exports import Reading

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.tables.table import Hyperparameter, Table, nearest
+from hpo_envs.checks import nearest
+from hpo_envs.tables.table import Hyperparameter, Table
 from hpo_envs.tables.user import infer
 from hpo_envs.tables.user.reading import roles
 from hpo_envs.tables.user.reading.exports import Reading

@@ -1,0 +1,53 @@
+"""Checks of arguments, shared by all layers: one of several names, the nearest name, a value in an error."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection
+from typing import Any
+
+
+def nearest(name: str, names: Collection[str]) -> str:
+    """Returns `", did you mean 'x'?"` for a misspelt name, or the empty string if nothing is close.
+
+    Names of the same family, those that begin with the same word (`NMTHPO-`, `nmthpo/`), come first.
+    """
+    by_text = {n.casefold(): n for n in names}
+    text = str(name).casefold()
+    family = [n for n in by_text if re.split("[-/]", n, maxsplit=1)[0] == re.split("[-/]", text, maxsplit=1)[0]]
+    for pool in (family, [*by_text]):
+        if close := difflib.get_close_matches(text, pool, n=1, cutoff=0.4):
+            return f", did you mean {by_text[close[0]]!r}?"
+    return ""
+
+
+def shown(value: Any) -> str:
+    """A value as errors show it: of ints with thousands of digits, and of classes whose `repr` fails, the type."""
+    try:
+        text = repr(value)
+    except Exception:
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def one_of(name: str, value: Any, known: Collection[str], more: str = "", listed: str = "") -> str:
+    """Checks an argument that is a name.
+
+    Args:
+        name: Of the argument.
+        value: What was given, of whatever type.
+        known: What it may be.
+        more: For the message, after these.
+        listed: For the message, in place of a long list.
+
+    Returns:
+        `value`.
+
+    Raises:
+        ValueError: It is none of those known; the message suggests the nearest.
+    """
+    if isinstance(value, str) and value in known:
+        return value
+    hint = nearest(value, known) if isinstance(value, str) else ""
+    raise ValueError(f"{name} must be one of {listed or ', '.join(known)}{more}, got {shown(value)}{hint}")

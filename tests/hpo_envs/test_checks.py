@@ -1,0 +1,60 @@
+"""Checks of arguments: one of several names, the nearest name, a value in an error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hpo_envs.checks import nearest, one_of, shown
+
+
+def test_nearest_suggests_names_of_the_same_family_first() -> None:
+    assert nearest("scroe", ("score", "scored")) == ", did you mean 'score'?"
+    assert nearest("q", ["score"]) == ""
+    assert nearest("abcd", ["abxy"]) == ", did you mean 'abxy'?"  # half of the letters
+    assert nearest("abcd", ["axyz"]) == ""
+    ids = ["NMTHPO-swen-v0", "NMTLC-swen-v0", "NMTLC-ft-fren-v0"]
+    assert nearest("NMTLC-fren-v0", ids) == ", did you mean 'NMTLC-ft-fren-v0'?"
+    assert nearest("nmtlc-swe-v0", ids) == ", did you mean 'NMTLC-swen-v0'?"  # of the family, whatever the case
+    assert nearest(3, ["score"]) == ""  # type: ignore[arg-type]
+
+
+class Broken:
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+def test_names_are_taken() -> None:
+    assert one_of("cost", "seconds", ("evaluations", "seconds")) == "seconds"
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (10**5000, "<int>"),
+        ([1], r"\[1\]"),
+        ({}, "{}"),
+        (None, "None"),
+        (np.ma.masked, "masked"),
+        (Broken(), "<Broken>"),
+        ("x" * 99, "'x{76}..."),
+        ("secnds", "'secnds', did you mean 'seconds'\\?"),
+    ],
+    ids=["int", "list", "dict", "None", "masked", "broken", "long", "near"],
+)
+def test_others_are_refused_with_what_they_are(value: Any, told: str) -> None:
+    with pytest.raises(ValueError, match=f"^cost must be one of evaluations, seconds or so, got {told}$"):
+        one_of("cost", value, ["evaluations", "seconds"], " or so")
+
+
+def test_values_are_shown_short() -> None:
+    assert shown("a" * 78) == repr("a" * 78)
+    assert len(shown([0] * 1000)) == 80
+
+
+@pytest.mark.parametrize(("value", "wanted"), [("bo-learned", "bo-spread"), ("lerned", "learned")])
+def test_the_nearest_name_is_one_of_the_same_family_first(value: str, wanted: str) -> None:
+    with pytest.raises(ValueError, match=f"got '{value}', did you mean '{wanted}'"):
+        one_of("agent", value, ["learned", "bo-spread", "graph-ei"])
