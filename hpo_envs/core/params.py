@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
 
 from hpo_envs.checks import nearest, one_of, shown
-from hpo_envs.core.view import WHOLE, View
+from hpo_envs.core.subsample import WHOLE, View
 from hpo_envs.tables import frames
 from hpo_envs.tables.table import Metric, Table
 

@@ -38,7 +38,7 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
         [
             "core/env.py",
             "core/params.py",
-            "core/view.py",
+            "core/subsample.py",
             "core/infos.py",
             "engines/lookup/params.py",
             "engines/lookup/scalar.py",

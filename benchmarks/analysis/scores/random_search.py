@@ -25,7 +25,7 @@ from hpo_envs.benchmarks.analysis.scores import reference, subsets
 from hpo_envs.benchmarks.analysis.scores.expected import below, expected_best
 from hpo_envs.benchmarks.runs import Run, regret
 from hpo_envs.benchmarks.runs.scales import of_header
-from hpo_envs.core.view import View
+from hpo_envs.core.subsample import View
 from hpo_envs.tables import store
 from hpo_envs.tables.table import LOST, ByHash
 

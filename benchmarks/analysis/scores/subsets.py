@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.runs.episodes import seeds_of
-from hpo_envs.core.view import View, first_key
+from hpo_envs.core.subsample import View, first_key
 from hpo_envs.tables.table import Table
 
 

@@ -24,7 +24,7 @@ from hpo_envs.core.params import (
     is_integer,
     occurrences,
 )
-from hpo_envs.core.view import View
+from hpo_envs.core.subsample import View
 from hpo_envs.engines.bandit.arms import Arms, GaussianArms, MeasuredArms
 from hpo_envs.tables.datasets.fiesta import build as data
 from hpo_envs.tables.datasets.fiesta.names import TASKS

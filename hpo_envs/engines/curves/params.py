@@ -26,7 +26,7 @@ from hpo_envs.core.params import (
     check_workers,
     rewarded,
 )
-from hpo_envs.core.view import View
+from hpo_envs.core.subsample import View
 from hpo_envs.tables import draws
 from hpo_envs.tables.table import LOST, ByHash, Table
 

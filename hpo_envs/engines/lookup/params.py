@@ -27,7 +27,7 @@ from hpo_envs.core.params import (
     occurrences,
     rewarded,
 )
-from hpo_envs.core.view import View
+from hpo_envs.core.subsample import View
 from hpo_envs.tables import draws
 from hpo_envs.tables.table import STATUSES, ByHash, Table
 

@@ -14,7 +14,7 @@ from hpo_envs.benchmarks.analysis.scores import reference
 from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.benchmarks.runs.episodes import seeds_of
 from hpo_envs.commands.main import main
-from hpo_envs.core.view import View, first_key
+from hpo_envs.core.subsample import View, first_key
 from hpo_envs.tables.table import STATUSES
 from tests.helpers import raises
 

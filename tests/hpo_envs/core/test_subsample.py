@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.core.view import WHOLE, View, first_key
+from hpo_envs.core.subsample import WHOLE, View, first_key
 from hpo_envs.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.engines.lookup.scalar import LookupEnv
@@ -38,7 +38,7 @@ def test_both_forms_draw_the_same_rows(view: View) -> None:
 
 def test_what_is_too_large_to_keep_is_drawn_as_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = View("episode", 0.5).rows_many(KEYS, 20)
-    monkeypatch.setattr("hpo_envs.core.view.KEPT", 50 * 20 - 1)
+    monkeypatch.setattr("hpo_envs.core.subsample.KEPT", 50 * 20 - 1)
     assert View("episode", 0.5).rows_many(KEYS, 20).tolist() == kept.tolist()
 
 
