@@ -1,7 +1,7 @@
-"""Which rows of a table an episode has, and in which order: drawn from the episode's key, so that both forms agree.
+"""Subsample and order of the configurations of an episode, drawn from its key, so that both forms agree.
 
 With `order="episode"` the k-th action of one episode is not the k-th of the next; with `share < 1` an episode has only
-a part of the rows. Either way the index of an action carries no information from one episode to another.
+a part of the configurations. Either way the index of an action carries no information from one episode to another.
 """
 
 from __future__ import annotations
