@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 from hpo_envs.benchmarks.papers import common
-from hpo_envs.benchmarks.papers.charhpo import analysis, claims, figures, optimisers, settings
+from hpo_envs.benchmarks.papers.charhpo import analysis, figures, settings
 from hpo_envs.benchmarks.papers.common import Record, Reproduction
-from hpo_envs.benchmarks.report import plots
 
 
 def tables(r: Reproduction) -> Record:
@@ -70,19 +68,6 @@ def record(e: analysis.Entry) -> Record:
     }
 
 
-def answer_claims(r: Reproduction) -> Record:
-    """The paper's claims, by its own metrics and by tests."""
-    summary: Record = {}
-    for variant in ("published", "paper"):
-        answers = claims.answer(settings.sweeps(), variant)  # type: ignore[arg-type]
-        summary[variant] = claims.verdicts(answers)
-        print(f"\nclaims, {variant} definitions, 12 pairs of task and language")
-        for claim, verdict in summary[variant].items():
-            print(f"  {claim}?\n    {verdict}")
-        r.write(f"claims_{variant}", [row for rows in answers.values() for row in rows])
-    return {"claims": summary}
-
-
 def draw(r: Reproduction) -> Record:
     """Figures 1 and 2."""
     sweeps = settings.sweeps()
@@ -90,35 +75,6 @@ def draw(r: Reproduction) -> Record:
     return {"figure 1": figures.of_cases(), "figure 2": figures.boxes(sweeps)}
 
 
-def search(r: Reproduction) -> dict[str, Any]:
-    """What the sweeps teach about optimisers."""
-    s = optimisers.study(r)
-    by_evaluations, by_seconds = optimisers.against_evaluations(s), optimisers.against_seconds(s)
-    r.write("loss_evaluations", by_evaluations)
-    r.write("loss_seconds", by_seconds)
-    rankings = optimisers.rankings(s)
-    check = optimisers.simulation_check(s)
-    trials = s.best.shape[2]
-    print(f"\nrandom search, {trials} runs a sweep, against its closed form: {check}")
-    print("\naverage ranks over the 24 sweeps (1 = best)")
-    for label, ranked in rankings.items():
-        ranks = ", ".join(f"{m} {v:.2f}" for m, v in zip(ranked.methods, ranked.ranks, strict=True))
-        print(f"  {label}: {ranks}; critical difference {ranked.difference:.2f}, Friedman p = {ranked.p:.2g}")
-    print("\npoints below the sweep's best after 20 evaluations, mean of the sweeps")
-    for name, value in list(by_evaluations[19].items())[1:]:
-        print(f"  {name:26} {value:6.3f}")
-
-    def draw() -> list[Any]:
-        files = optimisers.plot(by_evaluations, by_seconds, r.out / "optimisers")
-        for label, ranked in rankings.items():
-            files += plots.critical_difference(ranked, r.out / f"ranking_{label.replace(' ', '_')}", label)
-        return files
-
-    common.drawn(draw)
-    records = {label: ranked.record() for label, ranked in rankings.items()}
-    return {"optimisers": {"trials": trials, "closed form against simulation": check, "rankings": records}}
-
-
-PARTS: common.Parts = {"tables": tables, "claims": answer_claims, "figures": draw, "optimisers": search}
+PARTS: common.Parts = {"tables": tables, "figures": draw}
 
 main = functools.partial(common.reproduce, "charhpo", PARTS, finish=common.write_summary)

@@ -14,7 +14,6 @@ from hpo_envs.benchmarks.papers.common import Record, Reproduction
 from hpo_envs.benchmarks.papers.fiesta import analysis, settings
 from hpo_envs.benchmarks.papers.fiesta import figures as drawing
 from hpo_envs.benchmarks.papers.fiesta.select import select
-from hpo_envs.benchmarks.papers.fiesta.speed import measure
 
 COLUMNS = ("where", "row", "delta", "quantity", "published", "ours", "error", "runs", "verdict")
 
@@ -178,19 +177,11 @@ def figures(r: Reproduction) -> None:
     drawing.draw_all(r.out, r.notes, r.seed)
 
 
-def speed(r: Reproduction) -> None:
-    """Time of a TTTS evaluation, ours against the authors' package (needs `fiesta-nlp`); left out unless asked for."""
-    if r.only is None:
-        return
-    for row, quantity, value in measure(r.seed, r.trials or 1):
-        note(r, "Speed", row, 0.05, quantity, value)
-
-
 PARTS: common.Parts = {
     f.__name__: part(f)
     for f in (
         table1, table2, table3, uncounted, figure4, complexity, figure1, belief, variants, literature, promise,
-        figures, speed,
+        figures,
     )
 }  # fmt: skip
 

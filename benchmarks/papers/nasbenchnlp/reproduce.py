@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 
 from hpo_envs.benchmarks.papers import common
-from hpo_envs.benchmarks.papers.nasbenchnlp import cells, feature_study, search
+from hpo_envs.benchmarks.papers.nasbenchnlp import cells, search
 
-PARTS: common.Parts = {**cells.PARTS, **search.PARTS, **feature_study.PARTS}
+PARTS: common.Parts = {**cells.PARTS, **search.PARTS}
 
 main = functools.partial(common.reproduce, "nasbenchnlp", PARTS)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Record, Reproduction
-from hpo_envs.benchmarks.papers.nmthpo import analysis, automl2022, embedded, figures, ours, settings, tables
+from hpo_envs.benchmarks.papers.nmthpo import analysis, automl2022, figures, settings, tables
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 
@@ -80,8 +80,6 @@ PARTS: common.Parts = {
     "table3": functools.partial(table, 3),
     "table4": functools.partial(table, 4),
     "figures": draw,
-    "embedded": lambda r: embedded.run(r, kind_of(r)),
-    "ours": lambda r: ours.run(r, kind_of(r)),
     "automl2022": lambda r: automl2022.run(r, kind_of(r)),
 }
 

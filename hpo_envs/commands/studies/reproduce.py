@@ -22,7 +22,7 @@ def _title(paper: str) -> str:
 EPILOG = """examples:
   hpo-envs reproduce charhpo                        every table, figure and claim of the paper, then the optimisers
   hpo-envs reproduce charhpo --only tables          without the optimisers: seconds
-  hpo-envs reproduce charhpo --only optimisers --trials 5 --out /tmp/char
+  hpo-envs reproduce nasbenchnlp --only numbers --trials 5 --out /tmp/cells
   hpo-envs reproduce fiesta                      every table and figure of the paper
   hpo-envs reproduce fiesta --only table2        one part; a wrong name lists them
 

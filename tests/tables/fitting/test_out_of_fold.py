@@ -1,4 +1,3 @@
-import itertools
 import os
 import subprocess
 import sys
@@ -157,19 +156,6 @@ def test_scales_invert(scale):
 
 
 # ------------------------------------------------------------------------------------------------ what ships
-
-
-def test_expected_evaluations_in_closed_form():
-    from hpo_envs.benchmarks.papers.nmthpo.landscape import evaluations_to_reach, pareto_size, top_percent
-
-    v = np.array([3.0, 1.0, 4.0, 1.0, 5.0])
-    first = [min(order.index(i) + 1 for i in (2, 4)) for order in map(list, itertools.permutations(range(5)))]
-    assert evaluations_to_reach(v, 4.0) == pytest.approx(np.mean(first))
-    with pytest.raises(ValueError, match="target must be at most the best value, 5.0, got 6"):
-        evaluations_to_reach(v, 6.0)
-    assert top_percent(v, 40.0) == 4.0
-    assert top_percent(v, 1.0) == 5.0
-    assert pareto_size([1, 2, 3, 2], [1, 2, 3, 3]) == 3
 
 
 def test_same_draws_in_another_process_with_another_hash_seed():

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-import hpo_envs.benchmarks.papers.cushlepor as folder
 from hpo_envs.tables import hlepor
 from hpo_envs.tables.hlepor import align
 
-HERE = Path(folder.__file__).parent
+HERE = Path(__file__).parent
 
 
 def own() -> tuple[list[list[str]], list[list[str]]]:
@@ -20,7 +19,7 @@ def own() -> tuple[list[list[str]], list[list[str]]]:
 
 
 def test_released_variant_equals_the_package():
-    """Golden scores of hLepor 0.0.4 (see package_check.py) on sentences of our own, 20 parameter vectors."""
+    """Golden scores of hLepor 0.0.4 on sentences of our own, 20 parameter vectors."""
     golden = json.loads((HERE / "package_golden.json").read_text(encoding="utf-8"))
     hypotheses, references = own()
     scores = hlepor.Basis(hlepor.collect(hypotheses, references, variant="released")).scores(golden["vectors"])

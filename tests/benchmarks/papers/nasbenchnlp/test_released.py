@@ -9,9 +9,9 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.papers.nasbenchnlp.released import ReleasedEnvironment, first_runs
 from hpo_envs.tables import store
 from hpo_envs.tables.row_order import natural
+from tests.benchmarks.papers.nasbenchnlp.released import ReleasedEnvironment, first_runs
 
 
 @pytest.mark.measured

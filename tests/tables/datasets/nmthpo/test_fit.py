@@ -11,7 +11,6 @@ from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo import build as nmthpo
 from hpo_envs.tables.datasets.nmthpo import fit as fit_nmthpo
 from hpo_envs.tables.fitting import out_of_fold as sur
-from tests.helpers import ROOT
 
 PAIRS = list(nmthpo.PAIRS)
 
@@ -73,40 +72,6 @@ def test_the_lead_goes_to_the_best_predicted_configuration():
     assert (np.diff(others) >= 0).all(), "their order stays"
     assert (led[~best & (bleu <= top)] == bleu[~best & (bleu <= top)]).all()
     assert fit_nmthpo.lead(np.append(np.linspace(0, 9, 10), [9.33, 10.01])) == pytest.approx((0.7, 0.7))
-
-
-@pytest.mark.measured
-@pytest.mark.parametrize("pair", PAIRS)
-def test_landscape_is_about_as_hard_as_the_measured(pair):
-    from hpo_envs.benchmarks.papers.nmthpo.landscape import agreement, landscape
-
-    measured, embedded = store.load(f"nmthpo/{pair}", "measured"), store.load(f"nmthpo/{pair}", "surrogate")
-    a, b = landscape(measured), landscape(embedded)
-    assert abs(a["best"] - b["best"]) < 0.6
-    for q in (0.99, 0.9, 0.5):
-        assert abs(a[f"quantile {q}"] - b[f"quantile {q}"]) < 0.6
-    for effort in ("evaluations to top 1%", "evaluations to best - 0.5"):
-        assert 1 / 4 <= a[effort] / b[effort] <= 4
-    common = agreement(measured, embedded)
-    assert common["importance, rank correlation"] > 0.75
-    assert common["importance, largest difference"] < 0.1
-
-
-def test_documented_numbers_are_the_committed_ones():
-    from hpo_envs.benchmarks.papers.nmthpo.landscape import markdown
-
-    page = ROOT / "docs" / "embedded-tables.md"
-    for line in markdown().splitlines():
-        assert line in page.read_text(encoding="utf-8")
-
-
-@pytest.mark.measured
-def test_committed_landscape_is_that_of_the_shipped_values():
-    from hpo_envs.benchmarks.papers.nmthpo import landscape as comparison
-
-    with open(comparison.OUT) as file:
-        committed = list(csv.DictReader(file))
-    assert [row for row in committed if row["table"] == "jaen"] == comparison.compare("jaen")
 
 
 def committed_errors() -> dict[tuple[str, str], dict[str, str]]:
