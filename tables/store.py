@@ -5,6 +5,7 @@ A builder module (one per data set, named in the catalogue) has
     NAMES: tuple[str, ...]                      names of its tables, `dataset/...`
     files(name) -> tuple[str, ...]              upstream files that a table is built from
     build(name, read) -> Table                  `read(file) -> bytes` returns verified bytes
+    shipped(name) -> Table                      a measured table that ships in a pack, with a row in `packs.csv`
     embedded(name) -> Table                     the surrogate that ships with the package
     MEASURED: bool                              optional: what ships is measured, by this project; nothing is installed
     UNHASHED: tuple[str, ...]                   optional: tables whose rows are no actions; they keep their order
@@ -26,7 +27,7 @@ from hpo_envs.checks import one_of
 from hpo_envs.tables import catalogue, row_order, user
 from hpo_envs.tables.catalogue import agreement
 from hpo_envs.tables.files import cache
-from hpo_envs.tables.files.folder import data_folder
+from hpo_envs.tables.files.folder import CorruptFile, data_folder
 from hpo_envs.tables.table import Table
 
 Kind = Literal["auto", "measured", "surrogate"]
@@ -55,10 +56,6 @@ class EmbeddedTableWarning(UserWarning):
 
 class TableNotInstalled(FileNotFoundError):
     """A measured table was asked for and its files are not installed."""
-
-
-class CorruptFile(ValueError):
-    """An installed file does not have the bytes that the catalogue promises."""
 
 
 def names(dataset: str | None = None) -> list[str]:
@@ -162,6 +159,8 @@ def load(name: str, kind: Kind = "auto") -> Table:
         raise TableNotInstalled(f"table {name} is synthetic: nothing was measured, use 'surrogate' or 'auto'")
     if kind == "surrogate" or not measurable(name):
         return _embedded(name)
+    if name in catalogue.pins() and kind == "measured":
+        return _pinned(name)
     if not lacking:
         return _measured(name, str(data_folder().resolve()))
     root, files = data_folder(), catalogue.files()
@@ -198,8 +197,15 @@ def read(file: str, root: Path | None = None) -> bytes:
     return content
 
 
+def shipped(name: str) -> Table:
+    """The table of a pack, before it is compared with the catalogue: for pack scripts."""
+    builder = _builder(_dataset_of(name))
+    return _ordered(builder, builder.shipped(name))
+
+
 def forget() -> None:
     """Drops tables held in memory, after files on the disk were replaced."""
+    _pinned.cache_clear()
     _measured.cache_clear()
     _embedded.cache_clear()
 
@@ -229,6 +235,14 @@ def _measured(name: str, root: str) -> Table:
 
     version = getattr(builder, "VERSION", None)
     return build() if version is None else cache.load(name, version, builder.files(name), folder, build)
+
+
+@functools.cache
+def _pinned(name: str) -> Table:
+    table, pinned = shipped(name), catalogue.pins()[name]
+    if table.provenance.sha256 != pinned:
+        raise CorruptFile(f"table {name} must have sha256 {pinned}, got {table.provenance.sha256}")
+    return table
 
 
 @functools.cache

@@ -14,6 +14,8 @@ from hpo_envs.tables.table import Provenance
 LARGEST = 100 * 2**20
 """Bytes that a file of unknown size may have: GitHub refuses larger blobs."""
 
+PINS = Path(__file__).with_name("packs.csv")
+
 _GITBLOB = "gitblob:"
 
 
@@ -169,6 +171,13 @@ def files() -> dict[str, File]:
     with open(Path(__file__).with_name("catalogue.csv"), newline="", encoding="utf-8") as stream:
         records = [File(**{**row, "bytes": int(row["bytes"])}) for row in csv.DictReader(stream)]  # type: ignore[arg-type]
     return {f.file: f for f in records}
+
+
+@functools.cache
+def pins() -> dict[str, str]:
+    """The sha256 of each pack, by its path below `tables/datasets`, and of each table that ships in one, by name."""
+    with open(PINS, newline="", encoding="ascii") as stream:
+        return {row["name"]: row["sha256"] for row in csv.DictReader(stream)}
 
 
 def files_of(name: str) -> list[File]:

@@ -26,6 +26,10 @@ class WrongContent(FetchError):
     """A source delivered other bytes than the catalogue promises."""
 
 
+class CorruptFile(ValueError):
+    """A file on the disk does not have the bytes that the catalogue promises."""
+
+
 class Check(NamedTuple):
     """State of one upstream file in the data folder.
 

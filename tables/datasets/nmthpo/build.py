@@ -21,7 +21,7 @@ import numpy as np
 
 from hpo_envs.tables import catalogue
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS, TABLES
-from hpo_envs.tables.files import atomic
+from hpo_envs.tables.files import atomic, packs
 from hpo_envs.tables.table import STATUSES, Floats, Hyperparameter, Metric, Provenance, Table, searched
 
 NAMES = TABLES
@@ -40,6 +40,11 @@ METRICS = (
 """Columns of the upstream `.evals` files (section 3.4), which name none: the second is the decoding time, because
 with it, and not with the third, the Pareto fronts are those of the `.fronts` files. Upper bounds of metrics without
 one are observation caps."""
+
+PACK = "nmthpo/pack.npz"
+
+DECIMALS = np.array([[2], [4], [6], [0], [0], [0]])
+"""Digits behind the point of each metric."""
 
 _BPE_SMALL = (1000, 2000, 4000, 8000, 16000, 32000)
 _LAYERS = {"swen": (1, 2, 4, 6), "soen": (1, 2, 4)}
@@ -78,23 +83,15 @@ def files(name: str) -> tuple[str, ...]:
 
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """Builds a measured table, see `store`; a message about a wrong file names file, line and value."""
+    """The same as `shipped`: no file is needed."""
+    return shipped(name)
+
+
+def shipped(name: str) -> Table:
+    """Builds a table from the pack."""
     pair = _pair(name)
-    hyps_file, evals_file = files(name)
-    configs = _matrix(read(hyps_file), hyps_file)
-    evals = _matrix(read(evals_file), evals_file)
-    if len(configs) != len(evals):
-        raise ValueError(f"{evals_file} must have as many lines as {hyps_file}, {len(configs)}, got {len(evals)}")
-    cells = grid(pair)
-    same = (configs[:, None] == cells).all(axis=2)
-    if not same.any(axis=1).all():
-        line = int(same.any(axis=1).argmin())
-        raise ValueError(
-            f"{hyps_file}, line {line + 1}: must be a cell of the grid of Table 1, got {configs[line].tolist()}"
-        )
-    index = same.argmax(axis=1)
-    if len(np.unique(index)) != len(index):
-        raise ValueError(f"{hyps_file} must not repeat a configuration")
+    data = packs.read(PACK, pair)
+    index, cells, evals = data["cells"], grid(pair), packs.unscaled(data["evaluations"], DECIMALS).T
     if name.endswith("-grid"):
         values = np.tile(evals.max(axis=0), (len(cells), 1))
         values[:, 0] = 0.0
@@ -107,7 +104,7 @@ def build(name: str, read: Callable[[str], bytes]) -> Table:
         )
         provenance = catalogue.provenance("nmthpo", "measured", note)
         return _assemble(name, cells, values, provenance, status=status[:, None])
-    return _assemble(name, configs, evals, catalogue.provenance("nmthpo", "measured"))
+    return _assemble(name, cells[index], evals, catalogue.provenance("nmthpo", "measured"))
 
 
 def embedded(name: str) -> Table:
@@ -131,20 +128,3 @@ def _assemble(name: str, configs: Floats, values: Floats, provenance: Provenance
 
 def _pair(name: str) -> str:
     return name.partition("/")[2].removesuffix("-grid")
-
-
-def _matrix(content: bytes, file: str) -> Floats:
-    """Parses tab-separated numbers, six per line."""
-    rows = []
-    for number, line in enumerate(content.decode("ascii").splitlines(), start=1):
-        fields = line.split("\t")
-        try:
-            row = [float(field) for field in fields]
-        except ValueError:
-            raise ValueError(f"{file}, line {number}: must be numbers separated by tabs, got {line!r}") from None
-        if len(row) != 6 or not np.isfinite(row).all():
-            raise ValueError(f"{file}, line {number}: must have 6 finite numbers, got {line!r}")
-        rows.append(row)
-    if not rows:
-        raise ValueError(f"{file} must not be empty")
-    return np.array(rows)

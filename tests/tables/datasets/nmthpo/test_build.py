@@ -221,24 +221,3 @@ def test_evaluating_a_row_again_costs_again_and_says_the_same() -> None:
     assert len({o[1] for o in out}) == 1
     assert [o[2] for o in out] == [False, False, True]
     assert [o[4]["cost"] for o in out] == [1.0] * 3
-
-
-def test_files_that_break_their_promise_are_named() -> None:
-    good = {
-        "nmthpo/datasets/zh-en.hyps": b"10000.0\t2.0\t256.0\t1024.0\t8.0\t0.0003\n",
-        "nmthpo/datasets/zh-en.evals": b"1.5\t200.0\t30.0\t36000\t2497\t4920228\n",
-    }
-    assert len(nmthpo.build("nmthpo/zhen", good.__getitem__)) == 1
-    hyps, evals = good
-    for file, content, message in [
-        (hyps, b"10000.0\t2.0\t256.0\t1024.0\t8.0\n", "zh-en.hyps, line 1: must have 6 finite numbers"),
-        (hyps, b"10001.0\t2.0\t256.0\t1024.0\t8.0\t0.0003\n", "zh-en.hyps, line 1: must be a cell of the grid"),
-        (evals, b"1.5\t200.0\tx\t36000\t2497\t4920228\n", "zh-en.evals, line 1: must be numbers separated by tabs"),
-        (evals, b"1.5\t200.0\tnan\t36000\t2497\t4920228\n", "zh-en.evals, line 1: must have 6 finite numbers"),
-        (evals, good[evals] * 2, "zh-en.evals must have as many lines"),
-        (evals, b"", "zh-en.evals must not be empty"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            nmthpo.build("nmthpo/zhen", {**good, file: content}.__getitem__)
-    with pytest.raises(ValueError, match="must not repeat a configuration"):
-        nmthpo.build("nmthpo/zhen", {f: c * 2 for f, c in good.items()}.__getitem__)

@@ -1,0 +1,131 @@
+"""Packs: the arrays of measured tables as they ship, in few bytes, bit by bit what upstream published.
+
+A pack is an `.npz` file whose members are compressed with LZMA, so that `numpy.load` reads it. Members of a table have
+names `GROUP/NAME`. An array of several bytes a number may be kept as byte planes, `GROUP/NAME:f8`: first all lowest
+bytes, then the next. Decimal fractions are kept as integers (`scaled`). The sha256 of every pack is pinned in
+`tables/catalogue/packs.csv` and checked before anything parses the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import lzma
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.tables import catalogue
+from hpo_envs.tables.files.folder import CorruptFile
+
+FOLDER = Path(__file__).parent.parent / "datasets"
+"""Packs are named by their path below this folder."""
+
+_RAW = [{"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME}]
+
+Array = npt.NDArray[Any]
+
+
+def to_bytes(arrays: Mapping[str, Array]) -> bytes:
+    """The content of a pack: the same arrays give the same bytes.
+
+    Args:
+        arrays: Of numbers or fixed-width texts, by member name.
+    """
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_LZMA) as archive:
+        for name in sorted(arrays):
+            forms = _forms(name, arrays[name])
+            member = min(forms, key=lambda form: len(lzma.compress(forms[form], lzma.FORMAT_RAW, filters=_RAW)))
+            entry = zipfile.ZipInfo(f"{member}.npy", (1980, 1, 1, 0, 0, 0))
+            entry.create_system, entry.external_attr = 3, 0o644 << 16  # not the machine's
+            archive.writestr(entry, forms[member], zipfile.ZIP_LZMA)
+    return stream.getvalue()
+
+
+def from_bytes(content: bytes, group: str = "") -> dict[str, Array]:
+    """The arrays of a pack, or those of one group without its name."""
+    start = f"{group}/" if group else ""
+    arrays = {}
+    with np.load(io.BytesIO(content), allow_pickle=False) as data:
+        for member in data.files:
+            if member.startswith(start):
+                name, _, dtype = member.removeprefix(start).partition(":")
+                arrays[name] = _joined(data[member], dtype) if dtype else data[member]
+    return arrays
+
+
+def read(pack: str, group: str = "") -> dict[str, Array]:
+    """The arrays of a pack that ships, or those of one group.
+
+    Args:
+        pack: Path below `tables/datasets`.
+        group: Part of the members' names before `/`.
+
+    Raises:
+        CorruptFile: The file is not there, or does not have the pinned sha256.
+    """
+    pinned = catalogue.pins()[pack]
+    try:
+        content = (FOLDER / pack).read_bytes()
+    except OSError as error:
+        raise CorruptFile(f"{pack} must ship with hpo_envs, got {error.strerror}. Install hpo_envs again.") from None
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != pinned:
+        raise CorruptFile(f"{pack} must have sha256 {pinned}, got {digest}. Install hpo_envs again.")
+    return from_bytes(content, group)
+
+
+def scaled(values: npt.ArrayLike, digits: npt.ArrayLike = 0) -> Array:
+    """Integers k for which `k / 10**digits` has the bits of the values, in the smallest type.
+
+    Args:
+        values: Finite numbers, any shape.
+        digits: Decimals, broadcast with the values.
+
+    Raises:
+        ValueError: A value has more decimals.
+    """
+    array = np.asarray(values, np.float64)
+    whole = np.rint(array * 10.0 ** np.asarray(digits))
+    different = unscaled(whole, digits) != array
+    if different.any() or not (np.abs(whole) < 2**53).all():
+        raise ValueError(f"values must have at most {digits} decimals, got {array[different][:1].tolist()}")
+    return smallest(whole.astype(np.int64))
+
+
+def unscaled(whole: Array, digits: npt.ArrayLike = 0) -> npt.NDArray[np.float64]:
+    """The numbers that `scaled` made integers of."""
+    return whole / 10.0 ** np.asarray(digits)
+
+
+def smallest(whole: Array) -> Array:
+    """The same integers in the smallest type that holds them."""
+    low, high = int(whole.min(initial=0)), int(whole.max(initial=0))
+    kinds = (np.uint8, np.uint16, np.uint32) if low >= 0 else (np.int8, np.int16, np.int32)
+    fits = [kind for kind in kinds if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max]
+    return whole.astype(fits[0] if fits else np.int64)
+
+
+def _forms(name: str, array: Array) -> dict[str, bytes]:
+    """The files of an array, as it is and as byte planes, by member name."""
+    array = np.asarray(array, array.dtype.newbyteorder("<"), order="C")
+    forms = {name: array}
+    if array.dtype.kind in "iuf" and array.dtype.itemsize > 1 and array.ndim:
+        planes = np.moveaxis(array.view(np.uint8).reshape(*array.shape, array.dtype.itemsize), -1, 0)
+        forms[f"{name}:{array.dtype.str[1:]}"] = np.ascontiguousarray(planes)
+    return {member: _file(form) for member, form in forms.items()}
+
+
+def _file(array: Array) -> bytes:
+    stream = io.BytesIO()
+    np.lib.format.write_array(stream, array, (1, 0), allow_pickle=False)
+    return stream.getvalue()
+
+
+def _joined(planes: Array, dtype: str) -> Array:
+    return np.ascontiguousarray(np.moveaxis(planes, 0, -1)).view(f"<{dtype}")[..., 0]

@@ -1,0 +1,67 @@
+"""Pack scripts: what ships is what upstream's files give."""
+
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hpo_envs.tables import catalogue, store
+from hpo_envs.tables.datasets import packing
+from hpo_envs.tables.files import packs
+from hpo_envs.tables.files.folder import CorruptFile, data_folder
+
+SHIPPED = packs.FOLDER
+SCRIPTS = tuple(f"hpo_envs.tables.datasets.{path.parent.name}.pack" for path in sorted(SHIPPED.glob("*/pack.py")))
+COVERS = ("hpo_envs.tables.datasets.packing", *SCRIPTS)
+
+needs_upstream = pytest.mark.skipif(
+    not (data_folder() / "nmthpo").is_dir(), reason="needs upstream's files (HPO_ENVS_DATA)"
+)
+
+
+@needs_upstream
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_packs_are_what_upstreams_files_give(script: str, capsys: pytest.CaptureFixture[str]) -> None:
+    importlib.import_module(script).main(["--check"])
+    assert "are what upstream's files give" in capsys.readouterr().out
+
+
+@pytest.fixture
+def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, dict[str, np.ndarray]]]:
+    """The packs and pins of nmthpo in another folder."""
+    pack = "nmthpo/pack.npz"
+    arrays = packs.read(pack)
+    (tmp_path / "packs.csv").write_bytes(catalogue.PINS.read_bytes())
+    monkeypatch.setattr(packs, "FOLDER", tmp_path)
+    monkeypatch.setattr(catalogue, "PINS", tmp_path / "packs.csv")
+    yield {pack: arrays}
+    catalogue.pins.cache_clear()
+
+
+def test_write_makes_the_same_bytes_and_pins_again(copied: dict, capsys: pytest.CaptureFixture[str]) -> None:
+    before, shipped = catalogue.PINS.read_bytes(), (SHIPPED / "nmthpo/pack.npz").read_bytes()
+    packing.write(copied, ["nmthpo/zhen"])
+    assert catalogue.PINS.read_bytes() == before
+    assert (packs.FOLDER / "nmthpo/pack.npz").read_bytes() == shipped
+
+
+def test_check_names_an_array_of_other_numbers(copied: dict) -> None:
+    packing.write(copied, ["nmthpo/zhen"])
+    ((pack, arrays),) = copied.items()
+    other = arrays["zhen/evaluations"].copy()
+    other[0, 5] += 1
+    with pytest.raises(ValueError, match=r"nmthpo/pack\.npz: zhen/evaluations must be what upstream's files give"):
+        packing.check({pack: {**arrays, "zhen/evaluations": other}}, ["nmthpo/zhen"])
+    with pytest.raises(ValueError, match=r"nmthpo/pack\.npz must have"):
+        packing.check({pack: {**arrays, "more": other}}, ["nmthpo/zhen"])
+
+
+def test_a_table_that_differs_from_its_pin_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = {**catalogue.pins(), "nmthpo/zhen": "0" * 64}
+    monkeypatch.setattr(catalogue, "pins", lambda: other)
+    store.forget()
+    with pytest.raises(CorruptFile, match=r"nmthpo/zhen must have sha256 0{64}"):
+        store.load("nmthpo/zhen", "measured")
+    store.forget()
