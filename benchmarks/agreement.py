@@ -19,7 +19,7 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis.scores import scored
+from hpo_envs.benchmarks.comparison import scored
 from hpo_envs.benchmarks.runs.episodes import kind_of_action
 from hpo_envs.benchmarks.study import executors, store
 from hpo_envs.benchmarks.study.scheduler import conduct

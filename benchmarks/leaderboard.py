@@ -26,9 +26,9 @@ import gymnasium as gym
 
 from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks import report
-from hpo_envs.benchmarks.analysis import publication, summary
-from hpo_envs.benchmarks.analysis.replay import Replay
-from hpo_envs.benchmarks.analysis.scores.scored import Scores
+from hpo_envs.benchmarks.comparison import publication, summary
+from hpo_envs.benchmarks.comparison.replay import Replay
+from hpo_envs.benchmarks.comparison.scored import Scores
 from hpo_envs.benchmarks.report import plots, sentences
 from hpo_envs.benchmarks.runs import problem_of, run, transfer
 from hpo_envs.benchmarks.study import executors, policies, store

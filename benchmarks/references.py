@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 import hpo_envs
 from hpo_envs.benchmarks import runs
-from hpo_envs.benchmarks.runs import scales
+from hpo_envs.benchmarks.analysis import scales
 from hpo_envs.benchmarks.runs.episodes import kind_of_action
 from hpo_envs.core import screen
 from hpo_envs.engines.box.params import BoxParams

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hpo_envs.benchmarks.analysis import inference
+from hpo_envs.benchmarks.analysis import intervals
 
 BATCH = 2_000_000
 """Numbers drawn at once."""
@@ -53,7 +53,7 @@ def winners(plan: Study, effect: float, studies: int = 2000, seed: int = 0) -> t
     """Shares of studies that name the agent that is better by `effect`: on these environments, and elsewhere.
 
     On these environments, the agent is better by `effect` there: interaction and luck have mean 0 over them. On one
-    environment or on fewer clusters than `inference.FEWEST_CLUSTERS` nothing is said of others.
+    environment or on fewer clusters than `intervals.FEWEST_CLUSTERS` nothing is said of others.
     """
     rng = np.random.default_rng(seed)
     hits = np.zeros(2)
@@ -66,13 +66,13 @@ def winners(plan: Study, effect: float, studies: int = 2000, seed: int = 0) -> t
         runs = rng.standard_normal((count, plan.agents, plan.clusters, plan.seeds))
         runs[:, 0] -= effect
         centred = lasting - lasting.mean(axis=(2, 3), keepdims=True)
-        hits[0] += _named(runs + centred, inference.here)
-        if plan.clusters >= inference.FEWEST_CLUSTERS:
-            hits[1] += _named(runs + lasting, inference.elsewhere)
+        hits[0] += _named(runs + centred, intervals.here)
+        if plan.clusters >= intervals.FEWEST_CLUSTERS:
+            hits[1] += _named(runs + lasting, intervals.elsewhere)
     return float(hits[0] / studies), float(hits[1] / studies)
 
 
-def _named(scores: inference.Floats, estimate: Callable[..., inference.Estimate]) -> int:
+def _named(scores: intervals.Floats, estimate: Callable[..., intervals.Estimate]) -> int:
     """Studies in which the first agent is called the only best one."""
     e = estimate(scores[:, :1] - scores[:, 1:])
-    return int(((e.p < inference.ALPHA) & (e.mean < 0)).all(axis=1).sum())
+    return int(((e.p < intervals.ALPHA) & (e.mean < 0)).all(axis=1).sum())

@@ -13,13 +13,13 @@ import numpy.typing as npt
 from hpo_envs import registry
 from hpo_envs.agents.models.stacked_gp import START
 from hpo_envs.agents.transfer.learned import chosen
-from hpo_envs.benchmarks.analysis import inference
-from hpo_envs.benchmarks.analysis.summary import clusters_of
+from hpo_envs.benchmarks.analysis import intervals, regret
+from hpo_envs.benchmarks.comparison.summary import clusters_of
 from hpo_envs.benchmarks.learned import tasks
 from hpo_envs.benchmarks.learned.evolution import play
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction
-from hpo_envs.benchmarks.runs import regret, run
+from hpo_envs.benchmarks.runs import run
 
 Floats = npt.NDArray[np.float64]
 
@@ -70,7 +70,7 @@ def overall(found: Mapping[tuple[str, str], Floats]) -> list[dict[str, str]]:
             continue
         for k, score in enumerate(("anytime", "final")):
             apart = np.array([found[i, a][k] - found[i, b][k] for i in ids])
-            here, there = inference.here(apart), inference.elsewhere(apart, clusters_of(ids))
+            here, there = intervals.here(apart), intervals.elsewhere(apart, clusters_of(ids))
             records.append(
                 {
                     **{"tables": group, "method": a, "minus": b, "score": score},

@@ -9,12 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models.pareto import pareto_front
+from hpo_envs.benchmarks.analysis.regret import TARGETS
 from hpo_envs.benchmarks.plots.style import COLOURS, axes_of, line, styles
 
 Floats = npt.NDArray[np.float64]
-
-TARGETS = np.concatenate([np.logspace(0, -2, 21)[1:], [0.0]])
-"""Regrets that running times are measured to: 20 from 0.79 to 0.01, evenly spaced in the logarithm, and 0."""
 
 POINTS = 200
 """Points of a curve, at most."""

@@ -11,9 +11,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.benchmarks.analysis import publication
 from hpo_envs.benchmarks.plots.style import COLOURS, looks
-from hpo_envs.benchmarks.report import answer, charts, selections, sentences
+from hpo_envs.benchmarks.report import answer, charts, publications, selections, sentences
 from hpo_envs.benchmarks.report.html import download, head, num, table, text
 from hpo_envs.benchmarks.report.rankings import of_track
 
@@ -139,7 +138,7 @@ def _made(summary: Mapping[str, Any], t: Mapping[str, Any]) -> str:
     """When a track was published and with which version, where tracks differ in it."""
     if "earlier" not in summary:
         return ""
-    versions = publication.of_track(summary, t)["versions"]
+    versions = publications.of_track(summary, t)["versions"]
     return f"Published on {versions['published']} with hpo_envs {versions['hpo_envs']}."
 
 
@@ -239,7 +238,7 @@ def _compared(summary: Mapping[str, Any]) -> str:
     made = "".join(
         f'<p class="soft">{escape(", ".join(f"{k} {v}" for k, v in of["versions"].items()))}</p>'
         f'<p class="soft">{escape(of.get("checked", ""))}{kept}</p>'
-        for of, kept in zip(publication.publications(summary), _kept(summary), strict=True)
+        for of, kept in zip(publications.publications(summary), _kept(summary), strict=True)
     )
     return (
         f'<section><h3 id="compared">What was compared</h3>'
@@ -250,12 +249,12 @@ def _compared(summary: Mapping[str, Any]) -> str:
 
 def _kept(summary: Mapping[str, Any]) -> list[str]:
     """Of each publication, how many of its runs are still in the summary; nothing of the newest, which has them all."""
-    older = publication.runs(summary)[1:]
+    older = publications.runs(summary)[1:]
     return ["", *(f" This was found when they were published; {n:,} of them are still here." for n in older)]
 
 
 def _repeat(summary: Mapping[str, Any], citations: Sequence[str]) -> str:
-    commands = dict.fromkeys(of["command"] for of in publication.publications(summary) if of["command"])
+    commands = dict.fromkeys(of["command"] for of in publications.publications(summary) if of["command"])
     command = "".join(f"<pre><code>{escape(line)}</code></pre>" for line in commands)
     version = escape(str(summary["versions"]["hpo_envs"]))
     suite = (

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hpo_envs.benchmarks.analysis import inference
-from hpo_envs.benchmarks.analysis import verdict as verdicts
-from hpo_envs.benchmarks.analysis.scores.scored import SEEN
+from hpo_envs.benchmarks.analysis import intervals
+from hpo_envs.benchmarks.analysis import significance as verdicts
+from hpo_envs.benchmarks.runs.record import SEEN
 from hpo_envs.tables import store
 
 SCORES = {"anytime": "regret averaged over the budget", "final": "regret at the end"}
@@ -47,7 +47,7 @@ def score(record: Mapping[str, Any], name: str = "mean") -> str:
     text = interval(record[name])
     if name == "mean" and record["constant"]:
         n = min(record["n"])
-        return f"{text} in all runs (others in {1 - (1 - inference.CONFIDENCE) ** (1 / n):.1%} at most)"
+        return f"{text} in all runs (others in {1 - (1 - intervals.CONFIDENCE) ** (1 / n):.1%} at most)"
     return f"{text} (unreliable)" if name == "mean" and record["unreliable"] else text
 
 
@@ -115,7 +115,7 @@ def _best(track: Mapping[str, Any]) -> list[str]:
     p = against(track, first, second)
     assert p is not None  # two agents have a pair
     here, there = (f"{_lead(p[w]['difference'])}" for w in ("here", "there"))
-    if k < inference.FEWEST_CLUSTERS:
+    if k < intervals.FEWEST_CLUSTERS:
         return [f"On {where}, {first} is best ({_seeds(track)}; lead over {second} {here})."]
     if track["best"]["there"] == first:
         return [f"{first} is best on {where}, and on environments like these (lead over {second} {there})."]
@@ -146,7 +146,7 @@ def _others(track: Mapping[str, Any]) -> list[str]:
         return ["One environment says nothing about others."]
     if k == 1:
         return ["These environments are related and count as one, which says nothing about others."]
-    if k >= inference.FEWEST_CLUSTERS:
+    if k >= intervals.FEWEST_CLUSTERS:
         return []
     first, second = (r["agent"] for r in track["ranking"][:2])
     p = against(track, first, second)

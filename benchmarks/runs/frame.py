@@ -8,7 +8,7 @@ from typing import Any, SupportsIndex, overload
 import numpy as np
 
 from hpo_envs.benchmarks import plots
-from hpo_envs.benchmarks.runs import regret
+from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.runs.record import Run
 from hpo_envs.tables import frames, store
 from hpo_envs.tables.table import Table

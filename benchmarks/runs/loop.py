@@ -18,6 +18,7 @@ from threadpoolctl import ThreadpoolController
 from hpo_envs import agents, registry
 from hpo_envs.agents import Agent, Problem
 from hpo_envs.agents.problem import sealed
+from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.benchmarks.runs import actions, sources
 from hpo_envs.benchmarks.runs import transfer as tables
 from hpo_envs.benchmarks.runs.crew import Crew, LocalCrew
@@ -25,7 +26,6 @@ from hpo_envs.benchmarks.runs.episodes import Episodes, arguments, is_live, seed
 from hpo_envs.benchmarks.runs.frame import Runs
 from hpo_envs.benchmarks.runs.isolation import Host
 from hpo_envs.benchmarks.runs.record import Log, copied, header_of, records
-from hpo_envs.benchmarks.runs.scales import Scales
 from hpo_envs.checks import nearest, shown
 from hpo_envs.core.params import is_integer
 from hpo_envs.registry import SPECS

@@ -24,6 +24,9 @@ from hpo_envs.benchmarks.runs.episodes import Episodes
 from hpo_envs.tables import frames
 from hpo_envs.tables.table import STATUSES
 
+SEEN = " (seen)"
+"""Ends the label of an agent whose weights have seen the problem's languages."""
+
 
 @dataclass(frozen=True)
 class Run:

@@ -52,7 +52,7 @@ PICTURES_AND_LISTS = (
     "hpo_envs.benchmarks",
     "hpo_envs.benchmarks.plots",
     "hpo_envs.benchmarks.runs.frame",
-    "hpo_envs.benchmarks.runs.regret",
+    "hpo_envs.benchmarks.analysis.regret",
     "hpo_envs.tables.frames",
     "hpo_envs",
 )

@@ -55,7 +55,7 @@ Key = tuple[str, str, int]
 """(env, agent, seed): what a store holds at most once."""
 
 Check = Callable[[Path, Block], object]
-"""What looks at a part before its runs are used: `hpo_envs.benchmarks.analysis.replay.Replay`."""
+"""What looks at a part before its runs are used: `hpo_envs.benchmarks.comparison.replay.Replay`."""
 
 
 Agents = str | Collection[str] | None

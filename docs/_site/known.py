@@ -11,7 +11,7 @@ import gymnasium as gym
 
 from _site import markdown
 from hpo_envs.benchmarks import problem_of
-from hpo_envs.benchmarks.runs.scales import Scale, Scales
+from hpo_envs.benchmarks.analysis.scales import Scale, Scales
 from hpo_envs.core.family import Family, Spec
 from hpo_envs.registry import FAMILIES, kinds_of
 from hpo_envs.tables import store

@@ -10,8 +10,8 @@ from typing import Any
 from _site import markdown
 from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks import leaderboard
-from hpo_envs.benchmarks.analysis import publication, summary
-from hpo_envs.benchmarks.report import rankings, sentences
+from hpo_envs.benchmarks.comparison import summary
+from hpo_envs.benchmarks.report import publications, rankings, sentences
 
 Found = Mapping[str, Any]
 
@@ -96,7 +96,7 @@ def track_tables(found: Found) -> str:
     for place, t in enumerate(found["tracks"]):
         if t.get("flat"):
             continue
-        versions = publication.of_track(found, t)["versions"]
+        versions = publications.of_track(found, t)["versions"]
         made = f"{versions['hpo_envs']}, {versions.get('published')}".replace("-", "\u2011")  # unbroken
         rows = [
             (
@@ -135,7 +135,7 @@ def track_tables(found: Found) -> str:
 
 def page(found: Found) -> str:
     """The page of all rankings."""
-    commands = " and ".join(f"`{of['command']}`" for of in publication.publications(found))
+    commands = " and ".join(f"`{of['command']}`" for of in publications.publications(found))
     return f"""# Leaderboard
 Who leads each group of environments, on measured tables. A name with a budget is of runs with that budget instead of
 the id's; "with tables of" a family: the agents had its tables of other languages. <a href="leaderboard.html">The full
@@ -146,7 +146,7 @@ report</a> has every curve, test and table, and its data as a file.
 Regret is 0 if the best was known from the start, and 1 if nothing was better than the median configuration. Below,
 "mean regret" has a 95 % interval for other seeds on these environments, "for others" one for other environments like
 these; "on these" and "on others" are the verdicts. "ms a suggestion" is the processor time of a suggestion and its
-evaluation, in a run; "version, date" are those of hpo_envs and of the publication. All rows were made by
+evaluation, in a run; "version, date" are those of hpo_envs and of the publications. All rows were made by
 {commands}; [the rules](guides/submitting-an-agent.md) say how, and how to submit an agent.
 
 {flat(found)}

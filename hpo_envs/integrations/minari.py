@@ -10,9 +10,9 @@ import numpy as np
 
 import hpo_envs
 from hpo_envs import registry
+from hpo_envs.benchmarks.analysis.scales import of_header as scales_of
 from hpo_envs.benchmarks.runs import Run, problem_of, run
 from hpo_envs.benchmarks.runs.episodes import is_live, seeds_of
-from hpo_envs.benchmarks.runs.scales import of_header as scales_of
 from hpo_envs.tables import extras
 
 EPISODES = 100

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.benchmarks import agreement
-from hpo_envs.benchmarks.analysis.scores import scored
+from hpo_envs.benchmarks.comparison import scored
 from hpo_envs.tables.catalogue import agreement as committed
 
 

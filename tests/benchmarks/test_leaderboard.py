@@ -11,7 +11,7 @@ import pytest
 
 from hpo_envs.agents import AGENTS, Problem
 from hpo_envs.benchmarks import leaderboard
-from hpo_envs.benchmarks.analysis import publication
+from hpo_envs.benchmarks.comparison import publication
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.study import Contestant, Environment
 from hpo_envs.registry import FAMILIES, SPECS, kinds_of

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.benchmarks import references
-from hpo_envs.benchmarks.runs import scales
+from hpo_envs.benchmarks.analysis import scales
 from hpo_envs.tables import store
 
 

@@ -88,13 +88,13 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
     ),
     "scores": (
         [
-            "benchmarks/analysis/scores/targets.py",
+            "benchmarks/comparison/targets.py",
             "benchmarks/analysis/statistics.py",
-            "benchmarks/runs/regret.py",
+            "benchmarks/analysis/regret.py",
         ],
         [
             "tests/benchmarks/runs/test_regret.py",
-            "tests/benchmarks/analysis/scores/test_targets.py",
+            "tests/benchmarks/comparison/test_targets.py",
             "tests/benchmarks/analysis/test_statistics.py",
         ],
     ),

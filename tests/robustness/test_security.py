@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from hpo_envs.benchmarks import report, runs
-from hpo_envs.benchmarks.analysis import summary
+from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.tables import catalogue, user
 from hpo_envs.tables.files import zips
 from tests.helpers import sources

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import statistics
-from hpo_envs.benchmarks.analysis.scores import random_search
+from hpo_envs.benchmarks.comparison import random_search
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.nmthpo import settings
 

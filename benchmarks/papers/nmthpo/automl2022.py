@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hpo_envs import agents
 from hpo_envs.agents import Agent, Problem
 from hpo_envs.benchmarks import runs
-from hpo_envs.benchmarks.analysis.scores import targets
+from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.benchmarks.papers.common import Record, Reproduction, show
 from hpo_envs.benchmarks.papers.nmthpo import released, settings
 from hpo_envs.tables import store

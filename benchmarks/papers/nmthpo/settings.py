@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents.models.pareto import pareto_front
-from hpo_envs.benchmarks.analysis.scores import random_search, targets
+from hpo_envs.benchmarks.comparison import random_search, targets
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.papers.nmthpo import released
 from hpo_envs.benchmarks.runs import Run

@@ -17,8 +17,8 @@ import numpy as np
 
 from hpo_envs import registry
 from hpo_envs.agents import Problem, fits
-from hpo_envs.benchmarks.analysis import summary
-from hpo_envs.benchmarks.analysis.scores.scored import score
+from hpo_envs.benchmarks.comparison import summary
+from hpo_envs.benchmarks.comparison.scored import score
 from hpo_envs.benchmarks.report import sentences
 from hpo_envs.benchmarks.runs import Run, problem_of, run
 from hpo_envs.core import screen

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.runs import regret, run
+from hpo_envs.benchmarks.analysis import regret
+from hpo_envs.benchmarks.runs import run
 from hpo_envs.core import screen
 from hpo_envs.registry import SPECS
 

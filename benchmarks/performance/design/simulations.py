@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
-from hpo_envs.benchmarks.analysis import inference, power, verdict
+from hpo_envs.benchmarks.analysis import intervals, power, significance
 from hpo_envs.core import screen
 
 Floats = npt.NDArray[np.float64]
@@ -79,12 +79,12 @@ def coverage(shape: Shape, environments: int, seeds: int, studies: int, seed: in
     """
     rng = np.random.default_rng(seed)
     values, counts = np.unique(shape(np.random.default_rng(1), (100_000,)), return_counts=True)
-    likely = values[counts / 100_000 >= (1 - inference.CONFIDENCE) ** (1 / seeds)]
+    likely = values[counts / 100_000 >= (1 - intervals.CONFIDENCE) ** (1 / seeds)]
     hits = true = 0
     for count in batches(studies, environments * seeds):
         spread = np.exp(0.7 * rng.standard_normal((count, environments, 1))) if environments > 1 else 1.0
         runs = shape(rng, (count, environments, seeds))
-        e = inference.here(runs * spread)
+        e = intervals.here(runs * spread)
         hits += int(((e.low <= 0) & (e.high >= 0)).sum())
         equal = (runs == runs[..., :1]).all(axis=(1, 2))
         true += int((equal & np.isin(runs[..., 0], likely).all(axis=1)).sum())
@@ -98,11 +98,11 @@ def _candidates(x: Floats) -> dict[str, tuple[Floats, Floats]]:
     with np.errstate(all="ignore"):
         se = np.sqrt((c**2).sum(axis=1) / (n - 1) / n)
         g = np.nan_to_num((c**3).sum(axis=1) / ((n - 1) * (n - 2) * n) / se**3)
-    q = np.full(len(x), stdtrit(n - 1, inference.CONFIDENCE))
+    q = np.full(len(x), stdtrit(n - 1, intervals.CONFIDENCE))
     ends = {
         "t": (q, -q),
         "Johnson's t": (q - g / 6, -q - g / 6),
-        "Hall's t": (inference._inverse(q, g), inference._inverse(-q, g)),
+        "Hall's t": (intervals._inverse(q, g), intervals._inverse(-q, g)),
     }
     ends["the wider of t and Hall's t"] = np.maximum(q, ends["Hall's t"][0]), np.minimum(-q, ends["Hall's t"][1])
     return {name: (m - se * high, m - se * low) for name, (high, low) in ends.items()}
@@ -135,7 +135,7 @@ def false_here(
             runs *= np.exp(unequal * rng.standard_normal((count, agents, environments, 1)))
         scores = tau + runs
         scores[:, 2:] += 1.0
-        hits += int(_sole(scores, inference.here).sum())
+        hits += int(_sole(scores, intervals.here).sum())
     return hits / studies
 
 
@@ -158,7 +158,7 @@ def false_elsewhere(
     for count in batches(studies, agents * environments * seeds):
         interaction, shape = {**NULLS, **APART}[null](rng, (count, agents, environments))
         scores = interaction[..., None] + _runs(rng, shape, (count, agents, environments, seeds), shared)
-        hits += int(_sole(scores, inference.elsewhere).sum())
+        hits += int(_sole(scores, intervals.elsewhere).sum())
     return hits / studies
 
 
@@ -232,13 +232,13 @@ def _runs(rng: np.random.Generator, shape: Shape, size: tuple[int, ...], shared:
     return np.sqrt(shared) * luck + np.sqrt(1 - shared) * shape(rng, size)
 
 
-def _sole(scores: Floats, estimate: Callable[[Floats], inference.Estimate]) -> npt.NDArray[np.bool_]:
+def _sole(scores: Floats, estimate: Callable[[Floats], intervals.Estimate]) -> npt.NDArray[np.bool_]:
     """Whether the agent with the lowest mean is called the winner, in each study; scores (studies, agents, E, S)."""
     first = scores.mean(axis=(2, 3)).argmin(axis=1)
     others = np.array([[j for j in range(scores.shape[1]) if j != i] for i in range(scores.shape[1])])
     rows = np.arange(len(scores))
     d = scores[rows, first][:, None] - scores[rows[:, None], others[first]]
-    return np.asarray(inference.leader(estimate(d).p)[0])
+    return np.asarray(significance.leader(estimate(d).p)[0])
 
 
 def unlike(shape: Shape, environments: int, seeds: int, studies: int, seed: int = 0) -> float:
@@ -246,7 +246,7 @@ def unlike(shape: Shape, environments: int, seeds: int, studies: int, seed: int 
     rng = np.random.default_rng(seed)
     hits = 0
     for count in batches(studies, environments * seeds):
-        hits += int((inference.here(shape(rng, (count, environments, seeds))).p < inference.ALPHA).sum())
+        hits += int((intervals.here(shape(rng, (count, environments, seeds))).p < intervals.ALPHA).sum())
     return hits / studies
 
 
@@ -343,7 +343,7 @@ def _speed(n: int) -> None:
         for _ in range(n):
             scores = {str(a): rng.standard_normal((environments, seeds)) for a in range(agents)}
             start = time.process_time()
-            verdict.judged(scores, range(environments))
+            significance.judged(scores, range(environments))
             seconds.append(time.process_time() - start)
         rows.append([f"{agents} x {environments} x {seeds}", f"{np.median(seconds):.3f}"])
     title = f"Seconds of processor time until a study is judged (median of {n} studies a cell)"

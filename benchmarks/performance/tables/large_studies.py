@@ -23,9 +23,9 @@ from typing import Any
 
 from pyarrow import parquet
 
-from hpo_envs.benchmarks.analysis import summary
-from hpo_envs.benchmarks.analysis.replay import Replay
-from hpo_envs.benchmarks.analysis.scores.scored import Scores
+from hpo_envs.benchmarks.comparison import summary
+from hpo_envs.benchmarks.comparison.replay import Replay
+from hpo_envs.benchmarks.comparison.scored import Scores
 from hpo_envs.benchmarks.report import page
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.benchmarks.study.parquet import META

@@ -123,7 +123,7 @@ def _of_folder(folder: Path, metric: str | None, env: str | None) -> Runs:
     import numpy as np
 
     from hpo_envs.benchmarks.analysis import forest_importance
-    from hpo_envs.benchmarks.analysis.scores import reference
+    from hpo_envs.benchmarks.comparison import reference
     from hpo_envs.benchmarks.study import store as study
 
     every = study.read(folder)

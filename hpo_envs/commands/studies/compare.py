@@ -110,8 +110,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Runs what is missing of the study, prints rankings and verdicts and saves summaries and plots."""
-    from hpo_envs.benchmarks.analysis.replay import Replay
-    from hpo_envs.benchmarks.analysis.scores.scored import agent_of
+    from hpo_envs.benchmarks.comparison.replay import Replay
+    from hpo_envs.benchmarks.comparison.scored import agent_of
     from hpo_envs.benchmarks.report.plots import slug
     from hpo_envs.benchmarks.study.scheduler import conduct, runs_of
 
@@ -247,7 +247,7 @@ def _plot(env: str, by_agent: dict[str, list[Block]], folder: Path) -> None:
 
 def _show_targets(env: str, by_agent: dict[str, list[Block]], folder: Path, tolerance: float | None) -> None:
     """Prints the targets of an id and saves them beside its runs."""
-    from hpo_envs.benchmarks.analysis.scores import targets
+    from hpo_envs.benchmarks.comparison import targets
     from hpo_envs.benchmarks.report import terminal
     from hpo_envs.tables.files import atomic
 
@@ -263,8 +263,8 @@ def _show_targets(env: str, by_agent: dict[str, list[Block]], folder: Path, tole
 
 def _show_verdict(found: dict[str, dict[str, list[Block]]], folder: Path) -> None:
     """Prints rankings and verdicts, as `hpo-envs report` shows them, and saves the scores of all cells."""
-    from hpo_envs.benchmarks.analysis import summary
-    from hpo_envs.benchmarks.analysis.scores.scored import Scores
+    from hpo_envs.benchmarks.comparison import summary
+    from hpo_envs.benchmarks.comparison.scored import Scores
     from hpo_envs.benchmarks.report import selections, terminal
     from hpo_envs.tables.files import atomic
 

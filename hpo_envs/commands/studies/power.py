@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Runs the command."""
-    from hpo_envs.benchmarks.analysis import inference, power
+    from hpo_envs.benchmarks.analysis import intervals, power
     from hpo_envs.benchmarks.report import terminal
 
     if not args.effect > 0:
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     for k, n in every:
         plan = power.Study(k, n, args.replicates, args.agents, args.tau, args.luck)
         here, there = power.winners(plan, args.effect, args.studies)
-        rows.append([str(k), str(n), f"{here:.0%}", f"{there:.0%}" if k >= inference.FEWEST_CLUSTERS else "-"])
+        rows.append([str(k), str(n), f"{here:.0%}", f"{there:.0%}" if k >= intervals.FEWEST_CLUSTERS else "-"])
         for question, share in (("these", here), ("others", there)):
             if share >= args.goal and not enough[question]:
                 enough[question] = f"{k} environment{'s' * (k > 1)} x {n} seeds"

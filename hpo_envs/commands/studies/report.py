@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Writes the page and what else was asked for."""
     from hpo_envs.benchmarks import report
-    from hpo_envs.benchmarks.analysis import summary
+    from hpo_envs.benchmarks.comparison import summary
     from hpo_envs.tables.files import atomic
 
     found = summary.load(args.runs)

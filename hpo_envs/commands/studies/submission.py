@@ -65,7 +65,7 @@ def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> 
         jobs: Processes.
     """
     from hpo_envs.benchmarks import leaderboard
-    from hpo_envs.benchmarks.analysis.replay import Replay
+    from hpo_envs.benchmarks.comparison.replay import Replay
     from hpo_envs.benchmarks.study import store
 
     for name, study in planned(agent, [0], only):

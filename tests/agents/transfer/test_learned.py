@@ -15,7 +15,7 @@ from hpo_envs.agents.models.stacked_gp import START
 from hpo_envs.agents.problem import Source
 from hpo_envs.agents.random import RandomSearch
 from hpo_envs.agents.transfer import learned
-from hpo_envs.benchmarks.analysis.scores.scored import agent_of
+from hpo_envs.benchmarks.comparison.scored import agent_of
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.registry import FAMILIES, languages_of
 

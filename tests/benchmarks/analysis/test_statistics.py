@@ -10,7 +10,7 @@ from scipy import stats
 
 from hpo_envs.benchmarks.analysis import statistics
 from hpo_envs.benchmarks.analysis import statistics as s
-from hpo_envs.benchmarks.analysis.scores import targets
+from hpo_envs.benchmarks.comparison import targets
 from tests.helpers import raises
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hpo_envs.benchmarks import report
-from hpo_envs.benchmarks.analysis import summary
+from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.report import sentences
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.benchmarks.study import store

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hpo_envs.benchmarks.analysis import summary
+from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.report import rankings
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.benchmarks.study import store

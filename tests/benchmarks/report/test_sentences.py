@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.benchmarks.analysis import summary, verdict
+from hpo_envs.benchmarks.analysis import significance
+from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.report import sentences
 
 
@@ -16,7 +17,7 @@ def made(scores: dict[str, Any], clusters: Any = None) -> dict[str, Any]:
     matrices = {a: np.asarray(v, dtype=float) for a, v in scores.items()}
     count = len(next(iter(matrices.values())))
     envs = [f"e{i}" for i in range(count)]
-    judged = verdict.judged(matrices, envs if clusters is None else clusters)
+    judged = significance.judged(matrices, envs if clusters is None else clusters)
     ranking = [
         {**s, "n": [m.shape[1]] * count, "constant": bool(np.ptp(m) == 0.0), "random": 0}
         for s in judged["standings"]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.agents.random import RandomSearch
-from hpo_envs.benchmarks.analysis.scores import reference
+from hpo_envs.benchmarks.comparison import reference
 from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.benchmarks.runs.episodes import seeds_of
 from hpo_envs.commands.main import main

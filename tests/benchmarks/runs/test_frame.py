@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.benchmarks import Runs, run
-from hpo_envs.benchmarks.runs import regret
+from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.tables import store
 
 SURROGATE = {"table": "surrogate"}

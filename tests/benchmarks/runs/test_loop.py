@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.analysis.scores import targets
+from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.benchmarks.runs import run
 
 SURROGATE = {"table": "surrogate"}

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.agents.random import RandomSearch
-from hpo_envs.benchmarks.analysis.scores import scored
+from hpo_envs.benchmarks.comparison import scored
 from hpo_envs.benchmarks.runs import problem_of, run, transfer
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.scheduler import conduct

@@ -19,7 +19,7 @@ import pytest
 from gymnasium.spaces import Discrete
 
 from hpo_envs import agents, benchmarks
-from hpo_envs.benchmarks.analysis.replay import Replay
+from hpo_envs.benchmarks.comparison.replay import Replay
 from hpo_envs.benchmarks.runs import sources
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.block import digest_of

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.analysis import summary
+from hpo_envs.benchmarks.analysis import regret
+from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.report import sentences
-from hpo_envs.benchmarks.runs import regret
 from hpo_envs.benchmarks.tuning import record, tune
 from tests.benchmarks.tuning import helpers
 from tests.helpers import ROOT

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from hpo_envs import registry
 from hpo_envs.agents import AGENTS, fits
 from hpo_envs.benchmarks import problem_of, run
-from hpo_envs.benchmarks.analysis import summary
-from hpo_envs.benchmarks.analysis.scores import targets
+from hpo_envs.benchmarks.comparison import summary, targets
 from hpo_envs.commands.main import main
 from hpo_envs.tables import user
 from hpo_envs.tables.row_order import natural

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.benchmarks.analysis.scores.expected import expected_best
+from hpo_envs.benchmarks.analysis.expected import expected_best
 
 GRID = np.array([1, 2, 5, 10, 20, 50, 100, 150])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.analysis.scores import targets
+from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.benchmarks.papers.cushlepor import optimum, settings
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.tables import hlepor, store

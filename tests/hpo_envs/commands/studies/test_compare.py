@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hpo_envs.benchmarks.analysis import summary
+from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.report import sentences
 from hpo_envs.benchmarks.study import store
 from hpo_envs.commands.main import main

@@ -10,7 +10,7 @@ import pytest
 
 from hpo_envs import registry
 from hpo_envs.benchmarks import run
-from hpo_envs.benchmarks.runs import regret
+from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.engines.function.params import EACH, FEWEST, FunctionParams, metrics_of
 from hpo_envs.families.function import example
 

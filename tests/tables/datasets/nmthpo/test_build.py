@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.agents.models.pareto import pareto_front
-from hpo_envs.benchmarks.analysis.scores import targets
+from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.benchmarks.papers.nmthpo.settings import front_rewards
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.tables import store

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import digamma, polygamma
 
-from hpo_envs.benchmarks.analysis import inference
+from hpo_envs.benchmarks.analysis import intervals, significance
 from tests.helpers import raises
 
 NAN = float("nan")
 
 
-def symmetric(rng: np.random.Generator, *size: int) -> inference.Floats:
+def symmetric(rng: np.random.Generator, *size: int) -> intervals.Floats:
     """Values without skewness around a random mean, in an order that environments do not share."""
     half = rng.standard_normal((*size[:-1], size[-1] // 2))
     both = np.concatenate([half, -half], axis=-1) + rng.standard_normal((*size[:-1], 1))
@@ -24,7 +24,7 @@ def symmetric(rng: np.random.Generator, *size: int) -> inference.Floats:
 
 def test_one_environment_without_skewness_is_the_t_test() -> None:
     d = symmetric(np.random.default_rng(0), 1, 12)
-    e = inference.here(d)
+    e = intervals.here(d)
     ours, theirs = e, stats.ttest_1samp(d[0], 0)
     assert float(ours.p) == pytest.approx(theirs.pvalue)
     interval = theirs.confidence_interval()
@@ -40,7 +40,7 @@ def test_two_environments_have_welchs_degrees_of_freedom() -> None:
     d = np.full((2, 22), NAN)
     d[0, :8], d[1, 8:] = a, -b
     welch = stats.ttest_ind(a, b, equal_var=False)
-    e = inference.here(d)
+    e = intervals.here(d)
     assert float(e.df) == pytest.approx(welch.df)
     assert float(e.p) == pytest.approx(welch.pvalue)
     assert float(e.mean) == pytest.approx((a.mean() - b.mean()) / 2)
@@ -48,13 +48,13 @@ def test_two_environments_have_welchs_degrees_of_freedom() -> None:
 
 @given(st.floats(-6, 6), st.floats(-2, 2))
 def test_halls_transformation_and_its_inverse(t: float, g: float) -> None:
-    x = inference._hall(np.float64(t), np.float64(g))
-    assert float(inference._inverse(x, np.float64(g))) == pytest.approx(t, abs=1e-3)
+    x = intervals._hall(np.float64(t), np.float64(g))
+    assert float(intervals._inverse(x, np.float64(g))) == pytest.approx(t, abs=1e-3)
 
 
 def test_skewness_widens_one_side_only() -> None:
     d = np.random.default_rng(1).exponential(1.0, (1, 30))
-    e, plain = inference.here(d), stats.ttest_1samp(d[0], 0).confidence_interval()
+    e, plain = intervals.here(d), stats.ttest_1samp(d[0], 0).confidence_interval()
     assert float(e.low) == pytest.approx(plain.low)
     assert float(e.high) > plain.high
     n, c = 30, d[0] - d.mean()
@@ -68,19 +68,19 @@ def test_skewness_widens_one_side_only() -> None:
 
 @pytest.mark.parametrize("runs", [1, 2, 5, 20])
 def test_without_spread_only_the_number_of_runs_speaks(runs: int) -> None:
-    e = inference.here(np.full((1, runs), -0.25))
+    e = intervals.here(np.full((1, runs), -0.25))
     assert float(e.p) == (2.0 ** (1 - runs) if runs > 1 else 1.0)
     assert np.isnan([e.low, e.high]).all()
-    assert float(inference.here(np.zeros((1, runs))).p) == 1.0
-    assert float(inference.here(np.full((1, 5), 0.1) + 0.2 - 0.3).p) == 1.0
-    many = inference.elsewhere(np.full((runs, 3), -0.25))
+    assert float(intervals.here(np.zeros((1, runs))).p) == 1.0
+    assert float(intervals.here(np.full((1, 5), 0.1) + 0.2 - 0.3).p) == 1.0
+    many = intervals.elsewhere(np.full((runs, 3), -0.25))
     assert float(many.p) == (2.0 ** (1 - runs) if runs > 1 else 1.0)
 
 
 def test_rounding_is_no_spread() -> None:
     # A third of every run, computed in another order: the differences are rounding.
     d = np.array([[1e-17, 1e-17, 2e-17, 1e-17, 1e-17]])
-    e = inference.here(d)
+    e = intervals.here(d)
     assert float(e.p) == 1.0
     assert np.isnan(e.low)
 
@@ -90,21 +90,21 @@ def test_seeds_that_were_not_run_do_not_count() -> None:
     d = rng.standard_normal((3, 6))
     padded = np.full((3, 9), NAN)
     padded[:, [0, 2, 3, 5, 6, 8]] = d
-    for estimate in (inference.here, inference.elsewhere):
+    for estimate in (intervals.here, intervals.elsewhere):
         a, b = estimate(d), estimate(padded)
         assert [float(x) for x in (a.mean, a.low, a.high, a.p)] == pytest.approx(
             [float(x) for x in (b.mean, b.low, b.high, b.p)]
         )
     short = padded.copy()
     short[1, 2:] = NAN
-    assert float(inference.here(short).p) == 1.0  # one run on an environment has no variance
-    assert np.isnan(inference.here(short).low)
-    assert np.isfinite(inference.elsewhere(short).low)
+    assert float(intervals.here(short).p) == 1.0  # one run on an environment has no variance
+    assert np.isnan(intervals.here(short).low)
+    assert np.isfinite(intervals.elsewhere(short).low)
 
 
 def test_leading_axes_are_treated_alike() -> None:
     d = np.random.default_rng(4).standard_normal((3, 2, 4, 6)) ** 3
-    for estimate in (inference.here, inference.elsewhere):
+    for estimate in (intervals.here, intervals.elsewhere):
         together = estimate(d)
         for i in np.ndindex(3, 2):
             alone = estimate(d[i])
@@ -116,7 +116,7 @@ def test_environments_are_the_sample_elsewhere() -> None:
     means = np.random.default_rng(5).standard_normal(7)
     # Seed s is lucky on some environments and unlucky on as many others, so that none is lucky on the whole.
     d = means[:, None] + np.array([(-1.0) ** (e + np.arange(8)) for e in range(7)])
-    e, t = inference.elsewhere(d), stats.ttest_1samp(means, 0)
+    e, t = intervals.elsewhere(d), stats.ttest_1samp(means, 0)
     assert float(e.p) == pytest.approx(t.pvalue)
     assert float(e.df) == pytest.approx(6)
 
@@ -126,33 +126,33 @@ def test_luck_shared_by_all_environments_counts() -> None:
     luck = rng.standard_normal((1, 20))
     d = luck + 0.1 * rng.standard_normal((6, 20))
     block = d.mean(axis=0).var(ddof=1) / 20
-    e = inference.here(d)
+    e = intervals.here(d)
     assert float(e.se) ** 2 == pytest.approx(block)
     assert float(e.df) == 19
     within = (d.var(axis=1, ddof=1) / 20).sum() / 36
-    assert float(inference.elsewhere(d).se) ** 2 == pytest.approx(d.mean(axis=1).var(ddof=1) / 6 + block - within)
+    assert float(intervals.elsewhere(d).se) ** 2 == pytest.approx(d.mean(axis=1).var(ddof=1) / 6 + block - within)
 
 
 def test_clusters_are_one_observation_each() -> None:
     means = np.array([1.0, 3.0, 5.0, 2.0, 4.0])
     d = means[:, None] + np.array([-1.0, 1.0, 0.0, 0.0])
-    e = inference.elsewhere(
+    e = intervals.elsewhere(
         np.array([row[np.argsort((i + np.arange(4)) % 4)] for i, row in enumerate(d)]), (0, 0, 1, 2, 2)
     )
     grouped = np.array([2.0, 5.0, 3.0])
     assert float(e.mean) == pytest.approx(grouped.mean())
     assert float(e.se) ** 2 >= grouped.var(ddof=1) / 3 - 1e-12
-    one = inference.elsewhere(d, (0, 0, 0, 0, 0))
+    one = intervals.elsewhere(d, (0, 0, 0, 0, 0))
     assert np.isnan(one.low)
     assert float(one.p) == 1.0
     with raises("clusters must be one label for each environment (5), got 2"):
-        inference.elsewhere(d, (0, 1))
+        intervals.elsewhere(d, (0, 1))
 
 
 def test_weights_of_clusters_are_those_of_the_mean() -> None:
     m = np.random.default_rng(8).standard_normal(5)
     labels = ("b", "a", "b", "c", "b")
-    assert float(inference._weights(5, labels) @ m) == pytest.approx(float(inference.grouped(m, labels).mean()))
+    assert float(intervals._weights(5, labels) @ m) == pytest.approx(float(intervals.grouped(m, labels).mean()))
 
 
 def test_moderated_variances_are_those_of_limma() -> None:
@@ -165,36 +165,36 @@ def test_moderated_variances_are_those_of_limma() -> None:
     e = np.log(s2) - digamma(df / 2) + np.log(df / 2)
     excess = e.var(ddof=1) - polygamma(1, df / 2)
     assert excess > 0
-    half = inference._trigamma_inverse(float(excess))
+    half = significance._trigamma_inverse(float(excess))
     assert polygamma(1, half) == pytest.approx(excess)
     d0, s02 = 2 * half, np.exp(e.mean() + digamma(half) - np.log(half))
     shrunk = (d0 * s02 + df * s2) / (d0 + df)
     p = 2 * stats.t.sf(np.abs(d[..., 0].mean(axis=-1)) / np.sqrt(shrunk / 6), d0 + df)
-    assert inference.moderated(inference.elsewhere(d), 6).p.tolist() == pytest.approx(p.tolist())
+    assert significance.moderated(intervals.elsewhere(d), 6).p.tolist() == pytest.approx(p.tolist())
 
 
 def test_equal_variances_are_pooled() -> None:
     d = np.repeat(np.random.default_rng(10).standard_normal((40, 6, 1)), 2, axis=2)
-    e = inference.moderated(inference.elsewhere(d), 6)
+    e = significance.moderated(intervals.elsewhere(d), 6)
     assert np.isinf(e.df).all() or (e.df > 20).all()
     assert np.isfinite(e.p).all()
 
 
 def test_one_pair_is_not_moderated() -> None:
     d = np.random.default_rng(11).standard_normal((1, 6, 5))
-    assert inference.moderated(inference.elsewhere(d), 6).p.tolist() == inference.elsewhere(d).p.tolist()
+    assert significance.moderated(intervals.elsewhere(d), 6).p.tolist() == intervals.elsewhere(d).p.tolist()
 
 
 def test_holm_by_hand() -> None:
-    assert inference.holm([0.01, 0.04, 0.03]).tolist() == pytest.approx([0.03, 0.06, 0.06])
-    assert inference.holm([[0.6, 0.7], [0.5, 0.001]]).tolist() == [[1.0, 1.0], [0.5, 0.002]]
+    assert significance.holm([0.01, 0.04, 0.03]).tolist() == pytest.approx([0.03, 0.06, 0.06])
+    assert significance.holm([[0.6, 0.7], [0.5, 0.001]]).tolist() == [[1.0, 1.0], [0.5, 0.002]]
 
 
 def test_a_sole_winner_needs_no_correction_and_its_rivals_do() -> None:
-    sole, as_well = inference.leader([0.04, 0.04, 0.04])
+    sole, as_well = significance.leader([0.04, 0.04, 0.04])
     assert bool(sole)
     assert not as_well.any()
-    sole, as_well = inference.leader([[0.04, 0.04, 0.06], [0.001, 0.01, 0.2]])
+    sole, as_well = significance.leader([[0.04, 0.04, 0.06], [0.001, 0.01, 0.2]])
     assert sole.tolist() == [False, False]
     assert as_well.tolist() == [[True, True, True], [False, False, True]]
 
@@ -202,4 +202,4 @@ def test_a_sole_winner_needs_no_correction_and_its_rivals_do() -> None:
 @pytest.mark.parametrize("bad", [[1.0, 2.0], [[]], [[1.0, float("inf")]]])
 def test_what_are_no_differences(bad: list[float]) -> None:
     with pytest.raises(ValueError, match="differences must be"):
-        inference.here(bad)
+        intervals.here(bad)

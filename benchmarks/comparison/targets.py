@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis import verdict
-from hpo_envs.benchmarks.analysis.scores import random_search
+from hpo_envs.benchmarks.analysis import intervals
+from hpo_envs.benchmarks.analysis.scales import of_header, scale_of
+from hpo_envs.benchmarks.comparison import random_search
 from hpo_envs.benchmarks.runs import Run
-from hpo_envs.benchmarks.runs.scales import of_header, scale_of
 from hpo_envs.benchmarks.study.block import Block
 
 Floats = npt.NDArray[np.float64]
@@ -214,7 +214,7 @@ def summarise(
             record = {"agent": agent, "score": name, "n": len(values), "reached": float(met.mean())}
             if met.all():
                 least = -np.inf if name == "best" else 0.0
-                mean, low, high = map(float, verdict.interval(values[None], bounds=(least, np.inf)))
+                mean, low, high = map(float, intervals.interval(values[None], bounds=(least, np.inf)))
                 record |= {"mean": mean, "std": float(values.std()), "low": low, "high": high}
             records.append(record)
     first = _first(blocks)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.analysis import replay as replay_module
-from hpo_envs.benchmarks.analysis import summary
-from hpo_envs.benchmarks.analysis.replay import Replay
+from hpo_envs.benchmarks.comparison import replay as replay_module
+from hpo_envs.benchmarks.comparison import summary
+from hpo_envs.benchmarks.comparison.replay import Replay
 from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.tuning import tune

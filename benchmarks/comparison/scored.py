@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.runs import Run, regret, transfer
+from hpo_envs.benchmarks.analysis import regret
+from hpo_envs.benchmarks.runs import Run, transfer
+from hpo_envs.benchmarks.runs.record import SEEN
 from hpo_envs.benchmarks.study.block import Block, blocks_of
 from hpo_envs.registry import SPECS, family_of
 from hpo_envs.tables import store
@@ -27,9 +29,6 @@ GRID = np.linspace(0.0, 1.0, 51)[1:]
 
 TOGETHER = 200
 """Runs that are scored side by side."""
-
-SEEN = " (seen)"
-"""Ends the label of an agent whose weights have seen the problem's languages."""
 
 
 def budget_apart(header: Header) -> float | None:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from hpo_envs import registry
-from hpo_envs.benchmarks.analysis.scores import reference
-from hpo_envs.benchmarks.analysis.scores.scored import ScoredRuns
 from hpo_envs.benchmarks.analysis.statistics import clopper_pearson
+from hpo_envs.benchmarks.comparison import reference
+from hpo_envs.benchmarks.comparison.scored import ScoredRuns
 
 
 def of_scored(

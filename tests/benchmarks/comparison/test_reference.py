@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hpo_envs.benchmarks.analysis.scores import reference
+from hpo_envs.benchmarks.comparison import reference
 from hpo_envs.benchmarks.runs import run
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.analysis import summary
-from hpo_envs.benchmarks.analysis.scores.reference import table_of
-from hpo_envs.benchmarks.analysis.scores.scored import Scores
 from hpo_envs.benchmarks.analysis.statistics import clopper_pearson
+from hpo_envs.benchmarks.comparison import summary
+from hpo_envs.benchmarks.comparison.reference import table_of
+from hpo_envs.benchmarks.comparison.scored import Scores
 from hpo_envs.benchmarks.runs import run
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hpo_envs.benchmarks.analysis import summary
+from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.runs import Run, run
 
 SURROGATE = {"table": "surrogate"}

@@ -29,9 +29,7 @@ import numpy.typing as npt
 
 from hpo_envs.agents.models.hypervolume import hypervolume
 from hpo_envs.agents.models.pareto import pareto_front
-from hpo_envs.benchmarks.plots.runs import TARGETS
-from hpo_envs.benchmarks.runs.record import Run
-from hpo_envs.benchmarks.runs.scales import Scale, of_header, scale_of
+from hpo_envs.benchmarks.analysis.scales import Scale, of_header, scale_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -45,6 +43,27 @@ class _Evaluated(Protocol):
     @property
     def evaluated(self) -> Mapping[str, Any]: ...
 
+
+class Run(_Headed, _Evaluated, Protocol):
+    """A run as recorded, `hpo_envs.benchmarks.Run`."""
+
+    @property
+    def rewards(self) -> Floats:
+        """(k,) or (k, objectives)."""
+
+    @property
+    def costs(self) -> Floats:
+        """(k,)."""
+
+    @property
+    def recommended_truth(self) -> Any:
+        """True mean of the recommended action; None where rewards are the truth."""
+
+    def __len__(self) -> int: ...
+
+
+TARGETS = np.concatenate([np.logspace(0, -2, 21)[1:], [0.0]])
+"""Regrets that running times are measured to: 20 from 0.79 to 0.01, evenly spaced in the logarithm, and 0."""
 
 SHARES = np.linspace(0.0, 1.0, 101)[1:]
 """Shares of the budget at which regret is read where costs are not evaluations."""

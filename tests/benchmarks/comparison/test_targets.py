@@ -10,9 +10,9 @@ import pytest
 
 from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks import run
-from hpo_envs.benchmarks.analysis.scores import targets
+from hpo_envs.benchmarks.analysis.scales import of_header
+from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.benchmarks.runs import Run
-from hpo_envs.benchmarks.runs.scales import of_header
 from hpo_envs.benchmarks.study.block import Block
 
 NAN = float("nan")

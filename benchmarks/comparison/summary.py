@@ -16,17 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs import registry
-from hpo_envs.benchmarks.analysis import statistics, verdict
-from hpo_envs.benchmarks.analysis.replay import Replay
-from hpo_envs.benchmarks.analysis.scores import fronts, random_search, selections
-from hpo_envs.benchmarks.analysis.scores.scored import (
+from hpo_envs.benchmarks.analysis import intervals, regret, significance, statistics
+from hpo_envs.benchmarks.analysis.scales import of_header
+from hpo_envs.benchmarks.comparison import fronts, random_search, selections
+from hpo_envs.benchmarks.comparison.replay import Replay
+from hpo_envs.benchmarks.comparison.scored import (
     GRID,
     ScoredRuns,
     Scores,
     budget_apart,
 )
-from hpo_envs.benchmarks.runs import Run, regret
-from hpo_envs.benchmarks.runs.scales import of_header
+from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.block import blocks_of
 from hpo_envs.benchmarks.tuning import record as tuning
@@ -161,11 +161,13 @@ def tracks_of(
 
 
 def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, ScoredRuns]]) -> dict[str, Any]:
-    """Ranks the agents of a track; see `verdict.judged` for what each number is."""
+    """Ranks the agents of a track; see `significance.judged` for what each number is."""
     family = registry.family_of(envs[0].partition(" ")[0])
     measure = family.score if family else "anytime"
     seeds = np.unique(np.concatenate([c.seeds for e in envs for c in scored[e].values()]))
-    judged = verdict.judged({a: _matrix(a, envs, scored, measure, seeds) for a in scored[envs[0]]}, clusters_of(envs))
+    judged = significance.judged(
+        {a: _matrix(a, envs, scored, measure, seeds) for a in scored[envs[0]]}, clusters_of(envs)
+    )
     order = [s["agent"] for s in judged["standings"]]
     strata = {a: [scored[e][a].score(measure) for e in envs] for a in order}
     means = {a: [float(s.mean()) for s in strata[a]] for a in order}
@@ -176,7 +178,7 @@ def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, Scor
         pooled, ends = np.concatenate(strata[a]), [scored[e][a].final for e in envs]
         record: dict[str, Any] = {**standing, "n": [len(s) for s in strata[a]]}
         record |= {"median": float(np.median(pooled)), "iqm": float(statistics.iqm(pooled))}
-        record["final"] = verdict.interval(verdict.padded(ends))
+        record["final"] = intervals.interval(intervals.padded(ends))
         record["solved"] = np.nan if raw else float(np.mean([(s <= 1e-9).mean() for s in ends]))
         record["constant"] = all(len(s) > 1 and float(np.ptp(s)) < 1e-12 for s in strata[a])
         record["random"] = sum(scored[e][a].random for e in envs)
@@ -234,7 +236,7 @@ def _track_curves(t: Mapping[str, Any], scored: Mapping[str, Mapping[str, Scored
     }
     for a in t["heat"]:
         here = [scored[e][a] for e in t["environments"]]
-        result["regret"]["agents"][a] = verdict.bands([c.shares for c in here])
+        result["regret"]["agents"][a] = intervals.bands([c.shares for c in here])
         each = [c.runtimes() for c in here]
         result["ecdf"]["agents"][a] = [np.mean([statistics.ecdf(t, spent) for t in each], axis=0)]
         times, ends = np.concatenate(each), np.concatenate([c.spent for c in here])
@@ -249,10 +251,10 @@ def _curves(by: Mapping[str, ScoredRuns], first: Header) -> dict[str, Any]:
     """Regret of one environment against evaluations, and against cost where that is something else."""
     length = next(iter(by.values())).evaluations.shape[1]
     at = np.unique(np.round(np.geomspace(1, length, min(length, 40))).astype(int))
-    evaluations = {a: verdict.bands([c.evaluations[:, at - 1]]) for a, c in by.items()}
+    evaluations = {a: intervals.bands([c.evaluations[:, at - 1]]) for a, c in by.items()}
     result = {"evaluations": {"x": at, "agents": evaluations}}
     if first["cost_unit"] != "evaluations":
-        shares = {a: verdict.bands([c.shares]) for a, c in by.items()}
+        shares = {a: intervals.bands([c.shares]) for a, c in by.items()}
         result["cost"] = {"x": GRID * first["budget"], "agents": shares}
     return result
 
@@ -263,9 +265,9 @@ def _record(env: str, agent: str, cell: ScoredRuns) -> dict[str, Any]:
         "environment": env,
         "agent": agent,
         "n": len(cell.seeds),
-        "anytime": verdict.interval(cell.anytime[None]),
+        "anytime": intervals.interval(cell.anytime[None]),
         "anytime_iqm": float(statistics.iqm(cell.anytime)),
-        "final": verdict.interval(cell.final[None]),
+        "final": intervals.interval(cell.final[None]),
         "solved": np.nan if cell.raw else float((cell.final <= 1e-9).mean()),
         "close": statistics.expected_runtime(np.minimum(times, cell.spent), np.isfinite(times)),
         "spent": float(cell.spent.mean()),

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models.pareto import pareto_front
-from hpo_envs.benchmarks.analysis.scores import targets
-from hpo_envs.benchmarks.analysis.scores.scored import Cell
-from hpo_envs.benchmarks.runs.scales import of_header
+from hpo_envs.benchmarks.analysis.scales import of_header
+from hpo_envs.benchmarks.comparison import targets
+from hpo_envs.benchmarks.comparison.scored import Cell
 
 Floats = npt.NDArray[np.float64]
 

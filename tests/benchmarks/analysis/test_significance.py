@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.analysis import inference, verdict
+from hpo_envs.benchmarks.analysis import intervals, significance
 from tests.helpers import raises
 
 NAN = float("nan")
@@ -14,17 +14,17 @@ NAN = float("nan")
 def test_numbers_are_those_of_inference() -> None:
     rng = np.random.default_rng(0)
     scores = {name: 0.3 + 0.05 * i + 0.1 * rng.random((6, 10)) for i, name in enumerate("abc")}
-    found = verdict.judged(scores, "uvwxyz")
+    found = significance.judged(scores, "uvwxyz")
     assert [s["agent"] for s in found["standings"]] == ["a", "b", "c"]
-    here, there = inference.here(scores["a"]), inference.elsewhere(scores["a"])
+    here, there = intervals.here(scores["a"]), intervals.elsewhere(scores["a"])
     assert found["standings"][0]["mean"] == pytest.approx([float(x) for x in (here.mean, here.low, here.high)])
     assert found["standings"][0]["elsewhere"][2] == pytest.approx(float(there.high))
     apart = np.stack([scores[a] - scores[b] for a, b in ("ab", "ac", "bc")])
-    p = inference.holm(inference.here(apart).p)
+    p = significance.holm(intervals.here(apart).p)
     assert [q["here"]["p_holm"] for q in found["pairs"]] == pytest.approx(p.tolist())
-    p = inference.holm(inference.moderated(inference.elsewhere(apart), 6).p)
+    p = significance.holm(significance.moderated(intervals.elsewhere(apart), 6).p)
     assert [q["there"]["p_holm"] for q in found["pairs"]] == pytest.approx(p.tolist())
-    assert [q["there"]["p"] for q in found["pairs"]] == pytest.approx(inference.elsewhere(apart).p.tolist())
+    assert [q["there"]["p"] for q in found["pairs"]] == pytest.approx(intervals.elsewhere(apart).p.tolist())
     assert found["best"] == {"here": "a", "there": "a"}
 
 
@@ -32,7 +32,7 @@ def test_fewer_than_six_clusters_say_nothing_of_others() -> None:
     rng = np.random.default_rng(1)
     scores = {"a": 0.1 + 0.01 * rng.random((6, 10)), "b": 0.5 + 0.01 * rng.random((6, 10))}
     for clusters, winner in (("uvwxyz", "a"), ("uuwxyz", None)):
-        found = verdict.judged(scores, clusters)
+        found = significance.judged(scores, clusters)
         assert found["best"] == {"here": "a", "there": winner}
         assert found["clusters"] == len(set(clusters))
     assert {s["there"] for s in found["standings"]} == {"open"}
@@ -40,7 +40,7 @@ def test_fewer_than_six_clusters_say_nothing_of_others() -> None:
 
 
 def test_three_seeds_on_one_environment_say_nothing() -> None:
-    found = verdict.judged({"a": np.array([[0.1, 0.2, 0.15]]), "b": np.array([[0.8, 0.9, 0.91]])}, "u")
+    found = significance.judged({"a": np.array([[0.1, 0.2, 0.15]]), "b": np.array([[0.8, 0.9, 0.91]])}, "u")
     assert {s["here"] for s in found["standings"]} == {"open"}
     assert np.isnan(found["standings"][0]["mean"][1])
     assert np.isnan(found["pairs"][0]["here"]["p"])
@@ -48,11 +48,11 @@ def test_three_seeds_on_one_environment_say_nothing() -> None:
 
 def test_agents_that_share_no_seed_are_not_compared() -> None:
     with raises("agents must share a seed on every environment, got none for 'x' and 'y'"):
-        verdict.judged({"x": np.array([[1.0, NAN]]), "y": np.array([[NAN, 1.0]])}, "u")
+        significance.judged({"x": np.array([[1.0, NAN]]), "y": np.array([[NAN, 1.0]])}, "u")
 
 
 def test_scores_of_unequal_length_are_padded() -> None:
-    full = verdict.padded([np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0, 6.0]])])
+    full = intervals.padded([np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0, 6.0]])])
     assert full.shape == (2, 2, 2)
     assert full[0].tolist()[0] == [1.0, 3.0]
     assert full[1, 1, 0] == 6.0
@@ -62,13 +62,13 @@ def test_scores_of_unequal_length_are_padded() -> None:
 def test_bands_are_the_same_however_many_points_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     rows = [rng.random((9, 13)), rng.random((6, 13))]
-    whole = verdict.interval(verdict.padded(rows))
-    monkeypatch.setattr(verdict, "AT_ONCE", 50)
-    np.testing.assert_allclose(verdict.bands(rows), whole, rtol=1e-12)
+    whole = intervals.interval(intervals.padded(rows))
+    monkeypatch.setattr(intervals, "AT_ONCE", 50)
+    np.testing.assert_allclose(intervals.bands(rows), whole, rtol=1e-12)
 
 
 def test_one_agent_has_no_rival() -> None:
-    found = verdict.judged({"a": np.random.default_rng(0).random((6, 10))}, "uvwxyz")
+    found = significance.judged({"a": np.random.default_rng(0).random((6, 10))}, "uvwxyz")
     assert found["pairs"] == []
     assert found["best"] == {"here": None, "there": None}
 
@@ -78,8 +78,8 @@ def test_nobody_is_best_elsewhere_who_is_not_best_here() -> None:
     rng = np.random.default_rng(0)
     luck = 3.0 * rng.choice([-1.0, 1.0], (24, 2)) @ np.array([[1.0, -1.0], [0.5, -0.5]])
     scores = {"b": 0.5 + luck, "a": 0.6 + 0.02 * rng.random((24, 2))}
-    found = verdict.judged(scores, range(24))
+    found = significance.judged(scores, range(24))
     pair = found["pairs"][0]
-    assert pair["there"]["p"] < inference.ALPHA < pair["here"]["p"]
+    assert pair["there"]["p"] < intervals.ALPHA < pair["here"]["p"]
     assert found["best"] == {"here": None, "there": None}
     assert [s["there"] for s in found["standings"]] == ["may be best", "worse"]

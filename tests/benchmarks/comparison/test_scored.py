@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from hpo_envs.benchmarks.analysis.scores import scored
-from hpo_envs.benchmarks.runs import Run, regret
+from hpo_envs.benchmarks.analysis import regret
+from hpo_envs.benchmarks.comparison import scored
+from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study.block import Block
 
 

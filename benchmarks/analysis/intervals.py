@@ -33,6 +33,9 @@ FEWEST_CLUSTERS = 6
 """Clusters of environments from which others may be spoken of: five like signs happen by chance in 2^-4 > 5 %."""
 
 
+AT_ONCE = 2**21
+"""Scores that intervals are computed of at once: 16 MB, and some five copies."""
+
 ROUNDING = 1e-12
 """What is no further apart is equal but for rounding."""
 
@@ -80,7 +83,7 @@ def here(differences: npt.ArrayLike) -> Estimate:
         third = (np.einsum("...s,...s,...s->...", c, c, c) / ((n - 1) * (n - 2) * n)).sum(axis=-1)
         skew = np.nan_to_num(third / (environments**3 * variance**1.5), posinf=0.0, neginf=0.0)
     testable = np.asarray((n >= 2).all(axis=-1))
-    return _estimate(m.mean(axis=-1), variance, df, skew, n.sum(axis=-1), testable)
+    return estimate(m.mean(axis=-1), variance, df, skew, n.sum(axis=-1), testable)
 
 
 def elsewhere(differences: npt.ArrayLike, clusters: Sequence[Any] | None = None) -> Estimate:
@@ -103,28 +106,7 @@ def elsewhere(differences: npt.ArrayLike, clusters: Sequence[Any] | None = None)
         variance = between + extra
         df = variance**2 / (between**2 / max(count - 1, 1) + np.where(extra > 0, extra**2 / extra_df, 0.0))
     testable = np.full(g.shape[:-1], count >= 2) & (n >= 1).all(axis=-1)
-    return _estimate(g.mean(axis=-1), variance, df, np.zeros(g.shape[:-1]), np.full(g.shape[:-1], count), testable)
-
-
-def moderated(plain: Estimate, count: int) -> Estimate:
-    """Variances of all pairs of agents shrunk towards a common one (Smyth 2004, limma).
-
-    For the table of pairs only: a single winner is never named by it.
-
-    Args:
-        plain: What `elsewhere` says of (pairs, environments, seeds) differences.
-        count: Number of clusters.
-    """
-    prior, prior_df = _common_variance(plain.se**2, count - 1)
-    if prior_df == 0.0:
-        return plain
-    if np.isinf(prior_df):
-        variance, df = np.full_like(plain.se, prior), np.full_like(plain.df, np.inf)
-    else:
-        variance = (prior_df * prior + plain.df * plain.se**2) / (prior_df + plain.df)
-        df = prior_df + plain.df
-    zero = np.zeros(plain.mean.shape)
-    return _estimate(plain.mean, variance, df, zero, np.full(zero.shape, count), np.isfinite(plain.low))
+    return estimate(g.mean(axis=-1), variance, df, np.zeros(g.shape[:-1]), np.full(g.shape[:-1], count), testable)
 
 
 def grouped(means: Floats, clusters: Sequence[Any] | None) -> Floats:
@@ -137,32 +119,38 @@ def grouped(means: Floats, clusters: Sequence[Any] | None) -> Floats:
     return np.stack([means[..., labels == k].mean(axis=-1) for k in dict.fromkeys(labels.tolist())], axis=-1)
 
 
-def holm(p_values: npt.ArrayLike) -> Floats:
-    """Adjusted p-values of Holm (1979) over the last axis: below alpha exactly where the procedure rejects."""
-    p = np.asarray(p_values, dtype=float)
-    order = np.argsort(p, axis=-1, kind="stable")
-    steps = np.take_along_axis(p, order, axis=-1) * np.arange(p.shape[-1], 0, -1)
-    adjusted = np.empty_like(p)
-    np.put_along_axis(adjusted, order, np.minimum(1.0, np.maximum.accumulate(steps, axis=-1)), axis=-1)
-    return adjusted
-
-
-def leader(p_values: npt.ArrayLike) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """From p-values of the agent with the lowest mean against each rival: is it alone, and who may be best as well.
-
-    To be alone, it must be better than every rival by an uncorrected test: all tests have to reject, so no correction
-    is due (Gutmann and Maymin 1987; Hung and Fithian 2019). The others are the rivals that Holm's procedure over these
-    comparisons keeps.
+def interval(scores: npt.ArrayLike, own: Estimate | None = None, bounds: tuple[float, float] = (0.0, 1.0)) -> list[Any]:
+    """[mean, low, high] of scores on these environments; NaN where there can be no interval.
 
     Args:
-        p_values: (..., rivals).
-
-    Returns:
-        Sole winner (...) bool; rivals that may be best as well (..., rivals) bool, none where there is a sole winner.
+        scores: (..., environments, seeds), NaN where a seed was not run.
+        own: Estimate of these scores, where it is not `here`.
+        bounds: What a mean can be at least and at most, unless a score is beyond that.
     """
-    p = np.asarray(p_values, dtype=float)
-    sole = np.asarray((p < ALPHA).all(axis=-1))
-    return sole, (holm(p) >= ALPHA) & ~sole[..., None]
+    s = np.asarray(scores, dtype=float)
+    e = here(s) if own is None else own
+    enough = (s.shape[-2] > 1) | (np.isfinite(s).sum(axis=(-2, -1)) >= FEWEST_SEEDS)
+    least = np.where(np.nanmin(s, axis=(-2, -1)) < bounds[0], -np.inf, bounds[0])
+    most = np.where(np.nanmax(s, axis=(-2, -1)) > bounds[1], np.inf, bounds[1])
+    low, high = (np.where(enough, x, np.nan) for x in (np.maximum(e.low, least), np.minimum(e.high, most)))
+    return [e.mean[()], low[()], high[()]]
+
+
+def bands(rows: Sequence[Floats]) -> list[Any]:
+    """`interval` of the (seeds, points) curves of each environment; of many seeds some points at a time, for memory."""
+    points = rows[0].shape[1]
+    split = np.array_split(np.arange(points), min(-(-sum(r.size for r in rows) // AT_ONCE), points))
+    parts = [interval(padded([r[:, some] for r in rows])) for some in split]
+    return [np.concatenate(ends) for ends in zip(*parts, strict=True)]
+
+
+def padded(rows: Sequence[Floats]) -> Floats:
+    """(..., environments, seeds) of the (seeds, ...) scores of each environment, NaN where one has fewer seeds."""
+    most = max(map(len, rows))
+    full = np.full((len(rows), most, *rows[0].shape[1:]), np.nan)
+    for i, row in enumerate(rows):
+        full[i, : len(row)] = row
+    return np.moveaxis(full, (0, 1), (-2, -1))
 
 
 def _checked(differences: npt.ArrayLike) -> Floats:
@@ -214,7 +202,7 @@ def _shared(d: Floats, v: Floats, weights: Floats) -> tuple[Floats, Floats]:
     return np.where(np.isfinite(extra) & (d.shape[-2] > 1), np.maximum(extra, 0.0), 0.0), df
 
 
-def _estimate(
+def estimate(
     mean: Floats,
     variance: Floats,
     df: Floats,
@@ -250,31 +238,3 @@ def _inverse(x: Floats, g: Floats) -> Floats:
     small = np.abs(g) < 1e-6
     safe = np.where(small, 1.0, g)
     return np.where(small, x, 3 / safe * (np.cbrt(1 + safe * (x - safe / 6)) - 1))
-
-
-def _common_variance(variances: Floats, df: int) -> tuple[float, float]:
-    """Prior variance and its degrees of freedom from many variances, by the moments of their logarithms."""
-    from scipy.special import digamma, polygamma
-
-    positive = variances[variances > 0]
-    if len(positive) < 2 or df < 1:
-        return 0.0, 0.0
-    e = np.log(positive) - digamma(df / 2) + np.log(df / 2)
-    excess = float(e.var(ddof=1) - polygamma(1, df / 2))
-    if excess <= 0:
-        return float(np.exp(e.mean())), float("inf")
-    half = _trigamma_inverse(excess)
-    return float(np.exp(e.mean() + digamma(half) - np.log(half))), 2 * half
-
-
-def _trigamma_inverse(x: float) -> float:
-    """The y with trigamma(y) = x, by Newton's method on 1 / trigamma, which is nearly linear."""
-    from scipy.special import polygamma
-
-    y = 0.5 + 1 / x
-    for _ in range(50):
-        step = float(polygamma(1, y) * (1 - polygamma(1, y) / x) / polygamma(2, y))
-        y += step
-        if -step < 1e-10 * y:
-            break
-    return y

@@ -17,7 +17,8 @@ import pytest
 from hpo_envs import benchmarks
 from hpo_envs.agents import Agent
 from hpo_envs.agents.models.hypervolume import hypervolume
-from hpo_envs.benchmarks.runs import Run, regret
+from hpo_envs.benchmarks.analysis import regret
+from hpo_envs.benchmarks.runs import Run
 from tests.helpers import raises
 
 INF = float("inf")

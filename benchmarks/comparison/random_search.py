@@ -21,10 +21,11 @@ import numpy.typing as npt
 
 from hpo_envs.agents.models.hypervolume import hypervolume
 from hpo_envs.agents.models.pareto import pareto_front
-from hpo_envs.benchmarks.analysis.scores import reference, subsets
-from hpo_envs.benchmarks.analysis.scores.expected import below, expected_best
-from hpo_envs.benchmarks.runs import Run, regret
-from hpo_envs.benchmarks.runs.scales import of_header
+from hpo_envs.benchmarks.analysis import regret
+from hpo_envs.benchmarks.analysis.expected import below, expected_best
+from hpo_envs.benchmarks.analysis.scales import of_header
+from hpo_envs.benchmarks.comparison import reference, subsets
+from hpo_envs.benchmarks.runs import Run
 from hpo_envs.core.subsample import View
 from hpo_envs.tables import store
 from hpo_envs.tables.table import LOST, ByHash

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from hpo_envs.benchmarks import leaderboard, report, run
-from hpo_envs.benchmarks.analysis import publication, summary
+from hpo_envs.benchmarks.comparison import publication, summary
+from hpo_envs.benchmarks.report import publications
 from hpo_envs.benchmarks.runs import Run, transfer
 
 Summary = dict[str, Any]
@@ -109,18 +110,18 @@ def test_a_track_says_when_it_was_published_and_how_many_of_its_runs_are_left(
     third = publication.onto(second, published(parts["rows"], "2026-05-06"))
 
     def dates(board: Summary) -> list[str]:
-        return [publication.of_track(board, t)["versions"]["published"] for t in board["tracks"]]
+        return [publications.of_track(board, t)["versions"]["published"] for t in board["tracks"]]
 
     assert dates(whole) == ["2026-01-02"] * 4
     assert dates(second) == ["2026-03-04", *["2026-01-02"] * 3]
     assert dates(third) == ["2026-03-04", "2026-05-06", "2026-01-02", "2026-01-02"]
-    said = [(p["command"], p["checked"]) for p in publication.publications(third)]
+    said = [(p["command"], p["checked"]) for p in publications.publications(third)]
     assert said == [
         ("command of 2026-05-06", "All of 8 runs are right."),
         ("command of 2026-03-04", "All of 4 runs are right."),
         ("command of 2026-01-02", "All of 20 runs are right."),
     ]
-    assert publication.runs(third) == [8, 4, 8]
+    assert publications.runs(third) == [8, 4, 8]
     page = report.render(third)
     for date in ("2026-01-02", "2026-03-04", "2026-05-06"):
         assert f"Published on {date} with hpo_envs" in page
@@ -128,7 +129,7 @@ def test_a_track_says_when_it_was_published_and_how_many_of_its_runs_are_left(
     assert "All of 20 runs are right. This was found when they were published; 8 of them are still here." in page
     assert "Published on" not in report.render(whole), "its date is that of the page"
     third["tracks"][2]["left_out"] = {"FIESTA-gaussian-v0 (budget=102)": 5}
-    assert publication.runs(third) == [8, 4, 13], "flat runs were checked, too"
+    assert publications.runs(third) == [8, 4, 13], "flat runs were checked, too"
     fourth = publication.onto(third, published(parts["arms"], "2026-07-08"))
     assert [p["versions"]["published"] for p in fourth["earlier"]] == ["2026-05-06", "2026-01-02"], (
         "none is left of another"

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.analysis import summary
-from hpo_envs.benchmarks.analysis.scores.scored import Scores
+from hpo_envs.benchmarks.analysis import regret
+from hpo_envs.benchmarks.comparison import summary
+from hpo_envs.benchmarks.comparison.scored import Scores
 from hpo_envs.benchmarks.report import plots
-from hpo_envs.benchmarks.runs import Run, regret, run
+from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.benchmarks.study import store
 
 EMBEDDED = {"table": "surrogate"}

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hpo_envs.agents.models.hypervolume import hypervolume
 from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks import runs
-from hpo_envs.benchmarks.analysis.scores import random_search, targets
-from hpo_envs.benchmarks.runs import regret
+from hpo_envs.benchmarks.analysis import regret
+from hpo_envs.benchmarks.comparison import random_search, targets
 
 
 def _moments(exact: random_search.Exact, values: list[float]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hpo_envs.benchmarks.analysis.scores import reference, subsets
+from hpo_envs.benchmarks.comparison import reference, subsets
 from hpo_envs.benchmarks.runs import run
 
 

@@ -19,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs import registry
-from hpo_envs.benchmarks.analysis.scores import reference
+from hpo_envs.benchmarks.analysis.scales import Scales
+from hpo_envs.benchmarks.comparison import reference
 from hpo_envs.benchmarks.runs import actions as strict
 from hpo_envs.benchmarks.runs import sources, transfer
 from hpo_envs.benchmarks.runs.episodes import Episodes, seeds_of
-from hpo_envs.benchmarks.runs.scales import Scales
 from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.table import STATUSES

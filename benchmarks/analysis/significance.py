@@ -1,7 +1,7 @@
-"""Who is best of a track, on its environments and on environments like these, as plain data.
+"""Significance tests of a track: its winner and all pairs, on its environments and on environments like these.
 
-Tables and sentences of `compare`, of reports and of the leaderboard are made of what is computed here and of nothing
-else. `inference` has the statistics.
+Tables and sentences of `compare`, of reports and of the leaderboard are made of these numbers and of nothing else.
+`intervals` has the estimates, `docs/statistics.md` the simulations that these procedures were chosen by.
 """
 
 from __future__ import annotations
@@ -12,51 +12,61 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis import inference, statistics
+from hpo_envs.benchmarks.analysis import intervals, statistics
 
 Floats = npt.NDArray[np.float64]
 
 FEW = 20
 """Runs of an agent below which an interval of scores that are mostly 0 is marked as unreliable."""
 
-AT_ONCE = 2**21
-"""Scores that intervals are computed of at once: 16 MB, and some five copies."""
 
+def moderated(plain: intervals.Estimate, count: int) -> intervals.Estimate:
+    """Variances of all pairs of agents shrunk towards a common one (Smyth 2004, limma).
 
-def interval(
-    scores: npt.ArrayLike, estimate: inference.Estimate | None = None, bounds: tuple[float, float] = (0.0, 1.0)
-) -> list[Any]:
-    """[mean, low, high] of scores on these environments; NaN where there can be no interval.
+    For the table of pairs only: a single winner is never named by it.
 
     Args:
-        scores: (..., environments, seeds), NaN where a seed was not run.
-        estimate: Of these scores, where it is not `inference.here`.
-        bounds: What a mean can be at least and at most, unless a score is beyond that.
+        plain: What `elsewhere` says of (pairs, environments, seeds) differences.
+        count: Number of clusters.
     """
-    s = np.asarray(scores, dtype=float)
-    e = inference.here(s) if estimate is None else estimate
-    enough = (s.shape[-2] > 1) | (np.isfinite(s).sum(axis=(-2, -1)) >= inference.FEWEST_SEEDS)
-    least = np.where(np.nanmin(s, axis=(-2, -1)) < bounds[0], -np.inf, bounds[0])
-    most = np.where(np.nanmax(s, axis=(-2, -1)) > bounds[1], np.inf, bounds[1])
-    low, high = (np.where(enough, x, np.nan) for x in (np.maximum(e.low, least), np.minimum(e.high, most)))
-    return [e.mean[()], low[()], high[()]]
+    prior, prior_df = _common_variance(plain.se**2, count - 1)
+    if prior_df == 0.0:
+        return plain
+    if np.isinf(prior_df):
+        variance, df = np.full_like(plain.se, prior), np.full_like(plain.df, np.inf)
+    else:
+        variance = (prior_df * prior + plain.df * plain.se**2) / (prior_df + plain.df)
+        df = prior_df + plain.df
+    zero = np.zeros(plain.mean.shape)
+    return intervals.estimate(plain.mean, variance, df, zero, np.full(zero.shape, count), np.isfinite(plain.low))
 
 
-def bands(rows: Sequence[Floats]) -> list[Any]:
-    """`interval` of the (seeds, points) curves of each environment; of many seeds some points at a time, for memory."""
-    points = rows[0].shape[1]
-    split = np.array_split(np.arange(points), min(-(-sum(r.size for r in rows) // AT_ONCE), points))
-    parts = [interval(padded([r[:, some] for r in rows])) for some in split]
-    return [np.concatenate(ends) for ends in zip(*parts, strict=True)]
+def holm(p_values: npt.ArrayLike) -> Floats:
+    """Adjusted p-values of Holm (1979) over the last axis: below alpha exactly where the procedure rejects."""
+    p = np.asarray(p_values, dtype=float)
+    order = np.argsort(p, axis=-1, kind="stable")
+    steps = np.take_along_axis(p, order, axis=-1) * np.arange(p.shape[-1], 0, -1)
+    adjusted = np.empty_like(p)
+    np.put_along_axis(adjusted, order, np.minimum(1.0, np.maximum.accumulate(steps, axis=-1)), axis=-1)
+    return adjusted
 
 
-def padded(rows: Sequence[Floats]) -> Floats:
-    """(..., environments, seeds) of the (seeds, ...) scores of each environment, NaN where one has fewer seeds."""
-    most = max(map(len, rows))
-    full = np.full((len(rows), most, *rows[0].shape[1:]), np.nan)
-    for i, row in enumerate(rows):
-        full[i, : len(row)] = row
-    return np.moveaxis(full, (0, 1), (-2, -1))
+def leader(p_values: npt.ArrayLike) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """From p-values of the agent with the lowest mean against each rival: is it alone, and who may be best as well.
+
+    To be alone, it must be better than every rival by an uncorrected test: all tests have to reject, so no correction
+    is due (Gutmann and Maymin 1987; Hung and Fithian 2019). The others are the rivals that Holm's procedure over these
+    comparisons keeps.
+
+    Args:
+        p_values: (..., rivals).
+
+    Returns:
+        Sole winner (...) bool; rivals that may be best as well (..., rivals) bool, none where there is a sole winner.
+    """
+    p = np.asarray(p_values, dtype=float)
+    sole = np.asarray((p < intervals.ALPHA).all(axis=-1))
+    return sole, (holm(p) >= intervals.ALPHA) & ~sole[..., None]
 
 
 def judged(scores: Mapping[str, Floats], clusters: Sequence[Any]) -> dict[str, Any]:
@@ -71,7 +81,7 @@ def judged(scores: Mapping[str, Floats], clusters: Sequence[Any]) -> dict[str, A
         `clusters`, their number; `standings`, in the order of the means, with the intervals of each agent on these
         environments (`mean`) and on environments like these (`elsewhere`) and whether it is "best", "may be best" or
         "worse" `here` and `there`; `pairs`; and `best`, the agent that alone is best `here` and `there`, or None.
-        No one is best elsewhere with fewer clusters than `inference.FEWEST_CLUSTERS`: all are "open" there; nor is
+        No one is best elsewhere with fewer clusters than `intervals.FEWEST_CLUSTERS`: all are "open" there; nor is
         anyone but the agent that is best here.
     """
     names = sorted(scores, key=lambda a: float(np.nanmean(scores[a], axis=1).mean()))
@@ -79,15 +89,15 @@ def judged(scores: Mapping[str, Floats], clusters: Sequence[Any]) -> dict[str, A
     runs = np.isfinite(stacked).sum(axis=(1, 2))
     pairs = _pairs(names, stacked, clusters)
     count = len(dict.fromkeys(clusters))
-    few = len(clusters) == 1 and runs.min() < inference.FEWEST_SEEDS
+    few = len(clusters) == 1 and runs.min() < intervals.FEWEST_SEEDS
     here = _standing(names, pairs, "here") if not few else dict.fromkeys(names, "open")
     best = {"here": next((a for a in names if here[a] == "best"), None), "there": None}
     there = dict.fromkeys(names, "open")
-    if count >= inference.FEWEST_CLUSTERS:
-        means = dict(zip(names, inference.grouped(np.nanmean(stacked, axis=2), clusters).mean(axis=1), strict=True))
+    if count >= intervals.FEWEST_CLUSTERS:
+        means = dict(zip(names, intervals.grouped(np.nanmean(stacked, axis=2), clusters).mean(axis=1), strict=True))
         there = _standing(sorted(names, key=means.__getitem__), pairs, "there", best["here"])
         best["there"] = next((a for a in names if there[a] == "best"), None)
-    mean, elsewhere = interval(stacked), interval(stacked, inference.elsewhere(stacked, clusters))
+    mean, elsewhere = intervals.interval(stacked), intervals.interval(stacked, intervals.elsewhere(stacked, clusters))
     zeros = np.nanmean(stacked == 0.0, axis=(1, 2)) > 0.5
     standings = [
         {
@@ -130,15 +140,15 @@ def _pairs(names: Sequence[str], scores: Floats, clusters: Sequence[Any]) -> lis
     for missing in np.flatnonzero(~np.isfinite(apart).any(axis=-1).all(axis=-1))[:1]:
         a, b = names[first[missing]], names[second[missing]]
         raise ValueError(f"agents must share a seed on every environment, got none for {a!r} and {b!r}")
-    here, there = inference.here(apart), inference.elsewhere(apart, clusters)
+    here, there = intervals.here(apart), intervals.elsewhere(apart, clusters)
     count = len(dict.fromkeys(clusters))
-    table = inference.moderated(there, count) if len(names) > 2 else there
+    table = moderated(there, count) if len(names) > 2 else there
     ahead = np.nanmean(apart, axis=-1)
     improvement = statistics.probability_of_improvement(scores)
-    enough = apart.shape[1] > 1 or np.isfinite(apart[0]).sum() >= inference.FEWEST_SEEDS
-    decides = count >= inference.FEWEST_CLUSTERS
+    enough = apart.shape[1] > 1 or np.isfinite(apart[0]).sum() >= intervals.FEWEST_SEEDS
+    decides = count >= intervals.FEWEST_CLUSTERS
     kinds = (("here", here, here, enough), ("there", there, table, decides))
-    holm = {where: inference.holm(tested.p) for where, _, tested, _ in kinds}
+    holm = {where: holm(tested.p) for where, _, tested, _ in kinds}
     records = []
     for i, (j, k) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
         record: dict[str, Any] = {"a": names[j], "b": names[k]}
@@ -146,11 +156,11 @@ def _pairs(names: Sequence[str], scores: Floats, clusters: Sequence[Any]) -> lis
             ends = [float(x[i]) for x in (e.low, e.high)] if enough or where == "there" else [np.nan, np.nan]
             p, p_holm = (float(e.p[i]), float(holm[where][i])) if tested else (np.nan, np.nan)
             verdict = "open" if not tested else "not told apart"
-            if p_holm < inference.ALPHA:
+            if p_holm < intervals.ALPHA:
                 verdict = "better" if e.mean[i] < 0 else "worse"
             record[where] = {"difference": [float(e.mean[i]), *ends], "p": p, "p_holm": p_holm, "verdict": verdict}
-        record["ahead"] = int((ahead[i] < -inference.ROUNDING).sum())
-        record["behind"] = int((ahead[i] > inference.ROUNDING).sum())
+        record["ahead"] = int((ahead[i] < -intervals.ROUNDING).sum())
+        record["behind"] = int((ahead[i] > intervals.ROUNDING).sum())
         record["improvement"] = float(improvement[j, k])
         records.append(record)
     return records
@@ -173,8 +183,36 @@ def _standing(
     found = [p for r in rivals if (p := against(pairs, first, r))]
     # A lead on all seeds that is none on the shared ones is no lead.
     p_values = [f[where]["p"] if f[where]["difference"][0] < 0 else 1.0 for f in found]
-    sole, as_well = inference.leader(p_values)
+    sole, as_well = leader(p_values)
     if sole and only not in ("", first):
-        sole, as_well = np.array(False), inference.holm(p_values) >= inference.ALPHA
+        sole, as_well = np.array(False), holm(p_values) >= intervals.ALPHA
     rest = {r: "may be best" if kept else "worse" for r, kept in zip(rivals, as_well, strict=True)}
     return {first: "best" if sole else "may be best", **rest}
+
+
+def _common_variance(variances: Floats, df: int) -> tuple[float, float]:
+    """Prior variance and its degrees of freedom from many variances, by the moments of their logarithms."""
+    from scipy.special import digamma, polygamma
+
+    positive = variances[variances > 0]
+    if len(positive) < 2 or df < 1:
+        return 0.0, 0.0
+    e = np.log(positive) - digamma(df / 2) + np.log(df / 2)
+    excess = float(e.var(ddof=1) - polygamma(1, df / 2))
+    if excess <= 0:
+        return float(np.exp(e.mean())), float("inf")
+    half = _trigamma_inverse(excess)
+    return float(np.exp(e.mean() + digamma(half) - np.log(half))), 2 * half
+
+
+def _trigamma_inverse(x: float) -> float:
+    """The y with trigamma(y) = x, by Newton's method on 1 / trigamma, which is nearly linear."""
+    from scipy.special import polygamma
+
+    y = 0.5 + 1 / x
+    for _ in range(50):
+        step = float(polygamma(1, y) * (1 - polygamma(1, y) / x) / polygamma(2, y))
+        y += step
+        if -step < 1e-10 * y:
+            break
+    return y

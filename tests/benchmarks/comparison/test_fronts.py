@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.benchmarks.analysis.scores import fronts, scored
+from hpo_envs.benchmarks.comparison import fronts, scored
 from hpo_envs.benchmarks.runs import Run
 
 

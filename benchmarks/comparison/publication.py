@@ -9,44 +9,18 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hpo_envs.agents import AGENTS
-from hpo_envs.benchmarks.analysis.scores.scored import has_both
+from hpo_envs.benchmarks.comparison.scored import has_both
+from hpo_envs.benchmarks.report.publications import FACTS, Found, number, publications
 from hpo_envs.registry import FAMILIES, SPECS
 from hpo_envs.tables import store
 from hpo_envs.tables.row_order import natural
 
-Found = Mapping[str, Any]
-"""A summary."""
-
 Group = tuple[str, str, str]
 """Family, budget where it is apart, and whose tables were at hand."""
-
-FACTS = ("command", "checked", "versions")
-"""What a summary says of its publication. It says so of the newest; `earlier` has those of tracks that were kept."""
-
-
-def publications(found: Found) -> list[Found]:
-    """The `FACTS` of all publications that tracks of a summary are from, the newest first."""
-    return [found, *found.get("earlier", ())]
-
-
-def of_track(found: Found, track: Found) -> Found:
-    """The `FACTS` of the publication that a track of a summary is from."""
-    return publications(found)[_number(track)]
-
-
-def runs(found: Found) -> list[int]:
-    """How many runs of each of the `publications` are in a summary."""
-    which = {e: _number(t) for t in found["tracks"] for e in t["environments"]}
-    counts = [0] * len(publications(found))
-    for c in found["cells"]:
-        counts[which[c["environment"]]] += c["n"]
-    for t in found["tracks"]:
-        counts[_number(t)] += sum(t.get("left_out", {}).values())
-    return counts
 
 
 def onto(stored: Found, found: Found) -> dict[str, Any]:
@@ -78,7 +52,7 @@ def onto(stored: Found, found: Found) -> dict[str, Any]:
     _check_kinds(environments)
     labels = {e["label"] for e in kept}
     tracks = [t for t in stored["tracks"] if t["environments"][0] in labels]
-    numbers, before = sorted(set(map(_number, tracks))), publications(stored)
+    numbers, before = sorted(set(map(number, tracks))), publications(stored)
     cells = [*(c for c in stored["cells"] if c["environment"] in labels), *found["cells"]]
     agents = {a["label"]: a for summary in (stored, found) for a in summary["agents"]}
     ranked = {c["agent"] for c in cells} | {a["label"] for a in found["agents"]}
@@ -94,7 +68,7 @@ def onto(stored: Found, found: Found) -> dict[str, Any]:
         **found,
         "environments": environments,
         "agents": [a for label, a in agents.items() if label in ranked],
-        "tracks": [*({**t, "earlier": numbers.index(_number(t))} for t in tracks), *found["tracks"]],
+        "tracks": [*({**t, "earlier": numbers.index(number(t))} for t in tracks), *found["tracks"]],
         "cells": cells,
         "curves": {e: c for e, c in stored["curves"].items() if e in labels} | found["curves"],
         "fronts": {e: f for e, f in stored["fronts"].items() if e in labels} | found["fronts"],
@@ -161,11 +135,6 @@ def _wrong(name: str, kind: Any, sha256: str) -> str:
     table = store.load(name, kind)
     # In its builder's order the same rows were before they were hashed.
     return "" if sha256 in {t.provenance.sha256 for t in (table, natural(table))} else "has changed"
-
-
-def _number(track: Found) -> int:
-    """Which of the `publications` a track is from."""
-    return int(track.get("earlier", -1)) + 1
 
 
 def _group(e: Found) -> Group:

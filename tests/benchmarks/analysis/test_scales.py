@@ -13,11 +13,12 @@ import pytest
 from hpo_envs import registry
 from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks import problem_of
-from hpo_envs.benchmarks.analysis import summary
+from hpo_envs.benchmarks.analysis import regret, scales
+from hpo_envs.benchmarks.analysis.scales import Scales, of_header
+from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.report import sentences
-from hpo_envs.benchmarks.runs import regret, run, scales
+from hpo_envs.benchmarks.runs import run
 from hpo_envs.benchmarks.runs.episodes import Episodes
-from hpo_envs.benchmarks.runs.scales import Scales, of_header
 from hpo_envs.core.family import Spec
 from hpo_envs.tables import store
 from hpo_envs.tables.table import Metric, Provenance, Table
