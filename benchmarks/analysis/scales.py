@@ -22,7 +22,7 @@ from hpo_envs.tables.table import LOST
 
 Floats = npt.NDArray[np.float64]
 
-REFERENCES = Path(__file__).parent.with_name("references.json")
+REFERENCES = Path(__file__).with_name("references.json")
 """Scales of spaces that no table lists; `python -m hpo_envs.benchmarks.references` makes it."""
 
 ELSEWHERE = ("table", "budget", "cost", "objective", "task", "lang", "architecture", "sweeps")

@@ -148,13 +148,13 @@ def _pairs(names: Sequence[str], scores: Floats, clusters: Sequence[Any]) -> lis
     enough = apart.shape[1] > 1 or np.isfinite(apart[0]).sum() >= intervals.FEWEST_SEEDS
     decides = count >= intervals.FEWEST_CLUSTERS
     kinds = (("here", here, here, enough), ("there", there, table, decides))
-    holm = {where: holm(tested.p) for where, _, tested, _ in kinds}
+    adjusted = {where: holm(tested.p) for where, _, tested, _ in kinds}
     records = []
     for i, (j, k) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
         record: dict[str, Any] = {"a": names[j], "b": names[k]}
         for where, e, _, tested in kinds:
             ends = [float(x[i]) for x in (e.low, e.high)] if enough or where == "there" else [np.nan, np.nan]
-            p, p_holm = (float(e.p[i]), float(holm[where][i])) if tested else (np.nan, np.nan)
+            p, p_holm = (float(e.p[i]), float(adjusted[where][i])) if tested else (np.nan, np.nan)
             verdict = "open" if not tested else "not told apart"
             if p_holm < intervals.ALPHA:
                 verdict = "better" if e.mean[i] < 0 else "worse"

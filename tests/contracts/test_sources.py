@@ -238,7 +238,7 @@ def test_tests_use_the_nested_names(path: Path) -> None:
         ("core/env.py", "from hpo_envs.agents.base import Agent"),
         ("registry.py", "from hpo_envs.commands import main as cli"),
         ("benchmarks/runs/loop.py", "from hpo_envs.benchmarks.study import store"),
-        ("benchmarks/comparison/targets.py", "from hpo_envs.benchmarks import report"),
+        ("benchmarks/analysis/regret.py", "from hpo_envs.benchmarks import runs"),
     ],
 )
 def test_layer_check_has_teeth(module: str, code: str) -> None:
