@@ -11,7 +11,6 @@ import hashlib
 import io
 import json
 import os
-import pickle
 import string
 import tomllib
 import warnings
@@ -35,13 +34,9 @@ from hpo_envs.registry import SPECS
 from hpo_envs.tables import hlepor
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.cells import recipe
-from hpo_envs.tables.datasets.charhpo import build as charhpo
 from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
-from hpo_envs.tables.datasets.fiesta import build as fiesta
 from hpo_envs.tables.datasets.nasbenchnlp import build_ptb_final, features, logs
 from hpo_envs.tables.datasets.nasbenchnlp.names import RELEASED
-from hpo_envs.tables.datasets.nmthpo import build as nmthpo
-from hpo_envs.tables.datasets.nmtlc import build as nmtlc
 from hpo_envs.tables.files import cache, zips
 from hpo_envs.tables.user import csv_reader
 from tests.helpers import offline
@@ -127,8 +122,6 @@ def table_text(separator: str, header: list[str], row: list[str]) -> bytes:
 
 # -- upstream's formats ------------------------------------------------------------------------------------------------
 
-HYPS = b"10000.0\t2.0\t256.0\t1024.0\t8.0\t0.0003\n30000.0\t2.0\t256.0\t1024.0\t8.0\t0.0003\n"
-EVALS = b"14.66\t9.0\t500.0\t4.9\t80.1\t1000000.0\n14.7\t9.5\t510.0\t4.8\t80.2\t1000000.0\n"
 RELEASED = table_text(",", ["recepie_id", *(f"v{i:02d}" for i in range(RELEASED))], ["7", *["0.5"] * RELEASED])
 FINAL = b"log_stats_model_7_1.json,4.9,x,x,5.1,1000000\nlog_stats_model_8_1.json,4.9,x,x,nan,1000000\n"
 SPANS = (
@@ -151,22 +144,9 @@ LOG = json.dumps(
         "wall_times": [1.0, 2.0], **{name: [5.0, 4.0] for name in logs.CURVES},
     }
 ).encode()  # fmt: skip
-RECORD = {
-    "task": "MT", "src": "zh", "trg": "en", "basemodel": "transformer", "hyperparams": {"num_layers": 2},
-    "perplexity_curve": [9.0, 5.0], "bleu_curve": [1.0, 2.0],
-}  # fmt: skip
-TDSA = json.dumps({name: [0.5] * fiesta.TDSA_EVALUATIONS for name in fiesta.TDSA}).encode()
-NER = json.dumps([[[0.5, 0.6, n] for n in fiesta.NER for _ in range(fiesta.NER_SEEDS)]] * 2).encode()
-SWEEP = table_text("\t", ["name", "max_val_accuracy", "_runtime"], ["sweep-1", "0.5", "100"])
-
 READERS: dict[str, tuple[bytes, Callable[[bytes], object]]] = {
-    "TSV nmthpo configurations": (HYPS, lambda d: nmthpo.build("nmthpo/zhen", lambda f: d if "hyps" in f else EVALS)),
-    "TSV nmthpo evaluations": (EVALS, lambda d: nmthpo.build("nmthpo/zhen", lambda f: HYPS if "hyps" in f else d)),
-    "TSV charhpo sweep": (SWEEP, lambda d: charhpo.build(charhpo.NAMES[0], lambda f: d)),
     "CSV nasbenchnlp features": (RELEASED, lambda d: features.read_released(d, "file")),
     "CSV nasbenchnlp losses": (FINAL, lambda d: build_ptb_final.read_final(d, "file")),
-    "JSON fiesta tdsa": (TDSA, fiesta.tdsa_values),
-    "JSON fiesta ner": (NER, fiesta.ner_values),
     "JSON cell log": (LOG, lambda d: logs.read_log(d, "file")),
     "TSV error spans": (SPANS, lambda d: cushlepor_text.parse(d, None, "spans", "scores")),
     "TSV error spans with scores": (SCORES, lambda d: cushlepor_text.parse(SPANS, d, "spans", "scores")),
@@ -189,8 +169,6 @@ def test_files(entry: str, data: st.DataObject) -> None:
 def test_good_files_are_read(entry: str) -> None:
     """What is damaged above was good before, where so small a file can be."""
     good, reader = READERS[entry]
-    if entry == "JSON fiesta ner":
-        good = json.dumps(json.loads(good) * (fiesta.NER_SPLITS // 2)).encode()
     assert reader(good) is not None
 
 
@@ -270,43 +248,6 @@ def test_zips_with_any_names(names: list[str], size: int) -> None:
         for name, data in zips.members(content, "file", ".json"):
             assert len(data) <= zips.MAX_MEMBER_BYTES
             assert ".." not in name.split("/")
-
-
-# -- pickle ------------------------------------------------------------------------------------------------------------
-
-
-def bomb(levels: int) -> Any:
-    """A list that is small in memory and 10**levels long in print."""
-    value: Any = "x"
-    for _ in range(levels):
-        value = [value] * 10
-    return value
-
-
-OPCODES = [bytes([c]) for c in (*b"()0123BCFGIJKLMNPQRSTUVXabcdeghijlopqrstu}]", *range(0x80, 0x99))]
-
-
-@many
-@given(
-    content=st.one_of(
-        damaged(pickle.dumps([RECORD] * 2)),
-        damaged(pickle.dumps([RECORD] * 2, 0)),
-        st.lists(st.one_of(st.sampled_from(OPCODES), st.binary(max_size=3)), max_size=30).map(b"".join),
-        anything.map(lambda v: pickle.dumps([{**RECORD, "task": v}])),
-        st.tuples(st.sampled_from(sorted(RECORD)), anything).map(lambda p: pickle.dumps([{**RECORD, p[0]: p[1]}])),
-    )
-)
-@example(content=pickle.dumps([{**RECORD, "task": bomb(9)}]))
-@example(content=pickle.dumps([{**RECORD, "hyperparams": bomb(9)}]))
-@example(content=pickle.dumps([{**RECORD, "perplexity_curve": bomb(9)}]))
-@example(content=b"cos\nsystem\n(S'true'\ntR.")
-@example(content=b"\x80\x04\x96" + b"\xff" * 7 + b"\x7f.")
-@example(content=b"\x80\x04\x95" + b"\xff" * 7 + b"\x7f.")
-@example(content=b"\x80\x02]r\xff\xff\xff\x7f.")
-@example(content=b"\x80\x02]r\xff\xff\xff\x02.")
-def test_pickles(content: bytes) -> None:
-    with hostile.guarded("restricted unpickler"):
-        nmtlc.read_records(content)
 
 
 # -- what we wrote ourselves -------------------------------------------------------------------------------------------

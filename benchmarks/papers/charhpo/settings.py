@@ -18,9 +18,6 @@ from hpo_envs.tables.table import Hyperparameter, Table
 
 Floats = npt.NDArray[np.float64]
 
-TEST_FILE = "charhpo/TEST_ACCS.tsv"
-"""Test accuracy of the best run of each sweep (section 4: "the best model in each sweep")."""
-
 UNRANKED = ("attention_heads", "decoder_layers")
 """Hyperparameters that the published similarity leaves out, of both architectures; the text says all sixteen."""
 
@@ -87,21 +84,12 @@ class Sweep:
 
 @functools.cache
 def sweeps() -> tuple[Sweep, ...]:
-    """All 24 sweeps, from the measured tables.
-
-    Raises:
-        TableNotInstalled: The upstream files are not there.
-    """
-    lines = store.read(TEST_FILE).decode("utf-8").splitlines()
-    tests = {tuple(line.split("\t")[:3]): float(line.split("\t")[4]) for line in lines}
+    """All 24 sweeps."""
     out = []
     for name in charhpo.NAMES:
-        task, lang, architecture = charhpo.parts(name)
-        key = (charhpo.LANGUAGES[task][lang], charhpo.ARCHITECTURES[architecture], charhpo.TASKS[task])
-        table = natural(store.load(name, "measured"))
-        file = charhpo.sampled(name, store.read, None)
-        accuracy = charhpo.accuracies(name, store.read, None)
-        out.append(Sweep(task, lang, architecture, table, file[: charhpo.RUNS], file, accuracy, tests[key]))
+        runs, table = charhpo.recorded(name), natural(store.load(name, "measured"))
+        sampled = runs.drawn[: charhpo.RUNS]
+        out.append(Sweep(*charhpo.parts(name), table, sampled, runs.drawn, runs.accuracy, runs.test))
     return tuple(out)
 
 

@@ -7,22 +7,22 @@ Rules for the upstream files, which have 205 to 291 rows each: the sweep is the 
 what the published numbers were computed from (the Irish LSTM's best row lies beyond). No configuration occurs twice
 among them. No accuracy is missing; a run that never learned has accuracy 0 and is an ordinary run. Upstream's
 scheduler "None" is `none` here. Conditional hyperparameters are 0 where their scheduler was not chosen (appendix A),
-although upstream recorded what was drawn; `sampled` returns the values as drawn.
+although upstream recorded what was drawn; `recorded` returns the values as drawn, of all rows.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import catalogue
 from hpo_envs.tables.datasets.charhpo.hyperparameters import deactivate, space
-from hpo_envs.tables.datasets.charhpo.names import ARCHITECTURES, LANGUAGES, RUNS, TABLES, TASKS, parts
-from hpo_envs.tables.table import Floats, Hyperparameter, Metric, Provenance, Table, searched
+from hpo_envs.tables.datasets.charhpo.names import ARCHITECTURES, LANGUAGES, RUNS, TABLES, TASKS, WARMUP_STEP, parts
+from hpo_envs.tables.files import packs
+from hpo_envs.tables.table import Floats, Metric, Provenance, Table, searched
 
 NAMES = TABLES
 
@@ -32,8 +32,26 @@ METRICS = (
 )
 """What an environment tells of a run. The cap of the runtime is an observation bound: the longest run took 9.5e4 s."""
 
-UPSTREAM = {"warmup_samples": "num_warmup_samples", "patience": "reduce_lr_patience"}
-"""Hyperparameter -> upstream's column, where the names differ."""
+CLOCK = 2.0**-22
+"""Seconds between two readings of the clock that upstream's runtimes are differences of."""
+
+
+class Runs(NamedTuple):
+    """The runs of a sweep in the order of upstream's file, those beyond the first `RUNS` included.
+
+    Attributes:
+        names: (rows,) their names.
+        drawn: (rows, 16) the values that were drawn, conditional hyperparameters included where inactive.
+        accuracy: (rows,) development accuracy in per cent.
+        runtime: (rows,) seconds.
+        test: Test accuracy of the best run in per cent, as upstream recorded it.
+    """
+
+    names: tuple[str, ...]
+    drawn: Floats
+    accuracy: Floats
+    runtime: Floats
+    test: float
 
 
 def files(name: str) -> tuple[str, ...]:
@@ -42,42 +60,49 @@ def files(name: str) -> tuple[str, ...]:
     return (f"charhpo/results/{LANGUAGES[task][lang]}-{ARCHITECTURES[architecture]}-{TASKS[task]}.tsv",)
 
 
+def pack_of(name: str) -> str:
+    """The pack of a sweep."""
+    return f"charhpo/packs/{name.partition('/')[2]}.npz"
+
+
 def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """Builds a measured table, see `store`; a message about a wrong file names file, row and value."""
-    records = _records(name, read)
-    values = np.column_stack([_accuracies(records), [float(r["_runtime"]) for r in records]])
-    configs = deactivate(space(parts(name)[2]), _sampled(name, records))
-    keys = tuple(r["name"] for r in records)
-    return _assemble(name, keys, configs, values, catalogue.provenance("charhpo", "measured"))
+    """The same as `shipped`: no file is needed."""
+    return shipped(name)
 
 
-def sampled(name: str, read: Callable[[str], bytes], runs: int | None = RUNS) -> Floats:
-    """(runs, 16) the values that the sweep drew, conditional hyperparameters included where inactive; None: all runs.
-
-    Raises:
-        ValueError: A value outside its range in Table 2.
-    """
-    return _sampled(name, _records(name, read, runs))
-
-
-def accuracies(name: str, read: Callable[[str], bytes], runs: int | None = RUNS) -> Floats:
-    """(runs,) development accuracy in per cent; arguments as for `sampled`."""
-    return _accuracies(_records(name, read, runs))
+def shipped(name: str) -> Table:
+    """Builds a table from its pack: the first `RUNS` runs."""
+    runs = recorded(name)
+    values = np.column_stack([runs.accuracy, runs.runtime])[:RUNS]
+    configs = deactivate(space(parts(name)[2]), runs.drawn[:RUNS])
+    return _assemble(name, runs.names[:RUNS], configs, values, catalogue.provenance("charhpo", "measured"))
 
 
-def _sampled(name: str, records: list[dict[str, str]]) -> Floats:
-    hyperparameters = space(parts(name)[2])
-    drawn = np.array([[_value(h, r) for h in hyperparameters] for r in records])
-    for j, h in enumerate(hyperparameters):
-        outside = ~np.isin(drawn[:, j], h.values) if h.kind == "int" and h.values else ~_between(h, drawn[:, j])
-        if outside.any():
-            row = int(outside.argmax())
-            raise ValueError(f"{files(name)[0]}, row {row}: {h.name} must follow Table 2, got {drawn[row, j]}")
-    return drawn
+def recorded(name: str) -> Runs:
+    """All runs of a sweep, from its pack."""
+    data = packs.read(pack_of(name))
+    choices, ranges = iter(data["choices"]), iter(data["ranges"])
+    columns = []
+    for h in space(parts(name)[2]):
+        if h.values:
+            choice = next(choices)
+            columns.append(choice if h.kind == "categorical" else np.array(h.values)[choice])
+        else:
+            columns.append(next(ranges) if h.kind == "float" else data["warmups"].astype(np.int64) * WARMUP_STEP)
+    accuracy = _nudged((data["accuracy"] / 1000).astype(np.float32), data["accuracy_ulps"])
+    names = zip(data["words"].tolist(), data["numbers"].tolist(), strict=True)
+    return Runs(
+        tuple(f"{word.decode()}-sweep-{number}" for word, number in names),
+        np.column_stack(columns).astype(np.float64),
+        100.0 * accuracy,
+        _nudged(data["runtime"] * CLOCK, data["runtime_ulps"]),
+        float(data["test_accuracy"]),
+    )
 
 
-def _accuracies(records: list[dict[str, str]]) -> Floats:
-    return np.array([100.0 * float(r["max_val_accuracy"]) for r in records])
+def _nudged(values: npt.NDArray[np.floating], ulps: npt.NDArray[np.int8]) -> Floats:
+    """The doubles that many doubles away."""
+    return (values.astype(np.float64).view(np.int64) + ulps).view(np.float64)
 
 
 def embedded(name: str) -> Table:
@@ -96,29 +121,3 @@ def _assemble(name: str, keys: tuple[str, ...], configs: Floats, values: Floats,
     """Puts (rows, 16) configurations and (rows, 2) metrics into a Table whose cost is the runtime."""
     axes, values = searched(space(parts(name)[2]), configs), values[:, None, None, :]
     return Table(name, keys, METRICS, values, values[..., 1], provenance, "s", **axes)
-
-
-def _records(name: str, read: Callable[[str], bytes], runs: int | None = RUNS) -> list[dict[str, str]]:
-    file = files(name)[0]
-    try:
-        records = list(csv.DictReader(io.StringIO(read(file).decode("utf-8")), delimiter="\t"))[:runs]
-    except csv.Error as error:
-        raise ValueError(f"{file} must be tab-separated text, got {error}") from None
-    if len(records) < RUNS:
-        raise ValueError(f"{file} must have at least {RUNS} rows, got {len(records)}")
-    for row, record in enumerate(records):
-        for column in ("max_val_accuracy", "_runtime", "name"):
-            if not record.get(column):
-                raise ValueError(f"{file}, row {row}: must have {column}, got {record.get(column)!r}")
-    return records
-
-
-def _value(h: Hyperparameter, record: dict[str, str]) -> float:
-    text = record[UPSTREAM.get(h.name, h.name)]
-    if h.kind != "categorical":
-        return float(text)
-    return float(h.values.index(text.lower())) if text.lower() in h.values else float("nan")
-
-
-def _between(h: Hyperparameter, values: Floats) -> npt.NDArray[np.bool_]:
-    return (values >= h.low) & (values <= h.high)

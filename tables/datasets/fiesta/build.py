@@ -31,6 +31,7 @@ from hpo_envs.tables.datasets.fiesta.names import (
     TDSA,
     TDSA_EVALUATIONS,
 )
+from hpo_envs.tables.files import packs
 from hpo_envs.tables.table import Floats, Metric, Provenance, Table, numbers
 
 NAMES = TABLES
@@ -41,20 +42,27 @@ NER_METRICS = (
     Metric("validation_f1", "", "max", 0.0, 1.0, "F1 on the validation part of the same split."),
 )
 
-_TDSA_FILE = "fiesta/results/TDSA/test_f1.json"
-_NER_FILE = "fiesta-ner/ner_dataset_and_random_seeds.json"
+PACK = "fiesta/pack.npz"
+
+TDSA_FILE = "fiesta/results/TDSA/test_f1.json"
+NER_FILE = "fiesta-ner/ner_dataset_and_random_seeds.json"
 
 
 def files(name: str) -> tuple[str, ...]:
     """Upstream files of a table; none for the synthetic arms."""
-    return {"gaussian": (), "ner": (_NER_FILE,)}.get(_short(name), (_TDSA_FILE,))
+    return {"gaussian": (), "ner": (NER_FILE,)}.get(_short(name), (TDSA_FILE,))
 
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """Builds a measured table, see `store`."""
-    if _short(name) == "ner":
-        return _ner(name, ner_values(read(_NER_FILE)), _provenance("measured", name))
-    return _tdsa(name, tdsa_values(read(_TDSA_FILE)), _provenance("measured", name))
+    """The same as `shipped`: no file is needed."""
+    return shipped(name)
+
+
+def shipped(name: str) -> Table:
+    """Builds a table from the pack."""
+    short = _short(name)
+    make = _ner if short == "ner" else _tdsa
+    return make(name, packs.read(PACK, short.rstrip("0123456789"))["scores"], _provenance("measured", name))
 
 
 def embedded(name: str) -> Table:
@@ -116,32 +124,6 @@ def gaussian(
     return Table("fiesta/gaussian", keys, metrics, values, np.ones(values.shape[:3]), provenance)
 
 
-def tdsa_values(content: bytes) -> Floats:
-    """(12, 500) macro F1 of the models in the order of `TDSA`."""
-    scores = _json(content, _TDSA_FILE)
-    if not isinstance(scores, dict) or set(scores) != set(TDSA):
-        raise ValueError(f"{_TDSA_FILE} must have the models {', '.join(TDSA)}, got {str(scores)[:80]}")
-    return _scores([scores[name] for name in TDSA], (len(TDSA), TDSA_EVALUATIONS), _TDSA_FILE)
-
-
-def ner_values(content: bytes) -> Floats:
-    """(2, 750, 2) test and validation F1 of the encoders in the order of `NER`, repeat `split * 5 + seed`."""
-    splits = _json(content, _NER_FILE)
-    order = [name for name in NER for _ in range(NER_SEEDS)]
-    if not isinstance(splits, list) or not all(_is_split(split, order) for split in splits):
-        raise ValueError(f"{_NER_FILE} must list 5 cnn and 5 lstm runs for each split")
-    shape = (NER_SPLITS, len(NER), NER_SEEDS, 2)
-    # Upstream has validation before test.
-    runs = _scores([[r[1::-1] for r in split] for split in splits], (NER_SPLITS, len(order), 2), _NER_FILE)
-    return runs.reshape(shape).swapaxes(0, 1).reshape(len(NER), NER_SPLITS * NER_SEEDS, 2)
-
-
-def _is_split(split: Any, order: list[str]) -> bool:
-    """Whether a split is a list of [validation F1, test F1, encoder] with the encoders in order."""
-    runs = split if isinstance(split, list) else []
-    return all(isinstance(r, list) and len(r) == 3 for r in runs) and [r[2] for r in runs] == order
-
-
 def _tdsa(name: str, scores: Floats, provenance: Provenance) -> Table:
     rows = 8 if _short(name) == "tdsa8" else len(TDSA)
     values = scores[:rows, :, None, None]
@@ -175,27 +157,10 @@ def _white(rows: int, columns: int, seed: int) -> Floats:
     return z
 
 
-def _json(content: bytes, file: str) -> Any:
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file} must be JSON, got {error}") from None
-
-
-def _scores(values: Any, shape: tuple[int, ...], file: str) -> Floats:
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{file} must have numbers of shape {shape}") from None
-    if array.shape != shape or not ((array >= 0.0) & (array <= 1.0)).all():
-        raise ValueError(f"{file} must have scores between 0 and 1 of shape {shape}, got shape {array.shape}")
-    return array
-
-
 def _short(name: str) -> str:
     return name.partition("/")[2]
 
 
 def _provenance(kind: Any, name: str, *notes: str) -> Provenance:
-    file = _NER_FILE if _short(name) == "ner" else _TDSA_FILE
+    file = NER_FILE if _short(name) == "ner" else TDSA_FILE
     return catalogue.provenance("fiesta", kind, *notes, file=file)

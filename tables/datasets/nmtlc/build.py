@@ -19,28 +19,25 @@ Quirks of the file, which is a pickled list of 2,483 dicts:
 from __future__ import annotations
 
 import dataclasses
-import io
-import math
-import pickle
-import pickletools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from hpo_envs.tables import catalogue, exact
 from hpo_envs.tables.datasets.nmthpo import build as nmthpo
 from hpo_envs.tables.datasets.nmtlc.names import CORPORA, MAX_LOG_PERPLEXITY, PATIENCE, TABLES, UPDATES_PER_CHECKPOINT
-from hpo_envs.tables.files import atomic
+from hpo_envs.tables.files import atomic, packs
 from hpo_envs.tables.table import STATUSES, Floats, Hyperparameter, Metric, Provenance, Table, searched
 
 NAMES = TABLES
 
-VERSION = 1
-"""Of the kept table, see `hpo_envs.tables.files.cache`: to be raised with any change of its numbers."""
-
 FILE = "nmthpo/lc_datasets/nmtlc.pkl"
+
+PACK = "nmtlc/pack.npz"
+
+DECIMALS = 6
+"""Digits behind the point of perplexities of systems trained from scratch; those of fine-tuned ones are float32."""
 
 METRICS = (
     Metric("log_perplexity", "nat", "min", 0.0, MAX_LOG_PERPLEXITY, "Natural logarithm of the validation perplexity."),
@@ -65,89 +62,37 @@ def space(corpus: str) -> tuple[Hyperparameter, ...]:
     return (*known, dataclasses.replace(init_lr, description="Initial learning rate."))
 
 
-_FIELDS = {"layers": "num_layers", "embed": "model_size", "hidden": "ff_num_hidden", "init_lr": "initial_lr"}
-_FIELDS |= {"batch_size": "batch_size", "rank": "r"}
-
-
-class _PlainUnpickler(pickle.Unpickler):
-    """Reads lists, dicts, text and numbers; admits no class, function or persistent object."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        raise pickle.UnpicklingError(f"must hold plain data only, got the global {module}.{name}")
-
-    def persistent_load(self, pid: Any) -> Any:
-        raise pickle.UnpicklingError(f"must hold plain data only, got the persistent id {pid!r}")
-
-
-def _check_memo(content: bytes) -> None:
-    """Refuses places in the memo beyond what a file of this size can fill: the unpickler makes room for all below."""
-    for opcode, place, _ in pickletools.genops(content):
-        if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT") and (place or 0) > len(content):
-            raise pickle.UnpicklingError(f"memo places must be below {len(content)}, got {place}")
-
-
-def read_records(content: bytes, file: str = FILE) -> list[Mapping[str, Any]]:
-    """Reads the pickled list of dicts; an error says where there is anything but plain data of the promised form."""
-    try:
-        _check_memo(content)
-        records = _PlainUnpickler(io.BytesIO(content)).load()
-    except Exception as error:
-        raise ValueError(f"{file}: cannot be read: {type(error).__name__}: {error}") from None
-    if not isinstance(records, list) or not records:
-        raise ValueError(f"{file}: must hold a list of records, got {type(records).__name__}")
-    for number, record in enumerate(records):
-        _check(record, f"{file}, record {number}")
-    return records
-
-
-def _brief(value: Any) -> str:
-    """A value for a message; of containers the type only, for a small one can be endless in print."""
-    return f"{value!r:.80}" if value is None or isinstance(value, (str, int, float)) else f"a {type(value).__name__}"
-
-
-def _check(record: Any, where: str) -> None:
-    if not isinstance(record, dict):
-        raise ValueError(f"{where}: must be a dict, got {type(record).__name__}")
-    for key in ("task", "src", "trg", "basemodel"):
-        if not isinstance(record.get(key), str):
-            raise ValueError(f"{where}: {key} must be text, got {_brief(record.get(key))}")
-    if not isinstance(record.get("hyperparams"), dict):
-        raise ValueError(f"{where}: hyperparams must be a dict, got {_brief(record.get('hyperparams'))}")
-    curves = [key for key in ("perplexity_curve", "bleu_curve") if key in record]
-    if "perplexity_curve" not in curves:
-        raise ValueError(f"{where}: must have a perplexity_curve")
-    for key in curves:
-        curve = record[key]
-        if not isinstance(curve, list) or not curve or not all(isinstance(v, float) for v in curve):
-            raise ValueError(f"{where}: {key} must be a list of at least one float")
-        if len(curve) != len(record["perplexity_curve"]):
-            raise ValueError(f"{where}: {key} must have {len(record['perplexity_curve'])} points, got {len(curve)}")
-        low = 1.0 if key == "perplexity_curve" else 0.0
-        bad = [v for v in curve if not low <= v < math.inf]
-        if bad:
-            raise ValueError(f"{where}: {key} must be finite and >= {low:g}, got {bad[0]}")
-
-
 def files(name: str) -> tuple[str, ...]:
     """Upstream files of a table."""
     return (FILE,)
 
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """Builds a measured table, see `store`; a message about a wrong file names record and value."""
+    """The same as `shipped`: no file is needed."""
+    return shipped(name)
+
+
+def shipped(name: str) -> Table:
+    """Builds a table from the pack."""
     corpus = name.partition("/")[2]
-    task, source, target = CORPORA[corpus]
-    hyperparameters = space(corpus)
-    rows = []
-    for number, record in enumerate(read_records(read(FILE))):
-        if (record["task"], record["src"], record["trg"]) == (task, source, target):
-            rows.append((_config(record, hyperparameters, f"{FILE}, record {number}"), number, record))
-    rows.sort(key=lambda row: row[:2])
-    curves = [_curve(record) for _, _, record in rows]
-    ended = [len(c) - 1 - int(np.argmin(c[:, 0])) >= PATIENCE[task] for c in curves]
-    configs = np.array([config for config, _, _ in rows])
-    table = _assemble(name, configs, curves, np.array(ended), catalogue.provenance("nmtlc", "measured"))
-    return dataclasses.replace(table, source_index=np.array([number for _, number, _ in rows]))
+    data, hyperparameters = packs.read(PACK, corpus), space(corpus)
+    columns = [
+        choice if h.kind == "categorical" else np.array(h.values)[choice]
+        for h, choice in zip(hyperparameters, data["choices"], strict=True)
+    ]
+    configs = np.column_stack(columns).astype(np.float64)
+    if "bleu" in data:
+        perplexity = data["perplexity"].astype(np.float64)
+        metrics = [exact.log(perplexity), perplexity, packs.unscaled(data["bleu"], 2)]
+    else:
+        perplexity = packs.unscaled(data["perplexity"], DECIMALS)
+        perplexity[data["large_at"]] = data["large"]
+        metrics = [exact.log(perplexity), perplexity]
+    curves = np.split(np.column_stack(metrics), np.cumsum(data["lengths"], dtype=np.int64)[:-1])
+    patience = PATIENCE[CORPORA[corpus][0]]
+    ended = np.array([len(c) - 1 - int(np.argmin(c[:, 0])) >= patience for c in curves])
+    table = _assemble(name, configs, curves, ended, catalogue.provenance("nmtlc", "measured"))
+    return dataclasses.replace(table, source_index=data["source_index"].astype(np.int64))
 
 
 def embedded(name: str) -> Table:
@@ -195,26 +140,3 @@ def _keys(configs: Floats) -> tuple[str, ...]:
         seen[key] = seen.get(key, 0) + 1
         keys.append(f"{key}#{seen[key]}")
     return tuple(keys)
-
-
-def _config(record: Mapping[str, Any], hyperparameters: tuple[Hyperparameter, ...], where: str) -> tuple[float, ...]:
-    """The raw values of a record, in the order of the space."""
-    config = []
-    for h in hyperparameters:
-        if h.name == "base":
-            value: Any = record["basemodel"]
-        else:
-            value = record["hyperparams"].get(_FIELDS.get(h.name, h.name))
-            value = value * 1000 if h.name == "bpe" and isinstance(value, int) else value
-        if value not in h.values:
-            raise ValueError(f"{where}: {h.name} must be one of {h.values}, got {value!r}")
-        config.append(float(h.values.index(value) if h.kind == "categorical" else value))
-    return tuple(config)
-
-
-def _curve(record: Mapping[str, Any]) -> Floats:
-    perplexity = np.array(record["perplexity_curve"])
-    columns = [exact.log(perplexity), perplexity]
-    if "bleu_curve" in record:
-        columns.append(np.array(record["bleu_curve"]))
-    return np.column_stack(columns)

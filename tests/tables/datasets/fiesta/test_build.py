@@ -36,25 +36,3 @@ def test_embedded_moments_are_the_measured_ones() -> None:
     good = ner[0, :, 0] > 0.9
     assert fake[0].mean(axis=0) == pytest.approx(ner[0, good].mean(axis=0), abs=2e-4)
     assert fake[0].std(axis=0) == pytest.approx(ner[0, good].std(axis=0), rel=0.1)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [(b"{", "must be JSON"), (b"[]", "must have the models"), (b"3", "must have the models")],
-)
-def test_corrupt_files_are_named(content: bytes, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        data.build("fiesta/tdsa8", lambda file: content)
-
-
-def test_corrupt_scores_are_named() -> None:
-    import json
-
-    short = json.dumps({name: [0.5] * 500 for name in data.TDSA[:-1]} | {data.TDSA[-1]: [0.5] * 499}).encode()
-    with pytest.raises(ValueError, match="numbers of shape"):
-        data.build("fiesta/tdsa8", lambda file: short)
-    high = json.dumps({name: [1.5] * 500 for name in data.TDSA}).encode()
-    with pytest.raises(ValueError, match="scores between 0 and 1"):
-        data.build("fiesta/tdsa8", lambda file: high)
-    with pytest.raises(ValueError, match="5 cnn and 5 lstm"):
-        data.build("fiesta/ner", lambda file: b'[[[0.9, 0.9, "cnn"]]]')

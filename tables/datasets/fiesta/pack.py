@@ -1,0 +1,32 @@
+"""Packs the tables from upstream's files: `python -m hpo_envs.tables.datasets.fiesta.pack [--check]`."""
+
+from __future__ import annotations
+
+import functools
+import json
+
+import numpy as np
+
+from hpo_envs.tables import store
+from hpo_envs.tables.datasets import packing
+from hpo_envs.tables.datasets.fiesta.build import NER_FILE, PACK, TDSA_FILE
+from hpo_envs.tables.datasets.fiesta.names import MEASURED, NER, NER_SEEDS, NER_SPLITS, TDSA, TDSA_EVALUATIONS
+
+
+def make() -> packing.Packs:
+    """The scores of each model, in the order of `TDSA` and `NER`."""
+    scores = json.loads(store.read(TDSA_FILE))
+    tdsa = np.array([scores[name] for name in TDSA])
+    splits = json.loads(store.read(NER_FILE))  # split -> run -> validation F1, test F1, encoder
+    if any([run[2] for run in split] != [name for name in NER for _ in range(NER_SEEDS)] for split in splits):
+        raise ValueError(f"{NER_FILE} must list the runs of each split by encoder")
+    runs = np.array([[run[1::-1] for run in split] for split in splits])
+    ner = runs.reshape(NER_SPLITS, len(NER), NER_SEEDS, 2).swapaxes(0, 1).reshape(len(NER), NER_SPLITS * NER_SEEDS, 2)
+    assert tdsa.shape == (len(TDSA), TDSA_EVALUATIONS)
+    return {PACK: {"tdsa/scores": tdsa, "ner/scores": ner}}
+
+
+main = functools.partial(packing.main, make, MEASURED)
+
+if __name__ == "__main__":
+    main()
