@@ -13,7 +13,6 @@ import os
 import platform
 import signal
 import sys
-import sysconfig
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,7 +34,6 @@ class Crew:
 
     def __init__(self) -> None:
         self._agents: list[Agent] = []
-        self._modules = set(sys.modules)
 
     def load(self, agent: str) -> None:
         """Imports an agent's module, for what it takes is not the agent's time; `make` says what goes wrong."""
@@ -94,18 +92,6 @@ class Crew:
     def versions(self, agent: str) -> dict[str, str]:
         """Versions of what an agent runs on in this process, its own package's among them."""
         return {"python": platform.python_version(), "numpy": np.__version__, **version_of(agent)}
-
-    def folders(self) -> list[str]:
-        """Where this interpreter has its library and the packages that are installed for it."""
-        paths = sysconfig.get_paths()
-        return sorted({os.path.realpath(paths[k]) for k in ("stdlib", "platstdlib", "purelib", "platlib")})
-
-    def imported(self) -> list[tuple[str, str]]:
-        """Name and file of each module that was imported since this was asked for last."""
-        new = sys.modules.keys() - self._modules
-        self._modules |= new
-        files = ((name, getattr(sys.modules[name], "__file__", None)) for name in sorted(new))
-        return [(name, file) for name, file in files if isinstance(file, str)]
 
 
 def _kept(value: Any) -> Any:

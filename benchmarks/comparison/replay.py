@@ -22,7 +22,7 @@ from hpo_envs import registry
 from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.benchmarks.comparison import reference
 from hpo_envs.benchmarks.runs import actions as strict
-from hpo_envs.benchmarks.runs import sources, transfer
+from hpo_envs.benchmarks.runs import provenance, transfer
 from hpo_envs.benchmarks.runs.episodes import Episodes, seeds_of
 from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.tables import store as tables
@@ -86,7 +86,7 @@ class Replay:
                     alike = block.take(some)
                     _Runs(alike, self._problems_of(alike)).check()
         except _FalseError as error:
-            now = sources.of_environment(registry.find(env).vector_entry_point)  # type: ignore[union-attr]
+            now = provenance.of_environment(registry.find(env).vector_entry_point)  # type: ignore[union-attr]
             before = block.header.get("environment_source", {})
             changed = "" if now.items() <= before.items() else "; its code has changed since"
             raise ValueError(f"{part}: {error}{changed}") from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -46,10 +45,6 @@ class Crew(abc.ABC):
     def trained_on(self) -> Sequence[Iterable[str]]:
         """What the weights of each agent were fitted to, see `Agent.trained_on`."""
 
-    @abc.abstractmethod
-    def imported(self) -> Iterable[Sequence[str]]:
-        """Name and file of each module that was imported since the agents were made, perhaps by them."""
-
 
 class LocalCrew(Crew):
     """Agents in this process, which get copies of what they are told.
@@ -59,7 +54,6 @@ class LocalCrew(Crew):
     """
 
     def __init__(self, agents: Iterable[Agent]) -> None:
-        self._before = set(sys.modules)
         self._agents = list(agents)
         self.observes = any(agent.observes for agent in self._agents)
 
@@ -95,8 +89,3 @@ class LocalCrew(Crew):
     def trained_on(self) -> Sequence[Iterable[str]]:
         """What the agents say."""
         return [agent.trained_on for agent in self._agents]
-
-    def imported(self) -> Iterable[Sequence[str]]:
-        """Looks at what this process has."""
-        files = {name: getattr(sys.modules[name], "__file__", None) for name in sys.modules.keys() - self._before}
-        return [(name, file) for name, file in files.items() if isinstance(file, str)]

@@ -253,19 +253,6 @@ class _RemoteCrew(Crew):
             raise AgentError(f"{self._host.agent} must have names in trained_on, got {str(answers)[:80]!r}")
         return answers
 
-    def imported(self) -> Iterable[Sequence[str]]:
-        answer = self._host.call("imported")
-        if not isinstance(answer, list) or not all(
-            isinstance(p, list) and list(map(type, p)) == [str, str] for p in answer
-        ):
-            self._host.close()
-            raise AgentError(f"{self._host.agent} must answer imported with pairs of texts, got {str(answer)[:80]!r}")
-        if not self._host.elsewhere:
-            return answer
-        theirs = [*map(str, self._host.call("folders"))]  # what is installed for another interpreter is no user's code
-        inside = (Path(os.path.realpath(file)).is_relative_to for _, file in answer)
-        return [pair for pair, is_in in zip(answer, inside, strict=True) if not any(map(is_in, theirs))]
-
     def _several(self, do: str, count: int, **message: Any) -> list[Any]:
         answer = self._host.call(do, **message)
         if not isinstance(answer, list) or len(answer) != count:

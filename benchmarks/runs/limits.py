@@ -1,4 +1,4 @@
-"""What a run may take and leave behind, so that an agent that hangs, swells or makes a mess stops alone."""
+"""Limits of a run: time and memory, and the state of the process, which is restored afterwards."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import ctypes
 import os
 import signal
-import sys
 import threading
 import warnings
 from collections.abc import Iterator
@@ -116,69 +115,19 @@ def memory(share: float = SHARE) -> Iterator[None]:
 
 @contextlib.contextmanager
 def restored() -> Iterator[None]:
-    """Puts back what the code within changes for the whole process.
+    """Restores what the code within changes for the whole process.
 
-    Working folder, environment variables, standard streams, the recursion limit, the file mode mask, the filters of
-    warnings and how NumPy treats floating-point errors.
+    That is: working folder, environment variables, filters of warnings, NumPy's handling of floating-point errors.
     """
-    variables, depth = dict(os.environ), sys.getrecursionlimit()
-    try:
-        folder = os.getcwd()
-    except FileNotFoundError:  # somebody removed it
-        folder = ""
-    streams = sys.stdin, sys.stdout, sys.stderr
-    os.umask(mask := os.umask(0o022))
+    variables, folder = dict(os.environ), os.getcwd()
     with warnings.catch_warnings(), np.errstate():
         try:
             yield
         finally:
-            sys.setrecursionlimit(depth)
-            sys.stdin, sys.stdout, sys.stderr = streams
-            os.umask(mask)
-            if folder:
-                os.chdir(folder)
+            os.chdir(folder)
             for name in os.environ.keys() - variables.keys():
                 del os.environ[name]
             os.environ.update(variables)
-
-
-@contextlib.contextmanager
-def one_process() -> Iterator[None]:
-    """Ends copies of this process that the code within makes of it (`os.fork`) and that come back from there."""
-    before = os.getpid()
-    try:
-        yield
-    finally:
-        if os.getpid() != before:
-            os._exit(1)
-
-
-@contextlib.contextmanager
-def no_interrupt() -> Iterator[None]:
-    """Turns a `KeyboardInterrupt` that the code within raises of its own accord into a `RuntimeError`.
-
-    Ctrl-C, a signal, stays one. In the main thread, whose signal it is; elsewhere there is none.
-    """
-    pressed, before = False, signal.getsignal(signal.SIGINT)
-
-    def note(number: int, frame: FrameType | None) -> None:
-        nonlocal pressed
-        pressed = True
-        if callable(before):
-            before(number, frame)
-
-    here = threading.current_thread() is threading.main_thread() and callable(before)
-    if here:
-        signal.signal(signal.SIGINT, note)
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        if pressed:
-            raise
-        raise RuntimeError("KeyboardInterrupt was raised, nobody interrupted") from error
-    finally:
-        if here:
-            signal.signal(signal.SIGINT, before)
 
 
 def available() -> int | None:

@@ -19,7 +19,7 @@ from hpo_envs import agents, registry
 from hpo_envs.agents import Agent, Problem
 from hpo_envs.agents.problem import sealed
 from hpo_envs.benchmarks.analysis.scales import Scales
-from hpo_envs.benchmarks.runs import actions, sources
+from hpo_envs.benchmarks.runs import actions
 from hpo_envs.benchmarks.runs import transfer as tables
 from hpo_envs.benchmarks.runs.crew import Crew, LocalCrew
 from hpo_envs.benchmarks.runs.episodes import Episodes, arguments, is_live, seeds_of
@@ -89,7 +89,7 @@ def run(
 
     Raises:
         ValueError: Unknown id or agent, seeds that are not distinct ints >= 0, an agent that asks for or recommends
-            what is no action, or one whose source is not what was imported or is not all known.
+            what is no action.
         AgentError: An isolated agent failed in whatever way.
     """
     if registry.find(env_id) is None:
@@ -111,7 +111,6 @@ def run(
         info = start[1]
         episodes = Episodes.of(envs)
         problem = sealed(problem_of(envs, transfer))
-        source = sources.of_agent(agent)
         if isolate and not isinstance(isolate, Host):
             isolate = stack.enter_context(Host(agent, None if isolate is True else isolate))
         hire = isolate.crew if isolate else functools.partial(_local, agent)
@@ -141,7 +140,6 @@ def run(
             except ValueError as error:
                 raise ValueError(f"what {name} on {env_id}, seed {seed}, recommends {error}") from None
         runs = records(logs, seeds, episodes, recommended, headers)
-        _check_source(name, agent, source, crew)
     envs.close()
     return Runs(runs, {t.provenance.sha256: t for t in episodes.params.tables})
 
@@ -158,17 +156,6 @@ def _watch(
 
     with tqdm(total=total, desc=name, unit=" evaluations") as bar:
         yield bar.update
-
-
-def _check_source(name: str, agent: str | Callable[..., Agent], source: dict[str, str], crew: Crew) -> None:
-    """Refuses runs whose header would not say whose code made them."""
-    if sources.of_agent(agent) != source:
-        raise ValueError(f"the source of {name} must not change while it runs")
-    if unnamed := sources.unnamed(source, crew.imported()):
-        raise ValueError(
-            f"{name} must import its modules by statements, or have their names in its source as text, so that headers "
-            f"say whose code made a run, got {unnamed[0]}, which it imported otherwise"
-        )
 
 
 def _local(

@@ -18,7 +18,7 @@ import hpo_envs
 from hpo_envs import registry
 from hpo_envs.agents import Agent
 from hpo_envs.agents.registry import version_of
-from hpo_envs.benchmarks.runs import sources
+from hpo_envs.benchmarks.runs import provenance
 from hpo_envs.benchmarks.runs import transfer as tables
 from hpo_envs.benchmarks.runs.episodes import Episodes
 from hpo_envs.tables import frames
@@ -208,8 +208,8 @@ def header_of(
         "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", None) or called(agent),
         "hyperparameters": dict(hyperparameters),
         "agent_versions": versions or (version_of(agent) if isinstance(agent, str) else {}),
-        "agent_source": sources.of_agent(agent),
-        "environment_source": sources.of_environment(registry.find(env_id).vector_entry_point, env_kwargs),  # type: ignore[union-attr]
+        "agent_source": provenance.of_agent(agent),
+        "environment_source": provenance.of_environment(registry.find(env_id).vector_entry_point, env_kwargs),  # type: ignore[union-attr]
         "versions": {"hpo_envs": hpo_envs.__version__, "python": platform.python_version(), **_versions()},
     }
     if isolated:

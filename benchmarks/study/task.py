@@ -90,11 +90,9 @@ def _perform(task: Task, isolate: Literal[False] | Host) -> Done:
         seeds = task.seeds[len(runs) : len(runs) + size]
         try:
             with (
-                limits.no_interrupt(),
                 limits.restored(),
                 limits.deadline(task.run_seconds * len(seeds)),
                 limits.memory(),
-                limits.one_process(),
             ):
                 batch = run(
                     task.agent.algorithm,

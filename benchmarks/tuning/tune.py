@@ -15,8 +15,8 @@ from hpo_envs import agents
 from hpo_envs.agents import Agent, Problem
 from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.benchmarks.runs.loop import one_blas_thread
+from hpo_envs.benchmarks.runs.provenance import CHOOSES
 from hpo_envs.benchmarks.runs.record import called, header_of
-from hpo_envs.benchmarks.runs.sources import CHOOSES
 from hpo_envs.benchmarks.tuning import prior
 from hpo_envs.benchmarks.tuning.record import NAME, Record, apart
 from hpo_envs.benchmarks.tuning.search import Search

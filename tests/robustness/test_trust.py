@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import os
 import re
@@ -194,29 +193,17 @@ class Dies(RandomSearch):
     def ask(self):
         os._exit(3)
 
-class Interrupts(RandomSearch):
-    def ask(self):
-        raise KeyboardInterrupt
-
 class Undecided(RandomSearch):
     done = "no"
-
-class Forks(RandomSearch):
-    def tell(self, action, reward, info):
-        super().tell(action, reward, info)
-        os.fork()
 
 class Messy(RandomSearch):
     def ask(self):
         os.chdir("/")
-        sys.stdout.close()
-        sys.stdout = sys.stderr = None
         raise RuntimeError("what a mess")
 """
 WHY = {
     "Exits": "SystemExit: 0",
     "Raises": "no Exception",
-    "Interrupts": "KeyboardInterrupt was raised, nobody interrupted",
     "Undecided": "must be True or False, got 'no'",
     "Messy": "what a mess",
     "Swells": "MemoryError",
@@ -306,17 +293,6 @@ def _dies_once(flag: str) -> str:
 
 def _study(name: str, mapping: Mapping[str, Any]) -> Study:
     return Study((Environment("NMTHPO-zhen-v0", SURROGATE),), (Contestant(name, name, mapping),), (0,))
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="copies of a process")
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_an_agent_that_forks_speaks_with_one_voice(tmp_path: Path, bad: str, jobs: int) -> None:
-    study = _study(f"{bad}:Forks", {})
-    study = dataclasses.replace(study, environments=(Environment("NMTHPO-zhen-v0", {**SURROGATE, "budget": 4}),))
-    with executors.of_jobs(jobs) as executor:
-        outcome = conduct(study, tmp_path / "runs", executor)
-    assert (outcome.made, outcome.errors) == (1, {})
-    assert sum(len(block) for _, block in store.Store(tmp_path / "runs").blocks()) == 1
 
 
 def test_a_study_of_one_agent_that_stops_ends(tmp_path: Path, bad: str) -> None:

@@ -14,7 +14,7 @@ from hpo_envs.agents import AGENTS, make
 from hpo_envs.agents.search.bo import BayesianOptimisation
 from hpo_envs.agents.transfer.auto import chosen
 from hpo_envs.benchmarks import leaderboard, run
-from hpo_envs.benchmarks.runs import problem_of, sources
+from hpo_envs.benchmarks.runs import problem_of, provenance
 
 PICKED = [  # id, transfer, what is picked, and what where results come late
     ("FIESTA-ner-v0", None, "sh", "ttts"),
@@ -56,8 +56,8 @@ def test_hyperparameters_go_on_and_headers_name_the_code_of_all_that_it_may_pick
     problem = problem_of(gym.make("NMTHPO-zhen-v0", table="surrogate"))
     assert isinstance(auto := make("auto", problem, 0, initial=4), BayesianOptimisation)
     assert auto.initial == 4
-    assert set(sources.of_agent("bo-spread")) <= set(sources.of_agent("auto"))
-    assert "hpo_envs.agents.bandits.top_two" in sources.of_agent("auto")
+    assert set(provenance.of_agent("bo-spread")) <= set(provenance.of_agent("auto"))
+    assert "hpo_envs.agents.bandits.top_two" in provenance.of_agent("auto")
 
 
 def test_on_the_leaderboard_it_is_level_with_the_best_agent_of_each_track() -> None:

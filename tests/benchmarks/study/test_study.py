@@ -20,7 +20,7 @@ from gymnasium.spaces import Discrete
 
 from hpo_envs import agents, benchmarks
 from hpo_envs.benchmarks.comparison.replay import Replay
-from hpo_envs.benchmarks.runs import sources
+from hpo_envs.benchmarks.runs import provenance
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.block import digest_of
 from hpo_envs.benchmarks.study.scheduler import conduct, runs_of
@@ -222,7 +222,6 @@ def test_changed_code_is_refused_or_kept_apart(tmp_path: Path, mine: str) -> Non
     kept = store.read(tmp_path / "runs", agent=f"{mine}:Fails")
     source = kept[0].header["agent_source"]
     (tmp_path / f"{mine}.py").write_text(MINE.replace(str(UNLUCKY), "[99]"))
-    conduct(study, tmp_path / "runs")  # this process has the code of before
     importlib.reload(sys.modules[mine])
     assert source.keys() == {mine, *(m for m in source if m.startswith("hpo_envs."))}
     with pytest.raises(ValueError, match=f"agent_source {mine} '{source[mine]}'.*--accept-changed"):
@@ -237,11 +236,11 @@ def test_changed_code_is_refused_or_kept_apart(tmp_path: Path, mine: str) -> Non
 
 
 def test_versions_of_an_environment_stay_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    digests = sources.of_environment
+    digests = provenance.of_environment
 
     def go_on(version: str, agent: Any = "random", **more: Any) -> set[str]:
         accept = more.pop("accept_changed", False)
-        monkeypatch.setattr(sources, "of_environment", lambda *a: {**digests(*a), "hpo_envs.core.env": version})
+        monkeypatch.setattr(provenance, "of_environment", lambda *a: {**digests(*a), "hpo_envs.core.env": version})
         data = {**SMALL, "environments": ["NMTHPO-zhen-v0"], "agents": [agent], **more}
         return {agent for _, agent in conduct(from_data(data), tmp_path, accept_changed=accept).pairs}
 

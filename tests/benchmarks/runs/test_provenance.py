@@ -1,0 +1,163 @@
+"""Provenance of a run: digests of the modules that are imported, read from the sources."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from hpo_envs.agents.random import RandomSearch
+from hpo_envs.benchmarks.runs import provenance
+from hpo_envs.registry import SPECS, find
+
+
+def test_an_agent_is_its_modules_and_not_the_whole_package() -> None:
+    one = provenance.of_agent("bo")
+    assert {"hpo_envs.agents.search.bo", "hpo_envs.agents.models.kernels", "hpo_envs.agents.base"} <= one.keys()
+    assert not any(name.startswith(("hpo_envs.agents.bandits", "hpo_envs.tables", "hpo_envs.core")) for name in one)
+    assert provenance.of_agent(RandomSearch) == provenance.of_agent("random")
+    assert all(len(digest) == provenance.LENGTH for digest in one.values())
+
+
+def test_an_environment_is_its_engine_its_page_and_the_loop() -> None:
+    one = provenance.of_environment(SPECS["NMTHPO-swen-v0"].vector_entry_point)
+    assert {
+        "hpo_envs.engines.lookup.batched",
+        "hpo_envs.core.env",
+        "hpo_envs.tables.draws",
+        *provenance.LOOP,
+    } <= one.keys()
+    assert not any(".curves" in name or ".charhpo" in name or ".figures" in name or ".plots" in name for name in one)
+
+
+def test_a_users_agent_is_every_module_of_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "agent.py").write_text(
+        "import numpy\nfrom . import tools\nfrom hpo_envs.agents.random import RandomSearch\n"
+    )
+    (folder / "tools.py").write_text("def late():\n    from theirs.deep import value\n    return value\n")
+    (folder / "deep.py").write_text("value = 1\n")
+    (folder / "other.py").write_text("value = 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = provenance.closure(("theirs.agent",))
+    mine = {name for name in before if name.startswith("theirs")}
+    assert mine == {"theirs", "theirs.agent", "theirs.tools", "theirs.deep"}
+    assert "hpo_envs.agents.random" in before
+    assert not any(name.startswith("numpy") for name in before)
+    (folder / "deep.py").write_text("value = 2\n")
+    os.utime(folder / "deep.py", (0, 0))
+    after = provenance.closure(("theirs.agent",))
+    assert {name for name in before if before[name] != after[name]} == {"theirs.deep"}
+
+
+def test_what_a_name_fixes_and_weights_beside_a_module_count() -> None:
+    assert provenance.of_agent("bo")["agent:bo"] != provenance.of_agent("bo-spread")["agent:bo-spread"]
+    weights = {n for n in provenance.of_agent("learned") if n.startswith("hpo_envs.agents.transfer.learned/data/")}
+    assert weights == {"hpo_envs.agents.transfer.learned/data/learned.json"}
+    assert not any("/" in name for name in provenance.of_environment(SPECS["NMTHPO-swen-v0"].vector_entry_point))
+
+
+def test_a_helper_may_have_the_name_of_a_standard_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shadows.py").write_text("import this, colorsys")
+    (tmp_path / "this.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert list(provenance.of_agent("shadows:Agent")) == ["shadows", "this"]
+
+
+def test_an_installed_agent_is_its_package_and_not_what_it_depends_on() -> None:
+    found = provenance.of_agent("pytest:main")
+    assert "pytest" in found
+    assert not any(name.startswith("pluggy") for name in found)
+
+
+def test_packages_may_be_installed_in_several_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packages = tmp_path / ".local" / "lib" / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "package_of_one_user.py").write_text("")
+    (tmp_path / "uses_it.py").write_text("import package_of_one_user")
+    monkeypatch.syspath_prepend(str(packages))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert list(provenance.of_agent("uses_it:Agent")) == ["uses_it"]
+
+
+def test_a_partial_is_what_it_calls() -> None:
+    assert provenance.of_agent(functools.partial(RandomSearch, width=1)) == provenance.of_agent("random")
+
+
+def test_the_code_of_a_function_that_is_optimised_counts() -> None:
+    spec = find("FunctionHPO-v0")
+    assert spec is not None
+    point = spec.vector_entry_point
+    assert __name__ not in provenance.of_environment(point)
+    for function in (
+        test_a_partial_is_what_it_calls,
+        f"{__name__}:test_a_partial_is_what_it_calls",
+        Callable(),
+        Callable().method,
+    ):
+        assert __name__ in provenance.of_environment(point, {"function": function, "budget": 3})
+
+
+class Callable:
+    """Something that can be called and is no function."""
+
+    def __call__(self) -> None: ...
+
+    def method(self) -> None: ...
+
+
+def test_a_function_of_a_script_is_its_own_source(tmp_path: Path) -> None:
+    """Other statements of the script may say how long it is to run."""
+    text = """
+        from hpo_envs.benchmarks.runs import provenance
+        import helper
+        BUDGET = {budget}
+        def train(config):
+            return config["x"] * {factor}
+        if __name__ == "__main__":
+            print(sorted(provenance.of_agent(train).items()))
+        """
+    (tmp_path / "helper.py").write_text("")
+
+    def said(budget: int, factor: int) -> dict[str, str]:
+        script = tmp_path / "script.py"
+        script.write_text(textwrap.dedent(text).format(budget=budget, factor=factor))
+        done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+        return dict(ast.literal_eval(done.stdout))
+
+    first = said(3, 1)
+    assert {"__main__", "helper"} <= first.keys()
+    assert said(40, 1) == first
+    assert {n for n, digest in said(3, 2).items() if first[n] != digest} == {"__main__"}
+
+
+def test_code_without_a_source_is_what_was_compiled() -> None:
+    made = [{}, {}, {}]
+    for names, text in zip(made, ("x + 1", "x + 1", "x - 1"), strict=True):
+        exec(f"class Agent:\n    def ask(self, x):\n        return {text}\nAgent.__module__ = '__main__'", names)
+    one, same, other = (provenance.of_agent(names["Agent"])["__main__"] for names in made)
+    assert one == same != other
+
+
+def test_what_is_no_module_of_anybody_is_left_out() -> None:
+    assert provenance.closure(("numpy", "json", "no_such_module_at_all")) == {}
+
+
+def test_looking_at_code_runs_none_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "unread" / "inner"
+    folder.mkdir(parents=True)
+    for package in (folder.parent, folder):
+        (package / "__init__.py").write_text("raise SystemExit('imported')\n")
+    (folder / "agent.py").write_text("from unread.inner import tools\nraise SystemExit('imported')\n")
+    (folder / "tools.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = provenance.of_agent("unread.inner.agent:Agent")
+    assert list(found) == ["unread", "unread.inner", "unread.inner.agent", "unread.inner.tools"]
