@@ -13,9 +13,9 @@ import numpy.typing as npt
 from hpo_envs.benchmarks import runs as loop
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Record, Reproduction
-from hpo_envs.benchmarks.papers.cushlepor import analysis, figures, optimum, settings, text_metrics
+from hpo_envs.benchmarks.papers.cushlepor import analysis, figures, optimum, settings
 from hpo_envs.tables import hlepor, store
-from hpo_envs.tables.datasets.cushlepor import agreement
+from hpo_envs.tables.datasets.cushlepor import agreement, text_metrics
 from hpo_envs.tables.datasets.cushlepor.space import BOUNDS
 from hpo_envs.tables.table import Table
 
@@ -39,11 +39,7 @@ def _text_scores(table: Table) -> dict[str, Floats]:
     if table.provenance.kind != "measured":
         print("sentence BLEU and chrF are left out: the embedded table has no text")
         return {}
-    try:
-        return text_metrics.sentence_scores(*text_metrics.texts())
-    except ModuleNotFoundError as error:
-        print(error)
-        return {}
+    return text_metrics.of_table(table.name)
 
 
 def _tuned(table: Table, objective: str, bounds: str, held_out: Sequence[str] | None = None) -> tuple[float, Floats]:
@@ -83,7 +79,7 @@ def to_psqm() -> dict[str, float]:
     table = store.load(PSQM, "measured")
     found = rmses(analysis.Corpus.of(table))
     try:
-        bleu = text_metrics.sentence_scores(*text_metrics.texts(PSQM))["sentence BLEU"]
+        bleu = text_metrics.of_table(PSQM)["sentence BLEU"]
     except ModuleNotFoundError as error:
         print(error)
         return found

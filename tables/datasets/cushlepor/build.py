@@ -14,16 +14,19 @@ the two files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from hpo_envs.tables import catalogue, hlepor
 from hpo_envs.tables.datasets.cushlepor import model
 from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
-from hpo_envs.tables.datasets.cushlepor.names import HELD_OUT, SPLITS, TABLES, shape
-from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table
+from hpo_envs.tables.datasets.cushlepor.names import HELD_OUT, SPLITS, TABLES, TED, shape
+from hpo_envs.tables.datasets.cushlepor.text import WORST_MQM
+from hpo_envs.tables.files import packs
+from hpo_envs.tables.table import Floats, Hyperparameter, Metric, Provenance, Table
 
 NAMES = TABLES
 
@@ -33,6 +36,9 @@ UNHASHED = NAMES
 VERSION = 1
 """Of the kept table, see `hpo_envs.tables.files.cache`: to be raised with any change of its numbers. A kept table also
 outlives an update of NLTK, so that an installation goes on giving the same numbers."""
+
+POINT_DECIMALS = 1
+"""Digits of the MQM points of TED talks, which are averages over raters."""
 
 Segment = cushlepor_text.Segment
 
@@ -63,10 +69,49 @@ def files(name: str) -> tuple[str, ...]:
 
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """Builds a measured table, see `store`; a message about a wrong file names file, line and value."""
-    segments = segments_of(name, read)
-    provenance = catalogue.provenance("cushlepor", "measured", "Segments scored against the first reference.")
-    return from_segments(segments, name, HELD_OUT.get(name), provenance)
+    """Builds a table; `read` gives the content of fetched files, a message about a wrong one names line and value."""
+    if name in TED:
+        return shipped(name)
+    return from_segments(segments_of(name, read), name, None, _provenance())
+
+
+def shipped(name: str) -> Table:
+    """Builds a table of TED talks from its pack."""
+    return unpacked(packs.read(pack(name)), name)
+
+
+def pack(name: str) -> str:
+    """The pack of a table."""
+    return f"{name}.npz"
+
+
+def unpacked(data: Mapping[str, packs.Array], name: str, reference: str = "A") -> Table:
+    """Builds a table of TED talks from the arrays that `pack.rows` and `pack.against` made."""
+    (h, r, a), human = _counts(data, reference), 1.0 + packs.unscaled(data["points"], POINT_DECIMALS) / -WORST_MQM
+    columns = [human, h, r, a]
+    for variant in hlepor.VARIANTS:
+        npd = data[f"{reference}/{variant}"] / denominator(variant, h, r)
+        columns.extend(moved(npd, data[f"{reference}/{variant}_ulps"]) if variant != "paper" else npd)
+    systems, documents = (data[axis].astype(str)[data[f"{axis}_code"]].tolist() for axis in ("system", "document"))
+    return assemble(
+        name, systems, documents, data["segment"].tolist(), np.column_stack(columns), HELD_OUT[name], _provenance()
+    )
+
+
+def denominator(variant: str, h: Floats, r: Floats) -> Floats:
+    """(rows,) what turns position differences into integers: the mean's denominator, and that of relative positions."""
+    return h if variant == "paper" else h * h * r
+
+
+def moved(values: Floats, ulps: npt.NDArray[np.int8]) -> Floats:
+    """Floats some units in the last place above these, which are >= 0."""
+    return (values.view(np.int64) + ulps).view(np.float64)
+
+
+def _counts(data: Mapping[str, packs.Array], reference: str) -> tuple[Floats, Floats, Floats]:
+    names = ("hypothesis_length", f"{reference}/reference_length", f"{reference}/matches")
+    h, r, a = (data[name].astype(np.float64) for name in names)
+    return h, r, a
 
 
 def segments_of(name: str, read: Callable[[str], bytes]) -> list[Segment]:
@@ -195,6 +240,10 @@ def assemble(
         level_unit="annotation",
         provenance=provenance,
     )
+
+
+def _provenance() -> Provenance:
+    return catalogue.provenance("cushlepor", "measured", "Segments scored against the first reference.")
 
 
 def embedded(name: str) -> Table:

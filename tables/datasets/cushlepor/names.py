@@ -11,6 +11,9 @@ LABELS = ("mqm", "psqm")
 TED = ("cushlepor/ted-ende", "cushlepor/ted-zhen")
 """Test sets of TED talks."""
 
+REFERENCES = {"cushlepor/ted-ende": ("A",), "cushlepor/ted-zhen": ("A", "B")}
+"""References of the TED talks."""
+
 NEWS = {
     "cushlepor/newstest2020-ende-psqm": (7, 1418),
     "cushlepor/newstest2020-ende-mqm": (7, 1418),

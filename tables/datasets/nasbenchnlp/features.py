@@ -25,7 +25,9 @@ from hpo_envs.tables.datasets.nasbenchnlp.names import RELEASED
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Floats
 
-FEATURE_NAMES = (*graph.NAMES, *(f"g2v_{i}" for i in range(RELEASED)), "g2v_known")
+RELEASED_NAMES = tuple(f"g2v_{i}" for i in range(RELEASED))
+
+FEATURE_NAMES = (*graph.NAMES, *RELEASED_NAMES, "g2v_known")
 
 
 def group(architecture: int) -> int:

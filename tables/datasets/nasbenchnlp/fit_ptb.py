@@ -19,7 +19,14 @@ from hpo_envs.tables.cells import features
 from hpo_envs.tables.cells.canonical import key
 from hpo_envs.tables.cells.size import VOCABULARY, parameters
 from hpo_envs.tables.datasets.nasbenchnlp import fit, model
-from hpo_envs.tables.datasets.nasbenchnlp.names import EPOCHS, PTB_FINAL, PTB_MULTI_ROWS, PTB_REPEATS, PTB_ROWS
+from hpo_envs.tables.datasets.nasbenchnlp.names import (
+    EPOCHS,
+    PTB_FINAL,
+    PTB_MULTI_ROWS,
+    PTB_REPEATS,
+    PTB_ROWS,
+    WIKITEXT2,
+)
 from hpo_envs.tables.datasets.nasbenchnlp.paired import paired_losses
 from hpo_envs.tables.row_order import natural
 from hpo_envs.tables.table import Floats, Table
@@ -145,7 +152,7 @@ def pack_curves(
 
 def fit_move(final: Table) -> tuple[Floats, dict[str, Any]]:
     """Intercept and slope of log(PTB loss - floor) on log(WikiText-2 loss - floor), over architectures in both."""
-    x, y = paired_losses(final)
+    x, y = paired_losses(store.load(WIKITEXT2, "measured"), final)
     u, v = np.log(x - model.FLOORS[1]), np.log(y - FLOORS[1])
     slope, intercept = np.polyfit(u, v, 1)
     back = np.exp(intercept + slope * u) + FLOORS[1]

@@ -27,6 +27,12 @@ METRICS = (
 )
 """What the logs record (section 3, evaluation). A run that diverged has no losses in its last epoch."""
 
+FINAL_METRICS = (
+    Metric("test_loss", "nats", "min", 0.0, CAP, "Log perplexity on the test set after the last epoch."),
+    METRICS[3],
+)
+"""What another release lists of the Penn Treebank."""
+
 
 @dataclass(frozen=True)
 class Log:

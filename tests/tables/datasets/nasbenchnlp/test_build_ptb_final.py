@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets.nasbenchnlp import build_ptb_final, features
+from hpo_envs.tables.datasets.nasbenchnlp import features, pack
 from hpo_envs.tables.datasets.nasbenchnlp.names import PARAMETERS, PTB_FINAL
 from hpo_envs.tables.table import STATUSES
 
@@ -16,7 +16,7 @@ from hpo_envs.tables.table import STATUSES
 @pytest.mark.measured
 def test_final_losses_are_those_of_the_file() -> None:
     table = store.load(PTB_FINAL, "measured")
-    losses = build_ptb_final.read_final(store.read(PARAMETERS), "f")
+    losses = pack.read_final(store.read(PARAMETERS).decode("utf-8-sig"))
     assert len(losses) == 12_341
     assert sum(not math.isnan(v) for v, _ in losses.values()) == 10_032
     assert table.values.shape == (4114, 3, 1, 2)
@@ -36,30 +36,6 @@ def test_final_losses_are_those_of_the_file() -> None:
         expected = ["diverged" if math.isnan(v) else "ok" for v in found[int(name)]]
         assert [STATUSES[s] for s in table.status[row, : len(expected)]] == expected
     assert np.nanmin(table.values[..., 0]) == pytest.approx(4.4287, abs=1e-4)
-
-
-GOOD = "log_stats_model_1000075_2020-04-14_18-43-13_999.json,4.98,146.0,7.19,9174800,9174800"
-
-
-def test_quirks_of_the_file_of_final_losses() -> None:
-    glued = GOOD.replace("1000075", "1000076") + "log name,loss,perplexity,trainable paramters,total paramters"
-    again = "log_stats_model_1000075_2020-04-14_18-43-13_999.json,nan,nan,nan,nan,nan"
-    text = "\n".join(["log name,loss", GOOD, glued, again, "nonsense,1,2,3,4,5", "log name,loss"])
-    assert build_ptb_final.read_final(text.encode(), "f") == {1000075: (4.98, 9174800.0), 1000076: (4.98, 9174800.0)}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (GOOD + "\n" + GOOD.replace("4.98", "4.97"), "line 2: id 1000075 must have one loss, got 4.98 and 4.97"),
-        (GOOD.replace("4.98", "abc"), "line 1: must have numbers"),
-        (GOOD.replace("9174800", "nan"), "every id must have parameters"),
-        ("", "every id must have parameters, got 0 ids"),
-    ],
-)
-def test_bad_files_of_final_losses(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        build_ptb_final.read_final(text.encode(), "f")
 
 
 @pytest.mark.measured

@@ -1,0 +1,100 @@
+"""Packs the TED talks from upstream's files: `python -m hpo_envs.tables.datasets.cushlepor.pack [--check]`.
+
+No word is packed: only human scores, lengths, matches and position differences, and the scores of other metrics. That
+these give the scores that the text gives is tested on `VECTORS` random settings. Needs the extra `mt`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hpo_envs.tables import hlepor, store
+from hpo_envs.tables.datasets import packing
+from hpo_envs.tables.datasets.cushlepor import build, text, text_metrics
+from hpo_envs.tables.datasets.cushlepor.names import REFERENCES, TED
+from hpo_envs.tables.files import packs
+from hpo_envs.tables.table import Table
+
+VECTORS = 300
+"""Random settings that are scored from text and from packs."""
+
+Arrays = dict[str, packs.Array]
+
+
+def make() -> packing.Packs:
+    """The arrays of both packs."""
+    made = {}
+    for name, references in REFERENCES.items():
+        spans, scores = (store.read(file) for file in build.files(name))
+        arrays: Arrays = {}
+        for reference in references:
+            segments = text.parse(spans, scores, *build.files(name), reference=reference)
+            table = build.from_segments(segments, name, None, build._provenance())
+            arrays |= rows(table) | against(table, reference)
+            compare(table, build.unpacked(arrays, name, reference))
+        made[build.pack(name)] = arrays | (text_scores(segments) if name in text_metrics.PACKED else {})
+    return made
+
+
+def rows(table: Table) -> Arrays:
+    """What does not depend on the reference.
+
+    Returns:
+        `system`, `document` names; (rows,) `system_code`, `document_code` places among them, `segment` numbers,
+        `points` of MQM, `hypothesis_length`.
+    """
+    values, configs = table.values[:, 0, 0], table.configs.astype(np.int64)
+    labels = {h.name: np.array([*map(str, h.values)], "S") for h in table.space[:2]}
+    codes = {f"{axis}_code": packs.smallest(configs[:, j]) for j, axis in enumerate(labels)}
+    points = np.round((1.0 - values[:, 0]) * text.WORST_MQM, build.POINT_DECIMALS)
+    counts = {"points": packs.scaled(points, build.POINT_DECIMALS), "hypothesis_length": packs.scaled(values[:, 1])}
+    return labels | codes | counts | {"segment": packs.smallest(configs[:, 2])}
+
+
+def against(table: Table, reference: str) -> Arrays:
+    """What depends on the reference: its (rows,) `reference_length`, `matches`, and the position differences.
+
+    Returns:
+        Members of a group `reference`. By variant, (n, rows) integers, position differences times
+        `build.denominator`; and `..._ulps`, int8, by how many units in the last place the quotients are too small.
+    """
+    _, h, r, a = (values := table.values[:, 0, 0])[:, :4].T
+    arrays: Arrays = {"reference_length": packs.scaled(r), "matches": packs.scaled(a)}
+    for variant in hlepor.VARIANTS:
+        columns = [i for i, name in enumerate(table.metric_names) if name.startswith(f"npd_{variant}_")]
+        npd, below = np.ascontiguousarray(values[:, columns].T), build.denominator(variant, h, r)
+        whole = np.rint(npd * below)
+        ulps = npd.view(np.int64) - (whole / below).view(np.int64)
+        arrays |= {variant: packs.scaled(whole), f"{variant}_ulps": packs.smallest(ulps).astype(np.int8)}
+    return {f"{reference}/{name}": array for name, array in arrays.items()}
+
+
+def text_scores(segments: Sequence[text.Segment]) -> Arrays:
+    """Sentence BLEU and chrF of each segment."""
+    found = text_metrics.sentence_scores([s.hypothesis for s in segments], [s.reference for s in segments])
+    digits = text_metrics.DECIMALS
+    return {name: packs.scaled(np.round(scores, digits), digits) for name, scores in found.items()}
+
+
+def compare(texts: Table, packed: Table) -> None:
+    """Compares tables, and the scores of random settings on them.
+
+    Raises:
+        ValueError: A number differs.
+    """
+    rng = np.random.default_rng(0)
+    vectors = rng.uniform(0.1, 15.0, (VECTORS, len(hlepor.NAMES)))
+    vectors[:, 2] = rng.integers(0, hlepor.MAX_N + 1, VECTORS)
+    different = 0
+    for variant in hlepor.VARIANTS:
+        both = [hlepor.Basis(build.statistics(table, variant)).scores(vectors) for table in (texts, packed)]
+        different += int((both[0] != both[1]).sum())
+    print(f"{texts.name}: {len(hlepor.VARIANTS) * both[0].size:,} scores of text and pack, {different} differ")
+    if different or not np.array_equal(texts.values, packed.values):
+        raise ValueError(f"the pack of {texts.name} must hold the numbers of its text")
+
+
+if __name__ == "__main__":
+    packing.main(make, TED)

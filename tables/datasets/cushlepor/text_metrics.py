@@ -1,0 +1,50 @@
+"""Sentence BLEU and chrF of a table's rows, for comparison with hLEPOR."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.tables import extras, store
+from hpo_envs.tables.datasets.cushlepor import build
+from hpo_envs.tables.files import packs
+
+Floats = npt.NDArray[np.float64]
+
+PACKED = ("cushlepor/ted-ende",)
+"""Tables whose packs hold the scores."""
+
+DECIMALS = 6
+"""Digits of the packed scores."""
+
+NAMES = ("sentence BLEU", "chrF")
+
+
+def of_table(name: str) -> dict[str, Floats]:
+    """(rows,) scores of a table's translations, as `sentence_scores`: from its pack, else from its fetched text.
+
+    Raises:
+        TableNotInstalled: The table does not ship, and its files are not there.
+        ModuleNotFoundError: As `sentence_scores`.
+    """
+    if name in PACKED:
+        data = packs.read(build.pack(name))
+        return {score: packs.unscaled(data[score], DECIMALS) for score in NAMES}
+    segments = build.segments_of(name, store.read)
+    return sentence_scores([s.hypothesis for s in segments], [s.reference for s in segments])
+
+
+def sentence_scores(hypotheses: Sequence[str], references: Sequence[str]) -> dict[str, Floats]:
+    """(segments,) sentence BLEU (exponential smoothing, effective order) and chrF in [0, 1], of sacrebleu.
+
+    Raises:
+        ModuleNotFoundError: sacrebleu is missing; the message says how to install it.
+    """
+    metrics = extras.module("sacrebleu.metrics", "mt", "sentence BLEU and chrF")
+    pairs = list(zip(hypotheses, references, strict=True))
+    found = {}
+    for name, metric in zip(NAMES, (metrics.BLEU(effective_order=True), metrics.CHRF()), strict=True):
+        found[name] = np.array([metric.sentence_score(h, [r]).score / 100.0 for h, r in pairs])
+    return found
