@@ -10,8 +10,10 @@ objectives: 1 - hypervolume / hypervolume of the table's front, bounded by the f
 
 Where rewards are noisy (arms, tables with repeats) what counts is what a row is worth, not its luckiest draw: the
 incumbent is the true mean of the row with the best mean of the run's own rewards so far, the earliest of equals, and at
-the end that of the row that the agent recommends. A row may be worse than the median one: nothing is cut off at 1, but
-rows that failed count as the worst that did not.
+the end that of the row that the agent recommends.
+
+Regret is clipped at 1: no optimiser is worse than the median configuration, which anybody has before the first
+evaluation. Without the clip, a diverged first evaluation decides what a run scores.
 
 Where the best *is* middling, regret is 0/0: such runs are `flat`, and in no average. Where no scale is known, a score
 is minus the incumbent: raw, lower is better, and comparable on one environment only. Of several objectives it is minus
@@ -79,8 +81,8 @@ def after(run: Run) -> Floats:
     if run.rewards.ndim == 2:
         return -np.maximum.accumulate(run.rewards.sum(axis=1)) if scale.source == "none" else _volumes(run, scale)
     if noisy(run):
-        return _regret(_worth(run.evaluated["truth"][_favourites(run)], scale), scale, np.inf)
-    return _regret(np.maximum.accumulate(run.rewards), scale, 1.0)
+        return _regret(run.evaluated["truth"][_favourites(run)], scale)
+    return _regret(np.maximum.accumulate(run.rewards), scale)
 
 
 @dataclass(frozen=True)
@@ -119,8 +121,7 @@ def final(run: Run, regret: Floats) -> float:
         regret: `after` of it.
     """
     if noisy(run) and run.rewards.ndim == 1 and run.recommended_truth is not None:
-        scale = of_header(run.header)
-        return float(_regret(_worth(np.ravel(run.recommended_truth), scale), scale, np.inf)[0])
+        return float(_regret(np.ravel(run.recommended_truth), of_header(run.header))[0])
     return float(regret[-1])
 
 
@@ -140,18 +141,13 @@ def noisy(run: _Evaluated) -> bool:
     return "truth" in run.evaluated
 
 
-def _worth(truth: Floats, scale: Scale) -> Floats:
-    """True means, of rows that failed no lower than the worst of the others."""
-    return np.maximum(truth, scale.worst) if len(scale.worst) else truth
-
-
-def _regret(incumbent: Floats, scale: Scale, most: float) -> Floats:
+def _regret(incumbent: Floats, scale: Scale) -> Floats:
     if scale.source == "none":
         return -incumbent
     width = float(scale.best[0] - scale.origin[0])
     if width <= 0.0:
         return np.zeros(len(incumbent))
-    return np.clip((scale.best[0] - incumbent) / width, 0.0, most)
+    return np.clip((scale.best[0] - incumbent) / width, 0.0, 1.0)
 
 
 def _cells(run: Run) -> list[int]:

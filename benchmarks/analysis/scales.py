@@ -9,7 +9,7 @@ import functools
 import itertools
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ ELSEWHERE = ("table", "budget", "cost", "objective", "task", "lang", "architectu
 """Arguments that change no reward, or that the other parts of a reference's name say."""
 
 
-ARRAYS = ("signs", "best", "origin", "front", "worst")
+ARRAYS = ("signs", "best", "origin", "front")
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,6 @@ class Scale:
         best: (m,) best reward of each objective; empty where the source is `none`.
         origin: (m,) rewards that count as having found nothing; empty where the source is `none`.
         front: (J, m) rewards of the Pareto front, with several objectives.
-        worst: (m,) where rewards are noisy, the lowest true mean of a row none of whose repeats failed: rows that
-            failed count as no worse. Empty where rewards are the truth.
         repeats: Most repeats of a row that a true mean is made of; 1: rewards are the truth.
         noise: Standard deviation of a single reward of a row, in standard deviations of the rows' means.
     """
@@ -55,7 +53,6 @@ class Scale:
     best: Floats
     origin: Floats
     front: Floats
-    worst: Floats = field(default_factory=lambda: np.empty(0))
     repeats: int = 1
     noise: float = 0.0
 
@@ -80,8 +77,8 @@ def scale_of(header: Mapping[str, Any]) -> dict[str, Any]:
 def of_header(header: Mapping[str, Any]) -> Scale:
     """The scale of a run; see `scale_of`."""
     h, m = scale_of(header), len(header["objectives"])
-    signs, best, origin, front, worst = (np.array(h[name], float) for name in ARRAYS)
-    return Scale(h["source"], signs, best, origin, front.reshape(-1, m), worst, int(h["repeats"]), float(h["noise"]))
+    signs, best, origin, front = (np.array(h[name], float) for name in ARRAYS)
+    return Scale(h["source"], signs, best, origin, front.reshape(-1, m), int(h["repeats"]), float(h["noise"]))
 
 
 class Scales:
@@ -142,7 +139,7 @@ class Scales:
         if known is None or np.isnan(known[0]).any():
             return (self.of(table, r).header() for r in rows)
         final, peaks = (a[:, 0][rows] for a in known)
-        columns = {"best": np.nanmax(peaks, axis=1), "origin": np.median(final, axis=1), "worst": final.min(axis=1)}
+        columns = {"best": np.nanmax(peaks, axis=1), "origin": np.median(final, axis=1)}
         names = [name for name in columns if first[name]]
         values = zip(*(columns[name].tolist() for name in names), strict=True)
         return ({**first, **{name: [x] for name, x in zip(names, v, strict=True)}} for v in values)
@@ -154,7 +151,7 @@ class Scales:
 
     def _one(self, final: Floats, peaks: Floats, table: int) -> Scale:
         """A run may stop at any level, and the best one need not be the last."""
-        return self._named("table", np.nanmax(peaks, axis=0), np.median(final, axis=0), **self._noise(table, final))
+        return self._named("table", np.nanmax(peaks, axis=0), np.median(final, axis=0), **self._noise(table))
 
     def _several(self, final: Floats, table: int) -> Scale:
         """The origin is the front's worst corner and a tenth more."""
@@ -162,20 +159,20 @@ class Scales:
         front = front[np.lexsort(front.T[::-1])]  # whatever the order of the rows
         best, worst = front.max(axis=0), front.min(axis=0)
         span = np.where(best > worst, best - worst, np.maximum(np.abs(best), 1.0))
-        return self._named("table", best, worst - 0.1 * span, front=front, **self._noise(table, final))
+        return self._named("table", best, worst - 0.1 * span, front=front, **self._noise(table))
 
-    def _noise(self, table: int, final: Floats) -> dict[str, Any]:
-        """The worst row, and how far a single reward of the first objective is from its row's mean."""
+    def _noise(self, table: int) -> dict[str, Any]:
+        """Repeats, and how far a single reward of the first objective is from its row's mean."""
         t, name = self._params.tables[table], self._params.objectives[0]
         if t.repeats == 1:
-            return {"worst": final.min(axis=0)} if self._params.kind == "arms" else {}
+            return {}
         ends = t.ends(name)
         count = (~np.isnan(ends)).sum(axis=1)
         several = ends[count > 1]
         within = np.nanvar(several, axis=1, ddof=1).mean() if len(several) else 0.0
         between = np.nanstd(t.final(name))
         noise = float(np.sqrt(within) / between) if between > 0 else 0.0
-        return {"worst": final.min(axis=0), "repeats": int(count.max()), "noise": noise}
+        return {"repeats": int(count.max()), "noise": noise}
 
 
 def rewards_of(params: Params, table: int) -> tuple[Floats, Floats] | None:
