@@ -20,7 +20,7 @@ def conduct(
     executor: Executor | None = None,
     *,
     known: Collection[str] = (),
-    watch: Callable[[int, int], object] = lambda done, total: None,
+    watch: Callable[[int, int, dict[str, Any] | None], object] = lambda done, total, record: None,
 ) -> int:
     """Carries out what is missing of some trainings, in their order, and keeps each as it comes.
 
@@ -30,7 +30,7 @@ def conduct(
         folder: Of the journal; made if there is none. One process at a time.
         executor: Where to train; default: this process. It is not closed.
         known: Names of trainings that are kept elsewhere.
-        watch: Told how many of all are there, at the start and after each training.
+        watch: Called at the start and after each training: trainings done, all trainings, the new record.
 
     Returns:
         Number of trainings carried out now.
@@ -45,12 +45,13 @@ def conduct(
         journal = Journal(folder / NAME)
         done = {record["task"] for record in journal.records} | set(known)
         missing = [task for task in tasks if task not in done]
-        watch(len(tasks) - len(missing), len(tasks))
+        watch(len(tasks) - len(missing), len(tasks), None)
         for task in missing:
             executor.submit(train, task)
         for left in range(len(missing), 0, -1):
-            journal.append(executor.next())
-            watch(len(tasks) - left + 1, len(tasks))
+            record = executor.next()
+            journal.append(record)
+            watch(len(tasks) - left + 1, len(tasks), record)
     return len(missing)
 
 

@@ -1,7 +1,7 @@
 """Trains what the tables of this project are made of, or one row of them again.
 
-Trainings are kept one by one in `--out`: stopped however, the same command goes on where it was, and nothing is trained
-twice. They take one thread each. `--pack` writes what is kept, and what ships, as the table's data.
+Trainings are kept one by one in a folder of `--out`: stopped however, the same command goes on where it was, and
+nothing is trained twice. They take one thread each. `--pack` writes what is kept, and what ships, as the table's data.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import argparse
 import io
 import itertools
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,26 +25,32 @@ from hpo_envs.tables.datasets.trained.record import trainer
 from hpo_envs.tables.datasets.trained.suite import VERDICTS, Suite
 from hpo_envs.tables.files import atomic
 
-SUITES = {suite.name: suite for suite in (charmini.SUITE, cellmini.SUITE)}
-"""What can be measured, by what the command is asked for."""
+SUITES = {suite.name: suite for suite in (*charmini.SUITES, cellmini.SUITE)}
+"""What is measured together, by name."""
+
+GROUPS = {"CharMini": tuple(suite.name for suite in charmini.SUITES)}
+"""Several of them, one after the other."""
 
 EPILOG = """\
 examples:
-  hpo-envs measure CharMini --jobs 2 --out charmini/             every training that does not ship yet
-  hpo-envs measure CharMini --out charmini/ --pack measured.npz  what is stored, as the data of the table
-  hpo-envs measure CharMini --check 10                           train ten that ship again, and compare
-  hpo-envs measure CharMini-eng-lstm-v0 --row 17 --seed 1        train a row again, and compare epoch by epoch
-  hpo-envs measure CellMini --jobs 2 --out cellmini/             the cells"""
+  hpo-envs measure CharMini-hun --jobs 2                   every training in Hungarian that does not ship yet
+  hpo-envs measure CharMini --jobs 2 --out trainings/      all languages, one after the other
+  hpo-envs measure CharMini-hun --pack hun.npz             what is stored, as the data of the tables
+  hpo-envs measure CharMini --check                        which configurations are complete
+  hpo-envs measure CharMini --check 6                      the same, and retrain six that ship
+  hpo-envs measure CharMini-eng-lstm-v0 --row 17 --seed 1  retrain a row, and compare epoch by epoch
+  hpo-envs measure CellMini --jobs 2                       the cells"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
-    parser.add_argument("name", help=f"{' or '.join(SUITES)}: all that is missing; or an id of theirs: one row")
-    parser.add_argument("--out", type=Path, help="folder (default: the name in small letters)")
+    names = "CharMini (all languages), CharMini-{language} or CellMini"
+    parser.add_argument("name", help=f"{names}: all that is missing; or an id of theirs: one row")
+    parser.add_argument("--out", type=Path, default=Path(), help="folder of the folders, such as charmini-hun")
     parser.add_argument("--jobs", type=int, default=1, help="trainings at once (default: %(default)s)")
-    rows = ", ".join(f"{suite.rows} of {suite.name}" for suite in SUITES.values())
-    parser.add_argument("--rows", type=int, help=f"configurations (default: {rows})")
-    parser.add_argument("--check", type=int, metavar="N", help="train N of those that ship again, and compare")
+    parser.add_argument("--rows", type=int, help="configurations (default: all)")
+    check = "say which configurations are complete, and retrain and compare N trainings that ship (default: 0)"
+    parser.add_argument("--check", type=int, nargs="?", const=0, metavar="N", help=check)
     parser.add_argument("--row", type=int, help="row of the id's table to train again")
     parser.add_argument("--seed", type=int, default=0, help="which of its trainings, from 0 (default: %(default)s)")
     parser.add_argument("--pack", type=Path, metavar="FILE", help="train nothing; write what is stored to FILE")
@@ -53,25 +61,32 @@ def run(args: argparse.Namespace) -> int:
     ids = {env_id: suite for suite in SUITES.values() for env_id in suite.ids}
     if args.name in ids:
         return _again(ids[args.name], args.name, args.row, args.seed)
-    suite = SUITES[one_of("name", args.name, (*SUITES, *ids))]
+    name = one_of("name", args.name, (*GROUPS, *SUITES, *ids))
+    suites = [SUITES[part] for part in GROUPS.get(name, (name,))]
     if args.row is not None:
         raise ValueError(f"--row must go with an id, such as {next(iter(ids))}, got {args.name}")
-    out = Path(suite.name.lower()) if args.out is None else args.out
     if args.pack is not None:
-        return _pack(suite, out, args.pack)
+        if len(suites) > 1:
+            raise ValueError(f"--pack must go with one of {', '.join(SUITES)}, got {args.name}")
+        return _pack(suites[0], _folder(args.out, suites[0]), args.pack)
     if args.check is not None:
-        return _check(suite, args.check)
-    rows, most = suite.rows if args.rows is None else args.rows, len(suite.packing.axes[-2])
+        return _check(suites, args.out, args.check)
+    rows, most = suites[0].rows if args.rows is None else args.rows, suites[0].rows
     if not 1 <= rows <= most:
         raise ValueError(f"--rows must be an int from 1 to {most}, got {rows}")
     if args.jobs < 1:
         raise ValueError(f"--jobs must be an int >= 1, got {args.jobs}")
     trainer()
-    tasks, known = suite.tasks(rows), suite.packing.known()
     with executors.of_jobs(args.jobs) as executor:
-        made = trainings.conduct(tasks, suite.train, out, executor, known=known, watch=_watch)
-    print(f"{made} trainings made, {len(tasks)} in all; {out}")
+        for suite in suites:
+            out, tasks, known = _folder(args.out, suite), suite.tasks(rows), suite.packing.known()
+            made = trainings.conduct(tasks, suite.train, out, executor, known=known, watch=_watch)
+            print(f"{made} trainings made, {len(tasks)} in all; {out}")
     return 0
+
+
+def _folder(out: Path, suite: Suite) -> Path:
+    return out / suite.name.lower()
 
 
 def _again(suite: Suite, env_id: str, row: int | None, seed: int) -> int:
@@ -93,21 +108,35 @@ def _again(suite: Suite, env_id: str, row: int | None, seed: int) -> int:
     return 1 if check.verdict == "differs" else 0
 
 
-def _check(suite: Suite, count: int) -> int:
-    """Trains some again, spread over all that ship; the exit status is 1 where one differs by more than seeds do."""
-    known = suite.packing.known()
-    if not known:
-        raise ValueError(f"--check must have trainings that ship, of which {suite.name} has none yet")
-    if not 1 <= count <= len(known):
-        raise ValueError(f"--check must be an int from 1 to {len(known)}, which ship, got {count}")
+def _check(suites: Sequence[Suite], out: Path, count: int) -> int:
+    """Says what is complete, and retrains some of what ships, spread over all suites and their configurations.
+
+    The exit status is 1 where one differs by more than seeds do.
+    """
+    for suite in suites:
+        _complete(suite, _folder(out, suite))
+    known = [(suite, task) for suite in suites for task in suite.packing.known()]
+    if not 0 <= count <= len(known):
+        raise ValueError(f"--check must be an int from 0 to {len(known)}, which ship, got {count}")
     verdicts = []
-    for task in known[:: len(known) // count][:count]:
+    for suite, task in known[:: len(known) // count][:count] if count else ():
         check = suite.compare(suite.packing.load(), suite.train(task))
         verdicts.append(check.verdict)
         print(f"{task}: {VERDICTS[check.verdict]} ({check.deviations:.2f} seed standard deviations apart)")
-    counts = ", ".join(f"{verdicts.count(v)} {v}" for v in VERDICTS)
-    print(f"{count} trainings made again: {counts}")
+    if count:
+        counts = ", ".join(f"{verdicts.count(v)} {v}" for v in VERDICTS)
+        print(f"{count} trainings made again: {counts}")
     return 1 if "differs" in verdicts else 0
+
+
+def _complete(suite: Suite, folder: Path) -> None:
+    """Prints how many configurations have all their trainings: those that ship, and those in the folder."""
+    packing = suite.packing
+    ships, kept = packing.stored(), trainings.records(folder) if folder.exists() else []
+    shipped, done = packing.complete(ships), packing.complete(packing.pack(kept, ships))
+    for kind, count in shipped.items():
+        more = f"; with {folder}: {done[kind]}" if kept else ""
+        print(f"{kind or suite.name}: {count} of {suite.rows} configurations complete{more}")
 
 
 def _pair(old: list[float] | None, new: list[float] | None, j: int, digits: int) -> str:
@@ -116,8 +145,7 @@ def _pair(old: list[float] | None, new: list[float] | None, j: int, digits: int)
 
 def _pack(suite: Suite, folder: Path, target: Path) -> int:
     packing = suite.packing
-    before = packing.load() if packing.file.exists() else None
-    arrays = packing.pack(trainings.records(folder), before)
+    arrays = packing.pack(trainings.records(folder), packing.stored())
     stream = io.BytesIO()
     np.savez_compressed(stream, **arrays)
     atomic.write(target, stream.getvalue())
@@ -126,5 +154,6 @@ def _pack(suite: Suite, folder: Path, target: Path) -> int:
     return 0
 
 
-def _watch(done: int, total: int) -> None:
-    print(f"{done} of {total} trainings", file=sys.stderr, flush=True)
+def _watch(done: int, total: int, record: Mapping[str, Any] | None) -> None:
+    new = "" if record is None else f": {record['task']}, {record['status']}, {sum(record['seconds'][-1:]):.1f} s"
+    print(f"{done} of {total} trainings{new}", file=sys.stderr, flush=True)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from hpo_envs.core.family import Family, Spec
-from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES
+from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, LANGUAGES
 
 
 def _ids(name: str) -> tuple[Spec, ...]:
     return tuple(
-        Spec(f"{name}-eng-{architecture}-v0", (f"charmini/eng-{architecture}",), {"architecture": architecture})
+        Spec(
+            f"{name}-{language}-{architecture}-v0",
+            (f"charmini/{language}-{architecture}",),
+            {"architecture": architecture, "language": language},
+        )
+        for language in LANGUAGES
         for architecture in ARCHITECTURES
     )
 

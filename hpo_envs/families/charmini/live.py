@@ -13,8 +13,9 @@ from hpo_envs.engines.function.params import FunctionParams
 from hpo_envs.engines.function.scalar import FunctionEnv
 from hpo_envs.families.charmini.page import table_name
 from hpo_envs.tables.datasets.charmini import build, cost, measure
-from hpo_envs.tables.datasets.charmini.names import EPOCHS
+from hpo_envs.tables.datasets.charmini.names import ENGLISH, EPOCHS
 from hpo_envs.tables.datasets.charmini.space import space
+from hpo_envs.tables.datasets.charmini.words import entries
 from hpo_envs.tables.datasets.trained.process import Trainer
 
 SECONDS = 600.0
@@ -28,6 +29,7 @@ class Live:
 
     Args:
         architecture: `lstm` or `transformer`.
+        language: Code of the language.
         seed: Of the trainings.
         epochs: Of each.
         seconds: How long a call may take.
@@ -35,27 +37,34 @@ class Live:
     Raises:
         ValueError: An argument breaks its rule.
         ModuleNotFoundError: torch is not installed.
+        TableNotInstalled: The words of the language are not installed.
     """
 
-    def __init__(self, architecture: str, seed: int, epochs: int, seconds: float) -> None:
+    def __init__(self, architecture: str, language: str, seed: int, epochs: int, seconds: float) -> None:
         check_int("seed", seed, 0)
         check_int("epochs", epochs)
-        self._architecture, self._seed, self._epochs = architecture, seed, epochs
-        self.expected = epochs * cost.mean(architecture)
+        entries(language)
+        self._architecture, self._language, self._seed, self._epochs = architecture, language, seed, epochs
+        self.expected = epochs * cost.mean(architecture, language)
         self._trainer = Trainer(measure.__name__, seconds)
-        self.__qualname__ = f"charmini-{architecture}-{seed}"
+        self.__qualname__ = f"charmini-{language}-{architecture}-{seed}"
 
     def __call__(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """Trains a configuration; metrics and `cost`."""
         return self._measured(config, self._epochs, None)
 
     def _measured(self, config: Mapping[str, Any], epochs: int, folder: Path | None) -> dict[str, Any]:
-        price = epochs * cost.epoch(self._architecture, config)
-        of = {"architecture": self._architecture, "config": dict(config), "seed": self._seed}
+        price = epochs * cost.epoch(self._architecture, config, self._language)
+        of = {
+            "architecture": self._architecture,
+            "config": dict(config),
+            "seed": self._seed,
+            "language": self._language,
+        }
         said = self._trainer.train(of, epochs, folder)
         if "diverged" in said:
             return {**dict.fromkeys(_SHOWN, math.nan), "cost": price}
-        accuracy, errors = build.rates(said["correct"], said["errors"], "development")
+        accuracy, errors = build.rates(said["correct"], said["errors"], self._language, "development")
         measured = (accuracy, errors, said["nll"], said["loss"], said["parameters"])
         return {**dict(zip(_SHOWN, map(float, measured), strict=True)), "cost": price, "seconds": said["seconds"]}
 
@@ -69,7 +78,7 @@ class LiveEpochs(Live):
         before = int(kept.read_text(encoding="ascii")) if kept.exists() else 0
         said = self._measured(config, epochs, Path(resume_from))
         kept.write_text(str(epochs), encoding="ascii")
-        return {**said, "cost": (epochs - before) * cost.epoch(self._architecture, config)}
+        return {**said, "cost": (epochs - before) * cost.epoch(self._architecture, config, self._language)}
 
 
 def _params(function: Live, architecture: str, objective: Any, **kwargs: Any) -> FunctionParams:
@@ -130,6 +139,7 @@ class CharMiniLiveEnv(FunctionEnv):
 
     ## Arguments
     - `architecture`: lstm or transformer.
+    - `language="eng"`: code of a language, as in the ids. Words of others than English: `hpo-envs fetch charmini`.
     - `objective="accuracy"`: any of the metrics, or a tuple of them for a vector reward.
     - `actions="box"`: or `"candidates"`.
     - `budget=20`: in units of `budget_unit`.
@@ -151,6 +161,7 @@ class CharMiniLiveEnv(FunctionEnv):
     def __init__(
         self,
         architecture: str = "lstm",
+        language: str = ENGLISH,
         *,
         objective: Any = "accuracy",
         actions: str = "box",
@@ -161,8 +172,8 @@ class CharMiniLiveEnv(FunctionEnv):
         render_mode: str | None = None,
         **kwargs: Any,
     ) -> None:
-        table_name(architecture)
-        function = Live(architecture, seed, epochs, seconds)
+        table_name(architecture, language)
+        function = Live(architecture, language, seed, epochs, seconds)
         kwargs |= {"actions": actions, "budget": budget}
         super().__init__(_params(function, architecture, objective, **kwargs), render_mode)
 
@@ -210,6 +221,7 @@ class CharMiniLiveLCEnv(FunctionEnv):
 
     ## Arguments
     - `architecture`: lstm or transformer.
+    - `language="eng"`: code of a language, as in the ids. Words of others than English: `hpo-envs fetch charmini`.
     - `objective="accuracy"`: any of the metrics, or a tuple of them for a vector reward.
     - `epochs=20`: the most that a configuration is trained.
     - `budget=None`: in units of `budget_unit`; None = 20 full trainings.
@@ -231,6 +243,7 @@ class CharMiniLiveLCEnv(FunctionEnv):
     def __init__(
         self,
         architecture: str = "lstm",
+        language: str = ENGLISH,
         *,
         objective: Any = "accuracy",
         epochs: int = EPOCHS,
@@ -241,10 +254,10 @@ class CharMiniLiveLCEnv(FunctionEnv):
         render_mode: str | None = None,
         **kwargs: Any,
     ) -> None:
-        table_name(architecture)
+        table_name(architecture, language)
         if budget is None and budget_unit == "epochs":
             budget = 20 * epochs
-        function = LiveEpochs(architecture, seed, epochs, seconds)
+        function = LiveEpochs(architecture, language, seed, epochs, seconds)
         kwargs |= {"epochs": epochs, "budget": budget, "budget_unit": budget_unit}
         super().__init__(_params(function, architecture, objective, **kwargs), render_mode)
 

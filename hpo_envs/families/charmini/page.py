@@ -13,16 +13,17 @@ from hpo_envs.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.engines.lookup.scalar import LookupEnv
 from hpo_envs.tables.datasets.charmini.build import HELD_OUT
-from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES
+from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, ENGLISH, LANGUAGES
 
 
-def table_name(architecture: str) -> str:
-    """The table of an architecture.
+def table_name(architecture: str, language: str) -> str:
+    """The table of an architecture and a language.
 
     Raises:
-        ValueError: No such architecture.
+        ValueError: No such architecture, or no such language.
     """
-    return f"charmini/eng-{one_of('architecture', architecture, ARCHITECTURES)}"
+    architecture = one_of("architecture", architecture, ARCHITECTURES)
+    return f"charmini/{one_of('language', language, LANGUAGES)}-{architecture}"
 
 
 class CharMiniEnv(LookupEnv):
@@ -64,6 +65,7 @@ class CharMiniEnv(LookupEnv):
 
     ## Arguments
     - `architecture`: lstm or transformer.
+    - `language="eng"`: code of a language, as in the ids.
     - `objective="accuracy"`: any metric but those held out, or a tuple of metrics for a vector reward.
     - `cost="evaluations"`: or `"s"`: what a formula of updates, layers and multiplications says, about seconds of one
       core.
@@ -85,6 +87,7 @@ class CharMiniEnv(LookupEnv):
     def __init__(
         self,
         architecture: str = "lstm",
+        language: str = ENGLISH,
         *,
         objective: Objective = "accuracy",
         budget: float | None = 20,
@@ -92,7 +95,7 @@ class CharMiniEnv(LookupEnv):
         **kwargs: Any,
     ) -> None:
         kwargs |= {"objective": objective, "budget": budget, "held_out": HELD_OUT}
-        super().__init__(LookupParams.of((table_name(architecture),), **kwargs), render_mode)
+        super().__init__(LookupParams.of((table_name(architecture, language),), **kwargs), render_mode)
 
 
 CharMiniVectorEnv = LookupVectorEnv.twin_of(CharMiniEnv)
@@ -130,6 +133,7 @@ class CharMiniLCEnv(CurvesEnv):
 
     ## Arguments
     - `architecture`: lstm or transformer.
+    - `language="eng"`: code of a language, as in the ids.
     - `objective="accuracy"`: any metric but those held out, or a tuple of metrics for a vector reward.
     - `cost=None`: what a formula says, about seconds of one core; or `"epochs"`, or `"evaluations"`.
 
@@ -147,13 +151,14 @@ class CharMiniLCEnv(CurvesEnv):
     def __init__(
         self,
         architecture: str = "lstm",
+        language: str = ENGLISH,
         *,
         objective: Objective = "accuracy",
         render_mode: str | None = None,
         **kwargs: Any,
     ) -> None:
         kwargs |= {"objective": objective, "held_out": HELD_OUT}
-        super().__init__(CurveParams.of(table_name(architecture), **kwargs), render_mode)
+        super().__init__(CurveParams.of(table_name(architecture, language), **kwargs), render_mode)
 
 
 CharMiniLCVectorEnv = CurvesVectorEnv.twin_of(CharMiniLCEnv)

@@ -1,8 +1,9 @@
-"""CharMini: 2,500 words of CMUdict pronounced by small LSTMs and transformers, trained by this project.
+"""CharMini: words of several languages pronounced by small LSTMs and transformers, trained by this project.
 
-`charmini/eng-{architecture}` has configurations drawn uniformly from the ranges of `space` (learning rates
-log-uniformly), each trained three times for 20 epochs by `hpo-envs measure CharMini`. The numbers are measured, and
-ship: nothing has to be installed, and no surrogate stands in for them. Losses are kept to 1e-6 nats.
+`charmini/{language}-{architecture}` has 64 configurations drawn uniformly from the ranges of `space` (learning rates
+log-uniformly), each trained three times (English) or twice for 20 epochs by `hpo-envs measure CharMini-{language}`. The
+numbers are measured, and ship: nothing has to be installed, and no surrogate stands in for them. Losses are kept to
+1e-6 nats.
 """
 
 from __future__ import annotations
@@ -12,11 +13,10 @@ from collections.abc import Callable
 import numpy as np
 
 from hpo_envs.tables import catalogue
-from hpo_envs.tables.datasets.charmini import cost
-from hpo_envs.tables.datasets.charmini.measured import PACKING
-from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, EPOCHS, SPLITS, TABLES, architecture_of
+from hpo_envs.tables.datasets.charmini import cost, facts
+from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, ENGLISH, EPOCHS, TABLES, parts_of
+from hpo_envs.tables.datasets.charmini.packing import packing
 from hpo_envs.tables.datasets.charmini.space import configuration, drawn, space
-from hpo_envs.tables.datasets.charmini.words import sample
 from hpo_envs.tables.datasets.trained.packed import UNIT, Arrays, machines
 from hpo_envs.tables.table import Floats, Metric, Provenance, Table, searched
 
@@ -57,23 +57,23 @@ def build(name: str, read: Callable[[str], bytes]) -> Table:
 
 def embedded(name: str) -> Table:
     """The measured table."""
-    return assemble(name, PACKING.load())
+    return assemble(name, packing(parts_of(name)[0]).load())
 
 
 def assemble(name: str, arrays: Arrays) -> Table:
-    """The table of an architecture: the first configurations that were drawn, as many as have all their seeds.
+    """The table of a language and an architecture: the first configurations drawn, as many as have all their seeds.
 
     Args:
         name: Of the table.
         arrays: What was measured.
     """
-    architecture = architecture_of(name)
-    at, rows = ARCHITECTURES.index(architecture), PACKING.complete(arrays)[architecture]
-    part = {key: value[at, :rows] for key, value in arrays.items() if key != "machines"}
-    values = _values(part)
+    language, architecture = parts_of(name)
+    at, rows = ARCHITECTURES.index(architecture), packing(language).complete(arrays)[f"{language}-{architecture}"]
+    part = {key: value[0, at, :rows] for key, value in arrays.items() if key != "machines"}
+    values = _values(part, language)
     done = np.arange(EPOCHS) < part["epochs"][..., None]
     values[~done] = np.nan
-    each = np.array([cost.epoch(architecture, configuration(architecture, draw)) for draw in range(rows)])
+    each = np.array([cost.epoch(architecture, configuration(architecture, draw), language) for draw in range(rows)])
     costs = np.where(done, each[:, None, None] * np.arange(1, EPOCHS + 1), np.nan)
     return Table(
         name,
@@ -81,7 +81,7 @@ def assemble(name: str, arrays: Arrays) -> Table:
         METRICS,
         values,
         costs,
-        provenance(arrays, part["machine"]),
+        provenance(language, arrays, part["machine"]),
         "s",
         levels=np.arange(1.0, EPOCHS + 1.0),
         level_unit="epochs",
@@ -90,28 +90,28 @@ def assemble(name: str, arrays: Arrays) -> Table:
     )
 
 
-def rates(correct: Floats, errors: Floats, split: str) -> tuple[Floats, Floats]:
-    """Accuracy and capped phoneme error rate in per cent, of words and edits counted on a part of the sample."""
-    ends = np.cumsum([0, *SPLITS.values()])
-    at = [*SPLITS].index(split)
-    phonemes = sum(len(spoken) for _, spoken in sample()[ends[at] : ends[at + 1]])
-    return 100.0 * correct / SPLITS[split], np.minimum(100.0 * errors / phonemes, MOST_ERRORS)
+def rates(correct: Floats, errors: Floats, language: str, part: str) -> tuple[Floats, Floats]:
+    """Accuracy and capped phoneme error rate in per cent, of words and edits counted in a part: development or test."""
+    of = facts.of(language)
+    words, phonemes = getattr(of, part), getattr(of, f"{part}_phonemes")
+    return 100.0 * correct / words, np.minimum(100.0 * errors / phonemes, MOST_ERRORS)
 
 
-def _values(part: Arrays) -> Floats:
+def _values(part: Arrays, language: str) -> Floats:
     """(rows, seeds, epochs, metrics), zeros where nothing was trained."""
     counts, losses = part["counts"].astype(np.float64), part["losses"] * UNIT
     parameters = np.repeat(part["parameters"][..., None].astype(np.float64), EPOCHS, axis=2)
-    development = rates(counts[..., 0], counts[..., 1], "development")
-    test = rates(counts[..., 2], counts[..., 3], "test")
+    development = rates(counts[..., 0], counts[..., 1], language, "development")
+    test = rates(counts[..., 2], counts[..., 3], language, "test")
     return np.stack([*development, losses[..., 0], losses[..., 1], parameters, *test], axis=3)
 
 
-def provenance(arrays: Arrays, used: np.ndarray) -> Provenance:
+def provenance(language: str, arrays: Arrays, used: np.ndarray) -> Provenance:
     """Measured by this project, with what."""
     notes = (
-        f"Measured by this project: hpo-envs measure CharMini, with what trains as of commit {COMMIT[:7]}.",
+        f"Measured by this project: hpo-envs measure CharMini-{language}, with what trains as of commit {COMMIT[:7]}.",
         f"Trained on {machines(arrays, used)}; accuracy and error counts are the same with AVX-512, AVX2 and SSE.",
     )
     citation = catalogue.dataset("charmini").citation
-    return Provenance("measured", "this project", COMMIT, "MIT AND BSD-2-Clause", citation, notes=notes)
+    licence = "MIT AND BSD-2-Clause" if language == ENGLISH else "MIT"
+    return Provenance("measured", "this project", COMMIT, licence, citation, notes=notes)

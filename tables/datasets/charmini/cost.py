@@ -12,13 +12,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from hpo_envs.tables.datasets.charmini.names import DRAWN, SPLITS
+from hpo_envs.tables.datasets.charmini import facts
+from hpo_envs.tables.datasets.charmini.names import DRAWN, ENGLISH, TRAINED_ON
 from hpo_envs.tables.datasets.charmini.space import configuration
 
-LETTERS, PHONEMES = 6.7, 6.65
-"""Mean letters of a word, and phonemes with the end."""
-
-_SYMBOLS = 40
 _PASSES = 3
 """Forward, and twice as much backward."""
 
@@ -26,29 +23,31 @@ COEFFICIENTS = {"lstm": (2.6e-4, 0.051, 0.165), "transformer": (1.33e-3, 0.0313,
 """Seconds of a unit of each part of `work`, by architecture: fitted to trainings on one core of a Xeon."""
 
 
-def work(architecture: str, config: Mapping[str, Any]) -> tuple[float, float, float]:
+def work(architecture: str, config: Mapping[str, Any], language: str = ENGLISH) -> tuple[float, float, float]:
     """What an epoch with its evaluation is made of.
 
     Args:
         architecture: `lstm` or `transformer`.
         config: Natural values.
+        language: Code of the language.
 
     Returns:
         Updates times what each does one after the other. LSTM: 10^9 multiplications and additions, and 1 for what is
         the same for all. Transformer: thousands of numbers that a word makes, and heads times layers that attend.
     """
-    updates = math.ceil(SPLITS["train"] / config["batch_size"])
+    updates = math.ceil(TRAINED_ON / config["batch_size"])
+    of = facts.of(language)
     size, width = config["embedding_size"], config["hidden_size"]
     encoder, decoder = config["encoder_layers"], config["decoder_layers"]
     if architecture == "lstm":
         letter = 4 * width * (size + width // 2) + (encoder - 1) * 4 * width * (width + width // 2)
-        phoneme = 4 * width * (size + width) + 3 * width**2 + _SYMBOLS * width
-        words = _PASSES * SPLITS["train"] + SPLITS["development"] + SPLITS["test"]
-        multiplied = 2e-9 * words * (LETTERS * letter + PHONEMES * phoneme)
+        phoneme = 4 * width * (size + width) + 3 * width**2 + (of.phonemes + 1) * width
+        words = _PASSES * TRAINED_ON + of.development + of.test
+        multiplied = 2e-9 * words * (of.word * letter + of.pronunciation * phoneme)
         return float(updates * (2 * encoder * 9 + 11)), multiplied, 1.0
     letter = encoder * (8 * size + 3 * width) + decoder * 2 * size
     phoneme = decoder * (14 * size + 3 * width)
-    made = 1e-3 * (LETTERS * letter + PHONEMES * phoneme)
+    made = 1e-3 * (of.word * letter + of.pronunciation * phoneme)
     return (
         float(updates * (2 * encoder + 3 * decoder)),
         made,
@@ -57,11 +56,11 @@ def work(architecture: str, config: Mapping[str, Any]) -> tuple[float, float, fl
 
 
 @functools.cache
-def mean(architecture: str) -> float:
+def mean(architecture: str, language: str = ENGLISH) -> float:
     """Mean cost of an epoch of the configurations that were drawn."""
-    return sum(epoch(architecture, configuration(architecture, draw)) for draw in range(DRAWN)) / DRAWN
+    return sum(epoch(architecture, configuration(architecture, draw), language) for draw in range(DRAWN)) / DRAWN
 
 
-def epoch(architecture: str, config: Mapping[str, Any]) -> float:
+def epoch(architecture: str, config: Mapping[str, Any], language: str = ENGLISH) -> float:
     """Cost of each epoch: about the seconds that it takes a core of the machine that the table was measured on."""
-    return sum(c * w for c, w in zip(COEFFICIENTS[architecture], work(architecture, config), strict=True))
+    return sum(c * w for c, w in zip(COEFFICIENTS[architecture], work(architecture, config, language), strict=True))

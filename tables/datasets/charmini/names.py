@@ -1,14 +1,29 @@
-"""Constants of CharMini: architectures, names of the tables, sizes. Imports nothing."""
+"""Constants of CharMini: languages, architectures, names of the tables. Imports nothing of ours."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 ARCHITECTURES = ("lstm", "transformer")
 
-TABLES = tuple(f"charmini/eng-{architecture}" for architecture in ARCHITECTURES)
-"""Names of the tables, in the order of the architectures."""
+ENGLISH = "eng"
 
-SEEDS = 3
-"""Runs of each configuration."""
+SHARED_TASK = (
+    "ady", "arm", "bul", "dut", "fre", "geo", "gre", "hin", "hun", "ice", "jpn", "kor", "lit", "rum", "vie",
+)  # fmt: skip
+"""Languages of SIGMORPHON 2020, task 1, by its codes (ISO 639-2/B)."""
+
+MEASURED = Path(__file__).with_name("measured")
+"""Folder of what was measured, a file a language."""
+
+LANGUAGES = tuple(code for code in (ENGLISH, *SHARED_TASK) if (MEASURED / f"{code}.npz").exists())
+"""Languages that have been measured, by the codes in names of tables."""
+
+TABLES = tuple(f"charmini/{language}-{architecture}" for language in LANGUAGES for architecture in ARCHITECTURES)
+"""Names of the tables."""
+
+ROWS = 64
+"""Configurations of each table: the first that were drawn."""
 
 EPOCHS = 20
 """Passes over the training words of each run."""
@@ -16,10 +31,16 @@ EPOCHS = 20
 DRAWN = 128
 """Configurations of each architecture that are drawn, in the order in which they are trained."""
 
-SPLITS = {"train": 1500, "development": 500, "test": 500}
-"""Words of each part, in the order of the sample."""
+TRAINED_ON = 1500
+"""Training words of each language."""
 
 
-def architecture_of(table: str) -> str:
-    """The architecture that a table, such as `charmini/eng-lstm`, is of."""
-    return table.rpartition("-")[2]
+def seeds_of(language: str) -> int:
+    """Runs of each configuration of a language."""
+    return 3 if language == ENGLISH else 2
+
+
+def parts_of(table: str) -> tuple[str, str]:
+    """Language and architecture of a table, such as `charmini/eng-lstm`."""
+    language, _, architecture = table.partition("/")[2].partition("-")
+    return language, architecture

@@ -1,8 +1,14 @@
-"""The words that CharMini's models learn to pronounce: 2,500 entries of CMUdict.
+"""The words that CharMini's models learn to pronounce.
 
-Words of the letters a to z, 4 to 9 of them, with one pronunciation of at most 10 phonemes, stress removed: 90,215 in
-all, in the order of a hash. The first 2,500 are `words.csv`, whose licence is in `NOTICE.md`;
-`python -m hpo_envs.tables.datasets.charmini.words` makes it again from the dictionary.
+English: 2,500 entries of CMUdict. Words of the letters a to z, 4 to 9 of them, with one pronunciation of at most 10
+phonemes, stress removed: 90,215 in all, in the order of a hash. The first 2,500 are `words.csv`, whose licence is in
+`NOTICE.md`; `python -m hpo_envs.tables.datasets.charmini.words` makes it again from the dictionary.
+
+Other languages: the entries of at most 9 letters and 10 phonemes in the files of SIGMORPHON 2020, task 1 (Gorman et al.
+2020), which do not ship: `hpo-envs fetch charmini`. Letters are code points of the file, for Korean those of its
+decomposed syllables. The first 1,500 training entries in the order of a hash, and all development and test entries, are
+used as they are: the files list each word once, with one pronunciation. The alphabet is that of the training words and
+one unknown letter. The phonemes are those of all entries, as in English: one that no training word has is never right.
 """
 
 from __future__ import annotations
@@ -10,19 +16,35 @@ from __future__ import annotations
 import collections
 import functools
 import hashlib
+import itertools
 import re
+import unicodedata
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from hpo_envs.tables.datasets.charmini.names import SPLITS
+from hpo_envs.checks import one_of
+from hpo_envs.tables import store
+from hpo_envs.tables.datasets.charmini.names import ENGLISH, SHARED_TASK, TRAINED_ON
 from hpo_envs.tables.files import atomic
 
 FILE = "cmudict/cmudict.dict"
 """The dictionary, below the data folder."""
 
+FILES = {
+    part: f"sigmorphon2020/{{}}_{short}.tsv"
+    for part, short in (("train", "train"), ("development", "dev"), ("test", "test"))
+}
+"""Files of a language other than English, by part."""
+
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
+UNKNOWN = "\N{REPLACEMENT CHARACTER}"
+"""Stands for letters that no training word has."""
+
 _SAMPLE = Path(__file__).with_name("words.csv")
+_SPLITS = {"train": TRAINED_ON, "development": 500, "test": 500}
 _WORD = re.compile("[a-z]{4,9}")
-_LONGEST = 10
+_LETTERS, _PHONEMES = 9, 10
+"""The most of an entry."""
 
 Entry = tuple[str, tuple[str, ...]]
 """A word and its phonemes."""
@@ -38,30 +60,68 @@ def eligible(dictionary: str) -> list[Entry]:
     for line in dictionary.splitlines():
         word, *phonemes = line.partition(" #")[0].split()
         pronunciations[word.partition("(")[0]].append(tuple(p.rstrip("012") for p in phonemes))
-    kept = [
+    return _hashed(
         (word, known[0])
         for word, known in pronunciations.items()
-        if _WORD.fullmatch(word) and len(known) == 1 and len(known[0]) <= _LONGEST
-    ]
-    return sorted(kept, key=lambda entry: hashlib.sha256(entry[0].encode()).digest())
+        if _WORD.fullmatch(word) and len(known) == 1 and len(known[0]) <= _PHONEMES
+    )
+
+
+def listed(text: str, decompose: bool = False) -> list[Entry]:
+    """Return the entries of a file of the shared task that are short enough, in its order.
+
+    Args:
+        text: A word, a tab, and phonemes with spaces between them a line.
+        decompose: Whether letters are those of the decomposed word (NFD).
+    """
+    lines = (line.split("\t") for line in text.splitlines())
+    entries = ((unicodedata.normalize("NFD", word) if decompose else word, spoken.split()) for word, spoken in lines)
+    return [(w, tuple(spoken)) for w, spoken in entries if len(w) <= _LETTERS and len(spoken) <= _PHONEMES]
 
 
 @functools.cache
 def sample() -> tuple[Entry, ...]:
-    """The 2,500 words in the order of their hash: training, development, test."""
+    """The 2,500 English words in the order of their hash: training, development, test."""
     return tuple((row["word"], tuple(row["phonemes"].split())) for row in atomic.read_csv(_SAMPLE))
 
 
-def phonemes() -> tuple[str, ...]:
-    """The 39 phonemes in alphabetical order."""
-    return tuple(sorted({p for _, spoken in sample() for p in spoken}))
+@functools.cache
+def entries(language: str) -> Mapping[str, tuple[Entry, ...]]:
+    """Return the entries of a language by part: `train`, `development`, `test`.
+
+    Raises:
+        ValueError: No such language.
+        TableNotInstalled: The words do not ship, and their files are not in the data folder.
+    """
+    if one_of("language", language, (ENGLISH, *SHARED_TASK)) == ENGLISH:
+        ends = [0, *itertools.accumulate(_SPLITS.values())]
+        return {part: sample()[a:b] for part, a, b in zip(_SPLITS, ends, ends[1:], strict=False)}
+    parts = {
+        part: listed(store.read(file.format(language)).decode(), decompose=language == "kor")
+        for part, file in FILES.items()
+    }
+    return {part: tuple(_hashed(e)[:TRAINED_ON] if part == "train" else e) for part, e in parts.items()}
+
+
+def alphabet(language: str) -> str:
+    """Return the letters of a language; the last one stands for unknown letters, which English does not have."""
+    if language == ENGLISH:
+        return LETTERS
+    return "".join(sorted({letter for word, _ in entries(language)["train"] for letter in word})) + UNKNOWN
+
+
+def phonemes(language: str = ENGLISH) -> tuple[str, ...]:
+    """Return the phonemes of a language in alphabetical order."""
+    return tuple(sorted({p for part in entries(language).values() for _, spoken in part for p in spoken}))
+
+
+def _hashed(entries: Iterable[Entry]) -> list[Entry]:
+    return sorted(entries, key=lambda entry: hashlib.sha256(entry[0].encode()).digest())
 
 
 def main() -> None:
     """Makes the sample again from the installed dictionary."""
-    from hpo_envs.tables import store
-
-    chosen = eligible(store.read(FILE).decode())[: sum(SPLITS.values())]
+    chosen = eligible(store.read(FILE).decode())[: sum(_SPLITS.values())]
     atomic.write_csv(_SAMPLE, [{"word": word, "phonemes": " ".join(spoken)} for word, spoken in chosen])
 
 

@@ -106,11 +106,13 @@ class Packing:
         """What ships."""
         return _load(self.file)
 
+    def stored(self) -> Arrays:
+        """What ships, empty arrays where nothing does."""
+        return self.load() if self.file.exists() else self.pack([])
+
     def known(self) -> list[str]:
         """Names of the trainings that ship."""
-        if not self.file.exists():
-            return []
-        places = np.argwhere(_begun(self.load())).tolist()
+        places = np.argwhere(_begun(self.stored())).tolist()
         return ["-".join(str(axis[i]) for axis, i in zip(self.axes, at, strict=True)) for at in places]
 
     def has(self, arrays: Arrays, task: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -69,9 +70,8 @@ class Suite:
         A row with all its seeds comes after the other, so that every beginning of the list is a table.
         """
         *before, _, seeds = self.packing.axes
-        kinds = before[0] if before else ("",)
-        names = [(f"{kind}-" * bool(kind), row) for row in range(rows) for kind in kinds]
-        return [f"{kind}{row}-{seed}" for kind, row in names for seed in seeds]
+        kinds = ["".join(f"{label}-" for label in labels) for labels in itertools.product(*before)]
+        return [f"{kind}{row}-{seed}" for row in range(rows) for kind in kinds for seed in seeds]
 
     def compare(self, arrays: Arrays, record: Mapping[str, Any]) -> Check:
         """Compares a record of a training with the stored one.

@@ -31,7 +31,7 @@ def test_a_killed_sweep_goes_on_without_losing_or_repeating_a_training(tmp_path)
     count = trainings.conduct(tasks, fragile, tmp_path / "new", known=["t-5"], watch=lambda *a: seen.append(a))
     assert count == 1
     assert made == tasks[:5]
-    assert seen == [(5, 6), (6, 6)]
+    assert seen == [(5, 6, None), (6, 6, {"task": "t-4", "value": 3})]
     assert [r["task"] for r in trainings.records(tmp_path / "new")] == tasks[:5]
 
 

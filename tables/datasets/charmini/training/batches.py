@@ -3,30 +3,43 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables.datasets.charmini.names import SPLITS
-from hpo_envs.tables.datasets.charmini.words import LETTERS, phonemes, sample
+from hpo_envs.tables.datasets.charmini.words import Entry, alphabet, entries, phonemes
 
 Ints = npt.NDArray[np.int64]
 
-SYMBOLS = 40
-"""39 phonemes, and `BOUNDARY`: what a pronunciation is begun and ended with."""
 
-BOUNDARY = 39
+class Sizes(NamedTuple):
+    """Sizes of what a model reads and writes.
+
+    Attributes:
+        letters: Letters of the alphabet.
+        phonemes: Phonemes; the boundary, with which a pronunciation begins and ends, is the symbol after the last.
+    """
+
+    letters: int
+    phonemes: int
+
+    @property
+    def symbols(self) -> int:
+        """Phonemes and boundary."""
+        return self.phonemes + 1
 
 
 @dataclass(frozen=True)
 class Words:
-    """Words and pronunciations, padded with `BOUNDARY`.
+    """Words and pronunciations, padded with the boundary.
 
     Attributes:
-        letters: (words, longest) letters, 0 to 25.
+        letters: (words, longest) letters from 0 on.
         spelled: (words,) numbers of letters.
-        phonemes: (words, longest) phonemes, 0 to 38.
+        phonemes: (words, longest) phonemes from 0 on.
         spoken: (words,) numbers of phonemes.
     """
 
@@ -42,25 +55,49 @@ class Words:
         return Words(self.letters[rows], self.spelled[rows], self.phonemes[rows], self.spoken[rows])
 
 
+class Corpus(NamedTuple):
+    """The words of a language as arrays, by part (`train`, `development`, `test`), and their sizes."""
+
+    sizes: Sizes
+    parts: Mapping[str, Words]
+
+
 @functools.cache
-def split(name: str) -> Words:
-    """The words of a part: `train`, `development` or `test`."""
-    code = {p: i for i, p in enumerate(phonemes())}
-    entries = sample()
-    letters = _padded([[LETTERS.index(letter) for letter in word] for word, _ in entries])
-    sounds = _padded([[code[p] for p in spoken] for _, spoken in entries])
-    whole = Words(letters, _lengths([w for w, _ in entries]), sounds, _lengths([s for _, s in entries]))
-    ends = np.cumsum([0, *SPLITS.values()])
-    at = [*SPLITS].index(name)
-    return whole[slice(ends[at], ends[at + 1])]
+def corpus(language: str) -> Corpus:
+    """Return the words of a language.
+
+    Raises:
+        TableNotInstalled: The words do not ship, and their files are not in the data folder.
+    """
+    return encoded(entries(language), alphabet(language), phonemes(language))
 
 
-def _lengths(sequences: list) -> Ints:
-    return np.array([len(s) for s in sequences])
+def encoded(parts: Mapping[str, Sequence[Entry]], letters: str, sounds: Sequence[str]) -> Corpus:
+    """Encode words.
+
+    Args:
+        parts: Entries of each part.
+        letters: The alphabet; its last letter stands for all that it lacks.
+        sounds: The phonemes.
+    """
+    code, sound = ({symbol: i for i, symbol in enumerate(symbols)} for symbols in (letters, sounds))
+    sizes = Sizes(len(letters), len(sounds))
+    return Corpus(
+        sizes,
+        {
+            name: Words(
+                _padded([[code.get(letter, len(letters) - 1) for letter in word] for word, _ in part], sizes.phonemes),
+                np.array([len(word) for word, _ in part]),
+                _padded([[sound[p] for p in spoken] for _, spoken in part], sizes.phonemes),
+                np.array([len(spoken) for _, spoken in part]),
+            )
+            for name, part in parts.items()
+        },
+    )
 
 
-def _padded(sequences: list[list[int]]) -> Ints:
-    out = np.full((len(sequences), max(map(len, sequences))), BOUNDARY)
+def _padded(sequences: list[list[int]], boundary: int) -> Ints:
+    out = np.full((len(sequences), max(map(len, sequences))), boundary)
     for row, symbols in zip(out, sequences, strict=True):
         row[: len(symbols)] = symbols
     return out

@@ -9,9 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hpo_envs.tables.datasets.charmini.training.batches import BOUNDARY, SYMBOLS, Ints, Packed, Words
+from hpo_envs.tables.datasets.charmini.training.batches import Ints, Packed, Sizes, Words
 from hpo_envs.tables.datasets.charmini.training.layers import Dropout, PackedLSTM, Shapes, bound
-from hpo_envs.tables.datasets.charmini.words import LETTERS
 
 
 class AttentiveLSTM:
@@ -21,16 +20,17 @@ class AttentiveLSTM:
     general attention, and both through a layer of tanh, give the next phoneme (Luong et al. 2015, equations 5 to 8).
     """
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Mapping[str, Any], sizes: Sizes) -> None:
+        self._sizes = sizes
         self._layers, self._width = config["encoder_layers"], config["hidden_size"]
         self._embedding = config["embedding_size"]
 
     def shapes(self) -> Shapes:
         """The parameters."""
-        width, size = self._width, self._embedding
+        width, size, symbols = self._width, self._embedding, self._sizes.symbols
         shapes: dict[str, tuple[tuple[int, ...], float]] = {
-            "letters": ((len(LETTERS), size), 3.0**0.5),
-            "phonemes": ((SYMBOLS, size), 3.0**0.5),
+            "letters": ((self._sizes.letters, size), 3.0**0.5),
+            "phonemes": ((symbols, size), 3.0**0.5),
         }
         parts = [(f"{way}{i}", width if i else size, width // 2) for i in range(self._layers) for way in ("on", "back")]
         for name, inputs, hidden in [*parts, ("decoder", size, width)]:
@@ -40,8 +40,8 @@ class AttentiveLSTM:
         shapes["attention"] = (width, width), bound(width, width)
         shapes["seen"] = shapes["heard"] = (width, width), bound(2 * width, width)
         shapes["joined"] = (width,), 0.0
-        shapes["out"] = (width, SYMBOLS), bound(width, SYMBOLS)
-        shapes["out.bias"] = (SYMBOLS,), 0.0
+        shapes["out"] = (width, symbols), bound(width, symbols)
+        shapes["out.bias"] = (symbols,), 0.0
         return shapes
 
     def encode(self, p: Mapping[str, Tensor], words: Words, drop: Dropout) -> tuple[Packed, Tensor, Tensor]:
@@ -58,7 +58,7 @@ class AttentiveLSTM:
         return packed, x, last
 
     def logits(self, p: Mapping[str, Tensor], words: Words, spoken: Packed, inputs: Ints, drop: Dropout) -> Tensor:
-        """(symbols, SYMBOLS) scores of the next phonemes after packed ones."""
+        """(symbols, phonemes and boundary) scores of the next phonemes after packed ones."""
         letters, states, last = self.encode(p, words, drop)
         rows = np.argsort(letters.order)[spoken.order]
         x = drop(_embed(p["phonemes"], inputs))
@@ -70,13 +70,13 @@ class AttentiveLSTM:
         return _next(p, context.flatten(0, 1)[flat], h, drop)
 
     def greedy(self, p: Mapping[str, Tensor], words: Words, longest: int) -> Ints:
-        """(words, longest) the likeliest phonemes one by one, `BOUNDARY` from where a pronunciation ends."""
-        nothing = Dropout(0.0, None)
+        """(words, longest) the likeliest phonemes one by one, the boundary from where a pronunciation ends."""
+        nothing, boundary = Dropout(0.0, None), self._sizes.phonemes
         letters, states, hidden = self.encode(p, words, nothing)
         memory, outside = states[torch.from_numpy(letters.place)], torch.from_numpy(~letters.inside)
         cell = torch.zeros_like(hidden)
-        rows, told = np.arange(len(words)), np.full((len(words), longest), BOUNDARY)
-        symbols = torch.full((len(words),), BOUNDARY)
+        rows, told = np.arange(len(words)), np.full((len(words), longest), boundary)
+        symbols = torch.full((len(words),), boundary)
         for step in range(longest):
             gates = torch.addmm(p["decoder.bias"], p["phonemes"][symbols], p["decoder.wx"])
             gates.addmm_(hidden, p["decoder.wh"])
@@ -87,16 +87,16 @@ class AttentiveLSTM:
             context = _attend((hidden @ p["attention"])[:, None], memory, outside)[:, 0]
             symbols = _next(p, context, hidden, nothing).argmax(1)
             told[rows, step] = symbols
-            going = symbols != BOUNDARY
+            going = symbols != boundary
             left = int(going.sum())
             if not left:
                 break
             if 4 * left < 3 * len(rows):
                 rows, symbols, hidden, cell = rows[going.numpy()], symbols[going], hidden[going], cell[going]
                 memory, outside = memory[going], outside[going]
-        ended = np.maximum.accumulate(told == BOUNDARY, axis=1)
+        ended = np.maximum.accumulate(told == boundary, axis=1)
         out = np.empty_like(told)
-        out[letters.order] = np.where(ended, BOUNDARY, told)
+        out[letters.order] = np.where(ended, boundary, told)
         return out
 
 

@@ -11,8 +11,9 @@ import numpy as np
 import torch
 
 from hpo_envs.tables import draws
+from hpo_envs.tables.datasets.charmini.names import ENGLISH
 from hpo_envs.tables.datasets.charmini.space import active
-from hpo_envs.tables.datasets.charmini.training.batches import BOUNDARY, Packed, Words, split
+from hpo_envs.tables.datasets.charmini.training.batches import Packed, Words, corpus
 from hpo_envs.tables.datasets.charmini.training.layers import Dropout, Parameters
 from hpo_envs.tables.datasets.charmini.training.lstm import AttentiveLSTM
 from hpo_envs.tables.datasets.charmini.training.optimiser import Adam
@@ -53,15 +54,24 @@ class Training(Resumable):
     Args:
         architecture: `lstm` or `transformer`.
         config: Natural values of the hyperparameters; inactive ones change nothing.
-        seed: Of initial weights, order of the words, and dropout, together with the configuration.
+        seed: Of initial weights, order of the words, and dropout, together with the configuration and the language.
+        language: Code of the language.
         train: What is learned; default: all training words.
     """
 
-    def __init__(self, architecture: str, config: Mapping[str, Any], seed: int, train: Words | None = None) -> None:
-        config = active(architecture, config)
-        self._key = key_of(architecture, seed, dict(config))
-        self._config, self._train = config, split("train") if train is None else train
-        self._model = AttentiveLSTM(config) if architecture == "lstm" else Transformer(config)
+    def __init__(
+        self,
+        architecture: str,
+        config: Mapping[str, Any],
+        seed: int,
+        language: str = ENGLISH,
+        train: Words | None = None,
+    ) -> None:
+        config, self._corpus = active(architecture, config), corpus(language)
+        # English was trained before there were other languages.
+        self._key = key_of(*([] if language == ENGLISH else [language]), architecture, seed, dict(config))
+        self._config, self._train = config, self._corpus.parts["train"] if train is None else train
+        self._model = (AttentiveLSTM if architecture == "lstm" else Transformer)(config, self._corpus.sizes)
         self._parameters = Parameters(self._model.shapes(), draws.mix(self._key, _INITIAL))
         self._adam = Adam(config, self._parameters.flat)
         self.epochs = 0
@@ -74,7 +84,7 @@ class Training(Resumable):
         """
         loss = self._learn()
         self.epochs += 1
-        development, test = split("development"), split("test")
+        development, test = (self._corpus.parts[name] for name in ("development", "test"))
         with torch.no_grad():
             nll = float(self._loss(development, Dropout(0.0, None), 0.0))
             if not math.isfinite(loss + nll):
@@ -102,7 +112,7 @@ class Training(Resumable):
     def _loss(self, words: Words, drop: Dropout, smoothing: float) -> torch.Tensor:
         """Mean negative log-likelihood of phonemes and ends."""
         spoken = Packed(words.spoken + 1)
-        edge = np.full((len(words), 1), BOUNDARY)
+        edge = np.full((len(words), 1), self._corpus.sizes.phonemes)
         inputs = spoken.pack(np.hstack([edge, words.phonemes]))
         targets = spoken.pack(np.hstack([words.phonemes, edge]))
         logits = self._model.logits(self._parameters.views, words, spoken, inputs, drop)
@@ -110,5 +120,6 @@ class Training(Resumable):
 
     def _score(self, words: Words) -> tuple[int, int]:
         """How many words are exactly right, and the phoneme errors in all."""
-        wrong = distances(self._model.greedy(self._parameters.views, words, LONGEST), words.phonemes)
+        told = self._model.greedy(self._parameters.views, words, LONGEST)
+        wrong = distances(told, words.phonemes, self._corpus.sizes.phonemes)
         return int((wrong == 0).sum()), int(wrong.sum())

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from hpo_envs.tables.datasets.charmini.training.batches import BOUNDARY, Ints
+from hpo_envs.tables.datasets.charmini.training.batches import Ints
 
 
-def distances(a: Ints, b: Ints) -> Ints:
-    """(n,) least numbers of insertions, deletions and substitutions between rows, padded with `BOUNDARY`.
+def distances(a: Ints, b: Ints, boundary: int) -> Ints:
+    """(n,) least numbers of insertions, deletions and substitutions between rows, padded with the boundary.
 
     Args:
         a: (n, i) symbols.
         b: (n, j) symbols.
+        boundary: The symbol that is none of a pronunciation.
     """
-    ends_a, ends_b = (a != BOUNDARY).sum(axis=1), (b != BOUNDARY).sum(axis=1)
+    ends_a, ends_b = (a != boundary).sum(axis=1), (b != boundary).sum(axis=1)
     table = np.empty((a.shape[1] + 1, b.shape[1] + 1, len(a)), np.int64)
     table[:, 0], table[0] = np.arange(a.shape[1] + 1)[:, None], np.arange(b.shape[1] + 1)[:, None]
     for i in range(a.shape[1]):

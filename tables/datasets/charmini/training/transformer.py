@@ -10,9 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hpo_envs.tables.datasets.charmini.training.batches import BOUNDARY, SYMBOLS, Ints, Packed, Words
+from hpo_envs.tables.datasets.charmini.training.batches import Ints, Packed, Sizes, Words
 from hpo_envs.tables.datasets.charmini.training.layers import Dropout, Shapes, bound, layer_norm
-from hpo_envs.tables.datasets.charmini.words import LETTERS
 
 _POSITIONS = 16
 
@@ -24,7 +23,8 @@ class Transformer:
     would change no weight of attention.
     """
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Mapping[str, Any], sizes: Sizes) -> None:
+        self._sizes = sizes
         self._width, self._inner = config["embedding_size"], config["hidden_size"]
         self._layers = {"encoder": config["encoder_layers"], "decoder": config["decoder_layers"]}
         self._heads = config["attention_heads"]
@@ -34,8 +34,8 @@ class Transformer:
         """The parameters."""
         width, inner = self._width, self._inner
         shapes: dict[str, tuple[tuple[int, ...], float]] = {
-            "letters": ((len(LETTERS), width), (3.0 / width) ** 0.5),
-            "phonemes": ((SYMBOLS, width), (3.0 / width) ** 0.5),
+            "letters": ((self._sizes.letters, width), (3.0 / width) ** 0.5),
+            "phonemes": ((self._sizes.symbols, width), (3.0 / width) ** 0.5),
         }
 
         def norm(name: str) -> None:
@@ -57,11 +57,11 @@ class Transformer:
                 dense(f"{side}{i}.in", width, inner)
                 dense(f"{side}{i}.out", inner, width)
             norm(f"{side}.norm")
-        dense("out", width, SYMBOLS)
+        dense("out", width, self._sizes.symbols)
         return shapes
 
     def logits(self, p: Mapping[str, Tensor], words: Words, spoken: Packed, inputs: Ints, drop: Dropout) -> Tensor:
-        """(symbols, SYMBOLS) scores of the next phonemes after packed ones."""
+        """(symbols, phonemes and boundary) scores of the next phonemes after packed ones."""
         letters, memory = self._encode(p, words, drop)
         rows = np.argsort(letters.order)[spoken.order]
         place, outside = torch.from_numpy(letters.place[rows]), torch.from_numpy(~letters.inside[rows])[:, None, None]
@@ -81,8 +81,8 @@ class Transformer:
         return _dense(p, "out", _norm(p, "decoder.norm", x))
 
     def greedy(self, p: Mapping[str, Tensor], words: Words, longest: int) -> Ints:
-        """(words, longest) the likeliest phonemes one by one, `BOUNDARY` from where a pronunciation ends."""
-        nothing = Dropout(0.0, None)
+        """(words, longest) the likeliest phonemes one by one, the boundary from where a pronunciation ends."""
+        nothing, boundary = Dropout(0.0, None), self._sizes.phonemes
         letters, states = self._encode(p, words, nothing)
         place, outside = torch.from_numpy(letters.place), torch.from_numpy(~letters.inside)[:, None, None]
         count, layers = len(words), range(self._layers["decoder"])
@@ -92,8 +92,8 @@ class Transformer:
         ]
         shape = (count, self._heads, longest, self._width // self._heads)
         before = [[states.new_zeros(shape) for _ in "kv"] for _ in layers]
-        rows, told = np.arange(count), np.full((count, longest), BOUNDARY)
-        symbols = np.full(count, BOUNDARY)
+        rows, told = np.arange(count), np.full((count, longest), boundary)
+        symbols = np.full(count, boundary)
         for step in range(longest):
             x = self._embed(p, "phonemes", symbols, np.full(len(rows), step), nothing)
             for i in layers:
@@ -109,16 +109,16 @@ class Transformer:
                 x = self._feed(p, f"decoder{i}", x, nothing)
             symbols = _dense(p, "out", _norm(p, "decoder.norm", x)).argmax(1).numpy()
             told[rows, step] = symbols
-            going = np.flatnonzero(symbols != BOUNDARY)
+            going = np.flatnonzero(symbols != boundary)
             if not len(going):
                 break
             if 4 * len(going) < 3 * len(rows):
                 at = torch.from_numpy(going)
                 rows, symbols, outside = rows[going], symbols[going], outside[at]
                 memory, before = ([[part[at] for part in pair] for pair in cache] for cache in (memory, before))
-        ended = np.maximum.accumulate(told == BOUNDARY, axis=1)
+        ended = np.maximum.accumulate(told == boundary, axis=1)
         out = np.empty_like(told)
-        out[letters.order] = np.where(ended, BOUNDARY, told)
+        out[letters.order] = np.where(ended, boundary, told)
         return out
 
     def _encode(self, p: Mapping[str, Tensor], words: Words, drop: Dropout) -> tuple[Packed, Tensor]:

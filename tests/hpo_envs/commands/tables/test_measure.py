@@ -13,10 +13,12 @@ from hpo_envs.commands import main
 from hpo_envs.commands.tables import measure
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charmini import build
-from hpo_envs.tables.datasets.charmini.measure import SUITE
+from hpo_envs.tables.datasets.charmini.measure import suite as suite_of
 from hpo_envs.tables.datasets.trained.packed import Packing
 from tests.tables.datasets.charmini.test_build import arrays
 from tests.tables.datasets.trained.test_suite import record
+
+SUITE = suite_of("eng")
 
 
 @pytest.fixture
@@ -27,7 +29,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         made.append(task)
         return record(task, 100) | {"versions": {"torch": "2"}}
 
-    monkeypatch.setitem(measure.SUITES, "CharMini", replace(SUITE, train=train))
+    monkeypatch.setitem(measure.SUITES, "CharMini-eng", replace(SUITE, train=train))
     monkeypatch.setattr(measure, "trainer", lambda: None)
     return made
 
@@ -35,17 +37,17 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_a_sweep_goes_on_and_is_packed(
     trained: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    suite = measure.SUITES["CharMini"]
+    suite = measure.SUITES["CharMini-eng"]
     packing = replace(suite.packing, file=tmp_path / "ships.npz")
-    monkeypatch.setitem(measure.SUITES, "CharMini", replace(suite, packing=packing))
-    out = ["measure", "CharMini", "--out", str(tmp_path / "out")]
+    monkeypatch.setitem(measure.SUITES, "CharMini-eng", replace(suite, packing=packing))
+    out = ["measure", "CharMini-eng", "--out", str(tmp_path / "out")]
     assert main.main([*out, "--rows", "1"]) == 0
     assert main.main([*out, "--rows", "2"]) == 0
     assert trained == SUITE.tasks(2)
     assert main.main([*out, "--pack", str(packing.file)]) == 0
-    assert "configurations with all seeds: 2 of lstm, 2 of transformer" in capsys.readouterr().out
+    assert "configurations with all seeds: 2 of eng-lstm, 2 of eng-transformer" in capsys.readouterr().out
     assert sorted(packing.known()) == sorted(SUITE.tasks(2))
-    assert main.main(["measure", "CharMini", "--out", str(tmp_path / "other"), "--rows", "2"]) == 0
+    assert main.main(["measure", "CharMini-eng", "--out", str(tmp_path / "other"), "--rows", "2"]) == 0
     assert len(trained) == 12
 
 
@@ -60,7 +62,7 @@ def test_a_row_is_trained_again_and_compared(
         row = int(np.flatnonzero(store.load("charmini/eng-lstm").source_index == 0)[0])
         assert main.main(["measure", "CharMini-eng-lstm-v0", "--row", str(row), "--seed", "1"]) == 0
         out = capsys.readouterr().out
-        assert trained == ["lstm-0-1"]
+        assert trained == ["eng-lstm-0-1"]
         assert "stored and new: the same in every epoch (0.00 seed standard deviations apart)" in out
         assert len([line for line in out.splitlines() if "20.0  20.0" in line]) == 20
         assert main.main(["measure", "CharMini-eng-lstm-v0", "--row", "3"]) == 2
@@ -75,22 +77,25 @@ def test_some_of_what_ships_are_trained_again(
     stored = arrays()
     monkeypatch.setattr(Packing, "load", lambda self: stored)
     monkeypatch.setattr(
-        Packing, "known", lambda self: [f"lstm-{draw}-{seed}" for draw in range(3) for seed in range(3)]
+        Packing, "known", lambda self: [f"eng-lstm-{draw}-{seed}" for draw in range(3) for seed in range(3)]
     )
-    assert main.main(["measure", "CharMini", "--check", "3"]) == 1  # what ships differs between configurations
-    assert trained == ["lstm-0-0", "lstm-1-0", "lstm-2-0"]
+    assert main.main(["measure", "CharMini-eng", "--check", "3"]) == 1  # what ships differs between configurations
+    assert trained == ["eng-lstm-0-0", "eng-lstm-1-0", "eng-lstm-2-0"]
     out = capsys.readouterr().out
-    assert "lstm-0-0: the same in every epoch (0.00" in out
+    assert "eng-lstm-0-0: the same in every epoch (0.00" in out
     assert "3 trainings made again: 1 same, 0 agrees, 2 differs" in out
-    assert main.main(["measure", "CharMini", "--check", "10"]) == 2
-    assert "--check must be an int from 1 to 9, which ship, got 10" in capsys.readouterr().err
+    assert main.main(["measure", "CharMini-eng", "--check", "10"]) == 2
+    assert "--check must be an int from 0 to 9, which ship, got 10" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     "words, message",
     [
-        (["CharMina"], "name must be one of CharMini, CellMini, CharMini-eng-lstm-v0, .*got 'CharMina', did you mean"),
-        (["CharMini", "--rows", "129"], "--rows must be an int from 1 to 128, got 129"),
+        (
+            ["CharMina"],
+            "name must be one of CharMini, CharMini-eng, .*CellMini, .*got 'CharMina', did you mean",
+        ),
+        (["CharMini", "--rows", "65"], "--rows must be an int from 1 to 64, got 65"),
         (["CellMini", "--rows", "301"], "--rows must be an int from 1 to 300, got 301"),
         (["CharMini", "--jobs", "0"], "--jobs must be an int >= 1, got 0"),
         (["CharMini", "--row", "1"], "--row must go with an id"),

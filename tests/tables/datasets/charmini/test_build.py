@@ -8,19 +8,21 @@ import pytest
 
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charmini import build, cost
-from hpo_envs.tables.datasets.charmini.measured import PACKING
+from hpo_envs.tables.datasets.charmini.packing import packing
 from hpo_envs.tables.datasets.charmini.space import configuration
 from hpo_envs.tables.datasets.trained import training
 from tests.tables.datasets.trained.test_suite import record
 
 COMMIT = "fb0be502a2cff066e20b7eff61941117b359cc3b"
-TRAINS = "b17693cb546364e67ba7933ccf1319ae0c1a8d3d01143336216e45e0fc51ee11"
+PACKING = packing("eng")
+
+TRAINS = "7669ef536b0186a2c494453bf6ead2a26e81732df2119d304c38ea8dd2b9d035"
 """Of the files in `training/` at that commit."""
 
 
 def arrays(rows=3):
-    records = [record(task, 100 + draw) for draw in range(rows) for task in (f"lstm-{draw}-{s}" for s in range(3))]
-    records[4] = record("lstm-1-1", 10, status="diverged", epochs=6)
+    records = [record(task, 100 + draw) for draw in range(rows) for task in (f"eng-lstm-{draw}-{s}" for s in range(3))]
+    records[4] = record("eng-lstm-1-1", 10, status="diverged", epochs=6)
     return PACKING.pack(records)
 
 
@@ -40,13 +42,15 @@ def test_the_table_has_what_was_measured():
 
 
 def test_configurations_after_one_that_lacks_a_seed_are_left_out():
-    kept = PACKING.pack([record(f"lstm-{draw}-{seed}", 100) for draw in (0, 1, 3) for seed in range(3 - (draw == 1))])
+    kept = PACKING.pack(
+        [record(f"eng-lstm-{draw}-{seed}", 100) for draw in (0, 1, 3) for seed in range(3 - (draw == 1))]
+    )
     assert len(build.assemble("charmini/eng-lstm", kept)) == 1
-    assert len(build.assemble("charmini/eng-lstm", PACKING.pack([record("lstm-1-2", 100)], kept))) == 2
+    assert len(build.assemble("charmini/eng-lstm", PACKING.pack([record("eng-lstm-1-2", 100)], kept))) == 2
 
 
 def test_error_rates_are_capped():
-    accuracy, errors = build.rates(np.array([250.0]), np.array([1e5]), "development")
+    accuracy, errors = build.rates(np.array([250.0]), np.array([1e5]), "eng", "development")
     assert (accuracy[0], errors[0]) == (50.0, 200.0)
 
 
@@ -55,7 +59,7 @@ def test_the_store_says_that_it_is_measured_and_has_no_surrogate():
     assert not store.missing("charmini/eng-lstm")
     table = store.load("charmini/eng-lstm")
     assert table is store.load("charmini/eng-lstm", "measured")
-    assert (len(table), table.repeats, len(table.levels)) == (PACKING.complete(PACKING.load())["lstm"], 3, 20)
+    assert (len(table), table.repeats, len(table.levels)) == (PACKING.complete(PACKING.load())["eng-lstm"], 3, 20)
     with pytest.raises(ValueError, match="which this project measured and ships: nothing stands in for it"):
         store.load("charmini/eng-lstm", "surrogate")
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from hpo_envs.tables.datasets.charmini import measure
-from hpo_envs.tables.datasets.charmini.measured import PACKING
+from hpo_envs.tables.datasets.charmini.packing import packing
 
 
 def test_a_record_is_what_is_packed(monkeypatch):
@@ -12,12 +12,12 @@ def test_a_record_is_what_is_packed(monkeypatch):
     monkeypatch.setattr(measure, "configuration", lambda architecture, draw: tiny())
     threads = torch.get_num_threads()
     try:
-        record = measure.train("lstm-0-2")
+        record = measure.train("eng-lstm-0-2")
     finally:
         torch.set_num_threads(threads)
-    assert record["task"] == "lstm-0-2"
+    assert record["task"] == "eng-lstm-0-2"
     assert (record["status"], len(record["epochs"]), len(record["seconds"])) == ("ok", 1, 1)
-    assert PACKING.pack([record])["epochs"][PACKING.place("lstm-0-2")] == 1
+    assert packing("eng").pack([record])["epochs"][packing("eng").place("eng-lstm-0-2")] == 1
 
 
 def tiny():

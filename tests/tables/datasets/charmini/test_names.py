@@ -1,7 +1,9 @@
 from __future__ import annotations
 
-from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, TABLES, architecture_of
+import itertools
+
+from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, LANGUAGES, TABLES, parts_of
 
 
-def test_tables_are_named_after_their_architecture():
-    assert tuple(map(architecture_of, TABLES)) == ARCHITECTURES
+def test_tables_are_named_after_language_and_architecture():
+    assert tuple(map(parts_of, TABLES)) == tuple(itertools.product(LANGUAGES, ARCHITECTURES))

@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hpo_envs.tables.datasets.charmini.measured import PACKING
+from hpo_envs.tables.datasets.charmini.packing import packing
 from hpo_envs.tables.datasets.trained.packed import machines
 
+PACKING = packing("eng")
 EPOCH = [12, 300, 1.25, 2.5, 10, 310]
 
 
@@ -18,10 +19,10 @@ def record(task, epochs=20, status="ok", processor="a"):
 
 
 def test_records_are_packed_where_they_belong():
-    arrays = PACKING.pack([record("lstm-3-1"), record("transformer-0-2", 4, "diverged", "b")])
-    at = PACKING.place("transformer-0-2")
-    assert at == (1, 0, 2)
-    assert arrays["counts"][0, 3, 1, 7].tolist() == [12, 300, 10, 310]
+    arrays = PACKING.pack([record("eng-lstm-3-1"), record("eng-transformer-0-2", 4, "diverged", "b")])
+    at = PACKING.place("eng-transformer-0-2")
+    assert at == (0, 1, 0, 2)
+    assert arrays["counts"][0, 0, 3, 1, 7].tolist() == [12, 300, 10, 310]
     assert arrays["losses"][at][:5].tolist() == [[1_250_000, 2_500_000]] * 4 + [[0, 0]]
     assert (arrays["epochs"][at], arrays["status"][at], arrays["parameters"][at]) == (4, 2, 77)
     assert np.count_nonzero(arrays["epochs"]) == 2
@@ -29,33 +30,33 @@ def test_records_are_packed_where_they_belong():
 
 
 def test_packing_goes_on_from_what_ships():
-    before = PACKING.pack([record("lstm-0-0")])
-    arrays = PACKING.pack([record("lstm-0-1", processor="b")], before)
-    assert arrays["epochs"][0, 0].tolist() == [20, 20, 0]
+    before = PACKING.pack([record("eng-lstm-0-0")])
+    arrays = PACKING.pack([record("eng-lstm-0-1", processor="b")], before)
+    assert arrays["epochs"][0, 0, 0].tolist() == [20, 20, 0]
     assert len(arrays["machines"]) == 2
-    assert before["epochs"][0, 0].tolist() == [20, 0, 0]
+    assert before["epochs"][0, 0, 0].tolist() == [20, 0, 0]
 
 
 def test_what_ships_is_known(tmp_path):
     packing = replace(PACKING, file=tmp_path / "measured.npz")
     assert packing.known() == []
-    np.savez(packing.file, **packing.pack([record("lstm-3-1"), record("transformer-5-0", 0, "diverged")]))
-    assert packing.known() == ["lstm-3-1", "transformer-5-0"]
-    assert packing.has(packing.load(), "lstm-3-1")
-    assert not packing.has(packing.load(), "lstm-3-0")
+    np.savez(packing.file, **packing.pack([record("eng-lstm-3-1"), record("eng-transformer-5-0", 0, "diverged")]))
+    assert packing.known() == ["eng-lstm-3-1", "eng-transformer-5-0"]
+    assert packing.has(packing.load(), "eng-lstm-3-1")
+    assert not packing.has(packing.load(), "eng-lstm-3-0")
 
 
 def test_rows_count_up_to_the_first_that_lacks_a_seed():
-    arrays = PACKING.pack([record(f"lstm-{draw}-{seed}") for draw in (0, 1, 3) for seed in range(3)])
-    assert PACKING.complete(arrays) == {"lstm": 2, "transformer": 0}
+    arrays = PACKING.pack([record(f"eng-lstm-{draw}-{seed}") for draw in (0, 1, 3) for seed in range(3)])
+    assert PACKING.complete(arrays) == {"eng-lstm": 2, "eng-transformer": 0}
 
 
 def test_what_trained_is_told_once():
-    arrays = PACKING.pack([record("lstm-0-0"), record("lstm-0-1"), record("lstm-0-2", processor="b")])
-    assert machines(arrays, arrays["machine"][0, 0]) == "processor a, torch 2; processor b, torch 2"
-    assert machines(arrays, arrays["machine"][0, 0, :2]) == "processor a, torch 2"
+    arrays = PACKING.pack([record("eng-lstm-0-0"), record("eng-lstm-0-1"), record("eng-lstm-0-2", processor="b")])
+    assert machines(arrays, arrays["machine"][0, 0, 0]) == "processor a, torch 2; processor b, torch 2"
+    assert machines(arrays, arrays["machine"][0, 0, 0, :2]) == "processor a, torch 2"
 
 
 def test_losses_beyond_all_bounds_are_kept_at_the_bound():
-    big = record("lstm-0-0") | {"epochs": [[0, 1, 1e300, 1.0, 0, 1]], "seconds": [1.0]}
-    assert PACKING.pack([big])["losses"][0, 0, 0, 0, 0] == pytest.approx(2e9)
+    big = record("eng-lstm-0-0") | {"epochs": [[0, 1, 1e300, 1.0, 0, 1]], "seconds": [1.0]}
+    assert PACKING.pack([big])["losses"][0, 0, 0, 0, 0, 0] == pytest.approx(2e9)

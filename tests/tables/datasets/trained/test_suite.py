@@ -3,7 +3,9 @@ from __future__ import annotations
 import pytest
 
 from hpo_envs.tables.datasets.cellmini import measure as cells
-from hpo_envs.tables.datasets.charmini.measure import SUITE
+from hpo_envs.tables.datasets.charmini.measure import suite
+
+SUITE = suite("eng")
 
 
 def record(task, correct, nll=1.0, status="ok", epochs=20):
@@ -14,22 +16,24 @@ def record(task, correct, nll=1.0, status="ok", epochs=20):
 @pytest.fixture
 def arrays():
     # Accuracies of 20, 21 and 22 per cent; the others have no spread.
-    spread = [record(f"lstm-0-{seed}", 100 + 5 * seed) for seed in range(3)]
-    return SUITE.packing.pack([*spread, *(record(f"lstm-1-{seed}", 50) for seed in range(3)), record("lstm-2-0", 50)])
+    spread = [record(f"eng-lstm-0-{seed}", 100 + 5 * seed) for seed in range(3)]
+    return SUITE.packing.pack(
+        [*spread, *(record(f"eng-lstm-1-{seed}", 50) for seed in range(3)), record("eng-lstm-2-0", 50)]
+    )
 
 
 def test_spread_of_seeds_is_pooled_over_complete_configurations(arrays):
-    assert SUITE.pooled(arrays, (0,)).tolist() == pytest.approx([(0.5 * 1.0) ** 0.5, 0.0])
+    assert SUITE.pooled(arrays, (0, 0)).tolist() == pytest.approx([(0.5 * 1.0) ** 0.5, 0.0])
 
 
 def test_equal_counts_and_losses_within_their_rounding_are_the_same(arrays):
-    check = SUITE.compare(arrays, record("lstm-0-0", 100, nll=1.0 + 4e-7))
+    check = SUITE.compare(arrays, record("eng-lstm-0-0", 100, nll=1.0 + 4e-7))
     assert (check.verdict, check.deviations) == ("same", 0.0)
     assert check.stored[-1].tolist() == pytest.approx([20.0, check.new[-1, 1], 1.0])
 
 
 def test_a_loss_beyond_what_is_kept_is_the_same_again():
-    exploded = record("lstm-3-0", 50, nll=4e5)
+    exploded = record("eng-lstm-3-0", 50, nll=4e5)
     check = SUITE.compare(SUITE.packing.pack([exploded]), exploded)
     assert check.verdict == "same"
     assert check.new[0, 2] == 2000.0
@@ -38,11 +42,11 @@ def test_a_loss_beyond_what_is_kept_is_the_same_again():
 @pytest.mark.parametrize(
     "new, verdict",
     [
-        (record("lstm-0-0", 100, nll=1.01), "agrees"),
-        (record("lstm-0-0", 105), "agrees"),
-        (record("lstm-0-0", 120), "differs"),
-        (record("lstm-0-0", 100, epochs=7), "differs"),
-        (record("lstm-0-0", 100, epochs=20, status="diverged"), "differs"),
+        (record("eng-lstm-0-0", 100, nll=1.01), "agrees"),
+        (record("eng-lstm-0-0", 105), "agrees"),
+        (record("eng-lstm-0-0", 120), "differs"),
+        (record("eng-lstm-0-0", 100, epochs=7), "differs"),
+        (record("eng-lstm-0-0", 100, epochs=20, status="diverged"), "differs"),
     ],
 )
 def test_other_numbers_agree_within_three_deviations_of_seeds(arrays, new, verdict):
@@ -50,12 +54,12 @@ def test_other_numbers_agree_within_three_deviations_of_seeds(arrays, new, verdi
 
 
 def test_what_was_never_measured_cannot_be_compared(arrays):
-    with pytest.raises(ValueError, match="task must be one that was measured, got 'lstm-2-1'"):
-        SUITE.compare(arrays, record("lstm-2-1", 50))
+    with pytest.raises(ValueError, match="task must be one that was measured, got 'eng-lstm-2-1'"):
+        SUITE.compare(arrays, record("eng-lstm-2-1", 50))
 
 
 def test_every_beginning_of_the_list_is_a_table():
     tasks = SUITE.tasks(4)
     assert len(set(tasks)) == 24
-    assert tasks[:7] == [*(f"{a}-0-{s}" for a in ("lstm", "transformer") for s in range(3)), "lstm-1-0"]
+    assert tasks[:7] == [*(f"eng-{a}-0-{s}" for a in ("lstm", "transformer") for s in range(3)), "eng-lstm-1-0"]
     assert cells.SUITE.tasks(2) == ["0-0", "0-1", "1-0", "1-1"]

@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from hpo_envs.tables.datasets.charmini.training.batches import split  # noqa: E402
+from hpo_envs.tables.datasets.charmini.training.batches import corpus  # noqa: E402
 from hpo_envs.tables.datasets.charmini.training.run import Diverged, Training, key_of  # noqa: E402
 from tests.tables.datasets.charmini.training.models import small  # noqa: E402
 
@@ -16,7 +16,7 @@ GOLDEN = {"lstm": "a76be2ac4340d87a", "transformer": "99c57b562beb0c9d"}
 
 
 def training(architecture, seed=1, **changed):
-    return Training(architecture, small(architecture, **changed), seed, split("train")[:96])
+    return Training(architecture, small(architecture, **changed), seed, train=corpus("eng").parts["train"][:96])
 
 
 @pytest.mark.parametrize("architecture", ["lstm", "transformer"])

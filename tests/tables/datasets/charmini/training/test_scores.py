@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 from nltk.metrics.distance import edit_distance
 
-from hpo_envs.tables.datasets.charmini.training.batches import BOUNDARY
 from hpo_envs.tables.datasets.charmini.training.scores import distances
+
+BOUNDARY = 39
 
 
 def padded(rng, width):
@@ -19,4 +20,4 @@ def test_distances_are_nltks():
     rng = np.random.default_rng(0)
     a, b = padded(rng, 12), padded(rng, 10)
     words = ([[s for s in row if s != BOUNDARY] for row in rows] for rows in (a.tolist(), b.tolist()))
-    assert distances(a, b).tolist() == [edit_distance(x, y) for x, y in zip(*words, strict=True)]
+    assert distances(a, b, BOUNDARY).tolist() == [edit_distance(x, y) for x, y in zip(*words, strict=True)]

@@ -1,0 +1,90 @@
+"""Numbers of the words of each language, which ship where the words do not.
+
+`python -m hpo_envs.tables.datasets.charmini.facts` counts them again in the installed files.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import NamedTuple
+
+from hpo_envs.checks import one_of
+from hpo_envs.tables.datasets.charmini.names import ENGLISH, SHARED_TASK
+from hpo_envs.tables.datasets.charmini.words import alphabet, entries, phonemes
+from hpo_envs.tables.files import atomic
+
+_FILE = Path(__file__).with_name("languages.csv")
+
+
+class Facts(NamedTuple):
+    """Numbers of the words of a language.
+
+    Attributes:
+        letters: Letters of the alphabet, with the unknown one.
+        phonemes: Phonemes.
+        development: Development words.
+        test: Test words.
+        development_phonemes: Phonemes of all development words together.
+        test_phonemes: Phonemes of all test words together.
+        word: Mean letters of a word of any part, to one decimal.
+        pronunciation: Mean phonemes of a pronunciation, with the end, to two.
+    """
+
+    letters: int
+    phonemes: int
+    development: int
+    test: int
+    development_phonemes: int
+    test_phonemes: int
+    word: float
+    pronunciation: float
+
+
+def of(language: str) -> Facts:
+    """Return the numbers of a language.
+
+    Raises:
+        ValueError: No such language.
+    """
+    return _read()[one_of("language", language, tuple(_read()))]
+
+
+@functools.cache
+def _read() -> dict[str, Facts]:
+    rows = {row.pop("language"): row for row in atomic.read_csv(_FILE)}
+    return {
+        language: Facts(**{name: (float if "." in value else int)(value) for name, value in row.items()})  # type: ignore[arg-type]
+        for language, row in rows.items()
+    }
+
+
+def counted(language: str) -> Facts:
+    """Count the words of a language.
+
+    Raises:
+        TableNotInstalled: The words do not ship, and their files are not in the data folder.
+    """
+    parts = entries(language)
+    every = [entry for part in parts.values() for entry in part]
+    sounds = {part: sum(len(spoken) for _, spoken in parts[part]) for part in ("development", "test")}
+    return Facts(
+        len(alphabet(language)),
+        len(phonemes(language)),
+        len(parts["development"]),
+        len(parts["test"]),
+        sounds["development"],
+        sounds["test"],
+        round(sum(len(word) for word, _ in every) / len(every), 1),
+        round(sum(len(spoken) + 1 for _, spoken in every) / len(every), 2),
+    )
+
+
+def main() -> None:
+    """Writes the numbers of all languages."""
+    languages = (ENGLISH, *SHARED_TASK)
+    atomic.write_csv(_FILE, [{"language": code} | counted(code)._asdict() for code in languages])
+
+
+if __name__ == "__main__":
+    main()

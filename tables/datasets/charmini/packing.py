@@ -1,0 +1,18 @@
+"""What was measured: packed from the records of trainings, a file a language, which ships."""
+
+from __future__ import annotations
+
+from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, EPOCHS, MEASURED, ROWS, seeds_of
+from hpo_envs.tables.datasets.trained.packed import Packing
+
+
+def packing(language: str) -> Packing:
+    """How the trainings of a language are kept; fields are those of `training.run.Epoch`."""
+    return Packing(
+        file=MEASURED / f"{language}.npz",
+        axes=((language,), ARCHITECTURES, range(ROWS), range(seeds_of(language))),
+        epochs=EPOCHS,
+        fields=("correct", "errors", "nll", "loss", "test_correct", "test_errors"),
+        counts=("correct", "errors", "test_correct", "test_errors"),
+        losses=("nll", "loss"),
+    )
