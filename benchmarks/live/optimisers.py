@@ -1,0 +1,158 @@
+"""Optimisers of live problems: this suite's agents, and other packages as their own users run them."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from typing import Any
+
+from hpo_envs import agents
+from hpo_envs.benchmarks.live.problems import Config, Problem
+from hpo_envs.engines.function.params import FunctionParams
+from hpo_envs.tables.table import Hyperparameter
+from hpo_envs.tables.user.space import space_of
+
+
+class Optimiser(abc.ABC):
+    """An optimiser of one problem; it may be asked again before it is told."""
+
+    @abc.abstractmethod
+    def ask(self) -> tuple[Any, Config]:
+        """A handle, and the configuration to evaluate: natural values of the active hyperparameters."""
+
+    @abc.abstractmethod
+    def tell(self, handle: Any, score: float) -> None:
+        """Takes the score of what a handle stands for; higher is better."""
+
+
+class Ours(Optimiser):
+    """An agent of this suite, on a box where it works on one, else on candidates.
+
+    Args:
+        problem: The problem.
+        seed: Of the agent.
+        budget: Evaluations.
+        agent: Registered name.
+    """
+
+    def __init__(self, problem: Problem, seed: int, budget: int, agent: str) -> None:
+        actions = "box" if "box" in agents.entry(agent).supports else "candidates"
+        self._params = FunctionParams.of(_score, problem.search_space, actions=actions, budget=budget)
+        self._agent = agents.make(agent, agents.Problem(**self._params.problem()), seed)
+
+    def ask(self) -> tuple[Any, Config]:
+        """The agent's next action."""
+        action = self._agent.ask()
+        return action, self._params.points.config(self._params.stored(action))
+
+    def tell(self, handle: Any, score: float) -> None:
+        """Tells the agent."""
+        self._agent.tell(handle, score, {"cost": 1.0, "metrics": {"score": score}, "status": "ok"})
+
+
+def _score(config: Config) -> float:
+    """Never called: this study calls the problem's function itself."""
+    raise NotImplementedError
+
+
+class Optuna(Optimiser):
+    """A sampler of Optuna in a define-by-run study.
+
+    Args:
+        problem: The problem.
+        seed: Of the sampler.
+        sampler: Makes it of a seed.
+    """
+
+    def __init__(self, problem: Problem, seed: int, sampler: Callable[[int], Any]) -> None:
+        import optuna
+
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        self._study = optuna.create_study(direction="maximize", sampler=sampler(seed))
+        self._space = space_of(problem.search_space)
+
+    def ask(self) -> tuple[Any, Config]:
+        """The next trial, and what it suggests for each active hyperparameter."""
+        trial = self._study.ask()
+        config: dict[str, Any] = {}
+        for h in self._space:
+            if h.condition is None or config.get(h.condition[0]) in h.condition[1]:
+                config[h.name] = _suggest(trial, h)
+        return trial, config
+
+    def tell(self, handle: Any, score: float) -> None:
+        """Ends a trial."""
+        self._study.tell(handle, score)
+
+
+def _suggest(trial: Any, h: Hyperparameter) -> Any:
+    if h.values:
+        return trial.suggest_categorical(h.name, h.values)
+    if h.kind == "int":
+        return trial.suggest_int(h.name, int(h.low), int(h.high), log=h.log)
+    return trial.suggest_float(h.name, h.low, h.high, log=h.log)
+
+
+class Smac(Optimiser):
+    """SMAC3's facade for hyperparameter optimisation.
+
+    Args:
+        problem: The problem.
+        seed: Of the facade.
+        budget: Evaluations.
+    """
+
+    def __init__(self, problem: Problem, seed: int, budget: int) -> None:
+        import logging
+        import tempfile
+
+        from smac import HyperparameterOptimizationFacade, Scenario
+
+        from hpo_envs.integrations.config_space import to_configspace
+
+        logging.disable(logging.WARNING)
+        self._folder = tempfile.TemporaryDirectory()
+        scenario = Scenario(
+            to_configspace(space_of(problem.search_space)),
+            n_trials=budget,
+            seed=seed,
+            output_directory=self._folder.name,
+        )
+        self._facade = HyperparameterOptimizationFacade(scenario, lambda config, seed: 0.0, logging_level=50)
+
+    def ask(self) -> tuple[Any, Config]:
+        """The next trial."""
+        trial = self._facade.ask()
+        return trial, dict(trial.config)
+
+    def tell(self, handle: Any, score: float) -> None:
+        """Ends a trial; SMAC minimises."""
+        from smac.runhistory.dataclasses import TrialValue
+
+        self._facade.tell(handle, TrialValue(cost=-score))
+
+
+def _samplers() -> dict[str, Callable[[int], Any]]:
+    from optuna import samplers
+
+    return {
+        "optuna-tpe": lambda seed: samplers.TPESampler(seed=seed),
+        "optuna-tpe-multivariate": lambda seed: samplers.TPESampler(seed=seed, multivariate=True, group=True),
+        "optuna-gp": lambda seed: samplers.GPSampler(seed=seed),
+    }
+
+
+def make(name: str, problem: Problem, seed: int, budget: int) -> Optimiser:
+    """An optimiser by name.
+
+    Args:
+        name: A registered agent, `optuna-tpe`, `optuna-tpe-multivariate`, `optuna-gp` or `smac3`.
+        problem: The problem.
+        seed: Of the optimiser.
+        budget: Evaluations.
+    """
+    if name == "smac3":
+        return Smac(problem, seed, budget)
+    if name.startswith("optuna-") and name in (samplers := _samplers()):
+        return Optuna(problem, seed, samplers[name])
+    return Ours(problem, seed, budget, name)

@@ -1,0 +1,381 @@
+"""Functions to tune: analytic ones, scikit-learn's models on its small data sets, and ids of this suite."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.tables.table import Hyperparameter
+from hpo_envs.tables.user.points import Points
+
+Config = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A function to maximise.
+
+    Attributes:
+        name: In results.
+        space: As `hpo_envs.tune` takes it, or an `Id` that knows it.
+        function: Configuration -> score without noise; higher is better.
+        source: Where it comes from.
+        noise: Standard deviation of the normal noise that an optimiser's scores have.
+    """
+
+    name: str
+    space: Any
+    function: Callable[[Config], float]
+    source: str
+    noise: float = 0.0
+
+    @property
+    def search_space(self) -> Any:
+        """The space, of an id asked when it is needed: making one loads its table."""
+        return self.space.space if isinstance(self.space, Id) else self.space
+
+    def observed(self, config: Config, seed: int, evaluation: int) -> tuple[float, float]:
+        """Score that an optimiser is told, and the score without noise.
+
+        Args:
+            config: Natural values of the active hyperparameters.
+            seed: Of the run.
+            evaluation: Counter of the run: noise is drawn from (problem, seed, evaluation).
+        """
+        score = float(self.function(config))
+        if not self.noise:
+            return score, score
+        key = hashlib.sha256(f"{self.name}:{seed}:{evaluation}".encode()).digest()
+        return score + self.noise * np.random.default_rng(list(key)).standard_normal(), score
+
+
+# -- analytic ------------------------------------------------------------------------------------------------------
+
+
+def branin(x: float, y: float) -> float:
+    """Branin's function (Dixon and Szego 1978) on [-5, 10] x [0, 15], negated: maximum -0.397887."""
+    curve = y - 5.1 / (4.0 * math.pi**2) * x * x + 5.0 / math.pi * x - 6.0
+    return -(curve**2 + 10.0 * (1.0 - 1.0 / (8.0 * math.pi)) * math.cos(x) + 10.0)
+
+
+_HARTMANN_ALPHA = np.array([1.0, 1.2, 3.0, 3.2])
+_HARTMANN_A = np.array(
+    [[10, 3, 17, 3.5, 1.7, 8], [0.05, 10, 17, 0.1, 8, 14], [3, 3.5, 1.7, 10, 17, 8], [17, 8, 0.05, 10, 0.1, 14]]
+)
+_HARTMANN_P = 1e-4 * np.array(
+    [
+        [1312, 1696, 5569, 124, 8283, 5886],
+        [2329, 4135, 8307, 3736, 1004, 9991],
+        [2348, 1451, 3522, 2883, 3047, 6650],
+        [4047, 8828, 8732, 5743, 1091, 381],
+    ]
+)
+
+
+def hartmann6(config: Config) -> float:
+    """Hartmann's function of six variables in [0, 1] (Dixon and Szego 1978): maximum 3.32237."""
+    x = np.array([config[f"x{j}"] for j in range(6)])
+    return float(_HARTMANN_ALPHA @ np.exp(-(_HARTMANN_A * (x - _HARTMANN_P) ** 2).sum(axis=1)))
+
+
+def levy(config: Config) -> float:
+    """Levy's function (Laguna and Marti 2005) of any number of variables in [-10, 10], negated: maximum 0 at 1."""
+    w = 1.0 + (np.array([*config.values()]) - 1.0) / 4.0
+    middle = ((w[:-1] - 1.0) ** 2 * (1.0 + 10.0 * np.sin(math.pi * w[:-1] + 1.0) ** 2)).sum()
+    last = (w[-1] - 1.0) ** 2 * (1.0 + math.sin(2.0 * math.pi * w[-1]) ** 2)
+    return -float(math.sin(math.pi * w[0]) ** 2 + middle + last)
+
+
+def ellipsoid(config: Config) -> float:
+    """Logarithm of an ellipsoid of sixteen variables with weights from 1 to 100 and an off-centre maximum of 3."""
+    x = np.array([config[f"x{j:02d}"] for j in range(16)])
+    centre = 0.5 + 0.35 * np.cos(1.0 + 2.0 * np.arange(16))
+    return -math.log10(1e-3 + float((100.0 ** (np.arange(16) / 15.0) * (x - centre) ** 2).sum()))
+
+
+def shifted_branin(config: Config) -> float:
+    """Branin's function with a shift that depends on a category, and whole numbers on one axis."""
+    shift, offset = {"a": (0.0, 0.0), "b": (2.5, -15.0), "c": (-3.0, -5.0), "d": (5.0, -40.0)}[config["kind"]]
+    return branin(config["x"] + shift, config["y"]) + offset
+
+
+def schedule(config: Config) -> float:
+    """A training's accuracy as practitioners draw it: a ridge in log learning rate and batch size, by optimiser."""
+    best = {"sgd": -1.2, "adam": -3.0, "lamb": -2.4}[config["optimizer"]]
+    top = {"sgd": 0.93, "adam": 0.92, "lamb": 0.90}[config["optimizer"]]
+    offset = math.log10(config["lr"]) - best - 0.5 * math.log10(config["batch"] / 64.0)
+    loss = 0.12 * offset**2 if offset < 0 else 0.12 * offset**2 + 0.6 * max(0.0, offset - 0.7)
+    if config["optimizer"] == "sgd":
+        loss += 0.25 * (config["momentum"] - 0.9) ** 2 + (0.02 if not config["nesterov"] else 0.0)
+    if config["optimizer"] == "adam":
+        loss += 0.02 * (math.log10(1.0 - config["beta2"]) + 2.5) ** 2
+    loss += 0.01 * (math.log10(config["weight_decay"]) + 4.0) ** 2 + 0.3 * (config["dropout"] - 0.2) ** 2
+    loss += 0.004 * (config["layers"] - 6) ** 2 + 0.05 * (config["warmup"] - 0.06) ** 2 / 0.01
+    return max(0.0, top - loss)
+
+
+# -- scikit-learn's models, cross-validated on two halves of its own data sets -----------------------------------------
+
+
+@functools.cache
+def _halves(name: str, rows: int) -> tuple[np.ndarray, ...]:
+    from sklearn import datasets, preprocessing
+
+    x, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(x))[:rows]
+    x, y, half = preprocessing.StandardScaler().fit_transform(x[order]), y[order], rows // 2
+    return x[:half], y[:half], x[half:], y[half:]
+
+
+def _score(model: Any, name: str, rows: int) -> float:
+    """Mean score of two models, each trained on one half of the first rows and judged on the other."""
+    import warnings
+
+    x, y, v, w = _halves(name, rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return 0.5 * float(model.fit(x, y).score(v, w) + model.fit(v, w).score(x, y))
+
+
+def svm_digits(config: Config) -> float:
+    """Accuracy of a support vector machine on 300 digits."""
+    from sklearn.svm import SVC
+
+    return _score(SVC(**config, max_iter=5000), "digits", 300)
+
+
+def forest_cancer(config: Config) -> float:
+    """Accuracy of a random forest on the breast cancer data."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    return _score(RandomForestClassifier(**config, random_state=0), "breast_cancer", 300)
+
+
+def boosting_diabetes(config: Config) -> float:
+    """R^2 of gradient boosting on the diabetes data."""
+    from sklearn.ensemble import GradientBoostingRegressor
+
+    return _score(GradientBoostingRegressor(**config, random_state=0), "diabetes", 200)
+
+
+def network_wine(config: Config) -> float:
+    """Accuracy of a multilayer perceptron after 8 epochs on the wine data."""
+    from sklearn.neural_network import MLPClassifier
+
+    given = dict(config)
+    layers = (given.pop("units"),) * given.pop("layers")
+    return _score(MLPClassifier(layers, max_iter=8, random_state=0, **given), "wine", 178)
+
+
+def ridge_diabetes(config: Config) -> float:
+    """R^2 of kernel ridge regression on the diabetes data."""
+    from sklearn.kernel_ridge import KernelRidge
+
+    return max(-1.0, _score(KernelRidge(**config), "diabetes", 200))
+
+
+def neighbours_digits(config: Config) -> float:
+    """Accuracy of nearest neighbours in principal components of 300 digits."""
+    from sklearn.decomposition import PCA
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.pipeline import make_pipeline
+
+    given = dict(config)
+    pca = PCA(given.pop("components"), whiten=given.pop("whiten"), random_state=0, svd_solver="full")
+    return _score(make_pipeline(pca, KNeighborsClassifier(**given)), "digits", 300)
+
+
+def linear_cancer(config: Config) -> float:
+    """Accuracy of a linear model trained by stochastic gradient descent for five epochs on the breast cancer data."""
+    from sklearn.linear_model import SGDClassifier
+
+    return _score(SGDClassifier(**config, max_iter=5, tol=None, random_state=0), "breast_cancer", 569)
+
+
+# -- this suite ------------------------------------------------------------------------------------------------------
+
+
+class Id:
+    """The reward of an id whose actions are a box, as a function of its hyperparameters.
+
+    Args:
+        name: Of the id.
+        **options: Of `reset`.
+    """
+
+    def __init__(self, name: str, **options: Any) -> None:
+        self.name, self.options = name, options
+
+    @functools.cached_property
+    def _env(self) -> Any:
+        import gymnasium as gym
+
+        import hpo_envs  # noqa: F401  registers the ids
+
+        return gym.make(self.name, budget=None, disable_env_checker=True)
+
+    @functools.cached_property
+    def _points(self) -> Points:
+        return Points(self.space)
+
+    @property
+    def space(self) -> tuple[Hyperparameter, ...]:
+        """The search space of the id's only task under these options."""
+        function = self._env.unwrapped.params.function
+        (task,) = function.choose(self.options)
+        space: tuple[Hyperparameter, ...] = function.spaces[task]
+        return space
+
+    def __call__(self, config: Config) -> float:
+        """The reward of a configuration; the same at each call."""
+        unit = self._points.unit(self._points.row(config)[None])[0]
+        self._env.reset(seed=0, options=self.options)
+        return float(self._env.step((2.0 * unit - 1.0).astype(np.float32))[1])
+
+
+_X6 = {f"x{j}": (0.0, 1.0) for j in range(6)}
+LEPOR = Id("CushLEPOR-ted-ende-v0")
+TRANSDUCTION = Id("CharHPO-v0", table="g2p-dut-transformer")
+_ANALYTIC = "analytic"
+_SKLEARN = "scikit-learn"
+_RATED = ["constant", "invscaling", "adaptive"]
+
+PROBLEMS: tuple[Problem, ...] = (
+    Problem("branin", {"x": (-5.0, 10.0), "y": (0.0, 15.0)}, lambda c: branin(c["x"], c["y"]), _ANALYTIC),
+    Problem("hartmann6", _X6, hartmann6, _ANALYTIC),
+    Problem("hartmann6-noise", _X6, hartmann6, _ANALYTIC, noise=0.2),
+    Problem("levy8", {f"x{j}": (-10.0, 10.0) for j in range(8)}, levy, _ANALYTIC),
+    Problem("ellipsoid16", {f"x{j:02d}": (0.0, 1.0) for j in range(16)}, ellipsoid, _ANALYTIC),
+    Problem(
+        "branin-shifts",
+        {"kind": ["d", "a", "c", "b"], "x": (-5.0, 10.0), "y": (0, 15)},
+        shifted_branin,
+        _ANALYTIC,
+    ),
+    Problem(
+        "schedule",
+        {
+            "optimizer": ["sgd", "adam", "lamb"],
+            "lr": (1e-6, 1.0, "log"),
+            "batch": (8, 1024, "log"),
+            "momentum": {"low": 0.0, "high": 0.99, "if": {"optimizer": ["sgd"]}},
+            "nesterov": {"choices": [False, True], "if": {"optimizer": ["sgd"]}},
+            "beta2": {"low": 0.9, "high": 0.9999, "if": {"optimizer": ["adam"]}},
+            "weight_decay": (1e-7, 1e-1, "log"),
+            "dropout": (0.0, 0.6),
+            "layers": (1, 12),
+            "warmup": (0.0, 0.3),
+        },
+        schedule,
+        _ANALYTIC,
+        noise=0.004,
+    ),
+    Problem(
+        "svm-digits",
+        {
+            "kernel": ["rbf", "poly", "sigmoid", "linear"],
+            "C": (1e-3, 1e3, "log"),
+            "gamma": {"low": 1e-6, "high": 1.0, "log": True, "if": {"kernel": ["rbf", "poly", "sigmoid"]}},
+            "degree": {"low": 2, "high": 5, "if": {"kernel": ["poly"]}},
+            "coef0": {"low": -1.0, "high": 1.0, "if": {"kernel": ["poly", "sigmoid"]}},
+        },
+        svm_digits,
+        _SKLEARN,
+    ),
+    Problem(
+        "forest-cancer",
+        {
+            "n_estimators": (4, 24, "log"),
+            "max_depth": (1, 12),
+            "max_features": (0.05, 1.0),
+            "min_samples_leaf": (1, 30, "log"),
+            "criterion": ["gini", "entropy"],
+            "bootstrap": [False, True],
+        },
+        forest_cancer,
+        _SKLEARN,
+    ),
+    Problem(
+        "boosting-diabetes",
+        {
+            "learning_rate": (1e-3, 1.0, "log"),
+            "n_estimators": (5, 50, "log"),
+            "max_depth": (1, 6),
+            "subsample": (0.3, 1.0),
+            "min_samples_leaf": (1, 40, "log"),
+            "max_features": (0.1, 1.0),
+            "loss": ["squared_error", "huber"],
+            "alpha": {"low": 0.5, "high": 0.99, "if": {"loss": ["huber"]}},
+        },
+        boosting_diabetes,
+        _SKLEARN,
+    ),
+    Problem(
+        "network-wine",
+        {
+            "layers": (1, 3),
+            "units": (4, 64, "log"),
+            "activation": ["relu", "tanh", "logistic"],
+            "solver": ["adam", "sgd"],
+            "learning_rate_init": (1e-4, 1.0, "log"),
+            "alpha": (1e-6, 1.0, "log"),
+            "batch_size": (4, 64, "log"),
+            "momentum": {"low": 0.0, "high": 0.99, "if": {"solver": ["sgd"]}},
+            "beta_1": {"low": 0.5, "high": 0.99, "if": {"solver": ["adam"]}},
+        },
+        network_wine,
+        _SKLEARN,
+    ),
+    Problem(
+        "ridge-diabetes",
+        {
+            "kernel": ["linear", "rbf", "laplacian", "polynomial"],
+            "alpha": (1e-4, 1e3, "log"),
+            "gamma": {"low": 1e-5, "high": 10.0, "log": True, "if": {"kernel": ["rbf", "laplacian", "polynomial"]}},
+            "degree": {"low": 1, "high": 4, "if": {"kernel": ["polynomial"]}},
+            "coef0": {"low": 0.0, "high": 3.0, "if": {"kernel": ["polynomial"]}},
+        },
+        ridge_diabetes,
+        _SKLEARN,
+    ),
+    Problem(
+        "neighbours-digits",
+        {
+            "components": (1, 50, "log"),
+            "whiten": [False, True],
+            "n_neighbors": (1, 60, "log"),
+            "weights": ["uniform", "distance"],
+            "metric": ["euclidean", "manhattan", "chebyshev", "cosine"],
+        },
+        neighbours_digits,
+        _SKLEARN,
+    ),
+    Problem(
+        "linear-cancer",
+        {
+            "loss": ["hinge", "log_loss", "modified_huber", "perceptron"],
+            "penalty": ["l2", "l1", "elasticnet"],
+            "l1_ratio": {"low": 0.0, "high": 1.0, "if": {"penalty": ["elasticnet"]}},
+            "alpha": (1e-7, 1e-1, "log"),
+            "learning_rate": ["optimal", "constant", "invscaling", "adaptive"],
+            "eta0": {
+                "low": 1e-5,
+                "high": 1.0,
+                "log": True,
+                "if": {"learning_rate": ["constant", "invscaling", "adaptive"]},
+            },
+            "power_t": {"low": 0.1, "high": 0.9, "if": {"learning_rate": ["invscaling"]}},
+            "average": [False, True],
+        },
+        linear_cancer,
+        _SKLEARN,
+    ),
+    Problem("cushlepor-ted-ende", LEPOR, LEPOR, "CushLEPOR-ted-ende-v0"),
+    Problem("charhpo-g2p-dut", TRANSDUCTION, TRANSDUCTION, "CharHPO-v0"),
+)

@@ -1,0 +1,79 @@
+"""The benchmark of live tuning: problems, runs that are kept, regret."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hpo_envs.benchmarks.live import study
+from hpo_envs.benchmarks.live.optimisers import make
+from hpo_envs.benchmarks.live.problems import PROBLEMS
+from hpo_envs.tables.user.points import Points
+from hpo_envs.tables.user.space import space_of
+
+BY_NAME = {p.name: p for p in PROBLEMS}
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
+def test_problem_scores_configurations_deterministically_and_not_above_its_reference(problem):
+    points = Points(space_of(problem.search_space))
+    raw = points.raw(np.random.default_rng(3).random((3, len(points.space))))
+    configs = [points.config(row) for row in raw]
+    scores = [problem.function(config) for config in configs]
+    assert scores == [problem.function(config) for config in configs]
+    assert np.isfinite(scores).all()
+    known = study.references().loc[problem.name]
+    assert known.best > known["median"]
+    assert max(scores) <= known.best + 1e-6 * abs(known.best)
+
+
+def test_noise_depends_on_seed_and_evaluation_only():
+    problem = BY_NAME["hartmann6-noise"]
+    config = {f"x{j}": 0.2 for j in range(6)}
+    observed, true = problem.observed(config, 1, 2)
+    assert (observed, true) == problem.observed(config, 1, 2)
+    assert observed != problem.observed(config, 1, 3)[0]
+    assert true == problem.function(config) != observed
+
+
+def test_known_maxima_are_the_functions_values_there():
+    assert BY_NAME["branin"].function({"x": np.pi, "y": 2.275}) == pytest.approx(study.KNOWN["branin"], abs=1e-5)
+    best = [0.20169, 0.150011, 0.476874, 0.275332, 0.311652, 0.6573]
+    hartmann = BY_NAME["hartmann6"].function({f"x{j}": x for j, x in enumerate(best)})
+    assert hartmann == pytest.approx(study.KNOWN["hartmann6"], abs=1e-4)
+    assert BY_NAME["levy8"].function({f"x{j}": 1.0 for j in range(8)}) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_run_scores_the_configuration_with_the_best_observed_score(workers):
+    (row,) = study.play(BY_NAME["schedule"], "random", 0, 12, workers)
+    optimiser, scores = make("random", BY_NAME["schedule"], 0, 12), []
+    for t in range(12):
+        handle, config = optimiser.ask()
+        scores.append(BY_NAME["schedule"].observed(config, 0, t))
+        optimiser.tell(handle, scores[-1][0])
+    assert row.final == max(scores)[1]
+    assert row.anytime <= max(true for _, true in scores)
+
+
+def test_runs_are_kept_and_not_repeated(tmp_path, monkeypatch):
+    monkeypatch.setattr(study, "RESULTS", tmp_path / "results.csv")
+    study.run(["random"], ["branin"], range(2), 5, 1)
+    first = study.RESULTS.read_text()
+    study.run(["random"], ["branin"], range(3), 5, 1)
+    assert study.RESULTS.read_text().startswith(first)
+    assert len(study.load()) == 3
+    regrets = study.regrets(study.load())
+    assert regrets.final.between(0.0, 1.0).all()
+    table = study.table(5, 1, range(3), "random")
+    assert table.loc["random", "final_minus"] == 0.0
+    assert table.loc["random", "final"] == pytest.approx(regrets.final.mean())
+
+
+def test_samplers_of_optuna_are_asked_for_active_hyperparameters_only():
+    pytest.importorskip("optuna")
+    optimiser = make("optuna-tpe", BY_NAME["svm-digits"], 0, 5)
+    for _ in range(5):
+        trial, config = optimiser.ask()
+        assert ("degree" in config) == (config["kernel"] == "poly")
+        optimiser.tell(trial, 0.0)
