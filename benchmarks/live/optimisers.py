@@ -108,12 +108,10 @@ class Smac(Optimiser):
 
         from smac import HyperparameterOptimizationFacade, Scenario
 
-        from hpo_envs.integrations.config_space import to_configspace
-
         logging.disable(logging.WARNING)
         self._folder = tempfile.TemporaryDirectory()
         scenario = Scenario(
-            to_configspace(space_of(problem.search_space)),
+            _configspace(space_of(problem.search_space)),
             n_trials=budget,
             seed=seed,
             output_directory=self._folder.name,
@@ -130,6 +128,24 @@ class Smac(Optimiser):
         from smac.runhistory.dataclasses import TrialValue
 
         self._facade.tell(handle, TrialValue(cost=-score))
+
+
+def _configspace(space: tuple[Hyperparameter, ...]) -> Any:
+    import ConfigSpace as cs
+
+    made = cs.ConfigurationSpace()
+    for h in space:
+        if h.values:
+            known: Any = cs.Categorical(h.name, list(h.values))
+        elif h.kind == "int":
+            known = cs.Integer(h.name, (int(h.low), int(h.high)), log=h.log)
+        else:
+            known = cs.Float(h.name, (h.low, h.high), log=h.log)
+        made.add(known)
+        if h.condition is not None:
+            parent, values = h.condition
+            made.add(cs.InCondition(known, made[parent], list(values)))
+    return made
 
 
 def _samplers() -> dict[str, Callable[[int], Any]]:

@@ -216,7 +216,7 @@ class Id:
     def _env(self) -> Any:
         import gymnasium as gym
 
-        import hpo_envs  # noqa: F401  registers the ids
+        from hpo_envs import registry  # noqa: F401  its import registers the ids
 
         return gym.make(self.name, budget=None, disable_env_checker=True)
 

@@ -24,6 +24,7 @@ from threadpoolctl import threadpool_limits
 
 from hpo_envs.benchmarks.live.optimisers import make
 from hpo_envs.benchmarks.live.problems import PROBLEMS, Config, Problem
+from hpo_envs.core import screen
 from hpo_envs.tables.user.points import Points
 from hpo_envs.tables.user.space import space_of
 
@@ -209,8 +210,9 @@ def _seeds(text: str) -> range:
     return range(int(first), int(last or first) + 1)
 
 
+@screen.on()
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m hpo_envs.benchmarks.live.study", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     runs = commands.add_parser("run", help="carry out runs that results.csv lacks")
