@@ -1,1 +1,1 @@
-"""Measurements of the suite itself: speed, growth, crashes, long runs. Not in the wheel."""
+"""Measurements of the suite itself: speed, and how often verdicts are right. Not in the wheel."""

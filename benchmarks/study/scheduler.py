@@ -29,7 +29,7 @@ TASK_SECONDS = 5.0
 
 PER_WORKER = 0.05
 """Seconds by worker that a task takes at least: storing a part keeps the coordinator for 5 to 20 ms
-(`python -m hpo_envs.benchmarks.performance.scaling`), and a thousand workers must not wait for it."""
+(commit b4688ac, `benchmarks/performance/scaling.py`), and a thousand workers must not wait for it."""
 
 
 def task_seconds(workers: int) -> float:

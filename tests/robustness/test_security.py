@@ -75,11 +75,8 @@ ALLOWED = {
     *((f"testing/{name}.py", what) for name in ("envs", "tables") for what in ("pickle", "pickle.loads")),
     # An agent's own process: this Python, with a fixed module of ours.
     ("benchmarks/runs/isolation.py", "subprocess"),
-    # Measurements that start this Python again, with arguments of their own.
-    *(
-        (f"benchmarks/performance/{name}.py", "subprocess")
-        for name in ("beside", "crash", "killed", "races", "speed", "tables/builds", "tables/exports")
-    ),
+    # It starts this Python again, with arguments of its own.
+    ("benchmarks/performance/speed.py", "subprocess"),
     # A process that trains, so that a user's settings of torch stay as they are.
     ("tables/datasets/trained/process.py", "subprocess"),
 }

@@ -10,7 +10,7 @@ import pytest
 from hpo_envs.benchmarks.study import executors, store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import Study, from_data
-from tests.benchmarks.study.helpers import SMALL
+from tests.benchmarks.study.helpers import SMALL, Cluster
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -45,10 +45,9 @@ def test_two_workers_one_killed_in_the_middle_same_bytes(tmp_path: Path, mine: s
 def test_a_scheduler_elsewhere_loses_a_worker(tmp_path: Path, mine: str) -> None:
     """As on machines that others set up: a scheduler and two workers, each a process of its own; one is killed."""
     pytest.importorskip("distributed")
-    crash = pytest.importorskip("hpo_envs.benchmarks.performance.crash")
     flag = tmp_path / "died"
     study = deadly(mine, flag, once=True)
-    with crash.Cluster(tmp_path, 2) as cluster, executors.Dask(cluster.address) as engine:
+    with Cluster(tmp_path, 2) as cluster, executors.Dask(cluster.address) as engine:
         assert cluster.address.startswith("tcp://127.0.0.1:")
         engine.client.wait_for_workers(2, timeout=120)
         outcome = conduct(study, tmp_path / "far", engine)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 SWEEP = """id,lr,layers,optimiser,momentum,amp,accuracy,seconds
 a,0.00001,1,sgd,0.9,true,0.71,10
@@ -30,3 +33,16 @@ def write(tmp_path: Path, text: str, name: str = "sweep.csv") -> Path:
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def frame(rows: int) -> Any:
+    """A pandas DataFrame of random runs."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    columns: dict[str, Any] = {f"x{j}": rng.uniform(0, 1, rows) for j in range(13)}
+    columns |= {f"n{j}": rng.integers(1, 2000, rows) for j in range(3)}
+    columns["optimizer"] = np.array(["adam", "sgd", "lion"])[rng.integers(0, 3, rows)]
+    columns["schedule"] = np.array(["cosine", "linear"])[rng.integers(0, 2, rows)]
+    columns["accuracy"], columns["seconds"] = rng.uniform(0, 1, rows), rng.uniform(1, 9, rows)
+    return pd.DataFrame(columns)

@@ -10,10 +10,9 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.performance.tables.exports import frame
 from hpo_envs.tables import draws, user
 from hpo_envs.tables.row_order import natural
-from tests.tables.user.helpers import write
+from tests.tables.user.helpers import frame, write
 
 
 def test_equal_configurations_are_repeats(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.performance.design import simulations
+from hpo_envs.benchmarks.performance import simulations
 
 STUDIES = 400
 
@@ -55,7 +55,7 @@ def test_a_constant_agent_is_no_winner() -> None:
 def test_the_lowest_mean_wins_where_it_is_far_off() -> None:
     scores = np.random.default_rng(0).standard_normal((5, 3, 6, 10))
     scores[:, 1] -= 5.0
-    assert simulations._sole(scores, simulations.inference.here).all()
+    assert simulations._sole(scores, simulations.intervals.here).all()
 
 
 @pytest.mark.parametrize("name", simulations.TABLES)

@@ -1,4 +1,4 @@
-"""How often the statistics are right: `python -m hpo_envs.benchmarks.performance.design.simulations` simulates studies.
+"""How often the statistics are right: `python -m hpo_envs.benchmarks.performance.simulations` simulates studies.
 
 Prints the tables of `docs/statistics.md`: coverage of the 95 % intervals, false winners on these environments and on
 environments like these, and power. `--studies` sets the studies of a cell; a share of 5 % is known to .2 points (one

@@ -1,1 +1,0 @@
-"""What tables cost: reading them, and one step against the released environment; in no wheel."""
