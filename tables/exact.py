@@ -20,17 +20,10 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 
-def _polynomial(*coefficients: float) -> Callable[[Any], Any]:
-    """A polynomial, highest power first, of floats and arrays alike."""
-    padded = (0.0,) * (-len(coefficients) % 4) + coefficients
-    fours = [padded[i : i + 4] for i in range(0, len(padded), 4)]
+def _polynomial(*coefficients: float) -> Callable[[Floats], Floats]:
+    """A polynomial, highest power first."""
 
-    def value(x: Any) -> Any:
-        if type(x) is float:
-            y = 0.0
-            for a, b, c, d in fours:  # four steps a turn: most of a loop over floats is the loop
-                y = (((y * x + a) * x + b) * x + c) * x + d
-            return y
+    def value(x: Floats) -> Floats:
         y = coefficients[0] * x + coefficients[1]
         for c in coefficients[2:]:
             y *= x
@@ -61,9 +54,6 @@ _EXP, _LOG, _SIN, _COS = (_polynomial(*coefficients) for coefficients in (EXP, L
 _CHUNK = 2**16
 """Terms of a product that are held at once."""
 
-_FEW = 8
-"""Up to so many elements are faster one by one in Python, with the same bits."""
-
 # Wichura (1988), algorithm AS 241, PPND16: numerators and denominators for the centre, the tails and the far tails.
 _CENTRE = _quotient(
     (2.5090809287301226727e3, 3.3430575583588128105e4, 6.7265770927008700853e4, 4.5921953931549871457e4,
@@ -85,69 +75,33 @@ _FAR = _quotient(
 )  # fmt: skip
 
 
-def _elementwise(one: Callable[[float], float], valid: tuple[float, float]) -> Callable[[Any], Any]:
-    """Makes a function of arrays answer floats and short arrays one by one, by `one`, where they lie in `valid`."""
-    low, high = valid
+def _elementwise(function: Callable[[Floats], Floats]) -> Callable[[Any], Any]:
+    """Makes a function of (n, ...) arrays take numbers and arrays of any shape; a float for a float."""
 
-    def decorate(many: Callable[[Floats], Floats]) -> Any:
-        @functools.wraps(many)
-        def answer(x: Any) -> Any:
-            if type(x) is float and low <= x <= high:
-                return one(x)
-            a = np.asarray(x, dtype=np.float64)
-            if a.size <= _FEW:
-                values = a.ravel().tolist()
-                if all(low <= v <= high for v in values):
-                    return one(values[0]) if a.ndim == 0 else np.array([one(v) for v in values]).reshape(a.shape)
-            with np.errstate(all="ignore"):
-                return many(np.atleast_1d(a)).reshape(a.shape)[()]
+    @functools.wraps(function)
+    def answer(x: Any) -> Any:
+        a = np.asarray(x, dtype=np.float64)
+        with np.errstate(all="ignore"):
+            return function(np.atleast_1d(a)).reshape(a.shape)[()]
 
-        return answer
-
-    return decorate
+    return answer
 
 
-def _split_exp(x: Any, k: Any) -> Any:
+def _split_exp(x: Floats, k: Floats) -> Floats:
     """exp(x - k log 2) - 1, where that lies within a quarter of log 2's double."""
     r = (x - k * LN2_HIGH) - k * LN2_LOW
     return _EXP(r) * r
 
 
-def _exp(x: float) -> float:
-    k = round(x / LN2)
-    return math.ldexp(1.0 + _split_exp(x, k), k)
-
-
-def _expm1(x: float) -> float:
-    k = round(x / LN2)
-    scale = math.ldexp(1.0, k)
-    return scale * _split_exp(x, k) + (scale - 1.0)
-
-
-def _log(x: float) -> float:
-    m, e = math.frexp(x)
-    if m < SQRT_HALF:
-        m, e = m * 2.0, e - 1
-    return _join_log(m, e)
-
-
-def _join_log(m: Any, e: Any) -> Any:
-    """log(m) + e log 2 for m in [sqrt(1/2), sqrt(2))."""
-    f = m - 1.0
-    s = f / (2.0 + f)
-    z = s * s
-    return e * LN2_HIGH + (2.0 * s + (s * (z * _LOG(z)) + e * LN2_LOW))
-
-
-@_elementwise(_exp, (-700.0, 700.0))
+@_elementwise
 def exp(x: Floats) -> Floats:
-    """The exponential of numbers, any shape; a float for a float."""
+    """The exponential."""
     x = np.clip(x, -750.0, 750.0)
     k = np.rint(x / LN2)
     return np.ldexp(1.0 + _split_exp(x, k), k.astype(np.int64))
 
 
-@_elementwise(_expm1, (-700.0, 700.0))
+@_elementwise
 def expm1(x: Floats) -> Floats:
     """exp(x) - 1, accurate around 0."""
     x = np.clip(x, -750.0, 750.0)
@@ -156,12 +110,16 @@ def expm1(x: Floats) -> Floats:
     return np.asarray(scale * _split_exp(x, k) + (scale - 1.0))
 
 
-@_elementwise(_log, (5e-324, 1.7976931348623157e308))
+@_elementwise
 def log(x: Floats) -> Floats:
     """The natural logarithm: -inf at 0, NaN below."""
     m, e = np.frexp(x)
     small = m < SQRT_HALF
-    value = _join_log(np.where(small, m * 2.0, m), (e - small).astype(np.float64))
+    e = (e - small).astype(np.float64)
+    f = np.where(small, m * 2.0, m) - 1.0
+    s = f / (2.0 + f)
+    z = s * s
+    value = e * LN2_HIGH + (2.0 * s + (s * (z * _LOG(z)) + e * LN2_LOW))
     if ((x > 0.0) & (x < np.inf)).all():
         return np.asarray(value)
     return np.select([x == 0.0, x < 0.0, x == np.inf], [-np.inf, np.nan, np.inf], value)
@@ -191,21 +149,8 @@ def tanh(x: Any) -> Floats:
     return np.copysign(e.reshape(np.shape(x)), x)
 
 
-def _circle(u: float) -> tuple[float, float]:
-    q = round(4.0 * u)
-    a = (u - 0.25 * q) * (2.0 * math.pi)
-    z = a * a
-    c, s = 1.0 + z * _COS(z), a + a * (z * _SIN(z))
-    return ((c, s), (-s, c), (-c, -s), (s, -c))[q % 4]
-
-
-def circle(turns: Any) -> tuple[Any, Any]:
-    """Cosines and sines of (n,) angles, given in turns in [0, 1]; floats for a float."""
-    if type(turns) is float:
-        return _circle(turns)
-    if len(turns) <= _FEW:
-        pairs = np.array([_circle(u) for u in turns.tolist()]).reshape(-1, 2)
-        return pairs[:, 0], pairs[:, 1]
+def circle(turns: Floats) -> tuple[Floats, Floats]:
+    """Cosines and sines of (n,) angles, given in turns in [0, 1]."""
     q = np.rint(4.0 * turns)
     a = (turns - 0.25 * q) * (2.0 * math.pi)
     z = a * a
@@ -219,15 +164,7 @@ def circle(turns: Any) -> tuple[Any, Any]:
     )
 
 
-def _normal_quantile(p: float) -> float:
-    q = p - 0.5
-    if abs(q) <= 0.425:
-        return float(q * _CENTRE(0.180625 - q * q))
-    r = math.sqrt(-_log(min(p, 1.0 - p)))
-    return math.copysign(_TAIL(r - 1.6) if r <= 5.0 else _FAR(r - 5.0), q)
-
-
-@_elementwise(_normal_quantile, (5e-324, 1.0 - 2.0**-53))
+@_elementwise
 def normal_quantile(p: Floats) -> Floats:
     """Quantiles of the standard normal distribution at levels in (0, 1)."""
     q = p - 0.5
@@ -252,7 +189,7 @@ def normal_level(z: float) -> float:
         total += term
         odd += 2.0
         term *= square / odd
-    return 0.5 + total * _exp(-0.5 * square) / _SQRT_2PI
+    return 0.5 + total * float(exp(-0.5 * square)) / _SQRT_2PI
 
 
 def product(a: Floats, b: Floats) -> Floats:

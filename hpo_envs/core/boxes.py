@@ -10,17 +10,6 @@ import numpy.typing as npt
 from hpo_envs.core.params import Floats, shown, unmasked
 
 
-def point(action: Any, size: int) -> tuple[list[float], Any]:
-    """One action of `size` numbers, and whether one of them lay outside; as `clip`, several times faster."""
-    if type(action) is np.ndarray and action.shape == (size,) and action.dtype.kind == "f":
-        values: list[float] = action.tolist()
-        # Comparisons with NaN fail, but `min` and `max` may skip one; a sum never does.
-        if min(values) >= -1.0 and max(values) <= 1.0 and sum(values) <= size:
-            return values, np.False_
-    points, clipped = clip(action, (size,), "action")
-    return points.tolist(), clipped[()]
-
-
 def clip(actions: Any, shape: tuple[int, ...], argument: str) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Actions as float64 in [-1, 1].
 

@@ -400,7 +400,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         ended: Info = {k: info[k] if every else copy_info(info[k]) for k in keys}
         ended |= {"_" + k: terminated.copy() for k in keys}
         if self._masked:
-            ended = MaskedInfo(ended).defer_mask(self._then(), terminated.copy(), terminated.copy())
+            ended = MaskedInfo(ended).defer_mask(self._then(), terminated.copy())
         info["final_info"] = ended
         info["final_obs"] = final
         info["_final_info"] = info["_final_obs"] = terminated.copy()

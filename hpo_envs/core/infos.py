@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.core.history import Later
 from hpo_envs.tables.table import STATUSES, Hyperparameter
 
 Info = dict[str, Any]
@@ -18,49 +17,40 @@ Masks = npt.NDArray[np.int8]
 
 
 class MaskedInfo(Info):
-    """A batched info whose `action_mask` is made when somebody reads it: most do not, and it is the largest part.
+    """Batched info whose `action_mask` is made when it is first read: most callers do not, and it is the largest part.
 
-    It is a dict in every other way; whoever takes all of its values, copies or pickles it reads the mask, too.
+    It is a dict in every other way; taking all values, copying and pickling read the mask, too.
     """
 
-    __slots__ = ("_make", "_only")
+    __slots__ = ("_make",)
 
-    def defer_mask(
-        self,
-        make: Callable[[], npt.NDArray[Any]],
-        reported: npt.NDArray[np.bool_],
-        only: npt.NDArray[np.bool_] | None = None,
-    ) -> MaskedInfo:
+    def defer_mask(self, make: Callable[[], npt.NDArray[Any]], reported: npt.NDArray[np.bool_]) -> MaskedInfo:
         """Adds `action_mask`.
 
         Args:
-            make: Makes the (n, k) mask.
-            reported: (n,) which environments report it.
-            only: (n,) those that a mask is made of, zeros for the others; None: all.
+            make: Returns the (n, k) mask, bool or int8, as a fresh array.
+            reported: (n,) which environments report it; the others have zeros.
         """
-        self._make, self._only = make, only
+        self._make = make
         self["action_mask"], self["_action_mask"] = None, reported
         return self
 
     def change_mask(self, change: Callable[[Masks], Masks] | None) -> None:
-        """Puts another mask in the place of this one, made of it; None for none."""
+        """Replaces the mask by a function of it; None removes it."""
         if "action_mask" not in self:
             return
         if change is None:
             del self["action_mask"], self["_action_mask"]
-        elif super().__getitem__("action_mask") is None:
-            before = self._make
-            self._make = lambda: change(before())
         else:
-            self["action_mask"] = change(self["action_mask"])
+            before = self._make
+            self._make, self["action_mask"] = lambda: change(before()), None
 
     def __getitem__(self, key: str) -> Any:
         """The value; that of `action_mask` is made now."""
-        value = super().__getitem__(key)
+        value = dict.__getitem__(self, key)  # a third faster than by `super()`, and every reading comes here
         if value is None and key == "action_mask":
-            value = self._make().astype(np.int8)
-            if self._only is not None:
-                value[~self._only] = 0
+            value = self._make().view(np.int8)
+            value[~self["_action_mask"]] = 0
             self[key] = value
         return value
 
@@ -132,12 +122,13 @@ def scatter(value: Any, index: npt.NDArray[np.intp], n: int) -> Any:
 
 
 def of_one(info: Info, i: int, names: Iterable[str]) -> Info:
-    """What environment i of a batch said under some of these names."""
-    return {k: _entry(info[k], i) for k in names if k in info and info["_" + k][i]}
+    """What environment i of a batch reported under some of these names."""
+    return {k: entry(info[k], i) for k in names if k in info and info["_" + k][i]}
 
 
-def _entry(value: Any, i: int) -> Any:
-    return {k: _entry(v, i) for k, v in value.items()} if isinstance(value, dict) else value[i]
+def entry(value: Any, i: int = 0) -> Any:
+    """Entry i of a nested batched value."""
+    return {k: entry(v, i) for k, v in value.items()} if isinstance(value, dict) else value[i]
 
 
 def merge(info: Info, new: Info, index: npt.NDArray[np.intp]) -> None:
@@ -171,9 +162,7 @@ def assign(target: Any, value: Any, index: npt.NDArray[np.intp]) -> None:
 
 def blank(value: Any, index: npt.NDArray[np.intp]) -> None:
     """Zeroes (None for objects) the entries of environments that reported nothing."""
-    if isinstance(value, Later):
-        value.change(lambda entries: blank(dict(entries), index))
-    elif isinstance(value, dict):
+    if isinstance(value, dict):
         for v in value.values():
             blank(v, index)
     else:

@@ -38,7 +38,7 @@ def best(
     kendall = objective == "kendall"
 
     def reward(actions: Floats) -> Floats:
-        return sign * corpus.train.evaluate(box.natural(actions), kendall=kendall)[objective]
+        return sign * corpus.evaluate(box.natural(actions), kendall=kendall)[0][objective]
 
     rng = np.random.default_rng(seed)
     choices = int(box.high[2] - box.low[2]) + 1

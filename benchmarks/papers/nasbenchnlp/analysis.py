@@ -113,7 +113,7 @@ def exact_random(params: Any, trainings: int) -> float:
     known = repeat < params.count[row]
     last = np.arange(1, len(row) + 1)[known] * levels - 1
     test = params.peak_hidden[last, params.held_out.index("test_loss")]
-    return random_search.selected(params.first_peaks[last], test, row[known], trainings)
+    return random_search.selected(params.peaks[last, 0], test, row[known], trainings)
 
 
 def epoch_correlations(table: Table, epochs: Sequence[int] = (5, 10, 25, 50)) -> list[dict[str, Any]]:

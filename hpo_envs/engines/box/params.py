@@ -13,8 +13,7 @@ import numpy.typing as npt
 from gymnasium.spaces import Box
 
 from hpo_envs.checks import one_of
-from hpo_envs.core.history import Later
-from hpo_envs.core.infos import Info, choices_of
+from hpo_envs.core.infos import choices_of
 from hpo_envs.core.params import (
     Floats,
     Objective,
@@ -39,7 +38,7 @@ class Answer(NamedTuple):
     Attributes:
         configs: (n, d) raw values of the hyperparameters.
         metrics: Metric -> (n,) float64.
-        held_out: The same on data that no reward sees, `Later` where that is much work; None without such data.
+        held_out: The same on data that no reward sees; None without such data.
     """
 
     configs: Floats
@@ -67,13 +66,6 @@ class BoxFunction(abc.ABC):
     @abc.abstractmethod
     def evaluate(self, tasks: Ints, actions: Floats) -> Answer:
         """Evaluates (n, d) actions, each on its task (n,); the answer to one does not depend on the others."""
-
-    def one(self, task: int, action: list[float]) -> tuple[list[float], dict[str, float], Info | None]:
-        """`evaluate` of one action of d numbers, as numbers: raw values, metrics, held-out metrics (NumPy's)."""
-        answer = self.evaluate(np.array([task]), np.array([action]))
-        hidden = answer.held_out
-        held_out = None if hidden is None else Later(lambda: {k: v[0] for k, v in hidden.items()})
-        return answer.configs[0].tolist(), {k: v.item() for k, v in answer.metrics.items()}, held_out
 
     @abc.abstractmethod
     def action_of(self, task: int, config: Any) -> npt.NDArray[np.float32]:

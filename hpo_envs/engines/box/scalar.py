@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from hpo_envs.core import boxes
 from hpo_envs.core.env import HPOEnv
-from hpo_envs.core.infos import STATUS_CODES, Info
+from hpo_envs.core.infos import STATUS_CODES, Info, entry
 from hpo_envs.core.loading import provenance_info
 from hpo_envs.engines.box.params import BoxParams
 from hpo_envs.tables import draws
@@ -58,38 +58,26 @@ class BoxEnv(HPOEnv):
         p = self.params
         among = p.function.choose(options)
         self._table_index = int(among[draws.below(draws.mix(self._new_key(seed), 0), len(among))])
-        self._left, self._best, self._signs = p.budget, p.low.tolist(), p.signs.tolist()
-        self._first = p.first(np.array([self._table_index]))[0]
-        self._size = p.action_space.shape[0]
-        seen = slice(self._size, self._size + 2 * len(self._best) + 1)
-        low, high = p.observation_space.low[seen], p.observation_space.high[seen]
-        self._bounds = [*zip(low.tolist(), high.tolist(), strict=True)]
-        return self._first.copy(), {
-            **provenance_info(self.tables, self._table_index),
-            **p.function.labels[self._table_index],
-        }
+        self._tasks = np.array([self._table_index])
+        self._left, self._best, self._seen = p.budget, p.low, p.first(self._tasks)
+        info = {**provenance_info(self.tables, self._table_index), **p.function.labels[self._table_index]}
+        return self._seen[0].copy(), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Evaluates one configuration."""
         p = self.params
         if not self._live:
             raise self._not_live()
-        point, clipped = boxes.point(action, self._size)
-        raw, metrics, held_out = p.function.one(self._table_index, point)
-        rewards = [sign * metrics[name] for sign, name in zip(self._signs, p.objectives, strict=True)]
-        best = self._best = [r if r > b else b for r, b in zip(rewards, self._best, strict=True)]
-        cost = 1.0 if p.cost is None else metrics[p.cost]
-        self._left -= cost
-        terminated = self._left <= 0.0
-        self._live = not terminated
-        observation = self._first.copy()
-        shown = zip([*rewards, cost, *best], self._bounds, strict=True)
-        point += [low if v < low else high if v > high else v for v, (low, high) in shown]
-        observation[: len(point)] = point
-        observation[-1] = max(self._left, 0.0) / p.budget
-        info: Info = {"cost": np.float64(cost), "metrics": {k: np.float64(v) for k, v in metrics.items()}}
-        if held_out is not None:
-            info["held_out"] = held_out
-        info["config"] = p.function.config(self._table_index, raw)
-        info |= {"status": "ok", "status_code": STATUS_CODES["ok"], "clipped": clipped}
-        return observation, np.array(rewards) if p.vector else rewards[0], terminated, False, info
+        point, clipped = boxes.clip(action, p.action_space.shape, "action")
+        points = point[None]
+        rewards, costs, answer = p.evaluate(self._tasks, points)
+        self._best = np.maximum(self._best, rewards[0])
+        self._left -= float(costs[0])
+        self._live = self._left > 0.0
+        p.observe(self._seen, points, rewards, costs, self._best, self._left)
+        info: Info = {"cost": costs[0], "metrics": entry(answer.metrics)}
+        if answer.held_out is not None:
+            info["held_out"] = entry(answer.held_out)
+        info["config"] = p.function.config(self._table_index, answer.configs[0].tolist())
+        info |= {"status": "ok", "status_code": STATUS_CODES["ok"], "clipped": clipped[()]}
+        return self._seen[0].copy(), rewards[0] if p.vector else float(rewards[0, 0]), not self._live, False, info

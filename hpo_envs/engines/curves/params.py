@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from gymnasium.spaces import MultiDiscrete
 
 from hpo_envs.checks import one_of, shown
+from hpo_envs.core.infos import STATUS_COLUMN, Column, Info, choices_of, natural
 from hpo_envs.core.loading import load_tables
 from hpo_envs.core.params import (
     Floats,
@@ -50,23 +52,13 @@ class CurveParams(Params):
         count: (rows,) measured repeats of each row, at least 1.
         repeats: Repeats that the cells make room for.
         ends: (rows * repeats,) int64, the checkpoint at which each run ends.
-        tops: (cells, 1 + m) float64: `costs` and `peaks` (views of it), for one gather.
-        costs: (cells,) float64, cumulative cost of training up to each cell; 1 for each evaluation where cost is
-            evaluations.
-        answers: (cells, m + 1) float64: `rewards` and `shares` (views of it), for one gather.
-        measured: (cells, shown + held out) float64: `seen` and `hidden` (views of it).
-        shares: (cells,) float64, the share of a full training.
-        rewards: (cells, m) float64, oriented: higher is better.
-        peaks: (cells, m) float64, best reward at any checkpoint of the table up to the cell.
-        first_peaks: (cells,) float64, `peaks` of the first objective.
+        tops: (cells, 1 + m) float64: `costs` and `peaks`, for one gather.
+        answers: (cells, m + 1 + shown + held out) float64: `rewards`, shares of a full training, metrics.
         peak_levels: (cells,) int64, index in `table.levels` of the best of the first objective.
-        seen: (cells, shown) float64, native units, no NaN.
-        hidden: (cells, held out) float64.
         peak_hidden: (cells, held out) float64, held-out metrics at `peak_levels`.
         status: (cells,) uint8, index into `STATUSES`.
-        templates: (rows + 1, d) float32 observations with the features filled in; the last row is `initial`.
-        initial: (d,) float32, observation before the first step.
-        cost_at: Index of the last cost in the observation; the best rewards follow.
+        templates: (rows + 1, d) float32 observations with the features filled in; the last row is the first one of an
+            episode.
     """
 
     levels: Floats
@@ -77,21 +69,11 @@ class CurveParams(Params):
     repeats: int
     ends: npt.NDArray[np.int64]
     tops: Floats
-    costs: Floats
     answers: Floats
-    measured: Floats
-    shares: Floats
-    rewards: Floats
-    peaks: Floats
-    first_peaks: Floats
     peak_levels: npt.NDArray[np.int64]
-    seen: Floats
-    hidden: Floats
     peak_hidden: Floats
     status: npt.NDArray[np.uint8]
     templates: npt.NDArray[np.float32]
-    initial: npt.NDArray[np.float32]
-    cost_at: int
 
     @classmethod
     def of(
@@ -155,6 +137,44 @@ class CurveParams(Params):
     def steps(self) -> int:
         """Steps after which an episode ends whatever its budget."""
         return self.actions * len(self.levels)
+
+    @cached_property
+    def costs(self) -> Floats:
+        """(cells,) cumulative cost of training up to each cell; 1 for each evaluation where cost is evaluations."""
+        return self.tops[:, 0]
+
+    @cached_property
+    def peaks(self) -> Floats:
+        """(cells, m) best reward at any checkpoint of the table up to the cell."""
+        return self.tops[:, 1:]
+
+    @cached_property
+    def rewards(self) -> Floats:
+        """(cells, m) oriented: higher is better."""
+        return self.answers[:, : len(self.rewarded)]
+
+    @property
+    def cost_at(self) -> int:
+        """Index of the last cost in the observation; the best rewards follow."""
+        return self.templates.shape[1] - 2 - len(self.rewarded)
+
+    def answer(self, rows: npt.NDArray[np.int64], cells: npt.NDArray[np.int64]) -> tuple[Floats, Floats, Info]:
+        """Rewards (k, m), shares of a full training (k,) and what `info` says of (k,) cells of (k,) rows."""
+        found, t, m = self.answers.take(cells, axis=0), self.table, len(self.rewarded)
+        codes = self.status.take(cells).astype(np.int64)
+        metrics = {name: found[:, m + 1 + j] for j, name in enumerate((*self.shown, *self.held_out))}
+        held_out = {name: metrics.pop(name) for name in self.held_out}
+        info: Info = {"metrics": metrics, "status": STATUS_COLUMN.take(codes), "status_code": codes}
+        if t.space:
+            info["config"] = natural(t.space, self._choices, t.configs.take(rows, axis=0))
+        if held_out:
+            info["held_out"] = held_out
+        # Rewards of their own: those of episodes that ended are overwritten.
+        return found[:, :m].copy(), found[:, m], info
+
+    @cached_property
+    def _choices(self) -> tuple[Column | None, ...]:
+        return tuple(choices_of(h) for h in self.table.space)
 
     def truth(self, table: Index, actions: npt.NDArray[Any]) -> Floats:
         """See `Params`."""
@@ -228,9 +248,6 @@ def _prepare(
     initial[-1] = 1.0
     seen = values[..., [t.metric(name) for name in shown]]
     count = np.maximum((~np.isnan(t.values).all(axis=(2, 3))).sum(axis=1), 1)
-    answers = flat(np.concatenate([rewards, shares[..., None]], axis=3))
-    measured = flat(np.concatenate([seen, hidden], axis=3))
-    tops = flat(np.concatenate([costs[..., None], peaks], axis=3))
     p = CurveParams(
         kind="fidelity",
         tables=(t,),
@@ -247,22 +264,12 @@ def _prepare(
         count=count,
         repeats=t.repeats,
         ends=ends,
-        tops=tops,
-        costs=tops[:, 0],
-        answers=answers,
-        measured=measured,
-        shares=answers[:, -1],
-        rewards=answers[:, :m],
-        peaks=tops[:, 1:],
-        first_peaks=tops[:, 1],
+        tops=flat(np.concatenate([costs[..., None], peaks], axis=3)),
+        answers=flat(np.concatenate([rewards, shares[..., None], seen, hidden], axis=3)),
         peak_levels=flat(peak_levels),
-        seen=measured[:, : len(shown)],
-        hidden=measured[:, len(shown) :],
         peak_hidden=flat(peak_hidden),
         status=flat(status.astype(np.uint8)),
         templates=templates,
-        initial=initial,
-        cost_at=d + 1 + m,
     )
     return dataclasses.replace(p, budget=p.whole())
 

@@ -2,54 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOEnv
-from hpo_envs.core.infos import STATUS_CODES, Info, numeric
+from hpo_envs.core.infos import Info, entry, numeric
 from hpo_envs.core.loading import provenance_info
 from hpo_envs.core.params import Floats, is_integer, unmasked
 from hpo_envs.engines.curves.params import COST_HIGH, CurveParams
 from hpo_envs.engines.workers import Workers
 from hpo_envs.tables import draws
-from hpo_envs.tables.table import STATUSES
-
-_FLOAT, _ARRAY = np.float64, np.ndarray
 
 KEPT = 20_000
 """Cells whose answers are kept: some 30 MB on NASBenchNLP-ptb-v0."""
-
-
-@dataclass(slots=True)
-class _Cell:
-    """What a step answers that asks for a checkpoint of a run, where nothing of the run was trained before.
-
-    Attributes:
-        end: The checkpoint reached.
-        last: The checkpoint at which the run ends.
-        paid: Cost of all up to `end`.
-        peak: Best first objective up to `end`.
-        reward: The reward; a vector has to be copied, like the other entries below.
-        template: The observation, without the best rewards and what is left of the budget.
-        info: The info without the mask.
-        metrics: Metrics that agents see.
-        config: Hyperparameters, if the table has any.
-        held_out: Metrics that agents do not see, if there are any.
-    """
-
-    end: int
-    last: int
-    paid: float
-    peak: float
-    reward: Any
-    template: npt.NDArray[np.float32]
-    info: Info
-    metrics: Info
-    config: Info
-    held_out: Info
 
 
 class CurvesEnv(HPOEnv):
@@ -102,16 +69,12 @@ class CurvesEnv(HPOEnv):
     def __init__(self, params: CurveParams, render_mode: str | None = None) -> None:
         super().__init__(params, render_mode)
         p = params
-        self._vector, self._parallel = p.vector, p.workers > 1
         self._actions, self._levels, self._limit = p.actions, len(p.levels), p.steps
         # `item` gives Python numbers, several times faster than indexing with brackets.
-        self._paid, self._peaks, self._end_of = p.costs.item, p.first_peaks.item, p.ends.item
-        self._levels_of = [np.int64(level) for level in range(self._levels)]
-        self._low, self._high = p.reward_bounds[0].tolist()
-        self._cells: dict[int, _Cell] = {}
-        self._configs: dict[int, Info] = {}
+        self._paid, self._peaks, self._end_of = p.costs.item, p.peaks.item, p.ends.item
+        # Cell -> (reward, observation, info, the dicts in it), without what depends on the row's training so far.
+        self._cells: dict[int, Any] = {}
         self._per_step = p.cost_unit == "evaluations"
-        self._cost_at = p.cost_at
         self._full_mask = np.ones(p.actions + self._levels, np.int8)
         self._view: list[int] | None = None
         self._workers = Workers(p.workers)
@@ -125,15 +88,15 @@ class CurvesEnv(HPOEnv):
         # row -> (first cell of the run that this episode sees, checkpoint trained or submitted)
         self._runs: dict[int, tuple[int, int]] = {}
         self._spent = self._committed = 0.0
-        self._count = self._finished = 0
+        self._count = 0
         self._best, self._best_cell = p.low.tolist(), -1
         self._workers = Workers(p.workers)
         self._open = True
-        # How many rows are trained to no checkpoint, to the first, and so on; a run that ended has reached the last.
-        self._standing, self._floor = [self._actions] + [0] * self._levels, 0
+        # Checkpoints that all rows have passed, and how many rows have not passed another one.
+        self._floor, self._lowest = 0, self._actions
         self._mask = self._full_mask.copy()
-        self._last = p.initial
-        return p.initial.copy(), {**provenance_info(self.tables), "action_mask": self._mask.copy()}
+        self._last = p.templates[-1]
+        return self._last.copy(), {**provenance_info(self.tables), "action_mask": self._mask.copy()}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Trains a row up to a checkpoint; with several workers, submits that to an idle one."""
@@ -141,144 +104,101 @@ class CurvesEnv(HPOEnv):
         if not self._live:
             raise self._not_live()
         row = index if self._view is None else self._view[index]
-        if self._parallel:
+        if self.params.workers > 1:
             return self._step_workers(index, row, level)
-        cell, base, reached, cost = self._submit(index, row, level)
-        self._count = count = self._count + 1
-        observation, reward, info = self._complete(cell, base, reached, cost)
-        terminated = self._spent >= self.budget or count >= self._limit or self._finished == self._actions
-        if terminated:
-            self._live = False
+        base, reached, cost = self._submit(index, row, level)
+        self._count += 1
+        observation, reward, info = self._complete(row, base, level, reached, cost)
+        terminated = self._spent >= self.budget or self._done()
+        self._live = not terminated
         return observation, reward, terminated, False, info
+
+    def _done(self) -> bool:
+        """Whether nothing is left to train, or the steps are used up."""
+        return self._count >= self._limit or self._floor == self._levels
 
     def _step_workers(self, index: int, row: int, level: int) -> tuple[Any, Any, bool, bool, Info]:
         workers = self._workers
         if self._open:
             # A row continues from its own checkpoint, so it waits for what still trains that row.
             start = workers.free(row)
-            cell, base, reached, cost = self._submit(index, row, level)
-            workers.submit((row, index, level, cell, base, reached, cost), start, cost)
+            base, reached, cost = self._submit(index, row, level)
+            workers.submit((row, index, level, base, reached, cost), start, cost)
             self._committed += cost
             self._count += 1
-            done = self._count >= self._limit or self._finished == self._actions
-            self._open = self._committed < self.budget and not done
+            self._open = self._committed < self.budget and not self._done()
             if self._open and workers.idle:
-                reward = np.zeros(len(self._best)) if self._vector else 0.0
+                reward = np.zeros(len(self._best)) if self.params.vector else 0.0
                 info = numeric({"cost": 0.0, "finished": False, "clock": workers.clock})
                 info |= {"action": np.array([index, level]), "action_mask": self._shown_mask()}
                 return self._last.copy(), reward, False, False, info
-        _, index, level, cell, base, reached, cost = workers.next()
-        observation, reward, info = self._complete(cell, base, reached, cost)
+        row, index, level, base, reached, cost = workers.next()
+        observation, reward, info = self._complete(row, base, level, reached, cost)
         self._last = observation.copy()
         info |= numeric({"finished": True, "action": np.array([index, level]), "clock": workers.clock})
         terminated = not self._open and not workers
         self._live = not terminated
         return observation, reward, terminated, False, info
 
-    def _submit(self, index: int, row: int, level: int) -> tuple[_Cell, int, int, float]:
-        """Notes that a row is trained; returns what was asked for, its run's first cell, what it reaches and costs."""
+    def _submit(self, index: int, row: int, level: int) -> tuple[int, int, float]:
+        """Notes that a row is trained; returns the first cell of its run, the checkpoint reached and the cost."""
         known = self._runs.get(row)
         base, before = (self._run_of(row) * self._levels, -1) if known is None else known
-        cell = self._cells.get(base + level)
-        if cell is None:
-            cell = self._fill(row, base + level)
-        end = cell.end
+        last = self._end_of(base // self._levels)
+        end = level if level < last else last
         if end <= before:
-            return cell, base, before, 0.0
+            return base, before, 0.0
         self._runs[row] = base, end
-        standing = self._standing
-        standing[before + 1] -= 1
-        if end == cell.last:
+        if end == last:
             self._mask[index] = 0
-            self._finished += 1
-            standing[-1] += 1
-        else:
-            standing[end + 1] += 1
-        if not standing[self._floor]:
-            self._raise_floor()
+        if before + 1 == self._floor:
+            self._lowest -= 1
+            if not self._lowest:
+                self._raise_floor()
         if self._per_step:
-            return cell, base, end, 1.0
-        return cell, base, end, cell.paid if before < 0 else cell.paid - self._paid(base + before)
+            return base, end, 1.0
+        return base, end, self._paid(base + end) - (self._paid(base + before) if before >= 0 else 0.0)
 
-    def _complete(self, cell: _Cell, base: int, reached: int, cost: float) -> tuple[Any, Any, Info]:
+    def _complete(self, row: int, base: int, level: int, reached: int, cost: float) -> tuple[Any, Any, Info]:
         """Returns observation, reward and info of a finished training."""
-        best, at, observation, info = self._best, self._cost_at, cell.template.copy(), cell.info.copy()
-        reward, peak, top = cell.reward, cell.peak, base + reached
-        if reached != cell.end:
-            peak = self._peaks(top)
-            info["reached"], info["best"] = self._levels_of[reached], _FLOAT(peak)
-        if cost != cell.paid:
-            info["cost"] = _FLOAT(cost)
-            observation[at] = cost if cost < COST_HIGH else COST_HIGH
+        p, best, at, top = self.params, self._best, self.params.cost_at, base + reached
+        reward, template, info, dicts = self._cells.get(base + level) or self._fill(row, base + level)
+        observation, info, peak = template.copy(), info.copy(), self._peaks(top, 0)
         if peak > best[0] or self._best_cell < 0:
             best[0], self._best_cell = max(peak, best[0]), top
-        if self._vector:
-            info["best"] = peaks = self.params.peaks[top].copy()
-            self._best = best = np.maximum(best, peaks).tolist()
-            reward = reward.copy()
+        if p.vector:
+            info["best"], reward = p.peaks[top].copy(), reward.copy()
+            self._best = best = np.maximum(best, info["best"]).tolist()
             observation[at + 1 : -1] = best
         else:
+            info["best"] = np.float64(peak)
             observation[-2] = best[0]
         self._spent = spent = self._spent + cost
+        observation[at] = cost if cost < COST_HIGH else COST_HIGH
         observation[-1] = 1.0 - spent / self.budget if spent < self.budget else 0.0
-        info["metrics"] = cell.metrics.copy()
-        if cell.config:
-            info["config"] = cell.config.copy()
-        if cell.held_out:
-            info["held_out"] = cell.held_out.copy()
-        # When nothing is left to train, all actions are equally useless: a mask without a 1 would break samplers.
-        info["action_mask"] = (self._mask if self._finished < self._actions else self._full_mask).copy()
+        info["cost"], info["reached"] = np.float64(cost), np.int64(reached)
+        for name, value in dicts:
+            info[name] = value.copy()
+        info["action_mask"] = self._shown_mask()
         return observation, reward, info
 
-    def _fill(self, row: int, at: int) -> _Cell:
+    def _fill(self, row: int, at: int) -> Any:
         """The answer of a cell, kept for the next time."""
-        p, level, m = self.params, at % self._levels, len(self._best)
-        last = self._end_of(at // self._levels)
-        end = min(level, last)
-        top = at - level + end
-        paid, peak = 1.0 if self._per_step else self._paid(top), p.first_peaks[top]
-        rewards, values = p.rewards[at], list(p.measured[at])
-        template, cost_at = p.templates[row].copy(), self._cost_at
-        template[cost_at - m - 1], template[cost_at] = p.shares[at], min(paid, COST_HIGH)
-        if self._vector:
-            template[cost_at - m : cost_at] = np.clip(rewards, p.low, p.high)
-        else:
-            template[cost_at - 1] = min(max(rewards[0], self._low), self._high)
-        status = STATUSES[p.status[at]]
-        info: Info = {"cost": _FLOAT(paid), "metrics": None, "status": status, "status_code": STATUS_CODES[status]}
-        info["reached"], info["best"] = self._levels_of[end], peak
-        config, held_out = self._config(row), {}
-        if config:
-            info["config"] = None
-        if p.held_out:
-            info["held_out"] = None
-            held_out = dict(zip(p.held_out, values[len(p.shown) :]))  # noqa: B905 (a keyword takes as long again)
+        p = self.params
+        rewards, shares, batch = p.answer(np.array([row]), np.array([at]))
+        info = entry(batch) | {"status": str(batch["status"][0])}
+        if "config" in info:
+            info["config"] = numeric(self.table.config(row))
         if self._view is not None:
             info["row"] = np.int64(row)
+        template, m = p.templates[row].copy(), len(p.low)
+        template[p.cost_at - m - 1] = shares[0]
+        template[p.cost_at - m : p.cost_at] = np.clip(rewards[0], p.low, p.high)
+        dicts = [(name, value) for name, value in info.items() if isinstance(value, dict)]
         if len(self._cells) >= KEPT:
             self._cells.clear()
-        self._cells[at] = cell = _Cell(
-            end,
-            last,
-            paid,
-            float(peak),
-            rewards if self._vector else float(rewards[0]),
-            template,
-            info,
-            dict(zip(p.shown, values)),  # noqa: B905
-            config,
-            held_out,
-        )
+        self._cells[at] = cell = rewards[0] if p.vector else rewards.item(), template, info, dicts
         return cell
-
-    def _config(self, row: int) -> Info:
-        """Hyperparameters of a row, if the table has any."""
-        if not self.params.table.space:
-            return {}
-        config = self._configs.get(row)
-        if config is None:
-            config = self._configs[row] = numeric(self.table.config(row))
-        return config
 
     def _run_of(self, row: int) -> int:
         """Index of the run of a row that this episode sees."""
@@ -290,7 +210,7 @@ class CurvesEnv(HPOEnv):
 
     def _pair(self, action: Any) -> tuple[int, int]:
         """The row and the level of an action of any admitted type."""
-        if type(action) is _ARRAY and action.dtype.kind in "iu":
+        if type(action) is np.ndarray and action.dtype.kind in "iu":
             pair = action.tolist()
         else:
             pair = [int(v) if is_integer(v) else v for v in unmasked(action)] if np.iterable(action) else None
@@ -305,12 +225,15 @@ class CurvesEnv(HPOEnv):
     # -- what is useful, and what is known -----------------------------------------------------------------------
 
     def _shown_mask(self) -> npt.NDArray[np.int8]:
-        return (self._mask if self._finished < self._actions else self._full_mask).copy()
+        # When nothing is left to train, all actions are equally useless: a mask without a 1 would break samplers.
+        return (self._mask if self._floor < self._levels else self._full_mask).copy()
 
     def _raise_floor(self) -> None:
-        """Masks the checkpoints that every row has reached, of which there are `_floor`."""
-        while not self._standing[self._floor]:
-            self._floor += 1
+        """Counts anew how far all rows are trained, once none stands where the least trained one stood."""
+        levels = self._levels
+        trained = [levels if end == self._end_of(base // levels) else end + 1 for base, end in self._runs.values()]
+        self._floor = min(trained) if len(trained) == self._actions else 0
+        self._lowest = trained.count(self._floor)
         self._mask[self._actions : self._actions + self._floor] = 0
 
     def _masks(self) -> npt.NDArray[np.bool_]:
@@ -351,5 +274,6 @@ class CurvesEnv(HPOEnv):
         if row not in self._runs:
             raise ValueError(f"row must have been trained in this episode, got {row!r}")
         base, reached = self._runs[row]
-        part = self.params.seen[base : base + reached + 1]
-        return {name: part[:, j].copy() for j, name in enumerate(self.params.shown)}
+        p, cells = self.params, np.arange(base, base + reached + 1)
+        metrics: dict[str, Floats] = p.answer(np.full(len(cells), row), cells)[2]["metrics"]
+        return {name: metrics[name].copy() for name in p.shown}

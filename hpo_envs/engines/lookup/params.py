@@ -14,6 +14,7 @@ import numpy.typing as npt
 from gymnasium.spaces import Discrete, MultiDiscrete
 
 from hpo_envs.checks import nearest, one_of, shown
+from hpo_envs.core.infos import STATUS_COLUMN, Column, Info, choices_of
 from hpo_envs.core.loading import load_tables
 from hpo_envs.core.params import (
     Floats,
@@ -29,11 +30,10 @@ from hpo_envs.core.params import (
 )
 from hpo_envs.core.subsample import View
 from hpo_envs.tables import draws
-from hpo_envs.tables.table import STATUSES, ByHash, Table
+from hpo_envs.tables.table import ByHash, Table
 
 EVALUATIONS = 20
 """The default budget is what this many evaluations cost on average."""
-STATUS_DTYPE = f"U{max(map(len, STATUSES))}"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -44,12 +44,13 @@ class LookupParams(Params):
         rows: Rows of one table.
         repeats: (tables * rows,) measured repeats of each row, at least 1.
         max_repeats: Cells per row.
+        answers: (cells, m + 1 + metrics + H) float64: `rewards`, `costs`, `metrics` (views of it) and raw values of the
+            hyperparameters, for one gather.
         rewards: (cells, m) float64, oriented: higher is better.
         costs: (cells,) float64.
         metrics: (cells, metrics) float64 in native units, no NaN.
         held_out: Names of the metrics that agents must not see.
-        configs: (tables * rows, H) float64, raw.
-        status: (cells,) str, names of `STATUSES`.
+        status: (cells,) int64, index into `STATUSES`.
         templates: (cells + 1, d) float32, observation after each cell; the last row is the initial observation.
         sizes: (H,) number of values of each hyperparameter, where actions are values of a grid; else None.
     """
@@ -57,11 +58,11 @@ class LookupParams(Params):
     rows: int
     repeats: npt.NDArray[np.int64]
     max_repeats: int
+    answers: Floats
     rewards: Floats
     costs: Floats
     metrics: Floats
-    configs: Floats
-    status: npt.NDArray[np.str_]
+    status: npt.NDArray[np.int64]
     templates: npt.NDArray[np.float32]
     held_out: tuple[str, ...] = ()
     sizes: npt.NDArray[np.int64] | None = None
@@ -122,6 +123,35 @@ class LookupParams(Params):
     def steps(self) -> int:
         """Steps after which an episode ends whatever its budget."""
         return self.actions * self.max_repeats
+
+    def answer(self, cells: npt.NDArray[np.int64]) -> tuple[Floats, Info]:
+        """Rewards, (k,) or (k, m), and info of (k,) cells."""
+        metrics, held_out, config = self._columns
+        found, m = self.answers.take(cells, axis=0), len(self.rewarded)
+        codes = np.zeros(len(cells), np.int64) if self._statuses.itemsize == 8 else self.status.take(cells)
+        info: Info = {"cost": found[:, m], "metrics": {name: found[:, j] for name, j in metrics}}
+        info["status"], info["status_code"] = self._statuses.take(codes), codes
+        if held_out:
+            info["held_out"] = {name: found[:, j] for name, j in held_out}
+        if config:  # rows of some tables have features but no hyperparameters
+            info["config"] = {
+                name: found[:, j] if choices is None else choices.take(found[:, j].astype(np.intp))
+                for name, j, choices in config
+            }
+        return found[:, :m] if self.vector else found[:, 0], info
+
+    @cached_property
+    def _columns(self) -> tuple[list[tuple[str, int]], list[tuple[str, int]], list[tuple[str, int, Column | None]]]:
+        """Columns of `answers`: metrics that agents see, those held out, hyperparameters and their choices."""
+        at = itertools.count(len(self.rewarded) + 1)
+        metrics = dict(zip(self.table.metric_names, at, strict=False))
+        held_out = [(name, metrics.pop(name)) for name in self.held_out]
+        return [*metrics.items()], held_out, [(h.name, next(at), choices_of(h)) for h in self.table.space]
+
+    @cached_property
+    def _statuses(self) -> Column:
+        """Texts of statuses, in as few bytes as will do: 8 where all runs are ok."""
+        return STATUS_COLUMN if self.status.any() else STATUS_COLUMN.astype("U2")  # type: ignore[return-value]
 
     def truth(self, table: Index, actions: npt.NDArray[Any]) -> Floats:
         """See `Params`."""
@@ -202,9 +232,11 @@ def _prepare(keyed: tuple[ByHash, ...], objective: Objective, cost: str, held_ou
     templates[:-1, d + m] = np.minimum(costs, cost_high)
     templates[-1, d : d + m] = templates[-1, d + m + 1 : d + 2 * m + 1] = low
     templates[-1, -1] = 1.0
-    status = np.array(STATUSES, dtype=STATUS_DTYPE)[np.concatenate([t.status.reshape(-1) for t in tables])]
+    configs = np.concatenate([np.repeat(t.configs, t.repeats, axis=0) for t in tables])
+    answers = np.concatenate([rewards, costs[:, None], metrics, configs], axis=1)
+    status = np.concatenate([t.status.reshape(-1) for t in tables]).astype(np.int64)
     repeats = np.concatenate([_repeats(t) for t in tables])
-    for array in (metrics, rewards, costs, templates, status, repeats):
+    for array in (answers, templates, status, repeats):
         array.setflags(write=False)
     return LookupParams(
         kind="rows",
@@ -218,10 +250,10 @@ def _prepare(keyed: tuple[ByHash, ...], objective: Objective, cost: str, held_ou
         rows=len(first),
         repeats=repeats,
         max_repeats=first.repeats,
-        rewards=rewards,
-        costs=costs,
-        metrics=metrics,
-        configs=np.concatenate([t.configs for t in tables]),
+        answers=answers,
+        rewards=answers[:, :m],
+        costs=answers[:, m],
+        metrics=answers[:, m + 1 : m + 1 + metrics.shape[1]],
         status=status,
         templates=templates,
         held_out=held_out,

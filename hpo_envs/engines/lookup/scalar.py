@@ -8,13 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOEnv
-from hpo_envs.core.infos import STATUS_CODES, Info, numeric
+from hpo_envs.core.infos import Info, entry, numeric
 from hpo_envs.core.loading import provenance_info
 from hpo_envs.core.params import is_integer, unmasked
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.tables import draws
-
-_INT = np.int64
 
 
 class LookupEnv(HPOEnv):
@@ -52,18 +50,14 @@ class LookupEnv(HPOEnv):
     def __init__(self, params: LookupParams, render_mode: str | None = None) -> None:
         super().__init__(params, render_mode)
         p = params
-        self._limit = p.steps
         # With a budget of evaluations, not above the limit on steps, the budget alone ends an episode.
-        self._simple = p.cost_unit == "evaluations" and self.budget <= p.steps
+        self._counts = p.cost_unit != "evaluations" or p.budget > p.steps
+        self._limit, self._actions, self._repeated, self._vector = p.steps, p.actions, p.max_repeats > 1, p.vector
         self._sizes: list[int] | None = None if p.sizes is None else p.sizes.tolist()
-        self._vector = p.vector
-        # What a step returns, made when a cell is first met: (reward, cost, observation, info without its mask, and
-        # the dicts in it: metrics, held out, config).
+        self._plain = (int, np.int64) if self._sizes is None else ()  # types of most actions
+        # Cell -> (reward, cost, observation, info, the dicts in it), made when a cell is first evaluated.
         self._cells: dict[int, Any] = {}
-        # Actions whose cells are known and always the same, while an episode runs.
-        self._known: dict[int, Any] = {}
         self._best_at = p.observation_space.shape[0] - 1 - len(p.objectives)
-        self._actions, self._repeated, self._is_grid = p.actions, p.max_repeats > 1, p.kind == "grid"
         self._view: list[int] | None = None
         self._offset = 0
         self._mask = np.ones(p.actions, np.int8)
@@ -78,59 +72,18 @@ class LookupEnv(HPOEnv):
             self._table_index = draws.below(draws.mix(self._key, 0), len(p.tables)) if chosen is None else chosen
         self._offset = self._table_index * p.rows
         self._view = None if p.view.whole else self.rows.tolist()
-        direct = p.view.whole and not self._repeated and not self._is_grid and len(p.tables) == 1
-        self._known = self._cells if direct else {}
         self._left, self._count = self.budget, 0
         self._best = p.low.tolist()
         self._pulls: dict[int, int] = {}
         info = provenance_info(p.tables, self._table_index)
-        if not self._is_grid:
+        if self._sizes is None:
             self._mask = np.ones(self._actions, np.int8)
             info["action_mask"] = self._mask.copy()
         return p.templates[-1].copy(), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Evaluates one row."""
-        kind = type(action)
-        index: Any = action if kind is int else int(action) if kind is _INT else None
-        cell = self._known.get(index)
-        if cell is None:
-            index, cell = self._find(action, index)
-        reward, cost, template, info, metrics, held_out, config = cell
-        observation, info, best = template.copy(), info.copy(), self._best
-        if self._vector:
-            for j, r in enumerate(reward.tolist()):
-                if r > best[j]:
-                    best[j] = r
-            reward = reward.copy()
-            observation[self._best_at : -1] = best
-        else:
-            if reward > best[0]:
-                best[0] = reward
-            observation[-2] = best[0]
-        self._left = left = self._left - cost
-        terminated = left <= 0.0
-        observation[-1] = 0.0 if terminated else left / self.budget
-        if not self._simple:
-            self._count += 1
-            terminated = terminated or self._count >= self._limit
-        if terminated:
-            self._live, self._known = False, {}
-        info["metrics"] = metrics.copy()
-        if held_out:
-            info["held_out"] = held_out.copy()
-        if config:  # rows of some tables have features but no hyperparameters
-            info["config"] = config.copy()
-        if not self._is_grid:
-            mask = self._mask
-            mask[index] = 0
-            info["action_mask"] = mask.copy()
-        return observation, reward, terminated, False, info
-
-    def _find(self, action: Any, index: int | None) -> tuple[int, Any]:
-        """The index of an action of any admitted type, which may be known, and its cell."""
-        if index is None or self._is_grid:
-            index = self._index_of(action)
+        index = int(action) if type(action) in self._plain else self._index_of(action)
         if not 0 <= index < self._actions:
             raise ValueError(f"action must be an int in [0, {self._actions}), got {action!r}")
         if not self._live:
@@ -138,8 +91,31 @@ class LookupEnv(HPOEnv):
         at = self._offset + (index if self._view is None else self._view[index])
         if self._repeated:
             at = self._draw(at)
-        cell = self._cells.get(at)
-        return index, self._fill(at) if cell is None else cell
+        reward, cost, template, info, dicts = self._cells.get(at) or self._fill(at)
+        observation, info, best = template.copy(), info.copy(), self._best
+        if self._vector:
+            for j, r in enumerate(reward.tolist()):
+                if r > best[j]:
+                    best[j] = r
+            observation[self._best_at : -1] = best
+            reward = reward.copy()
+        else:
+            if reward > best[0]:
+                best[0] = reward
+            observation[-2] = best[0]
+        self._left = left = self._left - cost
+        terminated = left <= 0.0
+        if self._counts:
+            self._count += 1
+            terminated = terminated or self._count >= self._limit
+        observation[-1] = left / self.budget if left > 0.0 else 0.0
+        self._live = not terminated
+        for name, value in dicts:
+            info[name] = value.copy()
+        if self._sizes is None:
+            self._mask[index] = 0
+            info["action_mask"] = self._mask.copy()
+        return observation, reward, terminated, False, info
 
     def _masks(self) -> npt.NDArray[np.bool_]:
         """(actions,) bool: rows not evaluated in this episode."""
@@ -157,7 +133,7 @@ class LookupEnv(HPOEnv):
         if array.shape != (len(self._sizes),) or array.dtype.kind not in "iu":
             raise ValueError(f"action must be {len(self._sizes)} ints below {self._sizes}, got {action!r}")
         index = 0
-        for value, size in zip(array.tolist(), self._sizes):  # noqa: B905 (a keyword takes as long as the loop)
+        for value, size in zip(array.tolist(), self._sizes, strict=True):
             if not 0 <= value < size:
                 raise ValueError(f"action must be ints in [0, n) with n = {self._sizes}, got {action!r}")
             index = index * size + value
@@ -171,21 +147,15 @@ class LookupEnv(HPOEnv):
         return at * self.params.max_repeats + draws.below(bits, self.params.repeats.item(at))
 
     def _fill(self, at: int) -> Any:
-        p = self.params
-        row, first = at // p.max_repeats, p.table
-        metrics = dict(zip(first.metric_names, p.metrics[at], strict=True))
-        held_out = {name: metrics.pop(name) for name in p.held_out}
-        config = numeric(p.tables[row // p.rows].config(row % p.rows))
-        status = str(p.status[at])
-        info = {"cost": p.costs[at], "metrics": metrics, "status": status, "status_code": STATUS_CODES[status]}
-        if held_out:
-            info["held_out"] = held_out
-        if config:
-            info["config"] = config
+        """The answer of a cell, kept for the next time."""
+        p, row = self.params, at // self.params.max_repeats
+        rewards, batch = p.answer(np.array([at]))
+        info = entry(batch) | {"status": str(batch["status"][0])}
+        if "config" in info:
+            info["config"] = numeric(p.tables[row // p.rows].config(row % p.rows))
         if self._view is not None:
             info["row"] = np.int64(row % p.rows)
-        if not self._is_grid:
-            info["action_mask"] = None  # its place
-        reward = p.rewards[at] if self._vector else float(p.rewards[at, 0])
-        self._cells[at] = cell = reward, float(p.costs[at]), p.templates[at], info, metrics, held_out, config
+        dicts = [(name, value) for name, value in info.items() if isinstance(value, dict)]
+        reward = rewards[0] if p.vector else rewards.item()
+        self._cells[at] = cell = reward, float(info["cost"]), p.templates[at], info, dicts
         return cell

@@ -14,7 +14,7 @@ from hpo_envs.engines.box.batched import BoxVectorEnv
 from hpo_envs.engines.box.params import Answer, BoxFunction, BoxParams, Ints
 from hpo_envs.engines.box.scalar import BoxEnv
 from hpo_envs.tables import extras, store
-from hpo_envs.tables.datasets.charhpo import build, model, one, space
+from hpo_envs.tables.datasets.charhpo import build, model, space
 from hpo_envs.tables.datasets.charhpo.names import SWEEPS
 
 LOOPS = "hpo_envs.tables.datasets.charhpo.loops"
@@ -39,7 +39,6 @@ class Sweeps(BoxFunction):
 
     def __init__(self, numbers: Ints, noise: bool) -> None:
         self.numbers, self.noise, self.model = numbers, noise, model.load()
-        self._one = one.One(self.model)
         self.tables = tuple(store.load(build.NAMES[t], "surrogate") for t in numbers)
         self.spaces = tuple(table.space for table in self.tables)
         self.labels = tuple({k: v for k, v in CALLED[t].items() if k != "table"} for t in numbers)
@@ -54,18 +53,6 @@ class Sweeps(BoxFunction):
             configs = space.configurations(numbers % 2, u)
             metrics = self.model.evaluate(numbers, configs, self.noise)
         return Answer(configs, {m.name: metrics[:, j] for j, m in enumerate(build.METRICS)}, None)
-
-    def one(self, task: int, action: list[float]) -> tuple[list[float], dict[str, float], None]:
-        """`evaluate` of one action of 16 numbers, as Python's numbers."""
-        if (loops := extras.loops(LOOPS)) is not None:
-            u = (np.array([action]) + 1.0) / 2.0
-            configs, metrics = loops.answers(self.numbers[task : task + 1], u, self.noise)
-            accuracy, runtime = metrics[0].tolist()
-            return configs[0].tolist(), {"accuracy": accuracy, "runtime": runtime}, None
-        number = int(self.numbers[task])
-        config = one.configuration(number % 2, [(a + 1.0) / 2.0 for a in action])
-        accuracy, runtime = self._one.evaluate(number, config, self.noise)
-        return config, {"accuracy": accuracy, "runtime": runtime}, None
 
     def action_of(self, task: int, config: Mapping[str, Any]) -> npt.NDArray[np.float32]:
         """(16,) the action that sets a configuration; missing or inactive hyperparameters are set to 0.

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.checks import one_of
-from hpo_envs.core.history import Later
-from hpo_envs.core.infos import Info, numeric
 from hpo_envs.core.loading import load_tables
 from hpo_envs.core.params import Floats, Objective, check_names, check_objective
 from hpo_envs.engines.box.batched import BoxVectorEnv
@@ -42,15 +39,8 @@ class MetricTuning(BoxFunction):
     def evaluate(self, tasks: Ints, actions: Floats) -> Answer:
         """Evaluates (n, 6) actions."""
         vectors = self.box.natural(actions)
-        train, test = self.corpus.train, self.corpus.test
-        held_out = None if test is None else Later(functools.partial(test.evaluate, vectors, kendall=self.kendall))
-        return Answer(vectors, train.evaluate(vectors, kendall=self.kendall), held_out)
-
-    def one(self, task: int, action: list[float]) -> tuple[list[float], dict[str, float], Info | None]:
-        """`evaluate` of one action of 6 numbers, as Python's numbers."""
-        vector, (train, test) = self.box.natural_one(action), (self.corpus.train, self.corpus.test)
-        held_out = None if test is None else Later(lambda: numeric(test.one(vector, kendall=self.kendall)))
-        return vector, train.one(vector, kendall=self.kendall), held_out
+        train, *held_out = self.corpus.evaluate(vectors, kendall=self.kendall)
+        return Answer(vectors, train, held_out[0] if held_out else None)
 
     def action_of(self, task: int, config: hlepor.Parameters | str) -> npt.NDArray[np.float32]:
         """(6,) the action of a parameter setting, or of a preset by name.

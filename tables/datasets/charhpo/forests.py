@@ -53,23 +53,10 @@ class Forest:
     leaves: npt.NDArray[np.int32]
     before: npt.NDArray[np.intp]
 
-    def one(self, x: Sequence[int]) -> int:
-        """The sum of the leaves that as many inputs as columns reach."""
-        rows = [0] * len(self.groups)
-        for column, table, adds in self._lists:
-            rows[table] += adds[x[column]]
-        return int(self._sum(np.bitwise_and.reduce(self.masks.take(rows, axis=0), axis=0)))
-
     @functools.cached_property
     def tables(self) -> npt.NDArray[np.intp]:
         """(columns,) which table each column of `order` belongs to."""
         return np.searchsorted(self.groups, np.arange(len(self.order)), side="right") - 1
-
-    @functools.cached_property
-    def _lists(self) -> list[tuple[int, int, list[int]]]:
-        """For each column of `order` its number, its table and its part of `lookup`, in Python's numbers."""
-        parts = self.lookup.reshape(len(self.order), -1)
-        return [*zip(self.order.tolist(), self.tables.tolist(), parts.tolist(), strict=True)]
 
     def __call__(self, x: Ints) -> Ints:
         """(n,) sums of the leaves that (n, columns) inputs reach."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -75,8 +74,6 @@ class ParameterBox:
         with np.errstate(divide="ignore"):
             self._start, end = scale(self.low), scale(self.high)
         self._width = np.where(np.isfinite(self._start), end - self._start, 0.0)
-        columns = (self._start, self._width, self.low, self.high)
-        self._rows = [*zip(*(c.tolist() for c in columns), strict=True)]
 
     def natural(self, actions: Floats) -> Floats:
         """(k, 6) points of [-1, 1]^6 to (k, 6) parameter vectors; n splits its axis into equal parts."""
@@ -90,19 +87,6 @@ class ParameterBox:
         vectors = np.minimum(np.maximum(vectors, self.low), self.high)
         vectors[:, 2] = n
         return vectors
-
-    def natural_one(self, action: Sequence[float]) -> list[float]:
-        """`natural` of one point, as Python's numbers."""
-        vector = []
-        for name, a, (start, width, low, high) in zip(hlepor.NAMES, action, self._rows, strict=True):
-            share = (a + 1.0) * 0.5
-            if name == "n":
-                value = min(float(math.floor(share * self._choices)), self._choices - 1.0) + low
-            else:
-                value = start + share * width
-                value = min(max(exact.exp(value) if self.log else value, low), high)
-            vector.append(value)
-        return vector
 
     def action(self, vector: npt.ArrayLike) -> Floats:
         """(6,) the point of [-1, 1]^6 for a parameter vector; n goes to the middle of its part.

@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from hpo_envs.core.boxes import clip, point
+from hpo_envs.core.boxes import clip
 from hpo_envs.core.params import shown
 from hpo_envs.registry import SPECS
 from tests.helpers import offline, raises, short
@@ -26,19 +26,6 @@ def test_numbers_beyond_a_bound_are_set_to_it() -> None:
     points, clipped = clip([[0.5, 1], [1.5, -0.25], [-np.inf, np.inf]], (3, 2), "actions")
     assert points.tolist() == [[0.5, 1.0], [1.0, -0.25], [-1.0, 1.0]]
     assert clipped.tolist() == [False, True, True]
-
-
-@pytest.mark.parametrize("action", [[0.5, -1.0], [1.5, -np.inf], [np.nan, 0.0], [0.0, np.nan], [0.5], [1, 0]])
-@pytest.mark.parametrize("make", [np.array, lambda a: np.array(a, np.float32), list])
-def test_one_point_is_a_batch_of_one(action: Any, make: Any) -> None:
-    given = make(action)
-    try:
-        expected = clip(given, (2,), "action")
-    except ValueError as problem:
-        with raises(str(problem)):
-            point(given, 2)
-    else:
-        assert point(given, 2) == (expected[0].tolist(), expected[1][()])
 
 
 @pytest.mark.parametrize("spec_id", BOXES)

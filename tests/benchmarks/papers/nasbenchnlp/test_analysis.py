@@ -69,7 +69,7 @@ def test_exact_random_search_of_one_row_is_the_mean_and_of_all_rows_the_best() -
     env = curves_env("x", table=T1, budget=None, **KWARGS)
     params = env.params
     tests = np.array([params.peak_hidden[(r + 1) * len(params.levels) - 1, 0] for r in range(params.rows)])
-    peaks = [params.first_peaks[(r + 1) * len(params.levels) - 1] for r in range(params.rows)]
+    peaks = [params.peaks[(r + 1) * len(params.levels) - 1, 0] for r in range(params.rows)]
     column = params.held_out.index("test_loss")
     assert column == 0
     assert analysis.exact_random(params, 1) == pytest.approx(tests.mean())

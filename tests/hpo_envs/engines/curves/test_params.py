@@ -36,12 +36,9 @@ def test_what_is_prepared() -> None:
     for array in (
         p.costs,
         p.answers,
-        p.measured,
         p.rewards,
         p.peaks,
         p.peak_levels,
-        p.seen,
-        p.hidden,
         p.peak_hidden,
         p.status,
     ):

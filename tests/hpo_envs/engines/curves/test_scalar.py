@@ -384,4 +384,4 @@ def test_costs_beyond_what_is_shown_are_shown_as_the_most() -> None:
     for level in (2, 5):
         observation, _, _, _, info = env.step(np.array([0, level]))
         assert observation in env.observation_space
-        assert observation[env._cost_at] == COST_HIGH < info["cost"]
+        assert observation[env.params.cost_at] == COST_HIGH < info["cost"]

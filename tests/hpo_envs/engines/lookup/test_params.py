@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode
 from hpo_envs.core.infos import choices_of
 from hpo_envs.core.loading import load_tables
 from hpo_envs.engines.lookup.params import LookupParams, grid_sizes
-from hpo_envs.tables.table import ByHash, Provenance
+from hpo_envs.tables.table import STATUSES, ByHash, Provenance
 from tests.helpers import raises
 from tests.hpo_envs.engines.lookup.model import (
     METRICS,
@@ -123,7 +123,7 @@ def test_prepared_arrays() -> None:
     assert p.low.tolist() == [0.0]
     assert p.high.tolist() == [10.0]
     assert p.metrics[11].tolist() == [0.0, 100.0]  # never measured: the worst
-    assert p.status[[0, 7, 11]].tolist() == ["ok", "truncated", "failed"]
+    assert [STATUSES[code] for code in p.status[[0, 7, 11]]] == ["ok", "truncated", "failed"]
     for array in (p.metrics, p.rewards, p.costs, p.templates, p.status, p.repeats):
         assert not array.flags.writeable
     seconds = params_of((ONE,), "score", "seconds")
