@@ -43,7 +43,7 @@ from hpo_envs.benchmarks.study.study import (
     contestants,
 )
 from hpo_envs.core import screen
-from hpo_envs.registry import FAMILIES, SPECS, kinds_of, known
+from hpo_envs.registry import FAMILIES, SPECS, installed, known
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.files import atomic
 
@@ -59,7 +59,7 @@ BEGIN, END = "<!-- leaderboard: python -m hpo_envs.benchmarks.leaderboard publis
 
 
 def environments(only: Sequence[str] = ()) -> list[list[Environment]]:
-    """Every id, on its measured table wherever something was measured; left out where that is not installed.
+    """Every id whose table is installed.
 
     Args:
         only: Parts of ids or families; all if empty.
@@ -74,13 +74,12 @@ def environments(only: Sequence[str] = ()) -> list[list[Environment]]:
             continue
         if only and not any(text.lower() in f"{spec.family} {spec.id}".lower() for text in only):
             continue
-        measured = "measured" in kinds_of(spec)
-        if measured and any(tables.missing(t) for t in spec.tables):
-            warnings.warn(f"{spec.id} is left out: its measured table is not installed", stacklevel=2)
+        if not installed(spec):
+            warnings.warn(f"{spec.id} is left out: run `{tables.command(spec.tables)}`", stacklevel=2)
             continue
         found.extend([] for _ in range(len(family.leaderboard) - len(found)))
         for group, arguments in zip(found, family.leaderboard, strict=False):
-            group.append(Environment(spec.id, {"table": "measured" if measured else "auto", **arguments}))
+            group.append(Environment(spec.id, dict(arguments)))
     return found
 
 
@@ -225,7 +224,7 @@ def seconds_of(header: Mapping[str, Any]) -> float | None:
     if header.get("isolated") or header["agent"] not in AGENTS or not AGENTS[header["agent"]].installed:
         return None
     drawn_rows = {k: header[k] for k in ("share", "order")} if header["share"] < 1 else {}
-    given = {"table": header["kind"], **drawn_rows, **header["env_kwargs"]}
+    given = {**drawn_rows, **header["env_kwargs"]}
     helped = transfer.OWN if header.get("transfer") else None
     for seed in (0, 1):  # the first loads modules and tables
         begun = time.process_time()

@@ -26,8 +26,7 @@ from hpo_envs.benchmarks.analysis import scales
 from hpo_envs.benchmarks.runs.episodes import kind_of_action
 from hpo_envs.core import screen
 from hpo_envs.engines.box.params import BoxParams
-from hpo_envs.registry import SPECS, kinds_of
-from hpo_envs.tables import store
+from hpo_envs.registry import SPECS, installed
 from hpo_envs.tables.files import atomic
 
 Floats = npt.NDArray[np.float64]
@@ -101,30 +100,26 @@ def of_cells(env_id: str, kwargs: dict[str, Any], known: float, effort: float = 
 
 
 def study(known: Mapping[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The scales of all tasks of these spaces, on the measured and on the embedded table where there are both.
+    """The scales of all tasks of these spaces.
 
     Args:
         known: By name, what need not be computed again.
     """
-    whole = [i for i, s in SPECS.items() if kind_of_action(i, {"table": kinds_of(s)[-1]}) in ("box", "graph")]
+    whole = [i for i, s in SPECS.items() if installed(s) and kind_of_action(i, {}) in ("box", "graph")]
     for env_id, kwargs in (*((i, {}) for i in whole), *VARIANTS):
         arguments = {k: v for k, v in kwargs.items() if k not in scales.ELSEWHERE}
-        for kind in ("measured", "surrogate"):
-            try:
-                env: Any = gym.make(env_id, table=kind, disable_env_checker=True, **kwargs)
-            except store.TableNotInstalled:
+        env: Any = gym.make(env_id, disable_env_checker=True, **kwargs)
+        params = env.unwrapped.params
+        for task in range(len(params.tables)):
+            name = scales.name_of(env_id, params, task, arguments)
+            if name in known:
+                yield known[name]
                 continue
-            params = env.unwrapped.params
-            for task in range(len(params.tables)):
-                name = scales.name_of(env_id, params, task, arguments)
-                if name in known:
-                    yield known[name]
-                    continue
-                if isinstance(params, BoxParams):
-                    best, origin = on_box(params, task)
-                else:
-                    best, origin = of_cells(env_id, {"table": kind, **kwargs}, _best_row(params))
-                yield {"name": name, "best": best, "origin": origin}
+            if isinstance(params, BoxParams):
+                best, origin = on_box(params, task)
+            else:
+                best, origin = of_cells(env_id, dict(kwargs), _best_row(params))
+            yield {"name": name, "best": best, "origin": origin}
 
 
 def _best_row(params: Any) -> float:

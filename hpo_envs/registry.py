@@ -7,16 +7,13 @@ import os
 import re
 import warnings
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import Literal
 
 import gymnasium as gym
 
 from hpo_envs import families
 from hpo_envs.checks import nearest
 from hpo_envs.core.family import Family, Spec
-
-if TYPE_CHECKING:
-    from hpo_envs.tables import store
 
 FAMILIES: dict[str, Family] = {}
 """Name -> record of each family."""
@@ -82,13 +79,18 @@ def family_of(env_id: str) -> Family | None:
     return FAMILIES[spec.family] if spec else None
 
 
-def kinds_of(spec: Spec) -> tuple[store.Kind, ...]:
-    """The kinds of table that can answer an id, the one that ships last."""
+def kind_of(spec: Spec) -> Literal["measured", "surrogate"]:
+    """The kind of table that answers an id; those of synthetic arms count as surrogates."""
     from hpo_envs.tables import store
 
-    if spec.surrogate_only:
-        return ("surrogate",)
-    return tuple(kind for kind in ("measured", "surrogate") if all(kind in store.kinds(t) for t in spec.tables))
+    return "surrogate" if spec.surrogate or any(map(store.synthetic, spec.tables)) else "measured"
+
+
+def installed(spec: Spec) -> bool:
+    """Whether the tables of an id ship or have been fetched."""
+    from hpo_envs.tables import store
+
+    return not any(map(store.missing, spec.tables))
 
 
 def languages_of(tables: Iterable[str], env_id: str | None = None) -> tuple[str, ...]:

@@ -1,1 +1,1 @@
-"""Tables of measured evaluations: the schema, the builders, fetching, and the embedded tables."""
+"""Tables of measured evaluations: the schema, the builders, packs and fetching."""

@@ -2,7 +2,7 @@
 
 IEEE 754 fixes the results of +, -, *, / and the square root. It fixes neither those of exp, log and their relatives,
 for which NumPy and the C library have several kernels and take one by the processor's features, nor the order in which
-BLAS adds. Whatever an environment computes, or an embedded table holds, therefore uses the functions below. They
+BLAS adds. Whatever an environment computes therefore uses the functions below. They
 consist of the fixed operations only, element by element in one order, and lie within a few units in the last place of
 NumPy's. Sums by `np.sum` and its relatives need no substitute: NumPy adds in an order that depends on the shape alone.
 """

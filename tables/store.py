@@ -1,15 +1,13 @@
-"""Gets a table by name: built from verified upstream files where they are installed, else the embedded one.
+"""Gets a table by name: from the pack that ships, or built from verified upstream files that have to be fetched.
 
 A builder module (one per data set, named in the catalogue) has
 
     NAMES: tuple[str, ...]                      names of its tables, `dataset/...`
-    files(name) -> tuple[str, ...]              upstream files that a table is built from
-    build(name, read) -> Table                  `read(file) -> bytes` returns verified bytes
-    shipped(name) -> Table                      a measured table that ships in a pack, with a row in `packs.csv`
-    embedded(name) -> Table                     the surrogate that ships with the package
-    MEASURED: bool                              optional: what ships is measured, by this project; nothing is installed
+    shipped(name) -> Table                      a table that ships; those of packs have a row in `packs.csv`
+    files(name) -> tuple[str, ...]              optional: upstream files of a table that does not ship; else ()
+    build(name, read) -> Table                  optional: such a table; `read(file) -> bytes` returns verified bytes
+    SYNTHETIC: tuple[str, ...]                  optional: tables that nobody measured
     UNHASHED: tuple[str, ...]                   optional: tables whose rows are no actions; they keep their order
-    VERSION: int                                optional: built tables are kept, see `hpo_envs.tables.files.cache`
 
 Nothing here opens a socket; `hpo_envs.tables.files.download` installs files.
 """
@@ -19,43 +17,21 @@ from __future__ import annotations
 import functools
 import importlib
 import io
-import warnings
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from hpo_envs.checks import one_of
 from hpo_envs.tables import catalogue, row_order, user
-from hpo_envs.tables.catalogue import agreement
-from hpo_envs.tables.files import cache
 from hpo_envs.tables.files.folder import CorruptFile, data_folder
 from hpo_envs.tables.table import Table
-
-Kind = Literal["auto", "measured", "surrogate"]
-KINDS = ("auto", "measured", "surrogate")
 
 OURS = "this project"
 """The owner of tables that this project measured."""
 
 
-class EmbeddedTableWarning(UserWarning):
-    """A measured table is not installed: the embedded one is used.
-
-    Args:
-        dataset: The data set.
-        command: What installs its measured tables.
-    """
-
-    def __init__(self, dataset: str, command: str) -> None:
-        super().__init__(
-            f"The measured tables of {dataset} are not installed; embedded tables are used, and numbers obtained on "
-            f"them are not measurements. {agreement.worth(dataset)}"
-            f' Run `{command}` for the measured ones, or pass table="surrogate" to choose the embedded ones silently.'
-        )
-        self.dataset, self.command = dataset, command
-
-
 class TableNotInstalled(FileNotFoundError):
-    """A measured table was asked for and its files are not installed."""
+    """The upstream files of a table that does not ship have not been fetched."""
 
 
 def names(dataset: str | None = None) -> list[str]:
@@ -74,51 +50,24 @@ def exists(name: str) -> bool:
 
 
 def missing(name: str) -> list[Path]:
-    """The files that have to be installed before a table can be built from measurements; their content is not read.
+    """The files that have to be fetched before a table can be loaded; their content is not read.
 
     Raises:
         ValueError: Unknown name.
     """
-    if _is_users(name):
-        return []
-    builder = _builder(_dataset_of(name))
-    _check_name(name)
     root = data_folder()
-    return [root / f for f in builder.files(name) if not (root / f).is_file()]
+    return [root / f for f in _files(name) if not (root / f).is_file()]
 
 
-def measurable(name: str) -> bool:
-    """Whether a table has a measured form; synthetic ones, which no upstream file describes, have none.
-
-    Raises:
-        ValueError: Unknown name.
-    """
-    return "measured" in kinds(name)
+def command(names: Iterable[str]) -> str:
+    """What installs the files that tables lack; empty where nothing is missing."""
+    root, files = data_folder(), catalogue.files()
+    wanted = dict.fromkeys(files[f.relative_to(root).as_posix()].dataset for n in names for f in missing(n))
+    return f"hpo-envs fetch {' '.join(wanted)}" if wanted else ""
 
 
-def kinds(name: str) -> tuple[Kind, ...]:
-    """The kinds of table that answer to a name, the one that ships last.
-
-    Raises:
-        ValueError: Unknown name.
-    """
-    if _is_users(name) or ours(name):
-        return ("measured",)
-    return ("measured", "surrogate") if _builder(_dataset_of(name)).files(name) else ("surrogate",)
-
-
-def owner(name: str) -> str:
-    """Who measured what a table is made of: `this project`, `the user`, upstream's repository; empty: nobody."""
-    if not exists(name) or _is_users(name):
-        return "the user"
-    if ours(name):
-        return OURS
-    files = _builder(_dataset_of(name)).files(name)
-    return catalogue.files()[files[0]].repository if files else ""
-
-
-def ours(name: str) -> bool:
-    """Whether this project measured a table, which ships.
+def synthetic(name: str) -> bool:
+    """Whether nobody measured a table.
 
     Raises:
         ValueError: Unknown name.
@@ -126,53 +75,45 @@ def ours(name: str) -> bool:
     if _is_users(name):
         return False
     _check_name(name)
-    return getattr(_builder(_dataset_of(name)), "MEASURED", False)
+    return name in getattr(_builder(_dataset_of(name)), "SYNTHETIC", ())
 
 
-def load(name: str, kind: Kind = "auto") -> Table:
+def owner(name: str) -> str:
+    """Who measured a table: `this project`, `the user`, upstream's repository; empty: nobody."""
+    if not exists(name) or _is_users(name):
+        return "the user"
+    if files := _files(name):
+        return catalogue.files()[files[0]].repository
+    return "" if synthetic(name) else load(name).provenance.upstream
+
+
+def ours(name: str) -> bool:
+    """Whether this project measured a table.
+
+    Raises:
+        ValueError: Unknown name.
+    """
+    return not _is_users(name) and owner(name) == OURS
+
+
+def load(name: str) -> Table:
     """Returns a table; repeated calls return the same object while the data folder is the same.
 
     Args:
         name: `dataset/table`, see `names()`; or `user/NAME`, see `hpo_envs.tables.user`.
-        kind: `measured`, `surrogate`, or `auto`: measured where its files are installed, else the surrogate with
-            one warning per process and data set.
 
     Raises:
-        ValueError: Unknown name or kind.
-        TableNotInstalled: `measured`, and its files are not there.
-        CorruptFile: An installed file has the wrong bytes.
+        ValueError: Unknown name.
+        TableNotInstalled: The table does not ship, and its files have not been fetched.
+        CorruptFile: A pack or an installed file has the wrong bytes.
     """
-    one_of("table", kind, KINDS, " or a Table")
     if _is_users(name):
-        if kind == "surrogate":
-            raise ValueError(f"table must be auto or measured for {name}, which has no surrogate, got 'surrogate'")
         return user.load(name)
-    lacking = missing(name)
-    if ours(name):
-        if kind == "surrogate":
-            raise ValueError(
-                f"table must be auto or measured for {name}, which this project measured and ships: nothing stands in "
-                "for it, got 'surrogate'"
-            )
-        return _embedded(name)
-    if kind == "measured" and not measurable(name):
-        raise TableNotInstalled(f"table {name} is synthetic: nothing was measured, use 'surrogate' or 'auto'")
-    if kind == "surrogate" or not measurable(name):
-        return _embedded(name)
-    if name in catalogue.pins() and kind == "measured":
-        return _pinned(name)
-    if not lacking:
-        return _measured(name, str(data_folder().resolve()))
-    root, files = data_folder(), catalogue.files()
-    wanted = dict.fromkeys(files[f.relative_to(root).as_posix()].dataset for f in lacking)
-    command = f"hpo-envs fetch {' '.join(wanted)}"
-    if kind == "measured":
-        raise TableNotInstalled(
-            f"table {name} is not installed: {lacking[0]} is missing. Run `{command}`, or set HPO_ENVS_DATA "
-            "to a folder that has the upstream files."
-        )
-    _warn_once(_dataset_of(name), command)
-    return _embedded(name)
+    if not _files(name):
+        return _shipped(name)
+    if missing(name):
+        raise TableNotInstalled(f"table {name} is not installed: run `{command([name])}`")
+    return _fetched(name, str(data_folder().resolve()))
 
 
 def read(file: str, root: Path | None = None) -> bytes:
@@ -205,9 +146,8 @@ def shipped(name: str) -> Table:
 
 def forget() -> None:
     """Drops tables held in memory, after files on the disk were replaced."""
-    _pinned.cache_clear()
-    _measured.cache_clear()
-    _embedded.cache_clear()
+    _shipped.cache_clear()
+    _fetched.cache_clear()
 
 
 def _is_users(name: str) -> bool:
@@ -226,36 +166,29 @@ def _check_name(name: str) -> None:
     one_of("table", name, _builder(_dataset_of(name)).NAMES)
 
 
-@functools.cache
-def _measured(name: str, root: str) -> Table:
-    builder, folder = _builder(_dataset_of(name)), Path(root)
-
-    def build() -> Table:
-        return _ordered(builder, builder.build(name, lambda file: read(file, folder)))
-
-    version = getattr(builder, "VERSION", None)
-    return build() if version is None else cache.load(name, version, builder.files(name), folder, build)
+def _files(name: str) -> tuple[str, ...]:
+    """The upstream files of a table that does not ship."""
+    if _is_users(name) or name in catalogue.pins():
+        return ()
+    _check_name(name)
+    builder = _builder(_dataset_of(name))
+    return builder.files(name) if hasattr(builder, "files") else ()
 
 
 @functools.cache
-def _pinned(name: str) -> Table:
-    table, pinned = shipped(name), catalogue.pins()[name]
+def _shipped(name: str) -> Table:
+    table = shipped(name)
+    pinned = catalogue.pins().get(name, table.provenance.sha256)
     if table.provenance.sha256 != pinned:
         raise CorruptFile(f"table {name} must have sha256 {pinned}, got {table.provenance.sha256}")
     return table
 
 
 @functools.cache
-def _embedded(name: str) -> Table:
-    builder = _builder(_dataset_of(name))
-    table = _ordered(builder, builder.embedded(name))
-    return table.noted(agreement.worth(name)) if len(kinds(name)) > 1 else table
+def _fetched(name: str, root: str) -> Table:
+    builder, folder = _builder(_dataset_of(name)), Path(root)
+    return _ordered(builder, builder.build(name, lambda file: read(file, folder)))
 
 
 def _ordered(builder: Any, table: Table) -> Table:
     return table if table.name in getattr(builder, "UNHASHED", ()) else row_order.hashed(table)
-
-
-@functools.cache
-def _warn_once(dataset: str, command: str) -> None:
-    warnings.warn(EmbeddedTableWarning(dataset, command), stacklevel=4)

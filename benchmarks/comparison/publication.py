@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hpo_envs.agents import AGENTS
-from hpo_envs.benchmarks.comparison.scored import has_both
+from hpo_envs.benchmarks.comparison import reference
 from hpo_envs.benchmarks.report.publications import FACTS, Found, number, publications
 from hpo_envs.registry import FAMILIES, SPECS
 from hpo_envs.tables import store
@@ -39,8 +39,7 @@ def onto(stored: Found, found: Found) -> dict[str, Any]:
 
     Raises:
         ValueError: A group lacks environments or agents that are stored of it and still registered; a group that is
-            kept has ids that are not registered, or other tables than those that are here; or measured tables would
-            be mixed with embedded ones.
+            kept has ids that are not registered, or other tables than those that are here.
     """
     replaced = {_group(e) for e in found["environments"]}
     _check_complete(stored, found, replaced)
@@ -49,7 +48,6 @@ def onto(stored: Found, found: Found) -> dict[str, Any]:
     if bad := stale(kept):
         raise ValueError(f"groups that are kept must be of today's tables, got {'; '.join(bad)}: run these anew")
     environments = [*kept, *found["environments"]]
-    _check_kinds(environments)
     labels = {e["label"] for e in kept}
     tracks = [t for t in stored["tracks"] if t["environments"][0] in labels]
     numbers, before = sorted(set(map(number, tracks))), publications(stored)
@@ -94,7 +92,7 @@ def stale(environments: Iterable[Found]) -> list[str]:
         if e["id"] not in SPECS:
             bad.append(f"{e['label']}, whose id is not registered")
         for t in e["tables"]:
-            if why := known(t["name"], t["kind"], t["sha256"]):
+            if why := known(e["id"], t["name"], t["sha256"]):
                 bad.append(f"{e['label']}, whose table {t['name']} {why}")
     return bad
 
@@ -126,13 +124,16 @@ def _by_budget(records: Iterable[Found], budgets: Sequence[float]) -> list[Found
     return sorted(records, key=lambda r: budgets.index(r["budget"]))
 
 
-def _wrong(name: str, kind: Any, sha256: str) -> str:
+def _wrong(env_id: str, name: str, sha256: str) -> str:
     """Why a table that answered is not the one that is here, or nothing."""
     if not store.exists(name):
         return "does not exist"
-    if kind == "measured" and store.missing(name):
+    if store.missing(name):
         return "is not installed here"
-    table = store.load(name, kind)
+    try:
+        table = reference.table_of({"env": env_id, "table": name, "sha256": sha256})
+    except ValueError:
+        table = store.load(name)
     # In its builder's order the same rows were before they were hashed.
     return "" if sha256 in {t.provenance.sha256 for t in (table, natural(table))} else "has changed"
 
@@ -189,11 +190,3 @@ def _check_complete(stored: Found, found: Found, replaced: set[Group]) -> None:
     others = sorted({names[a] for _, a in lacking if _is_guest(names[a]) or names[a] not in AGENTS})
     command = f"run --only {families}" + (f" --agents {' '.join(others)}" if others else "")
     raise ValueError(f"runs must have all that is stored of a group, got {'; '.join(said)}: `{command}` makes them")
-
-
-def _check_kinds(environments: Sequence[Found]) -> None:
-    """Refuses to mix kinds of tables, as scores of runs do."""
-    kinds = {t["kind"]: e["label"] for e in environments for t in e["tables"] if has_both(t["name"], e["id"])}
-    if len(kinds) > 1:
-        named = " and ".join(f"{kind} tables ({env})" for kind, env in sorted(kinds.items()))
-        raise ValueError(f"runs must have the kind of table that is stored of other groups, got {named}")

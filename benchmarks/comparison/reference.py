@@ -7,6 +7,7 @@ from typing import Any
 
 import gymnasium as gym
 
+from hpo_envs import registry
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.table import Table
 
@@ -17,10 +18,13 @@ def table_of(header: Mapping[str, Any]) -> Table:
     Raises:
         ValueError: It has changed since.
     """
-    table = tables.load(header["table"], header["kind"])
-    arms = {k: v for k, v in header.get("env_kwargs", {}).items() if k in ("means", "deviations", "bounds")}
-    if header["table"] == "fiesta/gaussian" and arms:  # given as arguments
-        table = gym.make(header["env"], table=header["kind"], **arms).unwrapped.table  # type: ignore[attr-defined]
+    spec, arguments = registry.find(header["env"]), header.get("env_kwargs", {})
+    arms = {k: v for k, v in arguments.items() if k in ("means", "deviations", "bounds")}
+    if spec is not None and (spec.surrogate or arms):  # the environment makes its tables
+        made = gym.make(spec.id, **arms).unwrapped.params.tables  # type: ignore[attr-defined]
+        table = next(t for t in made if t.name == header["table"])
+    else:
+        table = tables.load(header["table"])
     if table.provenance.sha256 != header["sha256"]:
         raise ValueError(
             f"runs must be scored against the table they were made on: {header['table']} ({header['kind']}) has "

@@ -69,8 +69,8 @@ class Replay:
             self.called(env)
             return
         used = {own["table"]: {**block.header, **own} for own in block.rest}
-        helped = [(s["table"], s["kind"]) for s in block.header.get("transfer", {}).get("sources", ())]
-        lacking = [n for n, kind in [*((n, h["kind"]) for n, h in used.items()), *helped] if not _at_hand(n, kind)]
+        helped = [s["table"] for s in block.header.get("transfer", {}).get("sources", ())]
+        lacking = [name for name in [*used, *helped] if not _at_hand(name)]
         if lacking or registry.find(env) is None:
             self.unchecked[env] = f"table {lacking[0]} is not installed" if lacking else "no such id is registered"
             return
@@ -78,7 +78,7 @@ class Replay:
             reference.table_of(header)
         try:
             for runs in _alike(block):
-                most = max(CELLS // max(len(tables.load(n, h["kind"])) for n, h in used.items()), 64)
+                most = max(CELLS // max(len(reference.table_of(h)) for h in used.values()), 64)
                 # Cut at the same seeds in every part, wherever it begins: after thousands, where most parts begin.
                 most = most - most % 1000 or most
                 cuts = range(most - int(block.seeds[runs[0]]) % most, len(runs), most)
@@ -98,7 +98,7 @@ class Replay:
         h = block.header_of(0)
         asked = json.dumps([h["env"], h["kind"], h["table"], *(h[k] for k in SETTING)]) + block.seeds.tobytes().hex()
         if asked not in self._kept:
-            cells = len(block) * len(tables.load(h["table"], h["kind"]))
+            cells = len(block) * len(reference.table_of(h))
             while self._kept and cells + sum(p.cells for p in self._kept.values()) > KEPT:
                 del self._kept[next(iter(self._kept))]  # before the next are made
             self._kept[asked] = _Problems(h, block.seeds.tolist())
@@ -116,8 +116,8 @@ class Replay:
         return " ".join(said if self.checked else said[1:])
 
 
-def _at_hand(name: str, kind: str) -> bool:
-    return tables.exists(name) and not (kind == "measured" and tables.missing(name))
+def _at_hand(name: str) -> bool:
+    return tables.exists(name) and not tables.missing(name)
 
 
 class _FalseError(ValueError):
@@ -147,8 +147,8 @@ class _Problems:
         # one worker makes them; and pulls of a batch one by one.
         kwargs = {k: v for k, v in h["env_kwargs"].items() if k not in ("workers", "batch_size")}
         kwargs |= {"budget": h["budget"]} | ({"share": h["share"]} if h["share"] < 1.0 else {})
-        listed = h["table"] in registry.find(h["env"]).tables  # type: ignore[union-attr]
-        kwargs["table"] = h["kind"] if listed else tables.load(h["table"])
+        if h["table"] not in registry.find(h["env"]).tables:  # type: ignore[union-attr]
+            kwargs["table"] = tables.load(h["table"])
         self._env_id, self._env_kwargs = h["env"], h["env_kwargs"]
         made: Any = gym.make_vec(h["env"], num_envs=len(seeds), **kwargs)
         self.envs = made.unwrapped

@@ -5,7 +5,6 @@ Runs come part by part, as columns; what is kept of each is its scores.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,8 +16,7 @@ from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.runs import Run, transfer
 from hpo_envs.benchmarks.runs.record import SEEN
 from hpo_envs.benchmarks.study.block import Block, blocks_of
-from hpo_envs.registry import SPECS, family_of
-from hpo_envs.tables import store
+from hpo_envs.registry import family_of
 
 Floats = npt.NDArray[np.float64]
 Header = Mapping[str, Any]
@@ -67,24 +65,14 @@ def _label(name: str, arguments: Mapping[str, Any]) -> str:
     return f"{name} ({', '.join(f'{k}={v}' for k, v in sorted(arguments.items()))})" if arguments else name
 
 
-def has_both(table: str, env_id: str) -> bool:
-    """Whether an id may answer from a table as measured, or from what is embedded of it."""
-    embedded = env_id in SPECS and SPECS[env_id].surrogate_only
-    return not embedded and store.exists(table) and len(store.kinds(table)) > 1
-
-
 class _Facts:
     """What runs that are compared have to share."""
 
     def __init__(self) -> None:
-        self.kinds: dict[str, str] = {}
         self.facts: dict[tuple[str, ...], Any] = {}
-        self.has_both = functools.cache(has_both)
 
     def check(self, h: Header, env: str) -> None:
         """Refuses a header that differs from those before it."""
-        if self.has_both(h["table"], h["env"]):
-            self.kinds.setdefault(h["kind"], env)
         here = {
             ("sha256", f"table {h['table']} ({h['kind']})"): h["sha256"],
             ("budget", env): (h["budget"], h["cost_unit"]),
@@ -100,9 +88,6 @@ class _Facts:
             raise ValueError(
                 f"sources must share no language with {env}, got {', '.join(both)} in runs of {agent_of(h)}"
             )
-        if len(self.kinds) > 1:
-            named = " and ".join(f"{kind} tables ({env})" for kind, env in sorted(self.kinds.items()))
-            raise ValueError(f"runs must not mix kinds of tables, got {named}: report each with its own kind")
 
 
 @dataclass

@@ -193,7 +193,7 @@ def summarise(
         tolerance: Of ftc, see `tolerance_of`.
 
     Raises:
-        ValueError: Runs on measured and on embedded tables, or on different ids, are mixed.
+        ValueError: Runs on different ids, or on different kinds of tables, are mixed.
     """
     blocks = {agent: _blocks(runs) for agent, runs in by_agent.items()}
     mixed = {

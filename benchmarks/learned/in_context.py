@@ -145,17 +145,16 @@ def episode(
     return curve, torch.stack(losses).mean()
 
 
-def fit(group: Group, kind: str, settings: Settings, batches: int, seed: int) -> InContext:
+def fit(group: Group, settings: Settings, batches: int, seed: int) -> InContext:
     """The network that was best on the group's validation episodes.
 
     Args:
         group: What is trained on.
-        kind: `measured` or `surrogate`.
         settings: Of the draws, as of `learned`'s training.
         batches: Steps of the gradient.
         seed: Of all draws.
     """
-    held_out, (seen, kept) = frozenset(group.without), divided(group, kind, seed)
+    held_out, (seen, kept) = frozenset(group.without), divided(group, seed)
     checked = tasks.draw(kept, settings.validation, held_out, np.random.default_rng([seed, 1]), tasks.AS_USED)
     torch.manual_seed(seed)
     rng, network, begun = np.random.default_rng(seed), InContext(), time.process_time()
@@ -181,9 +180,9 @@ def fit(group: Group, kind: str, settings: Settings, batches: int, seed: int) ->
     return kept_network
 
 
-def tested(networks: Sequence[InContext], env_id: str, kind: str, trials: int) -> Floats:
+def tested(networks: Sequence[InContext], env_id: str, trials: int) -> Floats:
     """(2, methods, trials) anytime and final regret of the untrained `learned`, and of each network."""
-    drawn = reproduce.replicates(tasks.task(env_id, kind), range(trials))
+    drawn = reproduce.replicates(tasks.task(env_id), range(trials))
     start = np.array([[*START.values()]])
     curves = [np.concatenate([play(start, d, reproduce.BUDGET)[0] for d in drawn])]
     with torch.no_grad():
@@ -199,7 +198,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--batches", type=int, default=120, help="steps of the gradient (default: %(default)s)")
     parser.add_argument("--seeds", type=int, default=3, help="trainings of each group (default: %(default)s)")
     parser.add_argument("--trials", type=int, default=reproduce.TRIALS, help="replicates (default: %(default)s)")
-    parser.add_argument("--kind", choices=("measured", "surrogate"), default="measured")
     parser.add_argument("--out", type=Path, default=Path("runs/in-context"), help="folder (default: %(default)s)")
     args = parser.parse_args(arguments)
     torch.set_num_threads(1)
@@ -211,13 +209,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for seed in range(args.seeds):
                 file = args.out / f"{group.name}-{seed}.npz"
                 if not file.exists():
-                    network = fit(group, args.kind, replace(Settings(), episodes=24), args.batches, seed)
+                    network = fit(group, replace(Settings(), episodes=24), args.batches, seed)
                     np.savez(packed := io.BytesIO(), **{k: v.numpy() for k, v in network.state_dict().items()})
                     atomic.write(file, packed.getvalue())
                 networks.append(InContext())
                 networks[-1].load_state_dict({k: torch.from_numpy(v) for k, v in atomic.read_npz(file).items()})
             for env_id in tests(group):
-                done = tested(networks, env_id, args.kind, args.trials)
+                done = tested(networks, env_id, args.trials)
                 names = ["untrained", *(f"seed {k}" for k in range(args.seeds))]
                 found |= {(env_id, m): done[:, k] for k, m in enumerate(names)}
     means = [

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs import registry
 from hpo_envs.agents.models.stacked_gp import START
 from hpo_envs.agents.transfer.learned import chosen
 from hpo_envs.benchmarks.analysis import intervals, regret
@@ -48,10 +47,10 @@ PAIRS = (
 """What is compared with what."""
 
 
-def scores(env_id: str, method: str, kind: str, seeds: Sequence[int]) -> Floats:
+def scores(env_id: str, method: str, seeds: Sequence[int]) -> Floats:
     """(2, seeds) anytime and final normalised regret of a method on replicates of an id's table."""
     agent, given = METHODS[method]
-    kwargs = {"table": kind, "order": "episode", "share": 0.8}
+    kwargs = {"order": "episode", "share": 0.8}
     runs = run(agent, env_id, seeds, budget=BUDGET, env_kwargs=kwargs, transfer="own", **given)
     curves = np.array([regret.after(r) for r in runs])
     return np.stack([curves.mean(axis=1), curves[:, -1]])
@@ -89,12 +88,12 @@ def replicates(task: tasks.Task, seeds: Sequence[int]) -> list[tasks.Episodes]:
     return [tasks.draw([task], 1, frozenset(), np.random.default_rng(s), whole) for s in seeds]
 
 
-def side_by_side(env_id: str, kind: str, seeds: Sequence[int]) -> Floats:
+def side_by_side(env_id: str, seeds: Sequence[int]) -> Floats:
     """(2, methods, seeds) anytime and final regret of the untrained model and of each training seed, by `play`.
 
     The replicates are others than those of `scores`, the models the same as the agent's.
     """
-    task = tasks.task(env_id, kind)
+    task = tasks.task(env_id)
     numbers = np.concatenate([[[*START.values()]], chosen(task.languages).numbers])
     drawn = replicates(task, seeds)
     curves = np.concatenate([play(numbers, d, BUDGET) for d in drawn], axis=1)
@@ -104,28 +103,27 @@ def side_by_side(env_id: str, kind: str, seeds: Sequence[int]) -> Floats:
 
 def training(r: Reproduction) -> None:
     """What training is worth: each seed against the untrained model, on every usable table."""
-    ids, kind = every_id(r)
+    ids = every_id()
     seeds = list(r.seeds(TRIALS))
-    done = r.map(side_by_side, [(i, kind, seeds) for i in ids], "training", "table")
+    done = r.map(side_by_side, [(i, seeds) for i in ids], "training", "table")
     methods = ["untrained", *(f"seed {k}" for k in range(done[0].shape[1] - 1))]
-    show("training", {(i, m): d[:, k] for i, d in zip(ids, done, strict=True) for k, m in enumerate(methods)}, kind, r)
+    show("training", {(i, m): d[:, k] for i, d in zip(ids, done, strict=True) for k, m in enumerate(methods)}, r)
 
 
 def agents(r: Reproduction, methods: Sequence[str] = tuple(METHODS)) -> None:
     """The agent beside others that get the same sources."""
-    ids, kind = every_id(r)
+    ids = every_id()
     todo = [(i, m) for i in ids for m in methods]
-    done = r.map(scores, [(i, m, kind, list(r.seeds(TRIALS))) for i, m in todo], "agents", "table")
-    show("agents", dict(zip(todo, done, strict=True)), kind, r)
+    done = r.map(scores, [(i, m, list(r.seeds(TRIALS))) for i, m in todo], "agents", "table")
+    show("agents", dict(zip(todo, done, strict=True)), r)
 
 
-def every_id(r: Reproduction) -> tuple[list[str], str]:
-    """The usable ids of both families, and the kind of table that answers."""
-    ids = [i for f in tasks.FAMILIES for i in tasks.ids(f)]
-    return ids, r.kind([t for i in ids for t in registry.SPECS[i].tables], " ".join(tasks.FAMILIES).lower())
+def every_id() -> list[str]:
+    """The usable ids of both families."""
+    return [i for f in tasks.FAMILIES for i in tasks.ids(f)]
 
 
-def show(name: str, found: Mapping[tuple[str, str], Floats], kind: str, r: Reproduction) -> None:
+def show(name: str, found: Mapping[tuple[str, str], Floats], r: Reproduction) -> None:
     """Writes and prints the (2, seeds) scores of (id, method)."""
     rows = [
         {"id": i, "method": m, "anytime": f"{s[0].mean():.4f}", "final": f"{s[1].mean():.4f}", "seeds": s.shape[1]}
@@ -134,7 +132,7 @@ def show(name: str, found: Mapping[tuple[str, str], Floats], kind: str, r: Repro
     r.write(name, rows)
     differences = overall(found)
     r.write(f"{name}_differences", differences)
-    print(f"\n{kind} tables, {rows[0]['seeds']} replicates, {BUDGET} evaluations: anytime / final normalised regret")
+    print(f"\n{rows[0]['seeds']} replicates, {BUDGET} evaluations: anytime / final normalised regret")
     for family in tasks.FAMILIES:
         for m in dict.fromkeys(m for _, m in found):
             own = [s.mean(axis=1) for (i, method), s in found.items() if method == m and i.startswith(family)]

@@ -57,9 +57,9 @@ def ids(name: str) -> list[str]:
 
 
 @functools.cache
-def task(env_id: str, kind: str) -> Task:
+def task(env_id: str) -> Task:
     """The task of an id: the same observations of other tables as agents get, all rows of its own."""
-    envs = gym.make(env_id, table=kind, disable_env_checker=True)
+    envs = gym.make(env_id, disable_env_checker=True)
     problem, params = problem_of(envs, transfer="own"), envs.unwrapped.params  # type: ignore[attr-defined]
     assert problem.features is not None
     rewards = params.truth(0, np.arange(problem.rows))

@@ -22,7 +22,6 @@ from hpo_envs.benchmarks.learned.evolution import Settings, train
 from hpo_envs.benchmarks.runs import transfer
 from hpo_envs.benchmarks.runs.loop import one_blas_thread
 from hpo_envs.core import screen
-from hpo_envs.tables import store
 from hpo_envs.tables.files import atomic
 
 Floats = npt.NDArray[np.float64]
@@ -67,26 +66,25 @@ def groups() -> list[Group]:
     return [Group("CharHPO", ("CharHPO",)), *halves]
 
 
-def divided(group: Group, kind: str, seed: int) -> tuple[list[tasks.Task], list[tasks.Task]]:
+def divided(group: Group, seed: int) -> tuple[list[tasks.Task], list[tasks.Task]]:
     """The tables to train on, and those of languages that are left for early stopping, drawn by the seed."""
     known = group.languages
     sweeps = sorted({x for i in tasks.ids("CharHPO") for x in known.get(i, ())})
     stops = set(np.random.default_rng(seed).permutation(sweeps)[: -(-len(sweeps) // VALIDATION)].tolist())
-    seen = [tasks.task(i, kind) for i, languages in known.items() if not stops & set(languages)]
-    return seen, [tasks.task(i, kind) for i, languages in known.items() if stops & set(languages)]
+    seen = [tasks.task(i) for i, languages in known.items() if not stops & set(languages)]
+    return seen, [tasks.task(i) for i, languages in known.items() if stops & set(languages)]
 
 
-def fit(group: Group, kind: str, settings: Settings, seed: int, log: list[dict[str, object]]) -> Floats:
+def fit(group: Group, settings: Settings, seed: int, log: list[dict[str, object]]) -> Floats:
     """(len(START),) numbers of one training.
 
     Args:
         group: What is trained on.
-        kind: `measured` or `surrogate`.
         settings: Of the evolution strategy.
         seed: Of all draws, and of the languages left for early stopping.
         log: Gets a record for each look at these.
     """
-    seen, kept = divided(group, kind, seed)
+    seen, kept = divided(group, seed)
 
     def note(generation: int, score: float, seconds: float) -> None:
         record = {"weights": group.name, "seed": seed, "generation": generation}
@@ -106,7 +104,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--only", choices=[g.name for g in groups()], help="one group of tables instead of all")
-    parser.add_argument("--kind", choices=store.KINDS[1:], default="measured", help="tables (default: %(default)s)")
     parser.add_argument("--generations", type=int, default=Settings().generations, help="default: %(default)s")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="default: %(default)s")
     parser.add_argument("--out", type=Path, default=Path("runs/learned-weights"), help="folder (default: %(default)s)")
@@ -117,12 +114,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if args.only not in (None, group.name):
             continue
         with one_blas_thread():
-            numbers = [fit(group, args.kind, settings, seed, log) for seed in range(args.seeds)]
+            numbers = [fit(group, settings, seed, log) for seed in range(args.seeds)]
         languages = sorted({language for some in group.languages.values() for language in some})
         seeds = [{"seed": k, "numbers": np.round(n, 4).tolist()} for k, n in enumerate(numbers)]
         file.append({"name": group.name, "languages": languages, "seeds": seeds})
     args.out.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({"names": list(START), "tables": args.kind, "weights": file}, indent=1)
+    text = json.dumps({"names": list(START), "tables": "measured", "weights": file}, indent=1)
     atomic.write(args.out / "learned.json", text + "\n")
     atomic.write_csv(args.out / "training.csv", log, ("weights", "seed", "generation", "validation", "cpu_seconds"))
     return 0

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hpo_envs.benchmarks.study import executors
-from hpo_envs.tables import store
 from hpo_envs.tables.files import atomic
 
 Record = dict[str, Any]
@@ -104,7 +103,6 @@ class Reproduction(contextlib.ExitStack):
     paper: str = ""
     results: Record = field(default_factory=dict)
     notes: list[Record] = field(default_factory=list)
-    _told: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -123,16 +121,6 @@ class Reproduction(contextlib.ExitStack):
     def seeds(self, usual: int) -> range:
         """The seeds of what the paper ran `usual` times."""
         return range(self.seed, self.seed + (self.trials or usual))
-
-    def kind(self, tables: Sequence[str], dataset: str) -> store.Kind:
-        """`measured` where all tables are installed; else `surrogate`, and says so once."""
-        if not any(store.missing(t) for t in tables):
-            return "measured"
-        if not self._told:
-            print(f"The measured tables are not installed (hpo-envs fetch {dataset}): embedded ones stand in for them.")
-            print("Verdicts say how close the stand-ins come; they do not judge the paper.")
-            self._told = True
-        return "surrogate"
 
     def map(
         self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], label: str, unit: str = "run"

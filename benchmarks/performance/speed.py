@@ -144,7 +144,7 @@ def scalar() -> dict[str, float]:
     gym.register("MinimalTable-v0", entry_point=f"{MinimalTable.__module__}:MinimalTable")
     rows = np.random.default_rng(0).integers(0, 767, STEPS).tolist()
     grid = list(np.random.default_rng(0).integers(0, [3, 2, 3, 2, 2, 3], (STEPS, 6)))
-    whole: dict[str, Any] = {"table": "surrogate", "budget": None}
+    whole: dict[str, Any] = {"budget": None}
     timed = {
         "minimal table": scalar_step(gym.make("MinimalTable-v0"), rows),
         "FrozenLake-v1": scalar_step(gym.make("FrozenLake-v1"), [0, 1, 2, 3] * (STEPS // 4)),
@@ -153,7 +153,7 @@ def scalar() -> dict[str, float]:
         "NMTHPO-v0": scalar_step(gym.make("NMTHPO-v0", **whole), grid),
     }
     for name in (*[n for n in TABLES if n[-3:] == "-v0" and n not in timed], *COMPUTED):
-        env = gym.make(name, table="surrogate")
+        env = gym.make(name)
         env.action_space.seed(0)
         timed[name] = scalar_step(env, [env.action_space.sample() for _ in range(STEPS)])
     return {name: 1e6 * seconds for name, seconds in best_of(20, timed).items()}
@@ -177,13 +177,13 @@ def batched(num_envs: int) -> dict[str, float]:
     timed = {"bare gathers": lambda: seconds_of(gathers, time.process_time) / len(actions)}
     for name, kwargs in (TABLES | ({n: {} for n in COMPUTED} if num_envs <= MOST else {})).items():
         env_id = name.partition(",")[0]
-        space = gym.make_vec(env_id, num_envs=num_envs, table="surrogate").action_space
+        space = gym.make_vec(env_id, num_envs=num_envs).action_space
         space.seed(0)
         steps = 3 if name in COMPUTED else 20
         sampled = [space.sample() for _ in range(steps)]
-        timed[name] = batched_step(env_id, sampled, table="surrogate", **kwargs)
+        timed[name] = batched_step(env_id, sampled, **kwargs)
         if name not in COMPUTED:
-            timed[f"{name}, let go"] = batched_step(env_id, sampled, False, table="surrogate", **kwargs)
+            timed[f"{name}, let go"] = batched_step(env_id, sampled, False, **kwargs)
     return {name: 1e6 * seconds for name, seconds in best_of(10, timed).items()}
 
 
@@ -192,7 +192,7 @@ def same_step(num_envs: int = 4096) -> dict[str, float]:
     timed = {}
     for name in ("NMTHPO-swen-v0", "FIESTA-tdsa8-v0", "NMTLC-swen-v0", "CharHPO-v0"):
         for mode, steps in (("NextStep", 2), ("SameStep", 1)):
-            kwargs: dict[str, Any] = {"budget": 1, "table": "surrogate"}
+            kwargs: dict[str, Any] = {"budget": 1}
             envs = gym.make_vec(name, num_envs=num_envs, autoreset_mode=gym.vector.AutoresetMode(mode), **kwargs)
             envs.action_space.seed(0)
             envs.reset(seed=0)
@@ -208,7 +208,7 @@ def _times(function: Callable[[], object], count: int) -> Callable[[], object]:
 def memory(num_envs: int = 1000) -> dict[str, float]:
     """Bytes that one environment more takes, with a budget of 200, after a step and after a hundred."""
     found: dict[str, float] = {}
-    kwargs: dict[str, Any] = {"table": "surrogate", "budget": 200}
+    kwargs: dict[str, Any] = {"budget": 200}
     for name in ("NASBenchNLP-ptb-final-v0", "NMTHPO-swen-v0"):
         gym.make_vec(name, num_envs=1, **kwargs)  # what all share is there
         for n in (num_envs, 2 * num_envs):
@@ -240,7 +240,7 @@ def seeds() -> dict[str, float]:
 
 def _run(agent: str, count: int, budget: int, unit: float) -> Callable[[], float]:
     """Processor time of so many seeds of an agent, by evaluation, in units of which a second has so many."""
-    arguments: dict[str, Any] = {"budget": budget, "env_kwargs": {"table": "surrogate"}}
+    arguments: dict[str, Any] = {"budget": budget, "env_kwargs": {}}
     run = functools.partial(runs.run, agent, "NMTHPO-swen-v0", range(count), **arguments)
     run()
     return lambda: unit * seconds_of(run, time.process_time) / (count * budget)
@@ -250,9 +250,7 @@ def imports() -> dict[str, float]:
     """Milliseconds of processor time inside of a process: Gymnasium, the suite with a first environment, `--help`."""
     code = {
         "import gymnasium": "import gymnasium",
-        "+ import hpo_envs + first make": (
-            "import gymnasium, hpo_envs; gymnasium.make('NMTHPO-swen-v0', table='surrogate')"
-        ),
+        "+ import hpo_envs + first make": ("import gymnasium, hpo_envs; gymnasium.make('NMTHPO-swen-v0')"),
         "hpo-envs --help": (
             "import contextlib; from hpo_envs.commands.main import main\nwith contextlib.suppress(SystemExit): "
             "main(['--help'])"

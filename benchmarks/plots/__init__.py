@@ -1,7 +1,7 @@
 """Pictures for notebooks: functions of frames that return matplotlib's axes.
 
 >>> from hpo_envs.benchmarks import plots, run
->>> runs = run("random", "NMTHPO-zhen-v0", range(4), env_kwargs={"table": "surrogate"})
+>>> runs = run("random", "NMTHPO-zhen-v0", range(4))
 >>> axes = plots.incumbent(runs.to_frame())
 """
 

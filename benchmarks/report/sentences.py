@@ -234,8 +234,7 @@ def answered(table: Mapping[str, Any]) -> str:
 def kinds(summary: Mapping[str, Any]) -> str:
     """The kinds of tables behind a summary."""
     found = {t["kind"] for e in summary["environments"] for t in e["tables"]}
-    names = {"measured": "measured tables", "surrogate": "embedded surrogate tables"}
+    names = {"measured": "measured tables", "surrogate": "surrogates"}
     if len(found) == 1:
         return names[found.pop()]
-    # A mixture was refused before: what is left are ids that have no measured table at all.
-    return "measured tables, but for ids that have only a synthetic or surrogate one (marked below)"
+    return "measured tables, and on surrogates or synthetic arms where marked below"

@@ -111,10 +111,11 @@ class Runs(list[Run]):
         """The table that answered; None where it is not at hand."""
         if header["sha256"] not in self.tables:
             try:
-                self.tables[header["sha256"]] = store.load(header["table"], header["kind"])
+                table = store.load(header["table"])
             except (ValueError, OSError):
                 return None
-        return self.tables[header["sha256"]]
+            self.tables[table.provenance.sha256] = table
+        return self.tables.get(header["sha256"])
 
     def __add__(self, other: Any) -> Runs:  # type: ignore[override]
         return Runs([*self, *other], self.tables | getattr(other, "tables", {}))

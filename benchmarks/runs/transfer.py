@@ -119,18 +119,18 @@ def of(env: Any, distribution: str) -> Transfer:
         raise ValueError(f"transfer must be {OWN} for several objectives, got {name!r} on {spec.id}")
     given = {k: v for k, v in (spec.kwargs or {}).items() if k in SAME} if related else {}
     given = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
-    kind, target = params.table.provenance.kind, params.table
+    target = params.table
     sources, facts = [], []
     for label, language in d.languages.items():
         if language in excluded:
             continue
         env_id = d.ids.format(label)
-        other = _params(env_id, kind, tuple(sorted(given.items())))
+        other = _params(env_id, tuple(sorted(given.items())))
         languages = registry.languages_of([other.table.name])
         if other.table.name == target.name or set(languages) & set(excluded):
             continue
         sources.append(_source(other, target))
-        sha256 = other.table.provenance.sha256
+        kind, sha256 = other.table.provenance.kind, other.table.provenance.sha256
         facts.append(
             {"id": env_id, "table": other.table.name, "kind": kind, "sha256": sha256, "languages": [*languages]}
         )
@@ -141,22 +141,21 @@ def of(env: Any, distribution: str) -> Transfer:
     return Transfer(name, excluded, tuple(sources), tuple(facts))
 
 
-def source(env_id: str, kind: str, **kwargs: Any) -> Source:
+def source(env_id: str, **kwargs: Any) -> Source:
     """All observations of an id's table, with the table's own features: a task to train on.
 
     Args:
         env_id: Of a distribution.
-        kind: `measured` or `surrogate`.
         **kwargs: Arguments of the environment, such as `objective`.
     """
-    params = _params(env_id, kind, tuple(sorted(kwargs.items())))
+    params = _params(env_id, tuple(sorted(kwargs.items())))
     return _source(params, params.table)
 
 
 @functools.lru_cache(maxsize=64)
-def _params(env_id: str, kind: str, kwargs: tuple[tuple[str, Any], ...]) -> Params:
+def _params(env_id: str, kwargs: tuple[tuple[str, Any], ...]) -> Params:
     """What an environment of the id is made of."""
-    env: Any = gym.make(env_id, disable_env_checker=True, **{"table": kind, **dict(kwargs)})
+    env: Any = gym.make(env_id, disable_env_checker=True, **dict(kwargs))
     params: Params = env.unwrapped.params
     env.close()
     return params

@@ -17,7 +17,6 @@ import os
 import signal
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
@@ -226,13 +225,10 @@ def end_pool(pool: concurrent.futures.ProcessPoolExecutor) -> None:
 
 
 def prepare() -> None:
-    """What a worker does first: leave Ctrl-C and what is to be said of tables to its parent, and not outlive it.
+    """What a worker does first: leave Ctrl-C to its parent, and not outlive it.
 
     What it forks shall not outlive it, either.
     """
-    from hpo_envs.tables.store import EmbeddedTableWarning
-
-    warnings.simplefilter("ignore", EmbeddedTableWarning)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)

@@ -13,11 +13,11 @@
         "policy:ppo.zip",                        # a trained policy, see hpo_envs.integrations.sb3.save_policy
     ]
 
-`table` (auto, measured, surrogate), `objective`, `cost`, `order` (episode, table), `share` of the rows and `transfer`
-(own, NMTHPO, ...: whose tables agents may learn from) may stand beside `budget`, for all environments or for one. By
-default each seed is a replicate of the problem: where actions are rows it has its own 80 % of them; `share = 1` gives
-all seeds the whole table. Agents run on the environments that they can work on; `isolate = true` gives each of them a
-process of its own.
+`objective`, `cost`, `order` (episode, table), `share` of the rows and `transfer` (own, NMTHPO, ...: whose tables agents
+may learn from) may stand beside `budget`, for all environments or for one; beside the ids TableHPO-v0 and TableLC-v0
+also `table`, the name of a saved table. A pattern stands for the ids that are installed. By default each seed is a
+replicate of the problem: where actions are rows it has its own 80 % of them; `share = 1` gives all seeds the whole
+table. Agents run on the environments that they can work on; `isolate = true` gives each of them a process of its own.
 """
 
 from __future__ import annotations
@@ -217,17 +217,14 @@ def _environments(entry: Any, shared: Mapping[str, Any]) -> list[Environment]:
     given.pop("id", None)
     if set(pattern) & set("*?["):
         own = [s.id for s in known.own()] if known.names_user_tables(pattern) else []
-        kind = given.get("table", shared.get("table", "auto"))
-        ids = fnmatch.filter([*(i for i, s in SPECS.items() if kind in ("auto", *known.kinds_of(s))), *own], pattern)
+        ids = fnmatch.filter([*(i for i, s in SPECS.items() if known.installed(s)), *own], pattern)
     else:
         ids = [pattern] if known.find(pattern) else []
     if not ids:
         raise ValueError(
             f"environment must be a registered id (hpo-envs list), got {pattern!r}{nearest(pattern, [*SPECS])}"
         )
-    kwargs = {"table": "auto", **shared, **given}
-    if not known.FAMILIES[known.known("environment", ids[0]).family].listed and kwargs.pop("table") != "auto":
-        raise ValueError(f"table must be left alone on {ids[0]}, which calls a function, got {given or shared}")
+    kwargs = {**shared, **given}
     if kwargs.get("budget") == "all":
         kwargs["budget"] = None
     if isinstance(kwargs.get("objective"), list):

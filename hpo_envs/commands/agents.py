@@ -6,7 +6,6 @@ import functools
 import importlib
 import inspect
 import textwrap
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from hpo_envs import agents
 from hpo_envs.core import docstrings
-from hpo_envs.registry import SPECS, kinds_of, languages_of
+from hpo_envs.registry import SPECS, installed, languages_of
 
 WORKS_ON = {
     "rows": "rows of a table",
@@ -158,13 +157,11 @@ def _problems() -> list[tuple[list[str], agents.Problem]]:
     from hpo_envs.benchmarks import problem_of
 
     alike: dict[Any, list[str]] = {}
-    for spec in SPECS.values():
+    for spec in filter(installed, SPECS.values()):
         alike.setdefault((spec.entry_point, *sorted(spec.kwargs)), []).append(spec.id)
     found = []
     for ids in alike.values():
-        with warnings.catch_warnings():  # the spaces are the same on measured tables
-            warnings.simplefilter("ignore")
-            env = gym.make(ids[0], table=kinds_of(SPECS[ids[0]])[-1])
+        env = gym.make(ids[0])
         found.append((ids, problem_of(env)))
         env.close()
     return found

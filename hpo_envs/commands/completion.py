@@ -90,7 +90,6 @@ def _words(action: argparse.Action) -> Sequence[str] | None:
         "agent": agents.names,
         "names": catalogue.datasets,
         "paper": lambda: list(PAPERS),
-        "table": lambda: ["auto", "measured", "surrogate"],
     }
     return kinds.get(action.dest, lambda: [])()
 

@@ -9,7 +9,6 @@ import argparse
 import itertools
 import json
 import textwrap
-import warnings
 from typing import Any
 
 import gymnasium as gym
@@ -26,16 +25,14 @@ from hpo_envs.tables.table import Table
 
 EPILOG = """\
 examples:
-  hpo-envs describe NMTHPO-swen-v0                     with the table that would be used now
-  hpo-envs describe NMTHPO-swen-v0 --table surrogate   with the embedded one
-  hpo-envs describe bo                                 an agent, see `hpo-envs list --agents`
-  hpo-envs describe NMTHPO-swen-v0 --json              for programs"""
+  hpo-envs describe NMTHPO-swen-v0          an environment
+  hpo-envs describe bo                      an agent, see `hpo-envs list --agents`
+  hpo-envs describe NMTHPO-swen-v0 --json   for programs"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
     parser.add_argument("subject", metavar="NAME", help="environment id or agent, see `hpo-envs list [--agents]`")
-    parser.add_argument("--table", choices=store.KINDS, default="auto", help="which table of an id (default: auto)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -44,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     name = args.subject.removeprefix("hpo_envs:")
     spec = find(name)
     if spec is not None:
-        facts, text = describe(spec, args.table), _page
+        facts, text = describe(spec), _page
     elif name in names():
         facts, text = agents.describe(name), agents.page
     else:
@@ -56,18 +53,15 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def describe(spec: Spec, kind: store.Kind = "auto") -> dict[str, Any]:
+def describe(spec: Spec) -> dict[str, Any]:
     """What there is to know of an id, as JSON values.
 
     Raises:
-        TableNotInstalled: The measured table was asked for and is not installed.
+        TableNotInstalled: The files of its table have not been fetched.
     """
-    with warnings.catch_warnings():  # the kind is said below
-        warnings.simplefilter("ignore", store.EmbeddedTableWarning)
-        example = FAMILIES[spec.family].example
-        env = gym.make(spec.id, **(example or {"table": kind})).unwrapped
-        sort = "surrogate" if spec.surrogate_only else kind
-        tables = [env.table] if example else [store.load(name, sort) for name in spec.tables]  # type: ignore[attr-defined]
+    example = FAMILIES[spec.family].example
+    env = gym.make(spec.id, **example).unwrapped
+    tables = env.params.tables  # type: ignore[attr-defined]
     spaces = {"action": env.action_space, "observation": env.observation_space}
     if isinstance(getattr(env, "reward_space", None), gym.Space):
         spaces["reward"] = env.reward_space  # type: ignore[attr-defined]

@@ -1,7 +1,7 @@
-"""Shows all environment ids by family, and which table each would use now; with --agents, the agents.
+"""Shows all environment ids by family, and what answers them; with --agents, the agents.
 
-`measured`: built from upstream's files, which are installed; `surrogate`: the embedded table; `synthetic`: there
-is nothing to measure.
+`measured`: a table of measurements; `surrogate`: a model of the whole space, or synthetic arms. Ids whose files have
+to be fetched first stand apart.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 
 from hpo_envs.commands import agents
 from hpo_envs.core.family import Spec
-from hpo_envs.registry import SPECS, kinds_of, own
-from hpo_envs.tables import catalogue, store
+from hpo_envs.registry import SPECS, installed, kind_of, own
+from hpo_envs.tables import store
 
 EPILOG = """\
 examples:
@@ -51,22 +51,16 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(rows, indent=2))
         return 0
     width = max(len(r["id"]) for r in rows)
-    for (family, summary), group in itertools.groupby(rows, key=lambda r: (r["family"], r["summary"])):
+    there = [r for r in rows if r["installed"]]
+    for (family, summary), group in itertools.groupby(there, key=lambda r: (r["family"], r["summary"])):
         print(f"{family}: {summary}")
         for r in group:
             print(f"  {r['id']:<{width}}  {r['kind']:<9}  {_text(r['arguments'])}".rstrip())
-    replaceable = [r for r in rows if r["kind"] == "surrogate" and "measured" in kinds_of(SPECS[r["id"]])]
-    stand_ins = dict.fromkeys(d for r in replaceable for d in r["datasets"] if d in catalogue.datasets())
-    if stand_ins:
-        print(f"\nEmbedded tables are used where it says surrogate; `hpo-envs fetch {' '.join(stand_ins)}` installs")
-        print("the measured tables.")
+    for command, group in itertools.groupby([r for r in rows if not r["installed"]], key=lambda r: r["fetch"]):
+        print(f"\nAfter `{command}`:")
+        for r in group:
+            print(f"  {r['id']:<{width}}  {r['kind']:<9}  {_text(r['arguments'])}".rstrip())
     return 0
-
-
-def kind_of(spec: Spec) -> str:
-    """The kind of table that `table="auto"` gives an id now."""
-    there = "measured" in kinds_of(spec) and not any(store.missing(name) for name in spec.tables)
-    return "measured" if there else "surrogate"
 
 
 def page_of(spec: Spec) -> str:
@@ -80,6 +74,8 @@ def _row(spec: Spec) -> dict[str, Any]:
         "id": spec.id,
         "family": spec.family,
         "kind": kind_of(spec),
+        "installed": installed(spec),
+        "fetch": store.command(spec.tables),
         "summary": page_of(spec).partition("\n")[0],
         "arguments": dict(spec.kwargs),
         "tables": list(spec.tables),

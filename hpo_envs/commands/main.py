@@ -23,12 +23,12 @@ from hpo_envs.checks import nearest
 from hpo_envs.core import screen
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "list": ("list", "show all environment ids, and which table each would use now; or the agents"),
+    "list": ("list", "show all environment ids, or the agents"),
     "describe": (
         "describe",
         "show spaces, table, citation and page of an id, or the page of an agent",
     ),
-    "fetch": ("tables.fetch", "install the measured tables' upstream files"),
+    "fetch": ("tables.fetch", "install the files of data sets that do not ship"),
     "compare": ("studies.compare", "run agents against each other: table, plot, saved runs"),
     "report": (
         "studies.report",
@@ -63,7 +63,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "analysis.lepor",
         "score translations with hLEPOR, or tune its weights to your human scores",
     ),
-    "verify": ("tables.verify", "re-check every byte of the installed files"),
     "completion": ("completion", "completion of commands, options, ids and agents for a shell"),
 }
 """Subcommand -> its module in `hpo_envs.commands` and what it does."""
@@ -72,9 +71,17 @@ EPILOG = """\
 examples:
   hpo-envs list                         all environments
   hpo-envs describe NMTHPO-swen-v0      everything about one environment
-  hpo-envs fetch nmthpo                 measured tables instead of the embedded surrogates
+  hpo-envs fetch --list                 data sets that do not ship
   hpo-envs compare                      random search on NMTHPO-swen-v0, 100 times
   hpo-envs COMMAND --help               options and examples of a command"""
+
+REMOVED = {
+    "--table": "each id has one table: leave --table out (that of your table NAME is TableHPO-NAME-v0)",
+    "--mirror": "files come from their pinned commits: leave --mirror out",
+    "--from": "set HPO_ENVS_DATA to a folder that has the files: leave --from out",
+    "verify": "files are checked when they are fetched and whenever they are read: nothing is left to verify",
+}
+"""What to do instead of options and commands that are gone."""
 
 USER_ERROR, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
 
@@ -111,8 +118,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(words: list[str]) -> int:
     try:
-        with screen.notes(_note):
-            status = _run(words)
+        status = _run(words)
         sys.stdout.flush()
     except SystemExit as stop:  # argparse: after --help, --version or a wrong option
         return stop.code if isinstance(stop.code, int) else USER_ERROR
@@ -130,6 +136,9 @@ def _main(words: list[str]) -> int:
 
 
 def _run(words: list[str]) -> int:
+    for word in words:
+        if advice := REMOVED.get(word.partition("=")[0]):
+            raise ValueError(f"{word} was removed: {advice}")
     parser, module = parser_of(next((w for w in words if not w.startswith("-")), None))
     args = parser.parse_args(words)
     if module is None:
@@ -167,18 +176,6 @@ def parser_of(name: str | None) -> tuple[argparse.ArgumentParser, Any]:
             chosen.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks")
             module.add_arguments(chosen)
     return parser, module
-
-
-def _note(warning: Warning) -> str | None:
-    """A warning about embedded tables in the words of the command line; None for all others."""
-    from hpo_envs.tables.store import EmbeddedTableWarning
-
-    if not isinstance(warning, EmbeddedTableWarning):
-        return None
-    return (
-        f"hpo-envs: using embedded tables of {warning.dataset}, surrogates of the measured ones: "
-        f"`{warning.command}` installs those; pass `--table surrogate` to use these without this notice"
-    )
 
 
 def _message(error: Exception) -> str:

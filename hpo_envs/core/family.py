@@ -20,7 +20,7 @@ class Spec(NamedTuple):
         kwargs: Arguments that the id fixes; callers may override them.
         entry_point: `module:Class` of the scalar form; empty in a family's record: the family's.
         vector_entry_point: `module:Class` of the batched form; empty in a family's record: `XVectorEnv` beside `XEnv`.
-        surrogate_only: Whether no measured table can answer, because nobody measured the whole space.
+        surrogate: Whether a surrogate answers, because nobody measured the whole space.
         cluster: Ids of a family with the same cluster are related (the same languages, say); empty: to no other.
         family: Name of the family in listings, filled in by the family.
     """
@@ -30,7 +30,7 @@ class Spec(NamedTuple):
     kwargs: Mapping[str, Any] = MappingProxyType({})
     entry_point: str = ""
     vector_entry_point: str = ""
-    surrogate_only: bool = False
+    surrogate: bool = False
     cluster: str = ""
     family: str = ""
 
@@ -64,24 +64,6 @@ class Distribution(NamedTuple):
         return tuple(self.task(label) for label, language in self.languages.items() if language in languages)
 
 
-class Fit(NamedTuple):
-    """Where it is recorded how embedded values rank measured configurations.
-
-    Attributes:
-        file: CSV file beside the data set's builder.
-        table: Its column with the tables' names, without the data set's.
-        column: Its column with rank correlations with held-out measurements.
-        what: The correlation in words.
-        where: Values of other columns, of the lines that count.
-    """
-
-    file: str
-    table: str
-    column: str
-    what: str
-    where: Mapping[str, str] = MappingProxyType({})
-
-
 @dataclass(frozen=True, eq=False)
 class Family:
     """The record of a family: importing it reads no file and imports no engine.
@@ -102,7 +84,6 @@ class Family:
         tolerance: Relative tolerance between the two forms in tests, where a step computes instead of gathering.
         leaderboard: Arguments on the leaderboard, by what agents differ at (`docs/statistics.md`): what it shows
             first, and what it also shows, each with a `budget`.
-        fit: How near its embedded tables are to the measured ones; None where no configuration has both.
         references: Keys in `docs/references.bib` of what users of the family should cite; none: what the catalogue
             says of the data set.
     """
@@ -119,7 +100,6 @@ class Family:
     short: Mapping[str, Any] = field(default_factory=lambda: {"budget": 4})
     tolerance: float = 0.0
     leaderboard: tuple[Mapping[str, Any], ...] = ({},)
-    fit: Fit | None = None
     references: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.checks import one_of
+from hpo_envs.checks import shown
 from hpo_envs.core.infos import Info
 from hpo_envs.tables import store
 from hpo_envs.tables.table import Table
@@ -18,17 +18,23 @@ def load_tables(names: tuple[str, ...], table: Any) -> tuple[Table, ...]:
 
     Args:
         names: Table names.
-        table: `"auto"`, `"measured"`, `"surrogate"`, or a `Table` (a tuple of them for several names).
+        table: None for those, or a `Table` instead, a tuple of them for several names.
 
     Raises:
-        ValueError: Not one of those.
+        ValueError: Neither.
     """
+    if table is None:
+        return tuple(store.load(name) for name in names)
     if isinstance(table, Table):
         return (table,)
     if isinstance(table, (tuple, list)) and table and all(isinstance(t, Table) for t in table):
         return tuple(table)
-    one_of("table", table, store.KINDS, " or a Table")
-    return tuple(store.load(name, table) for name in names)  # type: ignore[arg-type]
+    raise ValueError(f"table must be a Table{hint(table)}, got {shown(table)}")
+
+
+def hint(table: Any) -> str:
+    """For messages: what to do instead of choosing a kind of table, as was possible before each id had one table."""
+    return " or left out, since each id has one table" if table in ("auto", "measured", "surrogate") else ""
 
 
 KINDS = ("measured", "surrogate")

@@ -59,7 +59,7 @@ def to_minari(
     if len(first["objectives"]) > 1:
         raise ValueError(f"runs must have one objective, got {', '.join(first['objectives'])}")
     registry.find(first["env"])
-    kwargs = {**_restored(first["env_kwargs"]), "table": first["kind"], **(env_kwargs or {})}
+    kwargs = {**_restored(first["env_kwargs"]), **(env_kwargs or {})}
     env: Any = gym.make(first["env"], disable_env_checker=True, **kwargs)
     if problem_of(env).mutate is not None:
         raise ValueError(f"runs must have one entry a step, got {first['env']}, whose candidates take several")
@@ -68,7 +68,7 @@ def to_minari(
     facts.setdefault("algorithm_name", first["agent"])
     facts.setdefault("description", f"{first['agent']} on {first['env']}, {first['kind']} table {first['table']}")
     facts.setdefault("requirements", [f"hpo_envs=={hpo_envs.__version__}"])
-    if isinstance(kwargs["table"], str):
+    if kwargs.get("table") is None:
         facts["env"] = env
         facts.setdefault("eval_env", env)
         facts = {**_references(first["env"], kwargs), **facts}

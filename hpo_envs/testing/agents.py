@@ -51,7 +51,7 @@ class _Subject:
         spec_id, kwargs = STAGES[self.stage]
         # In the table's order: what is recorded is what the agent asked for, and only its seed makes runs differ.
         order = {"order": "table"} if has_rows(spec_id, kwargs) else {}
-        env_kwargs = {"table": "surrogate", **order, **kwargs, **({} if agent else self._shorter()), **arguments}
+        env_kwargs = {**order, **kwargs, **({} if agent else self._shorter()), **arguments}
         return run(
             agent or self.agent,
             spec_id,
@@ -87,7 +87,7 @@ def check_agent(
     transfer: str | None = None,
     **hyperparameters: Any,
 ) -> None:
-    """Checks that an agent keeps what comparisons rely on, with a few short runs on embedded tables.
+    """Checks that an agent keeps what comparisons rely on, with a few short runs.
 
     Registered agents that take more than a second a run everywhere (`Entry.slow`: `anywhere`) play shorter episodes:
     three evaluations beyond their random ones, which are taken for five where the agent does not know how many.
@@ -127,7 +127,7 @@ def check_agent(
 
 def _problem(stage: str, transfer: str | None) -> Problem:
     spec_id, kwargs = STAGES[stage]
-    return problem_of(gym.make(spec_id, table="surrogate", **kwargs), transfer)
+    return problem_of(gym.make(spec_id, **kwargs), transfer)
 
 
 def _interface(subject: _Subject) -> None:
@@ -139,7 +139,7 @@ def _interface(subject: _Subject) -> None:
 
 def _actions(subject: _Subject) -> None:
     spec_id, kwargs = STAGES[subject.stage]
-    space = gym.make(spec_id, table="surrogate", **kwargs).action_space
+    space = gym.make(spec_id, **kwargs).action_space
     for r in subject.play([0, 1]):
         require(len(r), "a run must have at least one evaluation")
         for action in r.actions:

@@ -49,7 +49,7 @@ def _playable(family: Family) -> tuple[Spec, ...]:
 
 def given(family: Family) -> dict[str, Any]:
     """Arguments that every id of a family can be made with, offline."""
-    return dict(family.example) or {"table": registry.kinds_of(family.ids[0])[-1]}
+    return dict(family.example)
 
 
 def page_of(spec: Spec) -> str:

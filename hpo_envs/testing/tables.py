@@ -29,7 +29,7 @@ def check_table(table: Table, *, twin: Table | None = None, rules: Iterable[str]
 
     Example:
         >>> from hpo_envs.tables import store
-        >>> check_table(store.load("nmthpo/zhen", "surrogate"))
+        >>> check_table(store.load("nmthpo/zhen"))
     """
     if not isinstance(table, Table):
         raise ValueError(f"table must be a Table, got {table!r}")

@@ -26,8 +26,7 @@ class Dataset(NamedTuple):
         name: First part of the names of its tables, `name/...`.
         title: One line.
         citation: Reference to cite.
-        builder: Module with `NAMES`, `files(name)`, `build(name, read)` and `embedded(name)`, see
-            `hpo_envs.tables.store`.
+        builder: Module with `NAMES` and `shipped(name)`, see `hpo_envs.tables.store`.
     """
 
     name: str

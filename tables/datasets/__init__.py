@@ -1,1 +1,1 @@
-"""One folder for each data set: its constants, builder, model, fitting script and embedded data."""
+"""One folder for each data set: its constants, builder, pack script and pack."""

@@ -1,4 +1,4 @@
-"""Where the user's own tables live: files of `hpo_envs.tables.files.cache`, which hold no pickled objects."""
+"""Where the user's own tables live: files of `hpo_envs.tables.files.table_file`, which hold no pickled objects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 from hpo_envs.checks import nearest
-from hpo_envs.tables.files import atomic, cache
+from hpo_envs.tables.files import atomic, table_file
 from hpo_envs.tables.table import Table
 
 PREFIX = "user/"
@@ -93,7 +93,7 @@ def save(table: Table, path: str | Path | None = None, *, replace: bool = False)
             return target
         raise FileExistsError(f"{target} has another table already: choose another name, or replace it (--replace)")
     target.parent.mkdir(parents=True, exist_ok=True)
-    atomic.write(target, cache.pack(table))
+    atomic.write(target, table_file.pack(table))
     _remembered.pop(table.name, None)
     return target
 
@@ -127,7 +127,7 @@ _NO_TABLE = (ValueError, TypeError, KeyError, EOFError, NotImplementedError, zip
 def _read(path: Path) -> Table:
     content = path.read_bytes()
     try:
-        table = cache.unpack(content)
+        table = table_file.unpack(content)
     except _NO_TABLE as error:
         raise ValueError(f"{path} must be a table written by hpo-envs, got a file that is none: {error}") from None
     return remember(table) if table.name.startswith(PREFIX) else table
@@ -135,6 +135,6 @@ def _read(path: Path) -> Table:
 
 def _same(path: Path, table: Table) -> bool:
     try:
-        return cache.unpack(path.read_bytes()).provenance.sha256 == table.provenance.sha256
+        return table_file.unpack(path.read_bytes()).provenance.sha256 == table.provenance.sha256
     except _NO_TABLE:
         return False

@@ -59,12 +59,12 @@ def test_a_problem_crosses_a_pipe() -> None:
 
 @pytest.mark.parametrize("env_id", ["NMTHPO-zhen-mo-v0", "NMTLC-zhen-v0", "FIESTA-tdsa8-v0", "CushLEPOR-ted-ende-v0"])
 def test_every_kind_of_environment_crosses(env_id: str) -> None:
-    problem = problem_of(gym.make(env_id, table="surrogate"))
+    problem = problem_of(gym.make(env_id))
     assert same(problem, Problem.from_bytes(problem.to_bytes()))
 
 
 def test_a_grammar_crosses_by_name_into_another_process() -> None:
-    problem = problem_of(gym.make("NASBenchNLP-cell-v0", table="surrogate"))
+    problem = problem_of(gym.make("NASBenchNLP-cell-v0"))
     assert problem.mutate is not None
     script = "import sys, numpy as np\nfrom hpo_envs.agents.problem import Problem\n"
     script += "p = Problem.from_bytes(sys.stdin.buffer.read())\n"

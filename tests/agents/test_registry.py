@@ -29,7 +29,7 @@ from hpo_envs.agents.models import similarity_graph, sparse_graph
 )
 def test_where_agents_are_slow(name: str, spec_id: str, expected: bool) -> None:
     spec_id, _, transfer = spec_id.partition(" ")
-    problem = benchmarks.problem_of(gym.make(spec_id, table="surrogate"), transfer or None)
+    problem = benchmarks.problem_of(gym.make(spec_id), transfer or None)
     assert agents.slow(name, problem) is expected
 
 
@@ -54,6 +54,6 @@ def test_fits() -> None:
         ("graph-ei-rbf", "NASBenchNLP-ptb-v0", True),  # 14,322 candidates, 11,458 of them in a share of .8
         ("bo-ei-rbf", "NASBenchNLP-ptb-v0", True),
     ]:
-        problem = benchmarks.problem_of(gym.make(spec_id, table="surrogate"))
+        problem = benchmarks.problem_of(gym.make(spec_id))
         assert agents.fits(name, problem) is expected, (name, spec_id)
         assert agents.usual(name, problem) is ((name, spec_id) != ("graph-ei-rbf", "NASBenchNLP-ptb-v0"))

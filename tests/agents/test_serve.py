@@ -72,7 +72,7 @@ def replies(*messages: dict[str, Any]) -> list[Any]:
 
 
 def test_messages_are_answered_as_the_agents_do() -> None:
-    envs: Any = gym.make_vec("NMTHPO-zhen-v0", num_envs=1, table="surrogate")
+    envs: Any = gym.make_vec("NMTHPO-zhen-v0", num_envs=1)
     problem = problem_of(envs)
     envs.close()
     made = {"do": "make", "agent": "random", "problem": problem.to_bytes(), "seeds": [3, 0], "hyperparameters": {}}

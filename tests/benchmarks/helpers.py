@@ -6,7 +6,7 @@ from typing import Any
 
 from hpo_envs.benchmarks.runs import Run, run
 
-SURROGATE = {"table": "surrogate"}
+SURROGATE = {}
 HOSTILE = "tests.benchmarks.hostile_agents"
 
 

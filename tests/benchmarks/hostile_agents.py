@@ -33,7 +33,7 @@ class MakesEnvironment(RandomSearch):
     """Reads the answer from a table that is shipped."""
 
     def ask(self) -> Any:
-        gym.make("hpo_envs:NMTHPO-zhen-v0", table="surrogate").reset(seed=0)
+        gym.make("hpo_envs:NMTHPO-zhen-v0").reset(seed=0)
         return super().ask()
 
 

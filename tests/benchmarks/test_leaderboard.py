@@ -78,7 +78,7 @@ def test_a_trained_agent_takes_part_where_it_has_seen_no_environment_of_a_kind(m
 
     monkeypatch.setattr("hpo_envs.agents.transfer.learned.has_unseen", has_unseen)
     ids = ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTHPO-v0", "NMTLC-ft-fren-v0", "NMTLC-ft-zhen-v0", "FIESTA-ner-v0"]
-    envs = [Environment(i, {"table": "surrogate"}) for i in ids]
+    envs = [Environment(i, {}) for i in ids]
     learned = Contestant("learned", "learned")
     assert [e.id for e in leaderboard.unseen(learned, envs)] == ["NMTHPO-zhen-v0"]
     assert [e.id for e in leaderboard.unseen(learned, envs[3:4])] == ["NMTLC-ft-fren-v0"]

@@ -16,7 +16,7 @@ from hpo_envs.tables import store
 
 
 def test_a_short_search_of_a_box_finds_next_to_what_is_committed() -> None:
-    env: Any = gym.make("CushLEPOR-ted-ende-v0", table="surrogate", disable_env_checker=True)
+    env: Any = gym.make("CushLEPOR-ted-ende-v0", disable_env_checker=True)
     best, origin = references.on_box(env.unwrapped.params, 0, points=256, generations=6)
     named = scales.references().items()
     (known,) = (r for name, r in named if "ted-ende surrogate" in name and name.endswith(" pearson"))
@@ -41,12 +41,12 @@ def test_references_are_of_tables_that_are_at_hand_and_named_as_runs_name_them(
     assert references.main(["--missing", "--out", str(tmp_path / "found.json")]) == 0
     again = json.loads((tmp_path / "found.json").read_text())
     assert again["references"] == [kept, *found["references"][1:]]
-    cell = store.load("nasbenchnlp/wikitext2", "surrogate")
+    cell = store.load("nasbenchnlp/wikitext2")
     (reference,) = (r for r in found["references"] if "cell" in r["name"] and " surrogate " in r["name"])
     assert reference["best"] == -np.nanmin(cell.values[:, :, -1, 0])
 
 
 def test_cells_are_searched_through_the_environment() -> None:
-    best, origin = references.of_cells("NASBenchNLP-cell-v0", {"table": "surrogate"}, -100.0, effort=0.02)
+    best, origin = references.of_cells("NASBenchNLP-cell-v0", {}, -100.0, effort=0.02)
     assert -50.0 <= origin < best < -4.0
-    assert references.of_cells("NASBenchNLP-cell-v0", {"table": "surrogate"}, -1.0, effort=0.004)[0] == -1.0
+    assert references.of_cells("NASBenchNLP-cell-v0", {}, -1.0, effort=0.004)[0] == -1.0

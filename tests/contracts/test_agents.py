@@ -75,7 +75,7 @@ for p in t.STAGED:
     name, stage = p.values
     if t.missing_extra(name) is None and stage == t.AGENTS[name].supports[0]:
         env_id, arguments = STAGES[stage]
-        played = run(name, env_id, [2], env_kwargs={"table": "surrogate", **arguments}, transfer=t.TRANSFER[name])[0]
+        played = run(name, env_id, [2], env_kwargs={**arguments}, transfer=t.TRANSFER[name])[0]
         digest.update(str(np.asarray(played.actions).tolist()).encode())
 print(digest.hexdigest())
 """
@@ -160,7 +160,7 @@ class Peeking(Agent):
 
 
 def test_agents_are_told_cost_metrics_and_status_only() -> None:
-    run(Peeking, "NMTHPO-zhen-v0", [0], env_kwargs={"table": "surrogate"})
+    run(Peeking, "NMTHPO-zhen-v0", [0])
     assert Peeking.seen == {"cost", "metrics", "status", "config"}
 
 
@@ -171,7 +171,7 @@ PARALLEL = [p for p in STAGED if missing_extra(str(p.values[0])) is None and cla
 def test_agents_that_say_so_are_asked_again_before_they_are_told(name: str, stage: str) -> None:
     """Four actions at a time, told in reverse: all are legal, and those on candidates differ."""
     env_id, kwargs = STAGES[stage]
-    env = gym.make(env_id, table="surrogate", **kwargs)
+    env = gym.make(env_id, **kwargs)
     problem = problem_of(env, TRANSFER[name])
     agent = agents.make(name, problem, 3, **ALLOWED.get(name, {}))
     env.reset(seed=3)

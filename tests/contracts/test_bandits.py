@@ -152,7 +152,7 @@ def test_bad_spaces_and_scores_are_refused() -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_runs_in_the_loop_and_seeds_do_not_touch(name: str) -> None:
-    kwargs = {"table": "surrogate"}
+    kwargs = {}
     both = run(name, "FIESTA-tdsa8-v0", [5, 6], budget=60, env_kwargs=kwargs)
     alone = run(name, "FIESTA-tdsa8-v0", [6], budget=60, env_kwargs=kwargs)[0]
     assert np.array_equal(both[1].actions, alone.actions)
@@ -161,7 +161,7 @@ def test_runs_in_the_loop_and_seeds_do_not_touch(name: str) -> None:
 
 
 def test_a_run_has_one_entry_a_pull() -> None:
-    (r,) = run("bts", "FIESTA-tdsa8-v0", [0], budget=60, env_kwargs={"table": "surrogate", "batch_size": 4})
+    (r,) = run("bts", "FIESTA-tdsa8-v0", [0], budget=60, env_kwargs={"batch_size": 4})
     assert len(r) % 4 == 0
     assert r.costs.tolist() == [1.0] * len(r)
     assert r.actions.shape == r.rewards.shape == (len(r),)

@@ -18,11 +18,11 @@ pytest.importorskip("torchrl", reason="run by .ci/nightly clients")
 
 
 def made(env_id: str, **kwargs: Any) -> Any:
-    return gym.make(env_id, table="surrogate", **{"budget": 8, **kwargs})
+    return gym.make(env_id, **{"budget": 8, **kwargs})
 
 
 def batch(env_id: str, num_envs: int = 4, **kwargs: Any) -> Any:
-    return gym.make_vec(env_id, num_envs=num_envs, table="surrogate", **{"budget": 8, **kwargs})
+    return gym.make_vec(env_id, num_envs=num_envs, **{"budget": 8, **kwargs})
 
 
 # -- stable-baselines3 and sb3-contrib ---------------------------------------------------------------------------------

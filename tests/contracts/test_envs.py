@@ -51,20 +51,20 @@ def test_same_seed_same_trajectory_in_another_process(monkeypatch: pytest.Monkey
 
 
 def test_module_prefix_and_plain_id() -> None:
-    assert gym.make("hpo_envs:NMTHPO-swen-v0", table="surrogate").spec.id == "NMTHPO-swen-v0"
-    assert gym.make("NMTHPO-swen-v0", table="surrogate").action_space.n == 767
+    assert gym.make("hpo_envs:NMTHPO-swen-v0").spec.id == "NMTHPO-swen-v0"
+    assert gym.make("NMTHPO-swen-v0").action_space.n == 767
 
 
 def test_unknown_names_suggest_the_nearest() -> None:
     with pytest.raises(ValueError, match="objective must be one of .*, got 'blue', did you mean 'bleu'"):
-        gym.make("NMTHPO-swen-v0", table="surrogate", objective="blue")
+        gym.make("NMTHPO-swen-v0", objective="blue")
     with pytest.raises(ValueError, match="cost must be one of evaluations, .*, got 'update', did you mean 'updates'"):
-        gym.make("NMTHPO-swen-v0", table="surrogate", cost="update")
+        gym.make("NMTHPO-swen-v0", cost="update")
     with pytest.raises(ValueError, match="cost must be evaluations or a metric to be kept low, got 'bleu'"):
-        gym.make("NMTHPO-swen-v0", table="surrogate", cost="bleu")
+        gym.make("NMTHPO-swen-v0", cost="bleu")
     with pytest.raises(gym.error.NameNotFound, match="NMTHPO-swen"):
         gym.make("NMTHPO-swenn-v0")
     with pytest.raises(ValueError, match="pair must be one of .*, got 'sven', did you mean 'swen'"):
-        gym.make("NMTHPO-swen-v0", pair="sven", table="surrogate")
+        gym.make("NMTHPO-swen-v0", pair="sven")
     with pytest.raises(ValueError, match=r"options\['table'\] must be one of .*, got 'jaenn', did you mean 'jaen'"):
-        gym.make("NMTHPO-v0", table="surrogate").reset(options={"table": "jaenn"})
+        gym.make("NMTHPO-v0").reset(options={"table": "jaenn"})

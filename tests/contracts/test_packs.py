@@ -63,5 +63,5 @@ def test_a_table_that_differs_from_its_pin_is_refused(monkeypatch: pytest.Monkey
     monkeypatch.setattr(catalogue, "pins", lambda: other)
     store.forget()
     with pytest.raises(CorruptFile, match=r"nmthpo/zhen must have sha256 0{64}"):
-        store.load("nmthpo/zhen", "measured")
+        store.load("nmthpo/zhen")
     store.forget()

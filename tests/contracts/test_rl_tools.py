@@ -32,7 +32,7 @@ def test_stable_baselines3_checker_has_no_complaint(spec_id: str) -> None:
 
 
 def short(env_id: str, **kwargs: Any) -> gym.Env[Any, Any]:
-    return gym.make(env_id, table="surrogate", **kwargs)
+    return gym.make(env_id, **kwargs)
 
 
 def test_linear_reward_is_the_weighted_sum() -> None:
@@ -47,7 +47,7 @@ def test_linear_reward_is_the_weighted_sum() -> None:
 def test_vector_wrapper_of_mo_gymnasium_on_a_batch() -> None:
     from mo_gymnasium.wrappers.vector import MORecordEpisodeStatistics
 
-    envs = gym.make_vec("NMTHPO-zhen-mo-v0", num_envs=3, table="surrogate", budget=4)
+    envs = gym.make_vec("NMTHPO-zhen-mo-v0", num_envs=3, budget=4)
     envs = MORecordEpisodeStatistics(envs)
     envs.reset(seed=0)
     total = np.zeros((3, 2))
@@ -63,7 +63,7 @@ def test_vector_environment_of_mo_gymnasium_agrees_with_ours() -> None:
     from mo_gymnasium.wrappers.vector import MOSyncVectorEnv
 
     theirs = MOSyncVectorEnv([lambda: short("NMTHPO-zhen-mo-v0", budget=4).unwrapped for _ in range(2)])
-    ours = gym.make_vec("NMTHPO-zhen-mo-v0", num_envs=2, table="surrogate", budget=4)
+    ours = gym.make_vec("NMTHPO-zhen-mo-v0", num_envs=2, budget=4)
     assert np.array_equal(theirs.reset(seed=0)[0], ours.reset(seed=0)[0])
     for actions in ([1, 2], [3, 3], [9, 0]):
         a, b = theirs.step(np.array(actions)), ours.step(np.array(actions))
@@ -100,7 +100,7 @@ def test_scalar_infos_become_tensors(spec_id: str) -> None:
     import torch
     from gymnasium.wrappers import NumpyToTorch
 
-    env = NumpyToTorch(gym.make(spec_id, table="surrogate", budget=2))
+    env = NumpyToTorch(gym.make(spec_id, budget=2))
     env.reset(seed=0)
     action = torch.as_tensor(np.asarray(env.action_space.sample()))
     observation, reward, _, _, info = env.step(action)
@@ -113,7 +113,7 @@ def test_a_batch_is_recorded(tmp_path: Any) -> None:
     pytest.importorskip("moviepy", reason="extra video is not installed")
     from gymnasium.wrappers.vector import RecordVideo
 
-    envs = gym.make_vec("NMTHPO-zhen-v0", num_envs=4, table="surrogate", budget=2, render_mode="rgb_array")
+    envs = gym.make_vec("NMTHPO-zhen-v0", num_envs=4, budget=2, render_mode="rgb_array")
     envs = RecordVideo(envs, str(tmp_path), episode_trigger=lambda episode: episode == 0)
     envs.reset(seed=0)
     for row in range(3):

@@ -30,7 +30,7 @@ def test_rllib_trains_by_ppo(ray: Any, env_id: str) -> None:
     from ray.tune.registry import register_env
 
     def made(settings: Any) -> Any:
-        env = gym.make(env_id, table="surrogate", budget=8)
+        env = gym.make(env_id, budget=8)
         return FlattenAction(env) if env_id.startswith("NMTLC") else env
 
     register_env(env_id, made)

@@ -134,5 +134,5 @@ def test_the_order_in_which_tables_are_kept_says_nothing(kind: str) -> None:
 
 def test_in_the_order_of_their_source_they_do() -> None:
     """What the hash is for: a table in grid order fails the test above."""
-    table = row_order.natural(store.load("nmthpo/swen", "surrogate"))
+    table = row_order.natural(store.load("nmthpo/swen"))
     assert min(holm(_p_values_of_order("NMTHPO-swen-v0", table))) < 1e-6

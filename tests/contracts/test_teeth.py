@@ -189,13 +189,13 @@ ENVS: list[tuple[str, type[NMTHPOEnv], type[NMTHPOVectorEnv] | None, str]] = [
 )
 def test_broken_environments(rule: str, env: Any, vector: Any, why: str) -> None:
     def check() -> None:
-        check_env(env, vector=vector, rules=[rule], pair="zhen", table="surrogate")
+        check_env(env, vector=vector, rules=[rule], pair="zhen")
 
     caught(check, subject=f"environment {env.__name__}", rule=rule, why=why)
 
 
 def test_honest_environments_pass() -> None:
-    check_env(Honest, vector=HonestBatch, pair="zhen", table="surrogate")
+    check_env(Honest, vector=HonestBatch, pair="zhen")
 
 
 # -- agents ------------------------------------------------------------------------------------------------------------
@@ -341,7 +341,7 @@ def test_slow_agents_play_until_their_model_chooses(monkeypatch: pytest.MonkeyPa
 
 
 def zhen(**changes: Any) -> Table:
-    table = store.load("nmthpo/zhen", "surrogate")
+    table = store.load("nmthpo/zhen")
     origin = {"sha256": "", **{k: changes.pop(k) for k in ("commit", "licence", "notes") if k in changes}}
     return dataclasses.replace(table, provenance=dataclasses.replace(table.provenance, **origin), **changes)
 

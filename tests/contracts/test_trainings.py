@@ -22,11 +22,11 @@ ROWS, GRID, BOX, CURVES = "NMTHPO-zhen-v0", "NMTHPO-v0", "CharHPO-v0", "NMTLC-ft
 
 
 def made(env_id: str, **kwargs: Any) -> Any:
-    return gym.make(env_id, table="surrogate", budget=8, **kwargs)
+    return gym.make(env_id, budget=8, **kwargs)
 
 
 def batch(env_id: str, **kwargs: Any) -> Any:
-    return gym.make_vec(env_id, num_envs=4, table="surrogate", budget=8, **kwargs)
+    return gym.make_vec(env_id, num_envs=4, budget=8, **kwargs)
 
 
 class Learns:
@@ -321,7 +321,7 @@ def test_d3rlpy_trains_on_runs(env_id: str, name: str, data_format: str, tmp_pat
         env_id,
         range(6),
         budget=8,
-        env_kwargs={"table": "surrogate", "order": "table"} if env_id == ROWS else {"table": "surrogate"},
+        env_kwargs={"order": "table"} if env_id == ROWS else {},
     )
     to_minari(runs, "hpo/random-v0", data_format=data_format, env_kwargs={"max_episode_steps": 99})
     dataset, env = d3rlpy.datasets.get_minari("hpo/random-v0")

@@ -28,19 +28,19 @@ def test_num_envs_is_validated(num_envs: Any) -> None:
     from hpo_envs.families.nmthpo.page import NMTHPOVectorEnv
 
     with pytest.raises(ValueError, match="num_envs must be an int >= 1"):
-        NMTHPOVectorEnv(num_envs, "zhen", table="surrogate")
+        NMTHPOVectorEnv(num_envs, "zhen")
 
 
 def test_autoreset_mode_is_validated() -> None:
     from hpo_envs.families.nmthpo.page import NMTHPOVectorEnv
 
     with pytest.raises(ValueError, match=r"autoreset_mode must be one of .*'never'"):
-        NMTHPOVectorEnv(2, "zhen", table="surrogate", autoreset_mode="never")
+        NMTHPOVectorEnv(2, "zhen", autoreset_mode="never")
 
 
 def disabled(**kwargs: Any) -> gym.vector.VectorEnv[Any, Any, Any]:
     mode = AutoresetMode.DISABLED
-    return gym.make_vec("NMTHPO-zhen-v0", num_envs=3, table="surrogate", autoreset_mode=mode, **kwargs)
+    return gym.make_vec("NMTHPO-zhen-v0", num_envs=3, autoreset_mode=mode, **kwargs)
 
 
 def test_reset_mask_restarts_only_those() -> None:
@@ -65,7 +65,7 @@ def test_disabled_autoreset_refuses_ended_episodes() -> None:
 
 
 def test_seed_lists() -> None:
-    envs = gym.make_vec("NMTHPO-v0", num_envs=3, table="surrogate")
+    envs = gym.make_vec("NMTHPO-v0", num_envs=3)
     _, info = envs.reset(seed=[5, 5, 6])
     assert info["table"][0] == info["table"][1]
     with pytest.raises(ValueError, match="seed must be an int or have length num_envs=3, got 2"):
@@ -85,13 +85,13 @@ def test_seed_lists() -> None:
     ],
 )
 def test_bad_actions_name_rule_and_value(actions: Any) -> None:
-    envs = gym.make_vec("NMTHPO-zhen-v0", num_envs=2, table="surrogate")
+    envs = gym.make_vec("NMTHPO-zhen-v0", num_envs=2)
     envs.reset(seed=0)
     with pytest.raises(ValueError, match="actions must be ints"):
         envs.step(actions)
 
 
 def test_step_before_reset() -> None:
-    envs = gym.make_vec("NMTHPO-zhen-v0", num_envs=2, table="surrogate")
+    envs = gym.make_vec("NMTHPO-zhen-v0", num_envs=2)
     with pytest.raises(gym.error.ResetNeeded, match="must follow reset"):
         envs.step(np.array([0, 1]))

@@ -31,7 +31,7 @@ def load(name: str) -> Any:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_story(name: str, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(STORIES))
-    verdicts = load(name).main(["--seeds", "2", "--table", "surrogate", "--out", str(tmp_path)])
+    verdicts = load(name).main(["--seeds", "2", "--out", str(tmp_path)])
     sys.modules.pop("story", None)
     said = capsys.readouterr().out
     assert len(verdicts) == NAMES[name]

@@ -76,8 +76,8 @@ def test_leave_one_out(name: str) -> None:
 def test_tasks_can_be_made(name: str) -> None:
     for part in PARTS:
         env_id, kwargs = getattr(tasks.split(name), part)[0]
-        gym.make(env_id, table="surrogate", **kwargs).reset(seed=0)
-        gym.make_vec(env_id, num_envs=2, table="surrogate", **kwargs).reset(seed=0)
+        gym.make(env_id, **kwargs).reset(seed=0)
+        gym.make_vec(env_id, num_envs=2, **kwargs).reset(seed=0)
 
 
 @pytest.mark.parametrize("name", ["NMTHPO-v0", "CharHPO-v0"])
@@ -86,18 +86,18 @@ def test_drawn_episodes_are_of_the_part_and_all_of_it(name: str) -> None:
     for part in PARTS:
         env_id, kwargs = split.drawn(part)
         expected = set(next(iter(kwargs.values())))
-        envs = gym.make_vec(env_id, num_envs=256, table="surrogate", **kwargs)
+        envs = gym.make_vec(env_id, num_envs=256, **kwargs)
         _, info = envs.reset(seed=3)
         assert {t.partition("/")[2].removesuffix("-grid") for t in info["table"]} == expected
-        env = gym.make(env_id, table="surrogate", **kwargs)
+        env = gym.make(env_id, **kwargs)
         assert env.reset(seed=3)[1]["table"] == info["table"][0]
 
 
 def test_restrictions_change_no_other_number() -> None:
     """An id without the new arguments draws what it drew; a restricted one answers as the whole one does."""
     every = ("zhen", "ruen", "jaen", "enja")
-    whole, same = (gym.make("NMTHPO-v0", table="surrogate", **k) for k in ({}, {"pairs": every}))
-    one = gym.make("NMTHPO-v0", table="surrogate", pairs="enja")
+    whole, same = (gym.make("NMTHPO-v0", **k) for k in ({}, {"pairs": every}))
+    one = gym.make("NMTHPO-v0", pairs="enja")
     for seed in range(5):
         assert data_equivalence(whole.reset(seed=seed)[1], same.reset(seed=seed)[1])
     whole.reset(options={"table": "enja"})
@@ -118,7 +118,7 @@ def test_restrictions_change_no_other_number() -> None:
 )
 def test_wrong_restrictions(env_id: str, kwargs: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        gym.make(env_id, table="surrogate", **kwargs)
+        gym.make(env_id, **kwargs)
 
 
 def test_wrong_names() -> None:

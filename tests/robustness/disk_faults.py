@@ -244,7 +244,7 @@ def tables() -> Work:
     from hpo_envs.tables import store
     from hpo_envs.tables.files import cache
 
-    first, second = store.load("nmthpo/zhen", "surrogate"), store.load("nmthpo/enja", "surrogate")
+    first, second = store.load("nmthpo/zhen"), store.load("nmthpo/enja")
     contents = {"old": cache.pack(first), "new": cache.pack(second)}
 
     def judge(folder: Path) -> str:
@@ -275,7 +275,7 @@ def own_table() -> Work:
     shas = {}
     made = {}
     for state, name in (("old", "nmthpo/zhen"), ("new", "nmthpo/enja")):
-        table = store.load(name, "surrogate")
+        table = store.load(name)
         fresh = dataclasses.replace(table.provenance, sha256="")
         made[state] = dataclasses.replace(table, name="user/mine", provenance=fresh)
         shas[made[state].provenance.sha256] = state

@@ -27,7 +27,7 @@ EXTRAS = ("", "plots", "optuna", "mt", "configspace", "dask", "fast", "test")
 IMPORTS = {
     "import gymnasium": "import gymnasium",
     "import gymnasium, hpo_envs": "import gymnasium, hpo_envs",
-    "the same + the first make": "import gymnasium, hpo_envs; gymnasium.make('NMTHPO-swen-v0', table='surrogate')",
+    "the same + the first make": "import gymnasium, hpo_envs; gymnasium.make('NMTHPO-swen-v0')",
 }
 
 

@@ -415,7 +415,7 @@ import hpo_envs
 from hpo_envs.commands import main as cli
 from hpo_envs.tables import store, user
 from hpo_envs.tables.files import cache as built
-env = gym.make("NMTHPO-swen-v0", table="surrogate")
+env = gym.make("NMTHPO-swen-v0")
 env.reset(seed=0)
 env.step(3)
 built._keep(built.folder() / "x.npz", env.unwrapped.table)  # optional: says nothing
@@ -423,7 +423,7 @@ print("kept", built.folder().exists())
 out = sys.argv[1]
 commands = {
     "list": ["list"], "describe": ["describe", "NMTHPO-swen-v0"], "verify": ["verify", "nmthpo"],
-    "compare": "compare --env NMTHPO-zhen-v0 --table surrogate --seeds 2 --budget 3 --out".split() + [out],
+    "compare": "compare --env NMTHPO-zhen-v0 --seeds 2 --budget 3 --out".split() + [out],
     "fetch": ["fetch", "nmthpo", "--from", out],
     "table": ["table", "from-csv", out + "/own.csv", "--score", "score", "--goal", "max"],
 }
@@ -480,19 +480,17 @@ def test_a_wall_clock_that_goes_back_while_fetching(get: Any, tmp_path: Path, mo
 def test_a_wall_clock_that_goes_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    plan = study.from_data(
-        {"environments": ["NMTHPO-zhen-v0"], "agents": ["random"], "seeds": 3, "budget": 4, "table": "surrogate"}
-    )
+    plan = study.from_data({"environments": ["NMTHPO-zhen-v0"], "agents": ["random"], "seeds": 3, "budget": 4})
     conduct(plan, tmp_path / "straight")
     monkeypatch.setattr(time, "time", Clock(time.time(), 3600.0))
     conduct(plan, tmp_path / "back")
     digests = {runs.digest(runs.read(tmp_path / name)) for name in ("straight", "back")}
     assert len(digests) == 1
-    table = store.load("nmthpo/zhen", "surrogate")
+    table = store.load("nmthpo/zhen")
     monkeypatch.setenv("HPO_ENVS_CACHE", str(tmp_path / "kept"))
     cache._keep(tmp_path / "kept/x.npz", table)
     assert cache.unpack((tmp_path / "kept/x.npz").read_bytes()).provenance.sha256 == table.provenance.sha256
-    words = ["compare", "--env", "NMTHPO-zhen-v0", "--table", "surrogate", "--seeds", "3", "--budget", "4", "--out"]
+    words = ["compare", "--env", "NMTHPO-zhen-v0", "--seeds", "3", "--budget", "4", "--out"]
     assert main.main([*words, str(tmp_path / "back")]) == 0
     assert "0 runs made" in capsys.readouterr().out
 
@@ -500,9 +498,7 @@ def test_a_wall_clock_that_goes_back(
 def test_a_clock_that_stands_still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A coarse clock says that no time has passed: batches grow, nothing is divided by it."""
     monkeypatch.setattr(task.time, "perf_counter", lambda: 7.0)
-    plan = study.from_data(
-        {"environments": ["NMTHPO-zhen-v0"], "agents": ["random"], "seeds": 30, "budget": 4, "table": "surrogate"}
-    )
+    plan = study.from_data({"environments": ["NMTHPO-zhen-v0"], "agents": ["random"], "seeds": 30, "budget": 4})
     for name, seconds in (("a", None), ("b", 0.0)):
         assert conduct(plan, tmp_path / name, seconds=seconds).made == 30
     assert runs.digest(runs.read(tmp_path / "a")) == runs.digest(runs.read(tmp_path / "b"))
@@ -512,7 +508,7 @@ def test_a_clock_that_stands_still(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_kept_table_that_rots_is_built_again(tmp_path: Path) -> None:
-    content = cache.pack(store.load("nmthpo/zhen", "surrogate"))
+    content = cache.pack(store.load("nmthpo/zhen"))
     rng = np.random.default_rng(0)
     for at in rng.integers(0, len(content), 40).tolist():
         rotten = bytearray(content)
@@ -525,7 +521,7 @@ def test_a_kept_table_that_rots_is_built_again(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_while_own_tables_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = saved.renamed(store.load("nmthpo/zhen", "surrogate"), "full")
+    table = saved.renamed(store.load("nmthpo/zhen"), "full")
 
     class Full(io.FileIO):
         def write(self, data: Any) -> int:

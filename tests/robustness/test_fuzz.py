@@ -37,7 +37,7 @@ from hpo_envs.tables.cells import recipe
 from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
 from hpo_envs.tables.datasets.nasbenchnlp import build_ptb_final, features, logs
 from hpo_envs.tables.datasets.nasbenchnlp.names import RELEASED
-from hpo_envs.tables.files import cache, zips
+from hpo_envs.tables.files import table_file, zips
 from hpo_envs.tables.user import csv_reader
 from tests.helpers import offline
 from tests.robustness import hostile
@@ -252,7 +252,7 @@ def test_zips_with_any_names(names: list[str], size: int) -> None:
 
 # -- what we wrote ourselves -------------------------------------------------------------------------------------------
 
-KEPT = cache.pack(tables.load("nmthpo/zhen", "surrogate"))
+KEPT = table_file.pack(tables.load("nmthpo/zhen"))
 HEADER = {"env": "E", "agent": "a", "table": "t", "kind": "surrogate", "sha256": "0"}
 RUNS = parquet.encode(
     [Run(s, np.arange(4), np.arange(4.0), np.ones(4), np.int64(1), {**HEADER, "seed": s}) for s in (0, 1)]
@@ -271,7 +271,7 @@ def put(folder: Path, content: bytes) -> None:
 def test_kept_tables(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     """A damaged file is no table; `load` builds again, whatever is there."""
     with hostile.guarded("kept table (npz)"):
-        cache.unpack(content)
+        table_file.unpack(content)
 
 
 @many
@@ -287,7 +287,7 @@ def test_kept_tables_that_lie(head: Any, shape: list[int]) -> None:
         sink = io.BytesIO()
         np.savez(sink, **{**arrays, **lie})
         with hostile.guarded("kept table (npz)"):
-            cache.unpack(hashlib.sha256(sink.getvalue()).digest() + sink.getvalue())
+            table_file.unpack(hashlib.sha256(sink.getvalue()).digest() + sink.getvalue())
 
 
 @many
@@ -326,11 +326,7 @@ def test_stored_runs_that_lie(tmp_path_factory: pytest.TempPathFactory, header: 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Run], dict[str, Any]]:
     """Runs, and their summary as `hpo-envs report --summary` writes it."""
-    made = [
-        r
-        for agent in ("random", "bo-spread")
-        for r in benchmarks.run(agent, "NMTHPO-zhen-v0", [0, 1], budget=3, env_kwargs={"table": "surrogate"})
-    ]
+    made = [r for agent in ("random", "bo-spread") for r in benchmarks.run(agent, "NMTHPO-zhen-v0", [0, 1], budget=3)]
     folder = tmp_path_factory.mktemp("compared")
     store.write(made, folder)
     with contextlib.redirect_stdout(io.StringIO()):

@@ -266,7 +266,7 @@ def found() -> dict[str, Any]:
         r
         for env in ("NMTHPO-zhen-v0", "NMTHPO-enja-v0")
         for agent in ("random", "bo-spread")
-        for r in runs.run(agent, env, range(3), budget=4, env_kwargs={"table": "surrogate"})
+        for r in runs.run(agent, env, range(3), budget=4)
     ]
     found = summary.of_runs(made, title="the title", command="the command")
     found["versions"]["published"] = "the day"

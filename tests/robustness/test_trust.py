@@ -22,7 +22,7 @@ from hpo_envs.benchmarks.study.study import Contestant, Environment, Study
 from hpo_envs.commands.main import main
 from tests.helpers import ROOT, short
 
-SURROGATE = {"table": "surrogate"}
+SURROGATE = {}
 IDS = ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTLC-zhen-v0", "FIESTA-tdsa8-v0", "NMTHPO-v0", "CharHPO-v0"]
 
 
@@ -229,7 +229,7 @@ def test_a_bad_agent_stops_alone_and_the_table_says_why(
 ) -> None:
     why = {**WHY, **({"Dies": "the worker died each time"} if jobs > 1 else {})}
     names = ",".join(["random", *(f"{bad}:{name}" for name in why)])
-    command = ["compare", "--env", "NMTHPO-zhen-v0", "--seeds", "2", "--table", "surrogate", "--jobs", str(jobs)]
+    command = ["compare", "--env", "NMTHPO-zhen-v0", "--seeds", "2", "--jobs", str(jobs)]
     assert main([*command, "--agents", names, "--out", str(tmp_path / "runs")]) == 1
     out = capsys.readouterr().out
     assert f"stopped (see above): {len(why)} of {len(why) + 1} pairs of agent and id" in out

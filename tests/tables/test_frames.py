@@ -50,7 +50,7 @@ def test_a_frame_has_each_measurement_and_each_failed_run_once() -> None:
 
 @pytest.mark.parametrize("name", ["nmthpo/swen", "charhpo/g2p-geo-lstm", "fiesta/ner", "nmtlc/ft-fren"])
 def test_tables_are_shown_in_a_few_words(name: str) -> None:
-    table = store.load(name, "surrogate")
+    table = store.load(name)
     assert repr(table).startswith(f"<Table {name} (surrogate): rows {len(table)}, ")
     assert len(repr(table)) < 300
     shown = table._repr_html_()
@@ -59,7 +59,7 @@ def test_tables_are_shown_in_a_few_words(name: str) -> None:
 
 
 def test_a_frame_of_one_level_and_one_repeat_has_no_columns_for_them() -> None:
-    table: Table = store.load("nmthpo/zhen", "surrogate")
+    table: Table = store.load("nmthpo/zhen")
     frame = table.to_frame()
     assert len(frame) == len(table)
     assert not {"repeat", "level"} & {*frame}
@@ -72,7 +72,7 @@ def test_facts_are_escaped() -> None:
 
 
 def test_of_many_metrics_six_are_named() -> None:
-    six, seven = store.load("nmthpo/swen", "surrogate"), store.load("charmini/eng-lstm", "measured")
+    six, seven = store.load("nmthpo/swen"), store.load("charmini/eng-lstm")
     assert (len(six.metrics), len(seven.metrics)) == (6, 7)
     assert f"metrics {', '.join(six.metric_names)}, cost in updates>" in repr(six)
     assert f"metrics {', '.join(seven.metric_names[:6])}, ..., cost in s>" in repr(seven)

@@ -51,20 +51,20 @@ def test_other_processes_agree() -> None:
         out = subprocess.run(
             [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True
         )
-        assert tuple(out.stdout.split()) == store.load("nmthpo/zhen", "surrogate").keys
+        assert tuple(out.stdout.split()) == store.load("nmthpo/zhen").keys
     assert out.stdout.split()[:2] == ["30000-2-1024-1024-16-0.0006", "50000-2-256-2048-8-0.0003"]
 
 
 def test_natural_is_the_grids_order_and_elsewhere_the_sources() -> None:
     for name in ("nmthpo/swen", "nmtlc/swen"):
-        table = row_order.natural(store.load(name, "surrogate"))
+        table = row_order.natural(store.load(name))
         configs = [tuple(c) for c in table.configs.tolist()]
         assert configs == sorted(configs)
-    runs = row_order.natural(store.load("nmtlc/swen", "surrogate"))
+    runs = row_order.natural(store.load("nmtlc/swen"))
     numbers = [int(key.partition("#")[2]) for key in runs.keys]
     assert all(b in (1, a + 1) for a, b in itertools.pairwise(numbers)), "runs of a configuration in order"
     for name in ("charhpo/g2p-dut-lstm", "fiesta/gaussian", "nasbenchnlp/wikitext2"):
-        table = store.load(name, "surrogate")
+        table = store.load(name)
         assert table.source_index.tolist() != sorted(table.source_index)
         assert row_order.natural(table).source_index.tolist() == list(range(len(table)))
 
@@ -84,7 +84,7 @@ def test_tables_are_kept_in_hash_order_but_for_grids_and_segments(name: str) -> 
 @pytest.mark.measured
 @pytest.mark.parametrize("name", [n for n in nmthpo.NAMES if not n.endswith("-grid")])
 def test_source_index_is_the_line_of_the_file(name: str) -> None:
-    table = store.load(name, "measured")
+    table = store.load(name)
     lines = np.loadtxt(store.data_folder() / nmthpo.files(name)[0])
     assert (lines[table.source_index] == table.configs).all()
 

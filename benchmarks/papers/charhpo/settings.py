@@ -87,7 +87,7 @@ def sweeps() -> tuple[Sweep, ...]:
     """All 24 sweeps."""
     out = []
     for name in charhpo.NAMES:
-        runs, table = charhpo.recorded(name), natural(store.load(name, "measured"))
+        runs, table = charhpo.recorded(name), natural(store.load(name))
         sampled = runs.drawn[: charhpo.RUNS]
         out.append(Sweep(*charhpo.parts(name), table, sampled, runs.drawn, runs.accuracy, runs.test))
     return tuple(out)

@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def _setup() -> tuple[Table, analysis.Corpus]:
-    """The measured table where it is installed, else the embedded one, and its labels."""
+    """The table, and its labels."""
     table = store.load("cushlepor/ted-ende")
     return table, analysis.Corpus.of(table)
 
@@ -76,7 +76,7 @@ def to_psqm() -> dict[str, float]:
     """RMSEs to the pSQM labels of newstest2020, English to German; nothing as long as the labels are not installed."""
     if store.missing(PSQM):
         return {}
-    table = store.load(PSQM, "measured")
+    table = store.load(PSQM)
     found = rmses(analysis.Corpus.of(table))
     try:
         bleu = text_metrics.of_table(PSQM)["sentence BLEU"]
@@ -160,7 +160,7 @@ def run_agents(r: Reproduction) -> Record:
         # One problem runs to the end for the figure; elsewhere arriving is all that counts.
         whole = problem == settings.Problem("rmse", "published")
         goal = None if whole else best - settings.WITHIN * abs(best)
-        todo = [(agent, problem, seeds, table.provenance.kind, goal) for agent in settings.AGENTS]
+        todo = [(agent, problem, seeds, goal) for agent in settings.AGENTS]
         curves = {}
         for agent, rewards in zip(settings.AGENTS, r.map(_rewards, todo, problem.name, "agent"), strict=True):
             if isinstance(rewards, str):
@@ -191,9 +191,9 @@ def run_agents(r: Reproduction) -> Record:
     return _of_table("agents", table, plain)
 
 
-def _rewards(agent: str, problem: settings.Problem, seeds: range, kind: str, goal: float | None) -> list[Floats] | str:
+def _rewards(agent: str, problem: settings.Problem, seeds: range, goal: float | None) -> list[Floats] | str:
     """Rewards of an agent's runs, or what is to be installed for it."""
-    kwargs = {"objective": problem.objective, "bounds": problem.bounds, "table": kind}
+    kwargs = {"objective": problem.objective, "bounds": problem.bounds}
     target = None if goal is None else lambda action, reward: reward >= goal
     try:
         runs = loop.run(agent, settings.ENV, seeds, budget=settings.BUDGET, target=target, env_kwargs=kwargs)

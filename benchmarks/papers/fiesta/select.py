@@ -24,7 +24,6 @@ def select(
     usual: int,
     *,
     budget: int = ENOUGH,
-    table: str = "measured",
     **hyperparameters: Any,
 ) -> Selections:
     """Plays one setting once per seed.
@@ -34,7 +33,6 @@ def select(
         setting: Agent and id.
         usual: How often the paper ran it.
         budget: Evaluations.
-        table: Kind of table; synthetic arms take their own.
         **hyperparameters: Added to the setting's.
 
     Returns:
@@ -43,33 +41,33 @@ def select(
     seeds = r.seeds(usual)
     size = min(CHUNK, -(-len(seeds) // r.jobs))
     chunks = [seeds[i : i + size] for i in range(0, len(seeds), size)]
-    parts = r.map(_play, [(setting, chunk, budget, table, hyperparameters) for chunk in chunks], setting.name, "chunk")
+    parts = r.map(_play, [(setting, chunk, budget, hyperparameters) for chunk in chunks], setting.name, "chunk")
     evaluations = np.concatenate([p[0] for p in parts]) - setting.uncounted
     return Selections(evaluations, np.concatenate([p[1] for p in parts]))
 
 
-def _play(setting: Setting, seeds: range, budget: int, table: str, more: dict[str, Any]) -> tuple[Any, Any]:
+def _play(setting: Setting, seeds: range, budget: int, more: dict[str, Any]) -> tuple[Any, Any]:
     kwargs = dict(setting.env_kwargs)
-    kwargs |= {"order": "table", "table": table_of(setting, table)}
+    kwargs |= {"order": "table", "table": table_of(setting)}
     runs = run(
         setting.agent, setting.env, seeds, budget=budget, env_kwargs=kwargs, **{**setting.hyperparameters, **more}
     )
-    best = best_arm(setting, table)
+    best = best_arm(setting)
     chosen = np.array([int(np.ravel(r.recommended)[0]) for r in runs])
     return np.array([len(r) for r in runs]), chosen == best
 
 
-def table_of(setting: Setting, kind: str = "measured") -> Table | str:
+def table_of(setting: Setting) -> Table | None:
     """The arms in upstream's order; arms with means of their own are made by the environment, in the order given."""
     if "means" in setting.env_kwargs:
-        return "auto"
+        return None
     task = setting.env.split("-")[1]
-    return natural(store.load(f"fiesta/{task}", "auto" if task == "gaussian" else kind))  # type: ignore[arg-type]
+    return natural(store.load(f"fiesta/{task}"))
 
 
-def best_arm(setting: Setting, table: str = "measured") -> int:
+def best_arm(setting: Setting) -> int:
     """The arm with the largest mean over everything that was measured (or planted)."""
     import gymnasium as gym
 
-    env: Any = gym.make(setting.env, **{**setting.env_kwargs, "table": table_of(setting, table)}).unwrapped
+    env: Any = gym.make(setting.env, **{**setting.env_kwargs, "table": table_of(setting)}).unwrapped
     return int(np.argmax(env.table.final(env.objectives[0])))

@@ -24,9 +24,9 @@ from hpo_envs.tables.row_order import natural
 from hpo_envs.tables.table import Table
 
 
-def load(name: str, kind: store.Kind = "auto") -> Table:
+def load(name: str) -> Table:
     """A table in upstream's order, which the seeds of splits and samples belong to."""
-    return natural(store.load(name, kind))
+    return natural(store.load(name))
 
 
 def checks(r: Reproduction) -> list[Record]:
@@ -138,19 +138,12 @@ def figure11(r: Reproduction) -> list[Record]:
     return records
 
 
-MEASURED_ONLY = ("figure6",)
-"""Parts that join two measured tables and mean nothing on embedded ones."""
-
-
 def part(function: Callable[[Reproduction], list[Record]]) -> Callable[[Reproduction], None]:
     """A part that writes `{part}.csv` and prints what is in it."""
     name = function.__name__
 
     @functools.wraps(function)
     def written(r: Reproduction) -> None:
-        if name in MEASURED_ONLY and (store.missing(FINAL) or store.missing(WIKITEXT2)):
-            print(f"{name}: left out, it needs the measured tables (hpo-envs fetch nasbenchnlp)")
-            return
         records = function(r)
         r.write(name, records)
         print(f"{name}: {(function.__doc__ or '').splitlines()[0]}")

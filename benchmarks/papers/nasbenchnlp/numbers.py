@@ -96,7 +96,7 @@ def numbers(r: Reproduction) -> list[Record]:
     final = natural(store.load(FINAL))
     ours: dict[Key, float | Range] = {**of_tables(final, natural(store.load(WIKITEXT2)))}
     if not store.missing(PTB):
-        ours |= of_logs(store.load(PTB, "measured"))
+        ours |= of_logs(store.load(PTB))
     columns = range(final.features.shape[1])
     for check in predictability.feature_checks(final, columns, "released", r.trials or settings.SPLITS, r.seed):
         ours["section 4", check["check"]] = (check["value"], check["low"], check["high"])

@@ -22,14 +22,14 @@ from hpo_envs.tables.table import Table
 EPOCHS = (5, 10, 25, 50)
 
 
-def table_of(dataset: str, kind: str) -> Table:
+def table_of(dataset: str) -> Table:
     """A table in upstream's order, which agents see it in."""
-    return natural(tables.load(f"nasbenchnlp/{dataset}", kind))  # type: ignore[arg-type]
+    return natural(tables.load(f"nasbenchnlp/{dataset}"))
 
 
-def run_method(method: settings.Method, preset: str, seeds: Sequence[int], dataset: str, table: str) -> list[runs.Run]:
+def run_method(method: settings.Method, preset: str, seeds: Sequence[int], dataset: str) -> list[runs.Run]:
     """All trials of a method."""
-    env = {"table": table_of(dataset, table), "order": "table", "variant": settings.VARIANT[preset], **method.env}
+    env = {"table": table_of(dataset), "order": "table", "variant": settings.VARIANT[preset], **method.env}
     spec = f"NASBenchNLP-{dataset}-v0"
     if preset == "sensible":
         atomic: Any = gym.make(spec, table=env["table"]).unwrapped
@@ -37,20 +37,19 @@ def run_method(method: settings.Method, preset: str, seeds: Sequence[int], datas
     return runs.run(method.agent, spec, seeds, env_kwargs=env, **method.hyperparameters)
 
 
-def compare(r: Reproduction, preset: str, dataset: str = "wikitext2", table: str = "auto") -> list[dict[str, Any]]:
+def compare(r: Reproduction, preset: str, dataset: str = "wikitext2") -> list[dict[str, Any]]:
     """Figures 10 and 12 of a preset.
 
     Args:
         r: The reproduction; gets the runs, the table and the figures; runs found there are not run again.
         preset: Name in `settings.PRESETS`.
         dataset: Part of the id.
-        table: Kind of table.
 
     Returns:
         One row per method.
     """
     spec, seeds = f"NASBenchNLP-{dataset}-v0", list(r.seeds(settings.TRIALS))
-    natural_table, variant = table_of(dataset, table), settings.VARIANT[preset]
+    natural_table, variant = table_of(dataset), settings.VARIANT[preset]
     replay: Any = gym.make(spec, table=natural_table, budget=None, variant=variant).unwrapped
     best = analysis.lowest(replay.table)
     methods = [m for m in settings.PRESETS[preset] if AGENTS[m.agent].installed]
@@ -58,16 +57,15 @@ def compare(r: Reproduction, preset: str, dataset: str = "wikitext2", table: str
         if m not in methods:
             print(f'{m.name} is left out: {m.agent} needs pip install "hpo_envs[{AGENTS[m.agent].extra}]"')
     name = f"{dataset}-{preset}"
-    todo = [(m, preset, seeds, dataset, table, r.out / name) for m in methods]
+    todo = [(m, preset, seeds, dataset, r.out / name) for m in methods]
     played = r.map(_cached, todo, f"figure 10, {preset}", "method")
     traces = {m.name: [analysis.trace(run, replay) for run in runs] for m, runs in zip(methods, played, strict=True)}
     rows = [analysis.summary(m.name, traces[m.name], best, settings.HOURS) for m in methods]
     if preset == "upstream":
         exact = analysis.exact_random(replay.params, settings.TRAININGS) - best
         rows.insert(1, {**dict.fromkeys(rows[0], ""), "method": "RS 50E, exact", "final regret": f"{exact:.4f}"})
-    kind = replay.table.provenance.kind
-    r.write(name, [{"preset": preset, "table": kind, **row} for row in rows])
-    title = f"{dataset} ({kind}), {preset} settings, {len(seeds)} trials"
+    r.write(name, [{"preset": preset, **row} for row in rows])
+    title = f"{dataset}, {preset} settings, {len(seeds)} trials"
     common.drawn(
         lambda: (
             figures.plot_regret(traces, best, title, r.out / f"figure10-{name}")
@@ -77,24 +75,22 @@ def compare(r: Reproduction, preset: str, dataset: str = "wikitext2", table: str
     return rows
 
 
-def correlate(r: Reproduction, dataset: str = "wikitext2", kind: str = "auto") -> list[dict[str, Any]]:
+def correlate(r: Reproduction, dataset: str = "wikitext2") -> list[dict[str, Any]]:
     """Rank correlations between epochs, as a table and as figure 5."""
-    env: Any = gym.make(f"NASBenchNLP-{dataset}-v0", table=kind).unwrapped
+    env: Any = gym.make(f"NASBenchNLP-{dataset}-v0").unwrapped
     rows = analysis.epoch_correlations(env.table, EPOCHS)
-    r.write(f"figure5-{dataset}", [{"table": env.table.provenance.kind, **row} for row in rows])
+    r.write(f"figure5-{dataset}", rows)
     common.drawn(lambda: figures.plot_ranks(env.table, EPOCHS, r.out / f"figure5-{dataset}"))
     return rows
 
 
-def _cached(
-    method: settings.Method, preset: str, seeds: Sequence[int], dataset: str, table: str, folder: Path
-) -> list[runs.Run]:
+def _cached(method: settings.Method, preset: str, seeds: Sequence[int], dataset: str, folder: Path) -> list[runs.Run]:
     # A folder for each method: presets run one agent with several settings, which a store would refuse to mix.
-    where = folder / f"{method.name.replace(' ', '-').replace(',', '')}-{table}"
+    where = folder / f"{method.name.replace(' ', '-').replace(',', '')}"
     kept = {r.seed for r in store.read(where)} if where.is_dir() else set()
     new = [s for s in seeds if s not in kept]
     if new:
-        store.write(run_method(method, preset, new, dataset, table), where)
+        store.write(run_method(method, preset, new, dataset), where)
     # Not compared with the table, which has another order: `analysis.trace` answers all actions again.
     return [run for run in store.read(where) if run.seed in seeds]
 

@@ -18,7 +18,6 @@ from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.benchmarks.papers.common import Record, Reproduction, show
 from hpo_envs.benchmarks.papers.nmthpo import released, settings
-from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 
 PUBLIC = ("soen", "swen")
@@ -40,18 +39,18 @@ TRANSFER = ("order elsewhere", "order, then bo")
 """Rows as good as they were on other pairs: nothing is learned here; or `bo` goes on after the first of them."""
 
 
-def elsewhere(pair: str, kind: store.Kind) -> npt.NDArray[np.intp]:
+def elsewhere(pair: str) -> npt.NDArray[np.intp]:
     """Rows of a pair in the order of how good they were on the other pairs.
 
     A configuration counts as the nearest one of another table, and its place there is the front it is on, peeled one
     after the other, as a share of all fronts; places are averaged.
     """
-    own = released.scaled(settings.table_of(pair, kind))
+    own = released.scaled(settings.table_of(pair))
     places = []
     for other in PAIRS:
         if other == pair:
             continue
-        table = settings.table_of(other, kind)
+        table = settings.table_of(other)
         points = released.scaled(table)
         rank = released.fronts(np.column_stack([table.final("bleu"), -table.final("decoding_seconds")]))
         nearest = np.square(own[:, None] - points[None]).sum(axis=2).argmin(axis=1)
@@ -77,43 +76,43 @@ class _Ordered(Agent):
         return self._then.recommend()
 
 
-def maker(method: str, pair: str, kind: store.Kind) -> str | Callable[[Problem, int], Agent]:
+def maker(method: str, pair: str) -> str | Callable[[Problem, int], Agent]:
     """What plays a method: the name of an agent, or what makes one."""
     if method in SAMPLES:
-        table = settings.table_of(pair, kind)
-        points, rows = released.scaled(table), settings.upstream_order(table) if kind == "measured" else None
+        table = settings.table_of(pair)
+        points, rows = released.scaled(table), settings.upstream_order(table)
         return lambda problem, seed: SAMPLES[method](problem, seed, points, rows)  # type: ignore[call-arg]
     if method in TRANSFER:
-        order = elsewhere(pair, kind)
+        order = elsewhere(pair)
         head = LOOKUPS if method == TRANSFER[0] else HEAD
         return lambda problem, seed: _Ordered(problem, seed, order, head)
     return method
 
 
-def _found(method: str, pair: str, kind: store.Kind, seeds: list[int]) -> list[float]:
+def _found(method: str, pair: str, seeds: list[int]) -> list[float]:
     """Pareto points that each run of a method finds."""
-    kwargs = {"table": settings.table_of(pair, kind), "order": "table"}
-    agent, transfer = maker(method, pair, kind), "own" if method in LEARNING else None
+    kwargs = {"table": settings.table_of(pair), "order": "table"}
+    agent, transfer = maker(method, pair), "own" if method in LEARNING else None
     env_id = f"NMTHPO-{pair}-mo-v0"
     done = runs.run(agent, env_id, seeds, budget=LOOKUPS, env_kwargs=kwargs, transfer=transfer)
-    front = settings.front_rewards(settings.table_of(pair, kind))
+    front = settings.front_rewards(settings.table_of(pair))
     return [targets.fbp(r.rewards, front, LOOKUPS) for r in done]
 
 
-def run(r: Reproduction, kind: store.Kind) -> Record:
+def run(r: Reproduction) -> Record:
     """Runs every method, prints and writes its score on both tables."""
     seeds = list(r.seeds(settings.TRIALS))
     methods = [*SAMPLES, *OURS, *TRANSFER, *LEARNING]
-    todo = [(m, pair, kind, [*seeds] if m != TRANSFER[0] else seeds[:1]) for m in methods for pair in PUBLIC]
+    todo = [(m, pair, [*seeds] if m != TRANSFER[0] else seeds[:1]) for m in methods for pair in PUBLIC]
     found = dict(zip([t[:2] for t in todo], r.map(_found, todo, "automl2022", "task"), strict=True))
-    exact = {pair: settings.exact_random(4, pair, kind)["fbp"] for pair in PUBLIC}
+    exact = {pair: settings.exact_random(4, pair)["fbp"] for pair in PUBLIC}
     rows: list[Record] = [
         {"method": "random search, exact", **{pair: f"{e.mean:.2f} ± {e.std:.2f}" for pair, e in exact.items()}}
     ]
     for method in methods:
         values = {pair: np.array(found[method, pair]) for pair in PUBLIC}
         rows.append({"method": method, **{pair: f"{v.mean():.2f} ± {v.std():.2f}" for pair, v in values.items()}})
-    sizes = {pair: len(settings.front_rewards(settings.table_of(pair, kind))) for pair in PUBLIC}
-    show(f"AutoML 2022 ({kind} tables): Pareto points of {sizes} in {LOOKUPS} look-ups, {len(seeds)} runs", rows)
-    r.write("automl2022", [{"table": kind, "trials": len(seeds), **row} for row in rows])
+    sizes = {pair: len(settings.front_rewards(settings.table_of(pair))) for pair in PUBLIC}
+    show(f"AutoML 2022: Pareto points of {sizes} in {LOOKUPS} look-ups, {len(seeds)} runs", rows)
+    r.write("automl2022", [{"trials": len(seeds), **row} for row in rows])
     return {"automl2022": rows}

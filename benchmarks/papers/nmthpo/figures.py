@@ -26,13 +26,13 @@ FIGURE6 = ("RS", "BO_EI_M", "GB_EI_M", "GB_EIF_M")
 """Methods whose course is drawn; the paper's caption does not list its own choice."""
 
 
-def draw(out: Path, kind: str, seeds: list[int]) -> None:
+def draw(out: Path, seeds: list[int]) -> None:
     """Draws every figure as .png and .svg, and prints the numbers behind figures 4 and 5.
 
     Raises:
         ModuleNotFoundError: matplotlib is not installed.
     """
-    tables = {pair: settings.table_of(pair, kind) for pair in PAIRS}
+    tables = {pair: settings.table_of(pair) for pair in PAIRS}
     _pareto(tables, out / "figure1")
     _correlations(tables, out / "figure4")
     _importance(tables, out / "figure5")

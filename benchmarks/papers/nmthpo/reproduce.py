@@ -15,21 +15,16 @@ from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 MISSING = "Figure 8 (retraining with other seeds) is not here: those runs are not in the published data."
 
 
-def kind_of(r: Reproduction) -> store.Kind:
-    """The tables that are at hand."""
-    return r.kind([f"nmthpo/{p}" for p in PAIRS], "nmthpo")
-
-
 def table(number: int, r: Reproduction) -> None:
     """Table 3 or 4, and the claims of section 6 on it."""
-    kind, start = kind_of(r), time.perf_counter()
-    entries = analysis.entries(settings.scores(r, settings.tasks(number, kind), f"table {number}"))
+    start = time.perf_counter()
+    entries = analysis.entries(settings.scores(r, settings.tasks(number), f"table {number}"))
     for pair in PAIRS:
-        entries += analysis.exact_entries(number, pair, settings.exact_random(number, pair, kind))
+        entries += analysis.exact_entries(number, pair, settings.exact_random(number, pair))
     seconds = time.perf_counter() - start
     r.write(f"table{number}", [record(e) for e in entries])
     trials = len(r.seeds(settings.TRIALS))
-    print(f"\nTable {number} ({kind} tables), {trials} trials, {seconds:.0f} s with {r.jobs} process(es)")
+    print(f"\nTable {number}, {trials} trials, {seconds:.0f} s with {r.jobs} process(es)")
     print("z: difference in combined standard errors, sqrt(published_std^2/100 + our_std^2/trials), after the half")
     print("unit that printing may have rounded away; 'agrees' is |z| <= 2.\n")
     print(analysis.format_entries(entries))
@@ -39,7 +34,7 @@ def table(number: int, r: Reproduction) -> None:
     for method in dict.fromkeys(e.method for e in judged):
         here = [e for e in judged if e.method == method]
         print(f"  {method:14} {agreeing(here):2d} of {len(here)}")
-    rows = {pair: len(store.load(f"nmthpo/{pair}", kind).keys) for pair in PAIRS}
+    rows = {pair: len(store.load(f"nmthpo/{pair}").keys) for pair in PAIRS}
     claims = analysis.claims(entries, rows)
     print("\nClaims of section 6")
     for claim in claims:
@@ -71,7 +66,7 @@ def record(e: analysis.Entry) -> Record:
 
 def draw(r: Reproduction) -> None:
     """Figures 1 and 4 to 7."""
-    figures.draw(r.out, kind_of(r), list(r.seeds(settings.TRIALS)))
+    figures.draw(r.out, list(r.seeds(settings.TRIALS)))
     print(MISSING)
 
 
@@ -80,7 +75,7 @@ PARTS: common.Parts = {
     "table3": functools.partial(table, 3),
     "table4": functools.partial(table, 4),
     "figures": draw,
-    "automl2022": lambda r: automl2022.run(r, kind_of(r)),
+    "automl2022": lambda r: automl2022.run(r),
 }
 
 main = functools.partial(common.reproduce, "nmthpo", PARTS)

@@ -66,7 +66,6 @@ class Task:
         pair: Key of `PAIRS`.
         method: Row of the table.
         agent: Registered agent.
-        kind: `measured` or `surrogate`.
         hyperparameters: Of the agent, beyond its name's.
     """
 
@@ -74,14 +73,13 @@ class Task:
     pair: str
     method: str
     agent: str
-    kind: str
     hyperparameters: tuple[tuple[str, Any], ...] = ()
 
 
-def tasks(table: int, kind: str) -> list[Task]:
+def tasks(table: int) -> list[Task]:
     """All methods on all pairs of Table 3 or 4."""
     methods = SINGLE if table == 3 else {**MULTI, RELEASED: RELEASED}
-    return [Task(table, pair, method, agent, kind) for pair in PAIRS for method, agent in methods.items()]
+    return [Task(table, pair, method, agent) for pair in PAIRS for method, agent in methods.items()]
 
 
 def scores(r: Reproduction, todo: Sequence[Task], label: str) -> dict[tuple[int, str, str, str], list[float]]:
@@ -94,14 +92,14 @@ def scores(r: Reproduction, todo: Sequence[Task], label: str) -> dict[tuple[int,
     return values
 
 
-def table_of(pair: str, kind: str) -> Table:
+def table_of(pair: str) -> Table:
     """A pair's table in grid order, in which all results were made."""
-    return natural(store.load(f"nmthpo/{pair}", kind))  # type: ignore[arg-type]
+    return natural(store.load(f"nmthpo/{pair}"))
 
 
 def target_row(table: Table, pair: str) -> int:
-    """The row that ftb looks for: the best BLEU; on the measured zh-en table, Table 2's of the three tied rows."""
-    if pair == "zhen" and table.provenance.kind == "measured":
+    """The row that ftb looks for: the best BLEU; of zh-en, Table 2's of the three tied rows."""
+    if pair == "zhen":
         return int(np.flatnonzero((table.configs == np.array(ZHEN_TARGET)).all(axis=1))[0])
     return int(np.argmax(table.final("bleu")))
 
@@ -114,18 +112,18 @@ def front_rewards(table: Table) -> np.ndarray:
 
 def evaluate(task: Task, seeds: list[int]) -> list[dict[str, float]]:
     """Runs a task and scores each run; runs stop once the last of their targets is met."""
-    table = table_of(task.pair, task.kind)
+    table = table_of(task.pair)
     return _single(task, table, seeds) if task.table == 3 else _multi(task, table, seeds)
 
 
 def upstream_order(table: Table) -> tuple[int, ...]:
-    """Rows of a measured table in the order of upstream's file, in which the paper's graphs break ties of distance."""
+    """Rows of a table in the order of upstream's file, in which the paper's graphs break ties of distance."""
     return tuple(table.source_index.argsort().tolist())
 
 
-def exact_random(number: int, pair: str, kind: str) -> dict[str, random_search.Exact]:
+def exact_random(number: int, pair: str) -> dict[str, random_search.Exact]:
     """Scores of random search on a pair, exactly: columns of Table 3 or 4."""
-    table = table_of(pair, kind)
+    table = table_of(pair)
     if number == 4:
         points = np.column_stack([table.final("bleu"), -table.final("decoding_seconds")])
         return random_search.of_points(points, FRONT_BUDGET[pair], INITIAL)
@@ -138,14 +136,14 @@ def run(task: Task, seeds: list[int], env_id: str, target: Callable[[Any, float]
     """Runs of a task, through the batched run loop, until the target is met or the whole table is read."""
     from hpo_envs.benchmarks import runs
 
-    table = table_of(task.pair, task.kind)
+    table = table_of(task.pair)
     kwargs = {"table": table, "budget": None, "order": "table"}
     hyperparameters = dict(task.hyperparameters)
     # The reading of EIF that comes closest to the paper has the order of the rows instead.
-    if task.kind == "measured" and task.method.startswith("GB_") and "EIF" not in task.method:
+    if task.method.startswith("GB_") and "EIF" not in task.method:
         hyperparameters["tie_order"] = upstream_order(table)
     if task.agent == RELEASED:
-        points, rows = released.scaled(table), upstream_order(table) if task.kind == "measured" else None
+        points, rows = released.scaled(table), upstream_order(table)
         return runs.run(
             lambda problem, seed: released.ReleasedEHVI(problem, seed, points, rows),
             env_id,

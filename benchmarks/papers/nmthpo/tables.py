@@ -74,10 +74,9 @@ def draw(tables: dict[str, Table], path: Path) -> list[Path]:
 
 def run(r: Reproduction) -> Record:
     """Prints, writes and draws them."""
-    kind = r.kind([f"nmthpo/{p}" for p in PAIRS], "nmthpo")
-    tables = {pair: store.load(f"nmthpo/{pair}", kind) for pair in PAIRS}
+    tables = {pair: store.load(f"nmthpo/{pair}") for pair in PAIRS}
     rows = [record for pair, table in tables.items() for record in compare(pair, table)]
-    common.show(f"Tables 1 and 2 ({kind} tables); {sum(map(len, tables.values()))} models, 1,983 published", rows)
+    common.show(f"Tables 1 and 2; {sum(map(len, tables.values()))} models, 1,983 published", rows)
     r.write("tables", rows)
     common.drawn(lambda: draw(tables, r.out / "figure1_histogram"))
     return {"tables": rows}

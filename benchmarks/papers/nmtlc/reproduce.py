@@ -38,10 +38,9 @@ def finish(r: Reproduction) -> None:
     rows, early = [], []
     for name, regrets in r.results.items():
         table = gym.make(f"NMTLC-{name}-v0").unwrapped.table  # type: ignore[attr-defined]
-        head = {"table": table.provenance.kind}
-        early.append({**head, "corpus": name, **analysis.early_ranks(table)})
+        early.append({"corpus": name, **analysis.early_ranks(table)})
         for agent, values in regrets.items():
-            rows.append({**head, **analysis.row(name, agent, values, regrets["random"], settings.TRAININGS)})
+            rows.append(analysis.row(name, agent, values, regrets["random"], settings.TRAININGS))
     r.write("early", early)
     r.write("summary", rows)
     common.drawn(lambda: figures.plot(r.results, r.out / "regret"))

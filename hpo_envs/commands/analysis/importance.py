@@ -26,7 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metric", help="metric that is explained (default: the reward, or the table's first)")
     parser.add_argument("--cutoff", help="worse counts as this: a value of the metric, or median (default: none)")
     parser.add_argument("--env", help="of a folder of runs: this environment (default: the only one)")
-    parser.add_argument("--table", default="auto", help="auto, measured or surrogate (default: %(default)s)")
     parser.add_argument("--trees", type=int, default=64, help="of the forest (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the forest (default: %(default)s)")
     parser.add_argument("--pairs", type=int, default=8, help="interactions to show (default: %(default)s)")
@@ -51,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.trees < 1:
         raise ValueError(f"--trees must be an int >= 1, got {args.trees}")
-    runs = read(args.source, args.metric, args.table, args.env)
+    runs = read(args.source, args.metric, args.env)
     cutoff = _cutoff(args.cutoff, runs)
     found = forest_importance.importance(
         runs.configs, runs.scores, runs.axes, cutoff=cutoff, trees=args.trees, seed=args.seed
@@ -89,7 +88,7 @@ def _cutoff(text: str | None, runs: Runs) -> float | None:
         raise ValueError(f"--cutoff must be a number or median, got {text!r}") from None
 
 
-def read(source: str, metric: str | None, kind: str, env: str | None) -> Runs:
+def read(source: str, metric: str | None, env: str | None) -> Runs:
     """The runs of a table, of the table of an environment, or of a folder.
 
     Raises:
@@ -102,14 +101,14 @@ def read(source: str, metric: str | None, kind: str, env: str | None) -> Runs:
         return _of_folder(Path(source), metric, env)
     rewarded = None
     if store.exists(source):
-        table = store.load(source, kind)  # type: ignore[arg-type]
+        table = store.load(source)
     else:
         import gymnasium as gym
 
         from hpo_envs import registry
 
         registry.known("source", source)
-        made: Any = gym.make(source, disable_env_checker=True, table=kind).unwrapped
+        made: Any = gym.make(source, disable_env_checker=True).unwrapped
         made.reset(seed=0)
         table, rewarded = made.table, next(iter(getattr(made, "objectives", ())), None)
     name = metric or (rewarded if rewarded in table.metric_names else table.metric_names[0])

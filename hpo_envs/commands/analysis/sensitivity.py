@@ -41,7 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=int, default=200, help="random actions, where needed (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the random actions (default: %(default)s)")
     parser.add_argument("--arguments", nargs="+", default=[], metavar="NAME=VALUE", help="of the environment")
-    parser.add_argument("--table", default="auto", help="auto, measured or surrogate (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
@@ -49,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     """Prints the metrics."""
     from hpo_envs.benchmarks.analysis import sensitivity
 
-    arguments = {"table": args.table, **dict(_argument(text) for text in args.arguments)}
+    arguments = dict(_argument(text) for text in args.arguments)
     configs, scores, orders, source = runs_of(args.env, arguments, args.metric, args.runs, args.seed)
     chosen = args.hyperparameters.split(",") if args.hyperparameters else None
     configs = _columns(configs, chosen)

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 EPILOG = """examples:
   hpo-envs compare --env NMTHPO-swen-v0 --agents random --seeds 100 --budget 20 --out runs/
   hpo-envs compare --env 'NMTHPO-*-mo-v0' --agents random,bo-ehvi-rbf --seeds 20 --jobs 2
-  hpo-envs compare --env NMTHPO-jaen-v0 --agents random --table measured --budget all
+  hpo-envs compare --env NMTHPO-jaen-v0 --agents random --budget all
   hpo-envs compare --env NMTHPO-v0 --agents random,policy:ppo.zip   # a file of hpo_envs.integrations.sb3.save_policy
   hpo-envs compare study.toml --out runs/ --scheduler tcp://head:8786
 
 study.toml:
   seeds = 100                                  # 0 to 99; or "100-199", or a list; default: 100, of slow agents 20
-  budget = 50                                  # optional, as table, objective, cost, order, share, transfer
+  budget = 50                                  # optional, as objective, cost, order, share, transfer
   isolate = true                               # optional: each agent in a process of its own; or an interpreter
   environments = ["NMTHPO-*-v0", { id = "NMTLC-swen-v0", cost = "evaluations", budget = 200 }]
   agents = ["random", { name = "wide", algorithm = "bo-ucb", hyperparameters = { beta = 4.0 } }, "my_file:MyAgent"]
@@ -54,7 +54,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--agents", help=f"names, separated by commas, or 'all' (default: {DEFAULTS['agents']})")
     parser.add_argument("--seeds", type=int, help="number of seeds, 0 to N-1 (default: 100, and 20 of slow agents)")
     parser.add_argument("--budget", help="a number in the id's cost unit, or 'all' (default: that of the id)")
-    parser.add_argument("--table", help="auto, measured or surrogate (default: auto)")
     parser.add_argument("--objective", help="rewarded metric(s), separated by commas (default: that of the id)")
     parser.add_argument("--cost", help="evaluations, or a metric that counts as cost")
     parser.add_argument(
@@ -155,7 +154,7 @@ def run(args: argparse.Namespace) -> int:
 def _study(args: argparse.Namespace) -> Study:
     from hpo_envs.benchmarks.study import study
 
-    options = ("env", "agents", "seeds", "budget", "table", "objective", "cost", "order", "share", "transfer")
+    options = ("env", "agents", "seeds", "budget", "objective", "cost", "order", "share", "transfer")
     given = {k: getattr(args, k) for k in options if getattr(args, k) is not None}
     if args.isolate:
         given["isolate"] = args.isolate

@@ -25,30 +25,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kernel", default="matern52", help="matern52 or rbf (default: %(default)s)")
     parser.add_argument("--neighbours", type=int, help="nearest neighbours joined (default: a seventh of the rows)")
     parser.add_argument("--metric", help="what nodes are coloured by (default: the table's first)")
-    parser.add_argument("--table", default="auto", help="auto, measured or surrogate (default: %(default)s)")
     parser.add_argument("--out", type=Path, required=True, help="the files, without ending")
 
 
 def run(args: argparse.Namespace) -> int:
     """Writes the files and names them."""
-    table = table_of(args.source, args.table)
+    table = table_of(args.source)
     files = _cell(table, args.row, args.out) if args.row is not None else _similarity(table, args)
     print("written: " + ", ".join(map(str, files)))
     return 0
 
 
-def table_of(source: str, kind: str) -> Any:
+def table_of(source: str) -> Any:
     """A table by its name, or that of an environment."""
     from hpo_envs.tables import store
 
     if store.exists(source):
-        return store.load(source, kind)  # type: ignore[arg-type]
+        return store.load(source)
     import gymnasium as gym
 
     from hpo_envs import registry
 
     registry.known("source", source)
-    return gym.make(source, disable_env_checker=True, table=kind).unwrapped.table  # type: ignore[attr-defined]
+    return gym.make(source, disable_env_checker=True).unwrapped.table  # type: ignore[attr-defined]
 
 
 def _cell(table: Any, row: int, out: Path) -> list[Path]:

@@ -27,6 +27,7 @@ from hpo_envs.core.params import (
 from hpo_envs.core.subsample import View
 from hpo_envs.engines.bandit.arms import Arms, GaussianArms, MeasuredArms
 from hpo_envs.tables.datasets.fiesta import build as data
+from hpo_envs.tables.datasets.fiesta import names
 from hpo_envs.tables.datasets.fiesta.names import TASKS
 from hpo_envs.tables.table import Table, numbers
 
@@ -56,7 +57,7 @@ class BanditParams(Params):
         cls,
         task: str,
         *,
-        table: Any = "auto",
+        table: Any = None,
         objective: Any = None,
         cost: str = "evaluations",
         budget: float | None = 204,
@@ -137,7 +138,7 @@ class BanditParams(Params):
 def _arms(table: Table, replacement: bool, shared: bool, fix_split: int | None, fix_seed: int | None) -> Arms:
     """Planted arms are drawn from their moments, everything else is resampled."""
     if table.repeats == 1 and "deviation" in table.metric_names:
-        return GaussianArms(table, data.TDSA_EVALUATIONS)
+        return GaussianArms(table, names.TDSA_EVALUATIONS)
     return MeasuredArms(table, _columns(table, fix_split, fix_seed), replacement, shared)
 
 
@@ -154,22 +155,22 @@ def _columns(table: Table, fix_split: int | None, fix_seed: int | None) -> npt.N
     columns = np.arange(table.repeats)
     if fix_split is None and fix_seed is None:
         return columns
-    sizes = (data.NER_SPLITS, data.NER_SEEDS)
+    sizes = (names.NER_SPLITS, names.NER_SEEDS)
     for name, value, size in (("fix_split", fix_split, sizes[0]), ("fix_seed", fix_seed, sizes[1])):
         if value is not None and not (is_integer(value) and 0 <= value < size):
             raise ValueError(f"{name} must be None or an int in [0, {size}), got {value!r}")
-    split, seed = columns // data.NER_SEEDS, columns % data.NER_SEEDS
+    split, seed = columns // names.NER_SEEDS, columns % names.NER_SEEDS
     keep = (split == fix_split) | (fix_split is None)
     return columns[keep & ((seed == fix_seed) | (fix_seed is None))]
 
 
 def _gaussian_table(table: Any, means: Any, deviations: Any, bounds: Any) -> Table:
     """The table of the synthetic arms, or the caller's."""
-    if isinstance(table, Table) or table not in ("auto", "surrogate") or (means, deviations, bounds) == (None,) * 3:
+    if table is not None or (means, deviations, bounds) == (None,) * 3:
         return load_tables(("fiesta/gaussian",), table)[0]
     return data.gaussian(
-        data.GAUSSIAN_MEANS if means is None else means,
-        data.GAUSSIAN_DEVIATION if deviations is None else deviations,
+        names.GAUSSIAN_MEANS if means is None else means,
+        names.GAUSSIAN_DEVIATION if deviations is None else deviations,
         (0.0, 1.0) if bounds is None else bounds,
     )
 

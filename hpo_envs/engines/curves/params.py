@@ -80,7 +80,7 @@ class CurveParams(Params):
         cls,
         name: str,
         *,
-        table: Any = "auto",
+        table: Any = None,
         objective: Objective,
         held_out: tuple[str, ...] = (),
         cost: str | None = None,
@@ -95,7 +95,7 @@ class CurveParams(Params):
 
         Args:
             name: Name of the table.
-            table: `"auto"`, `"measured"`, `"surrogate"` or a `Table`; has curves.
+            table: None for the one of that name, or a `Table`; has curves.
             objective: Name of the rewarded metric, or a tuple of names for a vector reward.
             held_out: Names of metrics that agents must not see; they are in `info["held_out"]`.
             cost: None = the table's own unit; or that unit, the unit of the levels, or `"evaluations"` (1 for each

@@ -49,7 +49,7 @@ class CurvesEnv(HPOEnv):
     `env.unwrapped.curve(row)` returns the metrics at every checkpoint that a row has reached.
 
     ## Arguments
-    - `table="auto"`: `"measured"`, `"surrogate"` or a `Table`; `"auto"` takes the measured one where installed.
+    - `table=None`: a `Table` instead of the one of the id.
     - `cost=None`: the table's own unit; or the unit of its checkpoints, or `"evaluations"`.
     - `budget="auto"`: the cost of 20 full trainings; or a number in units of `cost`; None = the whole table.
     - `levels=None`: every checkpoint; an int k leaves at most k of them, geometrically spaced, the last included.

@@ -72,7 +72,7 @@ class LookupParams(Params):
         cls,
         names: tuple[str, ...],
         *,
-        table: Any = "auto",
+        table: Any = None,
         objective: Objective = "bleu",
         cost: str = "evaluations",
         budget: float | str | None = "auto",
@@ -85,7 +85,7 @@ class LookupParams(Params):
 
         Args:
             names: Names of the tables; one is drawn at each reset if there are several.
-            table: `"auto"`, `"measured"`, `"surrogate"` or a `Table`.
+            table: None for those of the names, or a `Table`.
             objective: Name of the rewarded metric, or a tuple of names for a vector reward.
             cost: `"evaluations"`, the table's cost unit, or a metric to be kept low.
             budget: What an episode may spend, in units of `cost`; `"auto"` = what 20 evaluations cost on average,

@@ -39,7 +39,7 @@ class LookupEnv(HPOEnv):
     At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table, `action_mask` where steps have one.
 
     ## Arguments
-    - `table="auto"`: `"measured"`, `"surrogate"` or a `Table`; `"auto"` takes the measured one where installed.
+    - `table=None`: a `Table` instead of the one of the id.
     - `order="table"`: the table's order of rows; `"episode"` draws another for each episode, so that the index of an
       action carries no information. `env.unwrapped.rows` and `info["row"]` then say which row of the table it is.
     - `share=1.0`: share of the rows, in (0, 1], that an episode has: drawn for each, the action space as small.

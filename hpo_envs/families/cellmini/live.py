@@ -75,9 +75,9 @@ class CellMiniLiveEnv(CellEnv):
 
     ## Description
     The space of `NASBenchNLP-cell-v0`, and its actions, with the training of `CellMini-v0`: a complete cell learns to
-    write Shakespeare for 15 epochs, which takes a core 3 to 40 seconds. Agents that were developed on the surrogate
-    meet real trainings here, unchanged. An episode builds `budget` cells. Id: `CellMiniLive-v0`. Needs the extra
-    `live`.
+    write Shakespeare for 15 epochs, which takes a core 3 to 40 seconds. Agents that were developed on the
+    surrogate meet real trainings here, unchanged. An episode builds `budget` cells. Id: `CellMiniLive-v0`. Needs the
+    extra `live`.
 
     Trainings are carried out in a process of their own with one thread, so that the settings of torch in this one stay
     as they are. A cell and a seed of the table give the table's numbers.

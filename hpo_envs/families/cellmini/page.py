@@ -49,8 +49,7 @@ class CellMiniEnv(LookupEnv):
     - `budget=20`: in units of `cost`; None = every row once per seed.
 
     ## Table
-    Measured by this project and shipped, MIT licence (the text is in the public domain). No surrogate stands in for it:
-    `table="surrogate"` is refused.
+    Measured by this project and shipped, MIT licence (the text is in the public domain).
 
     ## References
     This project. Search space: Nikita Klyuchnikov, Ilya Trofimov, Ekaterina Artemova, Mikhail Salnikov, Maxim Fedorov
@@ -107,7 +106,7 @@ class CellMiniLCEnv(CurvesEnv):
     - `cost=None`: what a formula says, about seconds of one core; or `"epochs"`, or `"evaluations"`.
 
     ## Table
-    As of `CellMini-v0`: measured by this project, MIT licence; `table="surrogate"` is refused.
+    As of `CellMini-v0`: measured by this project, MIT licence.
 
     ## References
     As of `CellMini-v0`.

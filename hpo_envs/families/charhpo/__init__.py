@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hpo_envs.core.family import Distribution, Family, Fit, Spec
+from hpo_envs.core.family import Distribution, Family, Spec
 from hpo_envs.tables.datasets.charhpo.names import SWEEPS, TABLES
 
 _LANGUAGES = {f"{task}-{lang}-{architecture}": lang for task, lang, architecture in SWEEPS}
@@ -19,13 +19,12 @@ FAMILY = Family(
     entry_point=f"{__name__}.page:CharHPOEnv",
     ids=(
         *(_sweep(*sweep) for sweep in SWEEPS),
-        Spec("CharHPO-v0", TABLES, {}, f"{__name__}.space:CharSpaceEnv", surrogate_only=True),
+        Spec("CharHPO-v0", TABLES, {}, f"{__name__}.space:CharSpaceEnv", surrogate=True),
     ),
     distributions=(
         Distribution("CharHPO", "CharHPO-{}-v0", _LANGUAGES, ("hai", "arm_e"), ("rom", "geo")),
         Distribution("CharHPO-v0", "CharHPO-v0", _LANGUAGES, ("hai", "arm_e"), ("rom", "geo"), "sweeps"),
     ),
     leaderboard=({}, {"budget": 40}),
-    fit=Fit("charhpo_fit.csv", "task", "accuracy_rho_noisy", "Spearman's rho of accuracies"),
     references=("wiemerslage2024quantifying",),
 )

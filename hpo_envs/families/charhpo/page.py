@@ -9,7 +9,7 @@ from hpo_envs.core.params import Objective
 from hpo_envs.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.engines.lookup.scalar import LookupEnv
-from hpo_envs.tables.datasets.charhpo import build as charhpo
+from hpo_envs.tables.datasets.charhpo import names
 
 
 def table_name(task: str, lang: str, architecture: str) -> str:
@@ -18,9 +18,9 @@ def table_name(task: str, lang: str, architecture: str) -> str:
     Raises:
         ValueError: No such task, language of the task, or architecture.
     """
-    one_of("task", task, charhpo.TASKS)
-    one_of("lang", lang, charhpo.LANGUAGES[task], f" for {task}")
-    one_of("architecture", architecture, charhpo.ARCHITECTURES)
+    one_of("task", task, names.TASKS)
+    one_of("lang", lang, names.LANGUAGES[task], f" for {task}")
+    one_of("architecture", architecture, names.ARCHITECTURES)
     return f"charhpo/{task}-{lang}-{architecture}"
 
 
@@ -71,9 +71,8 @@ class CharHPOEnv(LookupEnv):
     - `budget="auto"`: in units of `cost`; "auto" = 20 evaluations, or the cost of 20 on average; None = every run once.
 
     ## Table
-    Measured: 200 runs each, the first 200 rows of upstream's file, as in the paper; upstream states no licence.
-    Embedded: 200 other configurations, drawn from the same distributions and answered by the surrogate of
-    `CharHPO-v0`; its held-out error is in the table's `provenance.notes`.
+    200 runs each, the first 200 rows of upstream's file, as in the paper; upstream states no licence
+    (`docs/data-licences.md`).
 
     ## References
     Adam Wiemerslage, Kyle Gorman and Katharina von der Wense. Quantifying the Hyperparameter Sensitivity of Neural

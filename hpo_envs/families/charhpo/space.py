@@ -13,7 +13,7 @@ from hpo_envs.core.params import Floats, Objective, check_bool, check_names
 from hpo_envs.engines.box.batched import BoxVectorEnv
 from hpo_envs.engines.box.params import Answer, BoxFunction, BoxParams, Ints
 from hpo_envs.engines.box.scalar import BoxEnv
-from hpo_envs.tables import extras, store
+from hpo_envs.tables import extras
 from hpo_envs.tables.datasets.charhpo import build, model, space
 from hpo_envs.tables.datasets.charhpo.names import SWEEPS
 
@@ -39,7 +39,7 @@ class Sweeps(BoxFunction):
 
     def __init__(self, numbers: Ints, noise: bool) -> None:
         self.numbers, self.noise, self.model = numbers, noise, model.load()
-        self.tables = tuple(store.load(build.NAMES[t], "surrogate") for t in numbers)
+        self.tables = tuple(model.table(build.NAMES[t]) for t in numbers)
         self.spaces = tuple(table.space for table in self.tables)
         self.labels = tuple({k: v for k, v in CALLED[t].items() if k != "table"} for t in numbers)
         self.facts = np.array([[x["architecture"] == "transformer", x["task"] == "g2p"] for x in self.labels], float)
@@ -108,15 +108,6 @@ def matching(wanted: Mapping[str, Any], where: str) -> npt.NDArray[np.int64]:
     return np.array(left, dtype=np.int64)
 
 
-def _check_table(table: Any) -> None:
-    one_of("table", table, store.KINDS)
-    if table == "measured":
-        raise store.TableNotInstalled(
-            "CharHPO-v0 has no measured table: nobody trained every configuration. Use table='surrogate', or the "
-            "sweeps themselves: CharHPO-{task}-{lang}-{architecture}-v0."
-        )
-
-
 class CharSpaceEnv(BoxEnv):
     """Hyperparameter optimisation over the whole space of the character transduction sweeps, by a surrogate.
 
@@ -153,14 +144,13 @@ class CharSpaceEnv(BoxEnv):
     `{"table": "g2p-geo-lstm"}`). Nothing evaluated: last action 0, reward(s) at the lower bound, full budget.
 
     ## Information
-    At reset also: `task`, `lang`, `architecture`; the table is the embedded sweep of the drawn task.
+    At reset also: `task`, `lang`, `architecture`; the table has 200 draws of the task, answered by the surrogate.
     At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float: `accuracy` in per cent,
     `runtime` in seconds), `config` (dict of natural hyperparameter values, inactive ones 0), `status` (`ok`).
 
     ## Arguments
     - `task=None`, `lang=None`, `architecture=None`: restrict what is drawn; see `CharHPOEnv` for the names.
     - `sweeps=None`: names of the tasks to draw from, such as `("g2p-geo-lstm",)`; `hpo_envs.tasks` has splits.
-    - `table="auto"`: or `"surrogate"`; there is no measured table of the whole space.
     - `objective="accuracy"`: or `"runtime"`, or both as a tuple for a vector reward.
     - `cost="evaluations"`: or `"runtime"`, the seconds that the run would take.
     - `budget=200`: in units of `cost`; None = 10,000 evaluations or 1e8 seconds.
@@ -172,8 +162,8 @@ class CharSpaceEnv(BoxEnv):
     quantile function; `hpo_envs.tables.datasets.charhpo.model` has the details. Held-out error, mean over the 24 tasks
     (five-fold): rank correlation of accuracy 0.86, R2 0.63, mean absolute error 6.0 points (with noise 0.80, 0.54 and
     7.2); runtime within a factor of 1.32. By task in `tables/datasets/charhpo/charhpo_fit.csv` and in
-    `env.unwrapped.table.provenance.notes`. The 200 rows of a task's embedded sweep get the same answers here, up to
-    the rounding of actions to float32.
+    `env.unwrapped.table.provenance.notes`. The 200 rows of a task's table get the same answers here, up to the rounding
+    of actions to float32.
 
     ## References
     Adam Wiemerslage, Kyle Gorman and Katharina von der Wense. Quantifying the Hyperparameter Sensitivity of Neural
@@ -189,7 +179,6 @@ class CharSpaceEnv(BoxEnv):
         lang: str | None = None,
         architecture: str | None = None,
         *,
-        table: Any = "auto",
         objective: Objective = "accuracy",
         cost: str = "evaluations",
         budget: float | None = 200,
@@ -197,7 +186,6 @@ class CharSpaceEnv(BoxEnv):
         sweeps: Sequence[str] | None = None,
         render_mode: str | None = None,
     ) -> None:
-        _check_table(table)
         choice = {"task": task, "lang": lang, "architecture": architecture}
         function = Sweeps(among(sweeps, matching(choice, "")), check_bool("noise", noise))
         params = BoxParams.of(function, build.METRICS, objective, cost, budget, costs=build.METRICS[1:])

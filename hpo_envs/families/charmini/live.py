@@ -98,7 +98,7 @@ class CharMiniLiveEnv(FunctionEnv):
 
     ## Description
     The models, words and hyperparameters of `CharMini-eng-lstm-v0`, trained when they are asked for: one step trains
-    one configuration for 20 epochs, which takes a core 5 to 30 seconds. Agents tuned on tables and surrogates meet real
+    one configuration for 20 epochs, which takes a core 5 to 30 seconds. Agents tuned on tables meet real
     trainings here, unchanged. Ids: `CharMiniLive-eng-lstm-v0`, `CharMiniLive-eng-transformer-v0`. Needs the extra
     `live`.
 

@@ -72,8 +72,8 @@ class CharMiniEnv(LookupEnv):
     - `budget=20`: in units of `cost`; None = every row once.
 
     ## Table
-    Measured by this project and shipped, MIT AND BSD-2-Clause licence (the words are CMUdict's). No surrogate stands
-    in for it: `table="surrogate"` is refused. The trainings have the same bits with AVX-512, AVX2 and SSE.
+    Measured by this project and shipped, MIT AND BSD-2-Clause licence (the words are CMUdict's). The trainings
+    have the same bits with AVX-512, AVX2 and SSE.
 
     ## References
     This project. Search space: Adam Wiemerslage, Kyle Gorman and Katharina von der Wense. Quantifying the
@@ -138,8 +138,7 @@ class CharMiniLCEnv(CurvesEnv):
     - `cost=None`: what a formula says, about seconds of one core; or `"epochs"`, or `"evaluations"`.
 
     ## Table
-    As of `CharMini-eng-lstm-v0`: measured by this project, MIT AND BSD-2-Clause licence; `table="surrogate"` is
-    refused.
+    As of `CharMini-eng-lstm-v0`: measured by this project, MIT AND BSD-2-Clause licence.
 
     ## References
     As of `CharMini-eng-lstm-v0`.

@@ -102,7 +102,7 @@ class CushLEPOREnv(BoxEnv):
     ## Arguments
     - `pair="ted-ende"`: test set and languages.
     - `labels="mqm"`: human scores; news of 2020 also has `"psqm"`, which its ids use.
-    - `table="auto"`: `"measured"`, `"surrogate"` or a `Table` of `hpo_envs.tables.datasets.cushlepor.build`: its
+    - `table=None`: a `Table` of `hpo_envs.tables.datasets.cushlepor.build` instead of the one of the id: its
       `from_folder` reads any other test set of the upstream repository, `from_tsv` a user's own.
     - `objective="pearson"`: or `kendall`, `system_pearson`, `rmse`, or a tuple for a vector reward.
     - `cost="evaluations"`.
@@ -117,10 +117,9 @@ class CushLEPOREnv(BoxEnv):
 
     ## Table
     One row a segment: the human score 1 - MQM / 25 or pSQM / 6 and the statistics that hLEPOR depends on (lengths,
-    matches, position differences for each n), computed from the text once. Measured: 6,877 rows of each pair of TED
-    talks, Apache-2.0; 59 and 54 % of them have no error. News is fetched on its own, `hpo-envs fetch cushlepor-news`,
-    and was not at hand when its reader was written. Embedded: as many segments of an invented language, scored by
-    planted parameters with rater noise.
+    matches, position differences for each n), computed from the text once. 6,877 rows of each pair of TED
+    talks, Apache-2.0; 59 and 54 % of them have no error. News has to be fetched, `hpo-envs fetch cushlepor-news`,
+    and was not at hand when its reader was written.
 
     The paper tuned on the pSQM labels of newstest2020 (RMSE 0.28 against 0.29), and on LaBSE similarities, which are
     not public (figures 1, 2 and 5).
@@ -140,7 +139,7 @@ class CushLEPOREnv(BoxEnv):
         pair: str = "ted-ende",
         *,
         labels: str = "mqm",
-        table: Any = "auto",
+        table: Any = None,
         objective: Objective = "pearson",
         cost: str = "evaluations",
         budget: float | None = 400,

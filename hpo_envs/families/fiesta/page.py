@@ -57,7 +57,7 @@ class FIESTAEnv(BanditEnv):
 
     ## Arguments
     - `task`: tdsa8, tdsa12, ner or gaussian; fixed by the id.
-    - `table="auto"`: `"measured"`, `"surrogate"` or a `Table`; `"auto"` takes the measured one where installed.
+    - `table=None`: a `Table` instead of the one of the id.
     - `objective=None`: the rewarded metric; None = `f1`, `test_f1` or `score`.
     - `cost="evaluations"`: nothing else was measured.
     - `budget=204`: evaluations (section 5.1); None = as many as the table has (gaussian: 500 an arm).
@@ -78,9 +78,8 @@ class FIESTAEnv(BanditEnv):
     - gaussian: `means=(.65, .69, .69, .70, .71)`, `deviations=.01` (section 4.2), `bounds=(0, 1)` of the score.
 
     ## Table
-    Measured: 500 evaluations of each sentiment model; 150 splits x 5 seeds of each recogniser. Apache 2.0 licence.
-    Embedded: Gaussian arms with the measured means, deviations and correlations (runs that did not converge left
-    out). `FIESTA-gaussian-v0` is synthetic: its table is always `surrogate`.
+    500 evaluations of each sentiment model; 150 splits x 5 seeds of each recogniser. Apache 2.0 licence.
+    `FIESTA-gaussian-v0` is synthetic: the `kind` of its table is `surrogate`.
 
     ## References
     Henry B. Moss, Andrew Moore, David S. Leslie and Paul Rayson. FIESTA: Fast IdEntification of State-of-The-Art

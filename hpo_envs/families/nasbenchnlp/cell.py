@@ -72,8 +72,8 @@ class NASBenchNLPCellEnv(CellEnv):
     other, the values that can be legal now; combinations of them may still be illegal).
 
     ## Arguments
-    - `table="auto"`: `"measured"`, `"surrogate"` or a `Table`; cells that it does not have are scored by the
-      surrogate in any case.
+    - `table=None`: a `Table` instead of `nasbenchnlp/wikitext2`; cells that it does not have are scored by the
+      surrogate.
     - `objective="validation_loss"`: or `train_loss`, `parameters`, or a tuple of metrics for a vector reward.
     - `cost="evaluations"`: nothing else.
     - `budget=1`: complete cells of an episode; None = as many as the table has rows.
@@ -96,7 +96,7 @@ class NASBenchNLPCellEnv(CellEnv):
     def __init__(
         self,
         *,
-        table: Any = "auto",
+        table: Any = None,
         objective: Objective = "validation_loss",
         cost: str = "evaluations",
         budget: float | None = 1,

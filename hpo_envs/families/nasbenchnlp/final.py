@@ -45,11 +45,8 @@ class NASBenchNLPFinalEnv(LookupEnv):
     - `budget=100`: in units of `cost`; None = every row once per seed.
 
     ## Table
-    Measured: 12,341 runs of 4,244 architectures, 10,032 of them finite; the 4,114 architectures with features are the
+    12,341 runs of 4,244 architectures, 10,032 of them finite; the 4,114 architectures with features are the
     rows, seeds are repeats. RNN, LSTM and GRU are not among them. Data licence CC-BY-4.0, features Apache-2.0.
-    Embedded: as many draws of the features with predicted losses. Held out, divergence is predicted with an area
-    under the curve of .97, the loss of the others with an R2 of .09, which is what the features say of it (the
-    paper reports .98 and .01); `hpo_envs/tables/datasets/nasbenchnlp/data/cells_ptb_report.json`.
 
     ## References
     Nikita Klyuchnikov, Ilya Trofimov, Ekaterina Artemova, Mikhail Salnikov, Maxim Fedorov and Evgeny Burnaev.

@@ -52,9 +52,7 @@ class NASBenchNLPEnv(CurvesEnv):
     - `cost="seconds"`: or `"epochs"`, or `"evaluations"`.
 
     ## Table
-    Measured: 345 runs of 291 recipes, 4 of which diverged; Apache 2.0 licence. Embedded: as many cells from the
-    paper's generator with curves of a surrogate and residual noise; its held-out errors are in
-    `tables/datasets/nasbenchnlp/data/cells_report.json`.
+    345 runs of 291 recipes, 4 of which diverged; Apache 2.0 licence.
 
     ## References
     Nikita Klyuchnikov, Ilya Trofimov, Ekaterina Artemova, Mikhail Salnikov, Maxim Fedorov and Evgeny Burnaev.

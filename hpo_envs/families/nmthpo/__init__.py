@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hpo_envs.core.family import Distribution, Family, Fit, Spec
+from hpo_envs.core.family import Distribution, Family, Spec
 from hpo_envs.tables.datasets.nmthpo.names import BUDGETS, LANGUAGES, PAIRS, SHARED_GRID
 
 _CLUSTERS = {"enja": "ja", "jaen": "ja", "soen": "low-resource", "swen": "low-resource"}
@@ -31,6 +31,5 @@ FAMILY = Family(
         Distribution("NMTHPO", "NMTHPO-{}-v0", LANGUAGES, ("ru",), ("zh", "so")),
         Distribution("NMTHPO-v0", "NMTHPO-v0", {p: LANGUAGES[p] for p in SHARED_GRID}, ("ru",), ("zh",), "pairs"),
     ),
-    fit=Fit("nmthpo_fit.csv", "table", "tau_noise", "Kendall's tau of BLEU", {"metric": "bleu"}),
     references=("zhang2020reproducible",),
 )

@@ -53,8 +53,7 @@ class NMTHPOEnv(LookupEnv):
       or the cost of 20 on average; None = every row once.
 
     ## Table
-    Measured: one run per configuration, MIT licence. Embedded: out-of-fold predictions of a regression fitted to
-    the measured table with residual noise; same rows, same order. Their held-out errors: `docs/embedded-tables.md`.
+    One run per configuration, MIT licence.
 
     ## References
     Xuan Zhang and Kevin Duh. Reproducible and Efficient Benchmarks for Hyperparameter Optimization of Neural
@@ -114,12 +113,11 @@ class NMTHPOGridEnv(LookupEnv):
     ## Information
     At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float), `config` (dict of natural
     values) and `status`: `ok`, or `failed` for a cell that the authors left out because training failed or did not
-    learn (footnote 7). On the measured tables a failed cell has BLEU 0 and the other metrics at the worst value
-    measured on that pair; the embedded tables predict such cells like all others (`ok`).
+    learn (footnote 7). A failed cell has BLEU 0 and the other metrics at the worst value measured on that pair.
 
     ## Arguments
     - `pairs=("zhen", "ruen", "jaen", "enja")`: the pairs to draw from; `hpo_envs.tasks` has splits.
-    - `table="auto"`: `"measured"`, `"surrogate"` or a tuple of complete-grid `Table`s.
+    - `table=None`: a tuple of complete-grid `Table`s instead of those of the id.
     - `objective="bleu"`: any metric, or a tuple of metrics for a vector reward.
     - `cost="evaluations"`: or a metric to be kept low, such as `updates` or `decoding_seconds`.
     - `budget="auto"`: in units of `cost`; "auto" = 20 evaluations, or the cost of 20 on average; None = all cells.

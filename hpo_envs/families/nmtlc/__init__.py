@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hpo_envs.core.family import Distribution, Family, Fit, Spec
+from hpo_envs.core.family import Distribution, Family, Spec
 from hpo_envs.tables.datasets.nmtlc.names import CORPORA, LANGUAGES
 
 _LOW_RESOURCE = ("so", "sw")
@@ -21,12 +21,5 @@ FAMILY = Family(
     ids=tuple(_id(corpus) for corpus in CORPORA),
     distributions=(Distribution("NMTLC", "NMTLC-{}-v0", LANGUAGES, ("ru",), ("zh", "so")),),
     short={"cost": "evaluations", "budget": 4},
-    fit=Fit(
-        "nmtlc_errors.csv",
-        "table",
-        "tau",
-        "Kendall's tau of the best log perplexities",
-        {"quantity": "best log perplexity", "values": "shipped"},
-    ),
     references=("zhang2020reproducible",),
 )

@@ -54,9 +54,7 @@ class NMTLCEnv(CurvesEnv):
     - `cost=None`: updates (from scratch) or checkpoints (fine-tuned), all that was recorded; or `"evaluations"`.
 
     ## Table
-    Measured: one run per row, MIT licence. Embedded: curves drawn from out-of-fold predictions of their parameters
-    with residual noise; same rows, same checkpoints. Their held-out errors are in
-    `tables/datasets/nmtlc/nmtlc_errors.csv`.
+    One run per configuration, MIT licence. zh-en has 105 distinct curves in 148 configurations, as upstream has them.
 
     ## References
     Xuan Zhang and Kevin Duh. Reproducible and Efficient Benchmarks for Hyperparameter Optimization of Neural

@@ -7,6 +7,7 @@ from typing import Any
 
 from hpo_envs.checks import nearest, shown
 from hpo_envs.core.env import HPOEnv
+from hpo_envs.core.loading import hint
 from hpo_envs.core.params import Objective
 from hpo_envs.engines.curves.batched import CurvesVectorEnv
 from hpo_envs.engines.curves.params import CurveParams
@@ -23,36 +24,35 @@ def own_table(name: str, table: Any) -> Table:
 
     Args:
         name: Name of a saved table, which the ids of saved tables fix, or `example`.
-        table: A `Table`, the path of an .npz file or the name of a saved table; `"auto"`, `"measured"` and
-            `"surrogate"` stand for `name`.
+        table: A `Table`, the path of an .npz file or the name of a saved table; None stands for `name`.
 
     Raises:
         ValueError: Neither names a table.
     """
     if isinstance(table, Table):
         return user.remember(table) if table.name.startswith(user.PREFIX) else table
-    if isinstance(table, (str, Path)) and str(table) not in store.KINDS:
+    if isinstance(table, (str, Path)):
         if not str(table).endswith(".npz") and not user.exists(str(table)):
-            known = [*store.KINDS, *user.names()]
+            known = user.names()
             raise ValueError(
-                f"table must be one of {', '.join(known)} (hpo-envs table list), a Table or the path of an .npz file, "
-                f"got {table!r}{nearest(str(table), known)}"
+                "table must be the name of a saved table (hpo-envs table list), a Table or the path of an .npz file"
+                f"{hint(table)}, got {table!r}{nearest(str(table), known)}"
             )
         return user.load(table)
-    if not isinstance(table, str):
+    if table is not None:
         raise ValueError(
             f"table must be a Table, the path of an .npz file or the name of a saved table, got {shown(table)}"
         )
     if not isinstance(name, str):
         raise ValueError(f"name must be the name of a saved table, got {shown(name)}")
-    return store.load(f"{user.PREFIX}{name}", table)  # type: ignore[arg-type]
+    return store.load(f"{user.PREFIX}{name}")
 
 
 class OfUser(HPOEnv):
     """What the two families of users' tables share.
 
     ## Arguments
-    - `table="auto"`: the table called `name`; or a `Table`, the path of an .npz file written by
+    - `table=None`: the table called `name`; or a `Table`, the path of an .npz file written by
       `hpo_envs.tables.user.save`, or the name of a saved one.
     - `name="example"`: of the saved table, fixed by its id; the example is synthetic.
     - `objective=None`: any metric, or a tuple of metrics for a vector reward; None is the table's first.
@@ -72,7 +72,7 @@ class OfUser(HPOEnv):
         self,
         name: str = "example",
         *,
-        table: Any = "auto",
+        table: Any = None,
         objective: Objective | None = None,
         render_mode: str | None = None,
         **kwargs: Any,

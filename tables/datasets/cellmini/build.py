@@ -1,13 +1,10 @@
 """CellMini: 300 recurrent cells as character language models on 100,000 characters, trained by this project.
 
 `cellmini/shakespeare` has the cells of `drawn`, each trained twice for 15 epochs by `hpo-envs measure CellMini`. The
-numbers are measured, and ship: nothing has to be installed, and no surrogate stands in for them. Losses are kept to
-1e-6 nats.
+numbers ship. Losses are kept to 1e-6 nats.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 
@@ -27,9 +24,6 @@ NAMES = (TABLE,)
 COMMIT = "93bb48bd846630747638cd99483b9f99d67e79e7"
 """Since this commit of this project, what trains (`training/` and what it uses) is what it is."""
 
-MEASURED = True
-"""See `hpo_envs.tables.store`."""
-
 CAP = 50.0
 """Nats at which a loss is capped, as of NAS-Bench-NLP's tables."""
 
@@ -46,17 +40,7 @@ HELD_OUT = ("test_loss",)
 GRAPHS["cellmini"] = lambda key: cells.graph(cells.Cell.from_text(key))
 
 
-def files(name: str) -> tuple[str, ...]:
-    """None: what was measured ships."""
-    return ()
-
-
-def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """Never called: there are no files to build from."""
-    return embedded(name)
-
-
-def embedded(name: str) -> Table:
+def shipped(name: str) -> Table:
     """The measured table."""
     return assemble(PACKING.load())
 

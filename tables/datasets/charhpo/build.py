@@ -12,7 +12,6 @@ although upstream recorded what was drawn; `recorded` returns the values as draw
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ import numpy.typing as npt
 
 from hpo_envs.tables import catalogue
 from hpo_envs.tables.datasets.charhpo.hyperparameters import deactivate, space
-from hpo_envs.tables.datasets.charhpo.names import ARCHITECTURES, LANGUAGES, RUNS, TABLES, TASKS, WARMUP_STEP, parts
+from hpo_envs.tables.datasets.charhpo.names import RUNS, TABLES, WARMUP_STEP, parts
 from hpo_envs.tables.files import packs
 from hpo_envs.tables.table import Floats, Metric, Provenance, Table, searched
 
@@ -54,20 +53,9 @@ class Runs(NamedTuple):
     test: float
 
 
-def files(name: str) -> tuple[str, ...]:
-    """Upstream files of a table."""
-    task, lang, architecture = parts(name)
-    return (f"charhpo/results/{LANGUAGES[task][lang]}-{ARCHITECTURES[architecture]}-{TASKS[task]}.tsv",)
-
-
 def pack_of(name: str) -> str:
     """The pack of a sweep."""
     return f"charhpo/packs/{name.partition('/')[2]}.npz"
-
-
-def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """The same as `shipped`: no file is needed."""
-    return shipped(name)
 
 
 def shipped(name: str) -> Table:
@@ -75,7 +63,7 @@ def shipped(name: str) -> Table:
     runs = recorded(name)
     values = np.column_stack([runs.accuracy, runs.runtime])[:RUNS]
     configs = deactivate(space(parts(name)[2]), runs.drawn[:RUNS])
-    return _assemble(name, runs.names[:RUNS], configs, values, catalogue.provenance("charhpo", "measured"))
+    return assemble(name, runs.names[:RUNS], configs, values, catalogue.provenance("charhpo", "measured"))
 
 
 def recorded(name: str) -> Runs:
@@ -105,19 +93,7 @@ def _nudged(values: npt.NDArray[np.floating], ulps: npt.NDArray[np.int8]) -> Flo
     return (values.astype(np.float64).view(np.int64) + ulps).view(np.float64)
 
 
-def embedded(name: str) -> Table:
-    """Seeded draws from the sweep's distributions, answered by the surrogate of `model`."""
-    # Its forests are compiled only where they are used.
-    from hpo_envs.tables.datasets.charhpo import model
-
-    configs = model.draws(name)
-    values = model.load().evaluate(NAMES.index(name), configs)
-    note = f"{RUNS} seeded draws from the distributions of Table 2, answered by a surrogate fitted to the sweeps."
-    provenance = catalogue.provenance("charhpo", "surrogate", note, model.held_out_error(name))
-    return _assemble(name, tuple(f"draw-{i:03d}" for i in range(RUNS)), configs, values, provenance)
-
-
-def _assemble(name: str, keys: tuple[str, ...], configs: Floats, values: Floats, provenance: Provenance) -> Table:
+def assemble(name: str, keys: tuple[str, ...], configs: Floats, values: Floats, provenance: Provenance) -> Table:
     """Puts (rows, 16) configurations and (rows, 2) metrics into a Table whose cost is the runtime."""
     axes, values = searched(space(parts(name)[2]), configs), values[:, None, None, :]
     return Table(name, keys, METRICS, values, values[..., 1], provenance, "s", **axes)

@@ -58,7 +58,7 @@ QUANTILE_AT = np.array([-3.0, -2.2, -1.8, -1.6, -1.45, -1.3, -1.15, -1.0, -0.85,
 def sweeps(arch: int) -> tuple[Ints, Ints, Floats, Floats, Floats]:
     """Tasks, inputs, normal scores, log runtimes and accuracies of the 2,400 runs of an architecture."""
     tasks = np.repeat(np.arange(arch, 24, 2), build.RUNS)
-    tables = [natural(store.load(build.NAMES[t], "measured")) for t in range(arch, 24, 2)]
+    tables = [natural(store.load(build.NAMES[t])) for t in range(arch, 24, 2)]
     x = model.inputs(arch, tasks, np.concatenate([t.configs for t in tables]))
     accuracy = [t.final("accuracy") for t in tables]
     score = np.concatenate([normal_scores(a) for a in accuracy])

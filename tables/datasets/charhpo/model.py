@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import exact
-from hpo_envs.tables.datasets.charhpo import hyperparameters, space
+from hpo_envs.tables import catalogue, exact, row_order
+from hpo_envs.tables.datasets.charhpo import build, hyperparameters, space
 from hpo_envs.tables.datasets.charhpo.forests import Forest, compile_forest
 from hpo_envs.tables.datasets.charhpo.names import ARCHITECTURES, RUNS, SCHEDULERS, TABLES, parts
 from hpo_envs.tables.draws import mix_many, uniform_many
 from hpo_envs.tables.files import atomic
-from hpo_envs.tables.table import Floats
+from hpo_envs.tables.table import Floats, Table
 
 Ints = npt.NDArray[np.int64]
 
@@ -203,6 +203,17 @@ def draws(name: str) -> Floats:
 def load() -> Surrogate:
     """The surrogate that ships with the package."""
     return Surrogate(**atomic.read_npz(DATA))
+
+
+@functools.cache
+def table(name: str) -> Table:
+    """`RUNS` seeded draws from the distributions of Table 2, answered by the surrogate."""
+    configs = draws(name)
+    values = load().evaluate(TABLES.index(name), configs)
+    note = f"{RUNS} seeded draws from the distributions of Table 2, answered by a surrogate fitted to the sweeps."
+    provenance = catalogue.provenance("charhpo", "surrogate", note, held_out_error(name))
+    keys = tuple(f"draw-{i:03d}" for i in range(RUNS))
+    return row_order.hashed(build.assemble(name, keys, configs, values, provenance))
 
 
 def held_out_error(name: str) -> str:

@@ -8,8 +8,6 @@ numbers are measured, and ship: nothing has to be installed, and no surrogate st
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from hpo_envs.tables import catalogue
@@ -24,9 +22,6 @@ NAMES = TABLES
 
 COMMIT = "5a3af321fd09f309dcae186fc92a3cd2ad49d116"
 """Since this commit of this project, what trains (`training/` and `words.py`) is what it is."""
-
-MEASURED = True
-"""See `hpo_envs.tables.store`."""
 
 MOST_ERRORS = 200.0
 """Per cent at which the phoneme error rate is capped."""
@@ -45,17 +40,7 @@ HELD_OUT = ("test_accuracy", "test_phoneme_error_rate")
 """Metrics that agents must not see."""
 
 
-def files(name: str) -> tuple[str, ...]:
-    """None: what was measured ships."""
-    return ()
-
-
-def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """Never called: there are no files to build from."""
-    return embedded(name)
-
-
-def embedded(name: str) -> Table:
+def shipped(name: str) -> Table:
     """The measured table."""
     return assemble(name, packing(parts_of(name)[0]).load())
 

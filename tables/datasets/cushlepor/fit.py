@@ -163,7 +163,7 @@ def main() -> None:
     args = parser.parse_args()
     arrays: dict[str, Any] = make()
     np.savez_compressed(args.out, **arrays)
-    for key, value in summary(store.load(TABLES[0], "surrogate")).items():
+    for key, value in summary(store.load(TABLES[0])).items():
         print(f"{key:28} {value:.4f}")
     print(f"{args.out}: {args.out.stat().st_size / 1024:.0f} KiB")
 

@@ -13,28 +13,25 @@ served as they are.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables import catalogue, exact
+from hpo_envs.tables import catalogue
 from hpo_envs.tables.datasets.fiesta.names import (
     GAUSSIAN_DEVIATION,
     GAUSSIAN_MEANS,
     NER,
-    NER_SEEDS,
-    NER_SPLITS,
     TABLES,
     TDSA,
-    TDSA_EVALUATIONS,
 )
 from hpo_envs.tables.files import packs
 from hpo_envs.tables.table import Floats, Metric, Provenance, Table, numbers
 
 NAMES = TABLES
+
+SYNTHETIC = ("fiesta/gaussian",)
+"""Tables that nobody measured."""
 
 F1 = (Metric("f1", "", "max", 0.0, 1.0, "Macro F1 on the test part of a random split."),)
 NER_METRICS = (
@@ -48,41 +45,13 @@ TDSA_FILE = "fiesta/results/TDSA/test_f1.json"
 NER_FILE = "fiesta-ner/ner_dataset_and_random_seeds.json"
 
 
-def files(name: str) -> tuple[str, ...]:
-    """Upstream files of a table; none for the synthetic arms."""
-    return {"gaussian": (), "ner": (NER_FILE,)}.get(_short(name), (TDSA_FILE,))
-
-
-def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """The same as `shipped`: no file is needed."""
-    return shipped(name)
-
-
 def shipped(name: str) -> Table:
-    """Builds a table from the pack."""
-    short = _short(name)
-    make = _ner if short == "ner" else _tdsa
-    return make(name, packs.read(PACK, short.rstrip("0123456789"))["scores"], _provenance("measured", name))
-
-
-def embedded(name: str) -> Table:
-    """The surrogate: 500 (NER: 150 x 5) seeded Gaussian draws, scaled to have exactly the moments that `fit` measured.
-
-    Where the measured scores share splits, so do the draws.
-    """
+    """Builds a table from the pack, or of the synthetic arms."""
     short = _short(name)
     if short == "gaussian":
         return gaussian()
-    moments = json.loads((Path(__file__).with_name("fiesta.json")).read_text(encoding="utf-8"))
-    note = "Gaussian arms with the means, deviations and correlations of the measured scores; seeded draws."
-    provenance = _provenance("surrogate", name, note)
-    if short == "ner":
-        m = {key: np.array(value) for key, value in moments["ner"].items()}
-        return _ner(name, _ner_draws(m["mean"], m["between"], m["within"]), provenance)
-    m = {key: np.array(moments["tdsa"][key]) for key in ("mean", "sd", "correlation")}
-    factor = exact.lower_root(m["correlation"]).T
-    draws = m["mean"] + exact.product(_white(TDSA_EVALUATIONS, len(TDSA), 1), factor) * m["sd"]
-    return _tdsa(name, np.clip(draws.T.round(5), 0.0, 1.0), provenance)
+    make = _ner if short == "ner" else _tdsa
+    return make(name, packs.read(PACK, short.rstrip("0123456789"))["scores"], _provenance("measured", name))
 
 
 def gaussian(
@@ -133,28 +102,6 @@ def _tdsa(name: str, scores: Floats, provenance: Provenance) -> Table:
 def _ner(name: str, values: Floats, provenance: Provenance) -> Table:
     values = values[:, :, None, :]
     return Table(name, NER, NER_METRICS, values, np.ones(values.shape[:3]), provenance)
-
-
-def _ner_draws(mean: Floats, between: Floats, within: Floats) -> Floats:
-    """(2, 750, 2) draws: a split's effect on both encoders and metrics, plus a seed's effect on one encoder."""
-    split = exact.product(_white(NER_SPLITS, 4, 2), exact.lower_root(between).T).reshape(NER_SPLITS, 1, 2, 2)
-    seed = np.empty((NER_SPLITS, NER_SEEDS, 2, 2))
-    for i in range(2):
-        white = _white(NER_SPLITS * NER_SEEDS, 2, 3 + i)
-        drawn = exact.product(white, exact.lower_root(within[i]).T)
-        seed[:, :, i] = drawn.reshape(NER_SPLITS, NER_SEEDS, 2)
-    draws = np.clip((mean + split + seed).round(5), 0.0, 1.0)
-    return draws.transpose(2, 0, 1, 3).reshape(2, NER_SPLITS * NER_SEEDS, 2)
-
-
-def _white(rows: int, columns: int, seed: int) -> Floats:
-    """(rows, columns) seeded normal draws with sample mean 0 and sample covariance (ddof 0) the identity."""
-    z = exact.rounded(np.random.Generator(np.random.PCG64(seed)).standard_normal((rows, columns)))
-    z -= z.mean(axis=0)
-    root = exact.lower_root(exact.product(z.T, z) / rows)
-    for i in range(columns):
-        z[:, i] = (z[:, i] - exact.product(z[:, :i], root[i, :i])) / root[i, i]
-    return z
 
 
 def _short(name: str) -> str:

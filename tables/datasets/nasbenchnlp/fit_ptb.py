@@ -44,7 +44,7 @@ TREES: dict[str, Any] = {"n_estimators": 150, "learning_rate": 0.08, "max_depth"
 
 def main() -> None:
     """Fits both tables and writes the files."""
-    final = natural(store.load(PTB_FINAL, "measured"))
+    final = natural(store.load(PTB_FINAL))
     arrays, report = fit_final(final)
     fit._write("cells_ptb_final.npz", arrays)
     curves, more = fit_curves(final)
@@ -152,7 +152,7 @@ def pack_curves(
 
 def fit_move(final: Table) -> tuple[Floats, dict[str, Any]]:
     """Intercept and slope of log(PTB loss - floor) on log(WikiText-2 loss - floor), over architectures in both."""
-    x, y = paired_losses(store.load(WIKITEXT2, "measured"), final)
+    x, y = paired_losses(store.load(WIKITEXT2), final)
     u, v = np.log(x - model.FLOORS[1]), np.log(y - FLOORS[1])
     slope, intercept = np.polyfit(u, v, 1)
     back = np.exp(intercept + slope * u) + FLOORS[1]

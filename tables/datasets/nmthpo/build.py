@@ -13,15 +13,13 @@ three rows tie for the best.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hpo_envs.tables import catalogue
-from hpo_envs.tables.datasets.nmthpo.names import PAIRS, TABLES
-from hpo_envs.tables.files import atomic, packs
+from hpo_envs.tables.datasets.nmthpo.names import TABLES
+from hpo_envs.tables.files import packs
 from hpo_envs.tables.table import STATUSES, Floats, Hyperparameter, Metric, Provenance, Table, searched
 
 NAMES = TABLES
@@ -76,17 +74,6 @@ def grid(pair: str) -> Floats:
     return np.array(list(itertools.product(*(h.values for h in space(pair)))), dtype=np.float64)
 
 
-def files(name: str) -> tuple[str, ...]:
-    """Upstream files of a table."""
-    pair = PAIRS[_pair(name)]
-    return (f"nmthpo/datasets/{pair}.hyps", f"nmthpo/datasets/{pair}.evals")
-
-
-def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """The same as `shipped`: no file is needed."""
-    return shipped(name)
-
-
 def shipped(name: str) -> Table:
     """Builds a table from the pack."""
     pair = _pair(name)
@@ -105,16 +92,6 @@ def shipped(name: str) -> Table:
         provenance = catalogue.provenance("nmthpo", "measured", note)
         return _assemble(name, cells, values, provenance, status=status[:, None])
     return _assemble(name, cells[index], evals, catalogue.provenance("nmthpo", "measured"))
-
-
-def embedded(name: str) -> Table:
-    """The surrogate of a table, fitted by `hpo_envs.tables.datasets.nmthpo.fit`; same rows as the measured table."""
-    pair = _pair(name)
-    data = atomic.read_npz(Path(__file__).with_name("nmthpo.npz"), f"{pair}_values", f"{pair}_measured")
-    values, measured = data.values()
-    rows = np.arange(len(measured)) if name.endswith("-grid") else np.flatnonzero(measured)
-    note = "Out-of-fold predictions of a regression fitted to the measured table, with residual noise."
-    return _assemble(name, grid(pair)[rows], values[rows], catalogue.provenance("nmthpo", "surrogate", note))
 
 
 def _assemble(name: str, configs: Floats, values: Floats, provenance: Provenance, **status: Any) -> Table:

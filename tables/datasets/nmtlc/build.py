@@ -19,15 +19,13 @@ Quirks of the file, which is a pickled list of 2,483 dicts:
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
 from hpo_envs.tables import catalogue, exact
 from hpo_envs.tables.datasets.nmthpo import build as nmthpo
 from hpo_envs.tables.datasets.nmtlc.names import CORPORA, MAX_LOG_PERPLEXITY, PATIENCE, TABLES, UPDATES_PER_CHECKPOINT
-from hpo_envs.tables.files import atomic, packs
+from hpo_envs.tables.files import packs
 from hpo_envs.tables.table import STATUSES, Floats, Hyperparameter, Metric, Provenance, Table, searched
 
 NAMES = TABLES
@@ -62,16 +60,6 @@ def space(corpus: str) -> tuple[Hyperparameter, ...]:
     return (*known, dataclasses.replace(init_lr, description="Initial learning rate."))
 
 
-def files(name: str) -> tuple[str, ...]:
-    """Upstream files of a table."""
-    return (FILE,)
-
-
-def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """The same as `shipped`: no file is needed."""
-    return shipped(name)
-
-
 def shipped(name: str) -> Table:
     """Builds a table from the pack."""
     corpus = name.partition("/")[2]
@@ -93,20 +81,6 @@ def shipped(name: str) -> Table:
     ended = np.array([len(c) - 1 - int(np.argmin(c[:, 0])) >= patience for c in curves])
     table = _assemble(name, configs, curves, ended, catalogue.provenance("nmtlc", "measured"))
     return dataclasses.replace(table, source_index=data["source_index"].astype(np.int64))
-
-
-def embedded(name: str) -> Table:
-    """The surrogate of a table, fitted by `fit`; same rows and levels as the measured table."""
-    from hpo_envs.tables.datasets.nmtlc import model
-
-    corpus = name.partition("/")[2]
-    names = (f"{corpus}_{part}" for part in ("configs", "parameters", "levels", "roughness"))
-    data = atomic.read_npz(Path(__file__).with_name("nmtlc.npz"), *names)
-    configs, parameters, levels, roughness = data.values()
-    count, patience = int(levels), PATIENCE[CORPORA[corpus][0]]
-    drawn, ended = model.expand(parameters.astype(np.float64), roughness, count, patience, name)
-    note = "Out-of-fold predictions of a regression fitted to the measured curves, with residual noise."
-    return _assemble(name, configs, drawn, ended, catalogue.provenance("nmtlc", "surrogate", note), count)
 
 
 def _assemble(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from hpo_envs.tables import user
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table, searched
+
+SYNTHETIC = (user.EXAMPLE,)
+"""Tables that nobody measured."""
 
 
 def __getattr__(name: str) -> Any:
@@ -19,17 +21,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(name)
 
 
-def files(name: str) -> tuple[str, ...]:
-    """No upstream file describes a user's table."""
-    return ()
-
-
-def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """Never called: there are no upstream files."""
-    raise ValueError(f"table {name} is a user's own, nothing upstream describes it")
-
-
-def embedded(name: str) -> Table:
+def shipped(name: str) -> Table:
     """The example, or a saved table."""
     return example() if name == user.EXAMPLE else user.load(name)
 

@@ -40,9 +40,7 @@ def test_any_sampler_of_optuna_is_an_agent(sampler: str, env_id: str) -> None:
         pytest.skip("CMA-ES has one objective")
     settings = {"n_startup_trials": 2} if sampler in ("GPSampler", "TPESampler", "CmaEsSampler") else {}
     budget = 3 if sampler == "GPSampler" else IDS[env_id]  # a fit takes long
-    play = functools.partial(
-        run, "optuna", env_id, budget=budget, env_kwargs={"table": "surrogate"}, sampler=sampler, **settings
-    )
+    play = functools.partial(run, "optuna", env_id, budget=budget, sampler=sampler, **settings)
     one, two = play([3, 4])
     (again,) = play([3])
     assert len(one) == budget
@@ -75,8 +73,8 @@ def test_a_sampler_of_ones_own() -> None:
 
 def test_the_default_is_the_agent_tpe() -> None:
     for env_id in ("CushLEPOR-ted-ende-v0", "NMTHPO-v0"):
-        plain = run("tpe", env_id, [2], budget=14, env_kwargs={"table": "surrogate"})
-        (ours,) = run("optuna", env_id, [2], budget=14, env_kwargs={"table": "surrogate"})
+        plain = run("tpe", env_id, [2], budget=14)
+        (ours,) = run("optuna", env_id, [2], budget=14)
         assert np.array_equal(plain[0].actions, ours.actions)
         assert np.array_equal(plain[0].recommended, ours.recommended)
 

@@ -215,7 +215,7 @@ def test_several_workers_and_saved_samplers(name: str) -> None:
 
 
 def test_a_table_as_an_objective() -> None:
-    table = store.load("nmthpo/zhen-grid", "surrogate")
+    table = store.load("nmthpo/zhen-grid")
     bleu = {tuple(table.config(i).items()): table.values[i, 0, 0, table.metric("bleu")] for i in range(len(table))}
 
     def objective(trial: Any) -> float:

@@ -84,7 +84,7 @@ def test_more_rows_than_are_modelled(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_golden_runs(transfer: str | None, first: Any, steps: int, rows: int, best: float) -> None:
-    given = {"table": "surrogate", "budget": 60}
+    given = {"budget": 60}
     played = run("freeze-thaw", "NMTLC-ft-zhen-v0", [0], transfer=transfer, env_kwargs=given)[0]
     assert played.actions[:4].tolist() == first
     assert (len(played), len(np.unique(played.actions[:, 0]))) == (steps, rows)

@@ -104,7 +104,7 @@ def test_a_reward_of_another_shape_is_refused() -> None:
 
 
 def test_models_see_the_features_asked_for() -> None:
-    found = problem_of(gym.make("NASBenchNLP-wikitext2-v0", table="surrogate"))
+    found = problem_of(gym.make("NASBenchNLP-wikitext2-v0"))
     for name in ("graph-ei-rbf", "graph-eif-rbf", "bo-ei-rbf", "bo"):
         agent = agents.make(name, found, 0, features="g2v_")
         assert agent.features.shape == (291, 11)

@@ -81,7 +81,7 @@ def test_dear_candidates_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_equal_costs_change_nothing() -> None:
-    settings: dict[str, Any] = {"table": "surrogate", "budget": 7}
+    settings: dict[str, Any] = {"budget": 7}
     plain, priced = (run("bo", "NMTHPO-zhen-v0", [0], env_kwargs=settings, per_cost=p)[0] for p in (False, True))
     assert plain.actions.tolist() == priced.actions.tolist()
     settings |= {"cost": "updates", "budget": "auto"}

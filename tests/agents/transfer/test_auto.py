@@ -40,20 +40,20 @@ def test_it_picks_what_was_best_on_problems_of_the_kind(
 ) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        problem = problem_of(gym.make(env_id, table="auto" if "Mini" in env_id else "surrogate"), transfer)
+        problem = problem_of(gym.make(env_id), transfer)
     assert (chosen(problem), chosen(problem, late=True)) == (name, late)
     assert type(make("auto", problem, 3)) is type(make(name, problem, 3))
 
 
 def test_its_runs_are_those_of_the_agent_that_it_picks() -> None:
-    given: dict[str, Any] = {"budget": 18, "env_kwargs": {"table": "surrogate"}}
+    given: dict[str, Any] = {"budget": 18, "env_kwargs": {}}
     one, two = (run(name, "NMTHPO-ruen-v0", [4], **given)[0] for name in ("auto", "bo-spread"))
     assert np.array_equal(one.actions, two.actions)
     assert (one.header["agent"], two.header["agent"]) == ("auto", "bo-spread")
 
 
 def test_hyperparameters_go_on_and_headers_name_the_code_of_all_that_it_may_pick() -> None:
-    problem = problem_of(gym.make("NMTHPO-zhen-v0", table="surrogate"))
+    problem = problem_of(gym.make("NMTHPO-zhen-v0"))
     assert isinstance(auto := make("auto", problem, 0, initial=4), BayesianOptimisation)
     assert auto.initial == 4
     assert set(provenance.of_agent("bo-spread")) <= set(provenance.of_agent("auto"))
@@ -73,7 +73,7 @@ def test_on_the_leaderboard_it_is_level_with_the_best_agent_of_each_track() -> N
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            made = gym.make(env["id"], table="auto" if "Mini" in env["id"] else "surrogate", disable_env_checker=True)
+            made = gym.make(env["id"], disable_env_checker=True)
             problem = problem_of(made, "own" if "transfer=" in env["label"] else None)
         scores = {r["agent"]: r["mean"][0] for r in t["ranking"] if AGENTS[r["agent"]].extra is None}
         behind[t["name"]] = scores[chosen(problem)] - min(scores.values())

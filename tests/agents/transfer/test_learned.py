@@ -162,7 +162,7 @@ def test_runs_say_what_their_agent_has_seen(isolate: bool) -> None:
     ]
     for agent, env_id, seen in cases:
         made = agent if isolate or ":" not in agent else Reader
-        kwargs: dict[str, Any] = {"budget": 3, "env_kwargs": {"table": "surrogate"}, "isolate": isolate}
+        kwargs: dict[str, Any] = {"budget": 3, "env_kwargs": {}, "isolate": isolate}
         runs = run(made, env_id, [0, 1], **kwargs)
         assert [r.header.get("seen") for r in runs] == [seen] * 2, (agent, env_id)
         assert [agent_of(r.header).endswith(" (seen)") for r in runs] == [seen is not None] * 2

@@ -38,7 +38,7 @@ def test_closed_form_equals_simulation_on_every_sweep() -> None:
     rng = np.random.default_rng(0)
     z, with_replacement = [], []
     for name in charhpo.NAMES:
-        accuracy = store.load(name, "surrogate").final("accuracy")
+        accuracy = store.load(name).final("accuracy")
         order = rng.permuted(np.tile(accuracy, (500, 1)), axis=1)
         best = np.maximum.accumulate(order, axis=1)
         z.append(z_values(best, accuracy))

@@ -88,7 +88,7 @@ def test_a_tree_worked_out_by_hand() -> None:
 
 
 def test_a_forest_finds_what_the_complete_grid_says() -> None:
-    table = store.load("nmthpo/swen", "surrogate")
+    table = store.load("nmthpo/swen")
     bleu = table.final("bleu")
     axes = [fi.Axis(h.name, tuple(map(float, np.unique(c)))) for h, c in zip(table.space, table.configs.T, strict=True)]
     found = fi.importance(table.configs, bleu, axes, trees=16)

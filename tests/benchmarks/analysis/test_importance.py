@@ -105,7 +105,7 @@ def test_bad_input_is_refused(x, y, quantile, message):
 @pytest.mark.measured
 def test_embedding_size_is_the_distinguishing_factor_on_enja():
     """Figure 5, middle: over all models of en-ja."""
-    table = store.load("nmthpo/enja", "measured")
+    table = store.load("nmthpo/enja")
     found = decompose(table.configs, table.final("bleu"))
     names = [h.name for h in table.space]
     assert names[int(found.main.argmax())] == "embed"

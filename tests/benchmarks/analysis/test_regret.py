@@ -213,7 +213,7 @@ def test_regret_of_two_objectives_is_hypervolume() -> None:
 def test_an_agent_that_pulls_one_row_scores_its_true_mean_clipped_at_one(env_id: str, row: str) -> None:
     """By its luckiest draw the row would look as good as the best."""
 
-    kwargs = {"table": "surrogate", "budget": 40, "order": "table"}
+    kwargs = {"budget": 40, "order": "table"}
     env: Any = gym.make(env_id, disable_env_checker=True, **kwargs).unwrapped
     means = env.params.signs[0] * env.table.final(env.objectives[0])
     best, origin = np.nanmax(means), np.nanmedian(means)

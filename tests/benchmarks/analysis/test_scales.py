@@ -25,7 +25,7 @@ from hpo_envs.tables.table import Metric, Provenance, Table
 from tests.helpers import kinds_of
 
 NAN = float("nan")
-SURROGATE = {"table": "surrogate"}
+SURROGATE = {}
 SOURCE = Provenance("surrogate", "nobody/nothing", "0" * 40, "none", "none")
 METRICS = (Metric("score", "", "max", -10.0, 10.0), Metric("loss", "", "min", -10.0, 10.0))
 FINALS = np.array([[1.0, 5.0], [4.0, 2.0], [2.0, 1.0], [-1.0, 0.0], [NAN, NAN]])
@@ -101,7 +101,7 @@ def test_a_share_of_the_rows_has_its_own_scale() -> None:
     for env_id in ("NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0"):
         runs = run("random", env_id, range(4), env_kwargs={**SURROGATE, "budget": None, "share": 0.3})
         for r in runs:
-            scale, t = of_header(r.header), store.load(r.header["table"], "surrogate")
+            scale, t = of_header(r.header), store.load(r.header["table"])
             seen = np.unique(r.rewards, axis=0).reshape(-1, len(r.header["objectives"]))
             assert len(r) == round(0.3 * len(t))
             assert scale.best.tolist() == seen.max(axis=0).tolist()

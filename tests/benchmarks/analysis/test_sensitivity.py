@@ -118,7 +118,7 @@ def test_frames_tables_and_arrays_agree() -> None:
     got = sens.analyse(frame, "score", ks=(2, 3), orders={"kind": ["a", "b", "c"]})
     again = sens.analyse(np.array([[0.1, 0], [0.2, 2], [0.3, 1], [0.1, 0]]), frame["score"], ks=(2, 3))
     assert got == again
-    table = store.load("charhpo/g2p-dut-transformer", "surrogate")
+    table = store.load("charhpo/g2p-dut-transformer")
     assert sens.analyse(table) == sens.analyse(table.configs, table.final("accuracy"))
     assert set(got) == {"rel@2", "rel@3", "mean@2", "mean@3", "best", "equivalent", "rho", "maxima", "change"}
 

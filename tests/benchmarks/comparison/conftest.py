@@ -9,7 +9,7 @@ import pytest
 from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.runs import Run, run
 
-SURROGATE = {"table": "surrogate"}
+SURROGATE = {}
 
 
 @pytest.fixture(scope="package")

@@ -88,12 +88,7 @@ def test_the_same_runs_again_change_nothing_but_the_date(parts: dict[str, list[R
 def test_runs_replace_what_is_stored_of_a_group(parts: dict[str, list[Run]], whole: Summary) -> None:
     """More seeds and another agent: no old score stays in the group, and no other is touched."""
     agents = (*ROWS["agents"], "bo-spread")
-    more = [
-        r
-        for i in ROWS["ids"]
-        for a in agents
-        for r in run(a, i, range(3), env_kwargs={"table": "surrogate", "budget": 6})
-    ]
+    more = [r for i in ROWS["ids"] for a in agents for r in run(a, i, range(3), env_kwargs={"budget": 6})]
     stored = copy.deepcopy(whole)
     next(a for a in stored["agents"] if a["label"] == "random")["summary"] = "as it was described before"
     board = publication.onto(stored, published(more))

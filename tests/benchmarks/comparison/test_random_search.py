@@ -83,7 +83,7 @@ def test_selected_reports_the_draw_with_the_best_criterion() -> None:
 
 @pytest.mark.parametrize(("env", "seeds"), [("NMTHPO-zhen-v0", 300), ("NMTHPO-jaen-mo-v0", 60), ("NMTLC-ruen-v0", 100)])
 def test_the_agent_has_these_means(env: str, seeds: int) -> None:
-    kwargs: dict[str, Any] = {"table": "surrogate"}
+    kwargs: dict[str, Any] = {}
     found = runs.run("random", env, range(seeds), env_kwargs=kwargs)
     after = [regret.after(r) for r in found]
     simulated = np.array([(regret.anytime(r, a), regret.final(r, a)) for r, a in zip(found, after, strict=True)])
@@ -95,7 +95,7 @@ def test_the_agent_has_these_means(env: str, seeds: int) -> None:
 
 @pytest.mark.parametrize("env", ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0"])
 def test_targets_of_the_agent_have_these_means(env: str) -> None:
-    found = runs.run("random", env, range(100), budget=118, env_kwargs={"table": "surrogate"})
+    found = runs.run("random", env, range(100), budget=118)
     records = targets.summarise({"random": found})
     exact = {r["score"]: r for r in records if r["agent"] == "random, exact"}
     simulated = {r["score"]: r for r in records if r["agent"] == "random"}
@@ -107,14 +107,14 @@ def test_targets_of_the_agent_have_these_means(env: str) -> None:
 
 @pytest.mark.parametrize("env", ["NMTHPO-v0", "CharHPO-v0", "FIESTA-gaussian-v0", "CushLEPOR-ted-ende-v0"])
 def test_no_baseline_where_none_is_exact(env: str) -> None:
-    found = runs.run("random", env, [0], budget=3, env_kwargs={"table": "surrogate"})
+    found = runs.run("random", env, [0], budget=3)
     assert random_search.baseline(found[0]) is None
 
 
 @pytest.mark.parametrize("env", ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTHPO-v0"])
 @pytest.mark.parametrize("share", [0.3, 1.0])
 def test_problems_looked_at_side_by_side_have_the_baseline_of_each(env: str, share: float) -> None:
-    kwargs = {"table": "surrogate"} | ({"share": share} if env != "NMTHPO-v0" else {})
+    kwargs = {} | ({"share": share} if env != "NMTHPO-v0" else {})
     found = runs.run("random", env, range(5), budget=3, env_kwargs=kwargs)
     together = random_search.baselines(found[2], {r.seed: r.header["scale"] for r in found})
     for pair, each in zip(together, map(random_search.baseline, found), strict=True):

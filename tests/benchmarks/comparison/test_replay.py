@@ -53,7 +53,7 @@ def _checked(folder: Path) -> Replay:
 def test_runs_on_a_table_that_is_not_installed_are_scored_and_not_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = _stored(tmp_path, run("random", "NMTHPO-zhen-v0", range(5), env_kwargs={"table": "measured"}))
+    folder = _stored(tmp_path, run("random", "NMTHPO-zhen-v0", range(5)))
     known = summary.load(folder)
     monkeypatch.setenv("HPO_ENVS_DATA", str(tmp_path / "nothing"))
     here = summary.load(folder)
@@ -71,7 +71,7 @@ def test_runs_are_what_their_environments_answer(env: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_form_of_episode_is_replayed(case: tuple[str, dict[str, Any]], tmp_path: Path) -> None:
-    runs = run("random", case[0], range(4), env_kwargs={"table": "surrogate", **case[1]})
+    runs = run("random", case[0], range(4), env_kwargs={**case[1]})
     assert _checked(_stored(tmp_path, runs)).checked == 4
     false = [dataclasses.replace(r, rewards=np.nextafter(r.rewards, 1e9)) for r in runs]
     with pytest.raises(ValueError, match="reward of evaluation 0 of random"):
@@ -117,7 +117,7 @@ FALSE: dict[str, Callable[[Run], Changes]] = {
 
 @pytest.mark.parametrize("what", FALSE)
 def test_one_false_value_is_refused_by_file_run_and_evaluation(what: str, tmp_path: Path) -> None:
-    runs = run("random", "NASBenchNLP-ptb-final-v0", range(3), budget=6, env_kwargs={"table": "surrogate"})
+    runs = run("random", "NASBenchNLP-ptb-final-v0", range(3), budget=6)
     false = dataclasses.replace(runs[1], **FALSE[what](runs[1]))
     folder = _stored(tmp_path, [runs[0], false, runs[2]] if what.split()[0] not in ALONE else [false])
     with pytest.raises(ValueError, match=what) as caught:
@@ -132,7 +132,7 @@ ALONE = ("columns", "shape", "sha256", "objectives", "cost_unit", "place")
 
 
 def test_a_row_that_the_episode_did_not_have_is_refused(tmp_path: Path) -> None:
-    (one,) = run("random", "NMTHPO-zhen-v0", [0], env_kwargs={"table": "surrogate", "share": 0.5}, budget=59)
+    (one,) = run("random", "NMTHPO-zhen-v0", [0], env_kwargs={"share": 0.5}, budget=59)
     whole = dataclasses.replace(one, header={**one.header, "share": 0.4})
     with pytest.raises(ValueError, match="action of evaluation"):
         _checked(_stored(tmp_path, [whole]))
@@ -148,7 +148,7 @@ def test_agents_share_episodes_wherever_their_parts_begin(
     init = replay_module._Problems.__init__
     monkeypatch.setattr(replay_module._Problems, "__init__", lambda *a: (problems.append(a), init(*a))[1])
     for name, first in (("a", 0), ("b", 100)):
-        runs = run("random", "NMTHPO-zhen-v0", range(first, first + 300), budget=2, env_kwargs={"table": "surrogate"})
+        runs = run("random", "NMTHPO-zhen-v0", range(first, first + 300), budget=2)
         header = {"agent": name, "algorithm": "random"}
         _stored(tmp_path, [dataclasses.replace(r, header={**r.header, **header}) for r in runs])
     assert _checked(tmp_path).checked == 600
@@ -156,7 +156,7 @@ def test_agents_share_episodes_wherever_their_parts_begin(
 
 
 def test_cells_are_built_again(tmp_path: Path) -> None:
-    (one,) = run("regularized-evolution", "NASBenchNLP-cell-v0", [0], budget=3, env_kwargs={"table": "surrogate"})
+    (one,) = run("regularized-evolution", "NASBenchNLP-cell-v0", [0], budget=3)
     assert one.evaluated["move"].shape == (3, 25, 4)
     other = dataclasses.replace(one, evaluated={**one.evaluated, "move": one.evaluated["move"][[1, 0, 2]]})
     with pytest.raises(ValueError, match="of evaluation 0 of regularized-evolution"):
@@ -177,8 +177,8 @@ def test_what_cannot_be_checked_is_said(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_commands_say_it_and_refuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    runs = run("random", "NMTHPO-zhen-v0", range(3), budget=4, env_kwargs={"table": "surrogate", "share": 0.8})
-    command = ["compare", "--env", "NMTHPO-zhen-v0", "--seeds", "3", "--budget", "4", "--table", "surrogate", "--out"]
+    runs = run("random", "NMTHPO-zhen-v0", range(3), budget=4, env_kwargs={"share": 0.8})
+    command = ["compare", "--env", "NMTHPO-zhen-v0", "--seeds", "3", "--budget", "4", "--out"]
     assert main([*command, str(tmp_path / "runs")]) == 0
     assert main(["report", str(tmp_path / "runs")]) == 0
     said = "All rewards, costs and statuses of 3 runs are what their environments answer."

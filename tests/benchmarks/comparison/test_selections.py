@@ -37,5 +37,5 @@ def test_errors_and_evaluations_are_those_of_the_runs() -> None:
 
 
 def test_other_families_have_none() -> None:
-    runs = run("random", "NMTHPO-zhen-v0", [0, 1], env_kwargs={"table": "surrogate"})
+    runs = run("random", "NMTHPO-zhen-v0", [0, 1])
     assert summary.scores(Scores.of(runs))["selections"] == {}

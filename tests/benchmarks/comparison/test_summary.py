@@ -18,7 +18,7 @@ from hpo_envs.benchmarks.report import plots
 from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.benchmarks.study import store
 
-EMBEDDED = {"table": "surrogate"}
+EMBEDDED = {}
 
 
 def test_summary_is_plain_and_complete(runs: list[Run], summarised: dict[str, Any]) -> None:

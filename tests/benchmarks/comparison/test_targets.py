@@ -77,7 +77,7 @@ def test_numbers_may_be_read_from_text() -> None:
 
 
 def test_what_is_close_has_the_scale_of_the_metric() -> None:
-    (one,) = run("random", "NMTHPO-zhen-v0", [0], env_kwargs={"table": "surrogate"})
+    (one,) = run("random", "NMTHPO-zhen-v0", [0])
     scale = one.header["scale"]
     close = 0.1 * (scale["best"][0] - scale["origin"][0])
     assert targets.tolerance_of(one, None) == pytest.approx(close)
@@ -90,7 +90,7 @@ def test_what_is_close_has_the_scale_of_the_metric() -> None:
 
 
 def test_summary_and_its_refusals() -> None:
-    runs = run("random", "NMTHPO-zhen-v0", range(10), env_kwargs={"table": "surrogate"})
+    runs = run("random", "NMTHPO-zhen-v0", range(10))
     records = targets.summarise({"random": runs})
     fb = next(r for r in records if r["score"] == "fb")
     expected = [r.header["scale"]["best"][0] - r.rewards.max() for r in runs]
@@ -108,9 +108,7 @@ def test_summary_and_its_refusals() -> None:
 
 @pytest.mark.parametrize("objective", ["bleu", ("bleu", "decoding_seconds")])
 def test_many_runs_have_the_targets_of_each(objective: Any) -> None:
-    runs = run(
-        "random", "NMTHPO-zhen-v0", range(8), env_kwargs={"table": "surrogate", "objective": objective}, budget=90
-    )
+    runs = run("random", "NMTHPO-zhen-v0", range(8), env_kwargs={"objective": objective}, budget=90)
     part = [
         dataclasses.replace(r, **{n: getattr(r, n)[: k + 83] for n in ("actions", "rewards", "costs")}, evaluated={})
         for k, r in enumerate(runs)

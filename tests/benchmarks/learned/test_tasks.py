@@ -14,7 +14,7 @@ def test_a_task_has_the_rewards_and_the_sources_of_its_id() -> None:
     t = tasks.task("NMTHPO-jaen-v0", "surrogate")
     assert t.languages == ("ja",)
     assert sorted(t.sources) == [("ru",), ("so",), ("sw",), ("zh",)]
-    env = gym.make(t.env_id, table="surrogate")
+    env = gym.make(t.env_id)
     env.reset(seed=0)
     assert t.rewards[7] == env.step(7)[1]
     assert t.predictions.shape == (4, len(t.rewards))

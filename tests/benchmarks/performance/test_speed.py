@@ -20,7 +20,7 @@ def test_the_minimum_over_interleaved_rounds() -> None:
 
 def test_steps_are_timed_over_ends_of_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speed, "STEPS", 60)
-    env = gym.make("NMTHPO-swen-v0", table="surrogate", budget=7)
+    env = gym.make("NMTHPO-swen-v0", budget=7)
     assert speed.scalar_step(env, [3] * 60)() > 0
     minimal = speed.MinimalTable()
     assert speed.scalar_step(minimal, [3] * 60)() > 0

@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     for env, agents in plan.items():
         for agent in agents:
-            store.write(run(agent, env, range(8), env_kwargs={"table": "surrogate"}), path)
+            store.write(run(agent, env, range(8)), path)
     return path
 
 

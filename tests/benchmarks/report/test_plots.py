@@ -13,7 +13,7 @@ from hpo_envs.benchmarks.study.block import Block
 
 def test_pictures_of_the_same_runs_are_alike(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    runs = {"random": [Block.of(run("random", "NMTHPO-zhen-v0", range(3), env_kwargs={"table": "surrogate"}))]}
+    runs = {"random": [Block.of(run("random", "NMTHPO-zhen-v0", range(3)))]}
     track = {"name": "x", "score": "final", "ranking": [{"agent": "random", "mean": [0.5, 0.4, 0.7]}]}
     written = []
     for name in ("a", "b"):

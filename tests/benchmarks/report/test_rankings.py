@@ -15,7 +15,7 @@ AGENTS, IDS = ("random", "graph-ei-rbf", "bo-ei-rbf"), ("NMTHPO-zhen-v0", "NMTHP
 def test_agents_and_environments_are_in_the_tables(tmp_path: Path) -> None:
     for env in IDS:
         for agent in AGENTS:
-            store.write(run(agent, env, range(4), budget=8, env_kwargs={"table": "surrogate"}), tmp_path)
+            store.write(run(agent, env, range(4), budget=8), tmp_path)
     (track,) = summary.load(tmp_path)["tracks"]
     packed: dict[str, str] = {}
     before, after = rankings.of_track(track, 7, packed)

@@ -35,7 +35,7 @@ VIEWED = [c for c in CASES if c[0] != "NMTHPO-v0"]
 
 
 def _runs(case: tuple[str, dict[str, Any]], seeds: Any, agent: Any = "random", **kwargs: Any) -> list[Run]:
-    return run(agent, case[0], seeds, env_kwargs={"table": "surrogate", **case[1], **kwargs})
+    return run(agent, case[0], seeds, env_kwargs={**case[1], **kwargs})
 
 
 def _identical(a: Run, b: Run) -> bool:
@@ -142,7 +142,7 @@ def test_targets_see_rows_of_the_table() -> None:
         "random",
         "NMTHPO-zhen-v0",
         range(4),
-        env_kwargs={"table": "surrogate", "budget": None},
+        env_kwargs={"budget": None},
         target=lambda action, reward: action == 11,
     )
     assert all(r.actions[-1] == 11 and 11 not in r.actions[:-1] for r in runs)
@@ -155,7 +155,7 @@ def test_order_and_share_are_refused_where_actions_are_no_rows() -> None:
 
 
 def test_compare_has_share_and_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["compare", "--env", "NMTHPO-zhen-v0", "--table", "surrogate", "--seeds", "3", "--out", str(tmp_path)]
+    command = ["compare", "--env", "NMTHPO-zhen-v0", "--seeds", "3", "--out", str(tmp_path)]
     assert main([*command, "--share", "0.5"]) == 0
     assert main([*command, "--share", "0.5"]) == 0
     assert "0 runs made" in capsys.readouterr().out

@@ -11,12 +11,12 @@ from hpo_envs.benchmarks import Runs, run
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.tables import store
 
-SURROGATE = {"table": "surrogate"}
+SURROGATE = {}
 
 
 def test_a_frame_has_a_row_an_evaluation() -> None:
     runs = run("random", "NMTHPO-zhen-v0", range(3), budget=7, env_kwargs=SURROGATE)
-    frame, table = runs.to_frame(), store.load("nmthpo/zhen", "surrogate")
+    frame, table = runs.to_frame(), store.load("nmthpo/zhen")
     names = [h.name for h in table.space]
     assert [*frame] == ["env", "agent", "seed", "step", *names, "reward", "incumbent", "cost", "regret"]
     assert frame.attrs == {"configuration": names, "objectives": ["bleu"], "cost_unit": "evaluations"}

@@ -61,7 +61,7 @@ def test_results_are_those_of_the_same_process(agent: str) -> None:
     ran = 0
     with Host(agent) as host:
         for env in IDS:
-            envs: Any = gym.make_vec(env, num_envs=1, table="surrogate")
+            envs: Any = gym.make_vec(env, num_envs=1)
             fits = agents.fits(agent, problem_of(envs))
             envs.close()
             if fits:
@@ -154,7 +154,7 @@ def test_one_bad_agent_stops_alone_in_a_study(tmp_path: Path) -> None:
 
 
 def test_compare_isolates(tmp_path: Path) -> None:
-    words = ["compare", "--env", "NMTHPO-zhen-v0", "--table", "surrogate", "--agents", "random", "--seeds", "2"]
+    words = ["compare", "--env", "NMTHPO-zhen-v0", "--agents", "random", "--seeds", "2"]
     assert main([*words, "--isolate", "--out", str(tmp_path)]) == 0
     assert all(r.header["isolated"] for r in store.read(tmp_path))
 

@@ -14,7 +14,7 @@ import pytest
 from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.benchmarks.runs import run
 
-SURROGATE = {"table": "surrogate"}
+SURROGATE = {}
 
 
 @pytest.mark.parametrize("pair", ["zhen", "swen"])
@@ -78,7 +78,7 @@ def watched(problem, seed):
     agent.ask = noted
     return agent
 
-run(watched, "NMTHPO-zhen-v0", [0], budget=6, env_kwargs={"table": "surrogate"})
+run(watched, "NMTHPO-zhen-v0", [0], budget=6)
 print(json.dumps(pools))
 """
 
@@ -95,5 +95,5 @@ def test_agents_have_one_blas_thread() -> None:
 @pytest.mark.parametrize("isolate", [False, True])
 def test_runs_say_that_an_agent_could_not_differ_from_random_search(isolate: bool) -> None:
     for agent, budget, expected in (("bo", 3, True), ("bo", 4, None), ("random", 9, True), ("bo-spread", 1, None)):
-        made = run(agent, "NMTHPO-zhen-v0", [0, 1], budget=budget, env_kwargs={"table": "surrogate"}, isolate=isolate)
+        made = run(agent, "NMTHPO-zhen-v0", [0, 1], budget=budget, isolate=isolate)
         assert [r.header.get("random_search") for r in made] == [expected] * 2

@@ -23,7 +23,7 @@ from hpo_envs.registry import SPECS, languages_of
 from hpo_envs.tables.table import Table
 from tests.helpers import ROOT
 
-SURROGATE = {"table": "surrogate"}
+SURROGATE = {}
 NMT = ("zhen", "ruen", "jaen", "enja", "swen", "soen")
 
 
@@ -128,7 +128,7 @@ def test_all_agents_get_the_same_immutable_sources() -> None:
 _SCRIPT = """
 import warnings, gymnasium as gym
 from hpo_envs.benchmarks import problem_of
-print([s.digest for s in problem_of(gym.make("NMTHPO-swen-mo-v0", table="surrogate"), "own").sources])
+print([s.digest for s in problem_of(gym.make("NMTHPO-swen-mo-v0"), "own").sources])
 """
 
 

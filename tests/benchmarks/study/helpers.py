@@ -14,7 +14,6 @@ from hpo_envs.benchmarks.runs.episodes import seeds_of
 
 SMALL: dict[str, Any] = {
     "seeds": 5,
-    "table": "surrogate",
     "budget": 4,
     "environments": ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0"],
     "agents": ["random", {"name": "graph", "algorithm": "graph-ei-rbf"}],

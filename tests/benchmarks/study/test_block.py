@@ -14,7 +14,7 @@ from hpo_envs.benchmarks.study.block import Block, blocks_of, layout_of
 
 @pytest.fixture(scope="module")
 def runs() -> list[Run]:
-    made = run("random", "FIESTA-tdsa8-v0", range(4), budget=9, env_kwargs={"table": "surrogate"})
+    made = run("random", "FIESTA-tdsa8-v0", range(4), budget=9)
     short = dataclasses.replace(
         made[1],
         **{name: getattr(made[1], name)[:5] for name in ("actions", "rewards", "costs")},
@@ -43,7 +43,7 @@ def test_some_of_the_runs(runs: list[Run]) -> None:
 
 
 def test_runs_of_one_layout_are_together(runs: list[Run]) -> None:
-    other = run("random", "NMTHPO-zhen-v0", [0], budget=2, env_kwargs={"table": "surrogate"})
+    other = run("random", "NMTHPO-zhen-v0", [0], budget=2)
     blocks = list(blocks_of([runs[0], *other, *runs[1:]]))
     assert [(b.header["env"], len(b)) for b in blocks] == [("FIESTA-tdsa8-v0", 4), ("NMTHPO-zhen-v0", 1)]
     with pytest.raises(ValueError, match="arrays of the same types and shapes"):

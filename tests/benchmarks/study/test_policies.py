@@ -20,7 +20,7 @@ from hpo_envs.integrations.sb3 import save_policy
 
 
 def made(env_id: str) -> Any:
-    return gym.make(env_id, table="surrogate")
+    return gym.make(env_id)
 
 
 @pytest.fixture(scope="module")

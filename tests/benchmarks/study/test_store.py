@@ -63,7 +63,7 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_runs_of_every_kind_of_action_come_back(tmp_path: Path, kind: str) -> None:
     env, kwargs = KINDS[kind]
-    runs = run("random", env, [2, 1], budget=3, env_kwargs={"table": "surrogate", **kwargs})
+    runs = run("random", env, [2, 1], budget=3, env_kwargs={**kwargs})
     assert store.write(runs, tmp_path) == 2
     again = store.read(tmp_path)
     assert [r.seed for r in again] == [1, 2]
@@ -167,9 +167,9 @@ def test_names_that_are_no_file_names(tmp_path: Path) -> None:
 
 def test_pandas_and_duckdb_read_it_without_us(tmp_path: Path) -> None:
     pandas, duckdb = pytest.importorskip("pandas"), pytest.importorskip("duckdb")
-    one = run("random", "NMTHPO-zhen-v0", range(3), env_kwargs={"table": "surrogate"})
-    two = run("random", "NMTHPO-zhen-mo-v0", range(2), env_kwargs={"table": "surrogate"})
-    curves = run("random", "NMTLC-zhen-v0", [0], budget=4, env_kwargs={"table": "surrogate", "cost": "evaluations"})
+    one = run("random", "NMTHPO-zhen-v0", range(3))
+    two = run("random", "NMTHPO-zhen-mo-v0", range(2))
+    curves = run("random", "NMTLC-zhen-v0", [0], budget=4, env_kwargs={"cost": "evaluations"})
     store.write([*one, *two, *curves], tmp_path)
     frame = pandas.read_parquet(tmp_path / "NMTHPO-zhen-v0")
     best = frame.set_index("seed").reward_0.map(max)

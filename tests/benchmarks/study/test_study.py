@@ -48,8 +48,8 @@ def test_a_study_file(tmp_path: Path) -> None:
     assert study.seeds == (3, 4, 5)
     ids = [i for i in SPECS if i.startswith("NMTHPO-") and i.endswith("-mo-v0")]
     assert [e.id for e in study.environments] == [*ids, "NMTLC-swen-v0", "NMTHPO-zhen-v0"]
-    assert study.environments[0].kwargs == {"table": "surrogate", "budget": 50}
-    assert study.environments[-2].kwargs == {"table": "surrogate", "budget": None, "cost": "evaluations"}
+    assert study.environments[0].kwargs == {"budget": 50}
+    assert study.environments[-2].kwargs == {"budget": None, "cost": "evaluations"}
     assert study.environments[-1].kwargs["objective"] == ("bleu", "decoding_seconds")
     assert study.agents == (Contestant("random", "random"), Contestant("wide", "bo-ucb", {"beta": 4.0}))
 
@@ -143,7 +143,7 @@ def test_a_study_is_the_run_loop(tmp_path: Path) -> None:
     assert (outcome.made, outcome.found, outcome.errors) == (15, 0, {})
     assert outcome.skipped == [("NMTHPO-zhen-mo-v0", "graph")]
     found = runs_of(study, tmp_path, outcome)
-    env = {"table": "surrogate", "budget": 4, "share": 0.8}
+    env = {"budget": 4, "share": 0.8}
     direct = benchmarks.run("random", "NMTHPO-zhen-mo-v0", range(5), env_kwargs=env)
     assert digest_of(found["NMTHPO-zhen-mo-v0"]["random"]) == store.digest(direct)
     named = found["NMTHPO-zhen-v0"]["graph"][0].header_of(0)
@@ -199,7 +199,7 @@ def test_names_that_mislead_are_refused(agent: dict[str, str], rule: str) -> Non
 
 
 def test_a_changed_table_is_refused(tmp_path: Path) -> None:
-    runs = benchmarks.run("random", "NMTHPO-zhen-v0", [0], env_kwargs={"table": "surrogate", "budget": 4, "share": 0.8})
+    runs = benchmarks.run("random", "NMTHPO-zhen-v0", [0], env_kwargs={"budget": 4, "share": 0.8})
     store.write([dataclasses.replace(r, header={**r.header, "sha256": "0" * 64}) for r in runs], tmp_path)
     with pytest.raises(ValueError, match="sha256 of table nmthpo/zhen '0000"):
         conduct(from_data(SMALL), tmp_path)
@@ -315,14 +315,14 @@ def test_ctrl_c_leaves_what_is_finished(tmp_path: Path) -> None:
     "spec_id", ["NMTHPO-v0", "FIESTA-tdsa8-v0", "CushLEPOR-ted-ende-v0", "CharHPO-v0", "NASBenchNLP-cell-v0"]
 )
 def test_a_run_has_the_same_bits_alone_and_among_others(spec_id: str) -> None:
-    env = {"table": "surrogate", "budget": 3}
+    env = {"budget": 3}
     together = benchmarks.run("random", spec_id, range(6), env_kwargs=env)
     alone = [benchmarks.run("random", spec_id, [s], env_kwargs=env)[0] for s in range(6)]
     assert store.digest(together) == store.digest(alone)
 
 
 def test_a_budget_of_more_evaluations_than_the_table_has_is_capped(tmp_path: Path) -> None:
-    data = {"seeds": 1, "environments": ["NMTHPO-swen-v0"], "agents": ["random"], "table": "surrogate"}
+    data = {"seeds": 1, "environments": ["NMTHPO-swen-v0"], "agents": ["random"]}
     outcome = conduct(from_data({**data, "budget": 1e12}), tmp_path)
     (one,) = store.read(tmp_path)
     assert outcome.capped == {"NMTHPO-swen-v0": len(one)}

@@ -29,7 +29,7 @@ text = env.render()
 assert isinstance(text, str)
 assert "tagger-01" in text
 assert "pulls" not in text, "a table without features is not a bandit"
-gym.make(ID, render_mode="rgb_array", table="surrogate").reset()
+gym.make(ID, render_mode="rgb_array").reset()
 envs = gym.make_vec(ID, num_envs=3)
 envs.reset(seed=0)
 assert envs.step(envs.action_space.sample())[1].shape == (3,)

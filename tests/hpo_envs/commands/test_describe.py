@@ -31,5 +31,5 @@ def test_describe_every_id(id_kind: tuple[str, str], capsys: pytest.CaptureFixtu
 
 
 def test_describe_shortens_long_grids(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(["describe", "CharHPO-g2p-hun-lstm-v0", "--table", "surrogate"]) == 0
+    assert main.main(["describe", "CharHPO-g2p-hun-lstm-v0"]) == 0
     assert "16, 32, ..., 2048" in capsys.readouterr().out

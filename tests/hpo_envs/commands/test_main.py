@@ -72,8 +72,8 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["describe", "NMTHPO-swne-v0"], "got 'NMTHPO-swne-v0', did you mean 'NMTHPO-swen-v0'?"),
         (["describe", "smaclike"], "got 'smaclike', did you mean 'smac-like'?"),
         (["list", "nothing-like-it", "--agents"], "text must be part of an agent's name, summary or kind (rows"),
-        (["describe", "NMTHPO-swen-v0", "--table", "measured"], "table nmthpo/swen is not installed"),
-        (["describe", "NMTHPO-swen-v0", "--table", "measured"], "Run `hpo-envs fetch nmthpo`"),
+        (["describe", "NMTHPO-swen-v0"], "table nmthpo/swen is not installed"),
+        (["describe", "NMTHPO-swen-v0"], "Run `hpo-envs fetch nmthpo`"),
         (["describe", "NMTHPO-swen-v0", "--table", "best"], "invalid choice: 'best'"),
         (["fetch"], "names must be one or more data sets (charhpo, "),
         (["fetch", "nmthp"], "got 'nmthp', did you mean 'nmthpo'?"),
@@ -156,5 +156,5 @@ def test_embedded_tables_are_announced_in_one_line_once_the_arguments_are_right(
     assert right.returncode == 0
     lines = [line for line in right.stderr.replace("\r", "\n").splitlines() if "embedded" in line]
     assert lines == [EMBEDDED + "installs those; pass `--table surrogate` to use these without this notice"]
-    chosen = process(*words, "--table", "surrogate", HPO_ENVS_DATA=str(tmp_path / "empty"))
+    chosen = process(*words, HPO_ENVS_DATA=str(tmp_path / "empty"))
     assert "embedded tables of" not in chosen.stderr

@@ -30,7 +30,7 @@ def test_numbers_beyond_a_bound_are_set_to_it() -> None:
 
 @pytest.mark.parametrize("spec_id", BOXES)
 def test_environments_say_so(spec_id: str) -> None:
-    make = {"table": "surrogate", **short(spec_id)}
+    make = {**short(spec_id)}
     env, envs = gym.make(spec_id, **make), gym.make_vec(spec_id, num_envs=2, **make)
     at = np.linspace(-1, 1, env.action_space.shape[0], dtype=np.float32)
     at[0], beyond = 1.0, at.copy()

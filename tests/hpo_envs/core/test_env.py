@@ -85,7 +85,7 @@ def test_the_mask_of_an_episode_that_ended_in_the_same_step() -> None:
 
 def test_a_batch_with_a_render_mode_draws_what_it_does() -> None:
     pytest.importorskip("matplotlib")
-    envs = gym.make_vec("NMTHPO-swen-v0", num_envs=2, table="surrogate", render_mode="rgb_array")
+    envs = gym.make_vec("NMTHPO-swen-v0", num_envs=2, render_mode="rgb_array")
     envs.reset(seed=0)
     first = envs.render()
     envs.step(np.array([1, 2]))

@@ -131,13 +131,13 @@ def test_copies_are_like_it() -> None:
 
 def test_infos_of_two_batches_are_equal_to_gymnasium() -> None:
     """`data_equivalence` compares types: columns of the same words are of the same."""
-    one, other = (gym.make_vec("NMTHPO-zhen-v0", num_envs=2, table="surrogate") for _ in range(2))
+    one, other = (gym.make_vec("NMTHPO-zhen-v0", num_envs=2) for _ in range(2))
     assert data_equivalence(one.reset(seed=0), other.reset(seed=0), exact=True)
     assert data_equivalence(one.step(np.array([3, 4])), other.step(np.array([3, 4])), exact=True)
 
 
 def test_environments_are_pickled_in_the_middle_of_an_episode() -> None:
-    env: Any = gym.make("CharHPO-v0", table="surrogate", disable_env_checker=True).unwrapped
+    env: Any = gym.make("CharHPO-v0", disable_env_checker=True).unwrapped
     env.reset(seed=1)
     action = np.zeros(env.action_space.shape, np.float32)
     env.step(action)

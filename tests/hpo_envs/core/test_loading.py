@@ -10,7 +10,7 @@ from hpo_envs.core.loading import load_tables, provenance_info
 from hpo_envs.tables import store
 from tests.helpers import raises
 
-ONE = store.load("nmthpo/zhen", "surrogate")
+ONE = store.load("nmthpo/zhen")
 
 
 def test_tables_by_kind_or_as_they_are() -> None:

@@ -40,8 +40,8 @@ def test_rewarded_metrics_by_name() -> None:
 
 def test_both_forms_are_made_of_the_same_record() -> None:
     env, envs = (
-        gym.make("NMTHPO-zhen-v0", table="surrogate"),
-        gym.make_vec("NMTHPO-zhen-v0", num_envs=2, table="surrogate"),
+        gym.make("NMTHPO-zhen-v0"),
+        gym.make_vec("NMTHPO-zhen-v0", num_envs=2),
     )
     one, many = env.unwrapped, envs.unwrapped
     assert kind_of(env) == kind_of(envs) == "rows"
@@ -54,7 +54,7 @@ def test_both_forms_are_made_of_the_same_record() -> None:
 
 
 def test_spaces_of_two_environments_are_seeded_apart() -> None:
-    one, other = gym.make("NMTHPO-zhen-v0", table="surrogate"), gym.make("NMTHPO-zhen-v0", table="surrogate")
+    one, other = gym.make("NMTHPO-zhen-v0"), gym.make("NMTHPO-zhen-v0")
     one.action_space.seed(1)
     expected = [one.action_space.sample() for _ in range(5)]
     one.action_space.seed(1)
@@ -63,16 +63,16 @@ def test_spaces_of_two_environments_are_seeded_apart() -> None:
 
 
 def test_what_agents_may_know() -> None:
-    params = gym.make("NMTHPO-zhen-v0", table="surrogate").unwrapped.params
+    params = gym.make("NMTHPO-zhen-v0").unwrapped.params
     problem = params.problem()
     assert problem["features"] is problem["base"] is params.table.features
     assert (problem["unit"], problem["budget"], problem["objectives"]) == ("evaluations", 20.0, 1)
     rows = np.array([3, 1])
     assert Problem(**params.problem(rows)).features.tolist() == params.table.features[[3, 1]].tolist()
     assert Problem(**params.problem(rows)).index.tolist() == [3, 1]
-    grid = gym.make("NMTHPO-v0", table="surrogate").unwrapped.params.problem()
+    grid = gym.make("NMTHPO-v0").unwrapped.params.problem()
     assert grid["features"] is None
-    assert gym.make("NMTHPO-v0", table="surrogate").unwrapped.params.problem(rows)["index"] is None
+    assert gym.make("NMTHPO-v0").unwrapped.params.problem(rows)["index"] is None
     assert grid["feature_names"] == ()
 
 
@@ -82,11 +82,11 @@ def test_the_batched_form_takes_the_scalar_forms_arguments() -> None:
     assert NMTHPOVectorEnv.__name__ == "NMTHPOVectorEnv"
     assert NMTHPOVectorEnv.__module__ == NMTHPOEnv.__module__
     assert "NMTHPOEnv" in NMTHPOVectorEnv.__doc__
-    both: dict[str, Any] = {"objective": "perplexity", "cost": "updates", "order": "episode", "table": "surrogate"}
+    both: dict[str, Any] = {"objective": "perplexity", "cost": "updates", "order": "episode"}
     one, many = NMTHPOEnv("zhen", **both).params, NMTHPOVectorEnv(2, "zhen", **both).params
     assert (many.objectives, many.cost_unit, many.view) == (one.objectives, one.cost_unit, one.view)
-    assert NMTHPOVectorEnv(3, "zhen", table="surrogate", budget=5).budget == 5.0
-    assert NMTHPOVectorEnv(table="surrogate").num_envs == 1
+    assert NMTHPOVectorEnv(3, "zhen", budget=5).budget == 5.0
+    assert NMTHPOVectorEnv().num_envs == 1
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_box_is_made_of_parts_in_float32() -> None:
     "env_id", ["NMTHPO-zhen-v0", "NMTHPO-v0", "CharHPO-v0", "FIESTA-ner-v0", "NASBenchNLP-cell-v0"]
 )
 def test_environments_are_shown_in_a_few_words(env_id: str) -> None:
-    for env in (gym.make(env_id, table="surrogate"), gym.make_vec(env_id, num_envs=2, table="surrogate")):
+    for env in (gym.make(env_id), gym.make_vec(env_id, num_envs=2)):
         text = repr(env.unwrapped)
         assert text.startswith(f"<{env_id}: table ")
         assert f", objectives {', '.join(env.unwrapped.objectives)}, budget {env.unwrapped.budget:g}" in text

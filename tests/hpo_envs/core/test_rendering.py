@@ -53,7 +53,7 @@ def test_text_and_picture_of_every_engine(spec_id: str) -> None:
 
 
 def test_without_a_mode_nothing_is_drawn_and_nothing_breaks() -> None:
-    for env in (made("NMTHPO-zhen-v0", None), gym.make_vec("NMTHPO-zhen-v0", num_envs=2, table="surrogate")):
+    for env in (made("NMTHPO-zhen-v0", None), gym.make_vec("NMTHPO-zhen-v0", num_envs=2)):
         env.reset(seed=0)
         with pytest.warns(UserWarning, match="render_mode must be given when NMTHPO-zhen-v0 is made, got None"):
             assert env.unwrapped.render() is None
@@ -71,14 +71,14 @@ def test_a_watched_environment_says_the_same(mode: str, capsys: pytest.CaptureFi
 
 
 def test_without_rendering_nothing_is_in_the_way() -> None:
-    env = gym.make("NMTHPO-zhen-v0", table="surrogate").unwrapped
+    env = gym.make("NMTHPO-zhen-v0").unwrapped
     assert env.render_mode is None
     assert "step" not in vars(env)
     assert env.step.__func__ is LookupEnv.step
     # Nor is matplotlib imported, not even for text.
     code = (
         "import sys, gymnasium as gym, hpo_envs\n"
-        "env = gym.make('NMTHPO-zhen-v0', table='surrogate', render_mode='ansi')\n"
+        "env = gym.make('NMTHPO-zhen-v0', render_mode='ansi')\n"
         "env.reset(seed=0); env.step(0); env.render()\n"
         "assert 'matplotlib' not in sys.modules and 'scipy.stats' not in sys.modules\n"
     )
@@ -90,7 +90,7 @@ def test_gymnasium_checks_rendering(spec_id: str, capsys: pytest.CaptureFixture[
     pytest.importorskip("matplotlib", reason="extra plots is not installed")
     from gymnasium.utils.env_checker import check_env
 
-    env = gym.make(spec_id, table="surrogate", disable_env_checker=True)
+    env = gym.make(spec_id, disable_env_checker=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_env(env.unwrapped)
@@ -113,7 +113,7 @@ def test_a_wrong_mode_is_named() -> None:
     from hpo_envs.families.nmthpo.page import NMTHPOEnv
 
     with pytest.raises(ValueError, match="render_mode must be None or one of human, rgb_array, ansi, got 'video'"):
-        NMTHPOEnv("zhen", table="surrogate", render_mode="video")
+        NMTHPOEnv("zhen", render_mode="video")
 
 
 @pytest.mark.parametrize("mode", [None, "ansi"])
@@ -132,7 +132,7 @@ def test_copies_and_pickles_go_on_by_themselves(mode: str | None) -> None:
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 def test_a_batch_is_drawn_as_its_first_episodes(mode: str) -> None:
     pytest.importorskip("matplotlib")
-    make = {"table": "surrogate", "budget": 3, "render_mode": "rgb_array"}
+    make = {"budget": 3, "render_mode": "rgb_array"}
     envs = gym.make_vec("NMTHPO-zhen-v0", num_envs=5, autoreset_mode=mode, **make)
     env = gym.make("NMTHPO-zhen-v0", **make).unwrapped
     envs.reset(seed=[0] * 5), env.reset(seed=0)
@@ -148,4 +148,4 @@ def test_a_batch_is_drawn_as_its_first_episodes(mode: str) -> None:
         env.step(4)
     assert np.array_equal(envs.render()[3], env.render())
     with pytest.raises(ValueError, match="render_mode of a batch must be None or rgb_array, got 'ansi'"):
-        gym.make_vec("NMTHPO-zhen-v0", num_envs=2, table="surrogate", render_mode="ansi")
+        gym.make_vec("NMTHPO-zhen-v0", num_envs=2, render_mode="ansi")

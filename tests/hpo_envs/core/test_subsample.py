@@ -13,7 +13,7 @@ from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.engines.lookup.scalar import LookupEnv
 from hpo_envs.tables import draws
 
-PARAMS = LookupParams.of(("nmthpo/zhen",), table="surrogate", budget=4)
+PARAMS = LookupParams.of(("nmthpo/zhen",), budget=4)
 KEYS = np.array([draws.mix(7, i) for i in range(50)], np.uint64)
 
 

@@ -23,24 +23,22 @@ VIEWS = ({"order": "episode"}, {"share": 0.5}, {"order": "episode", "share": 0.5
 
 
 def lookup(**view: Any) -> Any:
-    return LookupParams.of(("nmthpo/zhen",), table="surrogate", budget=12, **view), LookupEnv, LookupVectorEnv
+    return LookupParams.of(("nmthpo/zhen",), budget=12, **view), LookupEnv, LookupVectorEnv
 
 
 def repeats(**view: Any) -> Any:
     names = ("nasbenchnlp/ptb-final",)
-    p = LookupParams.of(names, table="surrogate", objective="test_loss", budget=12, **view)
+    p = LookupParams.of(names, objective="test_loss", budget=12, **view)
     return p, LookupEnv, LookupVectorEnv
 
 
 def curves(workers: int = 1, **view: Any) -> Any:
-    p = CurveParams.of(
-        "nmtlc/ft-zhen", table="surrogate", objective="log_perplexity", levels=4, workers=workers, **view
-    )
+    p = CurveParams.of("nmtlc/ft-zhen", objective="log_perplexity", levels=4, workers=workers, **view)
     return p, CurvesEnv, CurvesVectorEnv
 
 
 def bandit(**kwargs: Any) -> Any:
-    return BanditParams.of("tdsa8", table="surrogate", budget=30, **kwargs), BanditEnv, BanditVectorEnv
+    return BanditParams.of("tdsa8", budget=30, **kwargs), BanditEnv, BanditVectorEnv
 
 
 MAKERS = {
@@ -116,7 +114,7 @@ def test_the_next_episode_has_another_order() -> None:
 def test_a_grid_has_no_order_of_rows() -> None:
     message = "order and share must be left alone where actions are values of a grid, got "
     with raises(message + "View(order='episode', share=1.0)"):
-        LookupParams.of(("nmthpo/zhen-grid",), table="surrogate", grid=True, order="episode")
+        LookupParams.of(("nmthpo/zhen-grid",), grid=True, order="episode")
 
 
 @pytest.mark.parametrize("wrapper", [CandidateObservation, ContinuousAction])

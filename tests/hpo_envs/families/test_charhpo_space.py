@@ -22,16 +22,16 @@ def test_there_are_24_sweeps_and_the_space() -> None:
     ids = [s for s in SPECS.values() if s.family == "CharHPO"]
     assert len(ids) == 25
     assert {s.tables for s in ids[:24]} == {(name,) for name in charhpo.NAMES}
-    env = gym.make("CharHPO-g2p-arm_e-transformer-v0", table="surrogate")
+    env = gym.make("CharHPO-g2p-arm_e-transformer-v0")
     assert env.action_space.n == 200
     assert env.unwrapped.budget == 20
     with pytest.raises(ValueError, match="lang must be one of arm_e, dut, geo, hun for g2p, got 'alb'"):
-        gym.make("CharHPO-g2p-dut-lstm-v0", lang="alb", table="surrogate")
+        gym.make("CharHPO-g2p-dut-lstm-v0", lang="alb")
 
 
 @pytest.mark.measured
 def test_runtime_can_be_cost_or_objective() -> None:
-    env = gym.make("CharHPO-inflection-rom-lstm-v0", table="measured", cost="runtime", budget=20_000)
+    env = gym.make("CharHPO-inflection-rom-lstm-v0", cost="runtime", budget=20_000)
     env.reset(seed=0)
     spent, steps, terminated = 0.0, 0, False
     while not terminated:
@@ -40,7 +40,7 @@ def test_runtime_can_be_cost_or_objective() -> None:
         spent, steps = spent + info["cost"], steps + 1
     assert env.unwrapped.cost_unit == "s"
     assert spent >= 20_000 > spent - info["cost"]
-    both = gym.make("CharHPO-inflection-rom-lstm-v0", table="measured", objective=("accuracy", "runtime")).unwrapped
+    both = gym.make("CharHPO-inflection-rom-lstm-v0", objective=("accuracy", "runtime")).unwrapped
     both.reset(seed=0)
     _, reward, *_, info = both.step(3)
     assert reward.tolist() == [info["metrics"]["accuracy"], -info["metrics"]["runtime"]]
@@ -49,7 +49,7 @@ def test_runtime_can_be_cost_or_objective() -> None:
 def test_it_says_what_the_embedded_sweeps_say() -> None:
     for name in charhpo.NAMES[::5]:
         task, lang, architecture = charhpo.parts(name)
-        t = store.load(name, "surrogate")
+        t = store.load(name)
         envs = gym.make_vec("CharHPO-v0", num_envs=200, task=task, lang=lang, architecture=architecture)
         envs.reset(seed=0)
         actions = np.array([action_of(t.space, t.config(row)) for row in range(200)])
@@ -111,7 +111,7 @@ def test_errors(kwargs: Any, options: Any, message: str) -> None:
 
 def test_the_whole_space_has_no_measured_table() -> None:
     with pytest.raises(FileNotFoundError, match="nobody trained every configuration"):
-        make(table="measured")
+        make()
 
 
 def test_noise_is_a_function_of_the_configuration() -> None:
@@ -149,7 +149,7 @@ def test_random_search_finds_what_the_sweeps_found() -> None:
     envs.action_space.seed(0)
     envs.reset(seed=0)
     rewards = envs.step(envs.action_space.sample())[1]
-    sweep = store.load("charhpo/inflection-dut-transformer", "surrogate").final("accuracy")
+    sweep = store.load("charhpo/inflection-dut-transformer").final("accuracy")
     from scipy.stats import ks_2samp
 
     assert ks_2samp(rewards, sweep).pvalue > 0.01

@@ -16,7 +16,7 @@ ID = "CushLEPOR-ted-ende-v0"
 
 
 def step(action, **kwargs):
-    env = gym.make(ID, table="surrogate", **kwargs)
+    env = gym.make(ID, **kwargs)
     env.reset(seed=0)
     return env.unwrapped.step(action)
 
@@ -38,7 +38,7 @@ def test_wide_box_is_logarithmic():
 
 @pytest.mark.parametrize("variant", hlepor.VARIANTS)
 def test_metrics_are_the_textbook_ones(variant):
-    table = store.load("cushlepor/ted-ende", "surrogate")
+    table = store.load("cushlepor/ted-ende")
     action = np.array([0.3, -0.6, 0.1, -0.9, 0.4, -0.2], np.float32)
     _, reward, *_, info = step(action, variant=variant, objective=("kendall", "rmse", "pearson"))
     vector = [info["config"][name] for name in hlepor.NAMES]
@@ -69,7 +69,7 @@ def test_default_reward_is_pearson_and_kendall_is_on_demand():
 
 def test_rewards_see_no_held_out_document():
     """Human scores of held-out documents change what is said of them and nothing else."""
-    table = store.load("cushlepor/ted-ende", "surrogate")
+    table = store.load("cushlepor/ted-ende")
     values = table.values.copy()
     test = table.configs[:, 3] == 1
     values[test, 0, 0, 0] = 1 - values[test, 0, 0, 0]
@@ -88,9 +88,9 @@ def test_documents_can_be_held_out_by_name():
     b = step(np.zeros(6, np.float32), held_out=("talk.3", "talk.4", "talk.5", "talk.6"))[4]
     assert a["held_out"] == pytest.approx(b["metrics"], rel=1e-9)
     with pytest.raises(ValueError, match="held_out must name documents, .*, got 'talk.2', did you mean"):
-        gym.make(ID, table="surrogate", held_out=("talk.2",))
+        gym.make(ID, held_out=("talk.2",))
     with pytest.raises(ValueError, match="must leave a document to train on"):
-        gym.make(ID, table="surrogate", held_out=tuple(f"talk.{i}" for i in (1, 3, 4, 5, 6)))
+        gym.make(ID, held_out=tuple(f"talk.{i}" for i in (1, 3, 4, 5, 6)))
 
 
 def test_a_users_file_is_a_task(tmp_path):
@@ -118,7 +118,7 @@ def test_constant_scores_correlate_with_nothing(tmp_path):
 
 
 def test_presets_as_actions():
-    env = gym.make(ID, table="surrogate").unwrapped
+    env = gym.make(ID).unwrapped
     env.reset(seed=0)
     for name in ("default", "cushlepor-psqm-zh-en"):
         config = env.step(env.action_of(name))[4]["config"]
@@ -128,11 +128,11 @@ def test_presets_as_actions():
 
 
 def test_budget_none_ends_too():
-    assert gym.make(ID, table="surrogate", budget=None).unwrapped.budget == 10_000
+    assert gym.make(ID, budget=None).unwrapped.budget == 10_000
 
 
 def test_many_settings_in_one_call_are_scored_in_chunks():
-    envs = gym.make_vec(ID, num_envs=150, table="surrogate", budget=None)
+    envs = gym.make_vec(ID, num_envs=150, budget=None)
     envs.reset(seed=0)
     envs.action_space.seed(0)
     actions = envs.action_space.sample()
@@ -161,7 +161,7 @@ def test_many_settings_in_one_call_are_scored_in_chunks():
 )
 def test_bad_arguments(kwargs, message):
     with pytest.raises(ValueError, match=message):
-        gym.make(ID, **{"table": "surrogate", **kwargs})
+        gym.make(ID, **{**kwargs})
 
 
 def test_another_familys_table_is_refused():
@@ -181,7 +181,7 @@ def test_another_familys_table_is_refused():
 
 @pytest.mark.measured
 def test_default_setting_on_the_measured_table():
-    env = gym.make(ID, table="measured").unwrapped
+    env = gym.make(ID).unwrapped
     env.reset(seed=0)
     _, reward, *_, info = env.step(env.action_of("default"))
     assert (round(reward, 3), round(info["held_out"]["pearson"], 3)) == (0.181, 0.155)
@@ -190,7 +190,6 @@ def test_default_setting_on_the_measured_table():
 
 def test_news_of_2020_has_labels_of_two_kinds():
     tables = [
-        gym.make("CushLEPOR-newstest2020-zhen-v0", table="surrogate", **kwargs).unwrapped.table.name
-        for kwargs in ({}, {"labels": "mqm"})
+        gym.make("CushLEPOR-newstest2020-zhen-v0", **kwargs).unwrapped.table.name for kwargs in ({}, {"labels": "mqm"})
     ]
     assert tables == ["cushlepor/newstest2020-zhen-psqm", "cushlepor/newstest2020-zhen-mqm"]

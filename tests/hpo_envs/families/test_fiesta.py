@@ -31,7 +31,7 @@ def make(task: str, **kwargs: Any) -> Any:
 @pytest.mark.parametrize(("task", "kwargs"), VARIANTS)
 def test_batched_equals_scalar_in_every_variant(task: str, kwargs: dict[str, Any]) -> None:
     kwargs = {"budget": 12, **kwargs}
-    envs = gym.make_vec(f"FIESTA-{task}-v0", num_envs=3, table="surrogate", **kwargs)
+    envs = gym.make_vec(f"FIESTA-{task}-v0", num_envs=3, **kwargs)
     singles = [make(task, **kwargs) for _ in range(3)]
     envs.action_space.seed(0)
     envs.reset(seed=4)
@@ -56,7 +56,7 @@ def test_batched_equals_scalar_in_every_variant(task: str, kwargs: dict[str, Any
 @pytest.mark.parametrize("kwargs", [{"workers": 3}, {"workers": 2, "durations": (3.0, 1.0, 1.5, 0.25, 1.0)}])
 def test_batched_workers_equal_scalar_ones(kwargs: dict[str, Any]) -> None:
     kwargs = {"budget": 9, **kwargs}
-    envs = gym.make_vec("FIESTA-gaussian-v0", num_envs=3, table="surrogate", **kwargs)
+    envs = gym.make_vec("FIESTA-gaussian-v0", num_envs=3, **kwargs)
     singles = [make("gaussian", **kwargs) for _ in range(3)]
     envs.action_space.seed(1)
     envs.reset(seed=4)
@@ -98,7 +98,7 @@ def test_two_workers_by_hand() -> None:
 def test_asynchronous_thompson_sampling_in_the_run_loop() -> None:
     from hpo_envs.benchmarks import run
 
-    kwargs = {"table": "surrogate", "workers": 4, "durations": (1.0, 2.0, 0.5, 1.0, 3.0, 1.0, 1.0, 1.0)}
+    kwargs = {"workers": 4, "durations": (1.0, 2.0, 0.5, 1.0, 3.0, 1.0, 1.0, 1.0)}
     runs = run("bts", "FIESTA-tdsa8-v0", [0, 1, 2], budget=300, env_kwargs=kwargs, confidence=0.8)
     for r in runs:
         assert 24 <= len(r) <= 300
@@ -212,7 +212,7 @@ def test_synthetic_arms_have_no_measured_table() -> None:
     assert not store.measurable("fiesta/gaussian")
     assert store.load("fiesta/gaussian").provenance.kind == "surrogate"
     with pytest.raises(FileNotFoundError, match="fiesta/gaussian is synthetic: nothing was measured"):
-        make("gaussian", table="measured")
+        make("gaussian")
 
 
 @pytest.mark.parametrize("action", [8, -1, 1.0, [1], "a", None, True])

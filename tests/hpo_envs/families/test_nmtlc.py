@@ -16,7 +16,7 @@ def test_all_corpora_are_registered() -> None:
 
 @pytest.mark.parametrize("spec_id", NMTLC)
 def test_nmtlc_pays_updates_or_checkpoints(spec_id: str) -> None:
-    env = gym.make(spec_id, table="surrogate").unwrapped
+    env = gym.make(spec_id).unwrapped
     env.reset(seed=0)
     _, reward, _, _, info = env.step([0, 0])
     per = 1.0 if "-ft-" in spec_id else 2000.0

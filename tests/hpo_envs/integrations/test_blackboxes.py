@@ -92,7 +92,7 @@ def test_a_surrogate_is_asked_for_configurations_of_its_space(spaces: Any) -> No
     from sklearn.neighbors import KNeighborsRegressor
     from syne_tune.blackbox_repository import add_surrogate
 
-    surrogate = add_surrogate(to_blackbox(store.load("nmtlc/ft-zhen", "surrogate")), KNeighborsRegressor(1))
+    surrogate = add_surrogate(to_blackbox(store.load("nmtlc/ft-zhen")), KNeighborsRegressor(1))
     table = from_blackbox(surrogate, "knn", score="bleu", goal="max", configurations=30)
     assert table.provenance.kind == "surrogate"
     assert len(table) == 30
@@ -118,7 +118,7 @@ def test_a_function_with_two_objectives_and_no_times(spaces: Any) -> None:
 
 
 def test_there_and_back(spaces: Any) -> None:
-    ours = store.load("nmthpo/zhen-grid", "surrogate")
+    ours = store.load("nmthpo/zhen-grid")
     back = from_blackbox(
         to_blackbox(ours), "back", goal=[m.goal for m in ours.metrics], score=[m.name for m in ours.metrics]
     )

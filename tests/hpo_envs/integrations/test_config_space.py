@@ -45,7 +45,7 @@ def test_dict_actions_need_one_space() -> None:
     with pytest.raises(ValueError, match="make it with architecture='lstm' or 'transformer'"):
         DictActions(make())
     with pytest.raises(ValueError, match="must take the values of hyperparameters"):
-        DictActions(gym.make("CharHPO-g2p-dut-lstm-v0", table="surrogate"))
+        DictActions(gym.make("CharHPO-g2p-dut-lstm-v0"))
 
 
 def test_configspace_export() -> None:

@@ -13,7 +13,7 @@ from hpo_envs.integrations.logs import to_carps, to_coco, to_ioh, to_studies
 from hpo_envs.tables import user
 from hpo_envs.tables.table import STATUSES
 
-SURROGATE = {"table": "surrogate"}
+SURROGATE = {}
 
 
 @pytest.mark.parametrize(

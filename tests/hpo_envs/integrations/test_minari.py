@@ -16,7 +16,7 @@ from hpo_envs.benchmarks import run
 from hpo_envs.benchmarks.runs.episodes import seeds_of
 from hpo_envs.tables import user
 
-SURROGATE = {"table": "surrogate"}
+SURROGATE = {}
 
 
 @pytest.fixture

@@ -35,12 +35,12 @@ from hpo_envs.integrations.policy import TrainedPolicy
 from hpo_envs.integrations.sb3 import SB3VecEnv, save_policy
 
 ROWS, GRID, BOX, CURVES = "NMTHPO-zhen-v0", "NMTHPO-v0", "CharHPO-v0", "NMTLC-ft-zhen-v0"
-TABLE = {"table": "surrogate", "order": "table"}
-VALUES = {"table": "surrogate"}
+TABLE = {"order": "table"}
+VALUES = {}
 
 
 def made(env_id: str) -> Any:
-    return gym.make(env_id, table="surrogate", budget=5 if env_id != CURVES else 60)
+    return gym.make(env_id, budget=5 if env_id != CURVES else 60)
 
 
 def plain(env: Any) -> Any:
@@ -121,19 +121,19 @@ def test_rows_are_the_tables_whatever_the_order(tmp_path: Path) -> None:
     # Without the row that is meant, the nearest one that there is.
     env = made(ROWS)
     features = env.unwrapped.table.features
-    (part,) = run(TrainedPolicy, ROWS, [0], budget=1, env_kwargs={"table": "surrogate", "share": 0.1}, **file)
+    (part,) = run(TrainedPolicy, ROWS, [0], budget=1, env_kwargs={"share": 0.1}, **file)
     meant, taken = in_order[0].actions[0], part.actions[0]
     assert taken != meant
     distance = np.sort(((features - features[meant]) ** 2).sum(axis=1))
     assert ((features[taken] - features[meant]) ** 2).sum() <= distance[len(distance) // 2]
     masked = CASES["MaskablePPO"][0].MaskablePPO("MlpPolicy", env, seed=0, device="cpu")
     file = arguments(str(save_policy(masked, tmp_path / "masked")))
-    (part,) = run(TrainedPolicy, ROWS, [0], budget=12, env_kwargs={"table": "surrogate", "share": 0.1}, **file)
+    (part,) = run(TrainedPolicy, ROWS, [0], budget=12, env_kwargs={"share": 0.1}, **file)
     assert len(set(part.actions.tolist())) == 12 == len(part)  # all the rows that it has
 
 
 def test_batches_and_normalised_observations(tmp_path: Path) -> None:
-    envs = gym.make_vec(GRID, num_envs=4, table="surrogate", budget=5, autoreset_mode=AutoresetMode.SAME_STEP)
+    envs = gym.make_vec(GRID, num_envs=4, budget=5, autoreset_mode=AutoresetMode.SAME_STEP)
     batch = VecNormalize(SB3VecEnv(vector.HistoryObservation(vector.ImprovementReward(envs), 2)), clip_obs=3.0)
     model = stable_baselines3.PPO("MlpPolicy", batch, n_steps=8, batch_size=8, n_epochs=1, seed=0, device="cpu")
     model.learn(32)
@@ -155,8 +155,8 @@ def test_in_a_study_beside_others_alone_or_isolated(tmp_path: Path) -> None:
     save_policy(model_of("PPO", made(GRID)), tmp_path / "ppo.zip")
     digests = []
     for isolate in (False, True):
-        data = {"environments": [{"id": GRID, "table": "surrogate", "budget": 4}, ROWS], "seeds": 2, "isolate": isolate}
-        planned = study.from_data({**data, "table": "surrogate", "agents": ["random", f"policy:{tmp_path}/ppo.zip"]})
+        data = {"environments": [{"id": GRID, "budget": 4}, ROWS], "seeds": 2, "isolate": isolate}
+        planned = study.from_data({**data, "agents": ["random", f"policy:{tmp_path}/ppo.zip"]})
         folder = tmp_path / str(isolate)
         outcome = scheduler.conduct(planned, folder)
         assert outcome.skipped == [(ROWS, "policy:ppo.zip")]

@@ -26,7 +26,7 @@ SMALL: dict[str, Any] = {"device": "cpu", "policy_kwargs": {"net_arch": [4]}, "s
 
 
 def made(env_id: str, **kwargs: Any) -> Any:
-    return gym.make(env_id, table="surrogate", **kwargs)
+    return gym.make(env_id, **kwargs)
 
 
 @pytest.fixture(scope="module")

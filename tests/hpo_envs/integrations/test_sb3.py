@@ -26,10 +26,10 @@ def test_stable_baselines3_takes_the_adapter() -> None:
 
     from hpo_envs.integrations.sb3 import SB3VecEnv
 
-    envs = gym.make_vec("NMTHPO-v0", num_envs=8, table="surrogate", autoreset_mode=AutoresetMode.SAME_STEP)
+    envs = gym.make_vec("NMTHPO-v0", num_envs=8, autoreset_mode=AutoresetMode.SAME_STEP)
     model = PPO("MlpPolicy", SB3VecEnv(vector.ImprovementReward(envs)), n_steps=32, batch_size=64, seed=0)
     model.learn(512)
-    masked = gym.make_vec("NMTHPO-zhen-v0", num_envs=4, table="surrogate", autoreset_mode=AutoresetMode.SAME_STEP)
+    masked = gym.make_vec("NMTHPO-zhen-v0", num_envs=4, autoreset_mode=AutoresetMode.SAME_STEP)
     adapter = SB3VecEnv(masked)
     MaskablePPO("MlpPolicy", adapter, n_steps=16, batch_size=32, seed=0).learn(128)
     adapter.seed(3)
@@ -44,7 +44,7 @@ def test_stable_baselines3_takes_the_adapter() -> None:
     assert infos[0]["episode"]["l"] == 20
     assert infos[0]["episode"]["r"] == pytest.approx(float(total[0]), rel=1e-5)
     assert infos[0]["terminal_observation"][-1] == 0.0
-    wrong = gym.make_vec("NMTHPO-v0", num_envs=2, table="surrogate")
+    wrong = gym.make_vec("NMTHPO-v0", num_envs=2)
     with pytest.raises(ValueError, match="autoreset_mode=AutoresetMode.SAME_STEP"):
         SB3VecEnv(wrong)
 
@@ -53,7 +53,7 @@ def test_batches_of_several_tables_are_one() -> None:
     from hpo_envs.integrations.sb3 import JoinedVecEnv, SB3VecEnv
 
     def part(env_id: str, num_envs: int) -> SB3VecEnv:
-        return SB3VecEnv(gym.make_vec(env_id, num_envs, table="surrogate", autoreset_mode=AutoresetMode.SAME_STEP))
+        return SB3VecEnv(gym.make_vec(env_id, num_envs, autoreset_mode=AutoresetMode.SAME_STEP))
 
     ids = ("CharHPO-g2p-dut-lstm-v0", "CharHPO-g2p-hun-lstm-v0")
     joined, apart = JoinedVecEnv([part(i, n) for i, n in zip(ids, (2, 3), strict=True)]), part(ids[1], 3)
@@ -82,7 +82,7 @@ EXAMPLE = ROOT / "docs" / "examples" / "ppo_sb3.py"
 
 
 def short(env_id: str, **kwargs: Any) -> gym.Env[Any, Any]:
-    return gym.make(env_id, table="surrogate", **kwargs)
+    return gym.make(env_id, **kwargs)
 
 
 @pytest.mark.parametrize("name", ["PPO", "DQN", "MaskablePPO", "RecurrentPPO"])
@@ -118,9 +118,7 @@ def test_a_masked_policy_never_evaluates_a_row_twice() -> None:
 
     from hpo_envs.integrations.sb3 import SB3VecEnv
 
-    envs = SB3VecEnv(
-        gym.make_vec("NMTHPO-zhen-v0", num_envs=4, autoreset_mode=AutoresetMode.SAME_STEP, table="surrogate", budget=30)
-    )
+    envs = SB3VecEnv(gym.make_vec("NMTHPO-zhen-v0", num_envs=4, autoreset_mode=AutoresetMode.SAME_STEP, budget=30))
     model = MaskablePPO("MlpPolicy", envs, n_steps=30, batch_size=60, n_epochs=1, seed=0, device="cpu")
     model.learn(120)
     observations, rows = envs.reset(), []
@@ -138,9 +136,7 @@ def test_a_loop_in_the_style_of_cleanrl() -> None:
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    envs = gym.wrappers.vector.RecordEpisodeStatistics(
-        gym.make_vec("NMTHPO-zhen-v0", num_envs=64, table="surrogate", budget=5)
-    )
+    envs = gym.wrappers.vector.RecordEpisodeStatistics(gym.make_vec("NMTHPO-zhen-v0", num_envs=64, budget=5))
     policy = torch.nn.Linear(envs.single_observation_space.shape[0], int(envs.single_action_space.n))
     torch.nn.init.zeros_(policy.weight)
     optimiser = torch.optim.Adam(policy.parameters(), lr=0.05)
@@ -178,9 +174,9 @@ def test_the_example_trains_a_policy_for_languages_that_it_has_not_seen(tmp_path
     from hpo_envs.benchmarks.study.policies import arguments
     from hpo_envs.integrations.policy import TrainedPolicy
 
-    file = example.main(["--steps", "400", "--envs", "1", "--table", "surrogate", "--out", str(tmp_path / "ppo")])
+    file = example.main(["--steps", "400", "--envs", "1", "--out", str(tmp_path / "ppo")])
     for env_id, seen in (("CharHPO-g2p-geo-transformer-v0", None), ("CharHPO-g2p-dut-lstm-v0", ["dut"])):
-        (one,) = run(TrainedPolicy, env_id, [0], budget=3, env_kwargs={"table": "surrogate"}, **arguments(file))
+        (one,) = run(TrainedPolicy, env_id, [0], budget=3, **arguments(file))
         assert one.header.get("seen") == seen
         assert len(one.rewards) == 3
     assert len(EXAMPLE.read_text(encoding="utf-8").splitlines()) <= 80
@@ -196,7 +192,7 @@ def test_a_multi_objective_agent_trades_as_it_is_told() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     mode = AutoresetMode.SAME_STEP
-    envs = gym.make_vec("NMTHPO-zhen-mo-v0", num_envs=64, table="surrogate", budget=1, autoreset_mode=mode)
+    envs = gym.make_vec("NMTHPO-zhen-mo-v0", num_envs=64, budget=1, autoreset_mode=mode)
     assert envs.unwrapped.reward_space.shape == (2,)
     preferences = torch.eye(2).repeat(32, 1)  # half of the episodes want BLEU, half want speed
     policy = torch.nn.Linear(2, int(envs.single_action_space.n), bias=False)
@@ -227,7 +223,7 @@ def batch(env_id: str, wrap: Any, num_envs: int = 4, budget: int = 8) -> Any:
     from hpo_envs.integrations.sb3 import SB3VecEnv
 
     mode = AutoresetMode.SAME_STEP
-    envs = gym.make_vec(env_id, num_envs=num_envs, autoreset_mode=mode, table="surrogate", budget=budget)
+    envs = gym.make_vec(env_id, num_envs=num_envs, autoreset_mode=mode, budget=budget)
     return SB3VecEnv(wrap(envs))
 
 
@@ -296,10 +292,10 @@ def test_a_masked_policy_that_sees_every_candidate() -> None:
 def test_what_is_asked_for_is_passed_on() -> None:
     from hpo_envs.integrations.sb3 import SB3VecEnv
 
-    same_step = {"autoreset_mode": AutoresetMode.SAME_STEP, "table": "surrogate", "budget": 2}
+    same_step = {"autoreset_mode": AutoresetMode.SAME_STEP, "budget": 2}
     keys = ("cost", "status", "config", "action_mask", "nothing")
     envs = SB3VecEnv(gym.make_vec("NMTHPO-zhen-v0", num_envs=2, **same_step), keys)
-    bare = gym.make("NMTHPO-zhen-v0", table="surrogate", budget=2)
+    bare = gym.make("NMTHPO-zhen-v0", budget=2)
     envs.reset(), bare.reset()
     for row in (5, 9):
         expected = bare.step(row)[4]
@@ -314,7 +310,7 @@ def test_what_is_asked_for_is_passed_on() -> None:
 def test_attributes_are_set_where_they_are() -> None:
     from hpo_envs.integrations.sb3 import SB3VecEnv
 
-    inner = gym.make_vec("NMTHPO-v0", num_envs=2, table="surrogate", autoreset_mode=AutoresetMode.SAME_STEP)
+    inner = gym.make_vec("NMTHPO-v0", num_envs=2, autoreset_mode=AutoresetMode.SAME_STEP)
     envs = SB3VecEnv(vector.HistoryObservation(inner, 2))
     envs.set_attr("budget", 3.0)
     assert inner.budget == 3.0
@@ -333,14 +329,12 @@ def test_masks_only_where_they_are_useful() -> None:
 
     useful = {"NMTHPO-zhen-v0": True, "NMTHPO-v0": False, "CharHPO-v0": False, "NMTLC-ft-zhen-v0": True}
     for spec_id, masked in useful.items():
-        envs = gym.make_vec(spec_id, num_envs=2, table="surrogate", autoreset_mode=AutoresetMode.SAME_STEP)
-        assert is_masking_supported(gym.make(spec_id, table="surrogate")) is masked
+        envs = gym.make_vec(spec_id, num_envs=2, autoreset_mode=AutoresetMode.SAME_STEP)
+        assert is_masking_supported(gym.make(spec_id)) is masked
         assert is_masking_supported(SB3VecEnv(envs)) is masked
-    assert is_masking_supported(FlattenAction(gym.make("NMTLC-ft-zhen-v0", table="surrogate")))
-    assert not is_masking_supported(ContinuousAction(gym.make("NMTHPO-zhen-v0", table="surrogate")))
-    batches = gym.make_vec(
-        "FIESTA-tdsa8-v0", num_envs=2, table="surrogate", batch_size=3, autoreset_mode=AutoresetMode.SAME_STEP
-    )
+    assert is_masking_supported(FlattenAction(gym.make("NMTLC-ft-zhen-v0")))
+    assert not is_masking_supported(ContinuousAction(gym.make("NMTHPO-zhen-v0")))
+    batches = gym.make_vec("FIESTA-tdsa8-v0", num_envs=2, batch_size=3, autoreset_mode=AutoresetMode.SAME_STEP)
     assert not is_masking_supported(SB3VecEnv(batches))
 
 
@@ -351,7 +345,7 @@ def test_videos_of_a_batch(tmp_path: Any) -> None:
     from hpo_envs.integrations.sb3 import SB3VecEnv
 
     mode = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_mode": "rgb_array"}
-    envs = SB3VecEnv(gym.make_vec("NMTHPO-zhen-v0", num_envs=6, table="surrogate", **mode))
+    envs = SB3VecEnv(gym.make_vec("NMTHPO-zhen-v0", num_envs=6, **mode))
     recorder = VecVideoRecorder(envs, str(tmp_path), lambda step: step == 0, video_length=2)
     recorder.reset()
     for row in range(3):

@@ -48,7 +48,7 @@ def test_syne_tune_reports_what_the_table_says(synetune: None) -> None:
 
     from hpo_envs.integrations.syne_tune import LEVEL, SECONDS, to_backend
 
-    table = store.load("nmtlc/ft-zhen", "surrogate")
+    table = store.load("nmtlc/ft-zhen")
     top, given = table.values.shape[2], range(0, 150, 5)  # more than are started
     backend = to_backend(table, seed=0, max_resource_attr="most")
     scheduler = ASHA(
@@ -74,7 +74,7 @@ def test_syne_tune_searches_a_complete_grid(synetune: None) -> None:
 
     from hpo_envs.integrations.syne_tune import SECONDS, to_backend
 
-    table = store.load("nmthpo/zhen-grid", "surrogate")
+    table = store.load("nmthpo/zhen-grid")
     backend = to_backend(table, seed=0)
     scheduler = RandomSearch(backend.blackbox.configuration_space, ["bleu"], do_minimize=False, random_seed=0)
     seen = reports(backend, scheduler, trials=20)
@@ -93,7 +93,7 @@ def test_syne_tune_on_tables_that_are_no_grid(synetune: None) -> None:
 
     from hpo_envs.integrations.syne_tune import to_backend, to_blackbox
 
-    table = store.load("charhpo/g2p-dut-lstm", "surrogate")
+    table = store.load("charhpo/g2p-dut-lstm")
     backend = to_backend(table, add_surrogate(to_blackbox(table), KNeighborsRegressor(1)))
     scheduler = RandomSearch(backend.blackbox.configuration_space, ["accuracy"], do_minimize=False, random_seed=0)
     seen = reports(backend, scheduler, trials=5)
@@ -123,14 +123,14 @@ def test_tables_that_are_no_blackbox(synetune: None) -> None:
     from hpo_envs.integrations.syne_tune import to_blackbox
 
     with pytest.raises(ValueError, match="table must have hyperparameters"):
-        to_blackbox(store.load("fiesta/tdsa8", "surrogate"))
+        to_blackbox(store.load("fiesta/tdsa8"))
 
 
 @pytest.mark.parametrize("name", ["charhpo/inflection-alb-transformer", "nmthpo/soen", "nmtlc/ruen", "user/example"])
 def test_every_kind_of_table_is_a_blackbox(synetune: None, name: str) -> None:
     from hpo_envs.integrations.syne_tune import LEVEL, to_blackbox
 
-    table = store.load(name, "surrogate")
+    table = store.load(name)
     blackbox = to_blackbox(table)
     alike: dict[tuple[Any, ...], int] = {}
     for row in range(len(table)):

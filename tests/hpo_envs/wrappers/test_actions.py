@@ -13,7 +13,7 @@ import hpo_envs.wrappers.vector as vector
 
 
 def test_hyperparameter_actions_meet_every_row_exactly() -> None:
-    env = scalar.HyperparameterAction(gym.make("NMTHPO-zhen-v0", table="surrogate", budget=None))
+    env = scalar.HyperparameterAction(gym.make("NMTHPO-zhen-v0", budget=None))
     table = env.unwrapped.table
     env.reset(seed=0)
     for config in table.configs[::7]:
@@ -23,7 +23,7 @@ def test_hyperparameter_actions_meet_every_row_exactly() -> None:
 
 
 def test_continuous_actions_meet_every_row_exactly() -> None:
-    env = scalar.ContinuousAction(gym.make("NMTHPO-zhen-v0", table="surrogate", budget=None))
+    env = scalar.ContinuousAction(gym.make("NMTHPO-zhen-v0", budget=None))
     table = env.unwrapped.table
     env.reset(seed=0)
     for row in range(0, len(table), 5):
@@ -33,8 +33,8 @@ def test_continuous_actions_meet_every_row_exactly() -> None:
 
 @pytest.mark.parametrize("action", [np.zeros(5), "x", np.full(6, np.nan)])
 def test_bad_actions(action: Any) -> None:
-    env = scalar.ContinuousAction(gym.make("NMTHPO-zhen-v0", table="surrogate"))
-    envs = vector.ContinuousAction(gym.make_vec("NMTHPO-zhen-v0", num_envs=1, table="surrogate"))
+    env = scalar.ContinuousAction(gym.make("NMTHPO-zhen-v0"))
+    envs = vector.ContinuousAction(gym.make_vec("NMTHPO-zhen-v0", num_envs=1))
     env.reset(seed=0), envs.reset(seed=0)
     with pytest.raises(ValueError, match=r"actions must be numbers of shape \(1, 6\)"):
         env.step(action)
@@ -43,8 +43,8 @@ def test_bad_actions(action: Any) -> None:
 
 
 def test_actions_beyond_a_bound_are_set_to_it() -> None:
-    env = scalar.ContinuousAction(gym.make("NMTHPO-zhen-v0", table="surrogate"))
-    envs = vector.ContinuousAction(gym.make_vec("NMTHPO-zhen-v0", num_envs=1, table="surrogate"))
+    env = scalar.ContinuousAction(gym.make("NMTHPO-zhen-v0"))
+    envs = vector.ContinuousAction(gym.make_vec("NMTHPO-zhen-v0", num_envs=1))
     env.reset(seed=0), envs.reset(seed=0)
     inside, outside = env.step(np.full(6, 1.0)), env.step(np.full(6, 2.0))
     assert inside[4]["config"] == outside[4]["config"]
@@ -54,8 +54,8 @@ def test_actions_beyond_a_bound_are_set_to_it() -> None:
 
 @pytest.mark.parametrize("spec_id", ["NMTLC-ft-zhen-v0", "NASBenchNLP-cell-v0", "NMTHPO-v0"])
 def test_flat_actions_are_those_of_several_parts(spec_id: str) -> None:
-    env, flat = gym.make(spec_id, table="surrogate"), scalar.FlattenAction(gym.make(spec_id, table="surrogate"))
-    many = vector.FlattenAction(gym.make_vec(spec_id, num_envs=2, table="surrogate"))
+    env, flat = gym.make(spec_id), scalar.FlattenAction(gym.make(spec_id))
+    many = vector.FlattenAction(gym.make_vec(spec_id, num_envs=2))
     sizes = env.action_space.nvec
     assert flat.action_space.n == many.single_action_space.n == np.prod(sizes)
     flat.action_space.seed(0)
@@ -82,12 +82,12 @@ def test_flat_actions_are_those_of_several_parts(spec_id: str) -> None:
 
 
 def test_masks_of_rows_are_none_of_points() -> None:
-    env = scalar.ContinuousAction(gym.make("NMTHPO-zhen-v0", table="surrogate"))
-    envs = vector.HyperparameterAction(gym.make_vec("NMTHPO-zhen-v0", num_envs=2, table="surrogate"))
+    env = scalar.ContinuousAction(gym.make("NMTHPO-zhen-v0"))
+    envs = vector.HyperparameterAction(gym.make_vec("NMTHPO-zhen-v0", num_envs=2))
     assert "action_mask" not in env.reset(seed=0)[1]
     assert "action_mask" not in envs.reset(seed=0)[1]
     assert not hasattr(envs, "action_masks")
     with pytest.raises(AttributeError, match="no useful mask"):
         env.get_wrapper_attr("action_masks")
     with pytest.raises(ValueError, match="env must have actions of several parts"):
-        scalar.FlattenAction(gym.make("NMTHPO-zhen-v0", table="surrogate"))
+        scalar.FlattenAction(gym.make("NMTHPO-zhen-v0"))

@@ -9,8 +9,8 @@ import hpo_envs.wrappers as scalar
 
 
 def test_history_is_the_last_observations_newest_last() -> None:
-    bare = gym.make("NMTHPO-zhen-v0", table="surrogate", budget=9)
-    env = scalar.HistoryObservation(gym.make("NMTHPO-zhen-v0", table="surrogate", budget=9), 3)
+    bare = gym.make("NMTHPO-zhen-v0", budget=9)
+    env = scalar.HistoryObservation(gym.make("NMTHPO-zhen-v0", budget=9), 3)
     past = [bare.reset(seed=0)[0]]
     seen = env.reset(seed=0)[0]
     assert seen.shape == (3, *past[0].shape)
@@ -23,7 +23,7 @@ def test_history_is_the_last_observations_newest_last() -> None:
 
 
 def test_candidates_show_what_was_evaluated() -> None:
-    env = scalar.CandidateObservation(gym.make("NMTHPO-zhen-v0", table="surrogate", budget=4))
+    env = scalar.CandidateObservation(gym.make("NMTHPO-zhen-v0", budget=4))
     features = env.unwrapped.table.features
     seen, _ = env.reset(seed=0)
     assert np.array_equal(seen[:, :-4], features.astype(np.float32))

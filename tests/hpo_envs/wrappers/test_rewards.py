@@ -21,7 +21,7 @@ def rollout(env: Any, rows: list[int]) -> tuple[list[float], list[float]]:
 
 
 def test_rewards_are_what_they_say() -> None:
-    make = lambda: gym.make("NMTHPO-zhen-v0", table="surrogate", budget=10)  # noqa: E731
+    make = lambda: gym.make("NMTHPO-zhen-v0", budget=10)  # noqa: E731
     rows = [3, 50, 7, 99, 20, 20]
     bleu = rollout(make(), rows)[1]
     best = np.maximum.accumulate(bleu)
@@ -29,7 +29,7 @@ def test_rewards_are_what_they_say() -> None:
     assert np.allclose(gains, np.r_[0.0, np.diff(best)])
     gains, _ = rollout(scalar.ImprovementReward(make(), baseline=0.0), rows)
     assert sum(gains) == pytest.approx(best[-1])
-    final = store.load("nmthpo/zhen", "surrogate").final("bleu")
+    final = store.load("nmthpo/zhen").final("bleu")
     regret, _ = rollout(scalar.RegretReward(make()), rows)
     assert np.allclose(regret, best - final.max())
     normalised, _ = rollout(scalar.NormalisedReward(make()), rows)
@@ -39,7 +39,7 @@ def test_rewards_are_what_they_say() -> None:
 
 
 def test_scales_are_those_of_the_drawn_table() -> None:
-    env = scalar.NormalisedReward(gym.make("NMTHPO-v0", table="surrogate", budget=400))
+    env = scalar.NormalisedReward(gym.make("NMTHPO-v0", budget=400))
     for name in ("zhen", "jaen"):
         env.reset(seed=0, options={"table": name})
         final = env.unwrapped.table.final("bleu")
@@ -62,7 +62,7 @@ def seen_by_a_policy(env: Any, rows: list[int]) -> list[Any]:
 def test_a_policy_cannot_see_what_the_regret_reward_knows() -> None:
     """The optimum, moved among the rows that were never evaluated, changes the training reward and nothing else."""
     rows = [3, 50, 7, 99]
-    table = store.load("nmthpo/zhen", "surrogate")
+    table = store.load("nmthpo/zhen")
     values = table.values.copy()
     hidden = next(i for i in range(len(table)) if i not in rows)
     values[hidden, 0, 0, 0] = 77.0

@@ -18,7 +18,7 @@ CASES = [(name, spec) for name in BOTH for spec in STAGES if spec != "NMTHPO-v0"
 
 @pytest.mark.parametrize(("name", "spec_id"), CASES)
 def test_gymnasium_checker_accepts_the_wrapped_environment(name: str, spec_id: str) -> None:
-    env = BOTH[name][0](gym.make(spec_id, table="surrogate", budget=5))
+    env = BOTH[name][0](gym.make(spec_id, budget=5))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", message=".*is different from the unwrapped version.*")
@@ -26,12 +26,12 @@ def test_gymnasium_checker_accepts_the_wrapped_environment(name: str, spec_id: s
 
 
 def test_wrappers_refuse_what_they_cannot_wrap() -> None:
-    mo = gym.make("NMTHPO-zhen-mo-v0", table="surrogate")
+    mo = gym.make("NMTHPO-zhen-mo-v0")
     with pytest.raises(ValueError, match="one objective"):
         scalar.NormalisedReward(mo)
     with pytest.raises(ValueError, match="one objective"):
         scalar.CandidateObservation(mo)
-    grid = gym.make("NMTHPO-v0", table="surrogate")
+    grid = gym.make("NMTHPO-v0")
     with pytest.raises(ValueError, match="a row per action"):
         scalar.ContinuousAction(grid)
     with pytest.raises(ValueError, match="length must be an int >= 1, got 0"):

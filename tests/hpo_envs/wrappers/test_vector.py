@@ -24,7 +24,7 @@ CASES = [(name, spec) for name in BOTH for spec in STAGES if spec != "NMTHPO-v0"
 @pytest.mark.parametrize(("name", "spec_id"), CASES)
 def test_batched_equals_scalar(name: str, spec_id: str, mode: AutoresetMode) -> None:
     one, many = BOTH[name]
-    kwargs = {"table": "surrogate", "budget": 4}
+    kwargs = {"budget": 4}
     envs = many(gym.make_vec(spec_id, num_envs=3, autoreset_mode=mode, **kwargs))
     singles = [one(gym.make(spec_id, **kwargs)) for _ in range(3)]
     envs.action_space.seed(0)
@@ -53,7 +53,7 @@ def test_batched_equals_scalar(name: str, spec_id: str, mode: AutoresetMode) -> 
 
 
 def test_a_batched_policy_cannot_see_it_either() -> None:
-    table = store.load("nmthpo/zhen", "surrogate")
+    table = store.load("nmthpo/zhen")
     values = table.values.copy()
     values[8, 0, 0, 0] = 77.0
     changed = dataclasses.replace(table, values=values, provenance=dataclasses.replace(table.provenance, sha256=""))

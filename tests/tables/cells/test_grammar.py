@@ -15,7 +15,7 @@ from tests.tables.cells.helpers import SEEDS, drawn
 
 
 def make(**kwargs: Any) -> Any:
-    return gym.make("NASBenchNLP-cell-v0", **{"table": "surrogate", **kwargs}).unwrapped
+    return gym.make("NASBenchNLP-cell-v0", **{**kwargs}).unwrapped
 
 
 def test_mutation_is_a_valid_other_cell_and_seeded() -> None:

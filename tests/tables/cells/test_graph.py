@@ -34,8 +34,8 @@ def test_a_partial_cell_has_the_nodes_added_so_far() -> None:
 
 
 def test_rows_of_a_table_of_cells_are_graphs() -> None:
-    table = store.load("nasbenchnlp/wikitext2", "surrogate")
+    table = store.load("nasbenchnlp/wikitext2")
     key = table.keys[4].partition("#")[0]
     assert set(table.graph(4).edges) == set(cells.graph(cells.Cell.from_text(key)).edges)
     with pytest.raises(ValueError, match="rows of nmthpo/zhen must be cells"):
-        store.load("nmthpo/zhen", "surrogate").graph(0)
+        store.load("nmthpo/zhen").graph(0)

@@ -182,11 +182,11 @@ def test_errors_of_ids_and_names(table: Table) -> None:
         run("random", "TableHPO-nothing-v0", [0])
     with pytest.raises(ValueError, match="table must be a Table, the path of an .npz file or the name"):
         gym.make("TableHPO-v0", table=3)
-    assert gym.make("TableHPO-v0", table="surrogate").unwrapped.table.name == "user/example"
+    assert gym.make("TableHPO-v0").unwrapped.table.name == "user/example"
     with pytest.raises(ValueError, match="got 'swep', did you mean 'sweep'"):
         gym.make("TableHPO-v0", table="swep")
     with pytest.raises(ValueError, match="has no surrogate"):
-        gym.make("TableHPO-v0", name="sweep", table="surrogate")
+        gym.make("TableHPO-v0", name="sweep")
 
 
 @settings(max_examples=150, deadline=None)

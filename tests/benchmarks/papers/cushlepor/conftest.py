@@ -12,4 +12,4 @@ TABLE = "cushlepor/ted-ende"
 
 @pytest.fixture(scope="module")
 def corpus():
-    return analysis.Corpus.of(store.load(TABLE, "surrogate"))
+    return analysis.Corpus.of(store.load(TABLE))

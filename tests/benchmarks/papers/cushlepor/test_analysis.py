@@ -59,7 +59,7 @@ def test_evaluations_to():
 
 
 def test_agreement_of_both_splits_is_what_the_environment_says(corpus):
-    table = store.load(TABLE, "surrogate")
+    table = store.load(TABLE)
     vector = hlepor.preset("cushlepor-lm-en-de").vector()
     (record,) = analysis.both_splits({"x": corpus.basis.scores(vector)}, corpus)
     parts = agreement.prepare(table, "released", None).evaluate(np.array([vector]), kendall=True)
@@ -71,7 +71,7 @@ def test_agreement_of_both_splits_is_what_the_environment_says(corpus):
 @pytest.mark.measured
 def test_committed_results_are_of_this_table():
     summary = json.loads((Path(analysis.__file__).parent / "results" / "summary.json").read_text(encoding="utf-8"))
-    table = store.load(TABLE, "measured")
+    table = store.load(TABLE)
     assert summary["table"]["sha256"] == table.provenance.sha256
     corpus = analysis.Corpus.of(table)
     for record in summary["settings"]:

@@ -17,7 +17,7 @@ TABLE = "cushlepor/ted-ende"
 
 @pytest.mark.parametrize("objective", ["pearson", "rmse"])
 def test_the_best_found_beats_presets_and_random_points(corpus, objective):
-    table = store.load(TABLE, "surrogate")
+    table = store.load(TABLE)
     best, vector = optimum.of_env({"objective": objective}, table)
     prepared, box = agreement.prepare(table, "released", None), ParameterBox("published")
     assert ((vector >= box.low) & (vector <= box.high)).all()
@@ -31,20 +31,18 @@ def test_the_best_found_beats_presets_and_random_points(corpus, objective):
 
 def test_planted_weights_are_nearly_the_best_of_the_stand_in():
     """On its training talks the stand-in's optimum owes less than 3 % to noise."""
-    table = store.load(TABLE, "surrogate")
+    table = store.load(TABLE)
     best = optimum.of_env({"objective": "pearson"}, table)[0]
     planted = agreement.prepare(table, "released", None).evaluate(np.array([model.PLANTED.vector()]))[0]
     assert 0.97 * best < planted["pearson"][0] <= best
 
 
 def test_compare_scores_runs_against_the_best_found():
-    runs = run("random", settings.ENV, [0], budget=15, env_kwargs={"table": "surrogate"})
-    best = optimum.of_env({"objective": "pearson"}, store.load(TABLE, "surrogate"))[0]
+    runs = run("random", settings.ENV, [0], budget=15)
+    best = optimum.of_env({"objective": "pearson"}, store.load(TABLE))[0]
     found = targets.score(runs[0], 0.5)
     assert found["fb"] == pytest.approx(best - runs[0].rewards.max())
     assert found["ftc"] == 1
-    two = run(
-        "random", settings.ENV, [0], budget=2, env_kwargs={"table": "surrogate", "objective": ("pearson", "rmse")}
-    )
+    two = run("random", settings.ENV, [0], budget=2, env_kwargs={"objective": ("pearson", "rmse")})
     with pytest.raises(ValueError, match="must be one name on CushLEPOR-ted-ende-v0, whose Pareto front"):
         targets.score(two[0])

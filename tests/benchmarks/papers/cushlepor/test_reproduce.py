@@ -49,7 +49,7 @@ class _Surrogates:
 
     @staticmethod
     def load(name, kind="surrogate"):
-        return store.load(name, "surrogate")
+        return store.load(name)
 
     @staticmethod
     def missing(name):
@@ -57,7 +57,7 @@ class _Surrogates:
 
 
 def test_rmses_to_psqm_need_labels_alone() -> None:
-    corpus = analysis.Corpus.of(store.load(reproduce.PSQM, "surrogate"))
+    corpus = analysis.Corpus.of(store.load(reproduce.PSQM))
     found = reproduce.rmses(corpus)
     default = corpus.basis.scores(hlepor.preset("default").vector())
     assert found["RMSE to pSQM of hLEPOR"] == pytest.approx(np.sqrt(np.mean((default - corpus.human) ** 2)))

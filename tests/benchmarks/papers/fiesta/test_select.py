@@ -32,8 +32,8 @@ def test_batch_in_processes_equals_one_process() -> None:
 def test_uncounted_evaluations_are_left_out() -> None:
     honest = settings.Setting("x", "ttts", hyperparameters={"initial": 5})
     papers = settings.Setting("x", "ttts", hyperparameters={"initial": 5}, uncounted=16)
-    a = select(of(3), honest, 1, table="surrogate", confidence=0.8)
-    b = select(of(3), papers, 1, table="surrogate", confidence=0.8)
+    a = select(of(3), honest, 1, confidence=0.8)
+    b = select(of(3), papers, 1, confidence=0.8)
     assert np.array_equal(a.evaluations - 16, b.evaluations)
 
 

@@ -22,7 +22,7 @@ from tests.hpo_envs.engines.curves.helpers import KWARGS, T1
 @pytest.mark.measured
 def test_figure_6_correlation() -> None:
     """.926 and .940 over 270 recipes was found elsewhere; here only architectures with features and finite losses."""
-    x, y = paired_losses(store.load(study.WIKITEXT2, "measured"), store.load(study.FINAL, "measured"))
+    x, y = paired_losses(store.load(study.WIKITEXT2), store.load(study.FINAL))
     found = analysis.correlations(x, y)
     assert found["n"] == 260
     assert found["r"] == pytest.approx(0.926, abs=0.01)
@@ -31,17 +31,17 @@ def test_figure_6_correlation() -> None:
 
 @pytest.mark.measured
 def test_table_2_generated_rows_and_ranks() -> None:
-    top = analysis.top_architectures(store.load(study.FINAL, "measured"), 2)
+    top = analysis.top_architectures(store.load(study.FINAL), 2)
     assert [t["parameters"] for t in top] == ["9.2M", "11.0M"]
     assert top[0]["architecture"] == "1007537"
     assert top[0]["test_perplexity"] == pytest.approx(83.8, abs=0.05)
-    ranks = {r["cell"]: r["rank"] for r in analysis.ranks_of_examples(store.load(study.WIKITEXT2, "measured"))}
+    ranks = {r["cell"]: r["rank"] for r in analysis.ranks_of_examples(store.load(study.WIKITEXT2))}
     assert ranks["LSTM"] == 1
     assert ranks["GRU"] == 3
 
 
 def test_ranks_count_a_computation_once() -> None:
-    ranks = analysis.ranks_of_examples(store.load(study.WIKITEXT2, "surrogate"))
+    ranks = analysis.ranks_of_examples(store.load(study.WIKITEXT2))
     assert [r["cell"] for r in ranks] == list(cells.EXAMPLES)
     assert all(1 <= r["rank"] <= r["of"] for r in ranks)
 

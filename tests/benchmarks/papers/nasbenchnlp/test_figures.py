@@ -20,7 +20,7 @@ def test_figures_are_drawn(tmp_path: Path) -> None:
         name: [Trace(np.arange(1.0, 6.0), 4.6 - 0.1 * np.sort(rng.random(5)), True) for _ in range(3)]
         for name in ("RS", "ASHA")
     }
-    table = store.load("nasbenchnlp/wikitext2", "surrogate")
+    table = store.load("nasbenchnlp/wikitext2")
     x = rng.uniform(1.0, 9.0, 40)
     files = [
         *figures.plot_regret(traces, 4.4, "regret", tmp_path / "regret"),

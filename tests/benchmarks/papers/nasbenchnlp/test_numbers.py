@@ -12,7 +12,7 @@ from hpo_envs.tables import store
 def test_a_number_without_ours_says_what_it_needs() -> None:
     printed = common.expected("nasbenchnlp")
     assert len(printed) == 134
-    ours = numbers.of_tables(store.load(numbers.FINAL, "surrogate"), store.load(numbers.WIKITEXT2, "surrogate"))
+    ours = numbers.of_tables(store.load(numbers.FINAL), store.load(numbers.WIKITEXT2))
     checks = {("section 4", name) for name in ("auc_diverged", "r2_loss", "r2_loss<=6")}
     assert set(ours) <= set(printed)
     for key, p in printed.items():
@@ -32,7 +32,7 @@ def test_verdicts_follow_the_printed_digits() -> None:
 
 
 def test_logs_give_the_lowest_loss() -> None:
-    table = store.load(numbers.PTB, "surrogate")
+    table = store.load(numbers.PTB)
     ours = numbers.of_logs(table)
     assert ours["section 3", "architectures on PTB"] == 14322
     assert 3.0 < ours["section 5", "lowest test log perplexity"] < 6.0
@@ -40,7 +40,7 @@ def test_logs_give_the_lowest_loss() -> None:
 
 @pytest.mark.measured
 def test_what_the_released_tables_give() -> None:
-    ours = numbers.of_tables(store.load(numbers.FINAL, "measured"), store.load(numbers.WIKITEXT2, "measured"))
+    ours = numbers.of_tables(store.load(numbers.FINAL), store.load(numbers.WIKITEXT2))
     printed = common.expected("nasbenchnlp")
     found = {key: numbers.entry(key, printed[key], value)["verdict"] for key, value in ours.items()}
     assert sorted(k[1] for k, v in found.items() if v == "differs") == [

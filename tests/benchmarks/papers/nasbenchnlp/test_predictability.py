@@ -30,7 +30,7 @@ def test_halves_are_halves() -> None:
 
 @pytest.mark.measured
 def test_section_4_checks_on_ptb() -> None:
-    table = store.load(study.FINAL, "measured")
+    table = store.load(study.FINAL)
     records = {r["check"]: r for r in predictability.feature_checks(table, range(10), "released 10-D", 2, 0)}
     assert records["auc_diverged"]["value"] == pytest.approx(0.98, abs=0.01)
     assert records["r2_loss<=6"]["value"] == pytest.approx(0.24, abs=0.05)

@@ -15,13 +15,13 @@ def test_a_small_comparison_runs_and_is_kept(tmp_path: Path, monkeypatch: pytest
     quick = tuple(m for m in settings.SENSIBLE if m.agent in ("random", "asha"))
     monkeypatch.setitem(settings.PRESETS, "sensible", quick)
     monkeypatch.setattr(settings, "BUDGET", 4)
-    rows = search.compare(Reproduction(tmp_path, trials=2), "sensible", table="surrogate")
+    rows = search.compare(Reproduction(tmp_path, trials=2), "sensible")
     assert [r["method"] for r in rows] == ["RS 50E", "RS 10E", "ASHA", "ASHA, 4 workers"]
     assert all(float(r["final regret"]) >= 0 for r in rows)
     files = {p.name for p in tmp_path.iterdir()}
     assert {"figure10-wikitext2-sensible.png", "figure12-wikitext2-sensible.svg", "wikitext2-sensible.csv"} <= files
     monkeypatch.setattr(search, "run_method", lambda *a: pytest.fail("runs on disk are not run again"))
-    assert search.compare(Reproduction(tmp_path, trials=2), "sensible", table="surrogate") == rows
+    assert search.compare(Reproduction(tmp_path, trials=2), "sensible") == rows
 
 
 def test_evolution_of_cells_beats_random_cells() -> None:
@@ -30,7 +30,7 @@ def test_evolution_of_cells_beats_random_cells() -> None:
 
     best = {}
     for agent, hyper in (("regularized-evolution", {"population": 10, "sample": 5}), ("random", {})):
-        runs = run(agent, "NASBenchNLP-cell-v0", [0, 1, 2], budget=60, env_kwargs={"table": "surrogate"}, **hyper)
+        runs = run(agent, "NASBenchNLP-cell-v0", [0, 1, 2], budget=60, **hyper)
         assert [len(r) for r in runs] == [60, 60, 60]
         best[agent] = np.mean([r.rewards.max() for r in runs])
     assert best["regularized-evolution"] > best["random"]

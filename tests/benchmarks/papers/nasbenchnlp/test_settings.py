@@ -14,7 +14,7 @@ def test_presets_name_agents_and_features_that_exist(preset: str) -> None:
 
     names = [m.name for m in settings.PRESETS[preset]]
     assert len(set(names)) == len(names)
-    features = gym.make("NASBenchNLP-wikitext2-v0", table="surrogate").unwrapped.table.feature_names
+    features = gym.make("NASBenchNLP-wikitext2-v0").unwrapped.table.feature_names
     for method in settings.PRESETS[preset]:
         assert "levels" in entry(method.agent).supports
         prefix = method.hyperparameters.get("features", "")

@@ -14,7 +14,7 @@ from hpo_envs.tables import store
 
 def test_the_order_elsewhere_does_not_look_at_the_table() -> None:
     order = automl2022.elsewhere("soen", "surrogate")
-    table = store.load("nmthpo/soen", "surrogate")
+    table = store.load("nmthpo/soen")
     assert sorted(order.tolist()) == list(range(len(table)))
     bleu = table.final("bleu")
     assert bleu[order[:100]].mean() > bleu.mean()

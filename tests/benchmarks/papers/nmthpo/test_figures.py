@@ -12,7 +12,7 @@ from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 
 @pytest.mark.measured
 def test_correlations_of_figure_4() -> None:
-    tables = {pair: store.load(f"nmthpo/{pair}", "measured") for pair in PAIRS}
+    tables = {pair: store.load(f"nmthpo/{pair}") for pair in PAIRS}
     pairs = list(PAIRS)
     rho = figures.correlations(tables)
     assert len(figures.common_configurations(tables)["zhen"]) == 28
@@ -21,7 +21,7 @@ def test_correlations_of_figure_4() -> None:
 
 
 def test_course_of_the_surrogate_error() -> None:
-    table = store.load("nmthpo/jaen", "surrogate")
+    table = store.load("nmthpo/jaen")
     best, errors = figures.course(table, "jaen", "BO_EI_M", [0, 1], 25)
     assert best.shape == errors.shape == (2, 25)
     assert (np.diff(best, axis=1) >= 0).all()

@@ -50,7 +50,7 @@ def test_fronts_are_peeled() -> None:
 
 
 def test_both_submissions_run_and_repeat_no_model() -> None:
-    points = released.scaled(store.load("nmthpo/soen", "surrogate"))
+    points = released.scaled(store.load("nmthpo/soen"))
     assert points[:, 1:].min() == -0.5
     assert np.isclose(points.max(), 1.0)
     for cls in (released.ReleasedEHVI, released.ReleasedCMAES):
@@ -59,7 +59,7 @@ def test_both_submissions_run_and_repeat_no_model() -> None:
             "NMTHPO-soen-mo-v0",
             range(2),
             budget=20,
-            env_kwargs={"table": "surrogate", "order": "table"},
+            env_kwargs={"order": "table"},
         )
         assert all(len(set(r.actions.tolist())) == 20 for r in found)
         assert not np.array_equal(found[0].actions, found[1].actions)

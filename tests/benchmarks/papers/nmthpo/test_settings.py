@@ -10,7 +10,7 @@ from hpo_envs.tables import store
 
 @pytest.mark.measured
 def test_fixed_target_of_the_tied_rows() -> None:
-    table = store.load("nmthpo/zhen", "measured")
+    table = store.load("nmthpo/zhen")
     bleu = table.final("bleu")
     row = settings.target_row(table, "zhen")
     assert (bleu == bleu.max()).sum() == 3

@@ -11,7 +11,7 @@ from tests.benchmarks.papers.nasbenchnlp.helpers import run_of
 
 
 def test_nmtlc_regret_by_hand() -> None:
-    env = gym.make("NMTLC-ft-zhen-v0", table="surrogate", budget=None).unwrapped
+    env = gym.make("NMTLC-ft-zhen-v0", budget=None).unwrapped
     losses = env.table.values[:, 0, :, 0]
     spent, values = nmtlc_analysis.regret(run_of([[3, 1], [4, 0]]), env)
     assert spent.tolist() == [2.0, 3.0]
@@ -22,7 +22,7 @@ def test_nmtlc_regret_by_hand() -> None:
 
 
 def test_early_ranks_by_hand() -> None:
-    t = store.load("nmtlc/ft-zhen", "surrogate")
+    t = store.load("nmtlc/ft-zhen")
     from scipy.stats import spearmanr
 
     best = [np.nanmin(v) for v in t.values[:, 0, :, 0]]

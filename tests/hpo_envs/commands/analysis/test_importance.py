@@ -11,7 +11,7 @@ from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.study import store
 from hpo_envs.commands import main
 
-SOME = ["--table", "surrogate", "--trees", "4", "--json"]
+SOME = ["--trees", "4", "--json"]
 
 
 def test_a_table_and_the_id_that_serves_it_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
@@ -28,7 +28,7 @@ def test_a_table_and_the_id_that_serves_it_say_the_same(capsys: pytest.CaptureFi
 def test_a_metric_to_minimise_has_its_cutoff_in_its_own_unit(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    words = ["importance", "charhpo/g2p-dut-lstm", "--table", "surrogate", "--trees", "4"]
+    words = ["importance", "charhpo/g2p-dut-lstm", "--trees", "4"]
     assert main.main([*words, "--metric", "accuracy", "--cutoff", "median", "--out", str(tmp_path / "i")]) == 0
     out = capsys.readouterr().out
     assert "learning_rate" in out
@@ -39,7 +39,7 @@ def test_a_metric_to_minimise_has_its_cutoff_in_its_own_unit(
 
 def test_runs_of_a_study_are_averaged_by_row(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for env, budget in (("NMTHPO-zhen-v0", 40), ("CushLEPOR-ted-ende-v0", 12)):
-        kwargs = {"table": "surrogate"}
+        kwargs = {}
         store.write(runs.run("random", env, range(2), budget=budget, env_kwargs=kwargs), tmp_path)
     words = ["importance", str(tmp_path), "--trees", "3", "--json"]
     assert main.main([*words, "--env", "NMTHPO-zhen-v0"]) == 0
@@ -62,5 +62,5 @@ def test_runs_of_a_study_are_averaged_by_row(capsys: pytest.CaptureFixture[str],
     ],
 )
 def test_commands_say_what_is_wrong(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(["importance", *words, "--table", "surrogate"]) == 2
+    assert main.main(["importance", *words]) == 2
     assert message in capsys.readouterr().err

@@ -20,7 +20,7 @@ def test_sensitivity_of_random_actions(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().out == first
     got = json.loads(first)
     assert (got["table"], got["kind"], got["runs"]) == ("charhpo/g2p-geo-lstm", "surrogate", 230)
-    sweep = sensitivity.analyse(store.load("charhpo/g2p-geo-lstm", "surrogate"))
+    sweep = sensitivity.analyse(store.load("charhpo/g2p-geo-lstm"))
     assert got["metrics"]["best"] == pytest.approx(sweep["best"], abs=8)
     assert got["metrics"]["equivalent"] == pytest.approx(sweep["equivalent"], abs=14)
     assert main.main(["sensitivity", "--env", "CharHPO-v0", "--arguments", "task"]) == 2
@@ -28,9 +28,9 @@ def test_sensitivity_of_random_actions(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_sensitivity_of_a_table_is_that_of_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["sensitivity", "--env", "CharHPO-g2p-hun-transformer-v0", "--table", "surrogate", "--json"]
+    words = ["sensitivity", "--env", "CharHPO-g2p-hun-transformer-v0", "--json"]
     assert main.main(words) == 0
-    table = store.load("charhpo/g2p-hun-transformer", "surrogate")
+    table = store.load("charhpo/g2p-hun-transformer")
     assert json.loads(capsys.readouterr().out)["metrics"] == pytest.approx(sensitivity.analyse(table))
     assert main.main([*words, "--hyperparameters", "batch_size", "--variant", "published"]) == 0
     alone = sensitivity.analyse(table.configs[:, :1], table.final("accuracy"), variant="published")

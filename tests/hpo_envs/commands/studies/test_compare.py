@@ -18,7 +18,7 @@ from hpo_envs.commands.main import main
 def test_the_command_line_says_what_it_did(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = ["compare", "--env", "NMTHPO-zhen-v0", "--budget", "4", "--table", "surrogate", "--out", str(tmp_path)]
+    given = ["compare", "--env", "NMTHPO-zhen-v0", "--budget", "4", "--out", str(tmp_path)]
     assert main([*given, "--agents", "random", "--seeds", "3"]) == 0
     assert main([*given, "--agents", "random,graph-ei-rbf", "--seeds", "4"]) == 0
     said = capsys.readouterr().out
@@ -39,7 +39,7 @@ def test_the_command_line_says_what_it_did(
 
 def test_compare_and_report_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ids = "NMTHPO-zhen-v0,NMTHPO-ruen-v0,FIESTA-gaussian-v0"
-    given = ["compare", "--env", ids, "--table", "surrogate", "--seeds", "6", "--out", str(tmp_path)]
+    given = ["compare", "--env", ids, "--seeds", "6", "--out", str(tmp_path)]
     assert main([*given, "--agents", "random,bo-ei-rbf,bagged-trees,sh,ttts"]) == 0
     printed = capsys.readouterr().out
     assert main(["report", str(tmp_path)]) == 0
@@ -72,5 +72,5 @@ def test_a_new_study_has_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest
         'seeds = 1\nbudget = 2\ntable = "surrogate"\nenvironments = ["NMTHPO-zhen-v0"]\nagents = ["random"]'
     )
     assert main(["compare", "wide.toml"]) == 0
-    assert main(["compare", "--env", "NMTHPO-zhen-v0", "--budget", "2", "--seeds", "1", "--table", "surrogate"]) == 0
+    assert main(["compare", "--env", "NMTHPO-zhen-v0", "--budget", "2", "--seeds", "1"]) == 0
     assert {p.name for p in (tmp_path / "studies").iterdir()} == {"wide", "NMTHPO-zhen-v0"}

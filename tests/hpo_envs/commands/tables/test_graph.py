@@ -13,10 +13,10 @@ from hpo_envs.tables import store
 
 def test_a_cell_is_drawn_and_written(tmp_path: Path) -> None:
     out = tmp_path / "cell"
-    assert main.main(["graph", "nasbenchnlp/wikitext2", "--table", "surrogate", "--row", "1", "--out", str(out)]) == 0
+    assert main.main(["graph", "nasbenchnlp/wikitext2", "--row", "1", "--out", str(out)]) == 0
     assert {p.name for p in tmp_path.iterdir()} == {"cell.png", "cell.svg", "cell.graphml"}
     back = nx.read_graphml(tmp_path / "cell.graphml")
-    cell = store.load("nasbenchnlp/wikitext2", "surrogate").graph(1)
+    cell = store.load("nasbenchnlp/wikitext2").graph(1)
     assert set(back) == set(cell)
     assert set(back.edges) == set(cell.edges)
     assert {d["op"] for _, d in back.nodes(data=True)} == {d["op"] for _, d in cell.nodes(data=True)}
@@ -24,10 +24,10 @@ def test_a_cell_is_drawn_and_written(tmp_path: Path) -> None:
 
 def test_the_similarity_graph_of_a_table(tmp_path: Path) -> None:
     out = tmp_path / "g"
-    words = ["graph", "NMTHPO-zhen-v0", "--table", "surrogate", "--neighbours", "5", "--out", str(out)]
+    words = ["graph", "NMTHPO-zhen-v0", "--neighbours", "5", "--out", str(out)]
     assert main.main(words) == 0
     back = nx.read_graphml(tmp_path / "g.graphml")
-    table = store.load("nmthpo/zhen", "surrogate")
+    table = store.load("nmthpo/zhen")
     assert len(back) == len(table)
     assert min(dict(back.degree).values()) >= 5
     assert back.nodes["3"]["bleu"] == pytest.approx(table.final("bleu")[3])
@@ -46,5 +46,5 @@ def test_the_similarity_graph_of_a_table(tmp_path: Path) -> None:
 def test_commands_say_what_is_wrong(
     words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main.main(["graph", *words, "--table", "surrogate", "--out", str(tmp_path / "x")]) == 2
+    assert main.main(["graph", *words, "--out", str(tmp_path / "x")]) == 2
     assert message in capsys.readouterr().err

@@ -73,7 +73,7 @@ def test_synthetic_arms() -> None:
         1.0,
     )
     with pytest.raises(TableNotInstalled, match="is synthetic: nothing was measured"):
-        BanditParams.of("gaussian", table="measured", means=(0.2, 0.3))
+        BanditParams.of("gaussian", means=(0.2, 0.3))
     assert BanditParams.of("gaussian", deviations=0.02).table.values[:, 0, 0, 0].tolist() == [
         0.65,
         0.69,
@@ -82,5 +82,5 @@ def test_synthetic_arms() -> None:
         0.71,
     ]
     assert BanditParams.of("gaussian", bounds=(0, 2)).high == 2.0
-    assert BanditParams.of("gaussian", table="surrogate", means=(0.2, 0.3)).table.values[0, 0, 0, 0] == 0.2
+    assert BanditParams.of("gaussian", means=(0.2, 0.3)).table.values[0, 0, 0, 0] == 0.2
     assert BanditParams.of("gaussian", table=PLANTED, means=(0.2, 0.3)).table is PLANTED

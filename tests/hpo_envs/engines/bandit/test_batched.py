@@ -70,8 +70,8 @@ def test_batches_have_no_mask(setting: str) -> None:
 
 def test_an_episode_that_starts_alone_counts_its_own_pulls() -> None:
     """The arms that the others pulled are theirs."""
-    envs = FIESTAVectorEnv(3, task="ner", table="surrogate", budget=40, autoreset_mode=AutoresetMode.DISABLED)
-    one, other = (FIESTAEnv(task="ner", table="surrogate", budget=40) for _ in range(2))
+    envs = FIESTAVectorEnv(3, task="ner", budget=40, autoreset_mode=AutoresetMode.DISABLED)
+    one, other = (FIESTAEnv(task="ner", budget=40) for _ in range(2))
     envs.reset(seed=[4, 5, 6])
     one.reset(seed=4)
     other.reset(seed=5)
@@ -89,14 +89,14 @@ def test_an_episode_that_starts_alone_counts_its_own_pulls() -> None:
 
 
 def test_whether_a_worker_has_finished_is_a_truth() -> None:
-    envs = FIESTAVectorEnv(2, task="ner", table="surrogate", workers=2)
+    envs = FIESTAVectorEnv(2, task="ner", workers=2)
     envs.reset(seed=0)
     assert envs.step(np.array([0, 1]))[-1]["finished"].dtype == bool
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_rows_of_an_episodes_own_order(workers: int) -> None:
-    given = {"task": "tdsa8", "table": "surrogate", "order": "episode", "workers": workers, "budget": 30}
+    given = {"task": "tdsa8", "order": "episode", "workers": workers, "budget": 30}
     envs, one = FIESTAVectorEnv(2, **given), FIESTAEnv(**given)
     envs.reset(seed=[3, 4])
     one.reset(seed=4)

@@ -116,4 +116,4 @@ def test_a_seed_is_gymnasiums_too() -> None:
 
 def test_a_bandit_takes_no_options_that_it_does_not_know() -> None:
     with raises("keys of options must be among none here, got 'rows'"):
-        FIESTAEnv(table="surrogate").reset(options={"rows": [1]})
+        FIESTAEnv().reset(options={"rows": [1]})

@@ -12,7 +12,7 @@ from hpo_envs.tables import cells
 
 
 def make(num_envs: int, **kwargs: Any) -> Any:
-    return gym.make_vec("NASBenchNLP-cell-v0", num_envs=num_envs, table="surrogate", **kwargs)
+    return gym.make_vec("NASBenchNLP-cell-v0", num_envs=num_envs, **kwargs)
 
 
 def test_cells_of_different_sizes_are_built_side_by_side() -> None:
@@ -47,7 +47,7 @@ def test_actions_outside_the_space_are_refused(actions: Any, message: str) -> No
 def test_illegal_moves_are_told_as_by_the_scalar_form() -> None:
     moves = [[0, 0, 0, 0], [1, 1, 2, 0], [2, 1, 0, 0], [4, 0, 1, 2], [4, 9, 0, 0], [3, 1, 0, 28], [7, 0, 3, 1],
              [7, 5, 0, 9], [7, 6, 0, 0], [0, 1, 2, 0], [5, 5, 28, 28]]  # fmt: skip
-    envs, one = make(len(moves), budget=99), gym.make("NASBenchNLP-cell-v0", table="surrogate", budget=99)
+    envs, one = make(len(moves), budget=99), gym.make("NASBenchNLP-cell-v0", budget=99)
     envs.reset(seed=0)
     said = envs.step(np.array([[4, 1, 0, 0]] * len(moves)))[4], *envs.step(np.array(moves))
     for i, move in enumerate(moves):

@@ -14,7 +14,7 @@ from hpo_envs.tables.cells.grammar import SIZES
 
 
 def params(**kwargs: Any) -> CellParams:
-    table = store.load("nasbenchnlp/wikitext2", "surrogate")
+    table = store.load("nasbenchnlp/wikitext2")
     return CellParams.of(table, Simulated(table), **{"objective": "validation_loss", "budget": 2, **kwargs})
 
 

@@ -18,7 +18,7 @@ from tests.tables.cells.helpers import SEEDS, drawn
 
 
 def make(**kwargs: Any) -> Any:
-    return gym.make("NASBenchNLP-cell-v0", **{"table": "surrogate", **kwargs}).unwrapped
+    return gym.make("NASBenchNLP-cell-v0", **{**kwargs}).unwrapped
 
 
 def build(env: Any, cell: Cell) -> Any:
@@ -46,7 +46,7 @@ def test_building_a_cell_scores_it_once() -> None:
 
 @pytest.mark.measured
 def test_known_cells_are_measured_and_others_simulated() -> None:
-    env, m = make(table="measured", budget=40), store.load("nasbenchnlp/wikitext2", "measured")
+    env, m = make(budget=40), store.load("nasbenchnlp/wikitext2")
     env.reset(seed=1)
     row = m.row(cells.key(cells.EXAMPLES["GRU"]))
     info = build(env, cells.EXAMPLES["GRU"])[4]
@@ -133,7 +133,7 @@ def test_agents_build_cells_with_the_grammar() -> None:
     """Random search draws legal cells; evolution of the graph itself finds better ones on average."""
     found = {}
     for name in ("random", "regularized-evolution"):
-        runs = benchmarks.run(name, "NASBenchNLP-cell-v0", range(4), budget=60, env_kwargs={"table": "surrogate"})
+        runs = benchmarks.run(name, "NASBenchNLP-cell-v0", range(4), budget=60)
         assert all(len(r) == 60 for r in runs)
         for r in runs:
             assert (r.rewards > -50.0).mean() > 0.9
@@ -145,7 +145,7 @@ def test_agents_build_cells_with_the_grammar() -> None:
 
 
 def test_the_cell_so_far_is_a_graph() -> None:
-    env = gym.make("NASBenchNLP-cell-v0", table="surrogate").unwrapped
+    env = gym.make("NASBenchNLP-cell-v0").unwrapped
     env.reset(seed=0)
     assert set(env.graph()) == {"x", "h_prev_0", "h_prev_1", "h_prev_2"}
     env.step(np.array([OPERATIONS.index("linear"), 1, 2, 0]))

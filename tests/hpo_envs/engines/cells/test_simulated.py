@@ -10,7 +10,7 @@ from hpo_envs.tables.datasets.nasbenchnlp import model
 
 
 def test_a_known_cell_is_looked_up_and_another_simulated() -> None:
-    table = store.load("nasbenchnlp/wikitext2", "surrogate")
+    table = store.load("nasbenchnlp/wikitext2")
     scorer = Simulated(table)
     name = next(iter(scorer.runs))
     row, repeat = scorer.runs[name][0]

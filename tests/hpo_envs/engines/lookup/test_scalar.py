@@ -141,7 +141,7 @@ def test_held_out_metrics_stand_apart() -> None:
     measured = {metric.name: column for metric, column in zip(env.table.metrics, env.params.metrics.T, strict=True)}
     for name in names:
         assert info["held_out"][name] in measured[name][3 * env.params.max_repeats :][: env.params.max_repeats]
-    envs = gym.make_vec("CharMini-eng-lstm-v0", num_envs=2, table="measured")
+    envs = gym.make_vec("CharMini-eng-lstm-v0", num_envs=2)
     seeds = [4, 9]
     envs.reset(seed=seeds)
     together = envs.step(np.array([3, 8]))[-1]

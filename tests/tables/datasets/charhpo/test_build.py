@@ -21,7 +21,7 @@ def upstream(name: str) -> list[dict[str, str]]:
 
 def test_there_are_24_sweeps_with_sixteen_hyperparameters() -> None:
     assert len(charhpo.NAMES) == 24
-    for architecture in charhpo.ARCHITECTURES:
+    for architecture in names.ARCHITECTURES:
         space = charhpo.space(architecture)
         assert len(space) == 16
         assert [h.name for h in space if h.log] == ["learning_rate"]
@@ -33,7 +33,7 @@ def test_there_are_24_sweeps_with_sixteen_hyperparameters() -> None:
 @pytest.mark.measured
 @pytest.mark.parametrize("name", charhpo.NAMES)
 def test_measured_values_are_those_of_the_file(name: str) -> None:
-    t, lines = store.load(name, "measured"), upstream(name)
+    t, lines = store.load(name), upstream(name)
     records = [lines[i] for i in t.source_index]
     assert t.keys == tuple(r["name"] for r in records)
     assert (t.final("accuracy") == [100 * float(r["max_val_accuracy"]) for r in records]).all()
@@ -51,7 +51,7 @@ def test_measured_values_are_those_of_the_file(name: str) -> None:
 
 @pytest.mark.parametrize("name", charhpo.NAMES)
 def test_draws_follow_table_2(name: str) -> None:
-    t = store.load(name, "surrogate")
+    t = store.load(name)
     space = t.space
     configs = model.draws(name)
     assert (configs[t.source_index] == t.configs).all()

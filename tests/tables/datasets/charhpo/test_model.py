@@ -15,7 +15,7 @@ from hpo_envs.tables.table import feature_matrix
 
 def test_values_of_the_surrogate_are_possible_scores() -> None:
     for name in charhpo.NAMES:
-        t = store.load(name, "surrogate")
+        t = store.load(name)
         a, worth = t.final("accuracy"), model.word_worth(charhpo.NAMES.index(name))
         assert a.min() >= 0
         assert a.max() <= 100
@@ -72,7 +72,7 @@ def test_inactive_hyperparameters_change_nothing() -> None:
 
 
 def test_inputs_are_the_features_of_the_table() -> None:
-    for arch, architecture in enumerate(charhpo.ARCHITECTURES):
+    for arch, architecture in enumerate(names.ARCHITECTURES):
         configs = model.draws(f"charhpo/inflection-rom-{architecture}")
         _, features = feature_matrix(charhpo.space(architecture), configs)
         x = model.inputs(arch, np.full(200, 14 + arch), configs)
@@ -88,8 +88,8 @@ def test_the_surrogate_looks_like_the_sweeps() -> None:
 
     pairs = {m: [] for m in ("mean@100", "rel@150", "equivalent", "change")}  # type: ignore[var-annotated]
     for name in charhpo.NAMES:
-        a = sensitivity.analyse(store.load(name, "measured"))
-        b = sensitivity.analyse(store.load(name, "surrogate"))
+        a = sensitivity.analyse(store.load(name))
+        b = sensitivity.analyse(store.load(name))
         for m, found in pairs.items():
             found.append((a[m], b[m]))
     # Spread over the tasks as measured; the draws of a task are other configurations than the sweep's.

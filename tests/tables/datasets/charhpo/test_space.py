@@ -12,7 +12,7 @@ from hpo_envs.tables.datasets.charhpo import space as encoding
 def test_actions_map_onto_table_2() -> None:
     u = np.random.default_rng(0).uniform(size=(500, 16))
     u[0], u[1] = 0.0, 1.0
-    for arch, architecture in enumerate(charhpo.ARCHITECTURES):
+    for arch, architecture in enumerate(names.ARCHITECTURES):
         space = charhpo.space(architecture)
         got = encoding.configurations(np.full(500, arch), u)
         expected = np.column_stack([encoding.natural(h, u[:, j]) for j, h in enumerate(space)])
@@ -23,9 +23,9 @@ def test_actions_map_onto_table_2() -> None:
             assert active.max() <= h.high
 
 
-@pytest.mark.parametrize("architecture", charhpo.ARCHITECTURES)
+@pytest.mark.parametrize("architecture", names.ARCHITECTURES)
 def test_actions_of_configurations_are_inverse(architecture: str) -> None:
-    space, arch = charhpo.space(architecture), [*charhpo.ARCHITECTURES].index(architecture)
+    space, arch = charhpo.space(architecture), [*names.ARCHITECTURES].index(architecture)
     raw = encoding.configurations(np.full(100, arch), np.random.default_rng(1).uniform(size=(100, 16)))
     for row in raw:
         config = {h.name: h.natural(v) for h, v in zip(space, row, strict=True)}

@@ -13,7 +13,7 @@ from hpo_envs.tables.datasets.cushlepor.space import ParameterBox
 
 
 def test_a_setting_has_the_same_bits_in_any_batch():
-    corpus = agreement.prepare(store.load("cushlepor/ted-ende", "surrogate"), "released", None)
+    corpus = agreement.prepare(store.load("cushlepor/ted-ende"), "released", None)
     vectors = ParameterBox("published").natural(np.random.default_rng(0).uniform(-1, 1, (40, 6)))
     many = corpus.evaluate(vectors, kendall=True)
     for i in (0, 15, 16, 39):
@@ -22,7 +22,7 @@ def test_a_setting_has_the_same_bits_in_any_batch():
 
 
 def test_a_corpus_is_prepared_once_for_a_content():
-    table = store.load("cushlepor/ted-ende", "surrogate")
+    table = store.load("cushlepor/ted-ende")
     first = agreement.prepare(table, "released", None)
     assert agreement.prepare(replace(table), "released", None) is first
     assert agreement.prepare(table, "paper", None) is not first
@@ -33,8 +33,8 @@ def test_a_corpus_is_prepared_once_for_a_content():
 
 def test_a_corpus_needs_segments_and_a_document_to_train_on():
     with pytest.raises(ValueError, match="table must hold translated segments"):
-        agreement.prepare(store.load("fiesta/ner", "surrogate"), "released", None)
-    table = store.load("cushlepor/ted-ende", "surrogate")
+        agreement.prepare(store.load("fiesta/ner"), "released", None)
+    table = store.load("cushlepor/ted-ende")
     with pytest.raises(ValueError, match="held_out must name documents, .*, got 'talk.2', did you mean"):
         agreement.Agreement(table, held_out=("talk.2",))
     with pytest.raises(ValueError, match="held_out must leave a document to train on"):

@@ -124,7 +124,7 @@ def test_hold_out_takes_whole_documents():
 @pytest.mark.measured
 def test_measured_table():
     """Section 8 of the data's description: 13 systems, 529 segments, five talks; correlations of the presets."""
-    t = store.load(NAME, "measured")
+    t = store.load(NAME)
     assert t.values.shape[0] == 6877
     assert (t.space[0].values or ())[0] == "Facebook-AI"
     assert t.space[1].values == ("talk.1", "talk.3", "talk.4", "talk.5", "talk.6")
@@ -152,7 +152,7 @@ def test_measured_table():
 def test_released_variant_equals_the_package_on_every_segment():
     """Mean scores of hLepor 0.0.4 for 20 vectors; single segments differed by at most 4.4e-16 (commit b4688ac)."""
     golden = json.loads((ROOT / "tests/tables/hlepor/package_golden.json").read_text(encoding="utf-8"))
-    scores = hlepor.Basis(cushlepor.statistics(store.load(NAME, "measured"))).scores(np.array(golden["vectors"]))
+    scores = hlepor.Basis(cushlepor.statistics(store.load(NAME))).scores(np.array(golden["vectors"]))
     assert np.abs(scores.mean(axis=1) - golden["ted-ende mean scores"]).max() < 1e-9
 
 
@@ -172,7 +172,7 @@ def test_news_is_built_from_labels_or_scores():
 @pytest.mark.parametrize("name", names.TABLES)
 def test_every_table_has_its_files_in_the_catalogue_and_an_embedded_form(name):
     assert all(f in catalogue.files() for f in cushlepor.files(name))
-    t = store.load(name, "surrogate")
+    t = store.load(name)
     systems, documents = names.shape(name)
     assert len(t) == systems * sum(documents.values())
     assert len(t.space[0].values) == systems
@@ -187,7 +187,7 @@ def test_every_table_has_its_files_in_the_catalogue_and_an_embedded_form(name):
 
 @pytest.mark.measured
 def test_measured_table_of_chinese_talks():
-    t = store.load("cushlepor/ted-zhen", "measured")
+    t = store.load("cushlepor/ted-zhen")
     assert len(t) == 6877
     assert t.space[1].values == ("talk.2", "talk.5", "talk.6", "talk.7", "talk.9")
     assert ((t.configs[:, 3] == 0).sum(), (t.values[:, 0, 0, 0] == 1).mean()) == (3900, pytest.approx(0.5436, abs=1e-4))

@@ -14,7 +14,7 @@ NAME = "cushlepor/ted-ende"
 
 
 def test_surrogate_has_the_shape_of_the_measured_table():
-    t = store.load(NAME, "surrogate")
+    t = store.load(NAME)
     assert t.provenance.kind == "surrogate"
     assert t.values.shape == (13 * 529, 1, 1, len(cushlepor.metrics()))
     assert int(t.configs[:, 3].sum()) == 13 * 229
@@ -27,7 +27,7 @@ def test_surrogate_has_the_shape_of_the_measured_table():
 
 
 def test_planted_parameters_beat_every_preset_on_the_surrogate():
-    t = store.load(NAME, "surrogate")
+    t = store.load(NAME)
     human, basis = t.values[:, 0, 0, 0], hlepor.Basis(cushlepor.statistics(t))
 
     def r(p):

@@ -32,7 +32,7 @@ def test_averaged_scores_are_the_weighted_spans():
     """Weights of Freitag et al. 2021: major 5, minor 1, minor punctuation 0.1."""
     spans, _ = cushlepor.files(NAME)
     points = cushlepor_text.span_scores(store.read(spans), spans)
-    t = store.load(NAME, "measured")
+    t = store.load(NAME)
     keys = [(key.split("/")[0], int(key.split("/")[2])) for key in t.keys]
     assert t.values[:, 0, 0, 0] == pytest.approx([1 + (points[key] or 0.0) / 25 for key in keys], abs=1e-6)
 

@@ -12,12 +12,12 @@ from hpo_envs.tables.row_order import natural
 
 @pytest.mark.measured
 def test_measured_tables_hold_what_the_paper_says() -> None:
-    t = store.load("fiesta/tdsa12", "measured")
+    t = store.load("fiesta/tdsa12")
     assert t.values.shape == (12, 500, 1, 1)
     # Figure 3: TDLSTM is the state of the art; appendix A needs a unique best arm.
     assert t.keys[int(t.final("f1").argmax())] == "tdlstm"
-    assert natural(store.load("fiesta/tdsa8", "measured")).keys == data.TDSA[:8]
-    ner = natural(store.load("fiesta/ner", "measured"))
+    assert natural(store.load("fiesta/tdsa8")).keys == data.TDSA[:8]
+    ner = natural(store.load("fiesta/ner"))
     assert ner.values.shape == (2, 750, 1, 2)
     assert ((ner.values[..., 0, 0] < 0.9).sum(axis=1)).tolist() == [4, 0]
     # Section 2: over all splits and seeds the LSTM is the better encoder.
@@ -26,8 +26,8 @@ def test_measured_tables_hold_what_the_paper_says() -> None:
 
 @pytest.mark.measured
 def test_embedded_moments_are_the_measured_ones() -> None:
-    real = store.load("fiesta/tdsa12", "measured").values[:, :, 0, 0]
-    drawn = store.load("fiesta/tdsa12", "surrogate").values[:, :, 0, 0]
+    real = store.load("fiesta/tdsa12").values[:, :, 0, 0]
+    drawn = store.load("fiesta/tdsa12").values[:, :, 0, 0]
     assert drawn.mean(axis=1) == pytest.approx(real.mean(axis=1), abs=1e-5)
     assert drawn.std(axis=1) == pytest.approx(real.std(axis=1), rel=1e-3)
     assert np.abs(np.corrcoef(drawn) - np.corrcoef(real)).max() < 1e-3

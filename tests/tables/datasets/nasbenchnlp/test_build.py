@@ -11,7 +11,7 @@ from hpo_envs.tables.datasets.nasbenchnlp import build, names
 @pytest.mark.parametrize("name", names.TABLES)
 def test_each_name_has_its_files_and_its_table(name: str) -> None:
     assert set(build.files(name)) <= set(catalogue.files())
-    assert store.load(name, "surrogate").name == name
+    assert store.load(name).name == name
 
 
 @pytest.mark.measured

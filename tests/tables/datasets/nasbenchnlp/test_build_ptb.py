@@ -80,16 +80,16 @@ def test_the_large_files_are_a_data_set_of_their_own(monkeypatch: pytest.MonkeyP
     assert all(f.sha256.startswith("gitblob:") for f in records)
     monkeypatch.setenv("HPO_ENVS_DATA", str(tmp_path))
     with pytest.raises(store.TableNotInstalled, match="Run `hpo-envs fetch nasbenchnlp-ptb-logs nasbenchnlp`"):
-        store.load(PTB, "measured")
+        store.load(PTB)
 
 
 def test_embedded_curves_fill_every_row() -> None:
-    table = natural(store.load(PTB, "surrogate"))
+    table = natural(store.load(PTB))
     assert table.values.shape == (14_322, 3, 50, 4)
     counts = (~np.isnan(table.cost[:, :, 0])).sum(axis=1)
     assert (counts[:PTB_MULTI_ROWS] == 3).all()
     assert (counts[PTB_MULTI_ROWS:] == 1).all()
-    assert table.feature_names == store.load("nasbenchnlp/wikitext2", "surrogate").feature_names
+    assert table.feature_names == store.load("nasbenchnlp/wikitext2").feature_names
     diverged = table.status[:, 0] == STATUSES.index("diverged")
     assert 0.15 < diverged.mean() < 0.23
     ends = np.nanpercentile(table.final("test_loss"), [5, 50, 95])

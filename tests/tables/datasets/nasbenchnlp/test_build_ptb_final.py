@@ -15,7 +15,7 @@ from hpo_envs.tables.table import STATUSES
 
 @pytest.mark.measured
 def test_final_losses_are_those_of_the_file() -> None:
-    table = store.load(PTB_FINAL, "measured")
+    table = store.load(PTB_FINAL)
     losses = pack.read_final(store.read(PARAMETERS).decode("utf-8-sig"))
     assert len(losses) == 12_341
     assert sum(not math.isnan(v) for v, _ in losses.values()) == 10_032

@@ -24,7 +24,7 @@ WT2 = "nasbenchnlp/wikitext2"
 
 @pytest.mark.measured
 def test_every_epoch_of_every_run_equals_the_file() -> None:
-    table = store.load(WT2, "measured")
+    table = store.load(WT2)
     content = store.read(names.LOGS)
     with zipfile.ZipFile(io.BytesIO(content)) as z:
         raw = [json.loads(z.read(n)) for n in z.namelist()]
@@ -57,7 +57,7 @@ def test_every_epoch_of_every_run_equals_the_file() -> None:
 
 @pytest.mark.measured
 def test_published_perplexities_of_conventional_cells() -> None:
-    table = store.load(WT2, "measured")
+    table = store.load(WT2)
     rows = {name: table.row(key(cell)) for name, cell in EXAMPLES.items()}
     test = table.values[..., table.metric("test_loss")]
     assert np.nanmin(test[rows["LSTM"]]) == pytest.approx(4.516, abs=2e-3)
@@ -65,7 +65,7 @@ def test_published_perplexities_of_conventional_cells() -> None:
 
 
 def test_embedded_table_has_the_measured_shape() -> None:
-    table = natural(store.load(WT2, "surrogate"))
+    table = natural(store.load(WT2))
     assert table.values.shape == (291, 3, 50, 4)
     assert table.features.shape == (291, 61)
     assert (~np.isnan(table.cost[:, :, 0])).sum(axis=0).tolist() == [291, 49, 5]

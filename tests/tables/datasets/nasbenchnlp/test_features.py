@@ -12,7 +12,7 @@ WT2 = "nasbenchnlp/wikitext2"
 
 @pytest.mark.measured
 def test_released_features_are_joined_by_group() -> None:
-    table = store.load(WT2, "measured")
+    table = store.load(WT2)
     assert table.features[:, -1].sum() == 274
     assert features.group(1002003) == features.group(1004003) == 1000003
     assert features.group(1006003) == features.group(1010003) == 1006003

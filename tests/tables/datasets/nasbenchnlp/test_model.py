@@ -35,7 +35,7 @@ def test_divergence_ends_a_curve_with_nan() -> None:
 @pytest.mark.measured
 def test_served_cells_were_not_seen_in_training() -> None:
     """The held-out error in the report is that of what the model serves."""
-    m = store.load("nasbenchnlp/wikitext2", "measured")
+    m = store.load("nasbenchnlp/wikitext2")
     report = json.loads((store.Path(model.__file__).parent / "data" / "cells_report.json").read_text())
     values: dict[str, list[float]] = {}
     for row, name in enumerate(m.keys):

@@ -74,7 +74,7 @@ def test_seeds_of_one_architecture_are_repeats() -> None:
 
 
 def test_packed_features_and_sizes_are_those_of_the_cells() -> None:
-    table = store.load(WIKITEXT2, "measured")
+    table = store.load(WIKITEXT2)
     of_rows = [cells.Cell.from_text(k.partition("#")[0]) for k in table.keys]
     np.testing.assert_array_equal(table.features[:, : cells.features.SIZE], cells.embed(of_rows))
     sizes = [parameters(cell, VOCABULARY["wikitext2"]) for cell in of_rows]
@@ -82,7 +82,7 @@ def test_packed_features_and_sizes_are_those_of_the_cells() -> None:
 
 
 def test_each_run_has_its_architecture() -> None:
-    table = store.load(WIKITEXT2, "measured")
+    table = store.load(WIKITEXT2)
     ids, runs = build.architectures(), (~np.isnan(table.cost[:, :, 0])).sum(axis=1)
     assert [len(ids[i]) for i in table.source_index] == runs.tolist()
     assert sum(map(len, ids)) == 345
@@ -91,7 +91,7 @@ def test_each_run_has_its_architecture() -> None:
 
 
 def test_final_losses_have_up_to_three_seeds() -> None:
-    table = store.load(PTB_FINAL, "measured")
+    table = store.load(PTB_FINAL)
     assert table.values.shape == (4114, 3, 1, 2)
     assert np.nanmin(table.values[..., 0]) == pytest.approx(4.4287, abs=1e-4)
     counts = np.bincount((~np.isnan(table.cost)).sum(axis=(1, 2)))

@@ -11,8 +11,8 @@ from hpo_envs.tables.datasets.nasbenchnlp.paired import paired_losses
 
 @pytest.mark.measured
 def test_losses_are_those_of_the_final_table() -> None:
-    final = store.load("nasbenchnlp/ptb-final", "measured")
-    wikitext2, ptb = paired_losses(store.load("nasbenchnlp/wikitext2", "measured"), final)
+    final = store.load("nasbenchnlp/ptb-final")
+    wikitext2, ptb = paired_losses(store.load("nasbenchnlp/wikitext2"), final)
     assert wikitext2.shape == ptb.shape
     assert np.isfinite(wikitext2).all()
     assert np.isin(ptb, final.final("test_loss")).all()

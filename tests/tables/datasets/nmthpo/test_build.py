@@ -62,7 +62,7 @@ def test_every_served_number_is_upstreams(pair: str) -> None:
     """Row by row through `step`, all six metrics, in native units."""
     configs, evals = raw(pair, "hyps"), raw(pair, "evals")
     upstream = {tuple(c): tuple(e) for c, e in zip(configs.tolist(), evals.tolist(), strict=True)}
-    env = gym.make(f"NMTHPO-{pair}-v0", table="measured", budget=None)
+    env = gym.make(f"NMTHPO-{pair}-v0", budget=None)
     env.reset(seed=0)
     served = {}
     for row in range(len(configs)):
@@ -76,14 +76,14 @@ def test_every_served_number_is_upstreams(pair: str) -> None:
 @pytest.mark.measured
 @pytest.mark.parametrize("pair", PAIRS)
 def test_features_are_upstreams_scaled_hyperparameters(pair: str) -> None:
-    t = store.load(f"nmthpo/{pair}", "measured")
+    t = store.load(f"nmthpo/{pair}")
     assert np.abs(t.features - raw(pair, "hyps_scaled")[t.source_index]).max() <= 0.0005
 
 
 @pytest.mark.measured
 @pytest.mark.parametrize("pair", PAIRS)
 def test_pareto_fronts_are_upstreams(pair: str) -> None:
-    t = store.load(f"nmthpo/{pair}", "measured")
+    t = store.load(f"nmthpo/{pair}")
     rewards = np.stack([t.final("bleu"), -t.final("decoding_seconds")], axis=1)
     front = pareto_front(rewards)
     assert np.array_equal(front, raw(pair, "fronts")[t.source_index, 0] == 1)
@@ -94,7 +94,7 @@ def test_pareto_fronts_are_upstreams(pair: str) -> None:
 @pytest.mark.parametrize("pair", PAIRS)
 def test_table_2(pair: str) -> None:
     models, best, config = TABLE_2[pair]
-    t = store.load(f"nmthpo/{pair}", "measured")
+    t = store.load(f"nmthpo/{pair}")
     bleu = t.final("bleu")
     assert len(t) == models
     assert bleu.max() == best
@@ -118,7 +118,7 @@ def within(values: np.ndarray, published: tuple[float, float], places: int) -> b
 @pytest.mark.parametrize("pair", PAIRS)
 def test_random_search_row_of_table_3(pair: str) -> None:
     """400 trials; the paper counts the three initial evaluations, so runtimes are at least 3."""
-    t = natural(store.load(f"nmthpo/{pair}", "measured"))
+    t = natural(store.load(f"nmthpo/{pair}"))
     env_kwargs: dict[str, Any] = {"table": t, "budget": None, "order": "table"}
     runs = run("random", f"NMTHPO-{pair}-v0", range(400), env_kwargs=env_kwargs)
     best = TABLE_2[pair][1]
@@ -135,7 +135,7 @@ def test_random_search_row_of_table_3(pair: str) -> None:
 @pytest.mark.measured
 @pytest.mark.parametrize("pair", PAIRS)
 def test_random_search_row_of_table_4(pair: str) -> None:
-    t = natural(store.load(f"nmthpo/{pair}", "measured"))
+    t = natural(store.load(f"nmthpo/{pair}"))
     env_kwargs: dict[str, Any] = {"table": t, "budget": None, "order": "table"}
     runs = run("random", f"NMTHPO-{pair}-mo-v0", range(100), env_kwargs=env_kwargs)
     front, budget = front_rewards(t), TABLE_4[pair][1]
@@ -148,12 +148,12 @@ def test_random_search_row_of_table_4(pair: str) -> None:
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_grid_order(pair: str) -> None:
-    t = natural(store.load(f"nmthpo/{pair}", "surrogate"))
+    t = natural(store.load(f"nmthpo/{pair}"))
     assert len(t) == TABLE_2[pair][0]
     cells = [tuple(c) for c in nmthpo.grid(pair)]
     index = [cells.index(tuple(c)) for c in t.configs]
     assert index == sorted(index)
-    whole = store.load(f"nmthpo/{pair}-grid", "surrogate")
+    whole = store.load(f"nmthpo/{pair}-grid")
     assert len(whole) == len(cells)
     assert np.array_equal(whole.values[index], t.values)
 
@@ -162,14 +162,14 @@ def test_grid_order(pair: str) -> None:
 @pytest.mark.parametrize("pair", PAIRS)
 def test_same_rows_measured_and_embedded(pair: str) -> None:
     for name in (f"nmthpo/{pair}", f"nmthpo/{pair}-grid"):
-        measured, embedded = store.load(name, "measured"), store.load(name, "surrogate")
+        measured, embedded = store.load(name), store.load(name)
         assert measured.keys == embedded.keys
         assert np.array_equal(measured.features, embedded.features)
 
 
 @pytest.mark.measured
 def test_cells_never_measured_are_failures_and_say_so() -> None:
-    env = gym.make("NMTHPO-v0", table="measured")
+    env = gym.make("NMTHPO-v0")
     _, info = env.reset(seed=0, options={"table": "zhen"})
     assert info["table"] == "nmthpo/zhen-grid"
     t = env.unwrapped.table
@@ -179,13 +179,13 @@ def test_cells_never_measured_are_failures_and_say_so() -> None:
     _, reward, _, _, info = env.step(action)
     assert reward == 0.0
     assert info["status"] == "failed"
-    measured = store.load("nmthpo/zhen", "measured")
+    measured = store.load("nmthpo/zhen")
     for name in ("decoding_seconds", "perplexity", "updates", "gpu_memory", "parameters"):
         assert info["metrics"][name] == measured.final(name).max()
 
 
 def test_the_grid_id_draws_all_four_tables_and_sets_values() -> None:
-    env = gym.make("NMTHPO-v0", table="surrogate")
+    env = gym.make("NMTHPO-v0")
     names = {env.reset(seed=s)[1]["table"] for s in range(40)}
     assert names == {f"nmthpo/{p}-grid" for p in SHARED_GRID}
     env.reset(seed=0, options={"table": "jaen"})
@@ -196,7 +196,7 @@ def test_the_grid_id_draws_all_four_tables_and_sets_values() -> None:
 
 
 def test_objective_and_cost_arguments() -> None:
-    env = gym.make("NMTHPO-swen-v0", table="surrogate", objective="perplexity", cost="updates", budget=150_000)
+    env = gym.make("NMTHPO-swen-v0", objective="perplexity", cost="updates", budget=150_000)
     env.reset(seed=0)
     spent, terminated = 0.0, False
     while not terminated:
@@ -206,7 +206,7 @@ def test_objective_and_cost_arguments() -> None:
         spent += info["cost"]
     assert spent >= 150_000 > spent - info["cost"]
     assert env.unwrapped.cost_unit == "updates"
-    mo = gym.make("NMTHPO-swen-mo-v0", table="surrogate")
+    mo = gym.make("NMTHPO-swen-mo-v0")
     mo.reset(seed=0)
     _, reward, _, _, info = mo.step(3)
     assert reward.tolist() == [info["metrics"]["bleu"], -info["metrics"]["decoding_seconds"]]
@@ -215,7 +215,7 @@ def test_objective_and_cost_arguments() -> None:
 
 
 def test_evaluating_a_row_again_costs_again_and_says_the_same() -> None:
-    env = gym.make("NMTHPO-swen-v0", table="surrogate", budget=3)
+    env = gym.make("NMTHPO-swen-v0", budget=3)
     env.reset(seed=0)
     out = [env.step(17) for _ in range(3)]
     assert len({o[1] for o in out}) == 1

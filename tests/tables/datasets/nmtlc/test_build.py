@@ -16,7 +16,7 @@ LONGEST = {"zhen": 157, "ruen": 165, "jaen": 569, "enja": 423, "swen": 133, "soe
 
 @pytest.mark.parametrize("name", nmtlc.NAMES)
 def test_rows_and_levels_are_those_of_the_corpus(name: str) -> None:
-    table, corpus = store.load(name, "measured"), name.partition("/")[2]
+    table, corpus = store.load(name), name.partition("/")[2]
     assert (len(table), len(table.levels)) == (ROWS[corpus], LONGEST[corpus])
     for key, config in zip(table.keys, table.configs, strict=True):
         assert key.startswith("-".join(f"{v:g}" for v in config) + "#")
@@ -27,8 +27,8 @@ def test_rows_and_levels_are_those_of_the_corpus(name: str) -> None:
 def test_runs_are_those_of_the_nmthpo_tables() -> None:
     """One to one on four pairs: same hyperparameters, and the best perplexity is the one of the table."""
     for pair, rows in (("ruen", 176), ("jaen", 150), ("swen", 767), ("soen", 604)):
-        finals = store.load(f"nmthpo/{pair}", "measured")
-        curves = store.load(f"nmtlc/{pair}", "measured")
+        finals = store.load(f"nmthpo/{pair}")
+        curves = store.load(f"nmtlc/{pair}")
         names = [h.name for h in curves.space]
         columns = [[h.name for h in finals.space].index(n) for n in names]
         best = np.nanmin(curves.values[:, 0, :, 1], axis=1)
@@ -52,7 +52,7 @@ def test_runs_are_those_of_the_nmthpo_tables() -> None:
 
 @pytest.mark.parametrize("name", nmtlc.NAMES)
 def test_embedded_curves_look_like_curves(name: str) -> None:
-    table = store.load(name, "surrogate")
+    table = store.load(name)
     corpus = name.partition("/")[2]
     assert table.values.shape[0] == ROWS[corpus]
     assert table.values.shape[2] == LONGEST[corpus]
@@ -68,7 +68,7 @@ def test_embedded_curves_look_like_curves(name: str) -> None:
 @pytest.mark.measured
 @pytest.mark.parametrize("name", nmtlc.NAMES)
 def test_embedded_rows_are_the_measured_rows(name: str) -> None:
-    surrogate, measured = store.load(name, "surrogate"), store.load(name, "measured")
+    surrogate, measured = store.load(name), store.load(name)
     assert surrogate.keys == measured.keys
     assert np.array_equal(surrogate.configs, measured.configs)
     assert np.array_equal(surrogate.levels, measured.levels)

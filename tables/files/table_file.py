@@ -1,29 +1,20 @@
-"""Keeps built tables, so that the next process need not parse the upstream files again.
+"""A table of the user's own as the bytes of a file.
 
-A builder takes part by having a `VERSION` (int), to be raised whenever it builds another table from the same bytes.
-A kept table is found by the catalogue's checksums of its upstream files, by the size and modification time of the
-installed ones, and by that version. It is believed only if its content has the hash written with it and obeys every
-law of a Table; anything else is dropped and the table is built again. A folder that cannot be written is no error.
+It is believed only if its content has the hash written with it and obeys every law of a Table.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
 import io
 import json
 import math
-import os
 import zipfile
-from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables import catalogue
-from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table
 
 FORMAT = 4
@@ -34,30 +25,6 @@ _DIGEST = hashlib.sha256().digest_size
 _ARRAYS = ("values", "cost", "configs", "features", "levels", "status", "source_index")
 _RAGGED = ("values", "cost")
 _DAMAGE = (TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError, zipfile.BadZipFile)
-
-
-def folder() -> Path:
-    """Where built tables are kept: `built` in the user's cache folder, or `$HPO_ENVS_CACHE`."""
-    given = os.environ.get("HPO_ENVS_CACHE")
-    if given:
-        return Path(given).expanduser()
-    import platformdirs  # imported here to keep `import hpo_envs` light
-
-    return Path(platformdirs.user_cache_dir("hpo_envs", appauthor=False)) / "built"
-
-
-def load(name: str, version: int, files: Sequence[str], root: Path, build: Callable[[], Table]) -> Table:
-    """Returns the table that was kept of these upstream files in `root`, or builds and keeps it."""
-    path = folder() / f"{name.replace('/', '-')}-{_fingerprint(name, version, files, root)[:24]}.npz"
-    try:
-        table = unpack(path.read_bytes())
-        if table.name == name and table.provenance.kind == "measured":
-            return table
-    except (OSError, ValueError):
-        pass  # Absent, or not what it says it is: build it again.
-    table = build()
-    _keep(path, table)
-    return table
 
 
 def pack(table: Table) -> bytes:
@@ -89,11 +56,11 @@ def unpack(content: bytes) -> Table:
         ValueError: Another format, a hash that does not fit the content, or a broken law.
     """
     if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
-        raise ValueError("a kept table must have the bytes that were written")
+        raise ValueError("a saved table must have the bytes that were written")
     try:
         return _unpack(content[_DIGEST:])
     except _DAMAGE as error:
-        raise ValueError(f"a kept table must have the form of `pack`, got {type(error).__name__}: {error}") from None
+        raise ValueError(f"a saved table must have the form of `pack`, got {type(error).__name__}: {error}") from None
 
 
 def _unpack(content: bytes) -> Table:
@@ -112,7 +79,7 @@ def _unpack(content: bytes) -> Table:
     if head["format"] != FORMAT:
         raise ValueError(f"format must be {FORMAT}, got {head['format']}")
     if len(head["provenance"]["sha256"]) != 64:
-        raise ValueError("a kept table must carry the hash of its content")
+        raise ValueError("a saved table must carry the hash of its content")
     fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in head["fields"].items()}
     return Table(
         metrics=tuple(Metric(**m) for m in head["metrics"]),
@@ -127,17 +94,3 @@ def _hyperparameter(data: dict[str, Any]) -> Hyperparameter:
     parent = data["condition"]
     condition = None if parent is None else (parent[0], tuple(parent[1]))
     return Hyperparameter(**{**data, "values": tuple(data["values"]), "condition": condition})
-
-
-def _fingerprint(name: str, version: int, files: Sequence[str], root: Path) -> str:
-    parts: list[Any] = [FORMAT, name, version, str(root)]
-    for file in files:
-        stat = (root / file).stat()
-        parts.append([file, catalogue.files()[file].sha256, stat.st_size, stat.st_mtime_ns])
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def _keep(path: Path, table: Table) -> None:
-    with contextlib.suppress(OSError):  # read-only or full: the next process builds again
-        path.parent.mkdir(parents=True, exist_ok=True)
-        atomic.write(path, pack(table))
