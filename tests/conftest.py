@@ -1,4 +1,4 @@
-"""Shared fixtures: every id on every kind of table that is at hand."""
+"""Shared fixtures: every id that is at hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import tempfile
 import pytest
 from hypothesis import settings
 
-from tests.helpers import ID_KINDS, installed
+from tests.helpers import IDS
 
 # No test asserts a time: machines that run tests can be busy. The same examples every time, unless new ones are wanted.
 settings.register_profile("steady", deadline=None, derandomize="HPO_ENVS_FUZZ" not in os.environ)
@@ -25,15 +25,7 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skips what needs upstream files when none are installed."""
-    have = installed("nmthpo/swen")
-    for item in items:
-        if item.get_closest_marker("measured") and not have:
-            item.add_marker(pytest.mark.skip(reason="measured tables are not installed (hpo-envs fetch)"))
-
-
-@pytest.fixture(params=ID_KINDS, ids=lambda p: f"{p[0]}-{p[1]}")
-def id_kind(request: pytest.FixtureRequest) -> tuple[str, str]:
-    """(id, kind) for every registered id and every kind of table at hand."""
+@pytest.fixture(params=IDS)
+def env_id(request: pytest.FixtureRequest) -> str:
+    """Every id that is at hand."""
     return request.param  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""What tests share: every id on every kind of table that is at hand, and what an installation lacks."""
+"""What tests share: every id that is at hand, and what an installation lacks."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ import pytest
 import hpo_envs
 from hpo_envs import registry
 from hpo_envs.agents import AGENTS
-from hpo_envs.core.family import Spec
 from hpo_envs.registry import FAMILIES, SPECS
-from hpo_envs.tables import store
+from hpo_envs.tables.files.folder import data_folder
 
 ROOT = Path(__file__).resolve().parents[1]
 """The checkout, or the folder with `tests`, `docs` and README that an installed package is tested from."""
@@ -42,23 +41,13 @@ def sources(suffix: str = ".py") -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
-def installed(table: str) -> bool:
-    """Whether a measured table's files are at hand."""
-    return store.measurable(table) and not store.missing(table)
+IDS = [s.id for s in SPECS.values() if registry.installed(s)]
+"""Every id whose table ships or has been fetched."""
 
-
-def kinds_of(spec: Spec) -> list[str]:
-    """The kinds of table that an id can be tested on here."""
-    have = all(installed(t) for t in spec.tables)
-    return [kind for kind in reversed(registry.kinds_of(spec)) if kind == "surrogate" or have]
-
-
-def offline(spec_id: str) -> str:
-    """The kind of table that an id has wherever it is installed."""
-    return registry.kinds_of(SPECS[spec_id])[-1]
-
-
-ID_KINDS = [(s.id, kind) for s in SPECS.values() for kind in kinds_of(s)]
+needs_upstream = pytest.mark.skipif(
+    not (data_folder() / "nmthpo").is_dir(), reason="needs upstream's files (HPO_ENVS_DATA)"
+)
+"""Of tests that compare what ships with upstream's files."""
 
 
 def missing_extra(agent: str) -> str | None:

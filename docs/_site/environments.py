@@ -11,7 +11,7 @@ from typing import Any
 from _site import known, markdown, pictures, results
 from hpo_envs.commands.describe import describe
 from hpo_envs.core.family import Spec
-from hpo_envs.registry import FAMILIES, SPECS, find, kinds_of
+from hpo_envs.registry import FAMILIES, SPECS, find
 from hpo_envs.tables import catalogue
 
 FILES = 12
@@ -57,7 +57,7 @@ def facts_of(env_id: str) -> dict[str, Any]:
     """What `hpo-envs describe` says of an id on the table that ships."""
     spec = find(env_id)
     assert spec is not None
-    return describe(spec, kinds_of(spec)[-1] if env_id in SPECS else "auto")
+    return describe(spec)
 
 
 def summary_of(spec: Spec) -> str:
@@ -75,7 +75,6 @@ def page(spec: Spec, found: results.Found, picture: str) -> str:
             f"# {spec.id}",
             first,
             picture,
-            known.caveat(spec),
             spaces(spec, facts, limits),
             rest.strip(),
             "## Search space and metrics\n\n" + columns(facts),
@@ -150,22 +149,18 @@ def agents(spec: Spec, found: results.Found) -> str:
 
 def provenance(spec: Spec, facts: dict[str, Any], found: results.Found) -> str:
     """Where the numbers come from."""
-    measured = {t["name"]: t["sha256"] for e in found["environments"] for t in e["tables"] if t["kind"] == "measured"}
     parts = []
-    for t in facts["tables"][:1] if spec.surrogate_only else facts["tables"]:
+    for t in facts["tables"][:1] if spec.surrogate else facts["tables"]:
         rows = [("table", f"`{t['name']}`: {t['rows']} rows, {t['repeats']} repeat(s), {t['levels']} level(s)")]
         rows.append(("measured by", t["owner"] or "nobody: a synthetic table"))
         if "/" in t["upstream"]:
             rows.append(("upstream", f"[{t['upstream']}](https://github.com/{t['upstream']})"))
         if t["commit"]:
             rows.append(("commit", f"`{t['commit']}`"))
-        kind = "embedded" if t["kind"] == "surrogate" else "measured"
-        rows += [("licence", t["licence"]), (f"sha256, {kind}", f"`{t['sha256']}`")]
-        if t["name"] in measured and kind == "embedded":
-            rows.append(("sha256, measured", f"`{measured[t['name']]}`"))
+        rows += [("kind", t["kind"]), ("licence", t["licence"]), ("sha256", f"`{t['sha256']}`")]
         parts.append(markdown.table(("", ""), rows))
-        parts += [f"- {note}" for note in t["notes"] if note not in known.caveat(spec)]
-    if spec.surrogate_only:
+        parts += [f"- {note}" for note in t["notes"]]
+    if spec.surrogate:
         parts.append(f"The same holds of {len(facts['tables'])} tables, one for each id of the family.")
     return "\n\n".join([*parts, upstream_files(spec)]).strip()
 
@@ -179,7 +174,7 @@ def upstream_files(spec: Spec) -> str:
     builder = importlib.import_module(catalogue.dataset(FAMILIES[spec.family].dataset).builder)
     names: list[str] = []
     for table in spec.tables:
-        names += builder.files(table)
+        names += store._files(table)
     files = [catalogue.files()[n] for n in dict.fromkeys(names)]
     if not files:
         return ""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Collection
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -12,11 +9,8 @@ import gymnasium as gym
 from _site import markdown
 from hpo_envs.benchmarks import problem_of
 from hpo_envs.benchmarks.analysis.scales import Scale, Scales
-from hpo_envs.core.family import Family, Spec
-from hpo_envs.registry import FAMILIES, kinds_of
-from hpo_envs.tables import store
-from hpo_envs.tables.catalogue import agreement
-from hpo_envs.tables.files import atomic
+from hpo_envs.core.family import Spec
+from hpo_envs.registry import FAMILIES
 from hpo_envs.testing.families import given
 
 SOURCES = {
@@ -35,14 +29,9 @@ ZERO = {
 }
 """What regret 1 is."""
 
-KINDS = {"measured": "measured", "surrogate": "embedded"}
-
-
 def rewards(spec: Spec) -> tuple[str, str]:
     """The range of rewards by the metric's definition, "" where it has none, and the section on what is best."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", store.EmbeddedTableWarning)
-        env: Any = gym.make(spec.id, **given(FAMILIES[spec.family]))
+    env: Any = gym.make(spec.id, **given(FAMILIES[spec.family]))
     bounds, params = problem_of(env).reward_bounds, env.unwrapped.params
     scale = Scales(spec.id, params, {}).of(0)
     env.close()
@@ -59,33 +48,7 @@ def best(scale: Scale, params: Any) -> str:
         (f"`{name}`", f"{sign * high:.4g}", f"{sign * low:.4g}")
         for name, sign, high, low in zip(params.objectives, scale.signs, scale.best, scale.origin, strict=True)
     ]
-    which = f" (`{table.name}`, one of {len(params.tables)})" if len(params.tables) > 1 else ""
-    text = f"On the {KINDS[table.provenance.kind]} table{which}, {SOURCES[scale.source]}:"
+    which = f" (one of {len(params.tables)})" if len(params.tables) > 1 else ""
+    text = f"On `{table.name}`{which}, {SOURCES[scale.source]}:"
     head = ("objective", "best (regret 0)", "corner of the front, regret 1" if params.vector else ZERO[scale.source])
     return f"{text}\n\n{markdown.table(head, rows)}"
-
-
-def nearness(family: Family, tables: Collection[str]) -> str:
-    """How embedded values rank measured configurations, "" where no configuration has both."""
-    if (fit := family.fit) is None:
-        return ""
-    lines = atomic.read_csv(Path(agreement.__file__).parents[1] / "datasets" / family.dataset / fit.file)
-    lines = [line for line in lines if all(line[name] == value for name, value in fit.where.items())]
-    names = {t.removeprefix(f"{family.dataset}/").removesuffix("-grid") for t in tables}
-    found = [float(line[fit.column]) for line in lines if not names or line[fit.table] in names]
-    mean = " on average" if len(found) > 1 else ""
-    return f"{fit.what} with held-out measurements: {sum(found) / len(found):.2f}{mean}. "
-
-
-def caveat(spec: Spec) -> str:
-    """What the embedded table behind an id is worth; "" where nothing was measured, or nothing is embedded."""
-    family = FAMILIES[spec.family]
-    if family.example or len(kinds_of(spec)) < 2:
-        return ""
-    worth = agreement.worth(spec.tables[0] if len(spec.tables) == 1 else family.dataset)
-    near = nearness(family, spec.tables)
-    return (
-        ":::{admonition} Right after installing, an embedded table answers\nIt is a surrogate that this project fitted "
-        f"to the measurements. {near}{worth} `hpo-envs fetch {family.dataset}` installs the measured table; "
-        "[how near embedded tables are](../embedded-tables.md).\n:::"
-    )

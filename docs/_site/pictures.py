@@ -12,7 +12,6 @@ import numpy as np
 from hpo_envs import agents, registry
 from hpo_envs.agents import Problem
 from hpo_envs.benchmarks import problem_of
-from hpo_envs.tables import store
 from hpo_envs.testing.families import given
 
 STEPS = 40
@@ -62,6 +61,4 @@ def save(env_id: str, path: Path) -> str:
     picture, name, steps = frame(env_id)
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.fromarray(picture).save(path)
-    spec = registry.find(env_id)
-    ours = spec is not None and store.owner(spec.tables[0]) == store.OURS  # nothing is embedded in its place
-    return f"`{name}`, {steps} steps, seed 0, on the {'measured' if ours else 'embedded'} table"
+    return f"`{name}`, {steps} steps, seed 0"

@@ -1,4 +1,4 @@
-"""The contract of tables: laws, provenance, arrays that nobody can write, one space for both kinds."""
+"""The contract of tables: laws, provenance, arrays that nobody can write."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hpo_envs.tables.table import Table
 from hpo_envs.testing.rules import obey, require
 
 
-def check_table(table: Table, *, twin: Table | None = None, rules: Iterable[str] | None = None) -> None:
+def check_table(table: Table, *, rules: Iterable[str] | None = None) -> None:
     """Checks that a table is one that environments can be built on.
 
     Most laws are checked by `Table` itself when it is made, and raise a ValueError there; this adds what a table says
@@ -19,8 +19,6 @@ def check_table(table: Table, *, twin: Table | None = None, rules: Iterable[str]
 
     Args:
         table: The table.
-        twin: The same table of the other kind (the embedded one of a measured one), which must have the same rows,
-            levels, metrics and features, so that the spaces of an id do not depend on what is installed.
         rules: Names of `TABLE_RULES` to check; all by default.
 
     Raises:
@@ -33,14 +31,10 @@ def check_table(table: Table, *, twin: Table | None = None, rules: Iterable[str]
     """
     if not isinstance(table, Table):
         raise ValueError(f"table must be a Table, got {table!r}")
-    obey(f"table {table.name}", (table, twin), TABLE_RULES, rules)
+    obey(f"table {table.name}", table, TABLE_RULES, rules)
 
 
-Tables = tuple[Table, Table | None]
-
-
-def _provenance(tables: Tables) -> None:
-    table, _ = tables
+def _provenance(table: Table) -> None:
     p = table.provenance
     require(re.fullmatch(r"[^/\s]+/\S+", table.name), f"name must be dataset/table, got {table.name!r}")
     require(p.kind in ("measured", "surrogate"), f"provenance.kind must be measured or surrogate, got {p.kind!r}")
@@ -55,8 +49,7 @@ def _provenance(tables: Tables) -> None:
     require(p.kind == "measured" or p.notes, "provenance.notes must say how a surrogate was made, got none")
 
 
-def _laws(tables: Tables) -> None:
-    table, _ = tables
+def _laws(table: Table) -> None:
     blank = dataclasses.replace(table.provenance, sha256="")
     again = dataclasses.replace(table, provenance=blank)  # checks all laws anew
     digests = table.provenance.sha256, again.provenance.sha256
@@ -65,32 +58,14 @@ def _laws(tables: Tables) -> None:
     require(copy.provenance == table.provenance, "a pickled copy must be the same table")
 
 
-def _read_only(tables: Tables) -> None:
+def _read_only(table: Table) -> None:
     for name in ("values", "cost", "features", "levels", "configs", "status"):
-        require(not getattr(tables[0], name).flags.writeable, f"{name} must be read-only")
+        require(not getattr(table, name).flags.writeable, f"{name} must be read-only")
 
 
-def _same_space(tables: Tables) -> None:
-    table, twin = tables
-    if twin is None:
-        return
-    for field, one, two in (
-        ("rows", len(table), len(twin)),
-        ("levels", table.values.shape[2], twin.values.shape[2]),
-        ("metrics", table.metrics, twin.metrics),
-        ("feature_names", table.feature_names, twin.feature_names),
-    ):
-        require(one == two, f"{field} must be those of its twin, got {one} and {two}")
-    require(
-        table.provenance.kind != twin.provenance.kind, f"kind must differ from its twin's, got {twin.provenance.kind}"
-    )
-    require(table.provenance.sha256 != twin.provenance.sha256, "content must differ from its twin's")
-
-
-TABLE_RULES: dict[str, Callable[[Tables], None]] = {
+TABLE_RULES: dict[str, Callable[[Table], None]] = {
     "provenance": _provenance,
     "laws": _laws,
     "read-only": _read_only,
-    "same-space": _same_space,
 }
 """Rules of tables by name."""

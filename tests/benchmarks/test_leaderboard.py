@@ -14,7 +14,7 @@ from hpo_envs.benchmarks import leaderboard
 from hpo_envs.benchmarks.comparison import publication
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.study import Contestant, Environment
-from hpo_envs.registry import FAMILIES, SPECS, kinds_of
+from hpo_envs.registry import FAMILIES, SPECS, kind_of
 from tests.helpers import ROOT
 
 
@@ -61,7 +61,6 @@ def test_agents_of_other_packages_have_a_study_of_their_own() -> None:
         leaderboard.studies(3, ["gaussian"], ["optuna", "bo"])
 
 
-@pytest.mark.measured
 def test_agents_that_learn_from_other_tables_have_a_study_of_their_own() -> None:
     (base, _), (name, study) = leaderboard.studies(3, ["NMTHPO-swen-v0", "NMTHPO-v0"])
     assert (base, name) == ("", "transfer")
@@ -179,14 +178,13 @@ def test_committed_leaderboard_is_on_measured_tables() -> None:
     found = json.loads(leaderboard.SUMMARY.read_text(encoding="utf-8"))
     assert found["fronts"] == {}
     for e in found["environments"]:
-        assert {t["kind"] for t in e["tables"]} == {kinds_of(SPECS[e["id"]])[0]}
+        assert {t["kind"] for t in e["tables"]} == {kind_of(SPECS[e["id"]])}
     for t in found["tracks"]:
         for r in t["ranking"]:
             assert min(r["n"]) >= 5
 
 
 @pytest.mark.skipif(not COMMITTED, reason="no leaderboard is committed")
-@pytest.mark.measured
 def test_committed_leaderboard_is_of_the_tables_that_are_here() -> None:
     found = json.loads(leaderboard.SUMMARY.read_text(encoding="utf-8"))
     assert publication.stale(found["environments"]) == []

@@ -16,20 +16,20 @@ from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 
 from hpo_envs.registry import SPECS
-from tests.helpers import offline, short
+from tests.helpers import short
 
 pytest.importorskip("torchrl", reason="run by .ci/nightly clients")
 
 
 def batch(spec_id: str, **kwargs: Any) -> Any:
-    return gym.make_vec(spec_id, num_envs=3, table=offline(spec_id), **short(spec_id), **kwargs)
+    return gym.make_vec(spec_id, num_envs=3, **short(spec_id), **kwargs)
 
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 @pytest.mark.parametrize("spec_id", list(SPECS))
 def test_batches_are_what_gymnasium_makes_of_scalar_environments(spec_id: str, mode: AutoresetMode) -> None:
     def one() -> Any:
-        return gym.make(spec_id, table=offline(spec_id), disable_env_checker=True, **short(spec_id))
+        return gym.make(spec_id, disable_env_checker=True, **short(spec_id))
 
     ours = batch(spec_id, autoreset_mode=mode)
     assert VectorEnv in type(ours.unwrapped).__bases__  # skrl looks nowhere else

@@ -12,13 +12,13 @@ from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.utils.env_match import check_environments_match
 
 from hpo_envs.registry import SPECS
-from tests.helpers import offline, short
+from tests.helpers import short
 
 SEVERAL = [s.id for s in SPECS.values() if isinstance(s.kwargs.get("objective"), tuple)]
 
 
 def make(spec_id: str, **kwargs: Any) -> Any:
-    return gym.make(spec_id, table=offline(spec_id), disable_env_checker=True, **{**short(spec_id), **kwargs})
+    return gym.make(spec_id, disable_env_checker=True, **{**short(spec_id), **kwargs})
 
 
 @pytest.mark.parametrize("spec_id", [s for s in SPECS if s not in SEVERAL])
@@ -36,7 +36,7 @@ def test_gymnasium_tells_different_environments_apart() -> None:
 def test_gymnasium_finds_batch_and_scalar_equivalent(spec_id: str) -> None:
     """`data_equivalence`, exactly, of a batch of one and of the scalar form."""
     env = make(spec_id)
-    envs = gym.make_vec(spec_id, num_envs=1, table=offline(spec_id), **short(spec_id))
+    envs = gym.make_vec(spec_id, num_envs=1, **short(spec_id))
     first, many = env.reset(seed=5)[0], envs.reset(seed=[5])[0]
     assert data_equivalence(first, many[0], exact=True)
     env.action_space.seed(0)
@@ -57,7 +57,7 @@ def test_gymnasium_measures_their_speed(spec_id: str) -> None:
     assert performance.benchmark_init(lambda: make(spec_id), target_duration=0, seed=0) > 0
     if not hasattr(performance, "benchmark_vector_step"):  # older releases have none
         return
-    envs = gym.make_vec(spec_id, num_envs=4, table=offline(spec_id), **short(spec_id))
+    envs = gym.make_vec(spec_id, num_envs=4, **short(spec_id))
     assert performance.benchmark_vector_step(envs, target_duration=0, seed=0) > 0
 
 

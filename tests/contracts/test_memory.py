@@ -12,7 +12,6 @@ import pytest
 from hpo_envs.agents.problem import private, sealed
 from hpo_envs.benchmarks import problem_of
 from hpo_envs.registry import SPECS
-from tests.helpers import offline
 
 SPACES = ("action_space", "observation_space", "single_action_space", "single_observation_space", "mutate")
 
@@ -44,8 +43,8 @@ def _shares(one: np.ndarray[Any, Any], others: list[np.ndarray[Any, Any]]) -> bo
 
 @pytest.mark.parametrize("env_id", [*SPECS])
 def test_what_is_handed_out_is_nobody_elses(env_id: str) -> None:
-    one = gym.make(env_id, table=offline(env_id), disable_env_checker=True).unwrapped
-    several = gym.make_vec(env_id, num_envs=2, table=offline(env_id)).unwrapped
+    one = gym.make(env_id, disable_env_checker=True).unwrapped
+    several = gym.make_vec(env_id, num_envs=2).unwrapped
     for env in (one, several):
         own = {k: v for k, v in vars(env).items() if k not in SPACES}
         handed = [env.reset(seed=0)]
@@ -64,7 +63,7 @@ def test_what_is_handed_out_is_nobody_elses(env_id: str) -> None:
 def test_an_episode_takes_a_kilobyte(env_id: str) -> None:
     sizes = []
     for n in (10, 20):
-        envs = gym.make_vec(env_id, num_envs=n, table=offline(env_id), budget=200).unwrapped
+        envs = gym.make_vec(env_id, num_envs=n, budget=200).unwrapped
         envs.reset(seed=0)
         envs.step(np.zeros(n, int))
         own = {k: v for k, v in vars(envs).items() if k not in SPACES}

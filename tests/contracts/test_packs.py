@@ -10,15 +10,12 @@ import pytest
 from hpo_envs.tables import catalogue, store
 from hpo_envs.tables.datasets import packing
 from hpo_envs.tables.files import packs
-from hpo_envs.tables.files.folder import CorruptFile, data_folder
+from hpo_envs.tables.files.folder import CorruptFile
+from tests.helpers import needs_upstream
 
 SHIPPED = packs.FOLDER
 SCRIPTS = tuple(f"hpo_envs.tables.datasets.{path.parent.name}.pack" for path in sorted(SHIPPED.glob("*/pack.py")))
 COVERS = ("hpo_envs.tables.datasets.packing", *SCRIPTS)
-
-needs_upstream = pytest.mark.skipif(
-    not (data_folder() / "nmthpo").is_dir(), reason="needs upstream's files (HPO_ENVS_DATA)"
-)
 
 
 @needs_upstream

@@ -11,7 +11,6 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from hpo_envs.registry import SPECS
-from tests.helpers import offline
 from tests.helpers import short as small
 
 pytest.importorskip("stable_baselines3", reason="extra rl is not installed")
@@ -23,7 +22,7 @@ def test_stable_baselines3_checker_has_no_complaint(spec_id: str) -> None:
     from mo_gymnasium.wrappers import LinearReward
     from stable_baselines3.common.env_checker import check_env
 
-    env = gym.make(spec_id, table=offline(spec_id))
+    env = gym.make(spec_id)
     if hasattr(env.unwrapped, "reward_space"):
         env = LinearReward(env.unwrapped, weight=np.full(env.unwrapped.reward_dim, 0.5))
     with warnings.catch_warnings():
@@ -79,9 +78,7 @@ def test_whole_infos_become_tensors(spec_id: str, mode: AutoresetMode) -> None:
     import torch
     from gymnasium.wrappers.vector import NumpyToTorch
 
-    envs = NumpyToTorch(
-        gym.make_vec(spec_id, num_envs=2, autoreset_mode=mode, table=offline(spec_id), **small(spec_id))
-    )
+    envs = NumpyToTorch(gym.make_vec(spec_id, num_envs=2, autoreset_mode=mode, **small(spec_id)))
     envs.action_space.seed(0)
     observation, info = envs.reset(seed=0)
     for _ in range(3):

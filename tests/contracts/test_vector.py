@@ -18,9 +18,8 @@ COVERS = ("hpo_envs.testing.batches", *sorted({s.vector_entry_point.partition(":
 
 
 @pytest.mark.parametrize("rule", BATCH_RULES)
-def test_every_id_keeps(rule: str, id_kind: tuple[str, str]) -> None:
-    spec_id, kind = id_kind
-    check_env(spec_id, table=kind, rules=[rule])
+def test_every_id_keeps(rule: str, env_id: str) -> None:
+    check_env(env_id, rules=[rule])
 
 
 @pytest.mark.parametrize("num_envs", [0, -1, 2.5, True])

@@ -23,16 +23,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
-
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.benchmarks.study import executors, store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import from_data
 from hpo_envs.benchmarks.study.task import Done, Task
-from hpo_envs.registry import SPECS
+from hpo_envs.registry import SPECS, installed
 
-KINDS = ("surrogate", "measured")
 SEEDS = (0, 1)
 
 
@@ -95,36 +92,22 @@ def _together(task: Task) -> Done:
     return Done(task, described, time.perf_counter() - begin)
 
 
-def work(folder: Path, engine: str, ids: Sequence[str], agents: Sequence[str], kinds: Sequence[str], jobs: int) -> None:
+def work(folder: Path, engine: str, ids: Sequence[str], agents: Sequence[str], jobs: int) -> None:
     """Makes what is missing of one way's runs, and says which agents failed; they must do so in every way."""
     warnings.simplefilter("ignore")
     make = {"together": Together, "processes": executors.Processes, "dask": lambda n: executors.Dask("local", n)}
     with make[engine](jobs) as executor:
-        for kind in kinds:
-            known = [i for i in ids or SPECS if _answers(i, kind)]
-            study = from_data({"environments": known, "agents": list(agents), "seeds": [*SEEDS], "table": kind})
-            outcome = conduct(study, folder / kind, executor)
-            for (env, agent), error in outcome.errors.items():
-                print(f"{agent} on {env}, {kind}: {error.strip().splitlines()[-1]}")
-            print(f"{kind}: {outcome.found} runs found, {outcome.made} made, {len(outcome.errors)} agents failed")
-
-
-def _answers(env_id: str, kind: str) -> bool:
-    """Whether an id has a table of this kind here."""
-    try:
-        gym.make_vec(env_id, num_envs=1, table=kind).close()
-    except (ValueError, OSError):
-        return False
-    return True
+        known = [*ids] or [i for i, spec in SPECS.items() if installed(spec)]
+        study = from_data({"environments": known, "agents": list(agents), "seeds": [*SEEDS]})
+        outcome = conduct(study, folder, executor)
+        for (env, agent), error in outcome.errors.items():
+            print(f"{agent} on {env}: {error.strip().splitlines()[-1]}")
+        print(f"{outcome.found} runs found, {outcome.made} made, {len(outcome.errors)} agents failed")
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """The sha256 of each run of a way, by kind, id, agent and seed."""
-    found = {}
-    for kind in (k for k in KINDS if (folder / k).is_dir()):
-        for r in store.read(folder / kind):
-            found["/".join(map(str, (kind, *store.key_of(r))))] = store.digest([r])
-    return found
+    """The sha256 of each run of a way, by id, agent and seed."""
+    return {"/".join(map(str, store.key_of(r))): store.digest([r]) for r in store.read(folder)}
 
 
 def compare(folder: Path, ways: Sequence[str]) -> dict[str, list[str]]:
@@ -159,15 +142,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--ways", default="", help="some of the ways, separated by commas")
     parser.add_argument("--ids", default="", help="some ids, separated by commas")
     parser.add_argument("--agents", default="all", help="some agents, separated by commas")
-    parser.add_argument("--kinds", default=",".join(KINDS), help="of tables")
     parser.add_argument("--jobs", type=int, default=2, help="processes side by side (default: %(default)s)")
     parser.add_argument("--work", metavar="WAY", help="only make the runs of this way, in this interpreter")
     args = parser.parse_args(arguments)
     ways = KERNELS if args.kernels else WAYS
     if args.work:
         ids = [i for i in args.ids.split(",") if i]
-        kinds, agents = args.kinds.split(","), args.agents.split(",")
-        work(args.folder / args.work, ways[args.work].engine, ids, agents, kinds, args.jobs)
+        agents = args.agents.split(",")
+        work(args.folder / args.work, ways[args.work].engine, ids, agents, args.jobs)
         return 0
     chosen = [way for way in ways if way in BASE or not args.ways or way in args.ways.split(",")]
     status = 0

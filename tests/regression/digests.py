@@ -4,7 +4,7 @@
     python tests/regression/digests.py check --portable  # only what does not depend on the kernel of BLAS
     python tests/regression/digests.py check --small     # only what the tests compare, within a minute
 
-For each id and each kind of table: 200 random steps in the scalar and in the batched form, and for each agent that
+For each id: 200 random steps in the scalar and in the batched form, and for each agent that
 fits two runs with the id's own budget. Agents of other packages run on few ids, where they are installed: their
 numbers are those of a version. Agents that learn from other tables run with these at hand, too, on few ids. It uses
 nothing but the entry points that stay as they are. The record is a file a family in `digests/`; a check fails where a
@@ -43,11 +43,10 @@ import gymnasium as gym  # noqa: E402
 import numpy as np  # noqa: E402
 
 FOLDER = Path(__file__).with_name("digests")
-KINDS = ("measured", "surrogate")
 SEEDS = (0, 1)
 STEPS = 200
 
-# What tests compare is on embedded tables: the steps of every id, and agents where they are quick.
+# What tests compare: the steps of every id, and agents where they are quick.
 COSTLY = ("bo", "bo-spread", "bo-thompson", "box-bo", "freeze-thaw")
 """Agents that take most of the time; tests compare them on `FEW` ids."""
 FEW = ("NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTHPO-v0", "NMTLC-ft-zhen-v0", "CharHPO-v0", "FunctionHPO-v0")
@@ -103,22 +102,22 @@ LIVE = "live"
 """Stands for the kind of table of ids that call a function: the example of their family."""
 
 
-def given(env_id: str, kind: str) -> dict[str, Any]:
+def given(env_id: str) -> dict[str, Any]:
     """Arguments of an environment."""
     from hpo_envs import registry
 
     family = registry.family_of(env_id)
-    return dict(family.example) if kind == LIVE and family is not None else {"table": kind}
+    return {} if family is None else dict(family.example)
 
 
-def steps(env_id: str, kind: str, batched: bool) -> str:
+def steps(env_id: str, batched: bool) -> str:
     """Digest of 200 steps with random actions, through the ends of episodes."""
     h = hashlib.sha256()
     if batched:
-        env: Any = gym.make_vec(env_id, num_envs=3, **given(env_id, kind))
+        env: Any = gym.make_vec(env_id, num_envs=3, **given(env_id))
         space = env.single_action_space
     else:
-        env = gym.make(env_id, disable_env_checker=True, **given(env_id, kind))
+        env = gym.make(env_id, disable_env_checker=True, **given(env_id))
         space = env.action_space
     space.seed(7)
     put(h, env.reset(seed=7))
@@ -132,70 +131,60 @@ def steps(env_id: str, kind: str, batched: bool) -> str:
     return h.hexdigest()[:10]
 
 
-def runs(env_id: str, kind: str, agent: str) -> str:
+def runs(env_id: str, agent: str) -> str:
     """Digest of an agent's runs."""
     from hpo_envs import benchmarks
 
     h = hashlib.sha256()
     name, transfer = agent.removesuffix(SOURCES), "own" if agent.endswith(SOURCES) else None
-    for r in benchmarks.run(name, env_id, SEEDS, env_kwargs=given(env_id, kind), transfer=transfer):
+    for r in benchmarks.run(name, env_id, SEEDS, env_kwargs=given(env_id), transfer=transfer):
         put(h, [r.seed, r.actions, r.rewards, r.costs, np.asarray(r.recommended)])
     return h.hexdigest()[:10]
 
 
 def digest(task: Task) -> tuple[Task, str]:
     """The digest of a task, or the error that it ends in."""
-    env_id, kind, what = task
+    env_id, _, what = task
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            value = (
-                steps(env_id, kind, what == "batched") if what in ("scalar", "batched") else runs(env_id, kind, what)
-            )
+            value = steps(env_id, what == "batched") if what in ("scalar", "batched") else runs(env_id, what)
         except Exception as error:  # an error is an outcome, too, and may not change unnoticed
             value = " ".join(f"{type(error).__name__}: {error}".split())[:100]
     return task, value
 
 
-def shipped(env_id: str) -> str:
-    """The kind of table that an id has wherever it is installed."""
+def kind_of(env_id: str) -> str:
+    """The kind of table that answers an id."""
     from hpo_envs import registry
 
-    return registry.kinds_of(registry.SPECS[env_id])[-1] if env_id in registry.SPECS else LIVE
+    return registry.kind_of(registry.SPECS[env_id]) if env_id in registry.SPECS else LIVE
 
 
-def tasks(ids: Sequence[str] = (), kinds: Sequence[str] | None = KINDS) -> Iterator[Task]:
-    """Everything that has a digest, on some kinds of tables; None: on those that ship."""
+def tasks(ids: Sequence[str] = ()) -> Iterator[Task]:
+    """Everything that has a digest, of the ids whose tables are installed."""
     from hpo_envs import agents, benchmarks, registry
 
     live = [spec.id for family in registry.FAMILIES.values() if family.example for spec in family.ids]
-    for env_id in [*registry.SPECS, *live]:
+    for env_id in [*filter(lambda i: registry.installed(registry.SPECS[i]), registry.SPECS), *live]:
         if ids and env_id not in ids:
             continue
-        for kind in (shipped(env_id),) if kinds is None or env_id not in registry.SPECS else kinds:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                try:
-                    env = gym.make_vec(env_id, num_envs=1, **given(env_id, kind))
-                except Exception as error:
-                    if not isinstance(error, (ValueError, OSError)):
-                        raise
-                    continue
-            yield env_id, kind, "scalar"
-            yield env_id, kind, "batched"
-            problem = benchmarks.problem_of(env)
-            helped = benchmarks.problem_of(env, "own") if env_id in HELPED else problem
-            for name in agents.names():
-                entry = agents.AGENTS[name]
-                here = entry.extra is None or (entry.installed and env_id in FEW)
-                if not here or entry.alias_of or entry.guest or name == PICKS:
-                    continue
-                if agents.fits(name, problem) and agents.usual(name, problem):
-                    yield env_id, kind, name
-                learns = entry.sources or entry.unseen or name == "freeze-thaw"
-                if learns and env_id in HELPED and agents.fits(name, helped):
-                    yield env_id, kind, f"{name}{SOURCES}"
-            env.close()
+        kind, env = kind_of(env_id), gym.make_vec(env_id, num_envs=1, **given(env_id))
+        yield env_id, kind, "scalar"
+        yield env_id, kind, "batched"
+        problem = benchmarks.problem_of(env)
+        helped = benchmarks.problem_of(env, "own") if env_id in HELPED else problem
+        for name in agents.names():
+            entry = agents.AGENTS[name]
+            here = entry.extra is None or (entry.installed and env_id in FEW)
+            if not here or entry.alias_of or entry.guest or name == PICKS:
+                continue
+            if agents.fits(name, problem) and agents.usual(name, problem):
+                yield env_id, kind, name
+            learns = entry.sources or entry.unseen or name == "freeze-thaw"
+            if learns and env_id in HELPED and agents.fits(name, helped):
+                yield env_id, kind, f"{name}{SOURCES}"
+        env.close()
 
 
 def small(keys: Iterable[str]) -> list[str]:
@@ -204,11 +193,11 @@ def small(keys: Iterable[str]) -> list[str]:
 
     out = []
     for key in keys:
-        env_id, kind, what = key.split("/")
+        env_id, _, what = key.split("/")
         external = what in AGENTS and AGENTS[what].extra is not None
         steps_only = what in ("scalar", "batched")
         where = FEW if what in COSTLY else QUICK
-        if kind == shipped(env_id) and (steps_only or (not external and env_id.startswith(where))):
+        if steps_only or (not external and env_id.startswith(where)):
             out.append(key)
     return out
 
@@ -316,10 +305,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--small", action="store_true", help="only what the tests compare")
     parser.add_argument("--ids", type=names, default=[], help="some ids, separated by commas")
     parser.add_argument("--agents", type=names, default=[], help="some agents (or scalar, batched), by commas")
-    parser.add_argument("--kinds", type=names, default=KINDS, help="measured, surrogate or both (default)")
     args = parser.parse_args(arguments)
     record = read(args.folder)
-    todo = [task for task in tasks(args.ids, args.kinds) if not args.agents or task[2] in args.agents]
+    todo = [task for task in tasks(args.ids) if not args.agents or task[2] in args.agents]
     wanted = set(small("/".join(t) for t in todo)) if args.small else {"/".join(t) for t in todo}
     if args.portable:
         wanted &= {key for key, known in record.items() if known.portable}
@@ -327,7 +315,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     now = compute(todo, args.jobs, args.journal)
     if args.action == "check":
         return report({key: known.value for key, known in record.items()}, now)
-    partial = args.ids or args.agents or args.small or args.portable or len(args.kinds) < len(KINDS)
+    partial = args.ids or args.agents or args.small or args.portable
     if partial and not all(known.here for known in record.values()):
         parser.error("a part is recorded on the like of the machine of the whole: record everything, or elsewhere")
     other, made = read(args.against) if args.against else record, {}

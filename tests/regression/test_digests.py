@@ -27,18 +27,11 @@ def test_nothing_changed(env_id: str) -> None:
 
 
 def test_everything_is_recorded_and_nothing_that_is_gone() -> None:
-    now = {"/".join(task) for task in digests.tasks(kinds=None)}
+    now = {"/".join(task) for task in digests.tasks()}
     assert sorted(now - RECORD.keys()) == [], digests.NEW
     missing = {name for name, entry in AGENTS.items() if not entry.installed}
-    gone = {key for key in RECORD if digests.shipped(key.split("/")[0]) == key.split("/")[1]} - now
+    gone = RECORD.keys() - now
     assert sorted(key for key in gone if key.rpartition("/")[2] not in missing) == []
-
-
-def test_measured_tables_are_recorded_like_embedded_ones() -> None:
-    tasks = {kind: {(k[0], k[2]) for key in RECORD if (k := key.split("/"))[1] == kind} for kind in digests.KINDS}
-    ids = {env_id for env_id, _ in tasks["measured"]} & {env_id for env_id, _ in tasks["surrogate"]}
-    assert len(ids) > 50
-    assert {t for t in tasks["measured"] if t[0] in ids} == {t for t in tasks["surrogate"] if t[0] in ids}
 
 
 def test_agents_of_this_package_are_compared() -> None:
@@ -69,9 +62,9 @@ def test_digests_see_bits_types_and_shapes() -> None:
 def test_a_change_is_told_and_another_kernel_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    steps, bo = "NMTLC-swen-v0/surrogate/scalar", "NMTLC-swen-v0/surrogate/bo"
+    steps, bo = "NMTLC-swen-v0/measured/scalar", "NMTLC-swen-v0/measured/bo"
     known = {steps: "1", bo: "2"}
-    monkeypatch.setattr(digests, "tasks", lambda ids, kinds: [tuple(key.split("/")) for key in known])
+    monkeypatch.setattr(digests, "tasks", lambda ids: [tuple(key.split("/")) for key in known])
     monkeypatch.setattr(digests, "compute", lambda todo, *_: {k: known[k] for k in map("/".join, todo)})
     here, other = f"--folder={tmp_path / 'here'}", f"--folder={tmp_path / 'other'}"
     digests.main(["record", other])
@@ -100,10 +93,10 @@ def test_what_is_new_fails_until_it_is_recorded(
     assert digests.report({"a": "1"}, {"a": "1", "b": "2"}) == 1
     assert digests.NEW in capsys.readouterr().out
     env_id, journal = "NMTLC-swen-v0", tmp_path / "journal"
-    arguments = [f"--folder={tmp_path}", f"--ids={env_id}", "--agents=random", "--kinds=surrogate", "--jobs=1"]
+    arguments = [f"--folder={tmp_path}", f"--ids={env_id}", "--agents=random", "--jobs=1"]
     assert digests.main(["check", *arguments]) == 1
     assert digests.main(["record", *arguments, f"--journal={journal}"]) == 0
-    key = f"{env_id}/surrogate/random"
+    key = f"{env_id}/measured/random"
     assert journal.read_text() == f"{key}\t{RECORD[key].value}\n"
     assert digests.main(["check", *arguments]) == 0
     journal.write_text(f"{key}\t0\n")

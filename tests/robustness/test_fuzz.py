@@ -39,7 +39,6 @@ from hpo_envs.tables.datasets.nasbenchnlp import build_ptb_final, features, logs
 from hpo_envs.tables.datasets.nasbenchnlp.names import RELEASED
 from hpo_envs.tables.files import table_file, zips
 from hpo_envs.tables.user import csv_reader
-from tests.helpers import offline
 from tests.robustness import hostile
 
 COVERS = ("hpo_envs.benchmarks.study.parquet",)
@@ -62,7 +61,7 @@ FEW = settings(many, max_examples=max(EXAMPLES // 6, 5))
 def memory(request: pytest.FixtureRequest) -> Iterator[None]:
     if "spec_id" in request.fixturenames:  # tables are loaded once and kept
         spec_id = request.getfixturevalue("spec_id")
-        gym.make(spec_id, table=offline(spec_id), disable_env_checker=True)
+        gym.make(spec_id, disable_env_checker=True)
     with hostile.bounded():
         yield
 
@@ -552,8 +551,8 @@ IDS = list(SPECS if "HPO_ENVS_FUZZ" in os.environ else KINDS.values())
 
 def equip(spec_id: str, form: str) -> Any:
     if form == "scalar":
-        return gym.make(spec_id, table=offline(spec_id), disable_env_checker=True).unwrapped
-    return gym.make_vec(spec_id, num_envs=2, table=offline(spec_id))
+        return gym.make(spec_id, disable_env_checker=True).unwrapped
+    return gym.make_vec(spec_id, num_envs=2)
 
 
 @pytest.mark.parametrize("form", ["scalar", "batched"])
@@ -601,7 +600,7 @@ def test_seeds_and_options(spec_id: str, form: str) -> None:
     reset()
 
 
-FAMILIES = {spec.family: spec.id for spec in SPECS.values()}
+FAMILIES = {SPECS[i].family: i for i in IDS}
 
 
 @pytest.mark.parametrize("spec_id", FAMILIES.values())
@@ -611,9 +610,7 @@ def test_arguments(spec_id: str) -> None:
     @FEW
     @given(kwargs=st.dictionaries(st.sampled_from(["table", "objective", "cost", "budget"]), value, min_size=1))
     def make(kwargs: Any) -> None:
-        kwargs = {"table": offline(spec_id), **kwargs}
-        if kwargs["table"] in {"auto", "measured"} - {offline(spec_id)}:
-            return
+        kwargs = {**kwargs}
         with hostile.guarded("arguments of environments"):
             gym.make(spec_id, disable_env_checker=True, **kwargs).unwrapped.reset(seed=0)
         with hostile.guarded("arguments of environments"):

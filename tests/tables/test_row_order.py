@@ -13,8 +13,9 @@ import pytest
 
 from hpo_envs.tables import row_order, store
 from hpo_envs.tables.datasets.nmthpo import build as nmthpo
+from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 from hpo_envs.tables.table import Provenance, Table
-from tests.helpers import installed, raises
+from tests.helpers import needs_upstream, raises
 from tests.hpo_envs.engines.lookup.model import tiny
 
 
@@ -46,7 +47,7 @@ def _fresh(table: Table) -> Provenance:
 
 
 def test_other_processes_agree() -> None:
-    code = "from hpo_envs.tables import store; print(*store.load('nmthpo/zhen', 'surrogate').keys)"
+    code = "from hpo_envs.tables import store; print(*store.load('nmthpo/zhen').keys)"
     for seed in ("1", "2"):
         out = subprocess.run(
             [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True
@@ -69,23 +70,20 @@ def test_natural_is_the_grids_order_and_elsewhere_the_sources() -> None:
         assert row_order.natural(table).source_index.tolist() == list(range(len(table)))
 
 
-@pytest.mark.parametrize("name", [n for n in store.names() if not n.startswith("nasbenchnlp/ptb")])
+@pytest.mark.parametrize("name", [n for n in store.names() if not store.missing(n)])
 def test_tables_are_kept_in_hash_order_but_for_grids_and_segments(name: str) -> None:
-    for kind in store.kinds(name):
-        if kind == "measured" and not installed(name):
-            continue
-        table = store.load(name, kind)
-        if name.endswith("-grid") or name.startswith("cushlepor/"):
-            assert table.source_index.tolist() == list(range(len(table)))
-        else:
-            assert row_order.hashed(table).keys == table.keys
+    table = store.load(name)
+    if name.endswith("-grid") or name.startswith("cushlepor/"):
+        assert table.source_index.tolist() == list(range(len(table)))
+    else:
+        assert row_order.hashed(table).keys == table.keys
 
 
-@pytest.mark.measured
+@needs_upstream
 @pytest.mark.parametrize("name", [n for n in nmthpo.NAMES if not n.endswith("-grid")])
 def test_source_index_is_the_line_of_the_file(name: str) -> None:
     table = store.load(name)
-    lines = np.loadtxt(store.data_folder() / nmthpo.files(name)[0])
+    lines = np.loadtxt(store.data_folder() / f"nmthpo/datasets/{PAIRS[name.partition('/')[2]]}.hyps")
     assert (lines[table.source_index] == table.configs).all()
 
 

@@ -102,7 +102,6 @@ def test_bad_input_is_refused(x, y, quantile, message):
         decompose(x, y, quantile)
 
 
-@pytest.mark.measured
 def test_embedding_size_is_the_distinguishing_factor_on_enja():
     """Figure 5, middle: over all models of en-ja."""
     table = store.load("nmthpo/enja")

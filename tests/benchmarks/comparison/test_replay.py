@@ -21,7 +21,7 @@ from hpo_envs.commands.main import main
 from hpo_envs.registry import SPECS
 from hpo_envs.tables import user
 from hpo_envs.tables.user import csv_reader
-from tests.helpers import offline, short
+from tests.helpers import short
 
 Changes = dict[str, Any]
 CASES: list[tuple[str, dict[str, Any]]] = [
@@ -49,7 +49,6 @@ def _checked(folder: Path) -> Replay:
     return replay
 
 
-@pytest.mark.measured
 def test_runs_on_a_table_that_is_not_installed_are_scored_and_not_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -63,7 +62,7 @@ def test_runs_on_a_table_that_is_not_installed_are_scored_and_not_checked(
 
 @pytest.mark.parametrize("env", [*SPECS])
 def test_runs_are_what_their_environments_answer(env: str, tmp_path: Path) -> None:
-    runs = run("random", env, [3, 1], env_kwargs={"table": offline(env), **short(env)})
+    runs = run("random", env, [3, 1], env_kwargs={**short(env)})
     replay = _checked(_stored(tmp_path, runs))
     assert (replay.checked, replay.unchecked) == (2, {})
     assert str(replay) == "All rewards, costs and statuses of 2 runs are what their environments answer."

@@ -15,7 +15,6 @@ from hpo_envs.benchmarks.runs import transfer
 from hpo_envs.commands import agents as commands
 from hpo_envs.commands import main
 from hpo_envs.registry import SPECS
-from tests.helpers import offline
 
 
 def test_list_shows_every_agent(capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,7 +70,7 @@ def test_the_ids_shown_are_those_that_fit() -> None:
     for name in SPECS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            problems[name] = problem_of(gym.make(name, table=offline(name)))
+            problems[name] = problem_of(gym.make(name))
     distinct = {e.supports: name for name in agents.names() if not (e := agents.entry(name)).sources}
     for agent in distinct.values():
         assert set(commands.fitting(agent)) == {name for name, p in problems.items() if agents.fits(agent, p)}, agent

@@ -7,25 +7,26 @@ import json
 import pytest
 
 from hpo_envs.commands import main
-from hpo_envs.registry import SPECS
+from hpo_envs.registry import SPECS, kind_of
 from hpo_envs.tables import store
+from hpo_envs.tables.datasets.charhpo import model
 
 
-def test_describe_every_id(id_kind: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    name, kind = id_kind
-    assert main.main(["describe", f"hpo_envs:{name}", "--json", "--table", kind]) == 0
+def test_describe_every_id(env_id: str, capsys: pytest.CaptureFixture[str]) -> None:
+    name, spec = env_id, SPECS[env_id]
+    assert main.main(["describe", f"hpo_envs:{name}", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out, parse_constant=lambda x: pytest.fail(f"{x} is no JSON"))
     assert facts["id"] == name
     assert [t["name"] for t in facts["tables"]] == list(SPECS[name].tables)
     for described in facts["tables"]:
-        table = store.load(described["name"], kind)
-        assert (described["kind"], described["sha256"]) == (kind, table.provenance.sha256)
+        table = model.table(described["name"]) if spec.surrogate else store.load(described["name"])
+        assert (described["kind"], described["sha256"]) == (kind_of(spec), table.provenance.sha256)
         assert described["rows"] == len(table)
         assert [m["name"] for m in described["metrics"]] == list(table.metric_names)
     assert facts["citation"]
-    assert main.main(["describe", name, "--table", kind]) == 0
+    assert main.main(["describe", name]) == 0
     text = capsys.readouterr().out
-    assert (f"(measured by {store.owner(facts['tables'][0]['name'])})" in text) == (kind == "measured")
+    assert (f"(measured by {store.owner(facts['tables'][0]['name'])})" in text) == (kind_of(spec) == "measured")
     for part in (*facts["spaces"].values(), facts["tables"][0]["sha256"], "## Action Space", "## Version History"):
         assert part in text
 

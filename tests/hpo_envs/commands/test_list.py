@@ -1,4 +1,4 @@
-"""`hpo-envs list`: every id, and which of its tables are installed."""
+"""`hpo-envs list`: every id, and what answers it."""
 
 from __future__ import annotations
 
@@ -9,20 +9,24 @@ import pytest
 
 from hpo_envs.commands import main
 from hpo_envs.registry import SPECS
-from hpo_envs.tables import catalogue
-from tests.helpers import offline
 
 
-def test_list_shows_every_id_and_its_table(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_shows_every_id_and_what_answers_it(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["list"]) == 0
-    out = capsys.readouterr().out
-    rows = {line.split()[0]: line.split()[1] for line in out.splitlines() if line.startswith("  ")}
-    assert {name for name, kind in rows.items() if kind == "synthetic"} <= {"FIESTA-gaussian-v0"}
-    assert list(rows) == list(SPECS)
-    assert all(kind == offline(name) for name, kind in rows.items() if kind != "synthetic")
-    fetched = out.partition("`hpo-envs fetch ")[2].partition("`")[0].split()
-    assert "nmthpo" in fetched
-    assert set(fetched) <= set(catalogue.datasets())
+    ship, *fetched = capsys.readouterr().out.split("\nAfter `")
+    rows = [[line.split()[:2] for line in part.splitlines() if line.startswith("  ")] for part in (ship, *fetched)]
+    assert {
+        part.partition("`")[0]: [name for name, _ in some] for part, some in zip(fetched, rows[1:], strict=True)
+    } == {
+        "hpo-envs fetch cushlepor-news": [i for i in SPECS if i.startswith("CushLEPOR-news")],
+        "hpo-envs fetch nasbenchnlp-ptb-logs": ["NASBenchNLP-ptb-v0"],
+    }
+    assert sorted(name for some in rows for name, _ in some) == sorted(SPECS)
+    assert {name for name, kind in rows[0] if kind == "surrogate"} == {
+        "CharHPO-v0",
+        "FIESTA-gaussian-v0",
+        "TableHPO-v0",
+    }
     assert main.main(["list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert [r["id"] for r in listed] == list(SPECS)
@@ -31,7 +35,8 @@ def test_list_shows_every_id_and_its_table(empty: Path, capsys: pytest.CaptureFi
     assert "NMTHPO-zhen-v0" not in capsys.readouterr().out
 
 
-@pytest.mark.measured
-def test_list_says_measured_where_it_is_installed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(["list", "--json", "NMTHPO-"]) == 0
-    assert {r["kind"] for r in json.loads(capsys.readouterr().out)} == {"measured"}
+def test_removed_options_say_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["compare", "--table", "measured"], ["describe", "NMTHPO-swen-v0", "--table=surrogate"], ["verify"]):
+        assert main.main(words) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith(f"hpo-envs: error: {words[-2 if words[-1] == 'measured' else -1]} was removed: ")

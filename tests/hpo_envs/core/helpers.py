@@ -7,11 +7,9 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from tests.helpers import offline
-
 
 def made(spec_id: str, mode: str | None, **kwargs: Any) -> Any:
-    return gym.make(spec_id, table=offline(spec_id), render_mode=mode, disable_env_checker=True, **kwargs)
+    return gym.make(spec_id, render_mode=mode, disable_env_checker=True, **kwargs)
 
 
 def played(env: Any, steps: int = 6) -> Any:

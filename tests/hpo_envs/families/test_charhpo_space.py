@@ -29,7 +29,6 @@ def test_there_are_24_sweeps_and_the_space() -> None:
         gym.make("CharHPO-g2p-dut-lstm-v0", lang="alb")
 
 
-@pytest.mark.measured
 def test_runtime_can_be_cost_or_objective() -> None:
     env = gym.make("CharHPO-inflection-rom-lstm-v0", cost="runtime", budget=20_000)
     env.reset(seed=0)

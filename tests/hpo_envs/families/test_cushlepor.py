@@ -179,7 +179,6 @@ def test_another_familys_table_is_refused():
         gym.make(ID, table=other)
 
 
-@pytest.mark.measured
 def test_default_setting_on_the_measured_table():
     env = gym.make(ID).unwrapped
     env.reset(seed=0)

@@ -87,7 +87,6 @@ def test_conventional_cells_are_instances() -> None:
     assert [cells.accepted(c) for c in cells.EXAMPLES.values()] == [True, True, False]
 
 
-@pytest.mark.measured
 def test_conventional_cells_are_the_released_ones() -> None:
     released = json.loads(store.read("nasbenchnlp/data/recepies_example.json"))
     assert [cells.key(cells.parse(r)) for r in released[:3]] == [cells.key(c) for c in cells.EXAMPLES.values()]

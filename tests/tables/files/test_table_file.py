@@ -16,7 +16,6 @@ from hpo_envs.tables.table import Table
 WT2 = "nasbenchnlp/wikitext2"
 
 
-@pytest.mark.measured
 def test_kept_table_is_the_built_one_and_needs_no_building(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HPO_ENVS_CACHE", str(tmp_path))
     store._measured.cache_clear()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from hpo_envs.benchmarks.papers.charhpo import analysis, reproduce, settings
 
 DIFFERENT = {
@@ -14,14 +12,12 @@ DIFFERENT = {
 """The values that no reading of the files explains, with our values."""
 
 
-@pytest.mark.measured
 def test_every_value_agrees_with_the_published_one_but_three(sweeps: tuple[settings.Sweep, ...]) -> None:
     entries = analysis.entries(settings.expected(), analysis.values(sweeps))
     assert len(entries) == 1000
     assert {e.key: round(float(e.ours), 2) for e in entries if e.verdict == "differs"} == DIFFERENT
 
 
-@pytest.mark.measured
 def test_the_quirks_matter(sweeps: tuple[settings.Sweep, ...]) -> None:
     """Each departure from the text is needed for the published similarity."""
     expected = settings.expected()

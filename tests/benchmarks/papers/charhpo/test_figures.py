@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from hpo_envs.benchmarks.papers.charhpo import figures, settings
 
@@ -20,7 +19,6 @@ def test_the_cases_of_figure_1_differ_as_the_paper_says() -> None:
     assert rough["rel@25"] == random["rel@25"]
 
 
-@pytest.mark.measured
 def test_figure_2_has_the_best_configurations_of_tables_8_and_9(sweeps: tuple[settings.Sweep, ...]) -> None:
     published = settings.expected()
     boxes = figures.boxes(sweeps)

@@ -11,14 +11,12 @@ from hpo_envs.benchmarks.papers.charhpo import settings
 from hpo_envs.commands import main
 
 
-@pytest.mark.measured
 def test_committed_results_are_what_the_commands_give(tmp_path: Path) -> None:
     folder = Path(settings.__file__).parent / "results"
     assert main.main(["reproduce", "charhpo", "--only", "tables", "--out", str(tmp_path)]) == 0
     assert json.loads((tmp_path / "tables.json").read_text()) == json.loads((folder / "tables.json").read_text())
 
 
-@pytest.mark.measured
 def test_the_command_writes_tables_and_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["reproduce", "charhpo", "--only", "tables", "--out", str(tmp_path)]) == 0
     printed = capsys.readouterr().out

@@ -68,7 +68,6 @@ def test_agreement_of_both_splits_is_what_the_environment_says(corpus):
             assert record[f"{name} {split}"] == pytest.approx(values[0], rel=1e-9)
 
 
-@pytest.mark.measured
 def test_committed_results_are_of_this_table():
     summary = json.loads((Path(analysis.__file__).parent / "results" / "summary.json").read_text(encoding="utf-8"))
     table = store.load(TABLE)

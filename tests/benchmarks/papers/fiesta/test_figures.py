@@ -10,7 +10,6 @@ from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.papers.fiesta import reproduce
 
 
-@pytest.mark.measured
 def test_figures_are_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     r = Reproduction(tmp_path, trials=2)

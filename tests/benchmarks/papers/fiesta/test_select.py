@@ -37,7 +37,6 @@ def test_uncounted_evaluations_are_left_out() -> None:
     assert np.array_equal(a.evaluations - 16, b.evaluations)
 
 
-@pytest.mark.measured
 def test_a_published_row_again() -> None:
     """Table 2, TTTS at delta .2: 65 evaluations as published (five first, counted as three), 85 by Algorithm 2."""
     published = next(s for s in settings.UNCOUNTED if s.agent == "ttts")
@@ -49,7 +48,6 @@ def test_a_published_row_again() -> None:
     assert paper["correct"][0] >= 93.0
 
 
-@pytest.mark.measured
 def test_figure_4_numbers() -> None:
     """At 204 evaluations: non-adaptive 85 %; sequential halving 97 % by Algorithm 1, about 99 % as section 4.1 says."""
     env = "FIESTA-tdsa12-v0"

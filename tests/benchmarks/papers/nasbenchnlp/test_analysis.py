@@ -19,7 +19,6 @@ from tests.benchmarks.papers.nasbenchnlp.helpers import run_of
 from tests.hpo_envs.engines.curves.helpers import KWARGS, T1
 
 
-@pytest.mark.measured
 def test_figure_6_correlation() -> None:
     """.926 and .940 over 270 recipes was found elsewhere; here only architectures with features and finite losses."""
     x, y = paired_losses(store.load(study.WIKITEXT2), store.load(study.FINAL))
@@ -29,7 +28,6 @@ def test_figure_6_correlation() -> None:
     assert found["rho"] == pytest.approx(0.940, abs=0.01)
 
 
-@pytest.mark.measured
 def test_table_2_generated_rows_and_ranks() -> None:
     top = analysis.top_architectures(store.load(study.FINAL), 2)
     assert [t["parameters"] for t in top] == ["9.2M", "11.0M"]

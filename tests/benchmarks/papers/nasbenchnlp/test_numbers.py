@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.nasbenchnlp import numbers
 from hpo_envs.tables import store
@@ -38,7 +36,6 @@ def test_logs_give_the_lowest_loss() -> None:
     assert 3.0 < ours["section 5", "lowest test log perplexity"] < 6.0
 
 
-@pytest.mark.measured
 def test_what_the_released_tables_give() -> None:
     ours = numbers.of_tables(store.load(numbers.FINAL), store.load(numbers.WIKITEXT2))
     printed = common.expected("nasbenchnlp")

@@ -28,7 +28,6 @@ def test_halves_are_halves() -> None:
         assert (mask & strata).sum() == 3
 
 
-@pytest.mark.measured
 def test_section_4_checks_on_ptb() -> None:
     table = store.load(study.FINAL)
     records = {r["check"]: r for r in predictability.feature_checks(table, range(10), "released 10-D", 2, 0)}

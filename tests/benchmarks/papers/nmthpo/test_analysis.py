@@ -75,7 +75,6 @@ def test_random_search_has_its_exact_expectations() -> None:
             assert values.mean() == pytest.approx(exact[name].mean, abs=5 * exact[name].std / np.sqrt(len(values)))
 
 
-@pytest.mark.measured
 @pytest.mark.parametrize("number", [3, 4])
 def test_published_random_search_is_within_chance_of_the_exact_one(number: int) -> None:
     entries = [
@@ -88,7 +87,6 @@ def test_published_random_search_is_within_chance_of_the_exact_one(number: int) 
     assert so_en.mean == pytest.approx({3: 605 / 2, 4: 605 / 8}[number], abs=0.1)
 
 
-@pytest.mark.measured
 def test_gaussian_process_search_reproduces_on_ja_en() -> None:
     """BO_EI_R on ja-en: published 20 ± 11 evaluations; 30 trials, three combined standard errors."""
     trials = settings.evaluate(settings.Task(3, "jaen", "BO_EI_R", "BO_EI_R", "measured"), list(range(30)))

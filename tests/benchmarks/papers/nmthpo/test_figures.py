@@ -10,7 +10,6 @@ from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 
 
-@pytest.mark.measured
 def test_correlations_of_figure_4() -> None:
     tables = {pair: store.load(f"nmthpo/{pair}") for pair in PAIRS}
     pairs = list(PAIRS)

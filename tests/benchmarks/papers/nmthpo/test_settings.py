@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from hpo_envs.benchmarks.papers.nmthpo import settings
 from hpo_envs.tables import store
 
 
-@pytest.mark.measured
 def test_fixed_target_of_the_tied_rows() -> None:
     table = store.load("nmthpo/zhen")
     bleu = table.final("bleu")

@@ -12,7 +12,6 @@ from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 
 
-@pytest.mark.measured
 @pytest.mark.parametrize("pair", PAIRS)
 def test_every_printed_value_is_that_of_the_table(pair: str) -> None:
     assert [r["verdict"] for r in tables.compare(pair, store.load(f"nmthpo/{pair}"))] == ["agrees"] * 4

@@ -44,7 +44,6 @@ def test_building_a_cell_scores_it_once() -> None:
     assert info["metrics"]["parameters"] == cells.parameters(cells.EXAMPLES["LSTM"], cells.VOCABULARY["wikitext2"])
 
 
-@pytest.mark.measured
 def test_known_cells_are_measured_and_others_simulated() -> None:
     env, m = make(budget=40), store.load("nasbenchnlp/wikitext2")
     env.reset(seed=1)

@@ -10,7 +10,7 @@ import pytest
 
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import build as charhpo
-from hpo_envs.tables.datasets.charhpo import model, pack
+from hpo_envs.tables.datasets.charhpo import model, names, pack
 from hpo_envs.tables.datasets.charhpo.names import SCHEDULERS
 
 
@@ -30,7 +30,6 @@ def test_there_are_24_sweeps_with_sixteen_hyperparameters() -> None:
         charhpo.space("transformers")
 
 
-@pytest.mark.measured
 @pytest.mark.parametrize("name", charhpo.NAMES)
 def test_measured_values_are_those_of_the_file(name: str) -> None:
     t, lines = store.load(name), upstream(name)

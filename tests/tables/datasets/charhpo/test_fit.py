@@ -8,7 +8,6 @@ import pytest
 from hpo_envs.tables.datasets.charhpo import model
 
 
-@pytest.mark.measured
 def test_refitting_gives_the_shipped_trees() -> None:
     import sklearn
 

@@ -9,7 +9,7 @@ import pytest
 
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import build as charhpo
-from hpo_envs.tables.datasets.charhpo import model
+from hpo_envs.tables.datasets.charhpo import model, names
 from hpo_envs.tables.table import feature_matrix
 
 
@@ -48,7 +48,6 @@ def test_scores_lie_on_the_curves_of_their_task() -> None:
     assert (s.score(tasks, predicted, np.full(18, 99.0)) == model.SCORES[1]).all()
 
 
-@pytest.mark.measured
 def test_sweeps_are_about_as_predictable_as_the_measured_ones() -> None:
     from scipy.stats import spearmanr
     from sklearn.ensemble import ExtraTreesRegressor
@@ -82,7 +81,6 @@ def test_inputs_are_the_features_of_the_table() -> None:
         assert (x[:, 16] == 7).all()
 
 
-@pytest.mark.measured
 def test_the_surrogate_looks_like_the_sweeps() -> None:
     from hpo_envs.benchmarks.analysis import sensitivity
 

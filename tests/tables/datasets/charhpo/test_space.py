@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.tables.datasets.charhpo import build as charhpo
+from hpo_envs.tables.datasets.charhpo import names
 from hpo_envs.tables.datasets.charhpo import space as encoding
 
 

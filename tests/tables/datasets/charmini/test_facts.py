@@ -10,7 +10,6 @@ def test_english_is_counted_in_the_words_that_ship():
     assert facts.of(ENGLISH) == facts.counted(ENGLISH) == (26, 39, 500, 500, 2801, 2831, 6.7, 6.65)
 
 
-@pytest.mark.measured
 @pytest.mark.parametrize("language", SHARED_TASK)
 def test_others_are_counted_in_their_files(language):
     assert facts.of(language) == facts.counted(language)

@@ -81,7 +81,6 @@ def test_unknown_languages_are_refused():
         words.entries("hux")
 
 
-@pytest.mark.measured
 @pytest.mark.parametrize("language", SHARED_TASK)
 def test_the_files_list_each_word_once(language):
     every = [
@@ -92,7 +91,6 @@ def test_the_files_list_each_word_once(language):
     assert len(set(every)) == len(every) == 4500
 
 
-@pytest.mark.measured
 def test_the_sample_is_made_from_the_dictionary(monkeypatch, tmp_path):
     eligible = words.eligible(store.read(words.FILE).decode())
     assert len(eligible) == 90_215

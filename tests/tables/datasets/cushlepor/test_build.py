@@ -121,7 +121,6 @@ def test_hold_out_takes_whole_documents():
     assert cushlepor.hold_out(["a"] * 1 + ["b"] * 9) == ("b",)
 
 
-@pytest.mark.measured
 def test_measured_table():
     """Section 8 of the data's description: 13 systems, 529 segments, five talks; correlations of the presets."""
     t = store.load(NAME)
@@ -148,7 +147,6 @@ def test_measured_table():
     assert (changed > 1e-12).sum() == 1075
 
 
-@pytest.mark.measured
 def test_released_variant_equals_the_package_on_every_segment():
     """Mean scores of hLepor 0.0.4 for 20 vectors; single segments differed by at most 4.4e-16 (commit b4688ac)."""
     golden = json.loads((ROOT / "tests/tables/hlepor/package_golden.json").read_text(encoding="utf-8"))
@@ -185,7 +183,6 @@ def test_every_table_has_its_files_in_the_catalogue_and_an_embedded_form(name):
     assert planted > default > 0.05
 
 
-@pytest.mark.measured
 def test_measured_table_of_chinese_talks():
     t = store.load("cushlepor/ted-zhen")
     assert len(t) == 6877

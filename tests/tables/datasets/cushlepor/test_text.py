@@ -27,7 +27,6 @@ def test_reference_letters(name, letter):
     assert cushlepor_text.reference_letter(name) == letter
 
 
-@pytest.mark.measured
 def test_averaged_scores_are_the_weighted_spans():
     """Weights of Freitag et al. 2021: major 5, minor 1, minor punctuation 0.1."""
     spans, _ = cushlepor.files(NAME)

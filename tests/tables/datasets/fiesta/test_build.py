@@ -10,7 +10,6 @@ from hpo_envs.tables.datasets.fiesta import build as data
 from hpo_envs.tables.row_order import natural
 
 
-@pytest.mark.measured
 def test_measured_tables_hold_what_the_paper_says() -> None:
     t = store.load("fiesta/tdsa12")
     assert t.values.shape == (12, 500, 1, 1)
@@ -24,7 +23,6 @@ def test_measured_tables_hold_what_the_paper_says() -> None:
     assert ner.keys[int(ner.final("test_f1").argmax())] == "lstm"
 
 
-@pytest.mark.measured
 def test_embedded_moments_are_the_measured_ones() -> None:
     real = store.load("fiesta/tdsa12").values[:, :, 0, 0]
     drawn = store.load("fiesta/tdsa12").values[:, :, 0, 0]

@@ -14,7 +14,6 @@ def test_each_name_has_its_files_and_its_table(name: str) -> None:
     assert store.load(name).name == name
 
 
-@pytest.mark.measured
 @pytest.mark.parametrize("name", [names.WIKITEXT2, names.PTB_FINAL])
 def test_the_surrogate_has_the_spaces_of_the_measured_table(name: str) -> None:
     surrogate, measured = (store.load(name, kind) for kind in ("surrogate", "measured"))

@@ -13,7 +13,6 @@ from hpo_envs.tables.datasets.nasbenchnlp.names import PARAMETERS, PTB_FINAL
 from hpo_envs.tables.table import STATUSES
 
 
-@pytest.mark.measured
 def test_final_losses_are_those_of_the_file() -> None:
     table = store.load(PTB_FINAL)
     losses = pack.read_final(store.read(PARAMETERS).decode("utf-8-sig"))
@@ -38,7 +37,6 @@ def test_final_losses_are_those_of_the_file() -> None:
     assert np.nanmin(table.values[..., 0]) == pytest.approx(4.4287, abs=1e-4)
 
 
-@pytest.mark.measured
 def test_embedded_final_losses_resemble_the_measured_ones() -> None:
     e, m = (store.load(PTB_FINAL, kind) for kind in ("surrogate", "measured"))
     assert e.values.shape == m.values.shape

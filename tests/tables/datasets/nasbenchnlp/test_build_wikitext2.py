@@ -22,7 +22,6 @@ from hpo_envs.tables.table import STATUSES
 WT2 = "nasbenchnlp/wikitext2"
 
 
-@pytest.mark.measured
 def test_every_epoch_of_every_run_equals_the_file() -> None:
     table = store.load(WT2)
     content = store.read(names.LOGS)
@@ -55,7 +54,6 @@ def test_every_epoch_of_every_run_equals_the_file() -> None:
     assert len({k.split("#")[0] for k in table.keys}) == 265
 
 
-@pytest.mark.measured
 def test_published_perplexities_of_conventional_cells() -> None:
     table = store.load(WT2)
     rows = {name: table.row(key(cell)) for name, cell in EXAMPLES.items()}
@@ -75,7 +73,6 @@ def test_embedded_table_has_the_measured_shape() -> None:
     assert size.tolist() == [parameters(c, VOCABULARY["wikitext2"]) for c in cells]
 
 
-@pytest.mark.measured
 def test_embedded_table_resembles_the_measured_one() -> None:
     e, m = (store.load(WT2, kind) for kind in ("surrogate", "measured"))
     assert e.feature_names == m.feature_names

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nasbenchnlp import features
 
 WT2 = "nasbenchnlp/wikitext2"
 
 
-@pytest.mark.measured
 def test_released_features_are_joined_by_group() -> None:
     table = store.load(WT2)
     assert table.features[:, -1].sum() == 274

@@ -16,7 +16,6 @@ from hpo_envs.tables.datasets.nasbenchnlp.logs import read_archive, read_log
 from tests.tables.datasets.nasbenchnlp.archives import log, zipped
 
 
-@pytest.mark.measured
 def test_parameter_counts_equal_the_measured_ones() -> None:
     logs = read_archive(store.read(names.LOGS), "logs.zip")
     assert [parameters(run.cell, VOCABULARY["wikitext2"]) for run in logs] == [run.parameters for run in logs]

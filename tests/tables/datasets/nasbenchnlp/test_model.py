@@ -32,7 +32,6 @@ def test_divergence_ends_a_curve_with_nan() -> None:
     assert all(model.divergence_probability(c) == 0.0 for c in cells.EXAMPLES.values())
 
 
-@pytest.mark.measured
 def test_served_cells_were_not_seen_in_training() -> None:
     """The held-out error in the report is that of what the model serves."""
     m = store.load("nasbenchnlp/wikitext2")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nasbenchnlp.paired import paired_losses
 
 
-@pytest.mark.measured
 def test_losses_are_those_of_the_final_table() -> None:
     final = store.load("nasbenchnlp/ptb-final")
     wikitext2, ptb = paired_losses(store.load("nasbenchnlp/wikitext2"), final)

@@ -56,7 +56,6 @@ def raw(pair: str, suffix: str) -> np.ndarray:
     return np.array([[float(x) for x in line.split()] for line in text.splitlines()])
 
 
-@pytest.mark.measured
 @pytest.mark.parametrize("pair", PAIRS)
 def test_every_served_number_is_upstreams(pair: str) -> None:
     """Row by row through `step`, all six metrics, in native units."""
@@ -73,14 +72,12 @@ def test_every_served_number_is_upstreams(pair: str) -> None:
     assert served == upstream
 
 
-@pytest.mark.measured
 @pytest.mark.parametrize("pair", PAIRS)
 def test_features_are_upstreams_scaled_hyperparameters(pair: str) -> None:
     t = store.load(f"nmthpo/{pair}")
     assert np.abs(t.features - raw(pair, "hyps_scaled")[t.source_index]).max() <= 0.0005
 
 
-@pytest.mark.measured
 @pytest.mark.parametrize("pair", PAIRS)
 def test_pareto_fronts_are_upstreams(pair: str) -> None:
     t = store.load(f"nmthpo/{pair}")
@@ -90,7 +87,6 @@ def test_pareto_fronts_are_upstreams(pair: str) -> None:
     assert front.sum() == TABLE_4[pair][0]
 
 
-@pytest.mark.measured
 @pytest.mark.parametrize("pair", PAIRS)
 def test_table_2(pair: str) -> None:
     models, best, config = TABLE_2[pair]
@@ -114,7 +110,6 @@ def within(values: np.ndarray, published: tuple[float, float], places: int) -> b
     return bool(abs(values.mean() - mean) <= 3 * error + 0.5 * 10.0**-places)
 
 
-@pytest.mark.measured
 @pytest.mark.parametrize("pair", PAIRS)
 def test_random_search_row_of_table_3(pair: str) -> None:
     """400 trials; the paper counts the three initial evaluations, so runtimes are at least 3."""
@@ -132,7 +127,6 @@ def test_random_search_row_of_table_3(pair: str) -> None:
         assert within(values, published, places), (values.mean(), published)
 
 
-@pytest.mark.measured
 @pytest.mark.parametrize("pair", PAIRS)
 def test_random_search_row_of_table_4(pair: str) -> None:
     t = natural(store.load(f"nmthpo/{pair}"))
@@ -158,7 +152,6 @@ def test_grid_order(pair: str) -> None:
     assert np.array_equal(whole.values[index], t.values)
 
 
-@pytest.mark.measured
 @pytest.mark.parametrize("pair", PAIRS)
 def test_same_rows_measured_and_embedded(pair: str) -> None:
     for name in (f"nmthpo/{pair}", f"nmthpo/{pair}-grid"):
@@ -167,7 +160,6 @@ def test_same_rows_measured_and_embedded(pair: str) -> None:
         assert np.array_equal(measured.features, embedded.features)
 
 
-@pytest.mark.measured
 def test_cells_never_measured_are_failures_and_say_so() -> None:
     env = gym.make("NMTHPO-v0")
     _, info = env.reset(seed=0, options={"table": "zhen"})

@@ -23,7 +23,6 @@ def test_rows_and_levels_are_those_of_the_corpus(name: str) -> None:
     assert np.nanmax(table.values[..., 0]) < 40.0
 
 
-@pytest.mark.measured
 def test_runs_are_those_of_the_nmthpo_tables() -> None:
     """One to one on four pairs: same hyperparameters, and the best perplexity is the one of the table."""
     for pair, rows in (("ruen", 176), ("jaen", 150), ("swen", 767), ("soen", 604)):
@@ -65,7 +64,6 @@ def test_embedded_curves_look_like_curves(name: str) -> None:
     assert np.array_equal(table.status[:, 0] == 0, after == patience)
 
 
-@pytest.mark.measured
 @pytest.mark.parametrize("name", nmtlc.NAMES)
 def test_embedded_rows_are_the_measured_rows(name: str) -> None:
     surrogate, measured = store.load(name), store.load(name)
