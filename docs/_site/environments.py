@@ -12,7 +12,7 @@ from _site import known, markdown, pictures, results
 from hpo_envs.commands.describe import describe
 from hpo_envs.core.family import Spec
 from hpo_envs.registry import FAMILIES, SPECS, find
-from hpo_envs.tables import catalogue
+from hpo_envs.tables import catalogue, store
 
 FILES = 12
 """Upstream files that a page lists; what is more is counted."""
@@ -169,12 +169,9 @@ def upstream_files(spec: Spec) -> str:
     """The files that the measured form is built from."""
     if FAMILIES[spec.family].example:
         return ""
-    import importlib
-
-    builder = importlib.import_module(catalogue.dataset(FAMILIES[spec.family].dataset).builder)
     names: list[str] = []
     for table in spec.tables:
-        names += store._files(table)
+        names += [f.relative_to(store.data_folder()).as_posix() for f in store.missing(table)]
     files = [catalogue.files()[n] for n in dict.fromkeys(names)]
     if not files:
         return ""
