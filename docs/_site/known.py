@@ -29,6 +29,7 @@ ZERO = {
 }
 """What regret 1 is."""
 
+
 def rewards(spec: Spec) -> tuple[str, str]:
     """The range of rewards by the metric's definition, "" where it has none, and the section on what is best."""
     env: Any = gym.make(spec.id, **given(FAMILIES[spec.family]))

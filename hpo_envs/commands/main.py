@@ -34,20 +34,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "studies.report",
         "saved runs as one self-contained page: who won, by how much, how sure",
     ),
-    "power": (
-        "studies.power",
-        "how many environments and seeds a comparison needs, before it is run",
-    ),
-    "submission": ("studies.submission", "run an agent of yours for the leaderboard, and check its runs"),
+    "leaderboard": ("studies.leaderboard", "run an agent of yours for the leaderboard, and check its runs"),
     "reproduce": ("studies.reproduce", "a paper's tables and figures again, with verdicts"),
-    "sensitivity": ("analysis.sensitivity", "how sensitive a model is to its hyperparameters"),
     "importance": (
         "analysis.importance",
-        "how much each hyperparameter matters, on any table or study",
-    ),
-    "graph": (
-        "tables.graph",
-        "a cell, or the similarity graph of all candidates, drawn and as GraphML",
+        "how much each hyperparameter matters, on any table or study; how sensitive the score is",
     ),
     "select": (
         "analysis.select",
@@ -58,14 +49,22 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "tune a training function of your own: durable, parallel, with a report",
     ),
     "table": ("tables.table", "an environment of your own: from a CSV file or an Optuna study"),
-    "measure": ("tables.measure", "train the rows of CharMini and CellMini, or one again"),
     "lepor": (
         "analysis.lepor",
         "score translations with hLEPOR, or tune its weights to your human scores",
     ),
-    "completion": ("completion", "completion of commands, options, ids and agents for a shell"),
 }
 """Subcommand -> its module in `hpo_envs.commands` and what it does."""
+
+REPLACED = {
+    "completion": "`hpo-envs COMMAND --help`; there is no completion for shells any more",
+    "graph": "`networkx.node_link_data(table.graph(row))` in Python",
+    "measure": "`python -m hpo_envs.benchmarks.study.measure`",
+    "power": "`hpo-envs compare ... --power EFFECT`",
+    "sensitivity": "`hpo-envs importance SOURCE --sensitivity`",
+    "submission": "`hpo-envs leaderboard run|check AGENT`",
+}
+"""Former subcommand -> what to use now."""
 
 EPILOG = """\
 examples:
@@ -153,6 +152,8 @@ def parser_of(name: str | None) -> tuple[argparse.ArgumentParser, Any]:
     Raises:
         ValueError: No such command.
     """
+    if name in REPLACED:
+        raise ValueError(f"{name} is no command any more, use {REPLACED[name]}")
     if name is not None and name not in COMMANDS:
         raise ValueError(
             f"command must be one that `hpo-envs --help` shows ({', '.join(COMMANDS)}), got {name!r}"

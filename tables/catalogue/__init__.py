@@ -136,14 +136,14 @@ DATASETS: dict[str, Dataset] = {
         Dataset(
             "charmini",
             "Small LSTMs and transformers that learn to pronounce English words, trained by this project",
-            "The hpo_envs developers. CharMini, measured by `hpo-envs measure CharMini`. Words: Carnegie Mellon "
+            "The hpo_envs developers. CharMini, measured by `benchmarks.study.measure`. Words: Carnegie Mellon "
             "University, The CMU Pronouncing Dictionary.",
             "hpo_envs.tables.datasets.charmini.build",
         ),
         Dataset(
             "cellmini",
             "Recurrent cells as character language models of Shakespeare, trained by this project",
-            "The hpo_envs developers. CellMini, measured by `hpo-envs measure CellMini`. Search space: Nikita "
+            "The hpo_envs developers. CellMini, measured by `benchmarks.study.measure`. Search space: Nikita "
             "Klyuchnikov et al., NAS-Bench-NLP: Neural Architecture Search Benchmark for Natural Language Processing, "
             "arXiv:2006.07116, 2020.",
             "hpo_envs.tables.datasets.cellmini.build",

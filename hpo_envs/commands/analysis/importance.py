@@ -1,4 +1,4 @@
-"""`hpo-envs importance`: how much each hyperparameter matters, on any table or study."""
+"""`hpo-envs importance`: how much each hyperparameter matters, and how sensitive a model is to all of them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,21 @@ EPILOG = """examples:
   hpo-envs importance NMTHPO-swen-v0 --cutoff median --out swen
   hpo-envs importance charhpo/g2p-dut-transformer --metric accuracy --cutoff 80 --pairs 3
   hpo-envs importance runs/ --env NMTHPO-enja-v0
+  hpo-envs importance CharHPO-g2p-dut-lstm-v0 --sensitivity --rope 1
 
 Functional ANOVA of a random forest (Hutter, Hoos and Leyton-Brown 2014): the share of the variance over the whole space
 that is due to each hyperparameter alone, and to each pair beyond that. With --cutoff, predictions worse than it count
 as it: what distinguishes bad configurations from each other is left out.
+
+With --sensitivity, of a table: the metrics of Wiemerslage, Gorman and von der Wense (2024, section 3), where runs are
+alike that have similar configurations; arrows point to less sensitive:
+  rel@k       k-th best score in per cent of the best            up
+  mean@k      mean of the first k scores, likewise               up
+  best        per cent of runs within --rope of the best         up
+  equivalent  mean per cent of runs within --rope of a run       up
+  rho         rank correlation of similarity and performance     up
+  maxima      runs better than both neighbours in similarity     down
+  change      mean change of the score between neighbours        down
 """
 
 
@@ -29,6 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trees", type=int, default=64, help="of the forest (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the forest (default: %(default)s)")
     parser.add_argument("--pairs", type=int, default=8, help="interactions to show (default: %(default)s)")
+    parser.add_argument("--sensitivity", action="store_true", help="how sensitive the score is to all hyperparameters")
+    parser.add_argument("--rope", type=float, help="difference that does not matter, in the metric's unit, for "
+                        "--sensitivity (default: a tenth of best minus median; the paper: 1 point)")  # fmt: skip
     parser.add_argument("--out", type=Path, help="draws this as .png and .svg, and writes .csv")
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
 
@@ -48,6 +62,8 @@ def run(args: argparse.Namespace) -> int:
     """Prints, writes and draws the shares."""
     from hpo_envs.benchmarks.analysis import forest_importance
 
+    if args.sensitivity:
+        return _sensitivity(args)
     if args.trees < 1:
         raise ValueError(f"--trees must be an int >= 1, got {args.trees}")
     runs = read(args.source, args.metric, args.env)
@@ -76,6 +92,29 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _sensitivity(args: argparse.Namespace) -> int:
+    """Prints the metrics of sensitivity of a table."""
+    from hpo_envs.benchmarks.analysis import sensitivity
+
+    if Path(args.source).is_dir():
+        raise ValueError(f"source must be a table or an id with --sensitivity, got the folder {args.source}")
+    table, name = table_of(args.source, args.metric)
+    metric = table.metrics[table.metric(name)]
+    scores = metric.sign * table.final(name)
+    scores = scores[scores == scores]
+    rope = sensitivity.rope_of(scores) if args.rope is None else args.rope
+    ks = [k for k in sensitivity.KS if k < len(scores)]
+    found = sensitivity.analyse(table, ks=ks, rope=rope, metric=name)
+    if args.json:
+        facts = {"table": table.name, "kind": table.provenance.kind, "metric": name, "runs": len(scores), "rope": rope}
+        print(json.dumps({**facts, "metrics": found}, indent=2))
+        return 0
+    print(f"{args.source}: {len(scores)} runs, {name}; rope {rope:.3g} {metric.unit}\n")
+    for key, value in found.items():
+        print(f"{key:12} {'undefined' if value is None else f'{value:10.2f}'}")
+    return 0
+
+
 def _cutoff(text: str | None, runs: Runs) -> float | None:
     """The cutoff as a score."""
     if text is None:
@@ -95,10 +134,19 @@ def read(source: str, metric: str | None, env: str | None) -> Runs:
         ValueError: No such source, or one without hyperparameters.
     """
     from hpo_envs.benchmarks.analysis import forest_importance
-    from hpo_envs.tables import store
 
     if Path(source).is_dir():
         return _of_folder(Path(source), metric, env)
+    table, name = table_of(source, metric)
+    configs, scores, axes = forest_importance.of_table(table, name)
+    facts = {"table": table.name, "kind": table.provenance.kind}
+    return Runs(configs, scores, axes, name, table.metrics[table.metric(name)].sign, facts)
+
+
+def table_of(source: str, metric: str | None) -> tuple[Any, str]:
+    """A table by its name, or that of an environment; and the metric: the given one, the reward, or the first."""
+    from hpo_envs.tables import store
+
     rewarded = None
     if store.exists(source):
         table = store.load(source)
@@ -111,10 +159,7 @@ def read(source: str, metric: str | None, env: str | None) -> Runs:
         made: Any = gym.make(source, disable_env_checker=True).unwrapped
         made.reset(seed=0)
         table, rewarded = made.table, next(iter(getattr(made, "objectives", ())), None)
-    name = metric or (rewarded if rewarded in table.metric_names else table.metric_names[0])
-    configs, scores, axes = forest_importance.of_table(table, name)
-    facts = {"table": table.name, "kind": table.provenance.kind}
-    return Runs(configs, scores, axes, name, table.metrics[table.metric(name)].sign, facts)
+    return table, metric or (rewarded if rewarded in table.metric_names else table.metric_names[0])
 
 
 def _of_folder(folder: Path, metric: str | None, env: str | None) -> Runs:

@@ -22,6 +22,7 @@ EPILOG = """examples:
   hpo-envs compare --env NMTHPO-jaen-v0 --agents random --budget all
   hpo-envs compare --env NMTHPO-v0 --agents random,policy:ppo.zip   # a file of hpo_envs.integrations.sb3.save_policy
   hpo-envs compare study.toml --out runs/ --scheduler tcp://head:8786
+  hpo-envs compare --env 'NMTHPO-*-v0' --agents random,bo --seeds 20 --power 0.5   # is that enough? runs nothing
 
 study.toml:
   seeds = 100                                  # 0 to 99; or "100-199", or a list; default: 100, of slow agents 20
@@ -103,6 +104,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--yes", action="store_true", help="run trainings (Char- and CellMiniLive-*) of more than an hour"
     )
     parser.add_argument(
+        "--power",
+        type=float,
+        metavar="EFFECT",
+        help="run nothing; simulate how often so many agents, ids and seeds find one that is better by EFFECT standard "
+        "deviations of a run",
+    )
+    parser.add_argument(
         "--scheduler", help="run on Dask: tcp://HOST:PORT, or 'local' for a cluster of --jobs workers on this machine"
     )
 
@@ -115,6 +123,8 @@ def run(args: argparse.Namespace) -> int:
     from hpo_envs.benchmarks.study.scheduler import conduct, runs_of
 
     study = _study(args)
+    if args.power is not None:
+        return _power(study, args.power)
     args.out = args.out or Path("studies") / slug(args.study.stem if args.study else args.env or DEFAULTS["env"])
     if not args.run_seconds > 0:
         raise ValueError(f"--run-seconds must be a number > 0, got {args.run_seconds}")
@@ -149,6 +159,21 @@ def run(args: argparse.Namespace) -> int:
     print(f"\n{replay}")
     _conclude(args.out, outcome, found, time.perf_counter() - start)
     return 1 if outcome.errors else 0
+
+
+def _power(study: Study, effect: float) -> int:
+    """Prints how often a study of this size names the better of its agents, by simulation; none is run."""
+    from hpo_envs.benchmarks.analysis import intervals, power
+
+    if not effect > 0:
+        raise ValueError(f"--power must be a number > 0, got {effect}")
+    ids, seeds, agents = len(study.environments), len(study.seeds), max(len(study.agents), 2)
+    here, across = power.winners(power.Study(ids, seeds, agents=agents), effect)
+    print(f"{agents} agents, {ids} environments, {seeds} seeds: one better by {effect:g} standard deviations is named")
+    print(f"  on these tasks  {here:4.0%} of studies")
+    few = ids < intervals.FEWEST_CLUSTERS
+    print(f"  across tasks    {'-: too few environments' if few else f'{across:4.0%} of studies'}")
+    return 0
 
 
 def _study(args: argparse.Namespace) -> Study:

@@ -32,8 +32,8 @@ class CharMiniEnv(LookupEnv):
     ## Description
     Small character models learn to pronounce 1,500 English words of CMUdict: attentive LSTMs and pre-norm transformers
     with the sixteen hyperparameters of `CharHPO-v0` in smaller ranges, each configuration trained with three seeds for
-    20 epochs by `hpo-envs measure CharMini`. One step looks up a training to its end. One episode is one optimisation
-    run. Any row can be trained again on any computer (`hpo-envs measure CharMini-eng-lstm-v0 --row 17 --seed 1`), and
+    20 epochs by `benchmarks.study.measure`. One step looks up a training to its end. One episode is one optimisation
+    run. Any row can be trained again on any computer (`benchmarks.study.measure --row 17`), and
     `CharMiniLive-eng-lstm-v0` trains the same models at each step.
 
     Ids: `CharMini-eng-lstm-v0`, `CharMini-eng-transformer-v0`. Learning curves: `CharMiniLC-eng-lstm-v0`.

@@ -1,6 +1,6 @@
 """CellMini: 300 recurrent cells as character language models on 100,000 characters, trained by this project.
 
-`cellmini/shakespeare` has the cells of `drawn`, each trained twice for 15 epochs by `hpo-envs measure CellMini`. The
+`cellmini/shakespeare` has the cells of `drawn`, each trained twice for 15 epochs by `benchmarks.study.measure`. The
 numbers ship. Losses are kept to 1e-6 nats.
 """
 
@@ -83,7 +83,7 @@ def assemble(arrays: Arrays) -> Table:
 def provenance(arrays: Arrays, used: np.ndarray) -> Provenance:
     """Measured by this project, with what."""
     notes = (
-        f"Measured by this project: hpo-envs measure CellMini, with what trains as of commit {COMMIT[:7]}.",
+        f"Measured by this project: benchmarks.study.measure, with what trains as of commit {COMMIT[:7]}.",
         f"Trained on {machines(arrays, used)}.",
     )
     return Provenance("measured", "this project", COMMIT, "MIT", catalogue.dataset("cellmini").citation, notes=notes)

@@ -1,7 +1,7 @@
 """CharMini: words of several languages pronounced by small LSTMs and transformers, trained by this project.
 
 `charmini/{language}-{architecture}` has 64 configurations drawn uniformly from the ranges of `space` (learning rates
-log-uniformly), each trained three times (English) or twice for 20 epochs by `hpo-envs measure CharMini-{language}`. The
+log-uniformly), each trained three times (English) or twice for 20 epochs by `benchmarks.study.measure`. The
 numbers are measured, and ship: nothing has to be installed, and no surrogate stands in for them. Losses are kept to
 1e-6 nats.
 """
@@ -94,7 +94,7 @@ def _values(part: Arrays, language: str) -> Floats:
 def provenance(language: str, arrays: Arrays, used: np.ndarray) -> Provenance:
     """Measured by this project, with what."""
     notes = (
-        f"Measured by this project: hpo-envs measure CharMini-{language}, with what trains as of commit {COMMIT[:7]}.",
+        f"Measured by this project: benchmarks.study.measure, with what trains as of commit {COMMIT[:7]}.",
         f"Trained on {machines(arrays, used)}; accuracy and error counts are the same with AVX-512, AVX2 and SSE.",
     )
     citation = catalogue.dataset("charmini").citation

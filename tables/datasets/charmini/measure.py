@@ -1,4 +1,4 @@
-"""Trains the configurations of the table: what `hpo-envs measure` calls, training by training."""
+"""Trains the configurations of the table: what `benchmarks/study/measure.py` calls, training by training."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Suite:
     """One or several tables that are measured together.
 
     Attributes:
-        name: What `hpo-envs measure` is asked for.
+        name: What `benchmarks/study/measure.py` is asked for.
         ids: Ids whose rows can be trained again -> the table, and what their trainings' names begin with.
         rows: Rows that are trained if nothing else is asked for.
         packing: How trainings are kept.

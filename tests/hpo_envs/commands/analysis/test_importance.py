@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from hpo_envs.benchmarks import runs
+from hpo_envs.benchmarks.analysis import sensitivity
 from hpo_envs.benchmarks.study import store
 from hpo_envs.commands import main
+from hpo_envs.tables import store as tables
 
 SOME = ["--trees", "4", "--json"]
 
@@ -52,6 +54,15 @@ def test_runs_of_a_study_are_averaged_by_row(capsys: pytest.CaptureFixture[str],
     assert "--env must be one of" in capsys.readouterr().err
 
 
+def test_sensitivity_is_that_of_the_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["importance", "CharHPO-g2p-hun-transformer-v0", "--sensitivity"]
+    table = tables.load("charhpo/g2p-hun-transformer")
+    assert main.main([*words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["metrics"] == pytest.approx(sensitivity.analyse(table))
+    assert main.main([*words, "--rope", "1"]) == 0
+    assert "rope 1 %" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -59,6 +70,8 @@ def test_runs_of_a_study_are_averaged_by_row(capsys: pytest.CaptureFixture[str],
         (["nmthpo/zhen", "--cutoff", "low"], "--cutoff must be a number or median"),
         (["nmthpo/zhen", "--trees", "0"], "--trees must be"),
         (["NMTHPO-zz-v0"], "did you mean 'NMTHPO-v0'"),
+        (["fiesta/ner", "--sensitivity"], "must have a hyperparameter that varies"),
+        ([".", "--sensitivity"], "source must be a table or an id with --sensitivity"),
     ],
 )
 def test_commands_say_what_is_wrong(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,6 +70,6 @@ def test_the_provenance_names_the_commit_of_what_trains():
     for path in [*files, Path(training.__file__)]:
         h.update(f"{path.name}\n{path.read_text(encoding='utf-8')}".encode())
     assert (build.COMMIT, h.hexdigest()) == (COMMIT, TRAINS), (
-        "what trains changed: show that it gives the same numbers (hpo-envs measure CharMini-eng-lstm-v0 --row 17 and "
+        "what trains changed: show that it gives the same numbers (benchmarks.study.measure --row 17 and "
         "others) or measure the table anew, then name its commit here and in the provenance"
     )

@@ -85,5 +85,5 @@ def test_what_trains_is_what_it_was():
     for path in map(Path, [*sorted(folder.glob("*.py")), *taken]):
         h.update(f"{path.name}\n{path.read_text(encoding='utf-8')}".encode())
     assert h.hexdigest()[:16] == TRAINS, (
-        "what trains changed: show that it gives the same numbers (hpo-envs measure CellMini --check 3) or measure anew"
+        "what trains changed: show that it gives the same numbers (benchmarks.study.measure --check 3) or measure anew"
     )

@@ -18,6 +18,7 @@ import numpy as np
 
 from hpo_envs.benchmarks.study import executors, trainings
 from hpo_envs.checks import one_of
+from hpo_envs.core import screen
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.cellmini import measure as cellmini
 from hpo_envs.tables.datasets.charmini import measure as charmini
@@ -32,18 +33,22 @@ GROUPS = {"CharMini": tuple(suite.name for suite in charmini.SUITES)}
 """Several of them, one after the other."""
 
 EPILOG = """\
-examples:
-  hpo-envs measure CharMini-hun --jobs 2                   every training in Hungarian that does not ship yet
-  hpo-envs measure CharMini --jobs 2 --out trainings/      all languages, one after the other
-  hpo-envs measure CharMini-hun --pack hun.npz             what is stored, as the data of the tables
-  hpo-envs measure CharMini --check                        which configurations are complete
-  hpo-envs measure CharMini --check 6                      the same, and retrain six that ship
-  hpo-envs measure CharMini-eng-lstm-v0 --row 17 --seed 1  retrain a row, and compare epoch by epoch
-  hpo-envs measure CellMini --jobs 2                       the cells"""
+examples, after `python -m hpo_envs.benchmarks.study.measure`:
+  CharMini-hun --jobs 2                   every training in Hungarian that does not ship yet
+  CharMini --jobs 2 --out trainings/      all languages, one after the other
+  CharMini-hun --pack hun.npz             what is stored, as the data of the tables
+  CharMini --check                        which configurations are complete
+  CharMini --check 6                      the same, and retrain six that ship
+  CharMini-eng-lstm-v0 --row 17 --seed 1  retrain a row, and compare epoch by epoch
+  CellMini --jobs 2                       the cells"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
+@screen.on()
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line; returns 1 where a row differs by more than seeds do."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     names = "CharMini (all languages), CharMini-{language} or CellMini"
     parser.add_argument("name", help=f"{names}: all that is missing; or an id of theirs: one row")
     parser.add_argument("--out", type=Path, default=Path(), help="folder of the folders, such as charmini-hun")
@@ -54,10 +59,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--row", type=int, help="row of the id's table to train again")
     parser.add_argument("--seed", type=int, default=0, help="which of its trainings, from 0 (default: %(default)s)")
     parser.add_argument("--pack", type=Path, metavar="FILE", help="train nothing; write what is stored to FILE")
+    return run(parser.parse_args(argv))
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the command."""
+    """Trains, checks or packs what the arguments say."""
     ids = {env_id: suite for suite in SUITES.values() for env_id in suite.ids}
     if args.name in ids:
         return _again(ids[args.name], args.name, args.row, args.seed)
@@ -157,3 +163,7 @@ def _pack(suite: Suite, folder: Path, target: Path) -> int:
 def _watch(done: int, total: int, record: Mapping[str, Any] | None) -> None:
     new = "" if record is None else f": {record['task']}, {record['status']}, {sum(record['seconds'][-1:]):.1f} s"
     print(f"{done} of {total} trainings{new}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -11,7 +11,7 @@ import pytest
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import store
 from hpo_envs.commands.main import main
-from hpo_envs.commands.studies import submission
+from hpo_envs.commands.studies import leaderboard
 
 AGENT, ONLY = "hpo_envs.agents.random:RandomSearch", ["--only", "FIESTA-gaussian"]
 
@@ -28,14 +28,14 @@ def exchanged(run: Run) -> Run:
 def test_two_seeds_come_out_again_or_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = submission.planned
-    monkeypatch.setattr(submission, "planned", lambda *arguments: whole(*arguments)[:1])  # the first of three budgets
+    whole = leaderboard.planned
+    monkeypatch.setattr(leaderboard, "planned", lambda *arguments: whole(*arguments)[:1])  # the first of three budgets
     mine = tmp_path / "mine"
-    assert main(["submission", "run", AGENT, "--runs", str(mine), "--seeds", "3", *ONLY]) == 0
-    assert main(["submission", "check", AGENT, "--runs", str(mine), *ONLY]) == 0
+    assert main(["leaderboard", "run", AGENT, "--runs", str(mine), "--seeds", "3", *ONLY]) == 0
+    assert main(["leaderboard", "check", AGENT, "--runs", str(mine), *ONLY]) == 0
     assert "came out the same to the bit" in capsys.readouterr().out
     store.write([exchanged(r) if r.seed == 2 else r for r in store.read(mine)], tmp_path / "false")
-    assert main(["submission", "check", AGENT, "--runs", str(tmp_path / "false"), *ONLY]) == 1
+    assert main(["leaderboard", "check", AGENT, "--runs", str(tmp_path / "false"), *ONLY]) == 1
     said = capsys.readouterr().out
     assert "FIESTA-gaussian-v0, seed 2: not the run that was handed in" in said
     assert said.count("seed") == 1
@@ -43,4 +43,4 @@ def test_two_seeds_come_out_again_or_are_refused(
 
 def test_agents_of_the_suite_are_no_submission() -> None:
     with pytest.raises(ValueError, match="agent must be module:factory or policy:FILE, got 'random'"):
-        submission.planned("random", [0])
+        leaderboard.planned("random", [0])

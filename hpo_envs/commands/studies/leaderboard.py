@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 examples:
-  hpo-envs submission run my_agents:Greedy --runs mine/ --jobs 2       every environment, 100 seeds
-  hpo-envs submission run my_agents:Greedy --runs mine/ --only FIESTA  one family
-  hpo-envs submission check my_agents:Greedy --runs mine/              two seeds of each environment again"""
+  hpo-envs leaderboard run my_agents:Greedy --runs mine/ --jobs 2       every environment, 100 seeds
+  hpo-envs leaderboard run my_agents:Greedy --runs mine/ --only FIESTA  one family
+  hpo-envs leaderboard check my_agents:Greedy --runs mine/              two seeds of each environment again"""
 
 AGAIN = 2
 """Seeds of each environment that a check takes again: the first and the last that all environments have."""
