@@ -56,16 +56,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 """Subcommand -> its module in `hpo_envs.commands` and what it does."""
 
-REPLACED = {
-    "completion": "`hpo-envs COMMAND --help`; there is no completion for shells any more",
-    "graph": "`networkx.node_link_data(table.graph(row))` in Python",
-    "measure": "`python -m hpo_envs.benchmarks.study.measure`",
-    "power": "`hpo-envs compare ... --power EFFECT`",
-    "sensitivity": "`hpo-envs importance SOURCE --sensitivity`",
-    "submission": "`hpo-envs leaderboard run|check AGENT`",
-}
-"""Former subcommand -> what to use now."""
-
 EPILOG = """\
 examples:
   hpo-envs list                         all environments
@@ -79,6 +69,12 @@ REMOVED = {
     "--mirror": "files come from their pinned commits: leave --mirror out",
     "--from": "set HPO_ENVS_DATA to a folder that has the files: leave --from out",
     "verify": "files are checked when they are fetched and whenever they are read: nothing is left to verify",
+    "completion": "`hpo-envs COMMAND --help` lists the options",
+    "graph": "use `networkx.node_link_data(table.graph(row))` in Python",
+    "measure": "use `python -m hpo_envs.benchmarks.study.measure`",
+    "power": "use `hpo-envs compare ... --power EFFECT`",
+    "sensitivity": "use `hpo-envs importance SOURCE --sensitivity`",
+    "submission": "use `hpo-envs leaderboard run|check AGENT`",
 }
 """What to do instead of options and commands that are gone."""
 
@@ -135,10 +131,11 @@ def _main(words: list[str]) -> int:
 
 
 def _run(words: list[str]) -> int:
-    for word in words:
+    command = next((w for w in words if not w.startswith("-")), None)
+    for word in (command or "", *(w for w in words if w.startswith("-"))):
         if advice := REMOVED.get(word.partition("=")[0]):
             raise ValueError(f"{word} was removed: {advice}")
-    parser, module = parser_of(next((w for w in words if not w.startswith("-")), None))
+    parser, module = parser_of(command)
     args = parser.parse_args(words)
     if module is None:
         parser.print_help()
@@ -152,8 +149,6 @@ def parser_of(name: str | None) -> tuple[argparse.ArgumentParser, Any]:
     Raises:
         ValueError: No such command.
     """
-    if name in REPLACED:
-        raise ValueError(f"{name} is no command any more, use {REPLACED[name]}")
     if name is not None and name not in COMMANDS:
         raise ValueError(
             f"command must be one that `hpo-envs --help` shows ({', '.join(COMMANDS)}), got {name!r}"

@@ -65,7 +65,7 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["lst"], "command must be one that `hpo-envs --help` shows (list, "),
         (["lst"], "got 'lst', did you mean 'list'?"),
-        (["sensitivity", "--env", "x"], "sensitivity is no command any more, use `hpo-envs importance SOURCE --sens"),
+        (["sensitivity", "--env", "x"], "sensitivity was removed: use `hpo-envs importance SOURCE --sensitivity`"),
         (["--wrong"], "unrecognized arguments: --wrong. `hpo-envs --help`"),
         (["list", "--wrong"], "unrecognized arguments: --wrong"),
         (["list", "nothing-like-it"], "text must be part of an id or of a family (CellMini"),
