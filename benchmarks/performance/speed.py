@@ -19,7 +19,6 @@ import sys
 import tempfile
 import time
 import tracemalloc
-import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,6 @@ import numpy as np
 
 from hpo_envs.benchmarks import runs
 from hpo_envs.core import screen
-from hpo_envs.tables.store import EmbeddedTableWarning
 
 STEPS = 400
 
@@ -314,7 +312,6 @@ def compare(names: list[str], checkout: Path, rounds: int = 5) -> dict[str, dict
 @screen.on()
 def main() -> None:
     """Command line."""
-    warnings.simplefilter("ignore", EmbeddedTableWarning)
     parser = json_option(__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help="what is measured; by default everything")
     parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="another checkout to be compared with")

@@ -12,7 +12,7 @@ from _site import known, markdown, pictures, results
 from hpo_envs.commands.describe import describe
 from hpo_envs.core.family import Spec
 from hpo_envs.registry import FAMILIES, SPECS, find
-from hpo_envs.tables import catalogue, store
+from hpo_envs.tables import catalogue
 
 FILES = 12
 """Upstream files that a page lists; what is more is counted."""
@@ -162,24 +162,7 @@ def provenance(spec: Spec, facts: dict[str, Any], found: results.Found) -> str:
         parts += [f"- {note}" for note in t["notes"]]
     if spec.surrogate:
         parts.append(f"The same holds of {len(facts['tables'])} tables, one for each id of the family.")
-    return "\n\n".join([*parts, upstream_files(spec)]).strip()
-
-
-def upstream_files(spec: Spec) -> str:
-    """The files that the measured form is built from."""
-    if FAMILIES[spec.family].example:
-        return ""
-    names: list[str] = []
-    for table in spec.tables:
-        names += [f.relative_to(store.data_folder()).as_posix() for f in store.missing(table)]
-    files = [catalogue.files()[n] for n in dict.fromkeys(names)]
-    if not files:
-        return ""
-    rows = [(f"`{f.path}`", f.bytes or "", f"`{f.sha256}`") for f in files[:FILES]]
-    dataset = FAMILIES[spec.family].dataset
-    more = f" {len(files) - FILES} more are in the catalogue." if len(files) > FILES else ""
-    said = f"Upstream's files, which `hpo-envs fetch {dataset}` installs and checks.{more}"
-    return said + "\n\n" + markdown.table(("file", "bytes", "sha256"), rows)
+    return "\n\n".join(parts)
 
 
 def citation(spec: Spec) -> str:

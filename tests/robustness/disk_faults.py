@@ -239,28 +239,6 @@ def fetching(url: str, source: Path | None) -> Work:
     return Work(prepare, act, judge)
 
 
-def tables() -> Work:
-    """A table that is kept once it was built."""
-    from hpo_envs.tables import store
-    from hpo_envs.tables.files import cache
-
-    first, second = store.load("nmthpo/zhen"), store.load("nmthpo/enja")
-    contents = {"old": cache.pack(first), "new": cache.pack(second)}
-
-    def judge(folder: Path) -> str:
-        now = (folder / "kept.npz").read_bytes()
-        cache.unpack(now)
-        return next(k for k, v in contents.items() if v == now)
-
-    return Work(
-        lambda folder: _void((folder / "kept.npz").write_bytes(contents["old"])),
-        lambda folder: cache._keep(folder / "kept.npz", second),
-        judge,
-        last=False,
-        silent=True,
-    )
-
-
 def _void(_: object) -> None:
     return None
 
@@ -384,7 +362,6 @@ def main() -> int:
     makers: dict[str, Callable[[], Work]] = {
         "fetch": lambda: fetching(rest[0], None),
         "fetch-from": lambda: fetching("", folder / "usb"),
-        "tables": tables,
         "own-table": own_table,
         "runs": runs,
         "pages": pages,

@@ -32,7 +32,7 @@ from hpo_envs.benchmarks.study import study, task
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.commands import main
 from hpo_envs.tables import catalogue, store
-from hpo_envs.tables.files import atomic, cache, download, folder
+from hpo_envs.tables.files import atomic, download, folder, table_file
 from hpo_envs.tables.files.folder import FetchError
 from hpo_envs.tables.user import saved
 from tests.tables.files import test_download as test_fetch
@@ -414,15 +414,12 @@ import gymnasium as gym, numpy as np
 import hpo_envs
 from hpo_envs.commands import main as cli
 from hpo_envs.tables import store, user
-from hpo_envs.tables.files import cache as built
 env = gym.make("NMTHPO-swen-v0")
 env.reset(seed=0)
 env.step(3)
-built._keep(built.folder() / "x.npz", env.unwrapped.table)  # optional: says nothing
-print("kept", built.folder().exists())
 out = sys.argv[1]
 commands = {
-    "list": ["list"], "describe": ["describe", "NMTHPO-swen-v0"], "verify": ["verify", "nmthpo"],
+    "list": ["list"], "describe": ["describe", "NMTHPO-swen-v0"],
     "compare": "compare --env NMTHPO-zhen-v0 --seeds 2 --budget 3 --out".split() + [out],
     "fetch": ["fetch", "nmthpo", "--from", out],
     "table": ["table", "from-csv", out + "/own.csv", "--score", "score", "--goal", "max"],
@@ -447,8 +444,7 @@ def test_read_only_home(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     lines = {line.split()[0]: line for line in done.stdout.splitlines()}
-    assert lines["kept"] == "kept False"
-    for name in ("list", "describe", "verify", "compare"):
+    for name in ("list", "describe", "compare"):
         assert lines[name].startswith(f"{name} 0 "), lines[name]
     for name, advice in (("fetch", "HPO_ENVS_DATA"), ("table", "")):
         assert lines[name].split()[1:3] == ["2", "1"], lines[name]
@@ -486,10 +482,6 @@ def test_a_wall_clock_that_goes_back(
     conduct(plan, tmp_path / "back")
     digests = {runs.digest(runs.read(tmp_path / name)) for name in ("straight", "back")}
     assert len(digests) == 1
-    table = store.load("nmthpo/zhen")
-    monkeypatch.setenv("HPO_ENVS_CACHE", str(tmp_path / "kept"))
-    cache._keep(tmp_path / "kept/x.npz", table)
-    assert cache.unpack((tmp_path / "kept/x.npz").read_bytes()).provenance.sha256 == table.provenance.sha256
     words = ["compare", "--env", "NMTHPO-zhen-v0", "--seeds", "3", "--budget", "4", "--out"]
     assert main.main([*words, str(tmp_path / "back")]) == 0
     assert "0 runs made" in capsys.readouterr().out
@@ -507,17 +499,17 @@ def test_a_clock_that_stands_still(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 # -- what is on the disk lies ------------------------------------------------------------------------------------------
 
 
-def test_a_kept_table_that_rots_is_built_again(tmp_path: Path) -> None:
-    content = cache.pack(store.load("nmthpo/zhen"))
+def test_a_saved_table_that_rots_is_refused(tmp_path: Path) -> None:
+    content = table_file.pack(store.load("nmthpo/zhen"))
     rng = np.random.default_rng(0)
     for at in rng.integers(0, len(content), 40).tolist():
         rotten = bytearray(content)
         rotten[at] ^= 1 << int(rng.integers(8))
-        with pytest.raises(ValueError, match="a kept table must have the bytes that were written"):
-            cache.unpack(bytes(rotten))
+        with pytest.raises(ValueError, match="a saved table must have the bytes that were written"):
+            table_file.unpack(bytes(rotten))
     for end in (0, 1, 31, 32, 33, 1000, len(content) - 1):
-        with pytest.raises(ValueError, match="a kept table must"):
-            cache.unpack(content[:end])
+        with pytest.raises(ValueError, match="a saved table must"):
+            table_file.unpack(content[:end])
 
 
 def test_a_full_disk_while_own_tables_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
