@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from hpo_envs.tables import draws
 from hpo_envs.tables.table import BLOCK, Hyperparameter, Provenance, Table, searched
@@ -41,7 +40,7 @@ def table_of(runs: Runs, name: str, provenance: Provenance, explain: Say) -> Tab
 
     space, kept = _space(runs, say)
     lines, row, first, hashes = rows(runs, np.flatnonzero(kept), [h.name for h in space], say)
-    runs.line = None  # which held all cells
+    runs.twice = None  # which held all cells
     repeat = repeats(runs, lines, row, say)
     # Lines come in the order in which somebody tried them, or sorted by score: configurations are hashed, not lines.
     key = np.array([int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")], np.uint64)
@@ -62,7 +61,6 @@ def table_of(runs: Runs, name: str, provenance: Provenance, explain: Say) -> Tab
     for j, h in enumerate(space):
         raw[:, j] = stored(runs, h.name, source)
         del runs.columns[h.name]
-        pa.default_memory_pool().release_unused()  # most columns are Arrow's
     fields = searched(space, raw)
     for array in (source, raw, fields["features"], *arrays.values()):  # a table copies what could still be written to
         array.setflags(write=False)

@@ -15,9 +15,6 @@ import numpy.typing as npt
 
 from hpo_envs.tables.table import Hyperparameter, Metric
 
-MISSING = ("", "nan", "na", "n/a", "null")
-"""Cells that say nothing, in any case."""
-
 FEW = 12
 """Up to so many different numbers count as a grid."""
 
@@ -31,9 +28,6 @@ LOWER = ("loss", "error", "err", "perplexity", "ppl", "rmse", "mse", "mae", "wer
          "latency", "runtime", "duration", "memory", "regret", "ter")  # fmt: skip
 HIGHER = ("accuracy", "acc", "f1", "bleu", "chrf", "auc", "auroc", "precision", "recall", "score", "r2", "rouge",
           "comet", "reward", "em", "map", "mrr", "likelihood")  # fmt: skip
-
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_INT = re.compile(r"[+-]?\d{1,300}")
 
 
 @dataclass(frozen=True)
@@ -55,11 +49,6 @@ class Column:
     none: npt.NDArray[np.bool_] | None = None
     bad: npt.NDArray[np.intp] = dataclasses.field(default_factory=lambda: np.zeros(0, np.intp))
 
-    def only(self, kept: npt.NDArray[np.bool_]) -> Column:
-        """The lines of a mask (lines,)."""
-        none = None if self.none is None else self.none[kept]
-        return dataclasses.replace(self, values=self.values[kept], none=none)
-
     def natural(self, value: float) -> Any:
         """What a stored number stands for."""
         if self.choices is not None:
@@ -78,19 +67,8 @@ class Column:
         return Column(values, (*(self.natural(v) for v in different.tolist()), "none"))
 
 
-def number(text: str) -> float | int | None:
-    """The number that a cell is, else None; an int stays one. No infinities, no underscores."""
-    cell = text.strip()
-    if _INT.fullmatch(cell):
-        return int(cell)
-    if _NUMBER.fullmatch(cell):
-        value = float(cell)
-        return value if math.isfinite(value) else None
-    return None
-
-
 def apart(name: str, values: Iterable[Any]) -> None:
-    """Refuses whole numbers of a column that float64 cannot tell apart.
+    """Refuses whole numbers of a column that float64 cannot distinguish.
 
     Raises:
         ValueError: One beyond 2**53.
@@ -100,11 +78,6 @@ def apart(name: str, values: Iterable[Any]) -> None:
             raise ValueError(
                 f"column {name}: whole numbers must be at most 2**53, beyond which float64 merges them, got {v}"
             )
-
-
-def missing(text: str) -> bool:
-    """Whether a cell says nothing."""
-    return text.strip().lower() in MISSING
 
 
 def goal_of(name: str) -> Literal["max", "min"] | None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
-import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
-from hpo_envs.tables.table import Hyperparameter, Provenance, Table
-from hpo_envs.tables.user import assemble, infer
-from hpo_envs.tables.user.infer import Column
-from hpo_envs.tables.user.reading.outcomes import DIVERGED, FAILED, OK, TRUNCATED
-from hpo_envs.tables.user.runs import Runs
+from hpo_envs.tables.table import Hyperparameter, Table
+from hpo_envs.tables.user import csv_reader, trackers
+from hpo_envs.tables.user.schema import Schema
+from hpo_envs.tables.user.sheet import of_rows
+from hpo_envs.tables.user.space import space_of
 
 
 def from_study(
@@ -43,86 +42,54 @@ def from_study(
     if not any(t.state.name == "COMPLETE" for t in trials):
         raise ValueError(f"study must have a complete trial, got {len(trials)} finished ones")
     goals = ["min" if d.name == "MINIMIZE" else "max" for d in study.directions]
-    several = len(goals) > 1
-    names = list(study.metric_names or ([f"value_{i}" for i in range(len(goals))] if several else ["value"]))
-    values, status = zip(*(_outcome(t, len(goals)) for t in trials), strict=True)
-    parameters = list(dict.fromkeys(p for t in trials for p in t.params))
-    scores = np.array([[np.nan if v is None else v for v in each] for each in values])
-    columns: dict[str, Column] = {}
-    distributions: dict[str, Any] = {}
+    several = [f"value_{i}" for i in range(len(goals))] if len(goals) > 1 else ["value"]
+    metrics = list(study.metric_names or several)
+    space: dict[str, Any] = {}
     for t in trials:
-        distributions |= t.distributions
-    fixed = {}
-    for p in parameters:
-        columns[p], fixed[p] = _axis(p, distributions[p], [t.params.get(p) for t in trials])
-    metrics, notes = [], []
-    for j, (metric, goal) in enumerate(zip(names, goals, strict=True)):
-        known = scores[~np.isnan(scores[:, j]), j]
-        made, text = infer.metric(metric, known, goal, (bounds or {}).get(metric))  # type: ignore[arg-type]
-        explain(f"{metric}: {text}")
-        notes.append(f"{metric}: {text}")
-        metrics.append(made)
-    seconds = [t.duration.total_seconds() if t.duration is not None else 0.0 for t in trials]
-    runs = Runs(
-        where=lambda i: f"trial {trials[i].number}",
-        columns=columns,
-        scores=scores,
-        metrics=tuple(metrics),
-        cost=np.maximum(seconds, 0.0),
-        cost_unit="seconds",
-        level=None,
-        level_unit="full training",
-        repeat=None,
-        status=np.array(status, np.uint8),
-        keys=[f"trial-{t.number}" for t in trials],
-        fixed=fixed,
-        log={},
-    )
+        space |= t.distributions
+    rows: list[dict[str, Any]] = [
+        {f"values_{m}": v for m, v in zip(metrics, _values(t, len(goals)), strict=True)} for t in trials
+    ]
+    for row, t in zip(rows, trials, strict=True):
+        row |= {f"params_{k}": v if _is_plain(v) else str(v) for k, v in t.params.items()}
+        row |= {"number": f"trial-{t.number}", "state": t.state.name}
+        row["duration"] = max(t.duration.total_seconds(), 0.0) if t.duration is not None else 0.0
     digest = hashlib.sha256(repr([(t.number, sorted(t.params.items()), t.values) for t in trials]).encode()).hexdigest()
-    provenance = Provenance(
-        "measured", f"Optuna study {study.study_name}", digest[:40], "not stated",
-        f"Optuna study {study.study_name}, the user's own measurements",
-        notes=tuple(notes),
-    )  # fmt: skip
-    label = name or "".join(c if c.isascii() and c.isalnum() else "-" for c in study.study_name).strip("-")
-    short = "-".join(filter(None, label.split("-")))
-    return assemble.table_of(runs, short, provenance, lambda column, text: explain(f"{column}: {text}".lstrip(": ")))
+    sheet = of_rows(f"Optuna study {study.study_name}", rows, "trial", [t.number for t in trials], digest)
+    short = "-".join(re.findall(r"[A-Za-z0-9]+", name or study.study_name))
+    axes = tuple(_axis(n, d, [t.params[n] for t in trials if n in t.params]) for n, d in space.items())
+    return csv_reader.table_of(
+        trackers.read(sheet),
+        name=short,
+        explain=explain,
+        score=[f"values_{m}" for m in metrics],
+        goal=goals,
+        status="state",
+        bounds={f"values_{k}": v for k, v in (bounds or {}).items()},
+        schema=Schema(space=axes),
+    )
 
 
-def _outcome(trial: Any, objectives: int) -> tuple[list[float | None], int]:
-    state = trial.state.name
-    if state == "COMPLETE":
-        return [float(v) if math.isfinite(v) else None for v in trial.values], (
-            OK if all(map(math.isfinite, trial.values)) else DIVERGED
-        )
-    if state == "PRUNED" and objectives == 1 and trial.intermediate_values:
-        last = float(trial.intermediate_values[max(trial.intermediate_values)])
-        if math.isfinite(last):
-            return [last], TRUNCATED
-    return [None] * objectives, FAILED
+def _values(trial: Any, objectives: int) -> list[float | None]:
+    """What a trial measured; a pruned one, its last report."""
+    if trial.state.name == "COMPLETE":
+        return list(trial.values)
+    if trial.state.name == "PRUNED" and objectives == 1 and trial.intermediate_values:
+        return [float(trial.intermediate_values[max(trial.intermediate_values)])]
+    return [None] * objectives
 
 
-def _axis(name: str, distribution: Any, values: list[Any]) -> tuple[Column, Hyperparameter]:
-    """Values and definition of a parameter; choices that are neither text, number nor truth are shown as text."""
-    kind = type(distribution).__name__
-    if kind == "CategoricalDistribution":
-        choices = tuple(_plain(c) for c in distribution.choices)
-        h = Hyperparameter(name, "categorical", 0.0, float(len(choices) - 1), values=choices)
-        index = [None if v is None and None not in distribution.choices else choices.index(_plain(v)) for v in values]
-        return Column(np.array([np.nan if i is None else i for i in index], np.float64), choices), h
-    step = getattr(distribution, "step", None)
-    low, high = float(distribution.low), float(distribution.high)
-    listed: tuple[Any, ...] = ()
-    if step is not None and not distribution.log and (high - low) / step < infer.FEW:
-        count = int((high - low) / step + 1e-9) + 1
-        listed = tuple(distribution.low + i * step for i in range(count))
+def _is_plain(choice: Any) -> bool:
+    return isinstance(choice, (bool, int, float, str))
+
+
+def _axis(name: str, distribution: Any, values: list[Any]) -> Hyperparameter:
+    """The definition of a parameter; choices that are neither text, number nor truth are shown as text."""
+    if hasattr(distribution, "choices"):
+        choices = tuple(c if _is_plain(c) else str(c) for c in distribution.choices)
+        return Hyperparameter(f"params_{name}", "categorical", 0.0, float(len(choices) - 1), values=choices)
+    (h,) = space_of({name: distribution})
     # Trials of an earlier, wider range stay in the table.
-    numbers = np.array([np.nan if v is None else v for v in values], np.float64)
-    low, high = float(np.nanmin([low, *numbers])), float(np.nanmax([high, *numbers]))
-    whole = kind == "IntDistribution"
-    h = Hyperparameter(name, "int" if whole else "float", low, high, bool(distribution.log), listed)
-    return Column(numbers, whole=whole), h
-
-
-def _plain(choice: Any) -> Any:
-    return choice if isinstance(choice, (bool, int, float, str)) else str(choice)
+    low, high = float(min(h.low, *values)), float(max(h.high, *values))
+    listed = h.values if all(v in h.values for v in values) and len(h.values) <= 12 else ()
+    return dataclasses.replace(h, name=f"params_{name}", low=low, high=high, values=listed)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from hpo_envs.tables import draws
 from hpo_envs.tables.table import BLOCK, Hyperparameter, Metric
@@ -16,6 +17,7 @@ from hpo_envs.tables.user.infer import Column
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 Hashes = npt.NDArray[np.uint64]
+Mask = npt.NDArray[np.bool_]
 
 Say = Callable[[str, str], None]
 """Called with a column ("" for the whole) and what was decided of it."""
@@ -39,7 +41,7 @@ class Runs:
         keys: Name of each line; used where every configuration has one line.
         fixed: Hyperparameters whose definition is known; others are guessed.
         log: Hyperparameter -> whether it is logarithmic, where the user said so.
-        line: All that the file says in a line; None: unknown, and equal lines count as several runs.
+        twice: (n,) which of some lines are equal to an earlier one in every cell; None: equal lines are several runs.
         duplicates: Whether lines that agree are one run; None: unless configurations are seen to be repeated.
     """
 
@@ -56,7 +58,7 @@ class Runs:
     keys: Sequence[str] | None
     fixed: dict[str, Hyperparameter]
     log: dict[str, bool]
-    line: Callable[[int], tuple[Any, ...]] | None = None
+    twice: Callable[[Index], Mask] | None = None
     duplicates: bool | None = None
 
 
@@ -83,7 +85,7 @@ def rows(runs: Runs, lines: Index, names: Sequence[str], say: Say) -> tuple[Inde
     ):
         raw = np.column_stack([stored(runs, name, lines) for name in names])  # two with one hash
         row, first = _codes(np.unique(raw, axis=0, return_inverse=True)[1])
-    if len(first) < len(lines) and runs.line is not None:
+    if len(first) < len(lines) and runs.twice is not None:
         twice = _duplicates(runs, lines, row, say)
         if twice.any():
             lines, hashes = lines[~twice], hashes[~twice]
@@ -99,38 +101,29 @@ def stored(runs: Runs, name: str, lines: Index) -> Floats:
 
 def _codes(values: npt.NDArray[Any]) -> tuple[Index, Index]:
     """(n,) codes of values in the order of their first appearance, and the index of that of each code."""
-    ordered = np.sort(values)
-    if (ordered[1:] != ordered[:-1]).all():
-        return (each := np.arange(len(values))), each
-    _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty(len(order), np.intp)
-    rank[order] = np.arange(len(order))
-    return rank[inverse.reshape(-1)], first[order]
+    row = pd.factorize(values)[0]
+    first = np.flatnonzero(np.maximum.accumulate(row) > np.concatenate([[-1], np.maximum.accumulate(row)[:-1]]))
+    return row, first
 
 
-def _duplicates(runs: Runs, lines: Index, row: Index, say: Say) -> npt.NDArray[np.bool_]:
+def _duplicates(runs: Runs, lines: Index, row: Index, say: Say) -> Mask:
     """(lines,) which repeat an earlier line in every cell and are no runs of their own."""
-    assert runs.line is not None
+    assert runs.twice is not None
     level = np.zeros(len(row)) if runs.level is None else runs.level[lines]
-    place = draws.mix_many(row.astype(np.uint64), (level + 0.0).view(np.uint64))
-    outcome = place
-    for values in (*runs.scores[lines].T, *([runs.cost[lines]] if runs.cost is not None else [])):
-        outcome = draws.mix_many(outcome, np.ascontiguousarray(values + 0.0).view(np.uint64))
-    code, first = _codes(outcome)
+    place = pd.DataFrame({"row": row, "level": level})
+    some = np.flatnonzero(place.duplicated(keep=False))
     twice = np.zeros(len(lines), bool)
-    seen: set[Any] = set()
-    for at in np.flatnonzero(np.bincount(code)[code] > 1).tolist():
-        line = runs.line(int(lines[at]))
-        twice[at] = line in seen
-        seen.add(line)
-    differ = len(first) > len(np.unique(place))
+    twice[some] = runs.twice(lines[some])
     if not twice.any():
         return twice
-    at = int(np.flatnonzero(twice)[0])
-    what = f"{int(twice.sum())} line(s), the first {runs.where(lines[at])}, say what another says in every cell"
-    one = not differ if runs.duplicates is None else runs.duplicates
-    if not one:
+    what = (
+        f"{int(twice.sum())} line(s), the first {runs.where(lines[np.argmax(twice)])}, say what another says in every "
+        "cell"
+    )
+    cost = [] if runs.cost is None else [runs.cost[lines]]
+    outcome = place.assign(**{str(j): v for j, v in enumerate([*runs.scores[lines].T, *cost])})
+    differ = len(outcome.drop_duplicates()) > len(place.drop_duplicates())
+    if differ if runs.duplicates is None else not runs.duplicates:
         say("", f"{what}: kept as repeats, like the others of one configuration")
         return np.zeros(len(lines), bool)
     say("", f"{what}: one run each, not repeats (a column that tells runs apart says otherwise: --repeat)")
@@ -140,23 +133,12 @@ def _duplicates(runs: Runs, lines: Index, row: Index, say: Say) -> npt.NDArray[n
 def repeats(runs: Runs, lines: Index, row: Index, say: Say) -> Index:
     """(lines,) which run of its configuration each line is."""
     if runs.repeat is None and runs.level is None:
-        if int(row.max()) + 1 == len(row):
-            return np.zeros(len(row), np.intp)
-        order = np.argsort(row, kind="stable")
-        starts = np.flatnonzero(np.diff(row[order], prepend=-1))
-        repeat = np.empty(len(row), np.intp)
-        repeat[order] = np.arange(len(row)) - np.repeat(starts, np.diff(starts, append=len(row)))
-        if repeat.any():
-            doubles = int((repeat > 0).sum())
+        repeat = _place(row)
+        if doubles := int((repeat > 0).sum()):
             say("", f"{doubles} lines repeat a configuration: kept as repeats, evaluating it again draws one of them")
         return repeat
     label = runs.repeat[lines] if runs.repeat is not None else np.zeros(len(row), np.intp)
     pair, first = _codes(row * (int(label.max()) + 1) + label)
-    owner = row[first]
-    order = np.argsort(owner, kind="stable")
-    starts = np.flatnonzero(np.diff(owner[order], prepend=-1))
-    number = np.empty(len(owner), np.intp)
-    number[order] = np.arange(len(owner)) - np.repeat(starts, np.diff(starts, append=len(owner)))
     level = np.unique(runs.level[lines], return_inverse=True)[1] if runs.level is not None else np.zeros(len(row), int)
     once, at = _codes(pair * (int(level.max()) + 1) + level)
     if len(at) < len(row):
@@ -165,4 +147,9 @@ def repeats(runs: Runs, lines: Index, row: Index, say: Say) -> Index:
             f"{runs.where(lines[again])}: must be another configuration than {runs.where(lines[at[once[again]]])}, or "
             "a run of its own: name the column that tells the runs of one configuration apart with --repeat"
         )
-    return number[pair]
+    return _place(row[first])[pair]
+
+
+def _place(row: Index) -> Index:
+    """(n,) how many equal rows come before each."""
+    return pd.Series(row).groupby(row, sort=False).cumcount().to_numpy()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,7 @@ from hpo_envs import registry
 from hpo_envs.tables import user
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Table
-from hpo_envs.tables.user.reading import schema
-from hpo_envs.tables.user.reading.schema import Decision
+from hpo_envs.tables.user import schema
 
 EPILOG = """\
 examples:
@@ -66,6 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--duplicates", choices=("one", "repeats"), help="what equal lines are (default: guessed)")
     parser.add_argument("--schema", type=Path, metavar="FILE.toml", help="read from this file what the columns are")
     parser.add_argument("--write-schema", type=Path, metavar="FILE.toml", help="write down what was guessed")
+    parser.add_argument("--max-bytes", type=int, help="largest file, unpacked (default: 2 GB, compressed files 100 MB)")
     parser.add_argument("--bounds", nargs="+", default=[], metavar="SCORE=LOW:HIGH", help="what a score can be")
     parser.add_argument("--storage", help="of the Optuna study, such as sqlite:///optuna.db")
     parser.add_argument("--name", help="of the table (default: that of the file or study)")
@@ -73,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--citation", default="", help="of the data")
     parser.add_argument("--out", type=Path, metavar="FILE.npz", help="save here instead (then: table=FILE.npz)")
     parser.add_argument("--replace", action="store_true", help="replace the table saved under this name")
-    parser.add_argument("--dry-run", action="store_true", help="show the schema as a table, save nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show what each column is taken for, save nothing")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -91,17 +90,13 @@ def run(args: argparse.Namespace) -> int:
     if args.what == "show":
         _show(user.load(args.source), args.json, None)
         return 0
-    decisions: list[Decision] = []
-    table = _from_csv(args, decisions.append) if args.what == "from-csv" else _from_optuna(args)
+    table = _from_csv(args) if args.what == "from-csv" else _from_optuna(args)
     path = None if args.dry_run else user.save(table, args.out, replace=args.replace)
-    if args.dry_run and decisions and not args.json:
-        print(schema.as_table(decisions))
-    else:
-        _show(table, args.json, path)
+    _show(table, args.json, path)
     return 0
 
 
-def _from_csv(args: argparse.Namespace, decide: Callable[[Decision], None]) -> Table:
+def _from_csv(args: argparse.Namespace) -> Table:
     settled: list[schema.Schema] = []
     table = user.from_csv(
         args.source,
@@ -122,7 +117,7 @@ def _from_csv(args: argparse.Namespace, decide: Callable[[Decision], None]) -> T
         name=args.name,
         licence=args.licence,
         citation=args.citation,
-        decide=decide,
+        max_bytes=args.max_bytes,
         settle=settled.append,
     )
     if args.write_schema is not None:

@@ -1,11 +1,15 @@
-"""A sweep as a CSV file, and a search space as a plain dict."""
+"""A sweep as a CSV file, a table of CSV text, and a search space as a plain dict."""
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from hpo_envs.tables import user
+from hpo_envs.tables.table import Table
 
 SWEEP = """id,lr,layers,optimiser,momentum,amp,accuracy,seconds
 a,0.00001,1,sgd,0.9,true,0.71,10
@@ -46,3 +50,11 @@ def frame(rows: int) -> Any:
     columns["schedule"] = np.array(["cosine", "linear"])[rng.integers(0, 2, rows)]
     columns["accuracy"], columns["seconds"] = rng.uniform(0, 1, rows), rng.uniform(1, 9, rows)
     return pd.DataFrame(columns)
+
+
+def from_text(content: bytes, *args: Any, **options: Any) -> Table:
+    """The table of a CSV file with this content, called `text.csv`."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "text.csv")
+        path.write_bytes(content)
+        return user.from_csv(path, *args, **options)

@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from hpo_envs.tables.user import infer
-from hpo_envs.tables.user.csv_reader import from_text
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [("1", 1), (" -2.5e3", -2500.0), ("1_000", None), ("inf", None), ("0x1", None), ("", None), ("1e999", None)],
-)
-def test_numbers(text: str, value: Any) -> None:
-    assert infer.number(text) == value
-    assert type(infer.number(text)) is type(value)
+from tests.tables.user.helpers import from_text
 
 
 def test_whole_numbers_that_float64_would_merge_are_refused() -> None:

@@ -9,22 +9,22 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow.compute as pc
 
-from hpo_envs.tables.table import Hyperparameter
-from hpo_envs.tables.user import infer
+from hpo_envs.tables.table import LOST, Hyperparameter
+from hpo_envs.tables.user import cells as cells_module
+from hpo_envs.tables.user import infer, outcomes, roles
+from hpo_envs.tables.user.cells import Floats, Text, absent, codes, numbers
 from hpo_envs.tables.user.infer import Column
-from hpo_envs.tables.user.reading import columns, outcomes, roles
-from hpo_envs.tables.user.reading.exports import Reading
-from hpo_envs.tables.user.reading.outcomes import DIVERGED, FAILED, LOST, OK, TRUNCATED, UNFINISHED
-from hpo_envs.tables.user.reading.schema import NO_COST, Schema, goals, resolved
+from hpo_envs.tables.user.outcomes import DIVERGED, FAILED, OK, TRUNCATED, UNFINISHED
 from hpo_envs.tables.user.runs import Runs
+from hpo_envs.tables.user.schema import NO_COST, Schema, goals, resolved
+from hpo_envs.tables.user.sheet import Sheet, count
+from hpo_envs.tables.user.trackers import Reading
 
 SHOWN = 5
 """Errors named before the rest are counted."""
 
-Floats = npt.NDArray[np.float64]
-Say = Callable[[str | Sequence[str], str, str], None]
+Say = Callable[[str | Sequence[str], str], None]
 
 
 class Reader:
@@ -33,7 +33,7 @@ class Reader:
     Args:
         reading: The columns, and whose export they are.
         given: What the user says of them.
-        say: Told each decision: column or columns, role and reason.
+        say: Called with each decision: column or columns, and the reason.
 
     Attributes:
         schema: What the columns are taken for; complete after `runs`.
@@ -55,7 +55,7 @@ class Reader:
         self.cost = self._cost()
 
     @property
-    def sheet(self) -> Any:
+    def sheet(self) -> Sheet:
         """The columns."""
         return self.reading.sheet
 
@@ -72,13 +72,12 @@ class Reader:
         for why, columns_aside in self.aside.items():
             rest = [c for c in columns_aside if c not in (level, repeat)]
             if rest:
-                self.say(rest, "left out", why)
+                self.say(rest, why)
         self._complain()
         metrics = self._metrics()
         if names:
-            self.say(names, "name", "names the runs, no hyperparameter")
+            self.say(names, "names the runs, no hyperparameter")
         self.schema = dataclasses.replace(s, goal=self.goals, cost=s.cost or NO_COST, level=level, repeat=repeat)
-        cells = list(read.columns.values())
         once = s.duplicates if s.duplicates is not None else True if names or repeat else None
         return Runs(
             where=read.where,
@@ -91,16 +90,16 @@ class Reader:
             level_unit=level or "full training",
             repeat=codes,
             status=self.status,
-            keys=read.columns[names[0]].to_pylist() if names else None,
+            keys=read.text(names[0]).each(str, "").tolist() if names else None,
             fixed={h.name: h for h in s.space},
             log=dict(s.log),
-            line=lambda i: tuple(c[i].as_py() for c in cells),
+            twice=dataclasses.replace(read, columns={**read.columns}).twice,
             duplicates=once,
         )
 
     def _states(self) -> npt.NDArray[np.uint8] | None:
         """(lines,) what the column of states says, if there is one; runs that go on are left out."""
-        certain = self.schema.status or self.reading.one(self.reading.export.state)
+        certain = self.schema.status or self.reading.one(self.reading.recipe.state)
         column = certain or next((c for c in self.sheet.columns if c.lower() in outcomes.STATES), None)
         others = (*self.schema.score, *self.schema.drop, *(self.schema.hyperparameters or ()))
         states = None if column is None or column in others else outcomes.states(self.sheet, column, bool(certain))
@@ -108,8 +107,8 @@ class Reader:
         if states is None:
             return None
         going = states == UNFINISHED
-        said = f"; {outcomes.count(int(going.sum()), 'run')} still going on, left out" if going.any() else ""
-        self.say(str(column), "status", f"how a run ended{said}")
+        said = f"; {count(int(going.sum()), 'run')} still going on, left out" if going.any() else ""
+        self.say(str(column), f"how a run ended{said}")
         if going.all():
             raise ValueError(f"column {column}: must have a run that has ended, got {len(going)} that go on")
         if going.any():
@@ -120,42 +119,36 @@ class Reader:
         """Leaves out lines that repeat the header, as in files that were put together of several."""
         again = np.ones(len(self.sheet), bool)
         for name, cells in self.sheet.columns.items():
-            if not columns.is_text(cells):
+            if not isinstance(cells, Text) or name not in cells.different:
                 return
-            again &= np.asarray(pc.fill_null(pc.equal(cells, name), False).to_numpy(), bool)
+            again &= cells.codes == cells.different.index(name)
         if again.any():
-            lines, first = outcomes.count(int(again.sum()), "line"), self.sheet.where(int(np.flatnonzero(again)[0]))
-            self.say("", "note", f"{lines} with the header again, the first {first}: left out")
+            lines, first = count(int(again.sum()), "line"), self.sheet.where(int(np.flatnonzero(again)[0]))
+            self.say("", f"{lines} with the header again, the first {first}: left out")
             self.reading = dataclasses.replace(self.reading, sheet=self.sheet.only(~again))
 
     def _respell(self) -> None:
-        """Reads decimal commas and percent signs where all numbers of a column have them."""
-        new = dict(self.sheet.columns)
-        for name, cells in new.items():
-            if columns.is_text(cells):
-                new[name], note = columns.respelled(cells, lambda text: outcomes.meaning(text) is not None)
+        """Reads decimal commas, percent signs and uncertainties where all numbers of a column have them."""
+        for name, cells in self.sheet.columns.items():
+            if isinstance(cells, Text):
+                plain, note = cells_module.respelled(cells, lambda text: outcomes.meaning(text) is not None)
                 if note:
-                    self.say(name, "note", note)
-        self._replace(new)
-
-    def _replace(self, cells: dict[str, Any]) -> None:
-        self.reading = dataclasses.replace(self.reading, sheet=dataclasses.replace(self.sheet, columns=cells))
+                    self.sheet.columns[name] = plain
+                    self.say(name, note)
 
     def _fill(self) -> None:
         """Puts in empty cells what the user says they mean."""
-        new = dict(self.sheet.columns)
         for name, value in self.schema.fill.items():
-            new[name], count = columns.filled(new[name], str(value))
-            self.say(name, "note", f"{outcomes.count(count, 'cell')} without a value filled with {value}")
-        self._replace(new)
+            self.sheet.columns[name], holes = cells_module.filled(self.sheet.columns[name], str(value))
+            self.say(name, f"{count(holes, 'cell')} without a value filled with {value}")
 
     def _end(self, states: npt.NDArray[np.uint8]) -> None:
         """Joins what states and scores say: what failed with a score stopped early, what ended without one failed."""
         lost = np.isnan(self.scores).all(axis=1)
         early = np.isin(states, LOST) & ~lost
         if early.any():
-            runs = outcomes.count(int(early.sum()), "run")
-            self.say(str(self.schema.status), "note", f"{runs} failed with a score, which counts: truncated")
+            runs = count(int(early.sum()), "run")
+            self.say(str(self.schema.status), f"{runs} failed with a score, which counts: truncated")
         ended = np.where(states == DIVERGED, DIVERGED, np.where(self.status == OK, FAILED, self.status))
         self.status = np.where(lost, ended, np.where(early, TRUNCATED, states)).astype(np.uint8)
 
@@ -164,7 +157,7 @@ class Reader:
         used = [*s.score, *(c for c in (s.cost, s.level, s.repeat) if c is not None and c != NO_COST)]
         if len(set(used)) < len(used):
             raise ValueError(f"score, cost, level and repeat must be different columns, got {', '.join(used)}")
-        column = s.cost or self.reading.one(self.reading.export.cost)
+        column = s.cost or self.reading.one(self.reading.recipe.cost)
         self.unit = str(column) if s.cost else "seconds"
         if column is None or column == NO_COST or column in s.score:
             return None
@@ -172,7 +165,7 @@ class Reader:
         if cost is not None:
             self.schema = dataclasses.replace(s, cost=column)
             unit = "" if s.cost else ", in seconds"
-            self.say(column, "cost", f"what a run cost{unit} (--cost {NO_COST}: each evaluation costs 1)")
+            self.say(column, f"what a run cost{unit} (--cost {NO_COST}: each evaluation costs 1)")
         return cost
 
     def _settings(self) -> tuple[list[str], dict[str, Column]]:
@@ -196,12 +189,12 @@ class Reader:
     def _column(self, name: str, fixed: Hyperparameter | None) -> Column:
         cells = self.sheet.columns[name]
         if fixed is not None:
-            made, wrong, rule = columns.within(cells, fixed)
+            made, wrong, rule = cells_module.within(cells, fixed)
         else:
-            made = columns.column(name, cells, name in self.schema.categorical)
+            made = cells_module.column(name, cells, name in self.schema.categorical)
             wrong = made.bad
             rule = f"a number like {len(cells) - len(wrong)} others (or --categorical {quote(name)})"
-        self.errors += [outcomes.complaint(self.sheet, i, name, rule) for i in wrong.tolist()]
+        self.errors += [self.sheet.complaint(i, name, rule) for i in wrong.tolist()]
         return made
 
     def _level(self, names: Sequence[str], settings: dict[str, Column]) -> tuple[str | None, Floats | None]:
@@ -218,12 +211,14 @@ class Reader:
             self.aside["changes from one checkpoint of a run to the next: left out (--cost takes one in)"] = moving
             for column in moving:
                 del settings[column]
-        values = outcomes.numbers(self.sheet, level, self.errors, np.isin(self.status, LOST))
-        infer.apart(level, [int(v) for v in values[np.abs(values) > 2.0**53].tolist()])
+        made = cells_module.column(level, self.sheet.columns[level])
+        values = made.values if made.choices is None else numbers(self.sheet.columns[level])
+        wrong = np.isnan(values) & ~np.isin(self.status, LOST)
+        self.errors += [self.sheet.complaint(i, level, "a number") for i in np.flatnonzero(wrong).tolist()]
         if np.isnan(values).all():
             raise ValueError(f"column {level}: must have a number, got none")
         said = "" if s.level else "; runs have several lines each"
-        self.say(level, "level", f"the checkpoint, {len(np.unique(values[~np.isnan(values)]))} different{said}")
+        self.say(level, f"the checkpoint, {len(np.unique(values[~np.isnan(values)]))} different{said}")
         return level, np.where(np.isnan(values), np.nanmin(values), values)  # a run without one failed before the first
 
     def _repeat(
@@ -237,11 +232,13 @@ class Reader:
         if column is not None:
             settings.pop(column, None)
             hint = "" if s.repeat else " (--hyperparameters takes it in)"
-            self.say(column, "repeat", f"tells runs of one configuration apart{hint}")
+            self.say(column, f"tells runs of one configuration apart{hint}")
         label = s.repeat or (column if several and not names else None)
         groups = [label] if label else list(names[:1]) if several else []
         for name in groups:
-            return column, columns.coded(columns.trimmed(self.sheet.columns[name]))[1]
+            code, empty = codes(self.sheet.columns[name]).copy(), absent(self.sheet.columns[name])
+            code[empty] = len(code) + np.arange(empty.sum())  # each without a name is a run of its own
+            return column, code
         return column, None
 
     def _metrics(self) -> tuple[Any, ...]:
@@ -252,7 +249,7 @@ class Reader:
                 raise ValueError(f"column {column}: must have at least one score, got none")
             bounds = self.schema.bounds.get(column)
             metric, text = infer.metric(column, known, goal, bounds)
-            self.say(column, "score", text)
+            self.say(column, text)
             made.append(metric)
         return tuple(made)
 

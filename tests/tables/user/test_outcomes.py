@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.tables.user.reading import outcomes, sheet
+from hpo_envs.tables.user import outcomes, sheet
 
 
 def made(**columns: list[Any]) -> sheet.Sheet:
@@ -43,7 +43,7 @@ def test_a_failed_run_needs_no_cost() -> None:
     cost = outcomes.costs(sheet, "t", status, [], lambda *words: said.append(words), True)
     assert cost is not None
     assert cost.tolist() == [10, 4, 4, 30]
-    assert said == [("t", "note", "empty for 1 failed run: taken as 4, the median of failed runs")]
+    assert said == [("t", "empty for 1 failed run: taken as 4, the median of failed runs")]
     errors: list[str] = []
     outcomes.costs(sheet, "u", status, errors, lambda *words: None, True)
     assert errors == ["line 5, column u: must be a number >= 0, got ''"]

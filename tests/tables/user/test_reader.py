@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hpo_envs.tables.user.csv_reader import from_text
+from tests.tables.user.helpers import from_text
 
 
 def test_each_way_out_that_a_sentence_names_works() -> None:
@@ -31,7 +31,7 @@ def test_a_run_that_failed_with_a_score_stopped_early() -> None:
 
 def test_the_first_errors_are_named_and_the_rest_counted() -> None:
     rows = "".join(f".{i},bad{i}\n" for i in range(1, 9))
-    with pytest.raises(ValueError, match=r"text: line 2, column acc: .*line 6, .*got 'bad5'; and 3 more"):
+    with pytest.raises(ValueError, match=r"text.csv: line 2, column acc: .*line 6, .*got 'bad5'; and 3 more"):
         from_text(f"lr,acc\n{rows}".encode(), "acc", "max")
 
 

@@ -1,21 +1,20 @@
-"""What the columns of a file mean: what the user says of them, and what was decided, as a table and as a TOML file."""
+"""Roles of the columns of a file as the user states them, and as a TOML file."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hpo_envs.checks import nearest
 from hpo_envs.tables.table import Hyperparameter, Table
-from hpo_envs.tables.user import infer
-from hpo_envs.tables.user.reading import roles
-from hpo_envs.tables.user.reading.exports import Reading
+from hpo_envs.tables.user import files, infer, roles
 from hpo_envs.tables.user.space import space_of
+from hpo_envs.tables.user.trackers import Reading
 
 NO_COST = "evaluations"
 """What may be the cost besides a column: every evaluation costs 1."""
@@ -148,36 +147,9 @@ def from_file(path: str | Path) -> Schema:
         OSError: It cannot be read.
     """
     try:
-        with open(path, "rb") as stream:
-            return schema_of(tomllib.load(stream), str(path))
+        return schema_of(tomllib.loads(files.content_of(Path(path)).decode()), str(path))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path} must be TOML, got {error}") from None
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What was made of columns.
-
-    Attributes:
-        columns: Their names in the file; none for what concerns all of it.
-        role: `score`, `cost`, `level`, `repeat`, `status`, `name`, `hyperparameter`, `left out` or `note`.
-        text: Why, in words.
-    """
-
-    columns: tuple[str, ...]
-    role: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{', '.join(self.columns)}: {self.text}" if self.columns else self.text
-
-
-def as_table(decisions: Sequence[Decision]) -> str:
-    """Decisions as lines of a table, a column each, then those that concern the whole file."""
-    rows = [("column", "is", "because")] + [(c, d.role, d.text) for d in decisions for c in d.columns]
-    wide, middle = (max(len(row[j]) for row in rows) for j in (0, 1))
-    lines = [f"{a[:40]:{min(wide, 40)}}  {b:{middle}}  {c}" for a, b, c in rows]
-    return "\n".join([*lines, *(d.text for d in decisions if not d.columns)])
 
 
 def to_toml(schema: Schema, table: Table) -> str:

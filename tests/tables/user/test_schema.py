@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hpo_envs.tables.user.csv_reader import from_text
-from hpo_envs.tables.user.reading import schema
+from hpo_envs.tables.user import schema
+from tests.tables.user.helpers import from_text
 
 TEXT = b'lr,"odd ""name""",depth,momentum,opt,acc\n' + b"".join(
     f'{lr},{n},{d},{m},{o},{a}\n'.encode()
@@ -47,11 +47,3 @@ def test_what_is_wrong_in_a_schema(tmp_path: Path, text: str, message: str) -> N
     (tmp_path / "s.toml").write_text(text)
     with pytest.raises(ValueError, match=message):
         schema.from_file(tmp_path / "s.toml")
-
-
-def test_decisions_are_a_table() -> None:
-    some = [schema.Decision(("a", "b"), "left out", "notes"), schema.Decision((), "note", "2 lines")]
-    assert schema.as_table(some).splitlines() == [
-        "column  is        because", "a       left out  notes", "b       left out  notes", "2 lines",
-    ]  # fmt: skip
-    assert [str(d) for d in some] == ["a, b: notes", "2 lines"]

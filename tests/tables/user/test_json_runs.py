@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hpo_envs.tables.user.reading import json_reader
+from hpo_envs.tables.user import files, json_runs
 
 
 @pytest.mark.parametrize(
@@ -21,9 +21,7 @@ from hpo_envs.tables.user.reading import json_reader
     ],
 )
 def test_shapes_of_a_document(text: str) -> None:
-    sheet = json_reader.of_text("f.json", text.encode(), "0")
-    assert {n: c.to_pylist() for n, c in sheet.columns.items()} == {"a.b": [1, 2], "c": ["x", "y"]}
-    assert sheet.where(1) == "run 2"
+    assert json_runs.of_text("f.json", text.encode()) == [{"a.b": 1, "c": "x"}, {"a.b": 2, "c": "y"}]
 
 
 @pytest.mark.parametrize(
@@ -33,11 +31,13 @@ def test_shapes_of_a_document(text: str) -> None:
         ('{"a": 1}\n{"a": }\n', "f.json: line 2: must be JSON"),
         ("{", "f.json: line 1: must be JSON"),
         ("[" * 100_000, "not nested beyond reason"),
+        ('[{"a": ' + "1" * 5000 + "}]", "f.json must be JSON, got Exceeds the limit"),
+        ('{"a": 1}\n{"a": ' + "1" * 5000 + "}", "f.json: line 2: must be JSON, got Exceeds the limit"),
     ],
 )
 def test_what_is_no_list_of_runs(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        json_reader.of_text("f.json", text.encode(), "0")
+        json_runs.of_text("f.json", text.encode())
 
 
 def test_a_folder_has_a_file_or_a_subfolder_for_each_run(tmp_path: Path) -> None:
@@ -45,12 +45,13 @@ def test_a_folder_has_a_file_or_a_subfolder_for_each_run(tmp_path: Path) -> None
         (tmp_path / str(i)).mkdir()
         (tmp_path / str(i) / "args.json").write_text(json.dumps({"lr": i}))
         (tmp_path / str(i) / "out.json").write_text(json.dumps({"acc": i / 10}))
-    sheet = json_reader.of_folder(tmp_path)
-    assert sheet.columns["lr"].to_pylist() == [2, 10]
-    assert sheet.columns["acc"].to_pylist() == [0.2, 1.0]
+    sheet = files.of_path(tmp_path)
+    assert sheet.columns["lr"].tolist() == [2, 10]
+    assert sheet.columns["acc"].tolist() == [0.2, 1.0]
     assert [sheet.where(i) for i in range(2)] == ["run 2", "run 10"]
     (tmp_path / "10" / "out.json").write_text("{")
     with pytest.raises(ValueError, match=r"10/out.json: line 1: must be JSON"):
-        json_reader.of_folder(tmp_path)
+        files.of_path(tmp_path)
+    (tmp_path / "3").mkdir()
     with pytest.raises(ValueError, match="must have JSON files, got none"):
-        json_reader.of_folder(tmp_path / "3")
+        files.of_path(tmp_path / "3")

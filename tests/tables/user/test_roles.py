@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hpo_envs.tables.user.csv_reader import from_text
-from hpo_envs.tables.user.reading import exports, roles, sheet
+from hpo_envs.tables.user import roles, sheet, trackers
+from tests.tables.user.helpers import from_text
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from hpo_envs.tables.user.reading import exports, roles, sheet
 )
 def test_a_column_is_left_out_for_its_name_or_its_values(column: str, cells: list[object], reason: str | None) -> None:
     rows = [{"lr": 0.1 * (i + 1), "width": i, column: cell, "acc": 0.1 * i} for i, cell in enumerate(cells)]
-    read = exports.read(sheet.of_rows("f", rows, "line", range(6), "0"))
+    read = trackers.read(sheet.of_rows("f", rows, "line", range(6), "0"))
     said: list[str] = []
     chosen, names = roles.hyperparameters(
         read, ["acc"], np.zeros(6, bool), [], lambda name, why: said.append(f"{name}: {why}")
