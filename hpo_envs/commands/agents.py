@@ -32,20 +32,17 @@ WORKS_ON = {
 def rows(text: str = "") -> list[dict[str, Any]]:
     """One row for each agent whose name, summary or kinds of problems contain a text, as JSON values.
 
+    Settings of one algorithm are together, in the order of the registry; aliases of papers are left out.
+
     Raises:
         ValueError: No agent does.
     """
     found = []
-    for name in sorted(agents.names(), key=lambda n: agents.entry(n).alias_of is not None):  # aliases last
-        e = agents.entry(name)
-        row = {
-            "name": name,
-            "works_on": list(e.supports),
-            "extra": e.extra,
-            "summary": e.summary,
-            "alias_of": e.alias_of,
-        }
-        if text.lower() in f"{name} {e.summary} {' '.join(e.supports)}".lower():
+    targets = list(dict.fromkeys(e.target for e in agents.AGENTS.values()))
+    for name, e in sorted(agents.AGENTS.items(), key=lambda item: targets.index(item[1].target)):
+        row = {"name": name, "works_on": list(e.supports), "extra": e.extra, "summary": e.summary}
+        row["algorithm"] = next(n for n, other in agents.AGENTS.items() if other.target == e.target)
+        if e.alias_of is None and text.lower() in f"{name} {e.summary} {' '.join(e.supports)}".lower():
             found.append(row)
     if not found:
         raise ValueError(f"text must be part of an agent's name, summary or kind ({', '.join(WORKS_ON)}), got {text!r}")
@@ -53,11 +50,15 @@ def rows(text: str = "") -> list[dict[str, Any]]:
 
 
 def listing(found: list[dict[str, Any]]) -> str:
-    """Rows as an aligned table, with what its words mean."""
-    cells = [("agent", "works on", "extra", "summary")]
+    """Rows as an aligned table, settings indented below their algorithm, with the meaning of its words."""
+    cells, above = [("agent", "works on", "extra", "summary")], None
     for r in found:
-        summary = f"alias of {r['alias_of']}" if r["alias_of"] else r["summary"]
-        cells.append((r["name"], ", ".join(r["works_on"]), r["extra"] or "", summary))
+        works, setting = ", ".join(r["works_on"]), above is not None and above["algorithm"] == r["algorithm"]
+        same = setting and above is not None and above["works_on"] == r["works_on"]
+        cells.append(
+            (f"  {r['name']}" if setting else r["name"], "" if same else works, r["extra"] or "", r["summary"])
+        )
+        above = r
     widths = [max(len(line[i]) for line in cells) for i in range(3)]
     lines = ["  ".join([*(c.ljust(w) for c, w in zip(line, widths, strict=False)), line[3]]) for line in cells]
     words = "; ".join(f"{k}: {v}" for k, v in WORKS_ON.items())
