@@ -42,7 +42,7 @@ class Entry:
         supports: Names of what the agent can work on: `rows` (Discrete candidates), `features` (needs candidate
             features), `levels` ((row, level) pairs), `grid` (MultiDiscrete values), `box` (continuous), `arms`
             (stochastic repeats), `cells` (built node by node), `objectives` (more than one reward).
-        extra: The optional dependency group it needs, if any.
+        extra: Module of the optional package that it needs, if any; see `install`.
         alias_of: The readable name that this one is an alias of, if any.
         open: Whether it is as many agents as its hyperparameters have values.
         slow: Where a run takes more than a second of processor time, so that studies plan fewer of them (`anywhere`,
@@ -307,6 +307,14 @@ def version_of(agent: str) -> dict[str, str]:
         return {extra: version(extra)}
     except PackageNotFoundError:  # published under another name
         return {name: version(name) for name in packages_distributions().get(extra, [])}
+
+
+def install(package: str) -> str:
+    """The command that installs a package that agents need, by the name of its module."""
+    if package == "dehb":  # it asks for NumPy below 2, and does not need it
+        return "pip install --no-deps dehb, and what `.ci/bench.txt` lists"
+    extra = "optimizers" if package in ("ax", "botorch", "nevergrad", "smac") else package
+    return f'pip install "hpo_envs[{extra}]"'
 
 
 def fits(name: str, problem: Problem, **hyperparameters: Any) -> bool:

@@ -37,8 +37,8 @@ class Ax(Snapped):
 
     def __init__(self, problem: Problem, seed: int, **common: Any) -> None:
         super().__init__(problem, seed, **common)
-        client, configs = package("ax.api.client", "ax"), package("ax.api.configs", "ax")
-        package("ax.utils.common.logger", "ax").set_ax_logger_levels(logging.ERROR)  # it reports every trial otherwise
+        client, configs = package("ax.api.client"), package("ax.api.configs")
+        package("ax.utils.common.logger").set_ax_logger_levels(logging.ERROR)  # it reports every trial otherwise
         with self._generators.active():
             self._client = client.Client(random_seed=int(self.rng.integers(2**31)))
             self._names = [f"x{i}" for i in range(self.size)]

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from hpo_envs.agents.registry import install
 
-def package(name: str, extra: str | None = None) -> Any:
-    """Imports a module of a package that comes with an extra.
+
+def package(name: str) -> Any:
+    """Imports a module of another package.
 
     Args:
         name: Of the module.
-        extra: That brings it; None = the name of the package.
 
     Raises:
         ModuleNotFoundError: It is not installed; the message says how to install it.
@@ -26,7 +27,7 @@ def package(name: str, extra: str | None = None) -> Any:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         top = name.partition(".")[0]
-        message = f'agents of {top} need {error.name}: pip install "hpo_envs[{extra or top}]"'
+        message = f"agents of {top} need {error.name}: {install(top)}"
         raise ModuleNotFoundError(message, name=error.name) from None
 
 

@@ -58,8 +58,8 @@ class SyneTune(Snapped):
         self._curves = scheduler in CURVES
         if self._curves and (problem.levels is None or self._rows is None):
             raise ValueError(f"problem must have levels for {scheduler}, got none")
-        baselines = package("syne_tune.optimizer.baselines", "syne_tune")
-        spaces = package("syne_tune.config_space", "syne_tune")
+        baselines = package("syne_tune.optimizer.baselines")
+        spaces = package("syne_tune.config_space")
         space = {f"x{i}": spaces.uniform(0.0, 1.0) for i in range(self.size)}
         settings: dict[str, Any] = {"metric": METRIC}
         if scheduler == "RandomSearch":

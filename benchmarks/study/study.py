@@ -268,8 +268,8 @@ def contestants(entry: Any, isolated: Any) -> list[Contestant]:
         if importlib.util.find_spec(one.algorithm.partition(":")[0].partition(".")[0] or "?") is None:
             raise ValueError(f"agent must be importable as module:factory, got {one.algorithm!r}")
     elif not registry.entry(one.algorithm).installed and not isinstance(isolated, str):
-        extra = registry.entry(one.algorithm).extra
-        raise ValueError(f'agent {one.algorithm} must have its extra: pip install "hpo_envs[{extra}]"')
+        extra = registry.entry(one.algorithm).extra or ""
+        raise ValueError(f"agent {one.algorithm} must have its package: {registry.install(extra)}")
     return [one]
 
 

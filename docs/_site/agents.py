@@ -7,6 +7,7 @@ from typing import Any
 
 from _site import markdown, results
 from hpo_envs.agents import AGENTS
+from hpo_envs.agents.registry import install
 from hpo_envs.commands.agents import WORKS_ON, forwarded, hyperparameters, load
 from hpo_envs.core import docstrings
 
@@ -42,7 +43,7 @@ def page(target: str, names: list[str], found: results.Found) -> str:
         f"# {cls.__name__}",
         first,
         "Works on " + ", ".join(WORKS_ON[s] for s in supports) + ".",
-        f'Needs `pip install "hpo_envs[{extra}]"`.' if extra else "",
+        f"Needs `{install(extra)}`." if extra else "",
         markdown.table(("name", "", "fixed settings"), listed),
         "## How it works\n\n" + rest if rest.strip() else "",
         "## Formula\n\n" + markdown.code(doc.sections["Formula"], "text"),

@@ -13,6 +13,7 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs import agents
+from hpo_envs.agents.registry import install
 from hpo_envs.core import docstrings
 from hpo_envs.registry import SPECS, installed, languages_of
 
@@ -51,7 +52,7 @@ def rows(text: str = "") -> list[dict[str, Any]]:
 
 def listing(found: list[dict[str, Any]]) -> str:
     """Rows as an aligned table, settings indented below their algorithm, with the meaning of its words."""
-    cells, above = [("agent", "works on", "extra", "summary")], None
+    cells, above = [("agent", "works on", "package", "summary")], None
     for r in found:
         works, setting = ", ".join(r["works_on"]), above is not None and above["algorithm"] == r["algorithm"]
         same = setting and above is not None and above["works_on"] == r["works_on"]
@@ -171,7 +172,7 @@ def _problems() -> list[tuple[list[str], agents.Problem]]:
 def page(facts: dict[str, Any]) -> str:
     """The facts for a reader."""
     names = {"alias of": facts["alias_of"], "aliases": ", ".join(facts["aliases"]), "class": facts["class"]}
-    extra = f'pip install "hpo_envs[{facts["extra"]}]"' if facts["extra"] else ""
+    extra = install(facts["extra"]) if facts["extra"] else ""
     head = {"works on": ", ".join(WORKS_ON[s] for s in facts["works_on"]), "needs": extra, **names}
     lines = [facts["agent"], "=" * len(facts["agent"]), facts["summary"], ""]
     lines += [f"{k:<12}{v}" for k, v in head.items() if v]

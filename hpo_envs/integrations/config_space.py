@@ -103,7 +103,7 @@ def to_configspace(space: tuple[Hyperparameter, ...], seed: int | None = None) -
     Raises:
         ModuleNotFoundError: ConfigSpace is not installed.
     """
-    cs = extras.module("ConfigSpace", "configspace", "exports")
+    cs = extras.module("ConfigSpace", "interop", "exports")
     out = cs.ConfigurationSpace(seed=seed)
     made: dict[str, Any] = {}
     for h in space:

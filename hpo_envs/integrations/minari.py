@@ -48,7 +48,7 @@ def to_minari(
         ValueError: No runs, or an empty one; runs of different environments, of several objectives, or such that an
             entry is no step; another table, or other rewards, than the runs had.
     """
-    minari, collector = (extras.module(m, "minari", "datasets") for m in ("minari", "minari.data_collector"))
+    minari, collector = (extras.module(m, "interop", "datasets") for m in ("minari", "minari.data_collector"))
     if not runs:
         raise ValueError("runs must be at least one, got none")
     first = runs[0].header

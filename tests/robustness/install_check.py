@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-EXTRAS = ("", "plots", "optuna", "mt", "configspace", "dask", "fast", "test")
+EXTRAS = ("", "plots", "optuna", "mt", "dask", "fast", "test")
 """What the table of sizes has; those with PyTorch are a hundred times larger than all else."""
 
 IMPORTS = {

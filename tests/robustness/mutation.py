@@ -1,4 +1,4 @@
-"""Mutation check: `python tests/robustness/mutation.py [GROUP ...]`, needs `pip install "hpo_envs[test,mutation]"`.
+"""Mutation check: `python tests/robustness/mutation.py [GROUP ...]`, needs `pip install -r .ci/mutation.txt`.
 
 Changes one operator, number, name or text of a module at a time and looks whether the module's tests notice. mutmut
 cannot see through symbolic links, so it works on a copy of the package in which they are folders. Each mutant runs in

@@ -55,7 +55,7 @@ def compare(r: Reproduction, preset: str, dataset: str = "wikitext2") -> list[di
     methods = [m for m in settings.PRESETS[preset] if AGENTS[m.agent].installed]
     for m in settings.PRESETS[preset]:
         if m not in methods:
-            print(f'{m.name} is left out: {m.agent} needs pip install "hpo_envs[{AGENTS[m.agent].extra}]"')
+            print(f'{m.name} is left out: {m.agent} needs pip install "hpo_envs[optuna]"')
     name = f"{dataset}-{preset}"
     todo = [(m, preset, seeds, dataset, r.out / name) for m in methods]
     played = r.map(_cached, todo, f"figure 10, {preset}", "method")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.agents.external.packages import Generators, package
+from hpo_envs.agents.registry import install
 
 
 def test_agents_draw_from_their_own_states_and_leave_the_global_ones_alone() -> None:
@@ -30,6 +31,8 @@ def test_agents_draw_from_their_own_states_and_leave_the_global_ones_alone() -> 
 def test_what_is_not_installed_says_which_extra_brings_it() -> None:
     assert package("json") is json
     with pytest.raises(
-        ModuleNotFoundError, match=r'^agents of nowhere need nowhere: pip install "hpo_envs\[theirs\]"$'
+        ModuleNotFoundError, match=r'^agents of nowhere need nowhere: pip install "hpo_envs\[nowhere\]"$'
     ):
-        package("nowhere.inside", "theirs")
+        package("nowhere.inside")
+    assert [install(n) for n in ("ax", "optuna")] == [f'pip install "hpo_envs[{e}]"' for e in ("optimizers", "optuna")]
+    assert install("dehb").startswith("pip install --no-deps dehb")
