@@ -25,11 +25,9 @@ from typing import Any
 import gymnasium as gym
 
 from hpo_envs.agents import AGENTS
-from hpo_envs.benchmarks import report
 from hpo_envs.benchmarks.comparison import publication, summary
-from hpo_envs.benchmarks.comparison.replay import Replay
-from hpo_envs.benchmarks.comparison.scored import Scores
-from hpo_envs.benchmarks.report import plots, sentences
+from hpo_envs.benchmarks.comparison.comparison import Comparison
+from hpo_envs.benchmarks.report import page, plots, sentences
 from hpo_envs.benchmarks.runs import problem_of, run, transfer
 from hpo_envs.benchmarks.study import executors, policies, store
 from hpo_envs.benchmarks.study.scheduler import conduct
@@ -254,24 +252,21 @@ def publish(folder: Path, root: Path, onto: bool = False) -> None:
     Raises:
         ValueError: Runs that are false or cannot be compared, or that must not be put onto what is stored.
     """
-    stored = summary.load(SUMMARY) if onto else None
+    stored = summary.read(SUMMARY) if onto else None
     command = "python -m hpo_envs.benchmarks.leaderboard run --runs runs/ --jobs 2"
-    title = "hpo_envs leaderboard"
-    replay = Replay()
     parts = (sorted(folder.glob(kind)) for kind in ("setting-*", "transfer", "guests-*"))
     folders = [folder, *(where for part in parts for where in part)]
-    collected, guests = Scores(), set()
-    for k, where in enumerate(folders):
-        for block in store.Store(where).once(check=replay):
-            collected.add(block, (k, block.header["env"], block.header["agent"]))
-            if where.name.startswith("guests-"):
-                guests.add(block.header["agent"])
+    comparison = Comparison.load(*folders)
+    if comparison.missing:
+        raise ValueError(f"runs must be complete to be published, got {comparison.missing}")
+    others = [store.Store(where).groups() for where in folders if where.name.startswith("guests-")]
+    guests = {group.header["agent"] for groups in others for group in groups}
     command += f" --agents {' '.join(sorted(guests))}" if guests else ""
-    found = thinned(summary.of_scores(collected, title=title, command=command, checked=str(replay), with_fronts=False))
+    found = thinned(comparison.summary("hpo_envs leaderboard", command, with_fronts=False))
     found["versions"]["published"] = datetime.datetime.now(datetime.UTC).date().isoformat()
     for t in found["tracks"]:
         for r in t["ranking"]:
-            r["seconds"] = seconds_of(collected.cells[t["environments"][0], r["agent"]].header)
+            r["seconds"] = seconds_of(comparison.header(t["environments"][0], r["agent"]))
     write(publication.ordered(without_doubles(found)) if stored is None else _onto(stored, found), root)
 
 
@@ -293,10 +288,10 @@ def write(found: Mapping[str, Any], root: Path) -> None:
         raise ValueError(f"README.md must have the lines {BEGIN!r} and {END!r}, got none")
     inside = f"{BEGIN}\n{markdown(found)}\n{END}"
     text = re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: inside, text, flags=re.S)
-    page = report.render(found, citations=summary.citations(found))
+    html = page.render(found, citations=summary.citations(found))
     plots.overview({**found, "tracks": drawn(found)}, root / "docs" / "leaderboard")
     summed = json.dumps(found, separators=(",", ":")) + "\n"
-    atomic.write_all({root / "docs" / "leaderboard.html": page, SUMMARY: summed, readme: text})
+    atomic.write_all({root / "docs" / "leaderboard.html": html, SUMMARY: summed, readme: text})
 
 
 @screen.on()

@@ -19,17 +19,12 @@ from hpo_envs import registry
 from hpo_envs.benchmarks.analysis import intervals, regret, significance, statistics
 from hpo_envs.benchmarks.analysis.scales import of_header
 from hpo_envs.benchmarks.comparison import fronts, random_search, selections
-from hpo_envs.benchmarks.comparison.replay import Replay
 from hpo_envs.benchmarks.comparison.scored import (
     GRID,
     ScoredRuns,
     Scores,
     budget_apart,
 )
-from hpo_envs.benchmarks.runs import Run
-from hpo_envs.benchmarks.study import store
-from hpo_envs.benchmarks.study.block import blocks_of
-from hpo_envs.benchmarks.tuning import record as tuning
 from hpo_envs.tables import store as tables
 
 Floats = npt.NDArray[np.float64]
@@ -42,74 +37,63 @@ CLOSE = 0.1
 """Regret of the expected running time in the table of all results."""
 
 
-def of_runs(runs: Sequence[Run], **facts: Any) -> dict[str, Any]:
-    """Summarises runs of any number of environments and agents, in any order; see `of_scores`."""
-    return of_scores(Scores.of(runs), **facts)
-
-
-def of_scores(
-    collected: Scores, *, title: str = "Comparison", command: str = "", checked: str = "", with_fronts: bool = True
-) -> dict[str, Any]:
-    """Summarises runs that were scored as they came.
+def parts(collected: Scores) -> tuple[dict[str, dict[str, ScoredRuns]], dict[str, dict[str, Any]], dict[str, Any]]:
+    """Scores, the header of the first run of each environment, and `tracks`, `cells` and `selections` of a summary.
 
     Args:
-        collected: Their scores.
-        title: Title of the report.
-        command: The command that makes the runs again.
-        checked: What of the runs was compared with their environments, in words.
-        with_fronts: Whether to keep attainment surfaces, which are made of rewards.
-
-    Returns:
-        Plain data: `title`, `command`, `checked`, `versions`, `environments`, `agents`, `tracks`, `cells`, `curves`,
-        `fronts` and `selections`.
+        collected: Scores of runs, to be read once.
 
     Raises:
         ValueError: See `score`.
     """
-    scored, first, parts = _scores(collected)
-    agents: dict[str, dict[str, Any]] = {}
-    for key in (ordered := collected.ordered()):
-        agents.setdefault(key[1], collected.cells[key].header)
-    for t in parts["tracks"]:
-        t["curves"] = _track_curves(t, scored)
-    summary = {
-        "title": title,
-        "command": command,
-        "checked": checked,
-        "versions": dict(collected.cells[ordered[0]].header["versions"]),
-        "environments": [_environment(env, first[env], sorted(collected.answered[env])) for env in scored],
-        "agents": [_agent(header, name) for name, header in agents.items()],
-        "tracks": parts["tracks"],
-        "cells": parts["cells"],
-        "curves": {env: _curves(by, first[env]) for env, by in scored.items()},
-        "fronts": fronts.of_cells({key: collected.cells[key] for key in ordered}) if with_fronts else {},
-        "selections": parts["selections"],
-    }
-    plain: dict[str, Any] = rounded(summary)
-    return plain
-
-
-def scores(collected: Scores) -> dict[str, Any]:
-    """`tracks`, `cells` and `selections` of `of_scores` alone, without curves.
-
-    Raises:
-        ValueError: See `score`.
-    """
-    plain: dict[str, Any] = rounded(_scores(collected)[2])
-    return plain
-
-
-def _scores(
-    collected: Scores,
-) -> tuple[dict[str, dict[str, ScoredRuns]], dict[str, dict[str, Any]], dict[str, Any]]:
-    """Scores, the header of the first run of each environment, and the parts of a summary that `scores` has."""
     scored, first = collected.scored(), collected.first()
-    parts = {
+    found = {
         "tracks": _ranked(collected, first, scored),
         "cells": [_record(env, a, c) for env, by in scored.items() for a, c in by.items()],
         "selections": selections.of_scored(first, scored),
     }
-    return scored, first, parts
+    return scored, first, found
+
+
+def whole(
+    collected: Scores,
+    scored: Mapping[str, Mapping[str, ScoredRuns]],
+    first: Mapping[str, Header],
+    found: Mapping[str, Any],
+    *,
+    with_fronts: bool = True,
+    **facts: str,
+) -> dict[str, Any]:
+    """The summary of `parts`, with curves.
+
+    Args:
+        collected: The scores that it was made of.
+        scored: As `parts` returns them.
+        first: Likewise.
+        found: Likewise.
+        with_fronts: Whether to keep attainment surfaces, which are made of rewards.
+        **facts: `title`, `command`, `checked` and `missing`.
+
+    Returns:
+        Plain data: the facts, `versions`, `environments`, `agents`, `tracks`, `cells`, `curves`, `fronts` and
+        `selections`.
+    """
+    agents: dict[str, dict[str, Any]] = {}
+    for key in (ordered := collected.ordered()):
+        agents.setdefault(key[1], collected.cells[key].header)
+    summary = {
+        **facts,
+        "versions": dict(collected.cells[ordered[0]].header["versions"]),
+        "environments": [_environment(env, first[env], sorted(collected.answered[env])) for env in scored],
+        "agents": [_agent(header, name) for name, header in agents.items()],
+        "tracks": [{**t, "curves": _track_curves(t, scored)} for t in found["tracks"]],
+        "cells": found["cells"],
+        "curves": {env: _curves(by, first[env]) for env, by in scored.items()},
+        "fronts": fronts.of_cells({key: collected.cells[key] for key in ordered}) if with_fronts else {},
+        "selections": found["selections"],
+    }
+    plain: dict[str, Any] = rounded(summary)
+    return plain
 
 
 def _ranked(
@@ -313,30 +297,13 @@ def rounded(value: Any, digits: int = 4) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def load(path: Path) -> dict[str, Any]:
-    """The summary of a folder of runs, or one that was written as JSON.
+def read(path: Path) -> dict[str, Any]:
+    """A summary that was written as JSON.
 
     Raises:
-        FileNotFoundError: There is nothing.
-        ValueError: A folder without runs, runs that must not be mixed, or with a value that their environment does
-            not answer; or a file that holds no summary.
+        OSError: There is no such file.
+        ValueError: It holds no summary.
     """
-    if path.is_dir():
-        command, replay = f"hpo-envs report {path}", Replay()
-        tuned = list(tuning.runs_of(path))
-        for run in tuned:
-            replay.called(run.header["env"])
-        collected = Scores()
-        try:
-            for block in store.Store(path).once(check=replay):
-                collected.add(block, (0, block.header["env"], block.header["agent"]))
-            for k, block in enumerate(blocks_of(tuned)):
-                collected.add(block, (1, k))
-            return of_scores(collected, title="Comparison of agents", command=command, checked=str(replay))
-        except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:  # of headers that lie
-            raise ValueError(
-                f"{path} must have runs as hpo_envs writes them, got {type(error).__name__}: {error}"
-            ) from error
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         missing = [k for k in PARTS if k not in found]

@@ -90,7 +90,7 @@ def ranking(track: Mapping[str, Any], axes: Any = None) -> Any:
     """Draws the mean score of each agent with its 95 % interval, the best on top.
 
     Args:
-        track: One of a summary's, `analysis.summary.of_runs(runs)["tracks"]`.
+        track: One of a summary's, `Comparison.of(runs).scores["tracks"]`.
         axes: To draw on; None: new ones.
 
     Returns:

@@ -60,7 +60,7 @@ def render(summary: Mapping[str, Any], *, citations: Sequence[str] = ()) -> str:
     """The whole page.
 
     Args:
-        summary: What `benchmarks.summary.of_runs` returns.
+        summary: What `Comparison.summary` returns.
         citations: What to cite, beside the suite.
     """
     drawn: Drawn = {}
@@ -130,7 +130,8 @@ def _answer(summary: Mapping[str, Any], says: Sequence[Sequence[str]], places: M
     tracks = sorted(enumerate(summary["tracks"]), key=lambda numbered: bool(numbered[1].get("flat")))
     cards = "".join(answer.of_track(t, says[i], f"track-{i}", places) for i, t in tracks)
     scale = "Regret: 0 is the best there is, 1 the median configuration; in brackets, 95&nbsp;% intervals."
-    lead = f'<p class="soft">{scale} <a href="#meaning">What the numbers mean</a></p>'
+    missing = f'<p class="missing"><b>{escape(summary["missing"])}</b></p>' if summary.get("missing") else ""
+    lead = f'{missing}<p class="soft">{scale} <a href="#meaning">What the numbers mean</a></p>'
     return f'{lead}{answer.KEY}<div class="grid">{cards}</div>'
 
 

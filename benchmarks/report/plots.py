@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.benchmarks.analysis.ranking import Ranking
 from hpo_envs.benchmarks.plots import runs as axes_level
 from hpo_envs.benchmarks.plots.style import COLOURS, STYLE, files, line, panels, save, styles
 from hpo_envs.benchmarks.study.block import Block
@@ -106,34 +105,6 @@ def overview(summary: Mapping[str, Any], path: Path, columns: int = 3) -> list[P
             here.tick_params(axis="x", labelsize=7)
             here.invert_yaxis()
         axes.ravel()[0].figure.supxlabel("normalised regret and its 95 % interval, left is better", fontsize=9)
-    return files(path)
-
-
-def critical_difference(ranked: Ranking, path: Path, title: str = "") -> list[Path]:
-    """Mean ranks on a line; bars join agents that Nemenyi's test cannot tell apart (Demsar 2006, figure 1)."""
-    names, ranks = ranked.methods, dict(zip(ranked.methods, ranked.ranks, strict=True))
-    k, half = len(names), (len(names) + 1) // 2
-    bars = 0.35 * len(ranked.cliques)
-    with _figure(path, size=(7.0, 1.3 + 0.22 * half + 0.15 * len(ranked.cliques))) as ((axes,),):
-        axes.set(xlim=(0.5 - 0.35 * k, k + 0.5 + 0.35 * k), ylim=(-bars - half - 0.6, 1.9))
-        axes.axis("off")
-        axes.plot([1, k], [0, 0], color="black", linewidth=1)
-        for tick in range(1, k + 1):
-            axes.plot([tick, tick], [0, 0.15], color="black", linewidth=1)
-            axes.text(tick, 0.3, str(tick), ha="center", va="bottom", fontsize=8)
-        for i, (name, rank) in enumerate(ranks.items()):
-            left = i < half
-            y = -bars - 0.6 - (i if left else k - 1 - i)
-            end = 0.8 if left else k + 0.2
-            axes.plot([rank, rank, end], [0, y, y], color="0.4", linewidth=0.8)
-            text = f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}"
-            axes.text(end + (-0.1 if left else 0.1), y, text, ha="right" if left else "left", va="center", fontsize=8)
-        for j, clique in enumerate(ranked.cliques):
-            ends = [ranks[clique[0]] - 0.04, ranks[clique[-1]] + 0.04]
-            axes.plot(ends, [-0.3 - 0.35 * j] * 2, color=COLOURS[1], linewidth=3, solid_capstyle="round")
-        axes.plot([1, 1 + min(ranked.difference, k - 1)], [1.2, 1.2], color="black", linewidth=2)
-        axes.text(1, 1.35, f"critical difference {ranked.difference:.2f}", fontsize=8)
-        axes.set_title(f"{title + ': ' if title else ''}mean rank over {ranked.problems} problems", fontsize=9)
     return files(path)
 
 

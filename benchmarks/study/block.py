@@ -93,6 +93,15 @@ class Block:
         """(runs,) the scale of each run, None where it has none."""
         return [self.header.get("scale")] * len(self) if self.scales is None else _parsed(tuple(self.scales))
 
+    @property
+    def layout(self) -> Layout:
+        """Name, dtype and shape of one entry of each array."""
+        arrays = {"action": self.actions, "reward": self.rewards, "cost": self.costs, **self.evaluated}
+        arrays["recommended"] = self.recommended
+        if self.recommended_truth is not None:
+            arrays["recommended_truth"] = self.recommended_truth
+        return tuple((name, str(a.dtype), a.shape[1:]) for name, a in arrays.items())
+
     def array(self, name: str) -> Array:
         """What a layout calls by this name."""
         known = {"action": self.actions, "reward": self.rewards, "cost": self.costs, "recommended": self.recommended}

@@ -13,15 +13,14 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.runs import Run
-from hpo_envs.benchmarks.study.block import RUN_KEYS, Array, Block, layout_of
+from hpo_envs.benchmarks.study.block import RUN_KEYS, Array, Block
 
 FORMAT = 2
 """Raised whenever files of before can no longer be read."""
@@ -29,16 +28,12 @@ FORMAT = 2
 META = b"hpo_envs"
 
 
-def encode(runs: Sequence[Run]) -> bytes:
-    """The bytes of a part; the same runs give the same bytes.
-
-    Raises:
-        ValueError: Runs of different layouts, or arrays that do not hold numbers.
-    """
+def encode(block: Block) -> bytes:
+    """The bytes of a part; the same runs give the same bytes."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    layout, block = layout_of(runs[0]), Block.of(runs)
+    layout = block.layout
     rest = [{k: v for k, v in own.items() if k not in RUN_KEYS} for own in block.rest]
     which = block.which.tolist()
     columns: dict[str, Any] = {
@@ -78,10 +73,9 @@ SCALARS = ("cost", "row", "level", "repeat", "status")
 """What an evaluation has one of: columns without a number."""
 
 
-def name_of(prefix: str, runs: Sequence[Run], data: bytes) -> str:
+def name_of(prefix: str, seeds: npt.NDArray[np.int64], data: bytes) -> str:
     """The file name of a part: first and last seed, and the sha256 of all its bytes."""
-    seeds = [r.seed for r in runs]
-    return f"{prefix}-{min(seeds)}-{max(seeds)}-{hashlib.sha256(data).hexdigest()}.parquet"
+    return f"{prefix}-{seeds.min()}-{seeds.max()}-{hashlib.sha256(data).hexdigest()}.parquet"
 
 
 ENDING = r"([0-9a-f]{64})\.parquet"

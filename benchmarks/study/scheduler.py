@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
 
 from hpo_envs.agents import Problem
 from hpo_envs.benchmarks.runs import Run, limits, problem_of
 from hpo_envs.benchmarks.runs.episodes import arguments, is_live, kind_of_action, seeds_of
 from hpo_envs.benchmarks.runs.record import header_of
+from hpo_envs.benchmarks.study import expected
 from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.benchmarks.study.executors import Executor, Serial, WorkerLost
-from hpo_envs.benchmarks.study.store import ChangedCodeError, Check, Store, code_of
+from hpo_envs.benchmarks.study.store import ChangedCodeError, Store, code_of
 from hpo_envs.benchmarks.study.study import Contestant, Environment, Study
 from hpo_envs.benchmarks.study.task import Done, Task, key_of, perform, remainder
 
@@ -42,7 +42,7 @@ class Outcome:
     """How a study stands.
 
     Attributes:
-        folder: Where its runs are.
+        store: Where its runs are.
         pairs: (id, agent) of every pair that fits -> its seeds.
         skipped: (id, agent) of every pair that does not.
         found: Runs that were stored before.
@@ -51,7 +51,7 @@ class Outcome:
         capped: id -> budget in evaluations, where the one asked for is more than the whole table.
     """
 
-    folder: Path
+    store: Store
     pairs: dict[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)
     skipped: list[tuple[str, str]] = field(default_factory=list)
     found: int = 0
@@ -66,9 +66,10 @@ Watch = Callable[[int, int, float | None], object]
 
 def conduct(
     study: Study,
-    folder: Path | str,
+    folder: Path | str | None,
     executor: Executor | None = None,
     *,
+    take: Callable[[Block], object] = lambda block: None,
     watch: Watch | None = None,
     seconds: float | None = None,
     run_seconds: float = limits.RUN_SECONDS,
@@ -82,8 +83,9 @@ def conduct(
 
     Args:
         study: What to run.
-        folder: Of the store.
+        folder: Of the store; None: runs are kept in memory.
         executor: Where to run; default: this process. It is not closed.
+        take: Called with the runs that are made, as columns, once they are stored.
         watch: Told of progress.
         seconds: How long a task should take; default: `task_seconds` of the executor's workers.
         run_seconds: How long a run may take; an agent that takes longer stops on that id.
@@ -100,14 +102,17 @@ def conduct(
         OSError: The disk is full or refuses.
     """
     executor = executor or Serial()
-    store, outcome = Store(folder), Outcome(Path(folder))
+    store = Store(folder)
+    outcome = Outcome(store)
     seconds = task_seconds(executor.workers) if seconds is None else seconds
     tasks = _missing(study, store, outcome, accept_changed, seconds, run_seconds)
-    if (expected := sum(map(_expected, tasks))) > most:
+    if (length := sum(map(_expected, tasks))) > most:
         raise ValueError(
             f"the trainings of a study must take {most / 3600:g} h or less unless that is agreed to (--yes), got about "
-            f"{expected / 3600:.1f} h of one core"
+            f"{length / 3600:.1f} h of one core"
         )
+    if store.folder is not None:
+        expected.note(store.folder, outcome.pairs)
     clock = _Clock(tasks)
     pending = len(tasks)
     for task in tasks:
@@ -121,7 +126,9 @@ def conduct(
         except WorkerLost as lost:
             done = Done(lost.argument, (), 0.0, str(lost))
         pending -= 1
-        outcome.made += store.write(done.runs)
+        for block in store.add(done.runs):
+            outcome.made += len(block)
+            take(block)
         key = key_of(done.task)
         if done.error is not None:
             outcome.errors.setdefault(key, done.error)
@@ -135,36 +142,6 @@ def conduct(
             watch(total - clock.left, total, clock.estimate(executor.workers))
     store.settle()
     return outcome
-
-
-def runs_of(
-    study: Study, folder: Path | str, outcome: Outcome, check: Check | None = None
-) -> dict[str, dict[str, list[Block]]]:
-    """A study's finished runs by id and agent, as columns, in the study's order; others in the folder are left out.
-
-    Args:
-        study: What was run.
-        folder: Of the store.
-        outcome: What `conduct` returned.
-        check: Called with each part before its runs are taken.
-    """
-    store = Store(folder)
-    found: dict[str, dict[str, list[Block]]] = {}
-    if not store.folder.is_dir():  # every agent stopped before its first run
-        return found
-    wanted: dict[str, dict[str, tuple[int, ...]]] = {}
-    for (env, agent), seeds in outcome.pairs.items():
-        wanted.setdefault(env, {})[agent] = seeds
-    for env, by_agent in wanted.items():
-        # All agents at once: what a check finds out of an episode holds for each.
-        by_name: dict[str, list[Block]] = {agent: [] for agent in by_agent}
-        for block in store.once(env, by_agent.keys(), check):
-            some = np.flatnonzero(np.isin(block.seeds, by_agent[block.header["agent"]]))
-            if len(some):
-                by_name[block.header["agent"]].append(block if len(some) == len(block) else block.take(some))
-        if kept := {agent: some for agent, some in by_name.items() if some}:
-            found[env] = kept
-    return found
 
 
 def _of(key: tuple[str, str], task: Task) -> bool:

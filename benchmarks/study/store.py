@@ -119,7 +119,7 @@ class _Setting:
         self.tables: dict[str, str] = {}
         self.seeds: dict[str, set[int]] = {}
 
-    def check(self, h: dict[str, Any], folder: Path) -> None:
+    def check(self, h: dict[str, Any], folder: Path | None) -> None:
         """Refuses a header that must not stand beside the others."""
         if h["agent"] in self.agents:
             if _setting(h) != _setting(self.agents[h["agent"]]):
@@ -146,11 +146,15 @@ class Store:
     A part is read once; what other processes add later is seen after `refresh`.
 
     Args:
-        folder: Made when the first run is stored.
+        folder: Made when the first run is stored; None: runs are kept in memory by whoever adds them.
+
+    Attributes:
+        added: Parts that this object has written.
     """
 
-    def __init__(self, folder: Path | str) -> None:
-        self.folder = Path(folder)
+    def __init__(self, folder: Path | str | None) -> None:
+        self.folder = None if folder is None else Path(folder)
+        self.added: set[Path] = set()
         self._groups: dict[Path, list[Group]] = {}
         self._settings: dict[str, _Setting] = {}
 
@@ -164,9 +168,14 @@ class Store:
             Number of runs that were new.
 
         Raises:
-            ValueError: What is stored was made on another table, with other versions or other arguments.
+            ValueError: What is stored was made on another table, with other versions or other arguments; or a symbolic
+                link is where the runs belong.
             OSError: The disk is full or refuses.
         """
+        return sum(map(len, self.add(runs)))
+
+    def add(self, runs: Sequence[Run]) -> list[Block]:
+        """As `write`; returns the new runs as columns."""
         groups: dict[tuple[Any, ...], dict[int, Run]] = {}
         for run in runs:
             group = groups.setdefault((*key_of(run)[:2], layout_of(run)), {})
@@ -174,15 +183,16 @@ class Store:
                 raise ValueError(f"runs must have distinct seeds, got {run.seed} of {run.header['agent']} twice")
             group[run.seed] = run
         self.check([r.header for r in runs])
-        written = 0
+        written = []
         for (env, agent, _), group in sorted(groups.items(), key=lambda item: item[0][:2]):
             setting = self._setting(env)
             new = [group[seed] for seed in sorted(group.keys() - setting.seeds.get(agent, set()))]
             if new:
-                self._publish(new, env, agent)
+                written.append(block := Block.of(new))
+                if self.folder is not None:
+                    self.added.add(_publish(block, self.folder))
                 for r in new:
                     setting.add(r.header, (r.seed,))
-                written += len(new)
         return written
 
     def read(self, env: str | None = None, agent: str | None = None, check: Check | None = None) -> list[Run]:
@@ -190,12 +200,15 @@ class Store:
         return sorted((run for block in self.once(env, agent, check) for run in block.runs()), key=key_of)
 
     def once(self, env: str | None = None, agent: Agents = None, check: Check | None = None) -> Iterator[Block]:
-        """The parts, without runs that another one had before; arguments and errors are those of `read`."""
-        if not self.folder.is_dir():
+        """The parts, without runs that another one had before; arguments and errors are those of `read`.
+
+        What this object has added is not read back, nor checked.
+        """
+        if self.folder is None or not self.folder.is_dir():
             raise FileNotFoundError(f"runs must be in a folder, got {self.folder}, which is none")
         parts: dict[tuple[str, str], list[Path]] = {}
         known: dict[tuple[str, str], set[int]] = {}
-        for part, block in self.blocks(env, agent):
+        for part, block in self.blocks(env, agent, self.added):
             if check is not None:
                 check(part, block)
             who = block.header["env"], block.header["agent"]
@@ -208,13 +221,15 @@ class Store:
             if len(block):
                 yield block
 
-    def blocks(self, env: str | None = None, agent: Agents = None) -> Iterator[tuple[Path, Block]]:
+    def blocks(
+        self, env: str | None = None, agent: Agents = None, besides: Collection[Path] = ()
+    ) -> Iterator[tuple[Path, Block]]:
         """The parts, verified, with what they hold: runs that two processes stored are in two of them.
 
         Another process may tidy up meanwhile. What it removes is in a part that it added before, so the folder is
         listed until that brings nothing new.
         """
-        known: set[Path] = set()
+        known: set[Path] = {*besides}
         while new := [part for part in self._parts(env, agent) if part not in known]:
             known.update(new)
             for part in new:
@@ -282,17 +297,9 @@ class Store:
                     raise _different(key_of(r), part)
             if len(rest) < len(runs):
                 if rest:
-                    published.add(self._publish(rest, env, rest[0].header["agent"]))
+                    published.add(_publish(Block.of(rest), self.folder))
                 if part not in published:
                     part.unlink(missing_ok=True)
-
-    def _publish(self, runs: Sequence[Run], env: str, agent: str) -> Path:
-        folder = self.folder / quote(env, safe="")
-        folder.mkdir(parents=True, exist_ok=True)
-        data = parquet.encode(runs)
-        part = folder / parquet.name_of(quote(agent, safe=""), runs, data)
-        atomic.write(part, data)
-        return part
 
     def _setting(self, env: str) -> _Setting:
         """What the stored runs of an id agree on; its folder is listed once."""
@@ -305,6 +312,8 @@ class Store:
         return self._settings[env]
 
     def _folders(self, env: str | None) -> list[Path]:
+        if self.folder is None:
+            return []
         folders = self.folder.glob("*") if env is None else [self.folder / quote(env, safe="")]
         return sorted(f for f in folders if f.is_dir())
 
@@ -316,6 +325,15 @@ class Store:
             matches = [m for m in map(wanted.fullmatch, os.listdir(folder)) if m]
             # The same seeds of all agents one after the other: they have the same episodes.
             yield from (folder / m[0] for m in sorted(matches, key=lambda m: (int(m[2]), m[0])))
+
+
+def _publish(block: Block, root: Path) -> Path:
+    env, agent = (quote(block.header[key], safe="") for key in ("env", "agent"))
+    data = parquet.encode(block)
+    part = atomic.inside(root, root / env / parquet.name_of(agent, block.seeds, data))
+    part.parent.mkdir(parents=True, exist_ok=True)
+    atomic.write(part, data)
+    return part
 
 
 def _check_place(part: Path, header: Mapping[str, Any], seeds: npt.NDArray[np.int64]) -> None:
@@ -353,7 +371,7 @@ def _setting(header: dict[str, Any]) -> dict[str, Any]:
     return rest
 
 
-def _compare(new: Mapping[str, Any], old: Mapping[str, Any], ignored: Sequence[str], folder: Path) -> None:
+def _compare(new: Mapping[str, Any], old: Mapping[str, Any], ignored: Sequence[str], folder: Path | None) -> None:
     # What was asked for first: other arguments may be why other code was used.
     for key in sorted((new.keys() | old.keys()) - set(ignored), key=lambda k: (k in CODE_KEYS, k)):
         a, b = old.get(key), new.get(key)
@@ -364,10 +382,11 @@ def _compare(new: Mapping[str, Any], old: Mapping[str, Any], ignored: Sequence[s
         raise _mixed(new, key, a, b, folder)
 
 
-def _mixed(new: Mapping[str, Any], what: str, old: Any, value: Any, folder: Path) -> ValueError:
+def _mixed(new: Mapping[str, Any], what: str, old: Any, value: Any, folder: Path | None) -> ValueError:
     code = what.split()[0] in CODE_KEYS
+    where = "this comparison" if folder is None else folder
     return (ChangedCodeError if code else ValueError)(
-        f"runs in one folder must agree on what was run: {folder} has runs of {new['env']} with {what} {old!r}, "
-        f"{new['agent']} would add {value!r}. Choose another folder, delete {folder / new['env']}"
+        f"runs in one folder must agree on what was run: {where} has runs of {new['env']} with {what} {old!r}, "
+        f"{new['agent']} would add {value!r}. Choose another folder, delete {where}/{new['env']}"
         + (", or keep both, apart: --accept-changed" if code else "")
     )

@@ -61,7 +61,6 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "hpo_envs.benchmarks.comparison.targets",
         "hpo_envs.benchmarks.analysis.regret",
         "hpo_envs.benchmarks.analysis.statistics",
-        "hpo_envs.benchmarks.analysis.ranking",
         "hpo_envs.benchmarks.comparison.summary",
         "hpo_envs.benchmarks.analysis.expected",
         "hpo_envs.benchmarks.comparison.reference",

@@ -22,7 +22,7 @@ CHEAP = ("asha", "freeze-thaw", "hyperband", "successive-halving")
 @functools.cache
 def load() -> dict[str, Any]:
     """The committed scores."""
-    return summary.load(leaderboard.SUMMARY)
+    return summary.read(leaderboard.SUMMARY)
 
 
 def page_of_agent(name: str) -> str:

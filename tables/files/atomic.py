@@ -54,6 +54,26 @@ def write(path: Path | str, content: bytes | str) -> None:
     sync(target.parent)
 
 
+def inside(folder: Path | str, path: Path | str) -> Path:
+    """The path of a file that is about to be written; in a folder that others may have filled, no link is followed.
+
+    Args:
+        folder: The folder.
+        path: The file. Outside of the folder it is the user's own, and returned as it is.
+
+    Raises:
+        ValueError: The path, or a folder between the two, is a symbolic link.
+    """
+    folder, whole = Path(os.path.abspath(folder)), Path(os.path.abspath(path))
+    between = (part for part in (whole, *whole.parents) if folder in part.parents)
+    for part in between:
+        if part.is_symlink():
+            raise ValueError(
+                f"{part} must be a file or folder of {folder}, got a symbolic link to {os.readlink(part)}: remove it"
+            )
+    return Path(path)
+
+
 def write_csv(path: Path | str, records: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> None:
     """Writes a table of records; a text that a spreadsheet would take for a formula gets an apostrophe before it.
 

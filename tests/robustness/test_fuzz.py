@@ -28,6 +28,7 @@ from hypothesis import strategies as st
 from hpo_envs import benchmarks
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import parquet, store, study
+from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.commands import main
 from hpo_envs.commands.analysis import lepor, select
 from hpo_envs.registry import SPECS
@@ -254,7 +255,7 @@ def test_zips_with_any_names(names: list[str], size: int) -> None:
 KEPT = table_file.pack(tables.load("nmthpo/zhen"))
 HEADER = {"env": "E", "agent": "a", "table": "t", "kind": "surrogate", "sha256": "0"}
 RUNS = parquet.encode(
-    [Run(s, np.arange(4), np.arange(4.0), np.ones(4), np.int64(1), {**HEADER, "seed": s}) for s in (0, 1)]
+    Block.of([Run(s, np.arange(4), np.arange(4.0), np.ones(4), np.int64(1), {**HEADER, "seed": s}) for s in (0, 1)])
 )
 
 
@@ -401,7 +402,7 @@ def test_reports_of_runs_that_lie(tmp_path_factory: pytest.TempPathFactory, comp
     new = data.draw(st.one_of(anything, st.just(...)))
     runs = [dataclasses.replace(r, header=exchanged(r.header, path, new)) for r in made]
     with contextlib.suppress(Exception):  # what cannot even be written
-        put(folder / "E", parquet.encode(runs))
+        put(folder / "E", parquet.encode(Block.of(runs)))
     report_of(folder, folder, "Parquet runs of report")
     with hostile.guarded("Parquet store, headers", folder):
         store.Store(folder).groups()

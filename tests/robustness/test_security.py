@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from hpo_envs.benchmarks import report, runs
-from hpo_envs.benchmarks.comparison import summary
+from hpo_envs.benchmarks import Comparison, runs
+from hpo_envs.benchmarks.report.page import render
 from hpo_envs.tables import catalogue, user
 from hpo_envs.tables.files import zips
 from tests.helpers import sources
@@ -268,7 +268,7 @@ def found() -> dict[str, Any]:
         for agent in ("random", "bo-spread")
         for r in runs.run(agent, env, range(3), budget=4)
     ]
-    found = summary.of_runs(made, title="the title", command="the command")
+    found = Comparison.of(made).summary(title="the title", command="the command")
     found["versions"]["published"] = "the day"
     before = {
         "command": "the old command",
@@ -311,8 +311,8 @@ def test_nothing_in_a_page_is_markup_but_the_page(found: dict[str, Any]) -> None
         text: f"{HOSTILE}{i}" for i, text in enumerate(sorted(chosen - {"hpo_envs", "random", "published"})) if text
     }
     bad = poisoned(found, names)
-    plain = report.render(found, citations=["cite"])
-    text = report.render(bad, citations=[HOSTILE])
+    plain = render(found, citations=["cite"])
+    text = render(bad, citations=[HOSTILE])
     assert sum(text.count(f"{i}") > 0 for i in range(len(names))) == len(names)
     assert Tags(text).tags == Tags(plain).tags
     data, clean = unpacked(text), unpacked(plain)
@@ -328,8 +328,8 @@ def test_teeth_markup_that_gets_through_is_seen(found: dict[str, Any], monkeypat
     from hpo_envs.benchmarks.report import page
 
     monkeypatch.setattr(page, "escape", lambda text: text)
-    text = report.render({**found, "title": HOSTILE})
-    assert Tags(text).tags != Tags(report.render({**found, "title": "title"})).tags
+    text = page.render({**found, "title": HOSTILE})
+    assert Tags(text).tags != Tags(page.render({**found, "title": "title"})).tags
 
 
 def test_a_table_named_like_markup(tmp_path: Path) -> None:
@@ -341,8 +341,8 @@ def test_a_table_named_like_markup(tmp_path: Path) -> None:
         user.from_csv(file, head[1], "max", cost=head[2], name="<script>")
     table = user.from_csv(file, head[1], "max", cost=head[2], name="markup")
     made = runs.run("random", "TableHPO-v0", range(2), budget=10, env_kwargs={"table": table, "cost": head[2]})
-    found = summary.of_runs(made, title="own")
-    text = report.render(found)
+    found = Comparison.of(made).summary(title="own")
+    text = render(found)
     for word in head:
         assert word not in text
     assert "&lt;b&gt;score" in text

@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import contextlib
 import math
+import re
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hpo_envs.benchmarks import Comparison
     from hpo_envs.benchmarks.study.block import Block
     from hpo_envs.benchmarks.study.executors import Executor
-    from hpo_envs.benchmarks.study.scheduler import Outcome
     from hpo_envs.benchmarks.study.study import Study
 
 EPILOG = """examples:
@@ -117,48 +118,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Runs what is missing of the study, prints rankings and verdicts and saves summaries and plots."""
-    from hpo_envs.benchmarks.comparison.replay import Replay
-    from hpo_envs.benchmarks.comparison.scored import agent_of
-    from hpo_envs.benchmarks.report.plots import slug
-    from hpo_envs.benchmarks.study.scheduler import conduct, runs_of
+    from hpo_envs.benchmarks import Comparison
 
-    study = _study(args)
+    study, name = _study(args), args.study.stem if args.study else args.env or DEFAULTS["env"]
     if args.power is not None:
         return _power(study, args.power)
-    args.out = args.out or Path("studies") / slug(args.study.stem if args.study else args.env or DEFAULTS["env"])
+    comparison = Comparison(study, args.out or Path("studies") / re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-"))
     if not args.run_seconds > 0:
         raise ValueError(f"--run-seconds must be a number > 0, got {args.run_seconds}")
-    start = time.perf_counter()
+    most, start = math.inf if args.yes else LONG, time.perf_counter()
     try:
         with _executor(args) as executor, contextlib.closing(_Bar()) as bar:
-            outcome = conduct(
-                study,
-                args.out,
-                executor,
-                watch=bar.show,
-                run_seconds=args.run_seconds,
-                accept_changed=args.accept_changed,
-                most=math.inf if args.yes else LONG,
-            )
+            given = {"run_seconds": args.run_seconds, "accept_changed": args.accept_changed, "most": most}
+            comparison.run(executor, watch=bar.show, **given)
     except KeyboardInterrupt:
         print(
-            f"\nstopped; what is finished is in {args.out}/, and the same command goes on from there", file=sys.stderr
+            f"\nstopped; what is finished is in {comparison.folder}/, and the same command goes on from there",
+            file=sys.stderr,
         )
         raise
-    for env, most in outcome.capped.items():
-        print(f"\n{env}: its whole table is {most} evaluations, so that is the budget")
-    _report_stops(outcome)
-    replay = Replay()
-    stored = runs_of(study, args.out, outcome, replay)
-    found = {env: {agent_of(some[0].header_of(0)): some for some in by.values()} for env, by in stored.items()}
-    for env, by_agent in found.items():
-        _plot(env, by_agent, args.out / env)
-        if args.scores == "targets":
-            _show_targets(env, by_agent, args.out / env, args.tolerance)
-    _show_verdict(found, args.out)
-    print(f"\n{replay}")
-    _conclude(args.out, outcome, found, time.perf_counter() - start)
-    return 1 if outcome.errors else 0
+    return _show(comparison, args, start)
 
 
 def _power(study: Study, effect: float) -> int:
@@ -246,14 +225,64 @@ class _Bar:
         self._bar.refresh()
 
 
-def _report_stops(outcome: Outcome) -> None:
+def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int:
+    """Prints and saves what came of a comparison; returns the exit status."""
+    from hpo_envs.tables.files import atomic
+
+    outcome, out = comparison.outcome, comparison.folder
+    assert outcome is not None
+    assert out is not None
+    for env, most in outcome.capped.items():
+        print(f"\n{env}: its whole table is {most} evaluations, so that is the budget")
     for (env, agent), error in outcome.errors.items():
         print(f"\n{agent} on {env} stopped:\n{error}", file=sys.stderr)
+    for env, by_agent in comparison.by_environment().items():
+        _plot(env, by_agent, out)
+        if args.scores == "targets":
+            _show_targets(env, by_agent, out, args.tolerance)
+    try:
+        cells = comparison.scores["cells"]
+    except ValueError as error:
+        print(f"\nno scores: {error}")
+    else:
+        atomic.write_csv(atomic.inside(out, out / "summary.csv"), [_flat(cell) for cell in cells])
+        print(f"\n{comparison}")
+    if comparison.checked:
+        print(f"\n{comparison.checked}")
+    if outcome.skipped:
+        print(
+            "\nnot run, for these agents cannot work on these ids, or have trained on their languages: "
+            f"{len(outcome.skipped)} pairs, such as {outcome.skipped[0][1]} on {outcome.skipped[0][0]}"
+        )
+    if outcome.errors:
+        print(f"\nstopped (see above): {len(outcome.errors)} of {len(outcome.pairs)} pairs of agent and id")
+        for (env, agent), error in outcome.errors.items():
+            print(f"  {agent} on {env}: {error.strip().splitlines()[-1][:200]}")
+    seconds = time.perf_counter() - start
+    print(f"\n{outcome.made} runs made in {seconds:.1f} s, {outcome.found} already stored; runs and summaries: {out}/")
+    print(f"sha256 of all results: {comparison.digest()}")
+    return 1 if outcome.errors else 0
 
 
-def _plot(env: str, by_agent: dict[str, list[Block]], folder: Path) -> None:
+def _flat(cell: dict[str, Any]) -> dict[str, Any]:
+    """A line of `summary.csv`."""
+    ends = {
+        f"{name}{end}": value
+        for name in ("anytime", "final")
+        for end, value in zip(("", "_low", "_high"), cell[name], strict=True)
+    }
+    return {
+        **{k: cell[k] for k in ("environment", "agent", "n")},
+        **ends,
+        **{k: cell[k] for k in ("solved", "spent")},
+    }
+
+
+def _plot(env: str, by_agent: dict[str, list[Block]], out: Path) -> None:
     """Says which table answered, and draws the best reward so far."""
+    from hpo_envs.benchmarks.plots.style import files
     from hpo_envs.benchmarks.report import plots
+    from hpo_envs.tables.files import atomic
 
     first = next(iter(by_agent.values()))[0]
     header = first.header_of(0)
@@ -261,15 +290,16 @@ def _plot(env: str, by_agent: dict[str, list[Block]], folder: Path) -> None:
     seeds = max(sum(map(len, some)) for some in by_agent.values())
     print(f"{seeds} seeds, budget {header['budget']:g} {header['cost_unit']}")
     if first.rewards.ndim == 1:
+        picture, *_ = (atomic.inside(out, file) for file in files(out / env / "best"))
         try:
-            files = plots.best(by_agent, folder / "best", f"best {' '.join(header['objectives'])} so far")
+            plots.best(by_agent, out / env / "best", f"best {' '.join(header['objectives'])} so far")
         except ModuleNotFoundError as error:
             print(error)
         else:
-            print(f"plot: {files[0]}")
+            print(f"plot: {picture}")
 
 
-def _show_targets(env: str, by_agent: dict[str, list[Block]], folder: Path, tolerance: float | None) -> None:
+def _show_targets(env: str, by_agent: dict[str, list[Block]], out: Path, tolerance: float | None) -> None:
     """Prints the targets of an id and saves them beside its runs."""
     from hpo_envs.benchmarks.comparison import targets
     from hpo_envs.benchmarks.report import terminal
@@ -281,58 +311,5 @@ def _show_targets(env: str, by_agent: dict[str, list[Block]], folder: Path, tole
         print(f"no targets on {env}: {error}")
         return
     columns = ("agent", "score", "n", "reached", "mean", "std", "low", "high")
-    atomic.write_csv(folder / "targets.csv", records, columns)
+    atomic.write_csv(atomic.inside(out, out / env / "targets.csv"), records, columns)
     print(f"\n{terminal.aligned(targets.rows(records))}\n\n{targets.legend(by_agent, tolerance)}")
-
-
-def _show_verdict(found: dict[str, dict[str, list[Block]]], folder: Path) -> None:
-    """Prints rankings and verdicts, as `hpo-envs report` shows them, and saves the scores of all cells."""
-    from hpo_envs.benchmarks.comparison import summary
-    from hpo_envs.benchmarks.comparison.scored import Scores
-    from hpo_envs.benchmarks.report import selections, terminal
-    from hpo_envs.tables.files import atomic
-
-    collected = Scores()
-    try:
-        for k, some in enumerate(some for by_agent in found.values() for some in by_agent.values()):
-            for block in some:
-                collected.add(block, (k,))
-        scored = summary.scores(collected)
-    except ValueError as error:
-        print(f"\nno scores: {error}")
-        return
-    cells = [
-        {
-            **{k: c[k] for k in ("environment", "agent", "n")},
-            **_flat("anytime", c["anytime"]),
-            **_flat("final", c["final"]),
-            **{k: c[k] for k in ("solved", "spent")},
-        }
-        for c in scored["cells"]
-    ]
-    atomic.write_csv(folder / "summary.csv", cells)
-    for track in scored["tracks"]:
-        print(f"\n{terminal.of_track(track)}")
-    for family, records in scored["selections"].items():
-        print(f"\n{family}\n{terminal.aligned(selections.rows(records))}\n\n{selections.LEGEND}")
-
-
-def _flat(name: str, values: list[float | None]) -> dict[str, float | None]:
-    return dict(zip((name, f"{name}_low", f"{name}_high"), values, strict=True))
-
-
-def _conclude(out: Path, outcome: Outcome, found: dict[str, dict[str, list[Block]]], seconds: float) -> None:
-    from hpo_envs.benchmarks.study.block import digest_of
-
-    if outcome.skipped:
-        print(
-            "\nnot run, for these agents cannot work on these ids, or have trained on their languages: "
-            f"{len(outcome.skipped)} pairs, such as {outcome.skipped[0][1]} on {outcome.skipped[0][0]}"
-        )
-    if outcome.errors:
-        print(f"\nstopped (see above): {len(outcome.errors)} of {len(outcome.pairs)} pairs of agent and id")
-        for (env, agent), error in outcome.errors.items():
-            print(f"  {agent} on {env}: {error.strip().splitlines()[-1][:200]}")
-    blocks = (block for by_agent in found.values() for some in by_agent.values() for block in some)
-    print(f"\n{outcome.made} runs made in {seconds:.1f} s, {outcome.found} already stored; runs and summaries: {out}/")
-    print(f"sha256 of all results: {digest_of(blocks)}")

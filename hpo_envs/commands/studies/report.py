@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 EPILOG = """\
 examples:
@@ -30,28 +31,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Writes the page and what else was asked for."""
-    from hpo_envs.benchmarks import report
     from hpo_envs.benchmarks.comparison import summary
+    from hpo_envs.benchmarks.report import page, sentences
     from hpo_envs.tables.files import atomic
 
-    found = summary.load(args.runs)
+    found = _load(args.runs)
     if args.title:
         found["title"] = args.title
     try:
-        text = report.render(found, citations=summary.citations(found))
-        verdicts = [f"{track['name']}: {' '.join(report.verdict(track))}" for track in found["tracks"]]
+        text = page.render(found, citations=summary.citations(found))
+        verdicts = [f"{track['name']}: {' '.join(sentences.verdict(track))}" for track in found["tracks"]]
     except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError, ArithmeticError) as error:
         raise ValueError(f"{args.runs} must be a summary that hpo_envs wrote, got {error!r}") from error
-    page = args.out or (args.runs if args.runs.is_dir() else args.runs.parent) / "report.html"
-    page.parent.mkdir(parents=True, exist_ok=True)
-    atomic.write(page, text)
-    print("\n".join([*verdicts, *filter(None, [found.get("checked")])]))
+    folder = args.runs if args.runs.is_dir() else args.runs.parent
+    out = atomic.inside(folder, args.out or folder / "report.html")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    atomic.write(out, text)
+    print("\n".join(filter(None, [found.get("missing"), *verdicts, found.get("checked")])))
     if args.summary:
-        atomic.write(args.summary, json.dumps(found, separators=(",", ":")) + "\n")
+        atomic.write(atomic.inside(folder, args.summary), json.dumps(found, separators=(",", ":")) + "\n")
         print(f"summary: {args.summary}")
     if args.pictures:
         from hpo_envs.benchmarks.report import plots
 
         print(f"pictures: {len(plots.draw_all(found, args.pictures, progress=True))} files in {args.pictures}")
-    print(f"page: {page}")
+    print(f"page: {out}")
     return 0
+
+
+def _load(path: Path) -> dict[str, Any]:
+    """The summary of a folder of runs and of searches by `tune`, or one that was written as JSON."""
+    from hpo_envs.benchmarks import Comparison
+    from hpo_envs.benchmarks.comparison import summary
+    from hpo_envs.benchmarks.tuning import record
+
+    if not path.is_dir():
+        return summary.read(path)
+    return Comparison.load(path, more=record.runs_of(path)).summary(command=f"hpo-envs report {path}")

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from hpo_envs.agents.models.pareto import pareto_front
-from hpo_envs.benchmarks import problem_of
+from hpo_envs.benchmarks import Comparison, problem_of
 from hpo_envs.benchmarks.analysis import regret, scales
 from hpo_envs.benchmarks.analysis.scales import Scales, of_header
-from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.report import sentences
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.benchmarks.runs.episodes import Episodes
@@ -153,8 +152,8 @@ def test_scores_depend_on_no_other_run_and_on_no_table(monkeypatch: pytest.Monke
         raise store.TableNotInstalled(f"{names} is not there")
 
     monkeypatch.setattr(store, "load", gone)
-    whole = {(c["environment"], c["agent"]): c for c in summary.of_runs(runs)["cells"]}
-    alone = summary.of_runs([r for r in runs if r.header["agent"] == "random"])["cells"]
+    whole = {(c["environment"], c["agent"]): c for c in Comparison.of(runs).summary()["cells"]}
+    alone = Comparison.of([r for r in runs if r.header["agent"] == "random"]).summary()["cells"]
     assert alone == [whole[c["environment"], "random"] for c in alone]
 
 
@@ -163,11 +162,11 @@ def test_an_environment_whose_best_is_its_median_is_in_no_average() -> None:
     kwargs: dict[str, Any] = {"env_kwargs": SURROGATE, "budget": 4}
     runs = [r for a in ("random", "regularized-evolution") for i in ids for r in run(a, i, range(5), **kwargs)]
     assert {r.header["env"] for r in runs if regret.flat(r)} == {ids[0]}
-    alone, together = sorted(summary.of_runs(runs)["tracks"], key=lambda t: len(t["environments"]))
+    alone, together = sorted(Comparison.of(runs).summary()["tracks"], key=lambda t: len(t["environments"]))
     assert (alone["environments"], together["environments"]) == ([ids[0]], ids[1:])
     assert (alone["flat"], together["flat"]) == (True, False)
     assert sentences.verdict(alone)[0].startswith("No agent can be better here")
-    assert [together] == summary.of_runs([r for r in runs if r.header["env"] != ids[0]])["tracks"]
+    assert [together] == Comparison.of([r for r in runs if r.header["env"] != ids[0]]).summary()["tracks"]
 
 
 def test_flat_runs_of_an_environment_that_draws_its_task_are_left_out() -> None:
@@ -175,8 +174,8 @@ def test_flat_runs_of_an_environment_that_draws_its_task_are_left_out() -> None:
     runs = [r for a in ("random", "box-bo") for r in run(a, "CharHPO-v0", range(12), env_kwargs=kwargs)]
     flat = [r for r in runs if r.header["table"].endswith("geo-lstm")]
     assert flat == [r for r in runs if regret.flat(r)]
-    (track,) = summary.of_runs(runs)["tracks"]
-    (rest,) = summary.of_runs([r for r in runs if not regret.flat(r)])["tracks"]
+    (track,) = Comparison.of(runs).summary()["tracks"]
+    (rest,) = Comparison.of([r for r in runs if not regret.flat(r)]).summary()["tracks"]
     env = track["environments"][0]
     assert track["left_out"] == {env: len(flat)}
     assert {**track, "left_out": {}} == rest
@@ -186,7 +185,7 @@ def test_flat_runs_of_an_environment_that_draws_its_task_are_left_out() -> None:
 def test_raw_scores_are_ranked_on_one_environment_each() -> None:
     kwargs = {**SURROGATE, "budget": 5, "variant": "paper"}
     runs = [r for a in ("random", "box-bo") for r in run(a, "CushLEPOR-ted-ende-v0", range(6), env_kwargs=kwargs)]
-    found = summary.of_runs(runs)
+    found = Comparison.of(runs).summary()
     (track,) = found["tracks"]
     assert track["raw"]
     assert [*track["curves"]] == ["regret"]

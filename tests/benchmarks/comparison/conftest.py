@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hpo_envs.benchmarks.comparison import summary
+from hpo_envs.benchmarks import Comparison
 from hpo_envs.benchmarks.runs import Run, run
 
 SURROGATE = {}
@@ -32,4 +32,4 @@ def runs() -> list[Run]:
 
 @pytest.fixture(scope="package")
 def summarised(runs: list[Run]) -> dict[str, Any]:
-    return summary.of_runs(runs, title="A test", command="hpo-envs compare")
+    return Comparison.of(runs).summary(title="A test", command="hpo-envs compare")

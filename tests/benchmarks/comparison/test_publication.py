@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from hpo_envs.benchmarks import leaderboard, report, run
-from hpo_envs.benchmarks.comparison import publication, summary
+from hpo_envs.benchmarks import Comparison, leaderboard, run
+from hpo_envs.benchmarks.comparison import publication
 from hpo_envs.benchmarks.report import publications
+from hpo_envs.benchmarks.report.page import render
 from hpo_envs.benchmarks.runs import Run, transfer
 
 Summary = dict[str, Any]
@@ -41,7 +42,7 @@ def parts() -> dict[str, list[Run]]:
 def published(runs: list[Run], at: str = "2026-01-02") -> Summary:
     """What the leaderboard makes of runs, but for times."""
     checked = f"All of {len(runs)} runs are right."
-    found = summary.of_runs(runs, title="board", command=f"command of {at}", checked=checked, with_fronts=False)
+    found = Comparison.of(runs).summary("board", f"command of {at}", with_fronts=False) | {"checked": checked}
     found["versions"]["published"] = at
     return publication.ordered(leaderboard.without_doubles(leaderboard.thinned(found)))
 
@@ -117,12 +118,12 @@ def test_a_track_says_when_it_was_published_and_how_many_of_its_runs_are_left(
         ("command of 2026-01-02", "All of 20 runs are right."),
     ]
     assert publications.runs(third) == [8, 4, 8]
-    page = report.render(third)
+    page = render(third)
     for date in ("2026-01-02", "2026-03-04", "2026-05-06"):
         assert f"Published on {date} with hpo_envs" in page
         assert f"command of {date}" in page
     assert "All of 20 runs are right. This was found when they were published; 8 of them are still here." in page
-    assert "Published on" not in report.render(whole), "its date is that of the page"
+    assert "Published on" not in render(whole), "its date is that of the page"
     third["tracks"][2]["left_out"] = {"FIESTA-gaussian-v0 (budget=102)": 5}
     assert publications.runs(third) == [8, 4, 13], "flat runs were checked, too"
     fourth = publication.onto(third, published(parts["arms"], "2026-07-08"))

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hpo_envs.benchmarks import Comparison
 from hpo_envs.benchmarks.comparison import replay as replay_module
-from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.comparison.replay import Replay
 from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.benchmarks.study import store
-from hpo_envs.benchmarks.tuning import tune
+from hpo_envs.benchmarks.tuning import record, tune
 from hpo_envs.commands.main import main
 from hpo_envs.registry import SPECS
 from hpo_envs.tables import user
@@ -53,9 +53,9 @@ def test_runs_on_a_table_that_is_not_installed_are_scored_and_not_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = _stored(tmp_path, run("random", "NMTHPO-zhen-v0", range(5)))
-    known = summary.load(folder)
+    known = Comparison.load(folder).summary()
     monkeypatch.setenv("HPO_ENVS_DATA", str(tmp_path / "nothing"))
-    here = summary.load(folder)
+    here = Comparison.load(folder).summary()
     assert "Runs on NMTHPO-zhen-v0 were not checked: table nmthpo/zhen is not installed." in here["checked"]
     assert here["cells"] == known["cells"]
 
@@ -203,7 +203,7 @@ def test_functions_are_not_called_again(tmp_path: Path) -> None:
     store.write(run("random", "FunctionHPO-v0", [0, 1], env_kwargs=given), tmp_path / "runs")
     assert len(calls) == 8
     tune(train, given["space"], budget=3, out=tmp_path / "runs" / "mine", progress=False)
-    found = summary.load(tmp_path / "runs")
+    found = Comparison.load(tmp_path / "runs", more=record.runs_of(tmp_path / "runs")).summary()
     assert len(calls) == 11
     assert found["checked"] == "Runs on FunctionHPO-v0 were not checked: a function is not called again."
     assert [(cell["agent"], cell["n"]) for cell in found["cells"]] == [("random", 2), ("auto (bo-spread)", 1)]

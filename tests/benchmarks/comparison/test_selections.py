@@ -5,18 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hpo_envs.benchmarks import Comparison
 from hpo_envs.benchmarks.analysis.statistics import clopper_pearson
-from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.comparison.reference import table_of
-from hpo_envs.benchmarks.comparison.scored import Scores
 from hpo_envs.benchmarks.runs import run
 
 
 def test_errors_and_evaluations_are_those_of_the_runs() -> None:
     env = "FIESTA-gaussian-v0"
     runs = [r for a in ("sh", "ttts", "random") for b in (102, 408) for r in run(a, env, range(12), budget=b)]
-    found = summary.of_runs(runs)
-    assert found["selections"] == summary.scores(Scores.of(runs))["selections"]
+    found = Comparison.of(runs).summary()
+    assert found["selections"] == Comparison.of(runs).scores["selections"]
     assert list(found["selections"]) == ["FIESTA"]
     records = {(r["agent"], r["budget"]): r for r in found["selections"]["FIESTA"]}
     assert len(records) == 6
@@ -38,4 +37,4 @@ def test_errors_and_evaluations_are_those_of_the_runs() -> None:
 
 def test_other_families_have_none() -> None:
     runs = run("random", "NMTHPO-zhen-v0", [0, 1])
-    assert summary.scores(Scores.of(runs))["selections"] == {}
+    assert Comparison.of(runs).scores["selections"] == {}

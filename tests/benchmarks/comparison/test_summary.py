@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hpo_envs.benchmarks import Comparison
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.comparison.scored import Scores
@@ -34,7 +35,7 @@ def test_summary_is_plain_and_complete(runs: list[Run], summarised: dict[str, An
     assert t["clusters"] == 2
     assert t["best"]["there"] is None
     assert {r["there"] for r in t["ranking"]} == {"open"}
-    assert summary.scores(Scores.of(runs))["tracks"][0] == {k: v for k, v in t.items() if k != "curves"}
+    assert Comparison.of(runs).scores["tracks"][0] == {k: v for k, v in t.items() if k != "curves"}
     # The mean by hand, from the runs alone.
     own = [r for r in runs if r.header["env"] in t["environments"] and r.header["agent"] == "random"]
     by_hand = np.mean([regret.after(r).mean() for r in own])
@@ -43,19 +44,19 @@ def test_summary_is_plain_and_complete(runs: list[Run], summarised: dict[str, An
     assert record["mean"][1] < record["mean"][0] < record["mean"][2]
     assert set(summarised["curves"]["NMTLC-ft-zhen-v0"]) == {"evaluations", "cost"}
     # No reward of an evaluation is left in it once fronts are taken out.
-    bare = summary.of_runs(runs[:12], with_fronts=False)
+    bare = Comparison.of(runs[:12]).summary(with_fronts=False)
     assert bare["fronts"] == {}
     assert str(round(float(runs[0].rewards[0]), 2)) not in json.dumps(bare)
 
 
 def test_what_cannot_be_compared_is_refused(runs: list[Run]) -> None:
     with pytest.raises(ValueError, match="runs must be there once"):
-        summary.of_runs([*runs, runs[0]])
+        Comparison.of([*runs, runs[0]]).summary()
 
 
 def test_order_of_runs_changes_nothing(runs: list[Run], summarised: dict[str, Any]) -> None:
     some = [r for r in runs if r.header["env"] == "NMTHPO-zhen-v0"]
-    forward, backward = summary.of_runs(some), summary.of_runs(some[::-1])
+    forward, backward = Comparison.of(some).summary(), Comparison.of(some[::-1]).summary()
     assert forward["tracks"][0]["ranking"] == backward["tracks"][0]["ranking"]
 
 
@@ -63,9 +64,10 @@ def test_stored_runs_are_summarised_part_by_part(runs: list[Run], summarised: di
     ordered = sorted(runs, key=store.key_of)
     for part in (ordered[::2], ordered[1::2]):
         store.Store(tmp_path).write(part)
-    stored = summary.load(tmp_path)
-    expected = summary.of_runs(ordered, title=stored["title"], command=stored["command"], checked=stored["checked"])
-    assert stored == expected
+    stored = Comparison.load(tmp_path).summary()
+    expected = Comparison.of(ordered).summary()
+    assert "there is no study.json" in stored["missing"]
+    assert stored == expected | {name: stored[name] for name in ("checked", "missing")}
     assert [*stored["curves"]] == [*expected["curves"]]
     assert stored["fronts"] == summarised["fronts"]
     other = dataclasses.replace(ordered[0], costs=ordered[0].costs * 2.0)
@@ -94,7 +96,7 @@ def test_pictures_are_drawn(summarised: dict[str, Any], tmp_path: Path) -> None:
 
 def test_what_this_project_measured_is_averaged_with_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = [r for i in ("zhen", "ruen") for r in run("random", f"NMTHPO-{i}-v0", [0, 1], budget=3, env_kwargs=EMBEDDED)]
-    scored, first, _ = summary._scores(Scores.of(runs))
+    scored, first, _ = summary.parts(Scores.of(runs))
     assert [name for name, _ in summary.tracks_of(first, scored)] == ["NMTHPO"]
     monkeypatch.setattr(summary.tables, "ours", lambda name: name == "nmthpo/ruen")
     assert [envs for _, envs in summary.tracks_of(first, scored)] == [["NMTHPO-zhen-v0"], ["NMTHPO-ruen-v0"]]

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from hpo_envs.benchmarks import report
-from hpo_envs.benchmarks.comparison import summary
+from hpo_envs.benchmarks import Comparison
 from hpo_envs.benchmarks.report import sentences
+from hpo_envs.benchmarks.report.page import render
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.benchmarks.study import store
 from hpo_envs.commands.main import main
@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def found(folder: Path) -> dict[str, Any]:
-    return summary.load(folder)
+    return Comparison.load(folder).summary()
 
 
 def test_command_writes_page_and_summary(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,7 +56,7 @@ def test_command_writes_page_and_summary(folder: Path, tmp_path: Path, capsys: p
 
 
 def test_page_says_what_was_compared(found: dict[str, Any]) -> None:
-    text = report.render(found, citations=["A paper & its authors"])
+    text = render(found, citations=["A paper & its authors"])
     for e in found["environments"]:
         assert e["label"] in text
         assert all(t["sha256"][:16] in text and t["kind"] in text for t in e["tables"])
@@ -79,7 +79,7 @@ def hostile(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_names_cannot_break_out(found: dict[str, Any]) -> None:
-    text = report.render(hostile(found), citations=[HOSTILE])
+    text = render(hostile(found), citations=[HOSTILE])
     assert "<img" not in text
     assert text.count("<script") == text.count("</script>") == 2
 
@@ -104,7 +104,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def page(browser: Any, found: dict[str, Any], tmp_path: Path) -> Any:
     file = tmp_path / "page.html"
-    file.write_text(report.render(hostile(found), citations=["A paper"]), encoding="utf-8")
+    file.write_text(render(hostile(found), citations=["A paper"]), encoding="utf-8")
     browser.get_log("browser"), browser.get_log("performance")
     browser.set_window_size(1200, 900)
     browser.get(file.as_uri())

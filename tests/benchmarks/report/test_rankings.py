@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hpo_envs.benchmarks.comparison import summary
+from hpo_envs.benchmarks import Comparison
 from hpo_envs.benchmarks.report import rankings
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.benchmarks.study import store
@@ -16,7 +16,7 @@ def test_agents_and_environments_are_in_the_tables(tmp_path: Path) -> None:
     for env in IDS:
         for agent in AGENTS:
             store.write(run(agent, env, range(4), budget=8), tmp_path)
-    (track,) = summary.load(tmp_path)["tracks"]
+    (track,) = Comparison.load(tmp_path).scores["tracks"]
     packed: dict[str, str] = {}
     before, after = rankings.of_track(track, 7, packed)
     assert 'id="ranking-7"' in before

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hpo_envs.benchmarks import Comparison
 from hpo_envs.benchmarks.analysis import regret
-from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.report import sentences
 from hpo_envs.benchmarks.tuning import record, tune
 from tests.benchmarks.tuning import helpers
@@ -149,7 +149,7 @@ def test_two_objectives_without_bounds_have_raw_scores(bounds: Any, tmp_path: Pa
     tuned = tune(both, helpers.SPACE, agent="random", budget=6, out=tmp_path, progress=False, **given)
     (run,) = record.runs_of(tmp_path)
     assert regret.raw(run) == (bounds is None or len(bounds) < 2)
-    said = sentences.measure(summary.load(tmp_path)["tracks"][0])
+    said = sentences.measure(Comparison.load(tmp_path, more=record.runs_of(tmp_path)).scores["tracks"][0])
     if regret.raw(run):
         assert regret.after(run)[-1] == -tuned.best.score
         assert said == "minus the best sum of the objectives' rewards so far, averaged over the budget"

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from hpo_envs import registry
 from hpo_envs.agents import AGENTS, fits
-from hpo_envs.benchmarks import problem_of, run
-from hpo_envs.benchmarks.comparison import summary, targets
+from hpo_envs.benchmarks import Comparison, problem_of, run
+from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.commands.main import main
 from hpo_envs.tables import user
 from hpo_envs.tables.row_order import natural
@@ -102,7 +102,7 @@ def test_the_command_line_from_file_to_report(tmp_path: Path, capsys: pytest.Cap
                  "--budget", "4", "--out", out]) == 0  # fmt: skip
     assert "measured table user/mine" in capsys.readouterr().out
     assert main(["report", out]) == 0
-    found = summary.load(Path(out))
+    found = Comparison.load(Path(out)).summary()
     assert found["environments"][0]["family"] == "TableHPO"
     assert found["environments"][0]["optimum"] == "table"
     assert main(["sensitivity", "--env", "TableHPO-mine-v0", "--k", "2", "--json"]) == 0

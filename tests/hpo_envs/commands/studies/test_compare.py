@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hpo_envs.benchmarks.comparison import summary
+from hpo_envs.benchmarks import Comparison
 from hpo_envs.benchmarks.report import sentences
 from hpo_envs.benchmarks.study import store
 from hpo_envs.commands.main import main
@@ -44,7 +44,7 @@ def test_compare_and_report_say_the_same(tmp_path: Path, capsys: pytest.CaptureF
     printed = capsys.readouterr().out
     assert main(["report", str(tmp_path)]) == 0
     reported, page = capsys.readouterr().out, html.unescape((tmp_path / "report.html").read_text("utf-8"))
-    tracks = summary.load(tmp_path)["tracks"]
+    tracks = Comparison.load(tmp_path).summary()["tracks"]
     assert [t["name"] for t in tracks] == ["FIESTA", "NMTHPO"]
     for track in tracks:
         sentence = " ".join(sentences.verdict(track))

@@ -1,0 +1,275 @@
+"""One comparison of agents, from its study to its verdict: in a notebook, on the command line and in reports."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hpo_envs.benchmarks.comparison.scored import Scores, agent_of
+from hpo_envs.benchmarks.runs import Run, Runs
+from hpo_envs.benchmarks.study import expected, study
+from hpo_envs.benchmarks.study.block import Block, blocks_of, digest_of
+from hpo_envs.benchmarks.study.scheduler import Outcome, conduct
+from hpo_envs.benchmarks.study.store import Store
+from hpo_envs.tables.files import atomic
+
+if TYPE_CHECKING:
+    from hpo_envs.benchmarks.study.executors import Executor
+
+
+class Comparison:
+    """Agents compared on environments: runs, scores, verdict, frame, picture and report.
+
+    >>> comparison = Comparison({"environments": "NMTHPO-zhen-v0", "agents": "random", "seeds": 3, "budget": 4}).run()
+    >>> print(comparison.verdict())
+    NMTHPO: Only random ran. Regret averaged over the budget: ...
+
+    Args:
+        study: A `Study`, what a study file says as a mapping, or the path of such a file.
+        folder: Where runs are stored; what is stored there is not run again. None: nowhere.
+
+    Attributes:
+        study: What is compared; None where only runs are at hand.
+        folder: Where runs are stored.
+        outcome: How the study stands, after `run`.
+        missing: Which runs of the study are not there, as a sentence; empty if all are.
+
+    Raises:
+        ValueError: Not a study; see `hpo_envs.benchmarks.study.study`.
+    """
+
+    def __init__(
+        self, study: study.Study | Mapping[str, Any] | Path | str | None, folder: Path | str | None = None
+    ) -> None:
+        self.study = _study_of(study)
+        self.folder = None if folder is None else Path(folder)
+        self.outcome: Outcome | None = None
+        self.missing = ""
+        self._scores = Scores()
+        self._blocks: list[Block] | None = []
+        self._checks: list[str] = []
+
+    @classmethod
+    def of(cls, runs: Sequence[Run]) -> Comparison:
+        """The comparison of runs at hand, such as those of several calls of `hpo_envs.benchmarks.run`."""
+        comparison = cls(None)
+        for k, block in enumerate(blocks_of(runs)):
+            comparison._take(block, (k,))
+        return comparison
+
+    @classmethod
+    def load(cls, *folders: Path | str, more: Iterable[Run] = ()) -> Comparison:
+        """The comparison of all runs in some folders, each compared with what its environment answers.
+
+        Args:
+            *folders: Of `run`, or of `hpo-envs compare`. Runs are read once for their scores, and again for `frame`.
+            more: Runs that are compared with them and that nothing can be replayed of, such as searches of `tune`.
+
+        Raises:
+            FileNotFoundError: No such folder.
+            ValueError: A value that the environment does not answer, damaged files, or runs that must not be mixed.
+        """
+        from hpo_envs.benchmarks.comparison.replay import Replay
+
+        comparison, replay, missing = cls(None, folders[0]), Replay(), []
+        comparison._blocks = None
+        try:
+            for k, folder in enumerate(folders):
+                found: dict[tuple[str, str], set[int]] = {}
+                for block in Store(folder).once(check=replay):
+                    env, agent = block.header["env"], block.header["agent"]
+                    found.setdefault((env, agent), set()).update(block.seeds.tolist())
+                    comparison._take(block, (k, env, agent))
+                missing.append(expected.missing(Path(folder), found))
+            for block in blocks_of([*more]):
+                replay.called(block.header["env"])
+                comparison._take(block, (len(folders), block.header["env"], block.header["agent"]))
+        except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:  # of headers that lie
+            raise ValueError(
+                f"{folder} must have runs as hpo_envs writes them, got {type(error).__name__}: {error}"
+            ) from error
+        comparison.missing = " ".join(dict.fromkeys(filter(None, missing)))
+        comparison._checks = [str(replay)]
+        return comparison
+
+    def run(self, executor: Executor | None = None, **how: Any) -> Comparison:
+        """Runs what is missing of the study. What was stored before is replayed, what is made now is not.
+
+        Args:
+            executor: Where to run; default: this process. It is not closed.
+            **how: See `hpo_envs.benchmarks.study.scheduler.conduct`.
+
+        Returns:
+            This comparison, with all runs of the study.
+
+        Raises:
+            ValueError: As `conduct`; or a stored value is not what its environment answers.
+            OSError: The disk is full or refuses.
+        """
+        if self.study is None or self.outcome is not None:
+            raise ValueError("run must be called once, on a comparison of a study")
+        made: list[Block] = []
+        self.outcome = conduct(self.study, self.folder, executor, take=made.append, **how)
+        order = [*self.outcome.pairs]
+
+        def place(block: Block) -> int:
+            return order.index((block.header["env"], block.header["agent"]))
+
+        blocks = sorted([*made, *self._stored(made)], key=lambda b: (place(b), b.seeds.min()))
+        for block in blocks:
+            self._take(block, (place(block),))
+        return self
+
+    def _stored(self, made: Sequence[Block]) -> Iterator[Block]:
+        """Runs of the study that were stored before, replayed."""
+        assert self.outcome is not None
+        if not self.outcome.found:
+            return
+        from hpo_envs.benchmarks.comparison.replay import Replay
+
+        replay, wanted = Replay(), {pair: {*seeds} for pair, seeds in self.outcome.pairs.items()}
+        for block in made:
+            wanted[block.header["env"], block.header["agent"]] -= {*block.seeds.tolist()}
+        for env, pairs in itertools.groupby(wanted, key=lambda pair: pair[0]):
+            # All agents at once: what a replay finds out of an episode holds for each.
+            for block in self.outcome.store.once(env, [agent for _, agent in pairs], replay):
+                some = np.flatnonzero(np.isin(block.seeds, [*wanted[env, block.header["agent"]]]))
+                if len(some):
+                    yield block if len(some) == len(block) else block.take(some)
+        self._checks = [str(replay)]
+
+    def _take(self, block: Block, place: tuple[Any, ...]) -> None:
+        if self._blocks is not None:
+            self._blocks.append(block)
+        self._scores.add(block, place)
+
+    @property
+    def checked(self) -> str:
+        """What of the runs was compared with what their environments answer."""
+        return " ".join(self._checks)
+
+    def blocks(self) -> Iterator[Block]:
+        """The runs as columns, of one agent and one environment at a time."""
+        yield from Store(self.folder).once() if self._blocks is None else self._blocks
+
+    def by_environment(self) -> dict[str, dict[str, list[Block]]]:
+        """The runs as columns, by id and by the agent's label."""
+        found: dict[str, dict[str, list[Block]]] = {}
+        for block in self.blocks():
+            found.setdefault(block.header["env"], {}).setdefault(agent_of(block.header_of(0)), []).append(block)
+        return found
+
+    def header(self, environment: str, agent: str) -> dict[str, Any]:
+        """The header of the first run of an agent on an environment, by their labels."""
+        return self._scores.cells[environment, agent].header
+
+    @functools.cached_property
+    def _parts(self) -> Any:
+        from hpo_envs.benchmarks.comparison import summary
+
+        return summary.parts(self._scores)
+
+    @functools.cached_property
+    def scores(self) -> dict[str, Any]:
+        """Rankings and tests by track (`tracks`), means by environment and agent (`cells`), and `selections` of arms.
+
+        Raises:
+            ValueError: No runs, or runs that cannot be compared.
+        """
+        from hpo_envs.benchmarks.comparison import summary
+
+        plain: dict[str, Any] = summary.rounded(self._parts[2])
+        return plain
+
+    def verdict(self) -> str:
+        """Who is best, by how much and how sure that is: a line a track."""
+        from hpo_envs.benchmarks.report import sentences
+
+        return "\n".join(f"{track['name']}: {' '.join(sentences.verdict(track))}" for track in self.scores["tracks"])
+
+    def summary(
+        self, title: str = "Comparison of agents", command: str = "", *, with_fronts: bool = True
+    ) -> dict[str, Any]:
+        """All that a report shows, as plain data without evaluations; see `hpo_envs.benchmarks.comparison.summary`."""
+        from hpo_envs.benchmarks.comparison import summary
+
+        facts = {"title": title, "command": command, "checked": self.checked}
+        if self.missing:
+            facts["missing"] = self.missing
+        return summary.whole(self._scores, *self._parts, with_fronts=with_fronts, **facts)
+
+    def frame(self) -> Any:
+        """The evaluations as a pandas DataFrame, as `Runs.to_frame` makes it."""
+        return Runs(run for block in self.blocks() for run in block.runs()).to_frame()
+
+    def plot(self, track: str | None = None, axes: Any = None) -> Any:
+        """Draws the ranking of a track with its intervals; returns matplotlib's axes.
+
+        Args:
+            track: Name of the track; default: the first.
+            axes: To draw on; None: new ones.
+
+        Raises:
+            ValueError: No such track.
+            ModuleNotFoundError: matplotlib is not installed.
+        """
+        from hpo_envs.benchmarks.plots import ranking
+
+        tracks = {t["name"]: t for t in self.scores["tracks"]}
+        if track is not None and track not in tracks:
+            raise ValueError(f"track must be one of {', '.join(tracks)}, got {track!r}")
+        return ranking(tracks[track or next(iter(tracks))], axes)
+
+    def report(self, path: Path | str | None = None, **facts: str) -> Path:
+        """Writes the comparison as one page, which needs no network and no other file; returns its path.
+
+        Args:
+            path: Of the page; default: `report.html` in the folder of the runs.
+            **facts: `title` and `command`.
+
+        Raises:
+            ValueError: Neither a path nor a folder; or the path leads out of the folder through a symbolic link.
+        """
+        from hpo_envs.benchmarks.comparison import summary
+        from hpo_envs.benchmarks.report.page import render
+
+        if path is None and self.folder is None:
+            raise ValueError("path must be given where runs are in no folder, got None")
+        page = Path(path) if path is not None else self.folder / "report.html"  # type: ignore[operator]
+        page = page if self.folder is None else atomic.inside(self.folder, page)
+        found = self.summary(**facts)
+        page.parent.mkdir(parents=True, exist_ok=True)
+        atomic.write(page, render(found, citations=summary.citations(found)))
+        return page
+
+    def digest(self) -> str:
+        """Sha256 of all runs, whatever their order: two studies agree to the bit if their digests do."""
+        return digest_of(self.blocks())
+
+    def __str__(self) -> str:
+        from hpo_envs.benchmarks.report import selections, terminal
+
+        shown = [terminal.of_track(track) for track in self.scores["tracks"]]
+        for family, records in self.scores["selections"].items():
+            shown.append(f"{family}\n{terminal.aligned(selections.rows(records))}\n\n{selections.LEGEND}")
+        return "\n\n".join(shown)
+
+    def __repr__(self) -> str:
+        agents, environments = ({key[i] for key in self._scores.cells} for i in (1, 0))
+        return f"<Comparison of {len(agents)} agents on {len(environments)} environments>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def _study_of(given: study.Study | Mapping[str, Any] | Path | str | None) -> study.Study | None:
+    if isinstance(given, (str, Path)):
+        return study.from_file(Path(given))
+    return study.from_data(given) if isinstance(given, Mapping) else given

@@ -1,0 +1,105 @@
+"""The runs that a folder should have, in `study.json` beside them: a part that is lost would not be missed otherwise.
+
+{"format": 1, "runs": {ID: {AGENT: [[FIRST SEED, LAST SEED], ...]}}}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+
+from hpo_envs.benchmarks.study.study import MOST_SEEDS
+from hpo_envs.tables.files import atomic
+from hpo_envs.tables.files.folder import locked
+
+NAME, FORMAT = "study.json", 1
+
+LISTED = 3
+"""Pairs of id and agent that are named of those with missing runs."""
+
+Pairs = Mapping[tuple[str, str], Iterable[int]]
+"""(id, agent) -> seeds."""
+
+
+def note(folder: Path, pairs: Pairs) -> None:
+    """Adds runs to those that a folder should have.
+
+    Of an id of which nothing is stored, what was noted before is forgotten: its runs were deleted to be made otherwise.
+
+    Raises:
+        ValueError: The file is damaged, or a symbolic link.
+        OSError: The disk is full or refuses.
+    """
+    path = atomic.inside(folder, folder / NAME)
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder):
+        here = {unquote(part.parent.name) for part in folder.glob("*/*.parquet")}
+        known = {key: seeds for key, seeds in (read(folder) or {}).items() if key[0] in here}
+        for key, seeds in pairs.items():
+            known[key] = known.get(key, set()) | {*seeds}
+        plain: dict[str, dict[str, list[list[int]]]] = {}
+        for (env, agent), seeds in sorted(known.items()):
+            plain.setdefault(env, {})[agent] = _ranges(seeds)
+        atomic.write(path, json.dumps({"format": FORMAT, "runs": plain}) + "\n")
+
+
+def read(folder: Path) -> dict[tuple[str, str], set[int]] | None:
+    """The runs that a folder should have; None where nobody noted them.
+
+    Raises:
+        ValueError: The file is damaged.
+    """
+    path = folder / NAME
+    if not path.exists():
+        return None
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data["format"] != FORMAT:
+            raise ValueError(f"format {data['format']!r}")
+        return {
+            (env, agent): {seed for pair in ranges for seed in _seeds(*pair)}
+            for env, by in data["runs"].items()
+            for agent, ranges in by.items()
+        }
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError, MemoryError) as error:
+        raise ValueError(f"{path} must list runs as hpo_envs writes them, got {error!r:.200}") from None
+
+
+def missing(folder: Path, found: Pairs) -> str:
+    """What a folder lacks of its runs, as a sentence; empty where it has all.
+
+    Args:
+        folder: The folder.
+        found: Runs that were read from it.
+    """
+    wanted = read(folder)
+    if wanted is None:
+        return f"Whether runs are missing is not known: there is no {NAME} beside them." if found else ""
+    lacking = {key: left for key, seeds in wanted.items() if (left := seeds - {*found.get(key, ())})}
+    if not lacking:
+        return ""
+    total, count = sum(map(len, wanted.values())), sum(map(len, lacking.values()))
+    named = [f"{agent} on {env}, seeds {_said(seeds)}" for (env, agent), seeds in sorted(lacking.items())]
+    more = [f"{len(named) - LISTED} more"] * (len(named) > LISTED)
+    return f"INCOMPLETE: {count} of {total} runs of the study are missing: {'; '.join([*named[:LISTED], *more])}."
+
+
+def _seeds(first: Any, last: Any) -> range:
+    if not 0 <= first <= last < first + MOST_SEEDS:
+        raise ValueError(f"seeds {first} to {last}")
+    return range(first, last + 1)
+
+
+def _ranges(seeds: Iterable[int]) -> list[list[int]]:
+    ordered = np.array(sorted(seeds))
+    return [[int(part[0]), int(part[-1])] for part in np.split(ordered, np.flatnonzero(np.diff(ordered) > 1) + 1)]
+
+
+def _said(seeds: Iterable[int]) -> str:
+    ranges = [f"{first}-{last}" if last > first else f"{first}" for first, last in _ranges(seeds)]
+    return ", ".join([*ranges[:LISTED], *["..."] * (len(ranges) > LISTED)])

@@ -1,0 +1,141 @@
+"""Comparisons from a study to a verdict: what is run, replayed, missed and written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hpo_envs.benchmarks import Comparison, run
+from hpo_envs.benchmarks.comparison.replay import Replay
+from hpo_envs.benchmarks.study import store
+from hpo_envs.commands.main import main
+from tests.helpers import raises
+
+STUDY: dict[str, Any] = {
+    "environments": ["NMTHPO-zhen-v0", "NMTHPO-jaen-v0"],
+    "agents": ["random", "graph-ei-rbf"],
+    "seeds": 6,
+    "budget": 4,
+}
+
+
+@pytest.fixture
+def replayed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Numbers of runs that were replayed."""
+    seen: list[int] = []
+    original = Replay.__call__
+
+    def count(self: Replay, part: Path, block: Any) -> None:
+        seen.append(len(block))
+        original(self, part, block)
+
+    monkeypatch.setattr(Replay, "__call__", count)
+    return seen
+
+
+def test_comparison_in_memory_equals_stored_one(tmp_path: Path) -> None:
+    here = Comparison(STUDY).run()
+    there = Comparison(STUDY, tmp_path).run()
+    assert here.digest() == there.digest() == store.digest(store.read(tmp_path))
+    assert here.scores == there.scores
+    loaded = Comparison.load(tmp_path).scores
+    assert sorted(map(repr, loaded["cells"])) == sorted(map(repr, here.scores["cells"]))
+    assert loaded["tracks"][0]["ranking"] == here.scores["tracks"][0]["ranking"]
+    assert here.verdict() == there.verdict()
+    assert here.verdict().startswith("NMTHPO: On these 2 environments, ")
+    assert str(here).count("mean regret") == 2
+    assert "Comparison of 2 agents on 2 environments" in repr(here)
+    frame = there.frame()
+    assert len(frame) == 2 * 2 * 6 * 4
+    assert frame.equals(here.frame())
+    assert [*here.by_environment()["NMTHPO-jaen-v0"]] == ["random", "graph-ei-rbf"]
+    assert here.header("NMTHPO-zhen-v0 (share=0.8)", "random")["agent"] == "random"
+
+
+def test_only_runs_read_from_disk_are_replayed(tmp_path: Path, replayed: list[int]) -> None:
+    first = Comparison(STUDY, tmp_path).run()
+    assert (replayed, first.checked) == ([], "")
+    more = Comparison({**STUDY, "seeds": 8}, tmp_path).run()
+    assert more.outcome is not None
+    assert (more.outcome.made, more.outcome.found, sum(replayed)) == (8, 24, 24)
+    assert more.checked == "All rewards, costs and statuses of 24 runs are what their environments answer."
+    assert {c["n"] for c in more.scores["cells"]} == {8}
+    Comparison.load(tmp_path)
+    assert sum(replayed) == 24 + 32
+
+
+def test_runs_at_hand_are_compared() -> None:
+    runs = [r for agent in STUDY["agents"] for r in run(agent, "NMTHPO-zhen-v0", range(5), budget=4)]
+    comparison = Comparison.of(runs)
+    assert {c["agent"] for c in comparison.scores["cells"]} == {*STUDY["agents"]}
+    with raises("path must be given where runs are in no folder, got None"):
+        comparison.report()
+    with raises("run must be called once, on a comparison of a study"):
+        comparison.run()
+
+
+def test_report_and_plot(tmp_path: Path) -> None:
+    comparison = Comparison(STUDY, tmp_path).run()
+    assert comparison.report(title="Mine") == tmp_path / "report.html"
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "<title>Mine</title>" in page
+    assert "runs of the study are missing" not in page
+    pytest.importorskip("matplotlib")
+    assert comparison.plot().get_title().startswith("NMTHPO")
+    with raises("track must be one of NMTHPO, got 'FIESTA'"):
+        comparison.plot("FIESTA")
+
+
+@pytest.mark.parametrize("how", ["deleted", "moved up"])
+def test_report_names_missing_runs_in_its_first_line(
+    tmp_path: Path, how: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Comparison(STUDY, tmp_path).run()
+    assert main(["report", str(tmp_path)]) == 0
+    assert "INCOMPLETE" not in capsys.readouterr().out
+    (part,) = (tmp_path / "NMTHPO-zhen-v0").glob("random-*.parquet")
+    part.rename(tmp_path / part.name) if how == "moved up" else part.unlink()
+    assert main(["report", str(tmp_path)]) == 0
+    said = "INCOMPLETE: 6 of 24 runs of the study are missing: random on NMTHPO-zhen-v0, seeds 0-5."
+    assert capsys.readouterr().out.splitlines()[0] == said
+    assert said in (tmp_path / "report.html").read_text("utf-8")
+    assert Comparison(STUDY, tmp_path).run().scores["cells"]  # makes them
+    assert Comparison.load(tmp_path).missing == ""
+
+
+def test_report_refuses_to_write_through_symbolic_links(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs, mine = tmp_path / "runs", tmp_path / "mine.txt"
+    Comparison({**STUDY, "environments": "NMTHPO-zhen-v0"}, runs).run()
+    mine.write_text("precious")
+    (runs / "report.html").symlink_to(mine)
+    for words in ([], ["--out", str(runs / "report.html")], ["--summary", str(runs / "report.html")]):
+        page = ["--out", str(tmp_path / "page.html")] if "--summary" in words else []
+        assert main(["report", str(runs), *words, *page]) == 2
+        assert f"got a symbolic link to {mine}" in capsys.readouterr().err
+    assert mine.read_text() == "precious"
+
+
+@pytest.mark.parametrize("name", ["summary.csv", "study.json", "NMTHPO-zhen-v0/best.png", "NMTHPO-zhen-v0/targets.csv"])
+def test_compare_refuses_to_write_through_symbolic_links(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs, mine = tmp_path / "runs", tmp_path / "mine.txt"
+    given = ["compare", "--env", "NMTHPO-zhen-v0", "--seeds", "2", "--budget", "2", "--out", str(runs)]
+    mine.write_text("precious")
+    (runs / name).parent.mkdir(parents=True)
+    (runs / name).symlink_to(mine)
+    assert main([*given, "--scores", "targets"]) == 2
+    assert f"got a symbolic link to {mine}" in capsys.readouterr().err
+    assert mine.read_text() == "precious"
+
+
+def test_compare_refuses_a_folder_that_is_a_symbolic_link(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs, mine = tmp_path / "runs", tmp_path / "mine"
+    runs.mkdir()
+    mine.mkdir()
+    (runs / "NMTHPO-zhen-v0").symlink_to(mine)
+    assert main(["compare", "--env", "NMTHPO-zhen-v0", "--seeds", "2", "--budget", "2", "--out", str(runs)]) == 2
+    assert f"got a symbolic link to {mine}" in capsys.readouterr().err
+    assert not list(mine.iterdir())
