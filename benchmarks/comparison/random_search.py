@@ -24,7 +24,7 @@ from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.analysis.expected import below, expected_best
 from hpo_envs.benchmarks.analysis.scales import of_header
-from hpo_envs.benchmarks.comparison import reference, subsets
+from hpo_envs.benchmarks.comparison import reference
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.core.subsample import View
 from hpo_envs.tables import store
@@ -233,7 +233,7 @@ def _rows(run: Run) -> tuple[Floats, Floats] | None:
     if (known := _all_rows(run)) is None:
         return None
     costs, rewards = known
-    rows = subsets.rows(reference.table_of(run.header), subsets.key(run.header))
+    rows = reference.rows(reference.table_of(run.header), reference.key(run.header))
     return (costs, rewards) if rows is None else (costs[rows], rewards[rows])
 
 
@@ -328,7 +328,7 @@ def baselines(run: Run, scales: Mapping[int, Mapping[str, Any]]) -> list[tuple[f
         one = ({**h, "seed": seed, "scale": scale} for seed, scale in scales.items())
         return [baseline(dataclasses.replace(run, header=header)) for header in one]
     rewards = np.nan_to_num(known[1][:, 0], nan=-np.inf)
-    keys = np.array([subsets.key({**h, "seed": seed})[1] for seed in scales], np.uint64)  # type: ignore[misc]
+    keys = np.array([reference.key({**h, "seed": seed})[1] for seed in scales], np.uint64)  # type: ignore[misc]
     best, origin = (np.array([s[name] for s in scales.values()]) for name in ("best", "origin"))
     found = np.empty((len(keys), 2))
     for at in np.array_split(np.arange(len(keys)), -(-len(keys) // SIDE_BY_SIDE)):

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import regret
-from hpo_envs.benchmarks.runs import Run, transfer
+from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.runs.record import SEEN
 from hpo_envs.benchmarks.study.block import Block, blocks_of
 from hpo_envs.registry import family_of
@@ -84,10 +84,17 @@ class _Facts:
         for fact, value in here.items():
             if self.facts.setdefault(fact, value) != value:
                 raise ValueError(f"runs must share their {' of '.join(fact)}, got {self.facts[fact]} and {value}")
-        if both := transfer.seen(h):
+        if both := _overlap(h):
             raise ValueError(
                 f"sources must share no language with {env}, got {', '.join(both)} in runs of {agent_of(h)}"
             )
+
+
+def _overlap(header: Header) -> list[str]:
+    """Languages of a run's problem that its source tables have, too: there must be none."""
+    known = header.get("transfer", {})
+    languages = {language for s in known.get("sources", ()) for language in s["languages"]}
+    return sorted(languages & set(known.get("excluded", ())))
 
 
 @dataclass

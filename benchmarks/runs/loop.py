@@ -7,7 +7,7 @@ import functools
 import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
@@ -20,15 +20,16 @@ from hpo_envs.agents import Agent, Problem
 from hpo_envs.agents.problem import sealed
 from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.benchmarks.runs import actions
-from hpo_envs.benchmarks.runs import transfer as tables
 from hpo_envs.benchmarks.runs.crew import Crew, LocalCrew
 from hpo_envs.benchmarks.runs.episodes import Episodes, arguments, is_live, seeds_of
 from hpo_envs.benchmarks.runs.frame import Runs
-from hpo_envs.benchmarks.runs.isolation import Host
 from hpo_envs.benchmarks.runs.record import Log, copied, header_of, records
 from hpo_envs.checks import nearest, shown
 from hpo_envs.core.params import is_integer
 from hpo_envs.registry import SPECS
+
+if TYPE_CHECKING:
+    from hpo_envs.benchmarks.runs.isolation import Host
 
 Target = Callable[[Any, float], bool]
 """`target(action, reward) -> bool`: whether a run has reached what it was meant to find. Agents never see it."""
@@ -48,7 +49,11 @@ def problem_of(env: Any, transfer: str | None = None) -> Problem:
     """
     params, spec = env.unwrapped.params, env.unwrapped.spec
     excluded = registry.languages_of([t.name for t in params.tables], spec and spec.id)
-    sources = tables.of(env, transfer).sources if transfer else ()
+    sources: tuple[Any, ...] = ()
+    if transfer:
+        from hpo_envs.benchmarks.runs import transfer as tables
+
+        sources = tables.of(env, transfer).sources
     return Problem(**params.problem(), excluded=excluded, sources=sources)
 
 
@@ -111,7 +116,9 @@ def run(
         info = start[1]
         episodes = Episodes.of(envs)
         problem = sealed(problem_of(envs, transfer))
-        if isolate and not isinstance(isolate, Host):
+        if isinstance(isolate, (bool, str)) and isolate:
+            from hpo_envs.benchmarks.runs.isolation import Host
+
             isolate = stack.enter_context(Host(agent, None if isolate is True else isolate))
         hire = isolate.crew if isolate else functools.partial(_local, agent)
         crew = hire(problem, own, hyperparameters, episodes.rows)
@@ -120,7 +127,7 @@ def run(
         watch = stack.enter_context(_watch(progress, f"{name} on {env_id}", whole))
         logs = _loop(envs, episodes, crew, start, seeds, target, watch, check, f"{name} on {env_id}")
         tables = info["table"], info["kind"], info["sha256"]
-        versions = isolate.versions() if isinstance(isolate, Host) and isolate.elsewhere else None
+        versions = isolate.versions() if isolate and isolate.elsewhere else None
         shared = header_of(envs, agent, env_id, kwargs, hyperparameters, bool(isolate), versions, transfer)
         answers, random = crew.recommend(), crew.random([len(log.costs) for log in logs])
         trained_on = crew.trained_on()

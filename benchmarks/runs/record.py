@@ -19,7 +19,6 @@ from hpo_envs import registry
 from hpo_envs.agents import Agent
 from hpo_envs.agents.registry import version_of
 from hpo_envs.benchmarks.runs import provenance
-from hpo_envs.benchmarks.runs import transfer as tables
 from hpo_envs.benchmarks.runs.episodes import Episodes
 from hpo_envs.tables import frames
 from hpo_envs.tables.table import STATUSES
@@ -215,6 +214,8 @@ def header_of(
     if isolated:
         header["isolated"] = True
     if transfer:
+        from hpo_envs.benchmarks.runs import transfer as tables
+
         header["transfer"] = tables.of(envs, transfer).header()
     plain: dict[str, Any] = json.loads(json.dumps(header, default=_jsonable))
     return plain

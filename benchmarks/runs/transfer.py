@@ -59,13 +59,6 @@ class Transfer:
         }
 
 
-def seen(header: Mapping[str, Any]) -> list[str]:
-    """Languages of a run's problem that its sources have, too: there must be none."""
-    known = header.get("transfer", {})
-    languages = {language for s in known.get("sources", ()) for language in s["languages"]}
-    return sorted(languages & set(known.get("excluded", ())))
-
-
 def distributions() -> dict[str, Distribution]:
     """Distributions whose tasks are an id each, by name: what sources may be taken from."""
     return {d.name: d for family in FAMILIES.values() for d in family.distributions if not d.argument}

@@ -18,9 +18,6 @@ from gymnasium.spaces import Discrete
 from hpo_envs.agents import Problem
 from hpo_envs.agents.encoding import decode_space
 
-AGENT = "hpo_envs.integrations.policy:TrainedPolicy"
-"""What runs such a file."""
-
 RECORD = "hpo_envs.json"
 """The entry of the archive that holds the record."""
 

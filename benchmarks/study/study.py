@@ -36,13 +36,15 @@ from urllib.parse import quote
 
 from hpo_envs import agents as registry
 from hpo_envs import registry as known
-from hpo_envs.benchmarks.runs import transfer
-from hpo_envs.benchmarks.study import policies
 from hpo_envs.checks import nearest
 from hpo_envs.registry import SPECS
 
 SETTINGS = ("table", "budget", "objective", "cost", "order", "share", "transfer")
 """What a study may set for environments: their arguments, and `transfer`."""
+
+
+POLICY = "hpo_envs.integrations.policy:TrainedPolicy"
+"""The agent that runs files of trained policies."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class Contestant:
         named = {**header, "agent": self.name}
         if self.name != self.algorithm:
             named["algorithm"] = self.algorithm
-        if self.algorithm == policies.AGENT:  # its sha256 says which file; where that lies changes no result
+        if self.algorithm == POLICY:  # its sha256 says which file; where that lies changes no result
             given = dict(header["hyperparameters"])
             named["hyperparameters"] = given | {"file": Path(given["file"]).name}
         if self.changed:
@@ -98,7 +100,9 @@ class Contestant:
     def fits(self, problem: registry.Problem, **more: Any) -> bool:
         """Whether it can work on a problem, with hyperparameters in addition; a user's class is taken to."""
         given = {**self.hyperparameters, **more}
-        if self.algorithm == policies.AGENT:
+        if self.algorithm == POLICY:
+            from hpo_envs.benchmarks.study import policies
+
             return policies.fits(problem, **given)
         if ":" in self.algorithm:
             return True
@@ -230,7 +234,11 @@ def _environments(entry: Any, shared: Mapping[str, Any]) -> list[Environment]:
     if isinstance(kwargs.get("objective"), list):
         kwargs["objective"] = tuple(kwargs["objective"])
     asked = kwargs.pop("transfer", None)
-    return [Environment(i, kwargs, transfer.resolve(i, asked) if asked else None) for i in ids]
+    if not asked:
+        return [Environment(i, kwargs) for i in ids]
+    from hpo_envs.benchmarks.runs import transfer
+
+    return [Environment(i, kwargs, transfer.resolve(i, asked)) for i in ids]
 
 
 def contestants(entry: Any, isolated: Any) -> list[Contestant]:
@@ -258,10 +266,12 @@ def contestants(entry: Any, isolated: Any) -> list[Contestant]:
         raise ValueError(f"an agent must not have the name of another one, got {name!r} for {given['algorithm']!r}")
     one = Contestant(name, given.get("algorithm", name), given.get("hyperparameters", {}), isolated=isolated)
     if one.algorithm.startswith("policy:"):
+        from hpo_envs.benchmarks.study import policies
+
         file = Path(one.algorithm.removeprefix("policy:"))
         arguments = {**one.hyperparameters, **policies.arguments(str(file))}
         name = name if name != one.algorithm else f"policy:{file.name}"
-        return [dataclasses.replace(one, name=name, algorithm=policies.AGENT, hyperparameters=arguments)]
+        return [dataclasses.replace(one, name=name, algorithm=POLICY, hyperparameters=arguments)]
     if ":" in one.algorithm and not isolated:
         registry.factory(one.algorithm)
     elif ":" in one.algorithm:

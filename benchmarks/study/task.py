@@ -7,11 +7,13 @@ import dataclasses
 import time
 import traceback
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from hpo_envs.benchmarks.runs import Run, limits, run
-from hpo_envs.benchmarks.runs.isolation import AgentError, Host
 from hpo_envs.benchmarks.study.study import Contestant, Environment
+
+if TYPE_CHECKING:
+    from hpo_envs.benchmarks.runs.isolation import Host
 
 LARGEST = 128
 """Runs side by side: where more would not be faster, and memory would grow."""
@@ -71,18 +73,20 @@ def perform(task: Task) -> Done:
     import scipy.linalg  # noqa: F401  (seconds in a fresh process, which are not the agent's)
 
     with contextlib.ExitStack() as stack:
-        agent, python = task.agent, task.agent.isolated
-        host = Host(agent.algorithm, python if isinstance(python, str) else None) if python else None
-        return _perform(task, stack.enter_context(host) if host else False)
+        if not (python := task.agent.isolated):
+            return _perform(task, False)
+        from hpo_envs.benchmarks.runs.isolation import AgentError, Host
+
+        host = stack.enter_context(Host(task.agent.algorithm, python if isinstance(python, str) else None))
+        try:
+            with limits.deadline(task.run_seconds):
+                host.call("load", agent=host.agent)
+        except (AgentError, limits.RunTimeout):
+            return Done(task, (), 0.0, traceback.format_exc())
+        return _perform(task, host)
 
 
 def _perform(task: Task, isolate: Literal[False] | Host) -> Done:
-    if isolate:
-        try:
-            with limits.deadline(task.run_seconds):
-                isolate.call("load", agent=isolate.agent)
-        except (AgentError, limits.RunTimeout):
-            return Done(task, (), 0.0, traceback.format_exc())
     start = time.perf_counter()
     runs: list[Run] = []
     size = 1

@@ -18,7 +18,7 @@ from hpo_envs.agents.random import RandomSearch
 from hpo_envs.benchmarks.runs import Run, isolation, limits, problem_of, run
 from hpo_envs.benchmarks.runs.isolation import AgentError, Host
 from hpo_envs.benchmarks.study import store
-from hpo_envs.benchmarks.study.scheduler import conduct, runs_of
+from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import Contestant, Environment, Study, from_data
 from hpo_envs.commands.main import main
 from tests.benchmarks.helpers import HOSTILE, SURROGATE, isolated
@@ -142,8 +142,8 @@ def test_one_bad_agent_stops_alone_in_a_study(tmp_path: Path) -> None:
     study = Study((Environment("NMTHPO-zhen-v0", SURROGATE),), (bad, good), (0, 1, 2))
     outcome = conduct(study, tmp_path)
     assert outcome.errors.keys() == {("NMTHPO-zhen-v0", "bad")}
-    (by_agent,) = runs_of(study, tmp_path, outcome).values()
-    runs = [run for block in by_agent["good"] for run in block.runs()]
+    runs = store.read(tmp_path)
+    assert {r.header["agent"] for r in runs} == {"good"}
     assert [r.header["isolated"] for r in runs] == [True] * 3
     plain = Study(study.environments, (Contestant("good", "random"),), study.seeds)
     with pytest.raises(ValueError, match="isolated"):  # one folder holds one kind

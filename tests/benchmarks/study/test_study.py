@@ -22,8 +22,7 @@ from hpo_envs import agents, benchmarks
 from hpo_envs.benchmarks.comparison.replay import Replay
 from hpo_envs.benchmarks.runs import provenance
 from hpo_envs.benchmarks.study import store
-from hpo_envs.benchmarks.study.block import digest_of
-from hpo_envs.benchmarks.study.scheduler import conduct, runs_of
+from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import Contestant, from_data, from_file, seeds_of
 from hpo_envs.registry import SPECS
 from hpo_envs.tables.user import from_frame
@@ -128,10 +127,8 @@ def test_graphs_have_more_candidates_where_they_are_asked_for_by_name(tmp_path: 
     columns = np.random.default_rng(0).random((3, 5001))
     table = from_frame(pa.table(dict(zip(("x", "y", "accuracy"), columns, strict=True))), name="many")
     data = {"environments": ["TableHPO-many-v0"], "budget": 4, "seeds": 1, "share": 1}
-    study = from_data({**data, "agents": ["graph-ei-matern52"]})
-    outcome = conduct(study, tmp_path)
-    assert outcome.errors == {}
-    ((block,),) = runs_of(study, tmp_path, outcome, Replay())["TableHPO-many-v0"].values()
+    assert conduct(from_data({**data, "agents": ["graph-ei-matern52"]}), tmp_path).errors == {}
+    (block,) = store.Store(tmp_path).once(check=Replay())
     assert len(set(block.actions.tolist())) == 4
     problem = benchmarks.problem_of(gym.make("TableHPO-v0", table=table, disable_env_checker=True))
     assert "graph-ei-matern52" not in {c.name for c in from_data({**data, "agents": "all"}).agents if c.fits(problem)}
@@ -142,11 +139,10 @@ def test_a_study_is_the_run_loop(tmp_path: Path) -> None:
     outcome = conduct(study, tmp_path)
     assert (outcome.made, outcome.found, outcome.errors) == (15, 0, {})
     assert outcome.skipped == [("NMTHPO-zhen-mo-v0", "graph")]
-    found = runs_of(study, tmp_path, outcome)
     env = {"budget": 4, "share": 0.8}
     direct = benchmarks.run("random", "NMTHPO-zhen-mo-v0", range(5), env_kwargs=env)
-    assert digest_of(found["NMTHPO-zhen-mo-v0"]["random"]) == store.digest(direct)
-    named = found["NMTHPO-zhen-v0"]["graph"][0].header_of(0)
+    assert store.digest(store.read(tmp_path, "NMTHPO-zhen-mo-v0", "random")) == store.digest(direct)
+    named = store.read(tmp_path, "NMTHPO-zhen-v0", "graph")[0].header
     assert (named["agent"], named["algorithm"]) == ("graph", "graph-ei-rbf")
 
 

@@ -13,7 +13,7 @@ from gymnasium.wrappers import FrameStackObservation, RescaleAction
 
 from hpo_envs.benchmarks import problem_of, run
 from hpo_envs.benchmarks.runs.episodes import seeds_of
-from hpo_envs.benchmarks.study import scheduler, study
+from hpo_envs.benchmarks.study import scheduler, store, study
 from hpo_envs.benchmarks.study.policies import arguments
 from hpo_envs.wrappers import (
     CandidateObservation,
@@ -160,7 +160,7 @@ def test_in_a_study_beside_others_alone_or_isolated(tmp_path: Path) -> None:
         folder = tmp_path / str(isolate)
         outcome = scheduler.conduct(planned, folder)
         assert outcome.skipped == [(ROWS, "policy:ppo.zip")]
-        (block,) = scheduler.runs_of(planned, folder, outcome)[GRID]["policy:ppo.zip"]
+        (block,) = store.Store(folder).once(GRID, "policy:ppo.zip")
         assert block.header["hyperparameters"]["file"] == "ppo.zip"
         assert block.header["hyperparameters"]["sha256"] == arguments(str(tmp_path / "ppo.zip"))["sha256"]
         digests.append(block.actions.tolist())
