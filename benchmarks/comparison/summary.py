@@ -337,7 +337,7 @@ def citations(summary: Mapping[str, Any]) -> list[str]:
     found: dict[str, None] = {}
     for table in (t for e in summary["environments"] for t in e["tables"]):
         try:
-            found[tables.load(table["name"], table["kind"]).provenance.citation] = None
+            found[tables.load(table["name"]).provenance.citation] = None
         except (ValueError, OSError):  # a user's own table, or one that is not installed
             continue
     return list(found)
