@@ -38,7 +38,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 def test_a_study_file(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(
-        'seeds = "3-5"\ntable = "surrogate"\nbudget = 50\n'
+        'seeds = "3-5"\nbudget = 50\n'
         'environments = ["NMTHPO-*-mo-v0", { id = "NMTLC-swen-v0", budget = "all", cost = "evaluations" },\n'
         ' { id = "NMTHPO-zhen-v0", objective = ["bleu", "decoding_seconds"] }]\n'
         'agents = ["random", { name = "wide", algorithm = "bo-ucb", hyperparameters = { beta = 4.0 } }]\n'
@@ -269,7 +269,7 @@ def test_versions_of_an_environment_stay_apart(tmp_path: Path, monkeypatch: pyte
 
 
 def command(folder: Path, *more: str) -> list[str]:
-    text = 'seeds = 3000\ntable = "surrogate"\nenvironments = ["NMTHPO-swen-v0"]\nagents = ["random", "bo-ei-rbf"]\n'
+    text = 'seeds = 3000\nenvironments = ["NMTHPO-swen-v0"]\nagents = ["random", "bo-ei-rbf"]\n'
     (folder / "study.toml").write_text(text)
     return [
         sys.executable,

@@ -68,9 +68,7 @@ def test_compare_and_report_say_the_same(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_a_new_study_has_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "wide.toml").write_text(
-        'seeds = 1\nbudget = 2\ntable = "surrogate"\nenvironments = ["NMTHPO-zhen-v0"]\nagents = ["random"]'
-    )
+    (tmp_path / "wide.toml").write_text('seeds = 1\nbudget = 2\nenvironments = ["NMTHPO-zhen-v0"]\nagents = ["random"]')
     assert main(["compare", "wide.toml"]) == 0
     assert main(["compare", "--env", "NMTHPO-zhen-v0", "--budget", "2", "--seeds", "1"]) == 0
     assert {p.name for p in (tmp_path / "studies").iterdir()} == {"wide", "NMTHPO-zhen-v0"}
