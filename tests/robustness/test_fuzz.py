@@ -647,7 +647,6 @@ def test_csv_of_a_table(tmp_path_factory: pytest.TempPathFactory, content: bytes
 STUDY = b"""environments = ["NMTHPO-zhen-v0", {id = "NMTHPO-v0", budget = 5}]
 agents = ["random", {name = "gp", algorithm = "bo", hyperparameters = {}}]
 seeds = "0-9"
-table = "surrogate"
 """
 
 

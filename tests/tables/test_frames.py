@@ -51,7 +51,7 @@ def test_a_frame_has_each_measurement_and_each_failed_run_once() -> None:
 @pytest.mark.parametrize("name", ["nmthpo/swen", "charhpo/g2p-geo-lstm", "fiesta/ner", "nmtlc/ft-fren"])
 def test_tables_are_shown_in_a_few_words(name: str) -> None:
     table = store.load(name)
-    assert repr(table).startswith(f"<Table {name} (surrogate): rows {len(table)}, ")
+    assert repr(table).startswith(f"<Table {name} (measured): rows {len(table)}, ")
     assert len(repr(table)) < 300
     shown = table._repr_html_()
     assert table.keys[0] in shown

@@ -8,6 +8,7 @@ import pytest
 
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nasbenchnlp.names import MULTI
+from tests.helpers import raises
 
 
 def test_files_known_by_git_blob_ids_are_verified(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -27,4 +28,22 @@ def test_who_measured_a_table() -> None:
         "function/f": "the user",
     }
     assert {name: store.owner(name) for name in owners} == owners
-    assert [store.kinds(n) for n in list(owners)[:3]] == [("measured",), ("measured", "surrogate"), ("surrogate",)]
+    assert [store.synthetic(n) for n in list(owners)[:4]] == [False, False, True, False]
+    assert [store.ours(n) for n in owners] == [True, False, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("nasbenchnlp/ptb", "hpo-envs fetch nasbenchnlp-ptb-logs"),
+        ("cushlepor/newstest2021-ende-mqm", "hpo-envs fetch cushlepor-news"),
+    ],
+)
+def test_a_table_that_does_not_ship_names_the_command_that_installs_it(
+    name: str, command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HPO_ENVS_DATA", str(tmp_path))
+    with raises(f"table {name} is not installed: run `{command}`", store.TableNotInstalled):
+        store.load(name)
+    assert store.missing(name)
+    assert not store.missing("nmthpo/swen")

@@ -27,7 +27,7 @@ def draw_all(out: Path, rows: list[dict[str, Any]], seed: int) -> None:
 def figure1(out: Path) -> None:
     """Distribution over splits and seeds (left), three single splits (right); not converged runs left out."""
     from hpo_envs.tables import store
-    from hpo_envs.tables.datasets.fiesta.build import NER, NER_SEEDS, NER_SPLITS
+    from hpo_envs.tables.datasets.fiesta.names import NER, NER_SEEDS, NER_SPLITS
     from hpo_envs.tables.row_order import natural
 
     x = natural(store.load("fiesta/ner")).values[:, :, 0, 0].reshape(2, NER_SPLITS, NER_SEEDS)

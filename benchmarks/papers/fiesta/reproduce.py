@@ -104,7 +104,7 @@ def complexity(r: Reproduction) -> None:
 def figure1(r: Reproduction) -> None:
     """Section 2: how often the better recogniser wins on one split, on one seed, and over both."""
     from hpo_envs.tables import store
-    from hpo_envs.tables.datasets.fiesta.build import NER_SEEDS, NER_SPLITS
+    from hpo_envs.tables.datasets.fiesta.names import NER_SEEDS, NER_SPLITS
     from hpo_envs.tables.row_order import natural
 
     x = natural(store.load("fiesta/ner")).values[:, :, 0, 0].reshape(2, NER_SPLITS, NER_SEEDS)

@@ -95,27 +95,25 @@ def _cached(method: settings.Method, preset: str, seeds: Sequence[int], dataset:
     return [run for run in store.read(where) if run.seed in seeds]
 
 
-def _datasets() -> list[tuple[str, str]]:
-    """(name, table) of what the figures are drawn for: PTB as in the paper only once its full logs are fetched."""
-    found = [("wikitext2", "auto")]
+def _datasets() -> list[str]:
+    """What the figures are drawn for: PTB as in the paper only once its full logs are fetched."""
     if not tables.missing("nasbenchnlp/ptb"):
-        found.append(("ptb", "measured"))
-    else:
-        print("PTB is left out: its curves need the full logs, `hpo-envs fetch nasbenchnlp-ptb-logs`")
-    return found
+        return ["wikitext2", "ptb"]
+    print("PTB is left out: its curves need the full logs, `hpo-envs fetch nasbenchnlp-ptb-logs`")
+    return ["wikitext2"]
 
 
 def figure5(r: Reproduction) -> None:
     """Figure 5: rank correlation of the validation loss at epochs 5, 10, 25 and 50 with the final test loss."""
-    for dataset, table in _datasets():
-        show(f"Figure 5: rank correlation with the final test loss, {dataset}", correlate(r, dataset, table))
+    for dataset in _datasets():
+        show(f"Figure 5: rank correlation with the final test loss, {dataset}", correlate(r, dataset))
 
 
 def figure10(r: Reproduction) -> None:
     """Figures 10 and 12: regret against simulated hours, in both presets."""
-    for dataset, table in _datasets():
+    for dataset in _datasets():
         for preset in settings.PRESETS:
-            show(f"Figures 10 and 12: {dataset}, {preset} settings", compare(r, preset, dataset, table))
+            show(f"Figures 10 and 12: {dataset}, {preset} settings", compare(r, preset, dataset))
 
 
 PARTS: common.Parts = {"figure5": figure5, "figure10": figure10}

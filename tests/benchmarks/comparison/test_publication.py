@@ -24,8 +24,7 @@ HELPED = {"agents": ("bo-spread", "zero-shot"), "ids": ("NMTHPO-swen-v0",), "tra
 
 
 def made(agents: tuple[str, ...], ids: tuple[str, ...], budget: int, **more: Any) -> list[Run]:
-    given = {"table": "auto" if ids == ARMS["ids"] else "surrogate", "budget": budget}
-    return [r for i in ids for a in agents for r in run(a, i, range(2), env_kwargs=given, **more)]
+    return [r for i in ids for a in agents for r in run(a, i, range(2), budget=budget, **more)]
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +185,7 @@ def test_what_is_kept_is_of_tables_and_ids_that_are_here(
     monkeypatch.setenv("HPO_ENVS_DATA", str(tmp_path))
     cases: list[tuple[Callable[[Summary], None], str]] = [
         (lambda e: e["tables"][0].update(sha256="0"), "whose table nmthpo/swen has changed: run these anew"),
-        (lambda e: e["tables"][0].update(kind="measured"), "whose table nmthpo/swen is not installed here"),
+        (lambda e: e["tables"][0].update(name="nasbenchnlp/ptb"), "whose table nasbenchnlp/ptb is not installed here"),
         (lambda e: e["tables"][0].update(name="nmthpo/xxen"), "whose table nmthpo/xxen does not exist"),
         (lambda e: e.update(id="NMTHPO-swen-v9"), "whose id is not registered"),
     ]
@@ -206,13 +205,3 @@ def test_groups_that_cannot_be_run_again_leave_the_board(parts: dict[str, list[R
     assert publication.gone(stored) == {("FIESTA", "102", ""): ["FIESTA-gaussian-v0 (budget=102)"]}
     board = publication.onto(stored, published(parts["rows"]))
     assert scores(board) == scores(published([*parts["arms"], *parts["rows"], *parts["helped"]]))
-
-
-def test_kinds_of_tables_are_not_mixed(parts: dict[str, list[Run]]) -> None:
-    found = changed(
-        published(parts["helped"]),
-        lambda e: e["tables"][0].update(kind="measured"),
-        "NMTHPO-swen-v0 (transfer=NMTHPO)",
-    )
-    with pytest.raises(ValueError, match=r"got measured tables \(NMTHPO-swen-v0 \(transfer=NMTHPO\)\) and surrogate"):
-        publication.onto(published(parts["rows"]), found)

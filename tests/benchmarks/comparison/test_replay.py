@@ -18,10 +18,10 @@ from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.tuning import record, tune
 from hpo_envs.commands.main import main
-from hpo_envs.registry import SPECS
+from hpo_envs.tables import store as tables
 from hpo_envs.tables import user
 from hpo_envs.tables.user import csv_reader
-from tests.helpers import short
+from tests.helpers import IDS, short
 
 Changes = dict[str, Any]
 CASES: list[tuple[str, dict[str, Any]]] = [
@@ -54,15 +54,15 @@ def test_runs_on_a_table_that_is_not_installed_are_scored_and_not_checked(
 ) -> None:
     folder = _stored(tmp_path, run("random", "NMTHPO-zhen-v0", range(5)))
     known = Comparison.load(folder).summary()
-    monkeypatch.setenv("HPO_ENVS_DATA", str(tmp_path / "nothing"))
+    monkeypatch.setattr(tables, "missing", lambda name: [tmp_path] if name == "nmthpo/zhen" else [])
     here = Comparison.load(folder).summary()
     assert "Runs on NMTHPO-zhen-v0 were not checked: table nmthpo/zhen is not installed." in here["checked"]
     assert here["cells"] == known["cells"]
 
 
-@pytest.mark.parametrize("env", [*SPECS])
+@pytest.mark.parametrize("env", IDS)
 def test_runs_are_what_their_environments_answer(env: str, tmp_path: Path) -> None:
-    runs = run("random", env, [3, 1], env_kwargs={**short(env)})
+    runs = run("random", env, [3, 1], env_kwargs=short(env))
     replay = _checked(_stored(tmp_path, runs))
     assert (replay.checked, replay.unchecked) == (2, {})
     assert str(replay) == "All rewards, costs and statuses of 2 runs are what their environments answer."
@@ -70,7 +70,7 @@ def test_runs_are_what_their_environments_answer(env: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_form_of_episode_is_replayed(case: tuple[str, dict[str, Any]], tmp_path: Path) -> None:
-    runs = run("random", case[0], range(4), env_kwargs={**case[1]})
+    runs = run("random", case[0], range(4), env_kwargs=case[1])
     assert _checked(_stored(tmp_path, runs)).checked == 4
     false = [dataclasses.replace(r, rewards=np.nextafter(r.rewards, 1e9)) for r in runs]
     with pytest.raises(ValueError, match="reward of evaluation 0 of random"):

@@ -18,7 +18,6 @@ from hpo_envs.benchmarks.study.block import Block
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"kind": "measured", "env": "NMTHPO-ruen-v0", "table": "nmthpo/ruen"}, "runs must not mix kinds of tables"),
         ({"sha256": "0" * 64, "seed": 9}, "runs must share their sha256 of table nmthpo/zhen"),
         ({"budget": 21.0}, "runs must share their budget of NMTHPO-zhen-v0"),
         ({"objectives": ["chrf"]}, "runs must share their objective"),

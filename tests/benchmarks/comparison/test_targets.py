@@ -101,7 +101,7 @@ def test_summary_and_its_refusals() -> None:
     assert head == ["agent", "best", "fb", "ftb", "ftc"]
     assert row[0] == "random"
     assert exact[0] == "random, exact"
-    other = Run(0, runs[0].actions, runs[0].rewards, runs[0].costs, 0, {**runs[0].header, "kind": "measured"})
+    other = Run(0, runs[0].actions, runs[0].rewards, runs[0].costs, 0, {**runs[0].header, "kind": "surrogate"})
     with pytest.raises(ValueError, match="runs must share id and kind of table"):
         targets.summarise({"a": runs, "b": [other]})
 

@@ -18,7 +18,7 @@ FIRST = np.array([[*START.values()]])
 
 def test_models_side_by_side_play_as_the_agent_does() -> None:
     """All rows and all sources: the agent's run on the id, up to ties."""
-    t = tasks.task("NMTHPO-ruen-v0", "surrogate")
+    t = tasks.task("NMTHPO-ruen-v0")
     whole = tasks.draw([t], 1, frozenset(), np.random.default_rng(0), Draws(10**6, (1.0, 1.0), some=0.0, mixed=0.0))
     numbers = np.concatenate([FIRST, FIRST + 0.3])
     regret = evolution.play(numbers, whole, 12)
@@ -31,7 +31,7 @@ def test_models_side_by_side_play_as_the_agent_does() -> None:
 
 
 def test_training_is_repeatable_and_lowers_the_score() -> None:
-    t = [tasks.task(f"NMTHPO-{p}-v0", "surrogate") for p in ("zhen", "ruen", "jaen")]
+    t = [tasks.task(f"NMTHPO-{p}-v0") for p in ("zhen", "ruen", "jaen")]
     s = replace(Settings(), generations=3, pairs=3, episodes=3, every=1, validation=3)
     looks: list[tuple[int, float, float]] = []
     one = evolution.train(t[:2], t[2:], frozenset(), s, 0, lambda *look: looks.append(look))

@@ -25,7 +25,7 @@ class Expected(torch.nn.Module):  # type: ignore[misc, name-defined]
 
 
 def test_an_episode_tells_what_was_observed_and_pays_the_gain() -> None:
-    t = tasks.task("NMTHPO-ruen-v0", "surrogate")
+    t = tasks.task("NMTHPO-ruen-v0")
     drawn = tasks.draw([t], 2, frozenset(), np.random.default_rng(0), Draws(20, mixed=0.0, some=0.0))
     network = Expected()
     curve, loss = in_context.episode(network, drawn, 6)  # type: ignore[arg-type]
@@ -50,10 +50,10 @@ def test_no_group_is_tested_on_a_language_that_it_has_seen() -> None:
 
 
 def test_training_is_repeatable_and_lowers_regret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    t = [tasks.task(f"NMTHPO-{p}-v0", "surrogate") for p in ("zhen", "ruen", "jaen")]
+    t = [tasks.task(f"NMTHPO-{p}-v0") for p in ("zhen", "ruen", "jaen")]
     monkeypatch.setattr(in_context, "divided", lambda *_: (t[:2], t[:2]))
     s = replace(Settings(), episodes=8, validation=10, budgets=(5,))
-    one, again = (in_context.fit(Group("few", ("NMTHPO",)), "surrogate", s, 14, 0) for _ in range(2))
+    one, again = (in_context.fit(Group("few", ("NMTHPO",)), s, 14, 0) for _ in range(2))
     for a, b in zip(one.parameters(), again.parameters(), strict=True):
         torch.testing.assert_close(a, b, rtol=0, atol=0)
     drawn = tasks.draw(t[:2], 20, frozenset(), np.random.default_rng(3), tasks.AS_USED)

@@ -1,4 +1,4 @@
-"""The study of the learned agent, on embedded tables."""
+"""The study of the learned agent, on few tables."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hpo_envs.benchmarks.papers.common import Reproduction
 
 
 @pytest.mark.parametrize("part", ["training", "agents"])
-def test_study_runs_on_embedded_tables(
+def test_study_runs(
     part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reproduce, "every_id", lambda _: (["NMTHPO-zhen-v0", "NMTHPO-ruen-v0"], "surrogate"))
+    monkeypatch.setattr(reproduce, "every_id", lambda: ["NMTHPO-zhen-v0", "NMTHPO-ruen-v0"])
     monkeypatch.setattr(reproduce, "METHODS", {m: reproduce.METHODS[m] for m in ("zero-shot", "untrained", "learned")})
     r = Reproduction(tmp_path, trials=2)
     reproduce.training(r) if part == "training" else reproduce.agents(r, [*reproduce.METHODS])
@@ -23,7 +23,7 @@ def test_study_runs_on_embedded_tables(
     assert (tmp_path / f"{part}.csv").read_text().count("\n") == 1 + 2 * models
     pair = "seed 2,untrained" if part == "training" else "learned,zero-shot"
     assert (tmp_path / f"{part}_differences.csv").read_text().count(pair) == 4  # two scores; both groups
-    assert "surrogate tables, 2 replicates, 20 evaluations" in capsys.readouterr().out
+    assert "2 replicates, 20 evaluations" in capsys.readouterr().out
 
 
 def test_differences_are_over_tables_and_over_clusters_of_them() -> None:

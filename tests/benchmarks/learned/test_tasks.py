@@ -11,7 +11,7 @@ from hpo_envs.benchmarks.learned.tasks import Draws
 
 
 def test_a_task_has_the_rewards_and_the_sources_of_its_id() -> None:
-    t = tasks.task("NMTHPO-jaen-v0", "surrogate")
+    t = tasks.task("NMTHPO-jaen-v0")
     assert t.languages == ("ja",)
     assert sorted(t.sources) == [("ru",), ("so",), ("sw",), ("zh",)]
     env = gym.make(t.env_id)
@@ -23,7 +23,7 @@ def test_a_task_has_the_rewards_and_the_sources_of_its_id() -> None:
 
 
 def test_episodes_are_parts_of_tables_and_sources() -> None:
-    pair = [tasks.task(f"NMTHPO-{p}-v0", "surrogate") for p in ("zhen", "swen")]
+    pair = [tasks.task(f"NMTHPO-{p}-v0") for p in ("zhen", "swen")]
     how = Draws(rows=30, shares=(0.1, 0.2), some=1.0, mixed=0.0)
     drawn = tasks.draw(pair, 12, frozenset({"so", "ru"}), np.random.default_rng(0), how)
     counts = drawn.tables.valid.sum(axis=1)
@@ -41,7 +41,7 @@ def test_episodes_are_parts_of_tables_and_sources() -> None:
 
 
 def test_mixed_rewards_are_new_tasks() -> None:
-    t = tasks.task("NMTHPO-zhen-v0", "surrogate")
+    t = tasks.task("NMTHPO-zhen-v0")
     how = Draws(rows=50, some=0.0, mixed=1.0)
     drawn = tasks.draw([t], 3, frozenset(), np.random.default_rng(0), how)
     assert len({*drawn.best.tolist()} - {*t.rewards.tolist()}) == 3

@@ -14,7 +14,7 @@ from hpo_envs.benchmarks.learned.train import Group
 
 
 def test_training_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["--only", "CharHPO", "--kind", "surrogate", "--generations", "1", "--seeds", "1", "--out", str(tmp_path)]
+    command = ["--only", "CharHPO", "--generations", "1", "--seeds", "1", "--out", str(tmp_path)]
     assert train.main(command) == 0
     file = json.loads((tmp_path / "learned.json").read_text())
     assert file["names"] == list(START)

@@ -86,9 +86,3 @@ def test_map_keeps_the_order(jobs: int, tmp_path: Path) -> None:
     with Reproduction(tmp_path, jobs=jobs) as r:
         assert r.map(math.comb, [(4, 2), (1, 1), (3, 1)], "x") == [6, 1, 3]
         assert list(r.seeds(2)) == [0, 1]
-
-
-def test_a_notice_once_where_tables_are_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    r = Reproduction(tmp_path)
-    assert r.kind([], "nmthpo") == "measured"
-    assert capsys.readouterr().out == ""

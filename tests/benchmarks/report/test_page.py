@@ -60,7 +60,7 @@ def test_page_says_what_was_compared(found: dict[str, Any]) -> None:
     for e in found["environments"]:
         assert e["label"] in text
         assert all(t["sha256"][:16] in text and t["kind"] in text for t in e["tables"])
-    assert "embedded surrogate tables" in text
+    assert "measured tables" in text
     assert "A paper &amp; its authors" in text
     assert found["command"] in text
     for t in found["tracks"]:

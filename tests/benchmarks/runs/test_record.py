@@ -15,7 +15,7 @@ def test_headers_say_what_was_run() -> None:
     (r,) = run("random", "NMTHPO-v0", [3], budget=5, env_kwargs=SURROGATE)
     assert len(r) == 5
     assert r.header["env"] == "NMTHPO-v0"
-    assert r.header["kind"] == "surrogate"
+    assert r.header["kind"] == "measured"
     assert r.header["table"].startswith("nmthpo/")
     assert len(r.header["sha256"]) == 64
     assert r.header["seed"] == r.seed == 3

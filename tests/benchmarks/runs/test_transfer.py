@@ -52,7 +52,7 @@ def test_no_source_shares_a_language_with_the_problem(env_id: str, distribution:
     names = [s.name.partition("/")[2] for s in known.sources]
     assert names == [f["table"].partition("/")[2] for f in known.facts]
     assert len(names) == 24 if others is None else names == others
-    assert {f["kind"] for f in known.facts} == {"surrogate"}
+    assert {f["kind"] for f in known.facts} == {"measured"}
 
 
 def test_all_of_a_language_is_left_out() -> None:
@@ -96,7 +96,7 @@ def test_curves_end_where_runs_do() -> None:
 
 
 def test_rows_are_sorted_whatever_the_tables_order() -> None:
-    params = transfer._params("NMTHPO-ruen-v0", "surrogate", ())
+    params = transfer._params("NMTHPO-ruen-v0", ())
     table = params.table
     mixed = table.subset(np.random.default_rng(0).permutation(len(table)))
     one = transfer._source(params, table)

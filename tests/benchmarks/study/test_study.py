@@ -27,6 +27,7 @@ from hpo_envs.benchmarks.study.study import Contestant, from_data, from_file, se
 from hpo_envs.registry import SPECS
 from hpo_envs.tables.user import from_frame
 from tests.benchmarks.study.helpers import MINE, SMALL, UNLUCKY
+from tests.helpers import IDS
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -63,7 +64,7 @@ def test_seeds() -> None:
 
 def test_all_agents_are_those_that_can_be_had() -> None:
     study = from_data({**SMALL, "agents": "all", "environments": "all"})
-    assert {e.id for e in study.environments} == {i for i in SPECS if "Mini" not in i}  # no surrogate
+    assert {e.id for e in study.environments} == set(IDS)
     assert {"random", "bo", "hyperband"} <= {c.name for c in study.agents}
     assert not {c.name for c in study.agents} & {n for n, e in agents.AGENTS.items() if not e.contestant}
 

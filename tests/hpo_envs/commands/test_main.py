@@ -73,16 +73,14 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["describe", "NMTHPO-swne-v0"], "got 'NMTHPO-swne-v0', did you mean 'NMTHPO-swen-v0'?"),
         (["describe", "smaclike"], "got 'smaclike', did you mean 'smac-like'?"),
         (["list", "nothing-like-it", "--agents"], "text must be part of an agent's name, summary or kind (rows"),
-        (["describe", "NMTHPO-swen-v0"], "table nmthpo/swen is not installed"),
-        (["describe", "NMTHPO-swen-v0"], "Run `hpo-envs fetch nmthpo`"),
-        (["describe", "NMTHPO-swen-v0", "--table", "best"], "invalid choice: 'best'"),
+        (["describe", "NASBenchNLP-ptb-v0"], "table nasbenchnlp/ptb is not installed: run `hpo-envs fetch nasb"),
+        (["describe", "NMTHPO-swen-v0", "--table", "best"], "--table was removed: each id has one table"),
         (["fetch"], "names must be one or more data sets (charhpo, "),
         (["fetch", "nmthp"], "got 'nmthp', did you mean 'nmthpo'?"),
         (["fetch", "nmthpo", "--all"], "names must be left out with --all, got nmthpo"),
-        (["fetch", "nmthpo", "--mirror", "usb"], "mirror must be an http(s) address, got 'usb'"),
-        (["fetch", "nmthpo", "--from", "/no/such"], "source_dir must be a folder laid out like the data folder"),
-        (["fetch", "nmthpo", "--from", "."], "must be in the source folder, got no file nmthpo/"),
-        (["verify", "nmthp"], "got 'nmthp', did you mean 'nmthpo'?"),
+        (["fetch", "nmthpo", "--mirror", "usb"], "--mirror was removed: files come from their pinned commits"),
+        (["fetch", "nmthpo", "--from=."], "--from=. was removed: set HPO_ENVS_DATA to a folder that has the files"),
+        (["verify", "nmthp"], "verify was removed: files are checked when they are fetched"),
     ],
 )
 def test_mistakes_get_one_line(
@@ -100,21 +98,21 @@ def test_debug_shows_the_traceback(empty: Path) -> None:
 
 
 def test_a_bug_is_not_dressed_up_as_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
-    from hpo_envs.commands.tables import verify
+    from hpo_envs.commands.tables import fetch
 
-    monkeypatch.setattr(verify, "run", lambda _: {}["bug"])
+    monkeypatch.setattr(fetch, "run", lambda _: {}["bug"])
     with pytest.raises(KeyError):
-        main.main(["verify"])
+        main.main(["fetch"])
 
 
 def test_ctrl_c_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from hpo_envs.commands.tables import verify
+    from hpo_envs.commands.tables import fetch
 
     def run(_: Any) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(verify, "run", run)
-    assert main.main(["verify"]) == 130
+    monkeypatch.setattr(fetch, "run", run)
+    assert main.main(["fetch"]) == 130
     assert capsys.readouterr() == ("", "")
 
 
@@ -143,19 +141,3 @@ def test_errors_of_the_system_name_the_file_first(tmp_path: Path, monkeypatch: p
     assert (
         main._message(error) == "nosuch.csv must be a file or folder that can be used, got: no such file or directory"
     )
-
-
-EMBEDDED = "hpo-envs: using embedded tables of nmthpo, surrogates of the measured ones: `hpo-envs fetch nmthpo` "
-
-
-def test_embedded_tables_are_announced_in_one_line_once_the_arguments_are_right(tmp_path: Path) -> None:
-    ids = "NMTHPO-zhen-v0,NMTHPO-ruen-v0"
-    words = ["compare", "--env", ids, "--seeds", "2", "--budget", "2", "--out", str(tmp_path)]
-    wrong = process(*words, "--agents", "nosuch", HPO_ENVS_DATA=str(tmp_path / "empty"))
-    assert (wrong.returncode, wrong.stderr.count("\n")) == (main.USER_ERROR, 1)
-    right = process(*words, "--jobs", "2", HPO_ENVS_DATA=str(tmp_path / "empty"))
-    assert right.returncode == 0
-    lines = [line for line in right.stderr.replace("\r", "\n").splitlines() if "embedded" in line]
-    assert lines == [EMBEDDED + "installs those; pass `--table surrogate` to use these without this notice"]
-    chosen = process(*words, HPO_ENVS_DATA=str(tmp_path / "empty"))
-    assert "embedded tables of" not in chosen.stderr

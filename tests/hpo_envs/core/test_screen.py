@@ -49,7 +49,7 @@ def test_what_ends_a_program_is_shown_escaped(
 def test_names_from_files_and_arguments(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     study, sweep, odd = tmp_path / "study.toml", tmp_path / "sweep.csv", tmp_path / EVIL
     study.write_text(
-        'seeds = 1\nbudget = 2\ntable = "surrogate"\nenvironments = ["NMTHPO-zhen-v0"]\n'
+        'seeds = 1\nbudget = 2\nenvironments = ["NMTHPO-zhen-v0"]\n'
         f'agents = [{{name = {json.dumps(EVIL)}, algorithm = "random"}}]'
     )
     sweep.write_text(f"{EVIL},{EVIL}2,accuracy\n1,2,0.5\n2,1,0.6\n3,1,0.7\n")

@@ -25,7 +25,7 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
 
 
 def make(task: str, **kwargs: Any) -> Any:
-    return gym.make(f"FIESTA-{task}-v0", table=kwargs.pop("table", "surrogate"), **kwargs)
+    return gym.make(f"FIESTA-{task}-v0", **kwargs)
 
 
 @pytest.mark.parametrize(("task", "kwargs"), VARIANTS)
@@ -208,11 +208,9 @@ def test_bad_arguments_name_rule_and_value(task: str, kwargs: dict[str, Any], me
         make(task, **kwargs)
 
 
-def test_synthetic_arms_have_no_measured_table() -> None:
-    assert not store.measurable("fiesta/gaussian")
+def test_synthetic_arms_are_said_to_be_synthetic() -> None:
+    assert store.synthetic("fiesta/gaussian")
     assert store.load("fiesta/gaussian").provenance.kind == "surrogate"
-    with pytest.raises(FileNotFoundError, match="fiesta/gaussian is synthetic: nothing was measured"):
-        make("gaussian")
 
 
 @pytest.mark.parametrize("action", [8, -1, 1.0, [1], "a", None, True])

@@ -18,7 +18,6 @@ TABLE = "cushlepor/ted-ende"
 
 
 def test_parts_write_what_they_say(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(reproduce, "store", _Surrogates)
     monkeypatch.setattr(settings, "PROBLEMS", settings.PROBLEMS[:1])
     monkeypatch.setattr(settings, "AGENTS", ("random",))
     monkeypatch.setattr(settings, "BOOTSTRAP", 20)
@@ -29,7 +28,7 @@ def test_parts_write_what_they_say(tmp_path, monkeypatch, capsys):
     for part in ("published", "validation", "agents"):
         assert reproduce.main(tmp_path, trials=2, only=part) == 0
         summary = json.loads((tmp_path / f"{part}.json").read_text(encoding="utf-8"))
-        assert summary["table"]["kind"] == "surrogate"
+        assert summary["table"]["kind"] == "measured"
         assert summary[part]
     with open(tmp_path / "validation.csv", newline="", encoding="utf-8") as stream:
         assert {r["against"] for r in csv.DictReader(stream)} == set(settings.PRESETS)
@@ -42,18 +41,6 @@ def _rough(env_kwargs, table):
     vectors = ParameterBox("published").natural(np.random.default_rng(0).uniform(-1, 1, (30, 6)))
     rewards = corpus.evaluate(vectors)[0][env_kwargs["objective"]]
     return float(rewards.max()), vectors[int(rewards.argmax())]
-
-
-class _Surrogates:
-    """The store of somebody who has fetched nothing."""
-
-    @staticmethod
-    def load(name, kind="surrogate"):
-        return store.load(name)
-
-    @staticmethod
-    def missing(name):
-        return [name]
 
 
 def test_rmses_to_psqm_need_labels_alone() -> None:

@@ -68,8 +68,8 @@ def test_random_search_has_its_exact_expectations() -> None:
     """The run loop against order statistics, five standard errors."""
     seeds = list(range(150))
     for number, names in ((3, ("ftb", "ftc", "fb")), (4, ("fto", "fta", "fbp"))):
-        trials = settings.evaluate(settings.Task(number, "zhen", "RS", "random", "surrogate"), seeds)
-        exact = settings.exact_random(number, "zhen", "surrogate")
+        trials = settings.evaluate(settings.Task(number, "zhen", "RS", "random"), seeds)
+        exact = settings.exact_random(number, "zhen")
         for name in names:
             values = np.array([t[name] for t in trials])
             assert values.mean() == pytest.approx(exact[name].mean, abs=5 * exact[name].std / np.sqrt(len(values)))
@@ -77,9 +77,7 @@ def test_random_search_has_its_exact_expectations() -> None:
 
 @pytest.mark.parametrize("number", [3, 4])
 def test_published_random_search_is_within_chance_of_the_exact_one(number: int) -> None:
-    entries = [
-        e for p in PAIRS for e in analysis.exact_entries(number, p, settings.exact_random(number, p, "measured"))
-    ]
+    entries = [e for p in PAIRS for e in analysis.exact_entries(number, p, settings.exact_random(number, p))]
     assert {e.trials for e in entries} == {np.inf}
     assert sum(e.verdict == "agrees" for e in entries) >= 16
     so_en = next(e for e in entries if e.pair == "soen" and e.score in ("ftb", "fto"))
@@ -89,7 +87,7 @@ def test_published_random_search_is_within_chance_of_the_exact_one(number: int) 
 
 def test_gaussian_process_search_reproduces_on_ja_en() -> None:
     """BO_EI_R on ja-en: published 20 ± 11 evaluations; 30 trials, three combined standard errors."""
-    trials = settings.evaluate(settings.Task(3, "jaen", "BO_EI_R", "BO_EI_R", "measured"), list(range(30)))
+    trials = settings.evaluate(settings.Task(3, "jaen", "BO_EI_R", "BO_EI_R"), list(range(30)))
     entries = analysis.entries({(3, "jaen", "BO_EI_R", s): [t[s] for t in trials] for s in ("ftb", "ftc", "fb")})
     assert all(abs(e.z or 0.0) < 3.0 for e in entries)
 

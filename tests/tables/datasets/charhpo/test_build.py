@@ -12,10 +12,11 @@ from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import build as charhpo
 from hpo_envs.tables.datasets.charhpo import model, names, pack
 from hpo_envs.tables.datasets.charhpo.names import SCHEDULERS
+from tests.helpers import needs_upstream
 
 
 def upstream(name: str) -> list[dict[str, str]]:
-    content = store.read(charhpo.files(name)[0]).decode()
+    content = store.read(pack.file_of(name)).decode()
     return list(csv.DictReader(io.StringIO(content), delimiter="\t"))[:200]
 
 
@@ -30,6 +31,7 @@ def test_there_are_24_sweeps_with_sixteen_hyperparameters() -> None:
         charhpo.space("transformers")
 
 
+@needs_upstream
 @pytest.mark.parametrize("name", charhpo.NAMES)
 def test_measured_values_are_those_of_the_file(name: str) -> None:
     t, lines = store.load(name), upstream(name)
@@ -50,7 +52,7 @@ def test_measured_values_are_those_of_the_file(name: str) -> None:
 
 @pytest.mark.parametrize("name", charhpo.NAMES)
 def test_draws_follow_table_2(name: str) -> None:
-    t = store.load(name)
+    t = model.table(name)
     space = t.space
     configs = model.draws(name)
     assert (configs[t.source_index] == t.configs).all()

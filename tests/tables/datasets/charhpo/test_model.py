@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 import pytest
 
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import build as charhpo
 from hpo_envs.tables.datasets.charhpo import model, names
-from hpo_envs.tables.table import feature_matrix
+from hpo_envs.tables.table import Table, feature_matrix
 
 
 def test_values_of_the_surrogate_are_possible_scores() -> None:
     for name in charhpo.NAMES:
-        t = store.load(name)
+        t = model.table(name)
         a, worth = t.final("accuracy"), model.word_worth(charhpo.NAMES.index(name))
         assert a.min() >= 0
         assert a.max() <= 100
@@ -52,14 +50,13 @@ def test_sweeps_are_about_as_predictable_as_the_measured_ones() -> None:
     from scipy.stats import spearmanr
     from sklearn.ensemble import ExtraTreesRegressor
 
-    def rho(name: str, kind: Literal["measured", "surrogate"]) -> float:
-        t = store.load(name, kind)
+    def rho(t: Table) -> float:
         trees = ExtraTreesRegressor(30, min_samples_leaf=2, random_state=0)
         trees.fit(t.features[:150], t.final("accuracy")[:150])
         return float(spearmanr(trees.predict(t.features[150:]), t.final("accuracy")[150:])[0])
 
-    measured, embedded = (np.mean([rho(n, k) for n in charhpo.NAMES]) for k in ("measured", "surrogate"))
-    assert abs(measured - embedded) < 0.07
+    measured, drawn = (np.mean([rho(of(n)) for n in charhpo.NAMES]) for of in (store.load, model.table))
+    assert abs(measured - drawn) < 0.07
 
 
 def test_inactive_hyperparameters_change_nothing() -> None:
@@ -87,7 +84,7 @@ def test_the_surrogate_looks_like_the_sweeps() -> None:
     pairs = {m: [] for m in ("mean@100", "rel@150", "equivalent", "change")}  # type: ignore[var-annotated]
     for name in charhpo.NAMES:
         a = sensitivity.analyse(store.load(name))
-        b = sensitivity.analyse(store.load(name))
+        b = sensitivity.analyse(model.table(name))
         for m, found in pairs.items():
             found.append((a[m], b[m]))
     # Spread over the tasks as measured; the draws of a task are other configurations than the sweep's.

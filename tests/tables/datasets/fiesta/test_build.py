@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
-
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.fiesta import build as data
 from hpo_envs.tables.row_order import natural
@@ -21,16 +18,3 @@ def test_measured_tables_hold_what_the_paper_says() -> None:
     assert ((ner.values[..., 0, 0] < 0.9).sum(axis=1)).tolist() == [4, 0]
     # Section 2: over all splits and seeds the LSTM is the better encoder.
     assert ner.keys[int(ner.final("test_f1").argmax())] == "lstm"
-
-
-def test_embedded_moments_are_the_measured_ones() -> None:
-    real = store.load("fiesta/tdsa12").values[:, :, 0, 0]
-    drawn = store.load("fiesta/tdsa12").values[:, :, 0, 0]
-    assert drawn.mean(axis=1) == pytest.approx(real.mean(axis=1), abs=1e-5)
-    assert drawn.std(axis=1) == pytest.approx(real.std(axis=1), rel=1e-3)
-    assert np.abs(np.corrcoef(drawn) - np.corrcoef(real)).max() < 1e-3
-    assert not np.isin(drawn.round(5), real.round(5)).all()
-    ner, fake = (natural(store.load("fiesta/ner", kind)).values[:, :, 0] for kind in ("measured", "surrogate"))
-    good = ner[0, :, 0] > 0.9
-    assert fake[0].mean(axis=0) == pytest.approx(ner[0, good].mean(axis=0), abs=2e-4)
-    assert fake[0].std(axis=0) == pytest.approx(ner[0, good].std(axis=0), rel=0.1)

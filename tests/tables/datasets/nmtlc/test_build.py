@@ -49,31 +49,5 @@ def test_runs_are_those_of_the_nmthpo_tables() -> None:
         assert np.mean([u == 2000 * n for u, n in unique]) > 0.95
 
 
-@pytest.mark.parametrize("name", nmtlc.NAMES)
-def test_embedded_curves_look_like_curves(name: str) -> None:
-    table = store.load(name)
-    corpus = name.partition("/")[2]
-    assert table.values.shape[0] == ROWS[corpus]
-    assert table.values.shape[2] == LONGEST[corpus]
-    loss = table.values[:, 0, :, 0]
-    length = (~np.isnan(loss)).sum(axis=1)
-    assert length.min() >= 1
-    after = length - 1 - np.nanargmin(loss, axis=1)
-    patience = nmtlc.PATIENCE[nmtlc.CORPORA[corpus][0]]
-    assert (after <= patience).all()
-    assert np.array_equal(table.status[:, 0] == 0, after == patience)
-
-
-@pytest.mark.parametrize("name", nmtlc.NAMES)
-def test_embedded_rows_are_the_measured_rows(name: str) -> None:
-    surrogate, measured = store.load(name), store.load(name)
-    assert surrogate.keys == measured.keys
-    assert np.array_equal(surrogate.configs, measured.configs)
-    assert np.array_equal(surrogate.levels, measured.levels)
-    s, m = np.nanmin(surrogate.values[:, 0, :, 0], axis=1), np.nanmin(measured.values[:, 0, :, 0], axis=1)
-    assert not np.isin(np.round(m, 5), np.round(s, 5)).mean() > 0.05, "no measurement travels in disguise"
-    assert np.corrcoef(s, m)[0, 1] > 0.5
-
-
 def test_the_file_is_in_the_catalogue() -> None:
     assert catalogue.files()[nmtlc.FILE].bytes == 1454767
