@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 Floats = npt.NDArray[np.float64]
 
@@ -16,6 +18,9 @@ Both = Callable[[Floats, Sequence[int]], tuple[Floats, Floats]]
 
 MEMORY, SEARCH, FTOL, GTOL = 10, 20, 2.2204460492503131e-09, 1e-5
 """Corrections kept, evaluations of a line search, and tolerances: the defaults of `scipy.optimize.minimize`."""
+
+TRIED = ("1.15.", "1.16.", "1.17.", "1.18.")
+"""Versions of SciPy whose private routine takes what is given here."""
 
 _NEW_POINT, _WANTS_BOTH, _STOPPED, _AT_ITERATIONS = 1, 3, 5, 504
 """What SciPy's routine says of a task, and what it is told in order to end one."""
@@ -87,17 +92,27 @@ def _alone(both: Both, k: int, start: Floats, low: Floats, high: Floats, steps: 
 
 @functools.cache
 def _routine() -> Callable[..., None] | None:
-    """SciPy's own routine; None where it does not take what it takes today, for no promise covers it."""
+    """SciPy's private routine, of the versions whose routine was tried; None, with a warning, for any other."""
     low, high, starts = np.array([-1.5, -1.5]), np.array([1.5, 0.8]), np.array([[-1.2, 0.5], [0.3, -1.0]])
     try:
+        if not scipy.__version__.startswith(TRIED):
+            raise ImportError(f"tried were versions {', '.join(v.rstrip('.') for v in TRIED)}")
         from scipy.optimize import _lbfgsb
 
         routine: Callable[..., None] = _lbfgsb.setulb
         here = _side_by_side(routine, _valleys, starts, low, high, 25)
-    except Exception:  # whatever another version does
+        there = [_alone(_valleys, k, start, low, high, 25) for k, start in enumerate(starts)]
+        if here.tobytes() != np.stack(there).tobytes():
+            raise ValueError("it gives other numbers than scipy.optimize.minimize")
+    except Exception as error:  # whatever another version does
+        warnings.warn(
+            f"kernels are estimated one at a time, which takes bo three times as long, with the same numbers: the "
+            f"L-BFGS-B routine of SciPy {scipy.__version__} cannot be used ({error})",
+            RuntimeWarning,
+            stacklevel=2,
+        )
         return None
-    there = [_alone(_valleys, k, start, low, high, 25) for k, start in enumerate(starts)]
-    return routine if here.tobytes() == np.stack(there).tobytes() else None
+    return routine
 
 
 def _valleys(points: Floats, which: Sequence[int]) -> tuple[Floats, Floats]:

@@ -61,10 +61,12 @@ def test_another_routine_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None
     """A version that takes other arguments, or means something else by its codes, is noticed."""
     from scipy.optimize import _lbfgsb
 
-    for where, name, other in ((_lbfgsb, "setulb", lambda: None), (lbfgsb, "_WANTS_BOTH", 7)):
+    old = lbfgsb.scipy, "__version__", "1.14.1"
+    for where, name, other in ((_lbfgsb, "setulb", lambda: None), (lbfgsb, "_WANTS_BOTH", 7), old):
         with monkeypatch.context() as changed:
             changed.setattr(where, name, other)
             lbfgsb._routine.cache_clear()
-            assert lbfgsb._routine() is None
+            with pytest.warns(RuntimeWarning, match="kernels are estimated one at a time, .*SciPy 1.* cannot be used"):
+                assert lbfgsb._routine() is None
     lbfgsb._routine.cache_clear()
     assert lbfgsb._routine() is not None
