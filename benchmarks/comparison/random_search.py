@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -34,9 +33,6 @@ Floats = npt.NDArray[np.float64]
 
 SIDE_BY_SIDE = 200
 """Problems that are looked at side by side."""
-
-BINS = 1024
-"""Steps that a budget of seconds is divided into where costs differ between rows."""
 
 
 @dataclass(frozen=True)
@@ -188,61 +184,16 @@ def volume_after(points: npt.ArrayLike, corner: npt.ArrayLike, evaluations: int)
     return np.asarray((1.0 - none) @ by_count)
 
 
-def regret_by_cost(regrets: npt.ArrayLike, costs: npt.ArrayLike, budget: float, shares: npt.ArrayLike) -> Floats:
-    """Mean regret at shares of a budget that full trainings of different costs are paid from.
-
-    Random search trains one row after the other until the budget is spent; what finishes beyond it counts at its end
-    (`regret.at_costs`). With L the rows of at least a regret, the regret is at least that while none of the others has
-    finished: a sum over the number and the cost of the rows of L that came before the first other one.
-
-    Args:
-        regrets: (n,) regret of each row.
-        costs: (n,) cost of each row, above 0; rounded to 1 / `BINS` of the budget.
-        budget: To be spent, less than all rows cost.
-        shares: Of the budget.
-    """
-    order = np.argsort(-np.asarray(regrets, dtype=np.float64), kind="stable")
-    r = np.asarray(regrets, dtype=np.float64)[order]
-    c = np.maximum(np.rint(np.asarray(costs, dtype=np.float64)[order] / budget * BINS).astype(int), 1)
-    n, longest = len(r), int((np.cumsum(np.sort(c)) < BINS).sum()) + 1
-    j = np.arange(min(longest, n - 1) + 1)
-    # before[j, s]: probability that the first j rows are of L and cost s together.
-    before = np.zeros((len(j), BINS))
-    before[0, 0] = 1.0
-    times = np.floor(np.asarray(shares, dtype=np.float64) * BINS + 1e-9).astype(int)
-    mean, earlier = np.zeros(len(times)), np.zeros(len(times))
-    for i in range(n + 1):
-        if i:
-            step = c[i - 1]
-            if step < BINS:
-                before[1:, step:] += before[:-1, : BINS - step] * ((j[:-1] + 1) / (n - j[:-1]))[:, None]
-        if 0 < i < n and r[i - 1] == r[i]:  # equal regrets weigh together
-            continue
-        started = (1.0 / (n - j)) @ before
-        done = np.concatenate([[0.0], np.cumsum(started)])
-        finished = done[np.clip(times[:, None] - c[None, i:] + 1, 0, BINS)].sum(axis=1)
-        finished[times >= BINS] = started.sum() * (n - i)
-        none_better = 1.0 - finished
-        mean += (none_better - earlier) * (r[i - 1] if i else 1.0)
-        earlier = none_better
-    return mean
-
-
-def _rows(run: Run) -> tuple[Floats, Floats] | None:
-    """The (n,) costs and the (n, m) rewards of the rows that a run searched; None where they do not say all."""
-    if (known := _all_rows(run)) is None:
+def _rows(run: Run) -> Floats | None:
+    """(n, m) rewards of the rows that a run searched; None where these do not say all."""
+    if (rewards := _all_rows(run)) is None:
         return None
-    costs, rewards = known
     rows = reference.rows(reference.table_of(run.header), reference.key(run.header))
-    return (costs, rewards) if rows is None else (costs[rows], rewards[rows])
+    return rewards if rows is None else rewards[rows]
 
 
-def _all_rows(run: Run) -> tuple[Floats, Floats] | None:
-    """The same of all rows of the table.
-
-    They do where every row gives one reward: look-ups by row without repeats, and curves whose budget is a cost, of
-    which `random` trains every row to the end.
-    """
+def _all_rows(run: Run) -> Floats | None:
+    """The same of all rows of the table: of look-ups by row without repeats, where every row gives one reward."""
     h = run.header
     if not store.exists(h["table"]) or run.actions.dtype.kind not in "iu":
         return None
@@ -253,23 +204,18 @@ def _all_rows(run: Run) -> tuple[Floats, Floats] | None:
     except store.TableNotInstalled:
         return None
     _, repeats, levels, _ = table.values.shape
-    by_row = levels == 1 and run.actions.ndim == 1 and h["cost_unit"] == "evaluations"
-    curves = levels > 1 and run.actions.ndim == 2 and run.actions.shape[1] == 2 and h["cost_unit"] != "evaluations"
-    if repeats > 1 or not (by_row or curves):
+    if repeats > 1 or levels > 1 or run.actions.ndim > 1 or h["cost_unit"] != "evaluations":
         return None
     return _ends(ByHash(table), tuple(h["objectives"]))
 
 
 @functools.lru_cache(maxsize=16)
-def _ends(known: ByHash, objectives: tuple[str, ...]) -> tuple[Floats, Floats]:
-    """(n,) costs of full trainings and (n, m) rewards of a table's rows, NaN where they failed."""
+def _ends(known: ByHash, objectives: tuple[str, ...]) -> Floats:
+    """(n, m) rewards of a table's rows, NaN where they failed."""
     table = known.table
     ends = np.stack([table.ends(name)[:, 0] for name in objectives], axis=1)
     ends[np.isin(table.status[:, 0], LOST)] = np.nan
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # rows without any cost
-        costs = np.nanmax(table.cost[:, 0], axis=1)
-    return costs, ends * [table.metrics[table.metric(name)].sign for name in objectives]
+    return np.asarray(ends * [table.metrics[table.metric(name)].sign for name in objectives])
 
 
 def targets_of(run: Run, tolerance: float) -> dict[str, Exact] | None:
@@ -277,10 +223,10 @@ def targets_of(run: Run, tolerance: float) -> dict[str, Exact] | None:
 
     Runtimes are those of a search that goes on until it meets the target; `fb`, `best` and `fbp` have the run's budget.
     """
-    found = _rows(run)
-    if found is None or run.actions.ndim != 1 or np.isnan(found[1]).any():
+    rewards = _rows(run)
+    if rewards is None or np.isnan(rewards).any():
         return None
-    rewards, budget = found[1], min(max(round(run.header["budget"]), 1), len(found[1]))
+    budget = min(max(round(run.header["budget"]), 1), len(rewards))
     if rewards.shape[1] > 1:
         return of_points(rewards, budget)
     exact = of_values(rewards[:, 0], tolerance, budget)
@@ -294,23 +240,17 @@ def baseline(run: Run) -> tuple[float, float] | None:
     """
     scale = of_header(run.header)
     known = scale.source == "table" and not (regret.noisy(run) or regret.flat(run))
-    found = _rows(run) if known else None
-    if found is None:
+    rewards = _rows(run) if known else None
+    if rewards is None:
         return None
-    (costs, rewards), budget = found, float(run.header["budget"])
-    evaluations = max(round(budget), 1)
+    evaluations = max(round(float(run.header["budget"])), 1)
     if rewards.shape[1] == 2:
         rewards = np.where(np.isnan(rewards), scale.origin, rewards)
         after = 1.0 - volume_after(rewards, scale.origin, evaluations) / hypervolume(-scale.front, -scale.origin)
         return float(after.mean()), float(after[-1])
     width = float(scale.best[0] - scale.origin[0])
     regrets = np.clip((scale.best[0] - np.nan_to_num(rewards[:, 0], nan=-np.inf)) / width, 0.0, 1.0)
-    if run.actions.ndim == 1:
-        after = regret_after(regrets, evaluations)
-        return float(after.mean()), float(after[-1])
-    if costs.sum() <= budget:
-        return None
-    after = regret_by_cost(regrets, costs, budget, regret.SHARES)
+    after = regret_after(regrets, evaluations)
     return float(after.mean()), float(after[-1])
 
 
@@ -327,7 +267,7 @@ def baselines(run: Run, scales: Mapping[int, Mapping[str, Any]]) -> list[tuple[f
     if known is None:
         one = ({**h, "seed": seed, "scale": scale} for seed, scale in scales.items())
         return [baseline(dataclasses.replace(run, header=header)) for header in one]
-    rewards = np.nan_to_num(known[1][:, 0], nan=-np.inf)
+    rewards = np.nan_to_num(known[:, 0], nan=-np.inf)
     keys = np.array([reference.key({**h, "seed": seed})[1] for seed in scales], np.uint64)  # type: ignore[misc]
     best, origin = (np.array([s[name] for s in scales.values()]) for name in ("best", "origin"))
     found = np.empty((len(keys), 2))

@@ -52,22 +52,6 @@ def test_targets_and_volume_of_two_objectives_equal_all_orders(found: set[tuple[
         assert volumes[b - 1] == pytest.approx(truth, abs=1e-9)
 
 
-@settings(max_examples=40)
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 6)), min_size=3, max_size=5), st.data())
-def test_regret_by_cost_equals_all_orders(rows: list[tuple[int, int]], data: st.DataObject) -> None:
-    costs = np.array([c for _, c in rows], dtype=float)
-    regrets = np.array([v / 4 for v, _ in rows])
-    budget = float(data.draw(st.sampled_from([2**k for k in range(6) if 2**k < costs.sum()])))
-    shares = np.arange(1, 9) / 8
-    exact = random_search.regret_by_cost(regrets, costs, budget, shares)
-    curves = []
-    for order in itertools.permutations(range(len(rows))):
-        stop = int(np.searchsorted(np.cumsum(costs[list(order)]), budget)) + 1
-        run = list(order)[:stop]
-        curves.append(regret.at_costs(np.minimum.accumulate(regrets[run]), costs[run], budget, shares))
-    assert exact == pytest.approx(np.mean(curves, axis=0), abs=1e-9)
-
-
 def test_selected_reports_the_draw_with_the_best_criterion() -> None:
     criterion, values = np.array([3.0, np.nan, 2.0, 5.0, 4.0]), np.array([10.0, 40.0, 20.0, 30.0, 50.0])
     rows = [0, 1, 2, 2, 3]
@@ -81,7 +65,7 @@ def test_selected_reports_the_draw_with_the_best_criterion() -> None:
         assert random_search.selected(criterion, values, rows, b) == pytest.approx(np.mean(found))
 
 
-@pytest.mark.parametrize(("env", "seeds"), [("NMTHPO-zhen-v0", 300), ("NMTHPO-jaen-mo-v0", 60), ("NMTLC-ruen-v0", 100)])
+@pytest.mark.parametrize(("env", "seeds"), [("NMTHPO-zhen-v0", 300), ("NMTHPO-jaen-mo-v0", 60)])
 def test_the_agent_has_these_means(env: str, seeds: int) -> None:
     kwargs: dict[str, Any] = {}
     found = runs.run("random", env, range(seeds), env_kwargs=kwargs)
@@ -105,7 +89,9 @@ def test_targets_of_the_agent_have_these_means(env: str) -> None:
     assert targets.rows(records)[-1][0] == "random, exact"
 
 
-@pytest.mark.parametrize("env", ["NMTHPO-v0", "CharHPO-v0", "FIESTA-gaussian-v0", "CushLEPOR-ted-ende-v0"])
+@pytest.mark.parametrize(
+    "env", ["NMTHPO-v0", "NMTLC-ruen-v0", "CharHPO-v0", "FIESTA-gaussian-v0", "CushLEPOR-ted-ende-v0"]
+)
 def test_no_baseline_where_none_is_exact(env: str) -> None:
     found = runs.run("random", env, [0], budget=3)
     assert random_search.baseline(found[0]) is None
