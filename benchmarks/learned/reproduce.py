@@ -144,4 +144,7 @@ def show(name: str, found: Mapping[tuple[str, str], Floats], r: Reproduction) ->
 
 PARTS: common.Parts = {"training": training, "agents": agents}
 
+QUICK = 2
+"""Trials of `--quick`."""
+
 main = functools.partial(common.reproduce, "learned", PARTS)

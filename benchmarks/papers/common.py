@@ -1,7 +1,8 @@
 """What all reproductions share: published values, verdicts, parts, processes and how results are written.
 
 A paper's folder has `settings` (what is run, as data), `analysis` (pure functions of results), `figures`, `reproduce`
-(the parts) and `expected.csv` (what was published); results that are committed are in `results/`.
+(the parts), `expected.csv` (what was published) and `mechanisms.csv` (why numbers differ); results that are committed
+are in `results/`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
@@ -74,9 +76,29 @@ def judge(difference: float, tolerance: float) -> Verdict:
     return "agrees" if abs(difference) <= tolerance else "differs"
 
 
+def counted(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """How many records of `compared.csv` have each verdict."""
+    return {v: sum(r["verdict"] == v for r in records) for v in ("agrees", "differs", "reported")}
+
+
 def compare(low: float, high: float) -> Comparison:
     """What an interval of a difference says, where more is better."""
     return "better" if low > 0.0 else "worse" if high < 0.0 else "tie"
+
+
+COMPARED = ("where", "quantity", "published", "ours", "verdict", "mechanism")
+"""Columns of `compared.csv`."""
+
+
+@functools.cache
+def _mechanisms(paper: str) -> tuple[dict[str, str], ...]:
+    return tuple(atomic.read_csv(Path(__file__).parent / paper / "mechanisms.csv"))
+
+
+def _mechanism(paper: str, where: str, quantity: str) -> str:
+    """Why a number differs, or cannot be compared: the first pattern of the paper's `mechanisms.csv` that fits."""
+    rows = (m for m in _mechanisms(paper) if fnmatchcase(where, m["where"]) and fnmatchcase(quantity, m["quantity"]))
+    return next((m["mechanism"] for m in rows), "")
 
 
 @dataclass
@@ -92,6 +114,7 @@ class Reproduction(contextlib.ExitStack):
         paper: Name of the paper, for the command in the results.
         results: What the parts returned, by name.
         notes: Numbers that parts noted, where one file has those of several.
+        compared: Published numbers beside ours, see `compare_published`.
     """
 
     out: Path
@@ -103,6 +126,7 @@ class Reproduction(contextlib.ExitStack):
     paper: str = ""
     results: Record = field(default_factory=dict)
     notes: list[Record] = field(default_factory=list)
+    compared: list[Record] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -142,6 +166,23 @@ class Reproduction(contextlib.ExitStack):
                 bar.update()
         return results
 
+    def compare_published(
+        self, where: str, quantity: str, published: str, ours: str, verdict: Verdict, why: str = ""
+    ) -> None:
+        """Notes a published number beside ours for `compared.csv`.
+
+        Args:
+            where: Table, figure or section.
+            quantity: Which number.
+            published: As printed.
+            ours: Empty if nothing computes it.
+            verdict: On it.
+            why: Mechanism of anything but `agrees`; default: what `mechanisms.csv` gives.
+        """
+        mechanism = "" if verdict == "agrees" else why or _mechanism(self.paper, where, quantity)
+        values = (where, quantity, published, ours, verdict, mechanism)
+        self.compared.append(dict(zip(COMPARED, values, strict=True)))
+
     def write(self, name: str, records: Sequence[Mapping[str, Any]]) -> None:
         """Writes `{name}.csv` with every column that a record has; what one lacks is left empty."""
         columns = list(dict.fromkeys(k for r in records for k in r))
@@ -161,15 +202,22 @@ Parts = Mapping[str, Callable[[Reproduction], Any]]
 
 
 def reproduce(
-    paper: str, parts: Parts, out: Path, *, finish: Callable[[Reproduction], object] | None = None, **settings: Any
+    paper: str,
+    parts: Parts,
+    out: Path,
+    *,
+    finish: Callable[[Reproduction], object] | None = None,
+    chosen: Sequence[str] | None = None,
+    **settings: Any,
 ) -> int:
-    """Runs all parts of a paper, or one; returns 0.
+    """Runs all parts of a paper, or some; returns 0.
 
     Args:
         paper: Its name.
         parts: Its parts, in order.
         out: Folder for results, created.
         finish: Called at the end; writes what concerns several parts.
+        chosen: Names of the parts to run, unless one is asked for; default: all.
         **settings: Others of `Reproduction`.
 
     Raises:
@@ -179,10 +227,12 @@ def reproduce(
         if r.only is not None and r.only not in parts:
             raise ValueError(f"only must be one of {', '.join(parts)}, got {r.only!r}")
         out.mkdir(parents=True, exist_ok=True)
-        for name in parts if r.only is None else (r.only,):
+        for name in (chosen or parts) if r.only is None else (r.only,):
             r.results[name] = parts[name](r)
         if finish is not None:
             finish(r)
+        if r.compared:
+            atomic.write_csv(out / "compared.csv", r.compared, COMPARED)
     print(f"\nwritten to {out}/")
     return 0
 

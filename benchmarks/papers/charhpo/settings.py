@@ -39,7 +39,7 @@ class Sweep:
         task: `inflection` or `g2p`.
         lang: Language code of Table 6.
         architecture: `lstm` or `transformer`.
-        table: Its measured table.
+        table: Its table.
         sampled: (200, 16) values as drawn, inactive ones included.
         file: (rows, 16) values as drawn, of every row of the file, those beyond the sweep's 200 included.
         file_accuracy: (rows,) their development accuracy in per cent.

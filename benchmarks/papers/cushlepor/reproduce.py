@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def _setup() -> tuple[Table, analysis.Corpus]:
-    """The table, and its labels."""
+    """English to German, and its labels."""
     table = store.load("cushlepor/ted-ende")
     return table, analysis.Corpus.of(table)
 
@@ -31,14 +31,11 @@ def _setup() -> tuple[Table, analysis.Corpus]:
 def _of_table(name: str, table: Table, records: list[Record]) -> Record:
     """A part of the summary, which says what table it is about."""
     p = table.provenance
-    print(f"{table.name}: {p.kind} table, {len(table)} segments, sha256 {p.sha256[:12]}")
-    return {"table": {"name": table.name, "kind": p.kind, "sha256": p.sha256}, name: records}
+    print(f"{table.name}: {len(table)} segments, sha256 {p.sha256[:12]}")
+    return {"table": {"name": table.name, "sha256": p.sha256}, name: records}
 
 
 def _text_scores(table: Table) -> dict[str, Floats]:
-    if table.provenance.kind != "measured":
-        print("sentence BLEU and chrF are left out: the embedded table has no text")
-        return {}
     return text_metrics.of_table(table.name)
 
 
@@ -61,10 +58,13 @@ def published(r: Reproduction) -> Record:
     print("\npublished numbers")
     for (quantity,), p in common.expected("cushlepor").items():
         ours = computed.get(quantity)
-        judged = ours is not None and common.judge(ours - p.value, 0.5 * 10.0**-p.decimals)
-        record = {"quantity": quantity, "published": p.text, **p.details, "ours": ours, "verdict": judged or "reported"}
+        verdict = "reported" if ours is None else common.judge(ours - p.value, 0.5 * 10.0**-p.decimals)
+        record = {"quantity": quantity, "published": p.text, **p.details, "ours": ours, "verdict": verdict}
         records.append(record)
-        beside = f"ours {ours:.5f}, {judged}" if ours is not None else p.details["why not"] or "see agents"
+        needs = f"Not computed: {p.details['why not']}." if ours is None and p.details["why not"] else ""
+        text = "" if ours is None else f"{ours:.5f}"
+        r.compare_published(p.details["source"], quantity, p.text, text, verdict, needs)
+        beside = f"ours {ours:.5f}, {verdict}" if ours is not None else p.details["why not"] or "see agents"
         print(f"  {quantity:<48} {p.text:<8} {beside}")
     return _of_table("published", store.load("cushlepor/ted-ende"), records)
 
@@ -236,5 +236,11 @@ PARTS: common.Parts = {
     "agents": run_agents,
     "figures": draw,
 }
+
+PRINTED = ("published", "agents", "figures")
+"""Parts with published numbers and figures, for `hpo-envs reproduce all`."""
+
+QUICK = 1
+"""Trials of `--quick`."""
 
 main = functools.partial(common.reproduce, "cushlepor", PARTS, finish=common.write_summary)

@@ -40,6 +40,10 @@ def note(r: Reproduction, where: str, row: str, delta: float | None, quantity: s
     verdict = more.get("verdict") or _verdict(quantity, ours, error, published, runs)
     values = (where, row, delta, quantity, published and published.value, ours, error, runs, verdict)
     r.notes.append(dict(zip(COLUMNS, values, strict=True)))
+    if published is not None and where in key:
+        spread = "" if np.isnan(error) else f" ± {error:.2g}"
+        label = " ".join(filter(None, (row, "" if delta is None else f"delta {delta:g}", quantity)))
+        r.compare_published(where, label, published.text, f"{ours:.4g}{spread}", verdict)
 
 
 def note_summary(r: Reproduction, where: str, row: str, delta: float | None, selections: analysis.Selections) -> None:
@@ -184,6 +188,12 @@ PARTS: common.Parts = {
         figures,
     )
 }  # fmt: skip
+
+PRINTED = ("table1", "table2", "table3", "figure4", "figure1", "figures")
+"""Parts with published numbers and figures, for `hpo-envs reproduce all`."""
+
+QUICK = 10
+"""Trials of `--quick`."""
 
 main = functools.partial(common.reproduce, "fiesta", PARTS)
 

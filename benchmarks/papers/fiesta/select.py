@@ -61,12 +61,11 @@ def table_of(setting: Setting) -> Table | None:
     """The arms in upstream's order; arms with means of their own are made by the environment, in the order given."""
     if "means" in setting.env_kwargs:
         return None
-    task = setting.env.split("-")[1]
-    return natural(store.load(f"fiesta/{task}"))
+    return natural(store.load(f"fiesta/{setting.env.split('-')[1]}"))
 
 
 def best_arm(setting: Setting) -> int:
-    """The arm with the largest mean over everything that was measured (or planted)."""
+    """The arm with the largest mean over all its scores."""
     import gymnasium as gym
 
     env: Any = gym.make(setting.env, **{**setting.env_kwargs, "table": table_of(setting)}).unwrapped

@@ -72,7 +72,7 @@ def figure4(r: Reproduction) -> list[Record]:
 
 def figure6(r: Reproduction) -> list[Record]:
     """Final losses of the recipes trained on both data sets."""
-    x, y = paired_losses(load(WIKITEXT2, "measured"), load(FINAL, "measured"))
+    x, y = paired_losses(load(WIKITEXT2), load(FINAL))
     figures.plot_pairs(
         y, x, ("PTB, final test log perplexity", "WikiText-2, final test log perplexity"), r.out / "figure6"
     )

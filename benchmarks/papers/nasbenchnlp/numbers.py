@@ -102,6 +102,12 @@ def numbers(r: Reproduction) -> list[Record]:
         ours["section 4", check["check"]] = (check["value"], check["low"], check["high"])
     printed = common.expected("nasbenchnlp")
     records = [entry((where, quantity), p, ours.get((where, quantity))) for (where, quantity), p in printed.items()]
+    for record in records:
+        where, quantity, text, value, verdict = (
+            record[k] for k in ("where", "quantity", "published", "ours", "verdict")
+        )
+        needs = f"Not computed: {record['needs']}." if value == "" else ""
+        r.compare_published(where, quantity, text, value, verdict, needs)
     counts = {v: sum(x["verdict"] == v for x in records) for v in ("agrees", "differs", "reported")}
     print(f"numbers: of {len(records)} " + ", ".join(f"{n} {v}" for v, n in counts.items()))
     return records

@@ -76,7 +76,10 @@ def run(r: Reproduction) -> Record:
     """Prints, writes and draws them."""
     tables = {pair: store.load(f"nmthpo/{pair}") for pair in PAIRS}
     rows = [record for pair, table in tables.items() for record in compare(pair, table)]
-    common.show(f"Tables 1 and 2; {sum(map(len, tables.values()))} models, 1,983 published", rows)
+    common.show(f"Tables 1 and 2: {sum(map(len, tables.values()))} models, 1,983 published", rows)
     r.write("tables", rows)
+    for row in rows:
+        where, _, quantity = row["quantity"].partition(", ")
+        r.compare_published(where, f"{row['pair']} {quantity}", row["published"], row["ours"], row["verdict"])
     common.drawn(lambda: draw(tables, r.out / "figure1_histogram"))
     return {"tables": rows}

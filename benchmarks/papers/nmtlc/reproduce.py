@@ -52,4 +52,7 @@ def finish(r: Reproduction) -> None:
 
 PARTS: common.Parts = {name: functools.partial(corpus, name) for name in settings.CORPORA}
 
+QUICK = 2
+"""Trials of `--quick`."""
+
 main = functools.partial(common.reproduce, "nmtlc", PARTS, finish=finish)

@@ -18,12 +18,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.tables import catalogue, hlepor
-from hpo_envs.tables.datasets.cushlepor import model
 from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
-from hpo_envs.tables.datasets.cushlepor.names import HELD_OUT, SPLITS, TABLES, TED, shape
+from hpo_envs.tables.datasets.cushlepor.names import HELD_OUT, SPLITS, TABLES, TED
 from hpo_envs.tables.datasets.cushlepor.text import WORST_MQM
 from hpo_envs.tables.files import packs
 from hpo_envs.tables.table import Floats, Hyperparameter, Metric, Provenance, Table
@@ -32,10 +30,6 @@ NAMES = TABLES
 
 UNHASHED = NAMES
 """Tables whose rows are no actions."""
-
-VERSION = 1
-"""Of the kept table, see `hpo_envs.tables.files.cache`: to be raised with any change of its numbers. A kept table also
-outlives an update of NLTK, so that an installation goes on giving the same numbers."""
 
 POINT_DECIMALS = 1
 """Digits of the MQM points of TED talks, which are averages over raters."""
@@ -60,19 +54,22 @@ def metrics(max_n: int = hlepor.MAX_N) -> tuple[Metric, ...]:
 
 
 def files(name: str) -> tuple[str, ...]:
+    """Upstream files of a table that does not ship."""
+    return () if name in TED else upstream(name)
+
+
+def upstream(name: str) -> tuple[str, str]:
     """Upstream files of a table: spans with text, and averaged scores or pSQM labels."""
     test_set, pair, labels = (*name.partition("/")[2].split("-"), "mqm")[:3]
     folder = f"wmt-mqm/{test_set}/{pair}"
     spans = f"{folder}/mqm_{test_set}_{pair}.tsv"
-    scores = f"mqm_{test_set}_{pair}.avg_seg_scores.tsv" if labels == "mqm" else f"psqm_{test_set}_{pair}.tsv"
+    scores = f"psqm_{test_set}_{pair}.tsv" if labels == "psqm" else f"mqm_{test_set}_{pair}.avg_seg_scores.tsv"
     return (spans, f"{folder}/{scores}")
 
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """Builds a table; `read` gives the content of fetched files, a message about a wrong one names line and value."""
-    if name in TED:
-        return shipped(name)
-    return from_segments(segments_of(name, read), name, None, _provenance())
+    """Builds a table of news; `read` gives the content of fetched files, an error names file, line and value."""
+    return from_segments(segments_of(name, read), name, None, provenance("the first reference"))
 
 
 def shipped(name: str) -> Table:
@@ -81,21 +78,22 @@ def shipped(name: str) -> Table:
 
 
 def pack(name: str) -> str:
-    """The pack of a table."""
-    return f"{name}.npz"
+    """The pack of a table of TED talks; one holds all references of a pair."""
+    return f"{name.removesuffix('-a')}.npz"
 
 
-def unpacked(data: Mapping[str, packs.Array], name: str, reference: str = "A") -> Table:
+def unpacked(data: Mapping[str, packs.Array], name: str) -> Table:
     """Builds a table of TED talks from the arrays that `pack.rows` and `pack.against` made."""
-    (h, r, a), human = _counts(data, reference), 1.0 + packs.unscaled(data["points"], POINT_DECIMALS) / -WORST_MQM
-    columns = [human, h, r, a]
+    reference = TED[name]
+    lengths = ("hypothesis_length", f"{reference}/reference_length", f"{reference}/matches")
+    h, r, a = (data[length].astype(np.float64) for length in lengths)
+    columns = [1.0 + packs.unscaled(data["points"], POINT_DECIMALS) / -WORST_MQM, h, r, a]
     for variant in hlepor.VARIANTS:
         npd = data[f"{reference}/{variant}"] / denominator(variant, h, r)
-        columns.extend(moved(npd, data[f"{reference}/{variant}_ulps"]) if variant != "paper" else npd)
+        columns.extend((npd.view(np.int64) + data[f"{reference}/{variant}_ulps"]).view(np.float64))
     systems, documents = (data[axis].astype(str)[data[f"{axis}_code"]].tolist() for axis in ("system", "document"))
-    return assemble(
-        name, systems, documents, data["segment"].tolist(), np.column_stack(columns), HELD_OUT[name], _provenance()
-    )
+    ids, values = data["segment"].tolist(), np.column_stack(columns)
+    return assemble(name, systems, documents, ids, values, HELD_OUT[name], provenance(f"reference {reference}"))
 
 
 def denominator(variant: str, h: Floats, r: Floats) -> Floats:
@@ -103,20 +101,9 @@ def denominator(variant: str, h: Floats, r: Floats) -> Floats:
     return h if variant == "paper" else h * h * r
 
 
-def moved(values: Floats, ulps: npt.NDArray[np.int8]) -> Floats:
-    """Floats some units in the last place above these, which are >= 0."""
-    return (values.view(np.int64) + ulps).view(np.float64)
-
-
-def _counts(data: Mapping[str, packs.Array], reference: str) -> tuple[Floats, Floats, Floats]:
-    names = ("hypothesis_length", f"{reference}/reference_length", f"{reference}/matches")
-    h, r, a = (data[name].astype(np.float64) for name in names)
-    return h, r, a
-
-
 def segments_of(name: str, read: Callable[[str], bytes]) -> list[Segment]:
     """The segments of a table, with their text."""
-    spans, scores = files(name)
+    spans, scores = upstream(name)
     if name.endswith("-psqm"):
         return cushlepor_text.parse_psqm(read(scores), read(spans), scores, spans)
     return cushlepor_text.parse(read(spans), read(scores), spans, scores)
@@ -242,22 +229,9 @@ def assemble(
     )
 
 
-def _provenance() -> Provenance:
-    return catalogue.provenance("cushlepor", "measured", "Segments scored against the first reference.")
-
-
-def embedded(name: str) -> Table:
-    """Planted-parameter segments, see `model`: as many rows as the measured table."""
-    systems, documents = shape(name)
-    of_segment = [d for d, n in documents.items() for _ in range(n)]
-    who = [f"system.{i + 1:02d}" for i in range(systems) for _ in of_segment]
-    ids = list(range(1, len(of_segment) + 1)) * systems
-    note = (
-        "Segments of an invented language; the human score is hLEPOR under planted parameters plus rater noise "
-        f"({', '.join(f'{k} {v:g}' for k, v in zip(hlepor.NAMES, model.PLANTED.vector(), strict=True))})."
-    )
-    provenance = catalogue.provenance("cushlepor", "surrogate", note)
-    return assemble(name, who, of_segment * systems, ids, model.load(name), HELD_OUT.get(name), provenance)
+def provenance(reference: str) -> Provenance:
+    """Of a table whose segments are scored against a reference."""
+    return catalogue.provenance("cushlepor", "measured", f"Segments scored against {reference}.")
 
 
 def statistics(table: Table, variant: str = "released") -> hlepor.Statistics:

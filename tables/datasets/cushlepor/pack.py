@@ -6,6 +6,7 @@ these give the scores that the text gives is tested on `VECTORS` random settings
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from hpo_envs.tables import hlepor, store
 from hpo_envs.tables.datasets import packing
 from hpo_envs.tables.datasets.cushlepor import build, text, text_metrics
-from hpo_envs.tables.datasets.cushlepor.names import REFERENCES, TED
+from hpo_envs.tables.datasets.cushlepor.names import HELD_OUT, TED
 from hpo_envs.tables.files import packs
 from hpo_envs.tables.table import Table
 
@@ -25,16 +26,16 @@ Arrays = dict[str, packs.Array]
 
 def make() -> packing.Packs:
     """The arrays of both packs."""
-    made = {}
-    for name, references in REFERENCES.items():
-        spans, scores = (store.read(file) for file in build.files(name))
-        arrays: Arrays = {}
-        for reference in references:
-            segments = text.parse(spans, scores, *build.files(name), reference=reference)
-            table = build.from_segments(segments, name, None, build._provenance())
-            arrays |= rows(table) | against(table, reference)
-            compare(table, build.unpacked(arrays, name, reference))
-        made[build.pack(name)] = arrays | (text_scores(segments) if name in text_metrics.PACKED else {})
+    made: dict[str, Arrays] = {}
+    for name, reference in TED.items():
+        spans, scores = build.upstream(name)
+        segments = text.parse(store.read(spans), store.read(scores), spans, scores, reference=reference)
+        table = build.from_segments(segments, name, HELD_OUT[name], build.provenance(f"reference {reference}"))
+        arrays = made.setdefault(build.pack(name), {})
+        arrays |= rows(table) | against(table, reference)
+        if name in text_metrics.PACKED:
+            arrays |= text_scores(segments)
+        compare(table, build.unpacked(arrays, name))
     return made
 
 
@@ -96,5 +97,7 @@ def compare(texts: Table, packed: Table) -> None:
         raise ValueError(f"the pack of {texts.name} must hold the numbers of its text")
 
 
+main = functools.partial(packing.main, make, [*TED])
+
 if __name__ == "__main__":
-    packing.main(make, TED)
+    main()

@@ -1,4 +1,4 @@
-"""Runs of cells as tables of learning curves."""
+"""Logs of cells as a table of learning curves."""
 
 from __future__ import annotations
 
@@ -9,19 +9,16 @@ import numpy.typing as npt
 
 from hpo_envs.tables.datasets.nasbenchnlp.features import FEATURE_NAMES
 from hpo_envs.tables.datasets.nasbenchnlp.logs import METRICS, Log
-from hpo_envs.tables.datasets.nasbenchnlp.model import Outcome
 from hpo_envs.tables.datasets.nasbenchnlp.names import EPOCHS
 from hpo_envs.tables.table import STATUSES, Floats, Provenance, Table
 
 OK, FAILED, DIVERGED, TRUNCATED = (STATUSES.index(s) for s in ("ok", "failed", "diverged", "truncated"))
 
 
-def arrays(
-    runs: Sequence[Sequence[Log | Outcome]], repeats: int, sizes: Sequence[int] = ()
-) -> tuple[Floats, Floats, npt.NDArray[np.uint8]]:
+def arrays(runs: Sequence[Sequence[Log]], repeats: int) -> tuple[Floats, Floats, npt.NDArray[np.uint8]]:
     """Values (rows, repeats, epochs, metrics), cumulative seconds and status of the runs of each row.
 
-    A row without runs has failed. `sizes` are the parameters of each row, for simulated runs; logs say them.
+    A row without runs has failed.
     """
     values = np.full((len(runs), repeats, EPOCHS, len(METRICS)), np.nan)
     cost = np.full(values.shape[:3], np.nan)
@@ -30,7 +27,7 @@ def arrays(
         for repeat, run in enumerate(of_row):
             end = len(run.seconds)
             values[row, repeat, :end, :3] = run.losses
-            values[row, repeat, :end, 3] = run.parameters if isinstance(run, Log) else sizes[row]
+            values[row, repeat, :end, 3] = run.parameters
             cost[row, repeat, :end] = np.cumsum(run.seconds)
             status[row, repeat] = DIVERGED if run.diverged else TRUNCATED if end < EPOCHS else OK
         if not of_row:

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import catalogue, cells
-from hpo_envs.tables.datasets.nasbenchnlp import assemble, build_ptb, build_ptb_final, build_wikitext2
+from hpo_envs.tables.datasets.nasbenchnlp import assemble, build_ptb
 from hpo_envs.tables.datasets.nasbenchnlp.features import RELEASED_NAMES
 from hpo_envs.tables.datasets.nasbenchnlp.logs import FINAL_METRICS, METRICS
 from hpo_envs.tables.datasets.nasbenchnlp.names import (
@@ -31,7 +31,6 @@ from hpo_envs.tables.datasets.nasbenchnlp.names import (
     PARAMETERS,
     PTB,
     PTB_FINAL,
-    RELEASED_FEATURES,
     TABLES,
     WIKITEXT2,
 )
@@ -39,9 +38,6 @@ from hpo_envs.tables.files import packs
 from hpo_envs.tables.table import GRAPHS, Table
 
 NAMES = TABLES
-
-VERSION = 1
-"""Raised whenever the same files give another table, see `hpo_envs.tables.files.cache`."""
 
 PACKS = {WIKITEXT2: "nasbenchnlp/data/wikitext2.npz", PTB_FINAL: "nasbenchnlp/data/ptb_final.npz"}
 
@@ -59,24 +55,18 @@ GRAPHS["nasbenchnlp"] = lambda key: cells.graph(cells.Cell.from_text(key.partiti
 
 
 def files(name: str) -> tuple[str, ...]:
-    """Upstream files of a table."""
-    own = {WIKITEXT2: (LOGS, RELEASED_FEATURES), PTB_FINAL: (PARAMETERS, RELEASED_FEATURES), PTB: build_ptb.FILES}
-    return own[name]
+    """Upstream files of a table that does not ship."""
+    return build_ptb.FILES if name == PTB else ()
 
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """Builds a table; `read` gives the content of fetched files, a message about a wrong one names member and rule."""
-    return build_ptb.build(read) if name == PTB else shipped(name)
+    """Builds `ptb`; `read` gives the content of fetched files, a message about a wrong one names member and rule."""
+    return build_ptb.build(read)
 
 
 def shipped(name: str) -> Table:
     """Builds a table from its pack."""
     return _wikitext2() if name == WIKITEXT2 else _ptb_final()
-
-
-def embedded(name: str) -> Table:
-    """The surrogate of a table, with as many rows."""
-    return {WIKITEXT2: build_wikitext2, PTB: build_ptb, PTB_FINAL: build_ptb_final}[name].embedded()
 
 
 def architectures() -> list[npt.NDArray[np.int64]]:

@@ -1,4 +1,4 @@
-"""Fits what the package ships of NAS-Bench-NLP: the feature basis, the surrogate of a cell, the embedded tables.
+"""Fits what the package ships of NAS-Bench-NLP: the feature basis, the surrogate of a cell.
 
     python -m hpo_envs.tables.datasets.nasbenchnlp.fit
 
@@ -20,11 +20,11 @@ from hpo_envs.tables import store
 from hpo_envs.tables.cells import features
 from hpo_envs.tables.cells.canonical import key
 from hpo_envs.tables.cells.generate import generate
-from hpo_envs.tables.cells.recipe import EXAMPLES, Cell
+from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.datasets.nasbenchnlp import model
 from hpo_envs.tables.datasets.nasbenchnlp.features import group, read_released
 from hpo_envs.tables.datasets.nasbenchnlp.logs import Log, read_archive
-from hpo_envs.tables.datasets.nasbenchnlp.names import EPOCHS, LOGS, RELEASED_FEATURES, WIKITEXT2_ROWS
+from hpo_envs.tables.datasets.nasbenchnlp.names import EPOCHS, LOGS, RELEASED_FEATURES
 from hpo_envs.tables.table import Floats
 
 DATA = Path(__file__).parent / "data"
@@ -42,10 +42,10 @@ BASIS_CELLS = 3000
 """Generated cells that the feature basis is fitted to."""
 
 
-def distinct(count: int, seed: int, first: tuple[Cell, ...] = ()) -> list[Cell]:
-    """`count` cells with different keys: `first`, then draws of the generator."""
+def distinct(count: int, seed: int) -> list[Cell]:
+    """`count` cells with different keys, drawn by the generator."""
     rng = np.random.default_rng(seed)
-    found = {key(c): c for c in first}
+    found: dict[str, Cell] = {}
     while len(found) < count:
         cell = generate(rng)
         found.setdefault(key(cell), cell)
@@ -60,7 +60,6 @@ def main() -> None:
     _write("cells_model.npz", parameters)
     model._parameters.cache_clear()
     features._basis.cache_clear()
-    _write("cells_wikitext2.npz", embedded_rows())
     released, r2 = fit_released(read_archive(store.read(LOGS), LOGS))
     _write("cells_released.npz", {"weights": released})
     report["released_features_from_own"] = {"r2": r2}
@@ -70,26 +69,6 @@ def main() -> None:
 
 def _write(name: str | Path, arrays: Mapping[str, Any]) -> None:
     np.savez_compressed(DATA / name, **arrays)
-
-
-def embedded_rows() -> dict[str, npt.NDArray[Any]]:
-    """Cells and simulated targets of the embedded WikiText-2 table."""
-    cells = distinct(WIKITEXT2_ROWS, 2, tuple(EXAMPLES.values()))
-    keys = [key(c) for c in cells]
-    # RNN, LSTM and GRU first, the others in an order that says nothing.
-    order = [0, 1, 2, *(3 + int(i) for i in np.argsort([model.uniform("repeats", k) for k in keys[3:]]))]
-    cells, keys = [cells[i] for i in order], [keys[i] for i in order]
-    p = model._parameters()
-    targets = []
-    for cell, name in zip(cells, keys, strict=True):
-        base = model.predict(cell) + model.noise(name)
-        draws = [model.normals(len(base), "repeat", name, r) for r in range(3)]
-        targets.append(base + p["repeat"] * np.array(draws))
-    return {
-        "keys": np.array(keys),
-        "targets": np.array(targets, dtype=np.float32),
-        "probability": np.array([model.divergence_probability(c) for c in cells], dtype=np.float32),
-    }
 
 
 def fit_model(logs: list[Log]) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
@@ -181,10 +160,15 @@ def _complete(tree: Any, rate: float, out: dict[str, Any], where: tuple[int, int
 
 
 def _root(residuals: Floats) -> Floats:
-    """Cholesky factor of the correlation of the residuals' normal scores."""
-    from hpo_envs.tables.fitting.out_of_fold import residual_correlation
+    """Cholesky factor of the correlation of the residuals' normal scores.
 
-    return np.asarray(np.linalg.cholesky(residual_correlation(residuals) + 1e-9 * np.eye(residuals.shape[1])))
+    Normal scores (ranks mapped to normal quantiles) keep one diverged run from deciding the correlation.
+    """
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
+    scores = ndtri((rankdata(residuals, axis=0) - 0.5) / len(residuals))
+    return np.asarray(np.linalg.cholesky(np.corrcoef(scores, rowvar=False) + 1e-9 * np.eye(residuals.shape[1])))
 
 
 def _fit_divergence(logs: list[Log]) -> Floats:
@@ -214,13 +198,14 @@ def _report(
 
 
 def _both(true: Floats, plain: Floats, noisy: Floats) -> dict[str, Any]:
-    """Held-out error of the predictions and of the predictions with noise."""
-    from hpo_envs.tables.fitting.out_of_fold import error
+    """R2, Kendall's tau-b and root mean squared error of the predictions and of the predictions with noise."""
+    from scipy.stats import kendalltau
 
     report = {}
     for name, values in (("predicted", plain), ("served", noisy)):
-        e = error(true, values)
-        report[name] = {"r2": round(e.r2, 3), "tau": round(e.tau, 3), "rmse": round(e.rmse, 3)}
+        square = float(((true - values) ** 2).mean())
+        errors = {"r2": 1.0 - square / float(true.var()), "tau": kendalltau(true, values)[0], "rmse": square**0.5}
+        report[name] = {error: round(float(value), 3) for error, value in errors.items()}
     return report
 
 

@@ -188,7 +188,7 @@ def simulate(cell: Cell, repeat: int = 0, name: str = "") -> Outcome:
     targets += p["repeat"] * of_repeat
     probability = divergence_probability(cell)
     diverged = uniform("diverges", name) < probability
-    return _outcome(targets, jitter, name, repeat, diverged, probability)
+    return outcome(targets, jitter, name, repeat, diverged, probability)
 
 
 def curves(logs: Floats) -> Floats:
@@ -205,12 +205,8 @@ def log_curves(losses: Floats) -> Floats:
     return exact.log(np.swapaxes(losses - FLOORS, -1, -2)).reshape(*losses.shape[:-2], len(FLOORS) * losses.shape[-2])
 
 
-def outcome(targets: Floats, name: str, repeat: int, diverged: bool, probability: float) -> Outcome:
-    """Curves from targets (COMPONENTS + 1,); the jitter of seconds is a hash of the name and the repeat."""
-    return _outcome(targets, normals(EPOCHS, "seconds", name, repeat), name, repeat, diverged, probability)
-
-
-def _outcome(targets: Floats, jitter: Floats, name: str, repeat: int, diverged: bool, probability: float) -> Outcome:
+def outcome(targets: Floats, jitter: Floats, name: str, repeat: int, diverged: bool, probability: float) -> Outcome:
+    """Curves from targets (COMPONENTS + 1,) and the standard normal deviations of seconds (EPOCHS,)."""
     p = _parameters()
     logs = (p["mean"] + exact.product(targets[:-1], p["components"]), targets[-1] + JITTER * jitter)
     numbers = exact.exp(np.concatenate(logs))

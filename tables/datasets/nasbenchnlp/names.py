@@ -28,18 +28,8 @@ RELEASED_FEATURES = "nasbenchnlp/data/doc2vec_features_lowdim.csv"
 RELEASED = 10
 """Number of released graph2vec features."""
 
-WIKITEXT2_ROWS = 291
-"""Rows of `nasbenchnlp/wikitext2`: distinct recipes."""
-
-WIKITEXT2_REPEATS = (242, 286)
-"""Rows of the surrogate below the first number have one repeat, below the second two, the others three (as measured:
-242, 44, 5)."""
-
 PTB_ROWS = 14_322
 """Rows of `nasbenchnlp/ptb`: architectures with released features (section 3, training process)."""
-
-PTB_MULTI_ROWS = 4_322
-"""Rows that have ids of the multi runs, the first of the table; 4,114 of them were trained three times."""
 
 PTB_REPEATS = 3
 """Most runs of an architecture on the Penn Treebank (section 3, training process)."""

@@ -7,6 +7,7 @@ ids that are listed before, header lines and names that are no logs. Those of th
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 
@@ -126,5 +127,7 @@ def read_final(text: str) -> dict[int, tuple[float, float]]:
     return found
 
 
+main = functools.partial(packing.main, make, [*PACKS])
+
 if __name__ == "__main__":
-    packing.main(make, [*PACKS])
+    main()

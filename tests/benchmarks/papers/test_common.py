@@ -14,6 +14,7 @@ import pytest
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.commands.studies.reproduce import PAPERS
+from hpo_envs.tables.files import atomic
 
 HERE = Path(common.__file__).parent
 FOLDERS = [folder.partition(".")[2] for folder in PAPERS.values() if folder.startswith("papers.")]
@@ -86,3 +87,22 @@ def test_map_keeps_the_order(jobs: int, tmp_path: Path) -> None:
     with Reproduction(tmp_path, jobs=jobs) as r:
         assert r.map(math.comb, [(4, 2), (1, 1), (3, 1)], "x") == [6, 1, 3]
         assert list(r.seeds(2)) == [0, 1]
+
+
+def test_published_numbers_are_written_with_the_mechanism_of_what_differs(tmp_path: Path) -> None:
+    def part(r: Reproduction) -> None:
+        r.compare_published("Table 2", "ttts delta 0.05 mean", "130", "150", "differs")
+        r.compare_published("Table 2", "nonadaptive delta 0.05 mean", "281", "280", "agrees")
+        r.compare_published("Table 9", "x", "1", "", "reported", "Not computed.")
+
+    common.reproduce("fiesta", {"part": part}, tmp_path)
+    rows = atomic.read_csv(tmp_path / "compared.csv")
+    assert [row["verdict"] for row in rows] == ["differs", "agrees", "reported"]
+    assert [row["mechanism"][:14] for row in rows] == ["The authors' n", "", "Not computed."]
+
+
+def test_only_the_chosen_parts_run(tmp_path: Path) -> None:
+    seen: list[str] = []
+    parts = {name: (lambda r, name=name: seen.append(name)) for name in "abc"}
+    common.reproduce("x", parts, tmp_path, chosen=("c", "a"))
+    assert seen == ["c", "a"]

@@ -11,7 +11,7 @@ from scipy import stats
 
 from hpo_envs.benchmarks.papers.cushlepor import analysis
 from hpo_envs.tables import hlepor, store
-from hpo_envs.tables.datasets.cushlepor import agreement, model
+from hpo_envs.tables.datasets.cushlepor import agreement
 
 TABLE = "cushlepor/ted-ende"
 
@@ -41,7 +41,7 @@ def test_bootstrap_weights_are_resamples_of_segments(corpus):
 
 
 def test_differences_of_a_metric_to_itself_are_ties_and_to_noise_are_not(corpus):
-    x = corpus.basis.scores(model.PLANTED.vector())
+    x = corpus.basis.scores(hlepor.preset("default").vector())
     noise = np.random.default_rng(0).random(len(x))
     same, other = analysis.differences(
         x, {"same": x, "noise": noise}, corpus, range(5), analysis.resamples(corpus, 200)

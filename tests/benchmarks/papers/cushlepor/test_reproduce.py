@@ -11,7 +11,7 @@ import pytest
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.cushlepor import analysis, optimum, reproduce, settings
 from hpo_envs.tables import hlepor, store
-from hpo_envs.tables.datasets.cushlepor import agreement
+from hpo_envs.tables.datasets.cushlepor import agreement, text_metrics
 from hpo_envs.tables.datasets.cushlepor.space import BOUNDS, ParameterBox
 
 TABLE = "cushlepor/ted-ende"
@@ -28,10 +28,13 @@ def test_parts_write_what_they_say(tmp_path, monkeypatch, capsys):
     for part in ("published", "validation", "agents"):
         assert reproduce.main(tmp_path, trials=2, only=part) == 0
         summary = json.loads((tmp_path / f"{part}.json").read_text(encoding="utf-8"))
-        assert summary["table"]["kind"] == "measured"
+        assert summary["table"]["sha256"] == store.load(TABLE).provenance.sha256
         assert summary[part]
     with open(tmp_path / "validation.csv", newline="", encoding="utf-8") as stream:
-        assert {r["against"] for r in csv.DictReader(stream)} == set(settings.PRESETS)
+        assert {r["against"] for r in csv.DictReader(stream)} == {
+            *settings.PRESETS,
+            *text_metrics.NAMES,
+        }
     assert "package example cities" in capsys.readouterr().out
 
 
@@ -44,7 +47,7 @@ def _rough(env_kwargs, table):
 
 
 def test_rmses_to_psqm_need_labels_alone() -> None:
-    corpus = analysis.Corpus.of(store.load(reproduce.PSQM))
+    corpus = analysis.Corpus.of(store.load(TABLE))
     found = reproduce.rmses(corpus)
     default = corpus.basis.scores(hlepor.preset("default").vector())
     assert found["RMSE to pSQM of hLEPOR"] == pytest.approx(np.sqrt(np.mean((default - corpus.human) ** 2)))

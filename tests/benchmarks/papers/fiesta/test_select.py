@@ -19,7 +19,7 @@ def of(trials: int, **options: int) -> Reproduction:
 def test_batch_in_processes_equals_one_process() -> None:
     setting = settings.Setting("ttts", "ttts", "FIESTA-gaussian-v0")
     few = select(of(4), setting, 1, confidence=0.9)
-    assert best_arm(setting, "auto") == 4
+    assert best_arm(setting) == 4
     again = select(of(2, seed=2), setting, 1, confidence=0.9)
     assert np.array_equal(few.evaluations[2:], again.evaluations)
     assert (few.evaluations >= 15).all()

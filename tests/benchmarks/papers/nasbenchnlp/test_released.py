@@ -12,8 +12,10 @@ import pytest
 from hpo_envs.tables import store
 from hpo_envs.tables.row_order import natural
 from tests.benchmarks.papers.nasbenchnlp.released import ReleasedEnvironment, first_runs
+from tests.helpers import needs_upstream
 
 
+@needs_upstream
 def test_golden_released_variant_on_the_measured_logs() -> None:
     """The variant charges and answers what the released environment does, on 400 random trainings of real logs."""
     from hpo_envs.tables.datasets.nasbenchnlp.logs import read_archive

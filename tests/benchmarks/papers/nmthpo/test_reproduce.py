@@ -21,5 +21,5 @@ def test_entries_are_counted_and_written() -> None:
 
 
 def test_parts_are_known_by_name(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="only must be one of tables, table3, table4, figures, automl2022"):
+    with pytest.raises(ValueError, match="only must be one of tables, table3, counts, table4, released, figures"):
         reproduce.main(tmp_path, only="table5")

@@ -7,6 +7,7 @@ import pytest
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.cushlepor import build as cushlepor
 from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
+from tests.helpers import needs_upstream
 
 NAME = "cushlepor/ted-ende"
 
@@ -27,9 +28,10 @@ def test_reference_letters(name, letter):
     assert cushlepor_text.reference_letter(name) == letter
 
 
+@needs_upstream
 def test_averaged_scores_are_the_weighted_spans():
     """Weights of Freitag et al. 2021: major 5, minor 1, minor punctuation 0.1."""
-    spans, _ = cushlepor.files(NAME)
+    spans, _ = cushlepor.upstream(NAME)
     points = cushlepor_text.span_scores(store.read(spans), spans)
     t = store.load(NAME)
     keys = [(key.split("/")[0], int(key.split("/")[2])) for key in t.keys]

@@ -11,13 +11,14 @@ from hpo_envs.tables.datasets.nasbenchnlp import assemble
 from hpo_envs.tables.datasets.nasbenchnlp.names import EPOCHS
 
 
-def run(epochs: int, diverged: bool = False) -> Any:
-    return SimpleNamespace(losses=np.full((epochs, 3), 5.0), seconds=np.full(epochs, 2.0), diverged=diverged)
+def run(epochs: int, parameters: int, diverged: bool = False) -> Any:
+    losses, seconds = np.full((epochs, 3), 5.0), np.full(epochs, 2.0)
+    return SimpleNamespace(losses=losses, seconds=seconds, parameters=parameters, diverged=diverged)
 
 
 def test_runs_become_arrays() -> None:
-    runs = [[run(EPOCHS), run(7)], [run(3, diverged=True)], []]
-    values, cost, status = assemble.arrays(runs, 2, sizes=(10, 20, 30))
+    runs = [[run(EPOCHS, 10), run(7, 10)], [run(3, 20, diverged=True)], []]
+    values, cost, status = assemble.arrays(runs, 2)
     assert values.shape == (3, 2, EPOCHS, 4)
     assert status[0].tolist() == [assemble.OK, assemble.TRUNCATED]
     assert status[1:, 0].tolist() == [assemble.DIVERGED, assemble.FAILED]

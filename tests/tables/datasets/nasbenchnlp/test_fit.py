@@ -1,4 +1,4 @@
-"""Pieces of the fit of the WikiText-2 table."""
+"""Pieces of the fit of the cells' surrogate."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from hpo_envs.tables.cells import key
 from hpo_envs.tables.datasets.nasbenchnlp import fit
 
 
-def test_generated_cells_are_distinct_and_begin_with_those_given() -> None:
+def test_generated_cells_are_distinct() -> None:
     cells = fit.distinct(12, seed=1)
     assert len({key(c) for c in cells}) == 12
-    more = fit.distinct(14, seed=2, first=tuple(cells))
-    assert more[:12] == cells
-    assert len({key(c) for c in more}) == 14
+    assert fit.distinct(14, seed=1)[:12] == cells
 
 
 def test_the_root_of_a_correlation() -> None:

@@ -13,9 +13,11 @@ from hpo_envs.tables import store
 from hpo_envs.tables.cells.size import VOCABULARY, parameters
 from hpo_envs.tables.datasets.nasbenchnlp import names
 from hpo_envs.tables.datasets.nasbenchnlp.logs import read_archive, read_log
+from tests.helpers import needs_upstream
 from tests.tables.datasets.nasbenchnlp.archives import log, zipped
 
 
+@needs_upstream
 def test_parameter_counts_equal_the_measured_ones() -> None:
     logs = read_archive(store.read(names.LOGS), "logs.zip")
     assert [parameters(run.cell, VOCABULARY["wikitext2"]) for run in logs] == [run.parameters for run in logs]

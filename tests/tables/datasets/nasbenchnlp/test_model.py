@@ -11,6 +11,7 @@ import pytest
 from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.datasets.nasbenchnlp import model
+from hpo_envs.tables.datasets.nasbenchnlp.names import EPOCHS
 from tests.tables.cells.helpers import drawn
 
 
@@ -25,7 +26,7 @@ def test_surrogate_is_a_function_of_the_computation() -> None:
 
 
 def test_divergence_ends_a_curve_with_nan() -> None:
-    run = model.outcome(model.predict(drawn(3)), "name", 0, True, 0.5)
+    run = model.outcome(model.predict(drawn(3)), np.zeros(EPOCHS), "name", 0, True, 0.5)
     assert len(run.losses) == len(run.seconds) < 50
     assert np.isnan(run.losses[-1]).all()
     assert not np.isnan(run.losses[:-1]).any()

@@ -1,10 +1,9 @@
-"""NAS-Bench-NLP on WikiText-2: every number of the logs, and the surrogate."""
+"""NAS-Bench-NLP on WikiText-2: every number of the logs."""
 
 from __future__ import annotations
 
 import io
 import json
-import math
 import zipfile
 from typing import Any
 
@@ -13,15 +12,15 @@ import pytest
 
 from hpo_envs.tables import store
 from hpo_envs.tables.cells.canonical import key
-from hpo_envs.tables.cells.recipe import EXAMPLES, Cell, parse
-from hpo_envs.tables.cells.size import VOCABULARY, parameters
+from hpo_envs.tables.cells.recipe import EXAMPLES, parse
 from hpo_envs.tables.datasets.nasbenchnlp import names
-from hpo_envs.tables.row_order import natural
 from hpo_envs.tables.table import STATUSES
+from tests.helpers import needs_upstream
 
 WT2 = "nasbenchnlp/wikitext2"
 
 
+@needs_upstream
 def test_every_epoch_of_every_run_equals_the_file() -> None:
     table = store.load(WT2)
     content = store.read(names.LOGS)
@@ -60,27 +59,3 @@ def test_published_perplexities_of_conventional_cells() -> None:
     test = table.values[..., table.metric("test_loss")]
     assert np.nanmin(test[rows["LSTM"]]) == pytest.approx(4.516, abs=2e-3)
     assert np.nanmin(test) == np.nanmin(test[rows["LSTM"]])
-
-
-def test_embedded_table_has_the_measured_shape() -> None:
-    table = natural(store.load(WT2))
-    assert table.values.shape == (291, 3, 50, 4)
-    assert table.features.shape == (291, 61)
-    assert (~np.isnan(table.cost[:, :, 0])).sum(axis=0).tolist() == [291, 49, 5]
-    assert [table.row(key(c)) for c in EXAMPLES.values()] == [0, 1, 2]
-    cells = [Cell.from_text(k) for k in table.keys]
-    size = table.values[:, 0, 0, table.metric("parameters")]
-    assert size.tolist() == [parameters(c, VOCABULARY["wikitext2"]) for c in cells]
-
-
-def test_embedded_table_resembles_the_measured_one() -> None:
-    e, m = (store.load(WT2, kind) for kind in ("surrogate", "measured"))
-    assert e.feature_names == m.feature_names
-    for q in (5, 25, 50, 75, 95):
-        a, b = (np.nanpercentile(t.final("test_loss"), q) for t in (e, m))
-        assert abs(a - b) < 0.4
-    shared = {k.split("#")[0] for k in m.keys} & set(e.keys)
-    for k in shared:
-        assert abs(e.final("test_loss")[e.row(k)] - m.final("test_loss")[m.row(k)]) > 1e-4 or math.isnan(
-            m.final("test_loss")[m.row(k)]
-        )
