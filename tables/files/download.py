@@ -1,25 +1,22 @@
 """Downloads upstream files into the data folder. No other module opens a socket.
 
-Each file comes from the first source that has it: the mirrors in their order, then its pinned commit on GitHub. A
-mirror is laid out like the data folder. Size and checksum are checked before a file gets its name (see `install`), an
-interrupted download is continued, and two processes may fetch into one folder at once.
+Each file comes from its pinned commit on GitHub. Size and checksum are checked before a file gets its name (see
+`install`), an interrupted download is continued, and two processes may fetch into one folder at once.
 
-It is not built on pooch, which has neither resumption nor a list of mirrors, size bounds or git blob ids, and of which
-only the renaming of a finished file would be left.
+It is not built on pooch, which has neither resumption nor size bounds nor git blob ids, and of which only the renaming
+of a finished file would be left.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import requests
 
@@ -29,12 +26,6 @@ from hpo_envs.tables.files.folder import FetchError, WrongContent
 
 UPSTREAM = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
 """Where a file of the catalogue is published."""
-
-MIRROR_VARIABLE = "HPO_ENVS_MIRROR"
-"""Environment variable with the mirrors' addresses, separated by spaces."""
-
-SOURCE_VARIABLE = "HPO_ENVS_SOURCE"
-"""Environment variable with a folder to copy from."""
 
 _CHUNK = 1 << 13  # an interrupted read loses what is left of its chunk
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})  # statuses that a later request may not get
@@ -83,8 +74,6 @@ class _Bar:
 def fetch(
     names: str | Iterable[str] | None = None,
     *,
-    mirror: str | Sequence[str] | None = None,
-    source_dir: str | os.PathLike[str] | None = None,
     progress: bool = True,
     retries: int = 3,
     backoff: float = 1.0,
@@ -94,11 +83,8 @@ def fetch(
 
     Args:
         names: Data sets; None = all of them.
-        mirror: Addresses to ask before GitHub, `{mirror}/{file}`; default `$HPO_ENVS_MIRROR`.
-        source_dir: Folder, laid out like the data folder, to copy from instead; nothing is downloaded then. Default
-            `$HPO_ENVS_SOURCE`.
         progress: Whether to draw a progress bar where stderr is a terminal.
-        retries: Requests to a source before the next one is tried, >= 1.
+        retries: Requests for a file, >= 1.
         backoff: Seconds between the first two requests; doubles with each.
         timeout: Seconds without a byte after which a request is given up.
 
@@ -106,44 +92,24 @@ def fetch(
         `installed` or `present` (it was there and right) by file.
 
     Raises:
-        ValueError: Unknown data set, mirror that is no http(s) address, folder that is none.
+        ValueError: Unknown data set.
         FetchError: A file could not be installed. Files before it are; the wrong ones after it are unchanged.
     """
     if retries < 1:
         raise ValueError(f"retries must be an int >= 1, got {retries}")
     records = install.select(names)
-    mirrors, folder = _sources(mirror, source_dir)
     root = install.data_folder()
     wanted = [r for r in records if install.check(r, root).status != "ok"]
     if wanted:  # a complete folder may be read-only
         with requests.Session() as session:
             session.headers["Accept-Encoding"] = "identity"  # lengths and ranges count the file's own bytes
             web = _Web(session, retries, backoff, timeout)
-            wanted = _install_all(wanted, root, mirrors, folder, web, progress)
+            wanted = _install_all(wanted, root, web, progress)
     done = {r.file for r in wanted}
     return {r.file: "installed" if r.file in done else "present" for r in records}
 
 
-def _sources(mirror: str | Sequence[str] | None, source: Any) -> tuple[list[str], Path | None]:
-    if mirror and source:
-        raise ValueError(f"mirror and source_dir exclude each other, got {mirror!r} and {str(source)!r}")
-    if not mirror and not source:
-        mirror = os.environ.get(MIRROR_VARIABLE, "").split()
-        source = None if mirror else os.environ.get(SOURCE_VARIABLE) or None
-    mirrors = [mirror] if isinstance(mirror, str) else list(mirror or [])
-    for address in mirrors:
-        parts = urlsplit(address)
-        if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise ValueError(f"mirror must be an http(s) address, got {address!r}. For a folder use --from.")
-    folder = Path(source).expanduser() if source else None
-    if folder is not None and not folder.is_dir():
-        raise ValueError(f"source_dir must be a folder laid out like the data folder, got {str(folder)!r}")
-    return mirrors, folder
-
-
-def _install_all(
-    wanted: list[catalogue.File], root: Path, mirrors: list[str], folder: Path | None, web: _Web, progress: bool
-) -> list[catalogue.File]:
+def _install_all(wanted: list[catalogue.File], root: Path, web: _Web, progress: bool) -> list[catalogue.File]:
     """Installs files; returns those that it had to, another process may have been faster."""
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -156,7 +122,7 @@ def _install_all(
                     target.parent.mkdir(parents=True, exist_ok=True)
                     part = install.part_of(target) if locked else install.private_part_of(target)
                     try:
-                        _install(record, target, part, mirrors, folder, web, bar)
+                        _install(record, target, part, web, bar)
                     finally:
                         if not locked:  # nobody will continue it
                             part.unlink(missing_ok=True)
@@ -170,46 +136,24 @@ def _install_all(
     return wanted
 
 
-def _install(
-    record: catalogue.File, target: Path, part: Path, mirrors: list[str], folder: Path | None, web: _Web, bar: _Bar
-) -> None:
-    try:
-        if folder is None:
-            _download(record, _urls(record, mirrors), target, part, web, bar)
-        else:
-            install.copy(record, folder / record.file, target, part)
-    except FetchError as error:
-        again = f"hpo-envs fetch {record.dataset}"
-        advice = f"Run `{again}` again, with --mirror URL for another source or --from DIR for a folder with the files."
-        if folder:
-            advice = f"Put it there, or run `{again}` without --from to download it."
-        raise FetchError(f"{error}. {advice}") from error
-    bar.at(record, target.stat().st_size, done=True)
-
-
-def _urls(record: catalogue.File, mirrors: list[str]) -> list[str]:
-    upstream = UPSTREAM.format(repository=record.repository, commit=record.commit, path=quote(record.path))
-    return [f"{address.rstrip('/')}/{quote(record.file)}" for address in mirrors] + [upstream]
-
-
-def _download(record: catalogue.File, urls: list[str], target: Path, part: Path, web: _Web, bar: _Bar) -> None:
-    """Installs a file from the first of the addresses that delivers it."""
-    failures = []
-    for url in urls:
-        reason = ""
-        for attempt in range(web.retries):
-            time.sleep(web.backoff * 2 ** (attempt - 1) if attempt else 0.0)
-            try:
-                _transfer(record, url, part, web, bar)
-                install.accept(record, part, target, url)
-                return
-            except _Interrupted as error:
-                reason = f"{error} ({attempt + 1} of {web.retries} attempts)"
-            except (_Refused, WrongContent) as error:
-                reason = str(error)
-                break
-        failures.append(f"{url}: {reason}")
-    raise FetchError(f"{record.file} must be delivered by one of its sources, got " + "; ".join(failures))
+def _install(record: catalogue.File, target: Path, part: Path, web: _Web, bar: _Bar) -> None:
+    url = UPSTREAM.format(repository=record.repository, commit=record.commit, path=quote(record.path))
+    for attempt in range(web.retries):
+        time.sleep(web.backoff * 2 ** (attempt - 1) if attempt else 0.0)
+        try:
+            _transfer(record, url, part, web, bar)
+            install.accept(record, part, target, url)
+            bar.at(record, target.stat().st_size, done=True)
+            return
+        except _Interrupted as error:
+            reason = f"{error} ({attempt + 1} of {web.retries} attempts)"
+        except (_Refused, WrongContent) as error:
+            reason = str(error)
+            break
+    raise FetchError(
+        f"{record.file} must be delivered by {url}, got {reason}. Run `hpo-envs fetch {record.dataset}` again, or set "
+        "HPO_ENVS_DATA to a folder that has the file."
+    )
 
 
 def _transfer(record: catalogue.File, url: str, part: Path, web: _Web, bar: _Bar) -> None:

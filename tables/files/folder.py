@@ -89,16 +89,6 @@ def check(record: catalogue.File, root: Path) -> Check:
     return Check(record, path, "corrupt", f"must have {record.promise}, got {size} bytes with {digest}")
 
 
-def verify(names: str | Iterable[str] | None = None, root: Path | None = None) -> list[Check]:
-    """Checks every byte of the installed files of the named data sets; of all data sets for None.
-
-    Raises:
-        ValueError: Unknown data set.
-    """
-    folder = data_folder() if root is None else root
-    return [check(record, folder) for record in select(names)]
-
-
 def need_space(records: list[catalogue.File], root: Path) -> None:
     """Makes sure that files fit before the first is begun.
 
@@ -149,26 +139,6 @@ def accept(record: catalogue.File, part: Path, target: Path, source: str) -> Non
         os.fsync(stream.fileno())
     os.replace(part, target)
     atomic.sync(target.parent)
-
-
-def copy(record: catalogue.File, source: Path, target: Path, part: Path) -> None:
-    """Installs a file from a folder on this machine.
-
-    Raises:
-        FetchError: The folder does not have it, or has other bytes.
-    """
-    try:
-        size = source.stat().st_size
-    except (FileNotFoundError, NotADirectoryError):
-        raise FetchError(f"{record.file} must be in the source folder, got no file {source}") from None
-    if size > record.limit:  # never write more than was promised
-        raise WrongContent(f"{record.file} must have {record.promise}, got {size} bytes from {source}")
-    try:
-        shutil.copyfile(source, part)
-        accept(record, part, target, str(source))
-    except BaseException:  # also on Ctrl-C: copying again is cheaper than checking a half copy
-        part.unlink(missing_ok=True)
-        raise
 
 
 @contextlib.contextmanager

@@ -203,8 +203,8 @@ def _unfinished(folder: Path) -> int:
 # -- what is written ---------------------------------------------------------------------------------------------------
 
 
-def fetching(url: str, source: Path | None) -> Work:
-    """Upstream's files, over the network or from a folder; one is there with wrong bytes."""
+def fetching(url: str) -> Work:
+    """Upstream's files, over the network; one is there with wrong bytes."""
     from hpo_envs.tables import catalogue
     from hpo_envs.tables.files import download
     from tests.tables.files import test_download as test_fetch
@@ -221,8 +221,8 @@ def fetching(url: str, source: Path | None) -> Work:
 
     def act(folder: Path) -> None:
         os.environ["HPO_ENVS_DATA"] = str(folder)
-        options: dict[str, Any] = {"mirror": url} if source is None else {"source_dir": source}
-        download.fetch("toy", progress=False, backoff=0.0, timeout=60, **options)
+        download.UPSTREAM = url + "/{repository}/{commit}/{path}"
+        download.fetch("toy", progress=False, backoff=0.0, timeout=60)
 
     def judge(folder: Path) -> str:
         news = []
@@ -353,15 +353,8 @@ def main() -> int:
     if name == "together":
         print(json.dumps(together(folder)))
         return 0
-    if name == "fetch-from":
-        from tests.tables.files import test_download as test_fetch
-
-        for file, content in test_fetch.CONTENT.items():
-            (folder / "usb" / file).parent.mkdir(parents=True, exist_ok=True)
-            (folder / "usb" / file).write_bytes(content)
     makers: dict[str, Callable[[], Work]] = {
-        "fetch": lambda: fetching(rest[0], None),
-        "fetch-from": lambda: fetching("", folder / "usb"),
+        "fetch": lambda: fetching(rest[0]),
         "own-table": own_table,
         "runs": runs,
         "pages": pages,

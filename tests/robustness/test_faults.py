@@ -46,8 +46,6 @@ HERE = Path(__file__).parent
 EVERY = {"before open", "before fsync", "after fsync", "before replace", "after replace"}
 WORKS = {
     "fetch": (30, {"before write", "half of a write"}),
-    "fetch-from": (30, {"before sendfile"}),
-    "tables": (8, {"before write", "half of a write"}),
     "own-table": (8, {"before write", "half of a write"}),
     "runs": (16, {"before write", "half of a write"}),
     "pages": (24, {"before write", "half of a write"}),
@@ -212,8 +210,6 @@ def get(
     monkeypatch.setattr(download, "UPSTREAM", wire.url + URL_PATH)
     monkeypatch.setenv("HPO_ENVS_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("NO_PROXY", "*")
-    for name in (download.MIRROR_VARIABLE, download.SOURCE_VARIABLE):
-        monkeypatch.delenv(name, raising=False)
     return functools.partial(download.fetch, "toy", backoff=0.0, timeout=60, progress=False)
 
 
@@ -421,7 +417,7 @@ out = sys.argv[1]
 commands = {
     "list": ["list"], "describe": ["describe", "NMTHPO-swen-v0"],
     "compare": "compare --env NMTHPO-zhen-v0 --seeds 2 --budget 3 --out".split() + [out],
-    "fetch": ["fetch", "nmthpo", "--from", out],
+    "fetch": ["fetch", "nmthpo"],
     "table": ["table", "from-csv", out + "/own.csv", "--score", "score", "--goal", "max"],
 }
 for name, words in commands.items():

@@ -510,7 +510,7 @@ def test_command_line(tmp_path_factory: pytest.TempPathFactory, words: list[str]
         if command in words:
             words = [*words, "--no-such-option"]
     out, err = io.StringIO(), io.StringIO()
-    where = {"HPO_ENVS_DATA": str(folder / "data"), "HPO_ENVS_SOURCE": str(folder), "HPO_ENVS_MIRROR": ""}
+    where = {"HPO_ENVS_DATA": str(folder / "data")}
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         for key, value in where.items():
             patch.setenv(key, value)

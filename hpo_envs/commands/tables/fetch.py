@@ -1,4 +1,4 @@
-"""Installs the upstream files that measured tables are built from.
+"""Installs upstream files of data sets that do not ship, or not whole.
 
 Files go to $HPO_ENVS_DATA, else to the user's cache folder. They are checked against the catalogue before they get
 their names; those already right are left alone, wrong ones are replaced, interrupted downloads are continued.
@@ -14,10 +14,8 @@ from hpo_envs.tables.files import folder
 EPILOG = """\
 examples:
   hpo-envs fetch --list                                     the data sets, and which are installed
-  hpo-envs fetch nmthpo                                     one data set
-  hpo-envs fetch --all                                      all of them
-  hpo-envs fetch nmthpo --mirror https://example.org/data   ask there before GitHub
-  hpo-envs fetch nmthpo --from /media/usb/hpo_envs          from a folder, without a network"""
+  hpo-envs fetch nasbenchnlp-ptb-logs                       one data set
+  hpo-envs fetch --all                                      all of them"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,18 +23,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="data sets, see --list")
     parser.add_argument("--all", action="store_true", help="every data set")
     parser.add_argument("--list", action="store_true", help="show the data sets and stop")
-    parser.add_argument(
-        "--mirror",
-        action="append",
-        metavar="URL",
-        help="address of a copy of the data folder, asked before GitHub; may be repeated (default $HPO_ENVS_MIRROR)",
-    )
-    parser.add_argument(
-        "--from",
-        dest="source_dir",
-        metavar="DIR",
-        help="copy from a folder laid out like the data folder, download nothing (default $HPO_ENVS_SOURCE)",
-    )
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
@@ -51,9 +37,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"names must be one or more data sets ({known}), or --all, got none")
     from hpo_envs.tables.files.download import fetch  # imports requests
 
-    done = fetch(
-        None if args.all else args.names, mirror=args.mirror, source_dir=args.source_dir, progress=not args.quiet
-    )
+    done = fetch(None if args.all else args.names, progress=not args.quiet)
     files = catalogue.files()
     for name in dict.fromkeys(files[f].dataset for f in done):
         mine = [f for f in done if files[f].dataset == name]

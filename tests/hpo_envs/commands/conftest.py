@@ -11,10 +11,8 @@ from hpo_envs.tables.user import saved
 
 @pytest.fixture
 def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty data folder, no source to fetch from, and no tables of users."""
+    """An empty data folder, and no tables of users."""
     monkeypatch.setenv("HPO_ENVS_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("HPO_ENVS_TABLES", str(tmp_path / "tables"))
     monkeypatch.setattr(saved, "_remembered", {})
-    for name in ("HPO_ENVS_MIRROR", "HPO_ENVS_SOURCE"):
-        monkeypatch.delenv(name, raising=False)
     return tmp_path / "data"

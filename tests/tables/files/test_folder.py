@@ -30,17 +30,17 @@ def test_a_file_is_missing_corrupt_or_right(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [CONTENT[:-1], CONTENT + b"3", b"9" * len(CONTENT)])
 def test_wrong_bytes_never_get_the_name(tmp_path: Path, content: bytes) -> None:
-    source, target = tmp_path / "source", tmp_path / "b.tsv"
-    source.write_bytes(content)
+    target = tmp_path / "b.tsv"
+    folder.part_of(target).write_bytes(content)
     with pytest.raises(folder.WrongContent, match="a/b.tsv must have 4 bytes with sha256"):
-        folder.copy(RECORD, source, target, folder.part_of(target))
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["source"]
+        folder.accept(RECORD, folder.part_of(target), target, "somewhere")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_right_bytes_do(tmp_path: Path) -> None:
-    source, target = tmp_path / "source", tmp_path / "b.tsv"
-    source.write_bytes(CONTENT)
-    folder.copy(RECORD, source, target, folder.part_of(target))
+    target = tmp_path / "b.tsv"
+    folder.part_of(target).write_bytes(CONTENT)
+    folder.accept(RECORD, folder.part_of(target), target, "somewhere")
     assert target.read_bytes() == CONTENT
     assert not folder.part_of(target).exists()
 
