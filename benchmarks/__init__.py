@@ -1,16 +1,17 @@
-"""Runs, results, scores and the reproductions of the papers."""
+"""Runs, comparisons, scores and the reproductions of the papers."""
 
+import importlib
 from typing import Any
 
 from hpo_envs.benchmarks.runs import Run, Runs, problem_of, run
+
+_LATER = {"Comparison": "hpo_envs.benchmarks.comparison.comparison"}
+"""Imported when it is asked for: runs need none of its modules."""
 
 __all__ = ["Comparison", "Run", "Runs", "problem_of", "run"]
 
 
 def __getattr__(name: str) -> Any:
-    """Imports `Comparison` where it is asked for: runs need none of its modules."""
-    if name != "Comparison":
+    if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from hpo_envs.benchmarks.comparison.comparison import Comparison
-
-    return Comparison
+    return getattr(importlib.import_module(_LATER[name]), name)

@@ -12,7 +12,7 @@ from hpo_envs.registry import SPECS, register_all
 __all__ = ["SPECS", "__version__", "register_all", "tune"]
 __version__ = "0.2.0"
 
-_LATER = {"tune": "hpo_envs.benchmarks.tuning"}
+_LATER = {"tune": "hpo_envs.tuning"}
 """What is imported when it is asked for: name -> module."""
 
 

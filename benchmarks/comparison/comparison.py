@@ -201,7 +201,8 @@ class Comparison:
         facts = {"title": title, "command": command, "checked": self.checked}
         if self.missing:
             facts["missing"] = self.missing
-        return summary.whole(self._scores, *self._parts, with_fronts=with_fronts, **facts)
+        scored, first, found = self._parts
+        return summary.whole(self._scores, scored, first, found, facts, with_fronts=with_fronts)
 
     def frame(self) -> Any:
         """The evaluations as a pandas DataFrame, as `Runs.to_frame` makes it."""
@@ -225,12 +226,13 @@ class Comparison:
             raise ValueError(f"track must be one of {', '.join(tracks)}, got {track!r}")
         return ranking(tracks[track or next(iter(tracks))], axes)
 
-    def report(self, path: Path | str | None = None, **facts: str) -> Path:
+    def report(self, path: Path | str | None = None, *, title: str = "Comparison of agents", command: str = "") -> Path:
         """Writes the comparison as one page, which needs no network and no other file; returns its path.
 
         Args:
             path: Of the page; default: `report.html` in the folder of the runs.
-            **facts: `title` and `command`.
+            title: Of the page.
+            command: The command that makes the runs again.
 
         Raises:
             ValueError: Neither a path nor a folder; or the path leads out of the folder through a symbolic link.
@@ -242,7 +244,7 @@ class Comparison:
             raise ValueError("path must be given where runs are in no folder, got None")
         page = Path(path) if path is not None else self.folder / "report.html"  # type: ignore[operator]
         page = page if self.folder is None else atomic.inside(self.folder, page)
-        found = self.summary(**facts)
+        found = self.summary(title, command)
         page.parent.mkdir(parents=True, exist_ok=True)
         atomic.write(page, render(found, citations=summary.citations(found)))
         return page

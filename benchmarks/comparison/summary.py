@@ -60,9 +60,8 @@ def whole(
     scored: Mapping[str, Mapping[str, ScoredRuns]],
     first: Mapping[str, Header],
     found: Mapping[str, Any],
-    *,
+    facts: Mapping[str, str],
     with_fronts: bool = True,
-    **facts: str,
 ) -> dict[str, Any]:
     """The summary of `parts`, with curves.
 
@@ -71,8 +70,8 @@ def whole(
         scored: As `parts` returns them.
         first: Likewise.
         found: Likewise.
+        facts: `title`, `command`, `checked` and `missing`.
         with_fronts: Whether to keep attainment surfaces, which are made of rewards.
-        **facts: `title`, `command`, `checked` and `missing`.
 
     Returns:
         Plain data: the facts, `versions`, `environments`, `agents`, `tracks`, `cells`, `curves`, `fronts` and

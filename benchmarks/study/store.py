@@ -283,10 +283,10 @@ class Store:
             count = sum(len(g.seeds) for g in self.groups(env))
             if count > sum(map(len, self._setting(env).seeds.values())):
                 with locked(folder):
-                    self._tidy(env)
+                    self._tidy(env, folder.parent)
         self.refresh()
 
-    def _tidy(self, env: str) -> None:
+    def _tidy(self, env: str, root: Path) -> None:
         kept: dict[Key, str] = {}
         published: set[Path] = set()  # the same runs have the same name, so one of these may be a part that is there
         for part, block in list(self.blocks(env)):
@@ -297,7 +297,7 @@ class Store:
                     raise _different(key_of(r), part)
             if len(rest) < len(runs):
                 if rest:
-                    published.add(_publish(Block.of(rest), self.folder))
+                    published.add(_publish(Block.of(rest), root))
                 if part not in published:
                     part.unlink(missing_ok=True)
 

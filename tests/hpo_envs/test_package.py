@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import hpo_envs
-from hpo_envs.benchmarks.tuning import tune
+from hpo_envs.tuning import tune
 
 
 def test_tune_is_imported_when_it_is_asked_for() -> None:

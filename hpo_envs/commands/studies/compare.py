@@ -234,8 +234,8 @@ def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int
     assert out is not None
     for env, most in outcome.capped.items():
         print(f"\n{env}: its whole table is {most} evaluations, so that is the budget")
-    for (env, agent), error in outcome.errors.items():
-        print(f"\n{agent} on {env} stopped:\n{error}", file=sys.stderr)
+    for (env, agent), trace in outcome.errors.items():
+        print(f"\n{agent} on {env} stopped:\n{trace}", file=sys.stderr)
     for env, by_agent in comparison.by_environment().items():
         _plot(env, by_agent, out)
         if args.scores == "targets":
@@ -256,8 +256,8 @@ def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int
         )
     if outcome.errors:
         print(f"\nstopped (see above): {len(outcome.errors)} of {len(outcome.pairs)} pairs of agent and id")
-        for (env, agent), error in outcome.errors.items():
-            print(f"  {agent} on {env}: {error.strip().splitlines()[-1][:200]}")
+        for (env, agent), trace in outcome.errors.items():
+            print(f"  {agent} on {env}: {trace.strip().splitlines()[-1][:200]}")
     seconds = time.perf_counter() - start
     print(f"\n{outcome.made} runs made in {seconds:.1f} s, {outcome.found} already stored; runs and summaries: {out}/")
     print(f"sha256 of all results: {comparison.digest()}")

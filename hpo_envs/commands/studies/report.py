@@ -63,7 +63,7 @@ def _load(path: Path) -> dict[str, Any]:
     """The summary of a folder of runs and of searches by `tune`, or one that was written as JSON."""
     from hpo_envs.benchmarks import Comparison
     from hpo_envs.benchmarks.comparison import summary
-    from hpo_envs.benchmarks.tuning import record
+    from hpo_envs.tuning import record
 
     if not path.is_dir():
         return summary.read(path)

@@ -18,7 +18,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.benchmarks.tuning.workers import KINDS
+from hpo_envs.tuning.workers import KINDS
 
 EPILOG = """\
 examples:
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Tunes, and says what is best."""
-    from hpo_envs.benchmarks.tuning import tune
+    from hpo_envs.tuning import tune
 
     sys.path.insert(0, str(Path.cwd()))
     whole = args.budget == int(args.budget) and args.budget_unit != "cost"

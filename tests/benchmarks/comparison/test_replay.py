@@ -16,11 +16,11 @@ from hpo_envs.benchmarks.comparison import replay as replay_module
 from hpo_envs.benchmarks.comparison.replay import Replay
 from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.benchmarks.study import store
-from hpo_envs.benchmarks.tuning import record, tune
 from hpo_envs.commands.main import main
 from hpo_envs.tables import store as tables
 from hpo_envs.tables import user
 from hpo_envs.tables.user import csv_reader
+from hpo_envs.tuning import record, tune
 from tests.helpers import IDS, short
 
 Changes = dict[str, Any]

@@ -15,7 +15,7 @@ x = { low = 0.0, high = 1.0 }
 kind = ["good", "bad"]
 depth = { low = 1, high = 3, if = { kind = ["good"] } }
 """
-FUNCTION = "tests.benchmarks.tuning.helpers:train"
+FUNCTION = "tests.hpo_envs.tuning.helpers:train"
 
 
 @pytest.fixture
@@ -39,6 +39,6 @@ def test_mistakes_are_named(words: list[str], tmp_path: Path, capsys: pytest.Cap
     (tmp_path / "bad.toml").write_text("x = ", encoding="utf-8")
     with pytest.raises(ValueError, match="must be a TOML file, got"):
         space_of(tmp_path / "bad.toml")
-    words[1] = "tests.benchmarks.tuning.helpers:trian"
+    words[1] = "tests.hpo_envs.tuning.helpers:trian"
     assert main(words) == 2
     assert "function must be importable as module:name" in capsys.readouterr().err

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from hpo_envs.benchmarks.tuning.evaluation import Job, perform
-from tests.benchmarks.tuning import helpers
+from hpo_envs.tuning.evaluation import Job, perform
+from tests.hpo_envs.tuning import helpers
 
 
 def job(function: Any, form: Any = "score", **given: Any) -> Job:

@@ -10,8 +10,8 @@ import pytest
 
 from hpo_envs.agents import Agent
 from hpo_envs.agents.random import RandomSearch
-from hpo_envs.benchmarks.tuning import Tuned, tune
-from tests.benchmarks.tuning import helpers
+from hpo_envs.tuning import Tuned, tune
+from tests.hpo_envs.tuning import helpers
 
 TOLD: list[tuple[Any, Any, dict[str, Any]]] = []
 

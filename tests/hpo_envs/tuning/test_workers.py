@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from hpo_envs.benchmarks.study.executors import Serial, WorkerLost
-from hpo_envs.benchmarks.tuning.workers import LonelyProcesses, Threads, executor_of, not_importable
-from tests.benchmarks.tuning import helpers
+from hpo_envs.tuning.workers import LonelyProcesses, Threads, executor_of, not_importable
+from tests.hpo_envs.tuning import helpers
 
 
 def die(x: int) -> int:

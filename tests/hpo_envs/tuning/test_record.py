@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.benchmarks.study.store import code_of
-from hpo_envs.benchmarks.tuning.record import NAME, Record, apart, folders, runs_of
+from hpo_envs.tuning.record import NAME, Record, apart, folders, runs_of
 
 HEADER: dict[str, Any] = {
     "function": "m:f", "space": [], "objectives": ["score"], "goals": ["max"], "epochs": None, "agent": "bo",

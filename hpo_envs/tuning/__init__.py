@@ -1,6 +1,6 @@
 """Tuning a function of one's own: durable, parallel, and reported like every other run."""
 
-from hpo_envs.benchmarks.tuning.tune import tune
-from hpo_envs.benchmarks.tuning.tuned import Tuned
+from hpo_envs.tuning.tune import tune
+from hpo_envs.tuning.tuned import Tuned
 
 __all__ = ["Tuned", "tune"]

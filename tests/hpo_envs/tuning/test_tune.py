@@ -17,9 +17,9 @@ import pytest
 from hpo_envs.benchmarks import Comparison
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.report import sentences
-from hpo_envs.benchmarks.tuning import record, tune
-from tests.benchmarks.tuning import helpers
+from hpo_envs.tuning import record, tune
 from tests.helpers import ROOT
+from tests.hpo_envs.tuning import helpers
 
 
 @pytest.mark.parametrize("executor, workers", [("serial", 1), ("threads", 3), ("processes", 2)])

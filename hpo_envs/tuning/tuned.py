@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from hpo_envs.benchmarks import Comparison
 from hpo_envs.benchmarks.plots.style import COLOURS, axes_of
-from hpo_envs.benchmarks.tuning.record import Evaluation, Record, by
+from hpo_envs.tables.files import atomic
+from hpo_envs.tuning.record import Evaluation, Record, by
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,6 +94,21 @@ class Tuned:
         axes.set(xlabel=self.header["budget_unit"], ylabel=name)
         axes.legend()
         return axes
+
+    def report(self, path: Path | str | None = None) -> Path:
+        """Writes the search as one page, as `hpo-envs report` does; returns its path.
+
+        Args:
+            path: Of the page; default: `report.html` in the folder of the search.
+
+        Raises:
+            ValueError: The search is in no folder, or nothing in it succeeded.
+        """
+        run = None if self.folder is None else Record(self.folder).run()
+        if run is None or self.folder is None:
+            raise ValueError("a search must be in a folder and have a success to be reported (out=)")
+        page = atomic.inside(self.folder, path or self.folder / "report.html")
+        return Comparison.of([run]).report(page, command=f"hpo-envs report {self.folder}")
 
     @property
     def _sign(self) -> float:

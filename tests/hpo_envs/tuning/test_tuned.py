@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hpo_envs.benchmarks.tuning import Tuned, tune
 from hpo_envs.commands.main import main
-from tests.benchmarks.tuning import helpers
+from hpo_envs.tuning import Tuned, tune
+from tests.hpo_envs.tuning import helpers
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +47,8 @@ def test_a_page(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> None:
     assert "FunctionHPO: Only auto (bo-spread) ran" in capsys.readouterr().out
     assert "FunctionHPO-v0" in (tuned.folder / "report.html").read_text(encoding="utf-8")
     assert len(Tuned.load(Path(tuned.folder))) == 8
+    assert tuned.report() == tuned.folder / "report.html"
+    assert "FunctionHPO-v0" in tuned.report(tuned.folder / "mine.html").read_text(encoding="utf-8")
 
 
 def test_nothing_succeeded() -> None:
@@ -54,4 +56,6 @@ def test_nothing_succeeded() -> None:
     with pytest.raises(ValueError, match=r"an evaluation must have succeeded, got 2 that did not: .*ZeroDivisionError"):
         _ = failed.best
     assert "2 without a score" in repr(failed)
+    with pytest.raises(ValueError, match="a search must be in a folder and have a success to be reported"):
+        failed.report()
     assert failed.to_frame()["incumbent"].isna().all()

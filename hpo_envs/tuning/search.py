@@ -10,11 +10,11 @@ import numpy as np
 from hpo_envs.agents import Agent
 from hpo_envs.benchmarks.runs import actions
 from hpo_envs.benchmarks.study.executors import Executor, Serial, WorkerLost
-from hpo_envs.benchmarks.tuning.evaluation import Done, Job, perform
-from hpo_envs.benchmarks.tuning.record import Evaluation, Record
 from hpo_envs.engines.function.calls import Outcome
 from hpo_envs.engines.function.episode import reward_of
 from hpo_envs.engines.function.params import FunctionParams
+from hpo_envs.tuning.evaluation import Done, Job, perform
+from hpo_envs.tuning.record import Evaluation, Record
 
 
 class Search:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents import Source
-from hpo_envs.benchmarks.tuning.tuned import Tuned
 from hpo_envs.engines.function.params import FunctionParams
 from hpo_envs.tables.table import Table, feature_matrix
+from hpo_envs.tuning.tuned import Tuned
 
 Known = tuple[Mapping[str, Any], Mapping[str, Any], float]
 """Configuration, metrics in native units, cost."""

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 from hpo_envs import agents
-from hpo_envs.benchmarks.tuning import tune
-from hpo_envs.benchmarks.tuning.prior import source
 from hpo_envs.engines.function.params import FunctionParams
 from hpo_envs.tables import user
-from tests.benchmarks.tuning import helpers
+from hpo_envs.tuning import tune
+from hpo_envs.tuning.prior import source
+from tests.hpo_envs.tuning import helpers
 
 
 def params(**given: Any) -> FunctionParams:

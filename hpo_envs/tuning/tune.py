@@ -17,15 +17,15 @@ from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.benchmarks.runs.loop import one_blas_thread
 from hpo_envs.benchmarks.runs.provenance import CHOOSES
 from hpo_envs.benchmarks.runs.record import called, header_of
-from hpo_envs.benchmarks.tuning import prior
-from hpo_envs.benchmarks.tuning.record import NAME, Record, apart
-from hpo_envs.benchmarks.tuning.search import Search
-from hpo_envs.benchmarks.tuning.tuned import Tuned
-from hpo_envs.benchmarks.tuning.workers import check_main, executor_of
 from hpo_envs.core.params import check_workers
 from hpo_envs.engines.function.params import FunctionParams, count_of
 from hpo_envs.engines.function.scalar import FunctionEnv
 from hpo_envs.tables.files.folder import locked
+from hpo_envs.tuning import prior
+from hpo_envs.tuning.record import NAME, Record, apart
+from hpo_envs.tuning.search import Search
+from hpo_envs.tuning.tuned import Tuned
+from hpo_envs.tuning.workers import check_main, executor_of
 
 IDS = {False: "FunctionHPO-v0", True: "FunctionLC-v0"}
 """What a search is an episode of, by whether it trains by epochs."""
