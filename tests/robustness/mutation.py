@@ -32,7 +32,7 @@ EQUIVALENTS = Path(__file__).with_name("mutation_equivalents.tsv")
 GROUPS: dict[str, tuple[list[str], list[str]]] = {
     "table": (
         ["tables/table.py"],
-        ["tests/tables/test_table.py", "tests/tables/test_frames.py", "tests/hpo_envs/commands/tables/test_graph.py"],
+        ["tests/tables/test_table.py", "tests/tables/test_frames.py"],
     ),
     "env": (
         [
@@ -53,7 +53,7 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
             "tests/hpo_envs/core/test_env.py",
             "tests/hpo_envs/core/test_strict.py",
             "tests/hpo_envs/core/test_params.py",
-            "tests/hpo_envs/core/test_view.py",
+            "tests/hpo_envs/core/test_subsample.py",
             "tests/hpo_envs/core/test_infos.py",
             "tests/tables/test_draws.py",
             "tests/benchmarks/runs/test_episodes.py",
@@ -93,7 +93,7 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
             "benchmarks/analysis/regret.py",
         ],
         [
-            "tests/benchmarks/runs/test_regret.py",
+            "tests/benchmarks/analysis/test_regret.py",
             "tests/benchmarks/comparison/test_targets.py",
             "tests/benchmarks/analysis/test_statistics.py",
         ],

@@ -1,4 +1,4 @@
-"""Published settings."""
+"""The hLEPOR metric: parameters and tokens."""
 
 from __future__ import annotations
 
@@ -13,3 +13,14 @@ def test_presets_are_the_published_ones():
     assert hlepor.preset("cushlepor-psqm-en-de").vector() == (1.13, 1.71, 2, 1.06, 11.9, 1.01)
     with pytest.raises(ValueError, match="did you mean 'cushlepor-lm-en-de'"):
         hlepor.preset("cushlepor-lm-ende")
+
+
+def test_tokens():
+    assert hlepor.tokenize("  Das Haus, das alt ist. Es steht noch. ") == [
+        *("das", "haus", ",", "das", "alt", "ist", "."),
+        *("es", "steht", "noch", "."),
+    ]
+    assert hlepor.tokenize("") == []
+    assert hlepor.tokenize("Ja", preprocess=str) == ["Ja"]
+    with pytest.raises(TypeError, match="text must be a str"):
+        hlepor.tokenize(None)
