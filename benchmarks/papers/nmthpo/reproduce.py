@@ -29,11 +29,12 @@ def table(number: int, r: Reproduction) -> None:
     print("unit that printing may have rounded away; 'agrees' is |z| <= 2.\n")
     print(analysis.format_entries(entries))
     judged = [e for e in entries if e.z is not None]
-    for e in (e for e in judged if e.method not in analysis.PRINTED):
-        published = f"{e.published:g} ± {e.published_std:g}"
-        ours = f"{e.mean:.4g} ± {e.std:.3g}"
-        r.compare_published(f"Table {number}", f"{e.pair} {e.method} {e.score}", published, ours, e.verdict)
     printed = [e for e in judged if e.method not in analysis.PRINTED]
+    few = f"Of {trials} trials: too few to judge." if trials < settings.ENOUGH else ""
+    for e in printed:
+        published, ours = f"{e.published:g} ± {e.published_std:g}", f"{e.mean:.4g} ± {e.std:.3g}"
+        quantity, verdict = f"{e.pair} {e.method} {e.score}", "reported" if few else e.verdict
+        r.compare_published(f"Table {number}", quantity, published, ours, verdict, few)
     print(f"\nTable {number}: {agreeing(printed)} of {len(printed)} published means within two standard errors")
     for method in dict.fromkeys(e.method for e in judged):
         here = [e for e in judged if e.method == method]
