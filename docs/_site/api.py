@@ -39,7 +39,6 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "hpo_envs.tables.catalogue",
         "hpo_envs.tables.files.download",
         "hpo_envs.tables.files.folder",
-        "hpo_envs.tables.fitting.out_of_fold",
         "hpo_envs.tables.datasets.cushlepor.build",
     ),
     "Agents": (

@@ -43,8 +43,7 @@ def circles(trees: Mapping[str, ast.AST]) -> set[frozenset[str]]:
 def is_fit(module: str) -> bool:
     """Whether a module fits what is shipped."""
     last = module.rpartition(".")[2]
-    inside = module.startswith("hpo_envs.tables.datasets.") and (last == "fit" or last.startswith("fit_"))
-    return inside or module.startswith("hpo_envs.tables.fitting")
+    return module.startswith("hpo_envs.tables.datasets.") and (last == "fit" or last.startswith("fit_"))
 
 
 def test_no_module_imports_itself_through_others() -> None:

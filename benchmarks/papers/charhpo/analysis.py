@@ -21,9 +21,6 @@ Sweep3 = tuple[str, str, str]
 
 BATCH_SIZE = "batch_size"
 
-SENSITIVE = {"rel": -1, "mean": -1, "best": -1, "equivalent": -1, "rho": -1, "maxima": 1, "change": 1}
-"""Whether more of a metric means more (1) or less (-1) sensitive (arrows of Tables 10 to 12)."""
-
 
 def similarity(sweep: Sweep, variant: Variant, batch_size: bool) -> list[dict[str, float]]:
     """rho, maxima and change of a sweep, once for each run that ties for the best (rho depends on the choice).

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis import statistics
 from hpo_envs.benchmarks.comparison import random_search
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.nmthpo import settings
@@ -179,11 +178,6 @@ def _claims_of_table_4(mean: Mapping[Key, float], pairs: Sequence[str]) -> list[
         ("with a fixed budget RS finds fewer Pareto points than BO", all(rs_last.values()), str(rs_last)),
         ("on sw-en and so-en BO noticeably outperforms GB (fbp)", all(bo.values()), str(bo)),
     ]
-
-
-def wilcoxon_better(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> float:
-    """One-sided p-value of the paired Wilcoxon test that `ours` is smaller; 1 where all pairs are equal."""
-    return statistics.wilcoxon(np.asarray(ours, dtype=np.float64) - np.asarray(theirs), "less")
 
 
 def format_entries(entries: Sequence[Entry]) -> str:

@@ -90,11 +90,3 @@ def test_gaussian_process_search_reproduces_on_ja_en() -> None:
     trials = settings.evaluate(settings.Task(3, "jaen", "BO_EI_R", "BO_EI_R"), list(range(30)))
     entries = analysis.entries({(3, "jaen", "BO_EI_R", s): [t[s] for t in trials] for s in ("ftb", "ftc", "fb")})
     assert all(abs(e.z or 0.0) < 3.0 for e in entries)
-
-
-def test_wilcoxon() -> None:
-    assert analysis.wilcoxon_better([1.0] * 20, [1.0] * 20) == 1.0
-    rng = np.random.default_rng(0)
-    base = rng.random(40)
-    assert analysis.wilcoxon_better(base - 0.2 - 0.1 * rng.random(40), base) < 1e-6
-    assert analysis.wilcoxon_better(base + 0.2, base) > 0.9

@@ -1,1 +1,0 @@
-"""Tools of the fitting scripts: out-of-fold predictions, regressions, forests."""
