@@ -1,13 +1,11 @@
-"""Descriptive statistics of scores, lower is better, and the tests that papers used; verdicts are `verdict`'s.
+"""Descriptive statistics of scores, lower is better; verdicts are `verdict`'s.
 
 `Strata` are the runs of one agent: one array per environment, its first axis the runs.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +15,6 @@ Strata = Sequence[Floats]
 
 DRAWS = 2000
 """Bootstrap resamples."""
-
-EXACT = 15
-"""Up to this many non-zero differences the signed-rank test enumerates all signs."""
 
 
 def iqm(values: npt.ArrayLike) -> Floats:
@@ -46,35 +41,6 @@ def bootstrap_interval(
     resampled = v[np.random.default_rng(seed).integers(len(v), size=(draws, len(v)))].mean(axis=1)
     low, high = np.quantile(resampled, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)
-
-
-def wilcoxon(differences: npt.ArrayLike, alternative: Literal["two-sided", "less"] = "two-sided") -> float:
-    """P-value of Wilcoxon's signed-rank test; zeros are left out, and 1 if all differences are.
-
-    Exact, ties included, up to `EXACT` pairs; the normal approximation with tie correction beyond.
-
-    Args:
-        differences: (n,) finite differences of pairs.
-        alternative: `two-sided`, or `less`: that differences are negative.
-    """
-    d = np.asarray(differences, dtype=float)
-    if d.ndim != 1 or not np.isfinite(d).all():
-        raise ValueError(f"differences must be finite and of shape (n,), got {d}")
-    d = d[np.abs(d) > 1e-12]  # what is equal but for rounding is equal
-    n = len(d)
-    if n == 0:
-        return 1.0
-    _, inverse, counts = np.unique(np.abs(d), return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2.0)[inverse]
-    apart = float(ranks[d > 0].sum()) - float(ranks.sum()) / 2.0
-    if n <= EXACT:
-        signs = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
-        sums = signs @ ranks - float(ranks.sum()) / 2.0
-        if alternative == "less":
-            return float(np.mean(sums <= apart + 1e-9))
-        return float(np.mean(np.abs(sums) >= abs(apart) - 1e-9))
-    z = apart / math.sqrt(float((ranks**2).sum()) / 4.0)
-    return 0.5 * math.erfc(-z / math.sqrt(2.0)) if alternative == "less" else math.erfc(abs(z) / math.sqrt(2.0))
 
 
 def probability_of_improvement(scores: Floats) -> Floats:
