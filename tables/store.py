@@ -7,6 +7,7 @@ A builder module (one per data set, named in the catalogue) has
     files(name) -> tuple[str, ...]              optional: upstream files of a table that does not ship; else ()
     build(name, read) -> Table                  optional: such a table; `read(file) -> bytes` returns verified bytes
     SYNTHETIC: tuple[str, ...]                  optional: tables that nobody measured
+    OURS: bool                                  optional: whether this project measured them
     UNHASHED: tuple[str, ...]                   optional: tables whose rows are no actions; they keep their order
 
 Nothing here opens a socket; `hpo_envs.tables.files.download` installs files.
@@ -93,7 +94,10 @@ def ours(name: str) -> bool:
     Raises:
         ValueError: Unknown name.
     """
-    return not _is_users(name) and owner(name) == OURS
+    if _is_users(name):
+        return False
+    _check_name(name)
+    return getattr(_builder(_dataset_of(name)), "OURS", False)
 
 
 def load(name: str) -> Table:

@@ -92,7 +92,7 @@ def stale(environments: Iterable[Found]) -> list[str]:
         if e["id"] not in SPECS:
             bad.append(f"{e['label']}, whose id is not registered")
         for t in e["tables"]:
-            if why := known(e["id"], t["name"], t["sha256"]):
+            if why := known(e["id"], t["name"], t["kind"], t["sha256"]):
                 bad.append(f"{e['label']}, whose table {t['name']} {why}")
     return bad
 
@@ -124,14 +124,14 @@ def _by_budget(records: Iterable[Found], budgets: Sequence[float]) -> list[Found
     return sorted(records, key=lambda r: budgets.index(r["budget"]))
 
 
-def _wrong(env_id: str, name: str, sha256: str) -> str:
+def _wrong(env_id: str, name: str, kind: str, sha256: str) -> str:
     """Why a table that answered is not the one that is here, or nothing."""
     if not store.exists(name):
         return "does not exist"
     if store.missing(name):
         return "is not installed here"
     try:
-        table = reference.table_of({"env": env_id, "table": name, "sha256": sha256})
+        table = reference.table_of({"env": env_id, "table": name, "kind": kind, "sha256": sha256})
     except ValueError:
         table = store.load(name)
     # In its builder's order the same rows were before they were hashed.

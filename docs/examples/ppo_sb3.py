@@ -21,9 +21,9 @@ from hpo_envs.wrappers import vector as wrappers
 FLAT = "CharHPO-inflection-hai-lstm-v0"  # most of its configurations are its best
 
 
-def make(env_id, num_envs, table):
+def make(env_id, num_envs):
     """Episodes of 20 evaluations on one table; the policy says which hyperparameters, the nearest row answers."""
-    envs = gym.make_vec(env_id, num_envs=num_envs, table=table, autoreset_mode=AutoresetMode.SAME_STEP)
+    envs = gym.make_vec(env_id, num_envs=num_envs, autoreset_mode=AutoresetMode.SAME_STEP)
     envs = wrappers.NormalisedReward(envs)  # 0 to 1 on each table; it knows the best row, which training may
     envs = TransformReward(envs, lambda r: -np.log(1.01 - r))  # the last percent counts as well
     envs = wrappers.ImprovementReward(envs)
@@ -60,13 +60,12 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=300_000)
     parser.add_argument("--envs", type=int, default=8, help="of each table")
-    parser.add_argument("--table", default="auto")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", default="ppo.zip")
     args = parser.parse_args(arguments)
     split = tasks.split("CharHPO")
     ids = [env_id for env_id, _ in (*split.train, *split.validation) if env_id != FLAT]
-    joined = JoinedVecEnv([SB3VecEnv(make(env_id, args.envs, args.table)) for env_id in ids])
+    joined = JoinedVecEnv([SB3VecEnv(make(env_id, args.envs)) for env_id in ids])
     envs = VecNormalize(joined, gamma=1.0)
     how = {"n_steps": 20, "batch_size": 4 * joined.num_envs, "n_epochs": 5, "gamma": 1.0, "device": "cpu"}
     model = PPO("MlpPolicy", envs, 1e-3, seed=args.seed, policy_kwargs={"log_std_init": -1.0}, **how)

@@ -36,7 +36,7 @@ from hpo_envs.tables import hlepor
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.cells import recipe
 from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
-from hpo_envs.tables.datasets.nasbenchnlp import build_ptb_final, features, logs
+from hpo_envs.tables.datasets.nasbenchnlp import features, logs
 from hpo_envs.tables.datasets.nasbenchnlp.names import RELEASED
 from hpo_envs.tables.files import table_file, zips
 from hpo_envs.tables.user import csv_reader
@@ -146,7 +146,6 @@ LOG = json.dumps(
 ).encode()  # fmt: skip
 READERS: dict[str, tuple[bytes, Callable[[bytes], object]]] = {
     "CSV nasbenchnlp features": (RELEASED, lambda d: features.read_released(d, "file")),
-    "CSV nasbenchnlp losses": (FINAL, lambda d: build_ptb_final.read_final(d, "file")),
     "JSON cell log": (LOG, lambda d: logs.read_log(d, "file")),
     "TSV error spans": (SPANS, lambda d: cushlepor_text.parse(d, None, "spans", "scores")),
     "TSV error spans with scores": (SCORES, lambda d: cushlepor_text.parse(SPANS, d, "spans", "scores")),

@@ -45,7 +45,7 @@ def test_closed_form_equals_simulation_on_every_sweep() -> None:
         with_replacement.append(z_values(best, accuracy, True))
     # 95.4 % of independent cells would lie within two standard errors.
     assert (np.abs(z) <= 2).mean() > 0.92
-    assert np.abs(np.mean(z)) < 0.3
+    assert np.abs(np.mean(z)) < 0.4  # cells of a sweep depend on each other: two standard deviations of 24
     # Teeth: with replacement the curve is another one, once a search has seen much of its table.
     assert (np.array(with_replacement)[:, -2] > 2).mean() > 0.7
 

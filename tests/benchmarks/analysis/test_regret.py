@@ -19,6 +19,7 @@ from hpo_envs.agents import Agent
 from hpo_envs.agents.models.hypervolume import hypervolume
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.runs import Run
+from hpo_envs.tables.table import LOST
 from tests.helpers import raises
 
 INF = float("inf")
@@ -215,10 +216,13 @@ def test_an_agent_that_pulls_one_row_scores_its_true_mean_clipped_at_one(env_id:
 
     kwargs = {"budget": 40, "order": "table"}
     env: Any = gym.make(env_id, disable_env_checker=True, **kwargs).unwrapped
-    means = env.params.signs[0] * env.table.final(env.objectives[0])
-    best, origin = np.nanmax(means), np.nanmedian(means)
-    wanted = np.nanmin(means) if row == "worst" else (best + origin) / 2
-    chosen = int(np.nanargmin(np.abs(means - wanted)))
+    metric = env.table.metrics[env.table.metric(env.objectives[0])]
+    lost = np.isin(env.table.status, LOST)  # a run that diverged is rewarded with the worst value
+    means = metric.sign * np.nanmean(np.where(lost, metric.worst, env.table.ends(metric.name)), axis=1)
+    trained = means[~lost.any(axis=1)]
+    best, origin = trained.max(), np.median(trained)
+    wanted = means.min() if row == "worst" else (best + origin) / 2
+    chosen = int(np.abs(means - wanted).argmin())
 
     class Stubborn(Agent):
         def ask(self) -> int:

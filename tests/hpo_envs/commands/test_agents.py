@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import warnings
 
 import gymnasium as gym
 import pytest
@@ -14,7 +13,7 @@ from hpo_envs.benchmarks import problem_of
 from hpo_envs.benchmarks.runs import transfer
 from hpo_envs.commands import agents as commands
 from hpo_envs.commands import main
-from hpo_envs.registry import SPECS
+from tests.helpers import IDS
 
 
 def test_list_shows_every_agent(capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,10 +68,8 @@ def test_describe_follows_options_into_the_bases(capsys: pytest.CaptureFixture[s
 def test_the_ids_shown_are_those_that_fit() -> None:
     """Only one id of those that are alike is made; here all are."""
     problems = {}
-    for name in SPECS:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            problems[name] = problem_of(gym.make(name))
+    for name in IDS:
+        problems[name] = problem_of(gym.make(name))
     distinct = {e.supports: name for name in agents.names() if not (e := agents.entry(name)).sources}
     for agent in distinct.values():
         assert set(commands.fitting(agent)) == {name for name, p in problems.items() if agents.fits(agent, p)}, agent
@@ -81,5 +78,5 @@ def test_the_ids_shown_are_those_that_fit() -> None:
 def test_agents_that_need_sources_fit_where_a_family_has_a_split() -> None:
     divided = {d.ids.format(label) for d in transfer.distributions().values() for label in d.languages}
     assert set(commands.fitting("rgpe")) == divided
-    both = {name for name in SPECS if name.startswith("NMTHPO-") and "-mo-" in name}
+    both = {name for name in IDS if name.startswith("NMTHPO-") and "-mo-" in name}
     assert set(commands.fitting("tst-tpe")) == divided | both

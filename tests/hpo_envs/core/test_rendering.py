@@ -17,7 +17,7 @@ from hpo_envs.core.family import Spec
 from hpo_envs.core.recorder import MODES
 from hpo_envs.engines.lookup.scalar import LookupEnv
 from hpo_envs.registry import SPECS
-from tests.helpers import ROOT
+from tests.helpers import IDS, ROOT
 from tests.hpo_envs.core.helpers import made, played
 
 
@@ -27,7 +27,7 @@ def _engine(spec: Spec) -> str:
     return next(c.__name__ for c in classes if c.__module__.startswith("hpo_envs.engines"))
 
 
-ENGINES = {(_engine(s), isinstance(s.kwargs.get("objective"), tuple)): s.id for s in SPECS.values()}
+ENGINES = {(_engine(s), isinstance(s.kwargs.get("objective"), tuple)): s.id for s in map(SPECS.__getitem__, IDS)}
 """An id of each engine, with one objective and with two; families draw nothing of their own."""
 
 

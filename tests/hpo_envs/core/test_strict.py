@@ -10,6 +10,7 @@ import pytest
 
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.registry import SPECS
+from tests.helpers import IDS as HERE
 
 IDS = [
     "NMTHPO-swen-v0",
@@ -92,7 +93,7 @@ def test_counts(count: Any) -> None:
         gym.make_vec("NMTHPO-swen-v0", num_envs=count)
 
 
-ONE_OF_EACH = {spec.vector_entry_point: spec.id for spec in SPECS.values()}
+ONE_OF_EACH = {SPECS[i].vector_entry_point: i for i in HERE}
 
 
 @pytest.mark.parametrize("value", [10**5000, np.ma.masked, {}, [1]], ids=["int", "masked", "dict", "list"])

@@ -92,7 +92,7 @@ WORDS: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("task", "kwargs", "message"), WORDS)
 def test_words_about_settings(task: str, kwargs: dict[str, Any], message: str) -> None:
-    table = "auto" if task == "gaussian" else DRAWN
+    table = None if task == "gaussian" else DRAWN
     with raises(message):
         BanditParams.of(task, table=table, **kwargs)
 

@@ -81,8 +81,6 @@ def test_a_study_runs_and_is_refused_where_its_trainings_take_more_than_was_agre
     with pytest.raises(ValueError, match=r"trainings of a study must take .* \(--yes\), got about .* h of one core"):
         conduct(study(3), tmp_path, most=3.5 * each)  # of the six runs, two are there
     assert conduct(study(3), tmp_path, most=4.5 * each).made == 4
-    with pytest.raises(ValueError, match="table must be left alone on CharMiniLive-eng-lstm-v0"):
-        from_data({"environments": ["CharMiniLive-eng-lstm-v0"], "agents": ["random"]})
 
 
 def test_what_an_episode_is_expected_to_take(asked: list[Any]) -> None:
