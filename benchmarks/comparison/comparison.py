@@ -249,6 +249,37 @@ class Comparison:
         atomic.write(page, render(found, citations=summary.citations(found)))
         return page
 
+    def save(self) -> Iterator[str]:
+        """Writes `summary.csv` and pictures of the incumbents into the folder; yields what was run on each id.
+
+        Raises:
+            ValueError: Runs are in no folder, or a symbolic link is where something is written.
+        """
+        from hpo_envs.benchmarks.plots import style
+        from hpo_envs.benchmarks.report import plots
+
+        if self.folder is None:
+            raise ValueError("folder must be given to save a comparison, got None")
+        for env, by_agent in self.by_environment().items():
+            first = next(iter(by_agent.values()))[0]
+            h, seeds = first.header_of(0), max(sum(map(len, some)) for some in by_agent.values())
+            text = f"{env}: {h['kind']} table {h['table']}, sha256 {h['sha256'][:12]}\n"
+            text += f"{seeds} seeds, budget {h['budget']:g} {h['cost_unit']}"
+            if first.rewards.ndim == 1:
+                picture, *_ = (atomic.inside(self.folder, f) for f in style.files(self.folder / env / "best"))
+                try:
+                    plots.best(by_agent, self.folder / env / "best", f"best {' '.join(h['objectives'])} so far")
+                except ModuleNotFoundError as error:
+                    text += f"\n{error}"
+                else:
+                    text += f"\nplot: {picture}"
+            yield text
+        try:
+            cells = self.scores["cells"]
+        except ValueError:  # there is nothing to score
+            return
+        atomic.write_csv(atomic.inside(self.folder, self.folder / "summary.csv"), [_flat(cell) for cell in cells])
+
     def digest(self) -> str:
         """Sha256 of all runs, whatever their order: two studies agree to the bit if their digests do."""
         return digest_of(self.blocks())
@@ -256,8 +287,12 @@ class Comparison:
     def __str__(self) -> str:
         from hpo_envs.benchmarks.report import terminal
 
-        shown = [terminal.of_track(track) for track in self.scores["tracks"]]
-        for family, records in self.scores["selections"].items():
+        try:
+            tracks, chosen = self.scores["tracks"], self.scores["selections"]
+        except ValueError as error:
+            return f"no scores: {error}"
+        shown = [terminal.of_track(track) for track in tracks]
+        for family, records in chosen.items():
             from hpo_envs.benchmarks.report import selections
 
             shown.append(f"{family}\n{terminal.aligned(selections.rows(records))}\n\n{selections.LEGEND}")
@@ -271,6 +306,13 @@ class Comparison:
         from html import escape
 
         return f"<pre>{escape(str(self))}</pre>"
+
+
+def _flat(cell: Mapping[str, Any]) -> dict[str, Any]:
+    """A line of `summary.csv`."""
+    ends = ("", "_low", "_high")
+    means = {f"{k}{end}": v for k in ("anytime", "final") for end, v in zip(ends, cell[k], strict=True)}
+    return {k: cell[k] for k in ("environment", "agent", "n")} | means | {k: cell[k] for k in ("solved", "spent")}
 
 
 def _study_of(given: study.Study | Mapping[str, Any] | Path | str | None) -> study.Study | None:

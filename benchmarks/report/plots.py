@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.benchmarks.plots import runs as axes_level
+from hpo_envs.benchmarks import plots as pictures
 from hpo_envs.benchmarks.plots.style import COLOURS, STYLE, files, line, panels, save, styles
 from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.tables import extras
@@ -80,7 +80,7 @@ def curves(panel: Mapping[str, Any], path: Path, xlabel: str, ylabel: str, title
 def ranking(track: Mapping[str, Any], path: Path) -> list[Path]:
     """Mean score of each agent with its 95 % interval, the best on top."""
     with _figure(path, size=(6.4, 1.2 + 0.26 * len(track["ranking"]))) as ((axes,),):
-        axes_level.ranking(track, axes)
+        pictures.ranking(track, axes)
     return files(path)
 
 

@@ -227,8 +227,6 @@ class _Bar:
 
 def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int:
     """Prints and saves what came of a comparison; returns the exit status."""
-    from hpo_envs.tables.files import atomic
-
     outcome, out = comparison.outcome, comparison.folder
     assert outcome is not None
     assert out is not None
@@ -236,17 +234,12 @@ def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int
         print(f"\n{env}: its whole table is {most} evaluations, so that is the budget")
     for (env, agent), trace in outcome.errors.items():
         print(f"\n{agent} on {env} stopped:\n{trace}", file=sys.stderr)
-    for env, by_agent in comparison.by_environment().items():
-        _plot(env, by_agent, out)
-        if args.scores == "targets":
+    for said in comparison.save():
+        print(f"\n{said}")
+    if args.scores == "targets":
+        for env, by_agent in comparison.by_environment().items():
             _show_targets(env, by_agent, out, args.tolerance)
-    try:
-        cells = comparison.scores["cells"]
-    except ValueError as error:
-        print(f"\nno scores: {error}")
-    else:
-        atomic.write_csv(atomic.inside(out, out / "summary.csv"), [_flat(cell) for cell in cells])
-        print(f"\n{comparison}")
+    print(f"\n{comparison}")
     if comparison.checked:
         print(f"\n{comparison.checked}")
     if outcome.skipped:
@@ -262,41 +255,6 @@ def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int
     print(f"\n{outcome.made} runs made in {seconds:.1f} s, {outcome.found} already stored; runs and summaries: {out}/")
     print(f"sha256 of all results: {comparison.digest()}")
     return 1 if outcome.errors else 0
-
-
-def _flat(cell: dict[str, Any]) -> dict[str, Any]:
-    """A line of `summary.csv`."""
-    ends = {
-        f"{name}{end}": value
-        for name in ("anytime", "final")
-        for end, value in zip(("", "_low", "_high"), cell[name], strict=True)
-    }
-    return {
-        **{k: cell[k] for k in ("environment", "agent", "n")},
-        **ends,
-        **{k: cell[k] for k in ("solved", "spent")},
-    }
-
-
-def _plot(env: str, by_agent: dict[str, list[Block]], out: Path) -> None:
-    """Says which table answered, and draws the best reward so far."""
-    from hpo_envs.benchmarks.plots.style import files
-    from hpo_envs.benchmarks.report import plots
-    from hpo_envs.tables.files import atomic
-
-    first = next(iter(by_agent.values()))[0]
-    header = first.header_of(0)
-    print(f"\n{env}: {header['kind']} table {header['table']}, sha256 {header['sha256'][:12]}")
-    seeds = max(sum(map(len, some)) for some in by_agent.values())
-    print(f"{seeds} seeds, budget {header['budget']:g} {header['cost_unit']}")
-    if first.rewards.ndim == 1:
-        picture, *_ = (atomic.inside(out, file) for file in files(out / env / "best"))
-        try:
-            plots.best(by_agent, out / env / "best", f"best {' '.join(header['objectives'])} so far")
-        except ModuleNotFoundError as error:
-            print(error)
-        else:
-            print(f"plot: {picture}")
 
 
 def _show_targets(env: str, by_agent: dict[str, list[Block]], out: Path, tolerance: float | None) -> None:
