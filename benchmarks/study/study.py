@@ -36,6 +36,7 @@ from urllib.parse import quote
 
 from hpo_envs import agents as registry
 from hpo_envs import registry as known
+from hpo_envs.agents.registry import install
 from hpo_envs.checks import nearest
 from hpo_envs.registry import SPECS
 
@@ -279,7 +280,7 @@ def contestants(entry: Any, isolated: Any) -> list[Contestant]:
             raise ValueError(f"agent must be importable as module:factory, got {one.algorithm!r}")
     elif not registry.entry(one.algorithm).installed and not isinstance(isolated, str):
         extra = registry.entry(one.algorithm).extra or ""
-        raise ValueError(f"agent {one.algorithm} must have its package: {registry.install(extra)}")
+        raise ValueError(f"agent {one.algorithm} must have its package: {install(extra)}")
     return [one]
 
 

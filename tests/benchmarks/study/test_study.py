@@ -69,6 +69,12 @@ def test_all_agents_are_those_that_can_be_had() -> None:
     assert not {c.name for c in study.agents} & {n for n, e in agents.AGENTS.items() if not e.contestant}
 
 
+def test_an_agent_without_its_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agents.Entry, "installed", False)
+    with pytest.raises(ValueError, match=r'agent smac must have its package: pip install "hpo_envs\[optimizers\]"'):
+        from_data({**SMALL, "agents": ["smac"]})
+
+
 @pytest.mark.parametrize(
     "change, message",
     [
