@@ -123,7 +123,6 @@ def table_text(separator: str, header: list[str], row: list[str]) -> bytes:
 # -- upstream's formats ------------------------------------------------------------------------------------------------
 
 RELEASED = table_text(",", ["recepie_id", *(f"v{i:02d}" for i in range(RELEASED))], ["7", *["0.5"] * RELEASED])
-FINAL = b"log_stats_model_7_1.json,4.9,x,x,5.1,1000000\nlog_stats_model_8_1.json,4.9,x,x,nan,1000000\n"
 SPANS = (
     table_text(
         "\t",
