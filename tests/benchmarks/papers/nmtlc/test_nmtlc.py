@@ -1,11 +1,16 @@
-"""Regret and early ranks by hand."""
+"""The study of learning curves: analysis, figures and the command."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import gymnasium as gym
 import numpy as np
+import pytest
 
 from hpo_envs.benchmarks.papers.nmtlc import analysis as nmtlc_analysis
+from hpo_envs.benchmarks.papers.nmtlc import figures, settings
+from hpo_envs.benchmarks.papers.nmtlc import reproduce as nmtlc
 from hpo_envs.tables import store
 from tests.benchmarks.papers.nasbenchnlp.helpers import run_of
 
@@ -28,3 +33,23 @@ def test_early_ranks_by_hand() -> None:
     best = [np.nanmin(v) for v in t.values[:, 0, :, 0]]
     early = [np.nanmin(v[:3]) for v in t.values[:, 0, :, 0]]
     assert nmtlc_analysis.early_ranks(t, (3, 28)) == {"after 3": f"{spearmanr(early, best)[0]:.2f}", "after 28": "1.00"}
+
+
+pytest.importorskip("matplotlib", reason="extra plot is not installed")
+
+
+@pytest.mark.parametrize("corpora", [1, 5])
+def test_the_figure_is_drawn(corpora: int, tmp_path: Path) -> None:
+    regret = np.random.default_rng(0).random((6, len(settings.TRAININGS)))
+    curves = {f"corpus {i}": {agent: regret for agent in settings.AGENTS} for i in range(corpora)}
+    png, svg = figures.plot(curves, tmp_path / "regret")
+    assert png.stat().st_size > 5000
+    assert "full trainings" in svg.read_text(encoding="utf-8")
+
+
+def test_reproduce_nmtlc(tmp_path: Path) -> None:
+    assert nmtlc.main(tmp_path, trials=2, jobs=1, seed=0, only="ft-zhen") == 0
+    lines = (tmp_path / "summary.csv").read_text().splitlines()
+    assert len(lines) == 5
+    assert lines[0].startswith("corpus,agent,trials,regret at 1,")
+    assert (tmp_path / "regret.png").exists()
