@@ -1,4 +1,4 @@
-"""Ax behind the ask/tell interface. Needs the extra `ax`."""
+"""Ax behind the ask/tell interface. Needs the extra `optimizers`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Acquisition functions of BoTorch, evaluated at every candidate. Needs the extra `botorch`."""
+"""Acquisition functions of BoTorch, evaluated at every candidate. Needs the extra `optimizers`."""
 
 from __future__ import annotations
 

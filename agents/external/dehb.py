@@ -1,4 +1,4 @@
-"""DEHB behind the ask/tell interface, on learning curves. Needs the extra `dehb`."""
+"""DEHB behind the ask/tell interface, on learning curves. Needs `dehb`, see `registry.install`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SMAC3 behind the ask/tell interface, its acquisition function at every candidate. Needs the extra `smac`."""
+"""SMAC3 behind the ask/tell interface, its acquisition function at every candidate. Needs the extra `optimizers`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs as Minari datasets, for offline reinforcement learning. Needs the extra `minari`."""
+"""Runs as Minari datasets, for offline reinforcement learning. Needs the extra `interop`."""
 
 from __future__ import annotations
 
