@@ -314,7 +314,7 @@ def score(runs: Sequence[Run]) -> dict[str, dict[str, ScoredRuns]]:
     """Scores all runs, by environment and agent, each with the scale in its header.
 
     Raises:
-        ValueError: No runs; measured and embedded tables of ids that have both; runs of one environment with
+        ValueError: No runs; runs of one environment with
             different tables, budgets, objectives, cost units, sources or versions of the suite; a run that is there
             twice, has learned from its problem's language, or is without an evaluation.
     """

@@ -2,7 +2,7 @@
 
 On an id of a family, the sources are all tables of a distribution (the family's, or another's) that share no language
 with the tables that answer: whoever leaves a language out leaves both of its directions out. All agents get the same
-observations. They are of the kind of the table that answers: measured beside measured, embedded beside embedded.
+observations.
 """
 
 from __future__ import annotations

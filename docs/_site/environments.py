@@ -210,8 +210,8 @@ def index(found: results.Found) -> str:
         [
             "# Environments",
             "One step is one function evaluation, one episode is one optimisation run. Every id has a scalar form "
-            "(`gymnasium.make`) and a batched one (`gymnasium.make_vec`) with the same trajectories. Right after "
-            "installing, embedded tables answer; `hpo-envs fetch` installs the measured ones. The pages below are "
+            "(`gymnasium.make`) and a batched one (`gymnasium.make_vec`) with the same trajectories. All but "
+            "five answer right after installing; the pages of the five say what to run first. The pages below are "
             "those that `hpo-envs describe ID` prints, with pictures and results.",
             markdown.table(("family", "ids", ""), rows),
             markdown.nav([slug(f) for f in families()]),

@@ -34,8 +34,8 @@ def more(pairs):
 def main(arguments=None):
     """Tells the story; returns its verdicts."""
     args = options(__doc__, 10, arguments)
-    tables = {(t, m): store.load(f"{t}-{m}", args.table) for t in TASKS for m in MODELS}
-    story = Story("Are transformers harder to tune?", list(tables.values()))
+    tables = {(t, m): store.load(f"{t}-{m}") for t in TASKS for m in MODELS}
+    story = Story("Are transformers harder to tune?")
     story.say(f"""It is often said that transformers depend more on their hyperparameters than LSTMs. The paper put
         numbers on it: 200 random configurations of each model on {len(TASKS)} tasks of inflection and
         grapheme-to-phoneme conversion, {200 * len(tables):,} training runs.""")
@@ -100,7 +100,7 @@ def main(arguments=None):
     env_id, best = f"CharHPO-{task.split('/')[1]}-transformer-v0", tables[task, "transformer"].final("accuracy").max()
     ends = {
         a: best - np.array([r.rewards.max() for r in run(
-            a, env_id, range(args.seeds), budget=BUDGET, env_kwargs={"table": args.table})])
+            a, env_id, range(args.seeds), budget=BUDGET)])
         for a in ("random", "bo")
     }  # fmt: skip
     gain = ends["random"].mean() - ends["bo"].mean()

@@ -22,8 +22,8 @@ RESAMPLES = 200
 def main(arguments=None):
     """Tells the story; returns its verdicts."""
     args = options(__doc__, 10, arguments)
-    table = store.load("cushlepor/ted-ende", args.table)
-    story = Story("Teaching a metric to agree with people", [table])
+    table = store.load("cushlepor/ted-ende")
+    story = Story("Teaching a metric to agree with people")
     corpus = analysis.Corpus.of(table)
     train, test = ~corpus.held_out, corpus.held_out
     story.say(f"""hLEPOR scores a translation by its length, its word order and its words. Six weights decide what
@@ -38,7 +38,7 @@ def main(arguments=None):
     chosen = {a: label for a, label in AGENTS.items() if a != "tpe" or importlib.util.find_spec("optuna")}
     box = ParameterBox("published")
     limit, ideal = optimum.of_env({}, table)
-    runs = {a: run(a, ENV, range(args.seeds), budget=BUDGET, env_kwargs={"table": args.table}) for a in chosen}
+    runs = {a: run(a, ENV, range(args.seeds), budget=BUDGET) for a in chosen}
     tuned = {a: [box.natural(np.asarray(r.recommended)[None])[0] for r in rs] for a, rs in runs.items()}
     best = {a: np.array([np.maximum.accumulate(r.rewards) for r in rs]) for a, rs in runs.items()}
     print(f"\n{'Pearson correlation with the human score':44}{'tuned on':>10}{'other talks':>13}")

@@ -8,7 +8,7 @@ from story import COLOURS, Story, figure, options, save
 
 from hpo_envs.benchmarks import run
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets.fiesta.build import NER_SEEDS, NER_SPLITS
+from hpo_envs.tables.datasets.fiesta.names import NER_SEEDS, NER_SPLITS
 
 DELTAS = (0.2, 0.1, 0.05)
 BUDGETS = (48, 96, 204)
@@ -17,15 +17,15 @@ ENOUGH = 5000
 
 def select(agent, env_id, best, args, budget, **settings):
     """(evaluations, whether the best model was selected), each (seeds,)."""
-    runs = run(agent, env_id, range(args.seeds), budget=budget, env_kwargs={"table": args.table}, **settings)
+    runs = run(agent, env_id, range(args.seeds), budget=budget, **settings)
     return np.array([len(r) for r in runs]), np.array([int(r.recommended) == best for r in runs])
 
 
 def main(arguments=None):
     """Tells the story; returns its verdicts."""
     args = options(__doc__, 100, arguments)
-    eight, twelve, ner = (store.load(f"fiesta/{name}", args.table) for name in ("tdsa8", "tdsa12", "ner"))
-    story = Story("Which model is really the best?", [eight, twelve, ner])
+    eight, twelve, ner = (store.load(f"fiesta/{name}") for name in ("tdsa8", "tdsa12", "ner"))
+    story = Story("Which model is really the best?")
     story.say("""A new model is compared with an old one on one split with one seed, and wins. Would it win on another
         split? Moss and colleagues trained two recognisers of named entities on 150 splits with five seeds each,
         and twelve models of sentiment 500 times each, to ask.""")

@@ -28,8 +28,8 @@ AGENTS = {
 def main(arguments=None):
     """Tells the story; returns its verdicts."""
     args = options(__doc__, 20, arguments)
-    table = store.load("nasbenchnlp/wikitext2", args.table)
-    story = Story("Cells that nobody designed", [table])
+    table = store.load("nasbenchnlp/wikitext2")
+    story = Story("Cells that nobody designed")
     final = table.final("test_loss")
     good = np.isfinite(final)
     story.say(f"""NAS-Bench-NLP is a benchmark of random recurrent cells, trained as language models. This page
@@ -47,10 +47,10 @@ def main(arguments=None):
         + ", ".join(f"{e}: {r:.2f}" for e, r in rho.items()) + ".",
     )  # fmt: skip
 
-    env = gym.make(ENV, table=args.table).unwrapped
+    env = gym.make(ENV, ).unwrapped
     best = lowest(table)
     traces = {
-        a: [trace(r, env) for r in run(a, ENV, range(args.seeds), env_kwargs={"table": args.table}, **more)]
+        a: [trace(r, env) for r in run(a, ENV, range(args.seeds), **more)]
         for a, (_, more) in AGENTS.items()
     }
     end = {a: np.array([t.loss[-1] for t in ts]) - best for a, ts in traces.items()}

@@ -44,8 +44,8 @@ def transfer(tables):
 def main(arguments=None):
     """Tells the story; returns its verdicts."""
     args = options(__doc__, 20, arguments)
-    tables = [store.load(f"nmthpo/{p}", args.table) for p in PAIRS]
-    story = Story("Six tables of translation models", tables)
+    tables = [store.load(f"nmthpo/{p}") for p in PAIRS]
+    story = Story("Six tables of translation models")
     rows = sum(map(len, tables))
     story.say(f"""Training one translation model takes GPU days, so papers on hyperparameter optimisation rarely
         try it. Zhang and Duh trained {rows} of them once and published a table a language pair. Looking a model up
@@ -76,7 +76,7 @@ def main(arguments=None):
     ftb = {
         a: np.array([
             [len(r) for r in run(a, f"NMTHPO-{p}-v0", range(args.seeds), budget=len(t),
-             env_kwargs={"table": args.table}, target=lambda row, bleu, top=top: bleu >= top)]
+             target=lambda row, bleu, top=top: bleu >= top)]
             for p, t, top in zip(PAIRS, tables, tops, strict=True)
         ])
         for a in AGENTS

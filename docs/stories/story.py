@@ -1,4 +1,4 @@
-"""What the five stories share: options, the question of which table answers, verdicts, and the figure."""
+"""What the five stories share: options, verdicts, and the figure."""
 
 import argparse
 import textwrap
@@ -14,7 +14,6 @@ def options(doc, seeds, arguments=None):
     """Options that every story has."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=seeds, help="runs of each agent (default: %(default)s)")
-    parser.add_argument("--table", default="auto", help="auto, measured or surrogate (the embedded table)")
     parser.add_argument("--out", type=Path, default=Path("stories"), help="folder of the figure")
     return parser.parse_args(arguments)
 
@@ -24,20 +23,11 @@ class Story:
 
     Args:
         title: Heading.
-        tables: Tables that answer; what they are is said first.
     """
 
-    def __init__(self, title, tables):
+    def __init__(self, title):
         self.verdicts = {}
         print(f"{title}\n{'=' * len(title)}")
-        kinds = {t.provenance.kind for t in tables}
-        measured = kinds == {"measured"}
-        self.say(
-            "What follows is computed from the measured tables."
-            if measured
-            else "What follows is computed from embedded tables: surrogates fitted to the measurements, with noise. "
-            "`hpo-envs fetch` installs the measured ones, and this story then tells what was measured."
-        )
 
     def say(self, text):
         """A paragraph."""

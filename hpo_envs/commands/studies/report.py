@@ -1,7 +1,6 @@
 """Writes a comparison as one self-contained HTML page: who won, by how much, how sure.
 
-The page needs no network and no other file: send it, or open it on a phone. Runs on measured and on embedded tables
-are never mixed.
+The page needs no network and no other file: send it, or open it on a phone.
 """
 
 from __future__ import annotations
