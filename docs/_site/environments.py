@@ -10,9 +10,10 @@ from typing import Any
 
 from _site import known, markdown, pictures, results
 from hpo_envs.commands.describe import describe
+from hpo_envs.commands.list import page_of
 from hpo_envs.core.family import Spec
-from hpo_envs.registry import FAMILIES, SPECS, find
-from hpo_envs.tables import catalogue
+from hpo_envs.registry import FAMILIES, SPECS, find, installed
+from hpo_envs.tables import catalogue, store
 
 FILES = 12
 """Upstream files that a page lists; what is more is counted."""
@@ -39,6 +40,9 @@ def write(folder: Path, found: results.Found) -> None:
     for family, specs in families().items():
         for spec in specs:
             key = spec.entry_point, *sorted(spec.kwargs)
+            if not installed(spec):
+                (folder / f"{spec.id}.md").write_text(page_to_fetch(spec), encoding="utf-8")
+                continue
             if key not in drawn:
                 caption = pictures.save(spec.id, folder / "pictures" / f"{spec.id}.png")
                 drawn[key] = f"![A run, as render() shows it](pictures/{spec.id}.png)\n\n*{caption} of `{spec.id}`.*"
@@ -62,7 +66,16 @@ def facts_of(env_id: str) -> dict[str, Any]:
 
 def summary_of(spec: Spec) -> str:
     """First line of an id's page."""
-    return str(facts_of(spec.id)["page"]).partition("\n")[0]
+    return page_of(spec).partition("\n")[0]
+
+
+def page_to_fetch(spec: Spec) -> str:
+    """The page of an id whose table does not ship."""
+    first, _, rest = page_of(spec).partition("\n")
+    fixed = ", ".join(f"`{k}={v!r}`" for k, v in spec.kwargs.items())
+    notice = f"Its table does not ship: run `{store.command(spec.tables)}` before `gymnasium.make(\"{spec.id}\")`."
+    parts = [f"# {spec.id}", first, f"{notice} Fixed arguments: {fixed or 'none'}.", rest.strip()]
+    return "\n\n".join([*parts, "## Citation\n\n" + citation(spec), ""])
 
 
 def page(spec: Spec, found: results.Found, picture: str) -> str:
@@ -179,6 +192,9 @@ def family_page(family: str, specs: list[Spec], found: results.Found) -> str:
     """All ids of a family."""
     rows = []
     for spec in specs:
+        if not installed(spec):
+            rows.append((f"[{spec.id}]({spec.id}.md)", "", f"after `{store.command(spec.tables)}`", ""))
+            continue
         facts = facts_of(spec.id)
         cells = results.cells_of(spec.id, found)
         leader = f"{results.agent_link(cells[0]['agent'])}" if cells else ""
@@ -187,13 +203,14 @@ def family_page(family: str, specs: list[Spec], found: results.Found) -> str:
     track = next((results.track_of(s.id, found) for s in specs if results.track_of(s.id, found)), None)
     verdict = f"On the [leaderboard](../results.md): {' '.join(results.sentences.verdict(track))}" if track else ""
     kinds = dict.fromkeys(summary_of(s) for s in specs)
+    shown = [f"![The run so far, as render() shows it](pictures/{s.id}.png)" for s in specs if installed(s)]
     return "\n\n".join(
         [
             f"# {family}",
             "\n\n".join(kinds),
             markdown.table(("id", "action space", "rows", "lowest mean regret"), rows),
             verdict,
-            f"![The run so far, as render() shows it](pictures/{specs[0].id}.png)",
+            *shown[:1],
             markdown.nav([s.id for s in specs]),
             "",
         ]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from hpo_envs.benchmarks.analysis.intervals import holm
+from hpo_envs.benchmarks.analysis.significance import holm
 from hpo_envs.benchmarks.runs.episodes import arguments
 from hpo_envs.registry import SPECS
 from hpo_envs.tables import draws, row_order, store
