@@ -1,1 +1,1 @@
-"""From runs to numbers and verdicts."""
+"""Pure functions of runs and scores: regret, intervals, significance tests, importance."""

@@ -1,4 +1,4 @@
-"""Differences between agents, and how far they can be trusted: on these environments, and on environments like these.
+"""Mean differences between agents with 95 % intervals and p-values, on these environments and across environments.
 
 Two questions with two answers. *Here*: only seeds are random; the environments are those that were run. *Elsewhere*:
 the environments are a sample, too, and what counts is how many of them (or of clusters of related ones) there are.

@@ -1,1 +1,1 @@
-"""What runs score: regret, targets and fronts, what random search would score, and the tables behind them."""
+"""Comparisons of agents from a study to a verdict: runs, replay, scores, rankings, targets."""

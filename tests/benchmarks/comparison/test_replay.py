@@ -164,8 +164,8 @@ def test_cells_are_built_again(tmp_path: Path) -> None:
 
 def test_what_cannot_be_checked_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HPO_ENVS_TABLES", str(tmp_path / "tables"))
-    lines = [b"width,accuracy", *(b"%d,0.%d" % (k, k) for k in range(10, 30))]
-    table = csv_reader.from_text(b"\n".join(lines), "accuracy", "max", name="mine")
+    (tmp_path / "mine.csv").write_text("\n".join(["width,accuracy", *(f"{k},0.{k}" for k in range(10, 30))]))
+    table = csv_reader.from_csv(tmp_path / "mine.csv", score="accuracy", goal="max", name="mine")
     user.save(table)
     _stored(tmp_path / "runs", run("random", "TableHPO-mine-v0", [0]))
     _stored(tmp_path / "runs", run("random", "TableHPO-v0", [0], env_kwargs={"table": table}))
