@@ -23,7 +23,6 @@ the largest sum of their rewards so far, by which `Tuned.best` chooses, too.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -85,32 +84,20 @@ def after(run: Run) -> Floats:
     return _regret(np.maximum.accumulate(run.rewards), scale)
 
 
-@dataclass(frozen=True)
-class Alike:
-    """Runs of one agent on one environment, equally long, with one objective whose rewards are the truth.
+def of_rewards(rewards: Floats, best: Floats, origin: Floats) -> Floats:
+    """(n, k) regret after each evaluation of n runs with one objective whose rewards are the truth: `after` of each.
 
-    Attributes:
-        header: Of the first; they differ in their scales, which have one source.
-        rewards: (n, k) float64.
-        costs: (n, k) float64.
-        best: (n,) best reward of each scale; (n, 0) where there is none.
+    Args:
+        rewards: (n, k).
+        best: (n,) best reward of each scale; (n, 0) where there is none, so that scores are raw.
         origin: (n,) what counts as having found nothing.
     """
-
-    header: dict[str, Any]
-    rewards: Floats
-    costs: Floats
-    best: Floats
-    origin: Floats
-
-    def after(self) -> Floats:
-        """(n, k) regret after each evaluation: `after` of each run."""
-        incumbents = np.maximum.accumulate(self.rewards, axis=1)
-        if raw(self):
-            return -incumbents
-        width = self.best - self.origin
-        known = width > 0
-        return np.where(known, np.clip((self.best - incumbents) / np.where(known, width, 1.0), 0.0, 1.0), 0.0)
+    incumbents = np.maximum.accumulate(rewards, axis=1)
+    if not best.shape[1]:
+        return -incumbents
+    width = best - origin
+    known = width > 0
+    return np.where(known, np.clip((best - incumbents) / np.where(known, width, 1.0), 0.0, 1.0), 0.0)
 
 
 def final(run: Run, regret: Floats) -> float:
@@ -231,14 +218,19 @@ def at_costs(
     return np.take_along_axis(np.concatenate([start, regret], axis=-1), done, axis=-1)
 
 
-def anytime(run: Run | Alike, regret: Floats) -> Any:
+def anytime(run: Run, regret: Floats) -> Any:
     """Regret averaged over the budget: over its evaluations, or over its shares where cost is something else."""
-    budget = float(run.header["budget"])
-    if run.header["cost_unit"] == "evaluations":
+    return averaged(run.header, run.costs, regret)
+
+
+def averaged(header: Mapping[str, Any], costs: Floats, regret: Floats) -> Any:
+    """`anytime` of runs of one agent on one environment: (..., k) costs and regrets."""
+    budget = float(header["budget"])
+    if header["cost_unit"] == "evaluations":
         total = max(round(budget), 1)
         kept = regret[..., :total]
         return (kept.sum(axis=-1) + (total - kept.shape[-1]) * kept[..., -1]) / total
-    return at_costs(regret, run.costs, budget, raw=raw(run)).mean(axis=-1)
+    return at_costs(regret, costs, budget, raw=scale_of(header)["source"] == "none").mean(axis=-1)
 
 
 def runtimes(regret: Floats, costs: Floats, targets: npt.ArrayLike = TARGETS, *, raw: bool = False) -> Floats:

@@ -341,34 +341,22 @@ def _lengths(block: Block, index: npt.NDArray[np.intp]) -> Iterable[npt.NDArray[
 
 def _measured(block: Block, index: npt.NDArray[np.intp], scales: list[dict[str, Any]]) -> list[Floats]:
     """The arrays of `ScoredRuns` of runs that are equally long."""
-    if block.rewards.ndim > 1 or regret.noisy(block):
-        parts = [_arrays(block.run(int(i))) for i in index]
-    else:
-        parts = []
-        for some in np.array_split(np.arange(len(index)), -(-len(index) // TOGETHER)):
-            at = block.starts[index[some]][:, None] + np.arange(block.starts[index[0] + 1] - block.starts[index[0]])
-            known = (np.array([scales[i][k] for i in some]) for k in ("best", "origin"))
-            header = block.header_of(int(index[some[0]]))
-            parts.append(_arrays(regret.Alike(header, block.rewards[at], block.costs[at], *known)))
+    parts, alone = [], block.rewards.ndim > 1 or regret.noisy(block)
+    length = block.starts[index[0] + 1] - block.starts[index[0]]
+    for some in np.array_split(np.arange(len(index)), -(-len(index) // TOGETHER)):
+        header, at = block.header_of(int(index[some[0]])), block.starts[index[some]][:, None] + np.arange(length)
+        if alone:
+            runs = [block.run(int(i)) for i in index[some]]
+            after = np.stack([regret.after(run) for run in runs])
+            final = np.array([regret.final(run, own) for run, own in zip(runs, after, strict=True)])
+        else:
+            best, origin = (np.array([scales[i][k] for i in some]) for k in ("best", "origin"))
+            after = regret.of_rewards(block.rewards[at], best, origin)
+            final = after[:, -1]
+        costs = block.costs[at]
+        spent = costs.sum(axis=1) / float(header["budget"])
+        parts.append([regret.averaged(header, costs, after), final, after, _narrow(costs), spent])
     return [np.concatenate(column) for column in zip(*parts, strict=True)]
-
-
-def _arrays(run: Run | regret.Alike) -> list[Floats]:
-    if isinstance(run, Run):
-        after, several = regret.after(run), False
-        final = np.array(regret.final(run, after))
-    else:
-        after, several = run.after(), True
-        final = after[:, -1]
-    budget = float(run.header["budget"])
-    measured = (
-        regret.anytime(run, after),
-        final,
-        after,
-        _narrow(run.costs),
-        run.costs.sum(axis=-1) / budget,
-    )
-    return [np.asarray(m) if several else np.asarray(m)[None] for m in measured]
 
 
 def _narrow(costs: Floats) -> npt.NDArray[Any]:

@@ -73,7 +73,7 @@ def page_to_fetch(spec: Spec) -> str:
     """The page of an id whose table does not ship."""
     first, _, rest = page_of(spec).partition("\n")
     fixed = ", ".join(f"`{k}={v!r}`" for k, v in spec.kwargs.items())
-    notice = f"Its table does not ship: run `{store.command(spec.tables)}` before `gymnasium.make(\"{spec.id}\")`."
+    notice = f'Its table does not ship: run `{store.command(spec.tables)}` before `gymnasium.make("{spec.id}")`.'
     parts = [f"# {spec.id}", first, f"{notice} Fixed arguments: {fixed or 'none'}.", rest.strip()]
     return "\n\n".join([*parts, "## Citation\n\n" + citation(spec), ""])
 

@@ -75,8 +75,12 @@ def test_scores_are_kept_by_environment_and_agent(runs: list[Run]) -> None:
 
 
 def one_by_one(block: Block, index: npt.NDArray[np.intp], scales: Any) -> list[npt.NDArray[np.float64]]:
-    parts = [scored._arrays(block.run(int(i))) for i in index]
-    return [np.concatenate(column) for column in zip(*parts, strict=True)]
+    rows = []
+    for run in (block.run(int(i)) for i in index):
+        after = regret.after(run)
+        spent = run.costs.sum() / float(run.header["budget"])
+        rows.append((regret.anytime(run, after), regret.final(run, after), after, run.costs, spent))
+    return [np.array(column) for column in zip(*rows, strict=True)]
 
 
 def test_runs_scored_side_by_side_have_the_scores_of_each(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
