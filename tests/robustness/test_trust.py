@@ -63,23 +63,6 @@ def test_what_is_recorded_is_what_the_environment_did(env: str) -> None:
             assert np.array_equal(a.costs, b.costs)
 
 
-class Pops(RandomSearch):
-    """Writes into its hyperparameters."""
-
-    def __init__(self, problem: Any, seed: int, sizes: list[int]) -> None:
-        super().__init__(problem, seed)
-        assert sizes == [1, 2, 3]
-        sizes.pop()
-
-
-@pytest.mark.parametrize("isolate", [False, True])
-def test_hyperparameters_are_recorded_as_they_were_given(isolate: bool) -> None:
-    runs = run(
-        f"{__name__}:Pops", "NMTHPO-zhen-v0", [0, 1], budget=2, env_kwargs=SURROGATE, isolate=isolate, sizes=[1, 2, 3]
-    )
-    assert [r.header["hyperparameters"] for r in runs] == [{"sizes": [1, 2, 3]}] * 2
-
-
 class Digger(RandomSearch):
     """Looks for memory that is not its own."""
 
@@ -196,6 +179,14 @@ class Dies(RandomSearch):
 class Undecided(RandomSearch):
     done = "no"
 
+class Pops(RandomSearch):
+    '''Writes into its hyperparameters.'''
+
+    def __init__(self, problem, seed, sizes):
+        super().__init__(problem, seed)
+        assert sizes == [1, 2, 3]
+        sizes.pop()
+
 class Messy(RandomSearch):
     def ask(self):
         os.chdir("/")
@@ -220,6 +211,13 @@ def bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     path = os.environ.get("PYTHONPATH", "")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(tmp_path), path])))
     return name
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_hyperparameters_are_recorded_as_they_were_given(isolate: bool, bad: str) -> None:
+    kwargs: dict[str, Any] = {"budget": 2, "env_kwargs": SURROGATE, "isolate": isolate, "sizes": [1, 2, 3]}
+    runs = run(f"{bad}:Pops", "NMTHPO-zhen-v0", [0, 1], **kwargs)
+    assert [r.header["hyperparameters"] for r in runs] == [{"sizes": [1, 2, 3]}] * 2
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals and limits of processes")

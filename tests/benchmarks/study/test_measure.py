@@ -54,7 +54,7 @@ def test_a_row_is_trained_again_and_compared(
     trained: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(build, "NAMES", ("charmini/eng-lstm",))
-    monkeypatch.setattr(build, "embedded", lambda name: build.assemble(name, arrays()))
+    monkeypatch.setattr(build, "shipped", lambda name: build.assemble(name, arrays()))
     monkeypatch.setattr(Packing, "load", lambda self: arrays())
     store.forget()
     try:
