@@ -51,6 +51,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Agent classes": (),
     "Studies": (
         "hpo_envs.benchmarks",
+        "hpo_envs.benchmarks.comparison.comparison",
         "hpo_envs.benchmarks.runs.loop",
         "hpo_envs.benchmarks.runs.record",
         "hpo_envs.benchmarks.runs.frame",
@@ -63,7 +64,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "hpo_envs.benchmarks.comparison.summary",
         "hpo_envs.benchmarks.analysis.expected",
         "hpo_envs.benchmarks.comparison.reference",
-        "hpo_envs.benchmarks.report",
+        "hpo_envs.benchmarks.analysis.significance",
+        "hpo_envs.benchmarks.report.sentences",
     ),
 }
 """Caption -> modules. The classes of environments and agents are added from the registries."""
