@@ -23,7 +23,7 @@ BAD_ARGUMENTS: tuple[tuple[str, Any, str], ...] = (
     ("budget", -3, "budget must be .*, got -3"),
     ("budget", float("nan"), "budget must be .*, got nan"),
     ("budget", "20", "budget must be .*, got '20'"),
-    ("table", "mesured", "table must be one of .*, got 'mesured', did you mean 'measured'"),
+    ("table", "measured", "table must be .*, got 'measured'"),
     ("table", 3, "table must be .*, got 3"),
 )
 """Arguments that every environment that has them refuses, and what is found in the error."""

@@ -252,12 +252,6 @@ def test_picture_is_the_run() -> None:
     assert len(np.unique(frame.reshape(-1, 3), axis=0)) > 10
 
 
-@pytest.mark.parametrize(("env_id", "kind"), [("FIESTA-ner-v0", "embedded"), ("CellMini-v0", "measured")])
-def test_a_picture_says_which_table_answered(env_id: str, kind: str, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    assert environments.pictures.save(env_id, tmp_path / "of.png").endswith(f"steps, seed 0, on the {kind} table")
-
-
 def test_placeholders_are_filled() -> None:
     names = [m for p in PAGES for m in re.findall(r"<!-- results: ([\w-]+) -->", p.read_text("utf-8"))]
     assert set(names) == set(results.PLACEHOLDERS)

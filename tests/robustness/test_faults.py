@@ -277,7 +277,7 @@ def test_a_connection_that_breaks(get: Any, wire: Wire, tmp_path: Path, form: st
     except FetchError as error:
         said = str(error)
     assert target.exists() == (not said)
-    assert target.read_bytes() == BODY if not said else "toy/a.txt must be delivered by one of its sources" in said
+    assert target.read_bytes() == BODY if not said else said.startswith("toy/a.txt must be delivered by http://127")
     assert not part.exists() or BODY.startswith(part.read_bytes())
     wire.script.clear()
     get(retries=1)
@@ -317,7 +317,7 @@ def test_a_server_that_sends_byte_by_byte(get: Any, wire: Wire, tmp_path: Path, 
 def test_redirects_that_lead_nowhere(get: Any, wire: Wire, tmp_path: Path, location: str) -> None:
     head = f"HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
     wire.script += [([head.encode()], "fin")] * 2
-    with pytest.raises(FetchError, match=r"toy/a.txt must be delivered by one of its sources, got http://127"):
+    with pytest.raises(FetchError, match=r"toy/a.txt must be delivered by http://127"):
         get(retries=2)
     assert test_fetch.tree(tmp_path / "data") == {}
     wire.script.clear()

@@ -31,7 +31,7 @@ from hpo_envs.benchmarks.study import parquet, store, study
 from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.commands import main
 from hpo_envs.commands.analysis import lepor, select
-from hpo_envs.registry import SPECS
+from hpo_envs.registry import SPECS, installed
 from hpo_envs.tables import hlepor
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.cells import recipe
@@ -544,8 +544,8 @@ ACTIONS = st.one_of(
 
 
 # Ids that differ in the value of an argument only share their code: one of each kind, all where HPO_ENVS_FUZZ is set.
-KINDS = {(spec.entry_point, *sorted(spec.kwargs)): spec.id for spec in SPECS.values()}
-IDS = list(SPECS if "HPO_ENVS_FUZZ" in os.environ else KINDS.values())
+KINDS = {(spec.entry_point, *sorted(spec.kwargs)): spec.id for spec in SPECS.values() if installed(spec)}
+IDS = list(filter(lambda i: installed(SPECS[i]), SPECS) if "HPO_ENVS_FUZZ" in os.environ else KINDS.values())
 
 
 def equip(spec_id: str, form: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.checks import one_of
+from hpo_envs.checks import one_of, shown
 from hpo_envs.core.params import Floats, Objective, check_bool, check_names
 from hpo_envs.engines.box.batched import BoxVectorEnv
 from hpo_envs.engines.box.params import Answer, BoxFunction, BoxParams, Ints
@@ -179,6 +179,7 @@ class CharSpaceEnv(BoxEnv):
         lang: str | None = None,
         architecture: str | None = None,
         *,
+        table: None = None,
         objective: Objective = "accuracy",
         cost: str = "evaluations",
         budget: float | None = 200,
@@ -186,6 +187,8 @@ class CharSpaceEnv(BoxEnv):
         sweeps: Sequence[str] | None = None,
         render_mode: str | None = None,
     ) -> None:
+        if table is not None:
+            raise ValueError(f"table must be left out, since a surrogate answers CharHPO-v0, got {shown(table)}")
         choice = {"task": task, "lang": lang, "architecture": architecture}
         function = Sweeps(among(sweeps, matching(choice, "")), check_bool("noise", noise))
         params = BoxParams.of(function, build.METRICS, objective, cost, budget, costs=build.METRICS[1:])
