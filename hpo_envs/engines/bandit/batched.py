@@ -34,8 +34,7 @@ class BanditVectorEnv(HPOVectorEnv):
         self._limit = np.array(n, _UINT)
         self._view = None if p.view.whole else np.zeros((k, n), np.int64)
         self._counts = np.zeros((k, n), np.min_scalar_type(int(p.budget) + p.batch))  # small: it stays in cache
-        # Mean and sum of squares as one number: a write into pairs takes four times as long, and two arrays more cache.
-        self._moments = np.zeros((k, n), np.complex128)
+        self._means, self._squares = np.zeros((2, k, n))
         self._first, self._shown_first = self._index * n, self._index * (3 * n + 3)
         self._workers = VectorWorkers(k, p.workers, 1)
         self._seen = np.zeros((k, 3 * n + 3), np.float32)
@@ -50,7 +49,7 @@ class BanditVectorEnv(HPOVectorEnv):
         if self._view is not None:
             self._view[index] = p.view.rows_many(keys, len(p.table))
         self._left[index] = self.budget
-        self._counts[index], self._moments[index] = 0, 0.0
+        self._counts[index] = self._means[index] = self._squares[index] = 0
         self._workers.reset(index)
         self._seen[index] = 0.0
         self._seen[np.ix_(index, np.r_[n : 2 * n, 3 * n])] = p.low
@@ -123,15 +122,14 @@ class BanditVectorEnv(HPOVectorEnv):
 
     def _add(self, cell: Any, shown: Any, count: npt.NDArray[np.int64], score: npt.NDArray[np.float64]) -> None:
         """Welford's update of the moments at (m,) places `cell`; the first of what is shown of them is at `shown`."""
-        moments, seen, n = self._moments.reshape(-1), self._seen.reshape(-1), self._arms
-        found, number = moments.take(cell), count.astype(np.float64)
-        mean, squares = found.real, found.imag  # views
+        means, squares, number = self._means.reshape(-1), self._squares.reshape(-1), count.astype(np.float64)
+        mean, square, seen, n = means.take(cell), squares.take(cell), self._seen.reshape(-1), self._arms
         delta = score - mean
         mean += delta / number
         delta *= score - mean
-        squares += delta
-        moments[cell] = found
-        for j, values in enumerate((number / self.budget, mean, np.sqrt(squares / number))):
+        square += delta
+        means[cell], squares[cell] = mean, square
+        for j, values in enumerate((number / self.budget, mean, np.sqrt(square / number))):
             seen[shown + j * n] = values.astype(np.float32)  # half the time of a write that casts
 
     def _observe(self) -> npt.NDArray[np.float32]:

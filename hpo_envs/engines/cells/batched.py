@@ -1,9 +1,7 @@
-"""The batched form: cells under construction as arrays; only a cell that may be complete is looked at on its own."""
+"""Batched form of the environments that build cells: observations as arrays, one move checked after the other."""
 
 from __future__ import annotations
 
-import functools
-import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -16,14 +14,13 @@ from hpo_envs.core.params import Floats, check_ints
 from hpo_envs.engines.cells.params import NODE, CellParams, mutate_actions
 from hpo_envs.engines.cells.scalar import MASKS, complete
 from hpo_envs.tables import draws
-from hpo_envs.tables.cells.grammar import END, FIRST_UNARY, SIZES, SLOTS, SOURCES, finish, node_of
-from hpo_envs.tables.cells.recipe import MAX_NODES, OPERATIONS, InvalidRecipe, arity_error
+from hpo_envs.tables.cells.grammar import END, FIRST_UNARY, SIZES, SLOTS, node_of
+from hpo_envs.tables.cells.recipe import MAX_NODES, OPERATIONS, InvalidRecipe
 from hpo_envs.tables.table import STATUSES
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-_ARITY = np.array([[arity_error(op, count) is None for count in range(SLOTS + 1)] for op in range(END)])
 _LIMITS = np.array(SIZES)
 
 
@@ -56,16 +53,20 @@ class CellVectorEnv(HPOVectorEnv):
         return self._said(index)
 
     def _advance(self, actions: Ints) -> tuple[Any, Bools, Info]:
-        p = self.params
-        wrong, errors = self._faults(actions)
-        adds = ~wrong & (actions[:, 0] != END)
+        p, n = self.params, self.num_envs
+        wrong, errors = np.zeros(n, bool), column([""] * n)
+        adds = actions[:, 0] != END
         scored: dict[int, Info] = {}
-        for i in np.flatnonzero(~wrong & ~adds).tolist():
-            nodes = [node_of(action, j) for j, action in enumerate(self._nodes[i, : self._counts[i]].tolist())]
+        for i, (action, count) in enumerate(zip(actions.tolist(), self._counts.tolist(), strict=True)):
             try:
-                scored[i] = complete(p, int(self._keys[i]), self._seen.setdefault(i, {}), nodes, actions[i].tolist())
+                if action[0] != END:
+                    node_of(action, count)
+                else:
+                    nodes = [node_of(added, j) for j, added in enumerate(self._nodes[i, :count].tolist())]
+                    scored[i] = complete(p, int(self._keys[i]), self._seen.setdefault(i, {}), nodes, action)
             except InvalidRecipe as problem:
                 wrong[i], errors[i] = True, f"{problem.rule}: {problem}"
+        adds &= ~wrong
         self._add(np.flatnonzero(adds), actions)
         ended = ~adds
         info = _of_each(self._either, wrong.astype(np.intp))
@@ -77,29 +78,6 @@ class CellVectorEnv(HPOVectorEnv):
         self._complete(np.flatnonzero(ended), rewards)
         info = p.priced(info | {"finished": ended, "error": errors}, ended)
         return rewards if p.vector else rewards[:, 0].copy(), ended & (self._spent >= p.budget), info
-
-    def _faults(self, actions: Ints) -> tuple[Bools, Any]:
-        """Which moves are illegal before a cell is looked at, and the rule and reason, as `node_of` and `finish`."""
-        op, counts = actions[:, 0], self._counts
-        # Column by column: NumPy takes long for the maximum of three.
-        x, y, z = np.ascontiguousarray(_read(actions).T)
-        ends, last = op == END, SOURCES + counts
-        largest = np.maximum(np.maximum(x, y), z)
-        many = ~ends & (counts >= MAX_NODES)
-        absent = ~ends & ~many & (largest >= last)
-        inputs = (x > 0).astype(np.int64) + (y > 0) + (z > 0)
-        arity = ~(ends | many | absent) & ~_ARITY[np.minimum(op, END - 1), inputs]
-        hidden = ends & ((largest < SOURCES) | (largest >= last))
-        errors: Any = column([""]).take(np.zeros(len(op), np.intp))
-        for i in np.flatnonzero(many | arity).tolist():
-            errors[i] = _refusal(int(op[i]), int(inputs[i]), int(counts[i]))
-        heads, tails, outputs = _texts()
-        which = (x * SIZES[1] + y) * SIZES[1] + z
-        places = np.flatnonzero(absent)
-        errors[places] = heads.take(counts[places]) + tails.take(which[places])
-        places = np.flatnonzero(hidden)
-        errors[places] = outputs.take(which[places])
-        return many | absent | arity | hidden, errors
 
     def _add(self, index: npt.NDArray[np.intp], actions: Ints) -> None:
         """Adds the nodes of legal moves at `index`."""
@@ -141,35 +119,6 @@ def _read(actions: Ints) -> Ints:
     read = actions[:, 1:].copy()
     read[(actions[:, 0] >= FIRST_UNARY) & (actions[:, 0] != END), 1:] = 0
     return read
-
-
-@functools.cache
-def _refusal(op: int, inputs: int, nodes: int) -> str:
-    """Rule and reason why a node of so many inputs cannot be added to so many nodes."""
-    try:
-        node_of([op, *[1] * inputs, *[0] * (SLOTS - inputs)], nodes)
-    except InvalidRecipe as problem:
-        return f"{problem.rule}: {problem}"
-    raise AssertionError
-
-
-@functools.cache
-def _texts() -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
-    """What `node_of` says of inputs that do not exist, by nodes and by inputs; what `finish` says, by outputs."""
-    heads = []
-    for nodes in range(MAX_NODES):
-        try:
-            node_of([0, SIZES[1] - 1, 0, 0], nodes)
-        except InvalidRecipe as problem:
-            heads.append(f"{problem.rule}: {problem}".removesuffix(f"({SIZES[1] - 1},)"))
-    every = [*itertools.product(range(SIZES[1]), repeat=SLOTS)]
-    tails = [str(tuple(k for k in given if k)) for given in every]
-    try:
-        finish((), [END, 0, 0, 0])
-    except InvalidRecipe as problem:
-        head = f"{problem.rule}: {problem}".removesuffix("[0, 0, 0]")
-    outputs = [f"{head}{[*given]}" for given in every]
-    return np.array(heads, object), np.array(tails, object), np.array(outputs, object)
 
 
 def _pairs(some: Info, others: Info) -> Info:
