@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.checks import nearest
+from hpo_envs.checks import nearest, one_of, shown
 from hpo_envs.tables import exact, frames
 
 Floats = npt.NDArray[np.float64]
@@ -267,6 +267,21 @@ class Table:
             raise KeyError(f"key must be a row of table {self.name}, got {key!r}{nearest(key, self.keys)}")
         return self.keys.index(key)
 
+    def index_of(self, config: Mapping[str, Any]) -> int:
+        """Index of a configuration, given with natural values as in `config(row)`.
+
+        Args:
+            config: Hyperparameter -> value; inactive ones do not count. Of a table without hyperparameters, `key`.
+
+        Raises:
+            ValueError: An unknown or missing hyperparameter, a value or a combination that was not measured; the
+                message names the hyperparameter and the nearest value.
+        """
+        if not self.space:
+            key = one_of("key", config.get("key"), self.keys, listed=f"the keys of table {self.name}")
+            return self.keys.index(key)
+        return _index_of(self, config)
+
     def config(self, row: int) -> dict[str, Any]:
         """Natural hyperparameter values of a row."""
         return {h.name: h.natural(v) for h, v in zip(self.space, self.configs[row], strict=True)}
@@ -313,6 +328,42 @@ class Table:
         noted = dataclasses.replace(self.provenance, notes=(*self.provenance.notes, *notes))
         object.__setattr__(table, "provenance", noted)
         return table
+
+
+def _index_of(table: Table, config: Mapping[str, Any]) -> int:
+    known = {h.name: h for h in table.space}
+    for name in config:
+        one_of(f"hyperparameter of table {table.name}", name, known)
+    left = np.arange(len(table))
+    wanted = np.zeros(len(known))
+    for j, h in enumerate(table.space):
+        if not frames.active(table.space, wanted[None])[0, j]:
+            continue
+        if h.name not in config:
+            raise ValueError(f"config must have {h.name}, got {', '.join(config) or 'nothing'}")
+        value, column = config[h.name], table.configs[:, j]
+        number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+        if h.kind == "categorical":
+            at = [i for i, v in enumerate(h.values) if v == value and isinstance(v, bool) == isinstance(value, bool)]
+            wanted[j] = at[0] if at else -1.0
+        elif number:
+            wanted[j] = value
+        same = np.isclose(column[left], wanted[j], rtol=1e-9, atol=0.0) if number or h.kind == "categorical" else []
+        if not np.any(same):
+            raise ValueError(_nearest_value(table, h, value, left, column, number))
+        left = left[same]
+    return int(left[0])
+
+
+def _nearest_value(table: Table, h: Hyperparameter, value: Any, left: Any, column: Floats, number: bool) -> str:
+    """What is wrong with a value that no configuration has among those that agree in the hyperparameters before."""
+    with_them = "" if len(left) == len(table) else " with the values before it"
+    if h.kind == "categorical":
+        choices = [h.values[int(i)] for i in np.unique(column[left])]
+        hint = nearest(str(value), [str(c) for c in choices])
+        return f"{h.name} must be one of {', '.join(map(repr, choices))}{with_them}, got {shown(value)}{hint}"
+    close = f", the nearest is {h.natural(column[left][np.abs(column[left] - value).argmin()])!r}" if number else ""
+    return f"{h.name} must be a value that table {table.name} measured{with_them}, got {shown(value)}{close}"
 
 
 def _frozen(array: Any, dtype: Any) -> bool:

@@ -16,7 +16,13 @@ settings.register_profile("steady", deadline=None, derandomize="HPO_ENVS_FUZZ" n
 settings.load_profile("steady")
 
 # Nobody's own tables are seen by tests, nor written.
-os.environ["HPO_ENVS_TABLES"] = tempfile.mkdtemp(prefix="hpo-envs-tables-")
+_FOLDER = tempfile.TemporaryDirectory(prefix="hpo-envs-tables-")
+os.environ["HPO_ENVS_TABLES"] = _FOLDER.name
+
+
+def pytest_unconfigure() -> None:
+    """Leaves nothing in the temporary directory."""
+    _FOLDER.cleanup()
 
 
 def pytest_configure() -> None:

@@ -1,6 +1,7 @@
 """Tuning a function of one's own: durable, parallel, and reported like every other run."""
 
+from hpo_envs.tuning.objective import Objective, objective
 from hpo_envs.tuning.tune import tune
 from hpo_envs.tuning.tuned import Tuned
 
-__all__ = ["Tuned", "tune"]
+__all__ = ["Objective", "Tuned", "objective", "tune"]

@@ -47,9 +47,11 @@ def write(path: Path | str, content: bytes | str) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(part, target)
-    except BaseException:  # also on Ctrl-C
+    except BaseException as error:  # also on Ctrl-C
         with contextlib.suppress(OSError):
             part.unlink()
+        if isinstance(error, OSError) and error.filename is None:  # a full disk names no file
+            error.filename = str(target)
         raise
     sync(target.parent)
 

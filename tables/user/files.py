@@ -99,14 +99,15 @@ def _arrow(path: Path, content: bytes, kind: str, limit: int) -> pd.DataFrame:
     """The frame of a Parquet or Arrow file; an index that pandas wrote is no column."""
     from pyarrow import feather, parquet
 
+    freed = {"split_blocks": True, "self_destruct": True}  # columns that are converted
     try:
         # On this thread and from memory: a thread of Arrow that outlives its stream brings Python down as it ends.
         if kind not in (".parquet", ".pq"):
-            return feather.read_table(pa.BufferReader(content), use_threads=False).to_pandas()
+            return feather.read_table(pa.BufferReader(content), use_threads=False).to_pandas(**freed)
         file = parquet.ParquetFile(pa.BufferReader(content), pre_buffer=False)
         if (size := 8 * file.metadata.num_rows * file.metadata.num_columns) > limit:
             raise ValueError(f"{path} must be at most {limit} bytes unpacked (max_bytes=, --max-bytes), got {size}")
-        return file.read(use_threads=False).to_pandas()
+        return file.read(use_threads=False).to_pandas(**freed)
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, ValueError) and str(error).startswith(str(path)):
             raise

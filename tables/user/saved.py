@@ -121,10 +121,12 @@ def load(name: str | Path) -> Table:
     return _remembered[full] if full in _remembered else _read(folder() / f"{full.removeprefix(PREFIX)}.npz")
 
 
-_NO_TABLE = (ValueError, TypeError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile)
+_NO_TABLE = (ValueError, MemoryError, TypeError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile)
 
 
 def _read(path: Path) -> Table:
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} must be a regular file, got a pipe or a device")
     content = path.read_bytes()
     try:
         table = table_file.unpack(content)

@@ -13,7 +13,7 @@ from typing import Any
 from hpo_envs.checks import nearest
 from hpo_envs.tables.table import Hyperparameter, Table
 from hpo_envs.tables.user import files, infer, roles
-from hpo_envs.tables.user.space import space_of
+from hpo_envs.tables.user.space import plain, space_of
 from hpo_envs.tables.user.trackers import Reading
 
 NO_COST = "evaluations"
@@ -163,20 +163,8 @@ def to_toml(schema: Schema, table: Table) -> str:
         value = {m.name: (m.low, m.high) for m in table.metrics} if name == "bounds" else getattr(schema, name)
         if value:
             lines += ["", f"[{name}]", *(f"{_toml(k)} = {_toml(v)}" for k, v in value.items())]
-    lines += ["", "[space]", *(f"{_toml(h.name)} = {_toml(_entry(h))}" for h in table.space)]
+    lines += ["", "[space]", *(f"{_toml(h.name)} = {_toml(plain(h))}" for h in table.space)]
     return "\n".join([*lines, ""])
-
-
-def _entry(h: Hyperparameter) -> dict[str, Any]:
-    if h.kind == "categorical":
-        entry: dict[str, Any] = {"choices": h.values}
-    elif h.values:
-        entry = {"values": h.values, "log": h.log}
-    else:
-        whole = h.kind == "int"
-        entry = {"low": int(h.low) if whole else h.low, "high": int(h.high) if whole else h.high, "kind": h.kind}
-        entry |= {"log": True} if h.log else {}
-    return entry | ({"if": {h.condition[0]: h.condition[1]}} if h.condition else {})
 
 
 def _toml(value: Any) -> str:

@@ -78,7 +78,7 @@ def of_frame(frame: Any, source: str, digest: str = "", unit: str = "line", firs
     Raises:
         ValueError: No columns, no lines, or a name twice.
     """
-    frame = frame if isinstance(frame, pd.DataFrame) else frame.to_pandas()
+    frame = frame if isinstance(frame, pd.DataFrame) else frame.to_pandas(split_blocks=True)
     columns: dict[str, Cells] = {}
     content = hashlib.sha256()
     for j, label in enumerate(frame.columns):

@@ -50,6 +50,19 @@ def space_of(given: Any) -> tuple[Hyperparameter, ...]:
     return space
 
 
+def plain(h: Hyperparameter) -> dict[str, Any]:
+    """A hyperparameter as plain data, from which `space_of` leads back."""
+    if h.kind == "categorical":
+        entry: dict[str, Any] = {"choices": list(h.values)}
+    elif h.values:
+        entry = {"values": list(h.values), "log": h.log}
+    else:
+        whole = h.kind == "int"
+        entry = {"low": int(h.low) if whole else h.low, "high": int(h.high) if whole else h.high, "kind": h.kind}
+        entry |= {"log": True} if h.log else {}
+    return entry | ({"if": {h.condition[0]: list(h.condition[1])}} if h.condition else {})
+
+
 def _check(space: tuple[Hyperparameter, ...]) -> None:
     names = [h.name for h in space]
     if len(set(names)) < len(names):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from typing import Any
 
 import numpy as np
@@ -229,3 +230,35 @@ def test_equal_content_from_another_source_is_another_key() -> None:
     assert hash(ByHash(table)) == hash(ByHash(dataclasses.replace(table)))
     assert ByHash(table) != ByHash(other)
     assert ByHash(table) != table
+
+
+def test_a_configuration_is_found_by_its_values() -> None:
+    table = store.load("nmthpo/swen")
+    for row in (0, 100, 766):
+        assert table.index_of(table.config(row)) == row
+    measured = {tuple(table.config(row).values()) for row in range(len(table))}
+    names = [h.name for h in table.space]
+    missing = next(c for c in itertools.product(*(h.values for h in table.space)) if c not in measured)
+    with pytest.raises(ValueError, match="measured with the values before it, got .*, the nearest is "):
+        table.index_of(dict(zip(names, missing, strict=True)))
+    config = table.config(0)
+    for wrong, message in (
+        ({"bpe": 9000}, "bpe must be a value that table nmthpo/swen measured, got 9000, the nearest is 8000"),
+        ({"bpe": "a"}, "bpe must be a value that table nmthpo/swen measured, got 'a'$"),
+        ({"lr": 1}, "hyperparameter of table nmthpo/swen must be one of bpe, .*, got 'lr'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            table.index_of(config | wrong)
+    del config["heads"]
+    with pytest.raises(ValueError, match="config must have heads, got bpe, layers"):
+        table.index_of(config)
+
+
+def test_configurations_with_conditions_and_choices_are_found() -> None:
+    table = store.load("charhpo/g2p-dut-transformer")
+    for row in range(0, len(table), 17):
+        assert table.index_of(table.config(row)) == row
+    cells = store.load("nasbenchnlp/wikitext2")
+    assert cells.index_of({"key": cells.keys[9]}) == 9
+    with pytest.raises(ValueError, match="key must be one of the keys of table nasbenchnlp/wikitext2, got None"):
+        cells.index_of({})

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+import os
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 import pytest
 
 from hpo_envs import registry
@@ -51,3 +56,20 @@ def test_an_unreadable_table_hides_no_other(table: Table, folder: Path) -> None:
     (folder / "broken.npz").write_bytes(b"PK\x03\x04 not a table")
     with pytest.warns(UserWarning, match="saved table broken is left out"):
         assert [s.id for s in registry.own()] == ["TableHPO-sweep-v0"]
+
+
+def test_a_file_that_promises_more_than_memory_is_refused_and_a_pipe_is_not_read(tmp_path: Path) -> None:
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)})
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name in ("head", "values"):
+            archive.writestr(f"{name}.npy", header.getvalue() + bytes(64))
+    (tmp_path / "a.npz").write_bytes(hashlib.sha256(stream.getvalue()).digest() + stream.getvalue())
+    with pytest.raises(
+        ValueError, match="a.npz must be a table written by hpo-envs, got a file that is none: Unable to "
+    ):
+        user.load(tmp_path / "a.npz")
+    os.mkfifo(tmp_path / "b.npz")
+    with pytest.raises(ValueError, match="b.npz must be a regular file, got a pipe or a device"):
+        user.load(tmp_path / "b.npz")

@@ -1,0 +1,109 @@
+"""A table as a function of a configuration, for any optimiser that calls one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.spaces import Discrete, MultiDiscrete
+
+from hpo_envs.tables.table import Table
+from hpo_envs.tables.user.space import plain
+
+
+class Objective:
+    """Callable from a configuration to its metrics, looked up in the table of an id; see `objective`.
+
+    Attributes:
+        env_id: The id.
+        space: Hyperparameter -> plain data, the form that `tune` takes.
+        fidelities: What `fidelity` may be, in the unit of the table's levels.
+        metrics: Names of the metrics in a result; metrics that are held out from agents are not among them.
+    """
+
+    def __init__(self, env_id: str, **kwargs: Any) -> None:
+        self.env_id, self._kwargs = env_id, kwargs
+        table = self.table
+        self.space: dict[str, Any] = {h.name: plain(h) for h in table.space} or {"key": {"choices": list(table.keys)}}
+        self.fidelities = tuple(int(v) if float(v).is_integer() else float(v) for v in table.levels)
+        held_out = getattr(self._env.params, "held_out", None) or ()
+        self.metrics = tuple(name for name in table.metric_names if name not in held_out)
+
+    @cached_property
+    def _env(self) -> Any:
+        return gym.make(self.env_id, disable_env_checker=True, **self._kwargs).unwrapped
+
+    @cached_property
+    def table(self) -> Table:
+        """The table that answers.
+
+        Raises:
+            ValueError: The actions of the id are not the configurations of one table.
+        """
+        table, actions = getattr(self._env, "table", None), self._env.action_space
+        sizes = [actions.n] if isinstance(actions, Discrete) else getattr(actions, "nvec", ())
+        rows = isinstance(actions, (Discrete, MultiDiscrete)) and table is not None and sizes[0] == len(table)
+        if not rows or (len(sizes) > 1 and (len(sizes) != 2 or sizes[1] != len(table.levels))):
+            raise ValueError(f"env_id must have the configurations of one table as its actions, got {self.env_id!r}")
+        return table  # type: ignore[no-any-return]
+
+    def __call__(self, config: Mapping[str, Any], *, fidelity: float | None = None) -> dict[str, float]:
+        """Returns the metrics of a configuration in native units, and its `cost` in the table's unit.
+
+        Repeats are averaged. A run that failed or diverged has the metric's worst value; one that ended before
+        `fidelity` has its last.
+
+        Args:
+            config: Hyperparameter -> value, with all that are active.
+            fidelity: One of `fidelities`, which the cost is the sum up to; default: the last.
+
+        Raises:
+            ValueError: A configuration or a fidelity that was not measured; the message names the nearest.
+        """
+        table, row = self.table, self.table.index_of(config)
+        level = len(self.fidelities) - 1
+        if fidelity is not None:
+            if fidelity not in self.fidelities:
+                close = min(self.fidelities, key=lambda f: abs(f - fidelity))
+                raise ValueError(f"fidelity must be one of .fidelities, the nearest is {close}, got {fidelity!r}")
+            level = self.fidelities.index(fidelity)
+        run = ~np.isnan(table.cost[row, :, 0])
+        values = _last(table.values[row][run, : level + 1])
+        cost = _last(table.cost[row][run, : level + 1, None])
+        found = {n: values[:, table.metric(n)] for n in self.metrics}
+        worst = {m.name: m.worst for m in table.metrics}
+        answer = {n: float(np.where(np.isnan(v), worst[n], v).mean()) for n, v in found.items()}
+        return answer | {"cost": float(cost.mean())}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made, (self.env_id, self._kwargs)
+
+
+def _last(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """(repeats, metrics) the last known value along the levels of (repeats, levels, metrics)."""
+    at = np.maximum((~np.isnan(values)).sum(axis=1) - 1, 0)
+    return np.asarray(np.take_along_axis(values, at[:, None], axis=1)[:, 0])
+
+
+def _made(env_id: str, kwargs: dict[str, Any]) -> Objective:
+    return Objective(env_id, **kwargs)
+
+
+def objective(env_id: str, **kwargs: Any) -> Objective:
+    """Makes a picklable function of a configuration of an id: `config -> {"bleu": ..., "cost": ...}`.
+
+    `.space` is the search space in the form that `hpo_envs.tune` takes, and `fidelity=` of a call how long to train,
+    for ids with learning curves. Combinations that were not measured raise a `ValueError`.
+
+    Args:
+        env_id: An id whose actions are the configurations of one table, such as `NMTHPO-swen-v0`.
+        **kwargs: Arguments of the environment, such as `table=`.
+
+    Raises:
+        ValueError: An id of another kind.
+        gymnasium.error.Error: An unknown id.
+    """
+    return Objective(env_id, **kwargs)

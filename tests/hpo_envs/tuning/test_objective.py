@@ -1,0 +1,79 @@
+"""Tables as functions of a configuration."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import hpo_envs
+from hpo_envs.tables.user.space import space_of
+
+
+@pytest.mark.parametrize("env_id", ["NMTHPO-swen-v0", "CharHPO-g2p-dut-lstm-v0", "TableHPO-v0"])
+def test_an_objective_returns_what_a_step_of_the_environment_does(env_id: str) -> None:
+    function = hpo_envs.objective(env_id)
+    env = gym.make(env_id, budget=None, disable_env_checker=True)
+    env.reset(seed=0)
+    for row in (0, 7, 41):
+        info = env.step(row)[4]
+        metrics = {k: float(v) for k, v in info["metrics"].items()}
+        found = function(function.table.config(row))
+        assert found.pop("cost") == function.table.cost[row, 0, 0]
+        assert found == metrics
+    assert [h.name for h in space_of(function.space)] == [h.name for h in function.table.space]
+
+
+def test_a_fidelity_is_a_checkpoint_and_held_out_metrics_stay_held_out() -> None:
+    function = hpo_envs.objective("NMTLC-swen-v0")
+    config = function.table.config(3)
+    first, last = (function(config, fidelity=f) for f in (function.fidelities[0], function.fidelities[-1]))
+    assert first["cost"] < last["cost"]
+    assert first["perplexity"] == function.table.values[3, 0, 0, function.table.metric("perplexity")]
+    assert function(config) == last
+    with pytest.raises(ValueError, match=r"fidelity must be one of .fidelities, the nearest is \d+, got 3"):
+        function(config, fidelity=3)
+    cells = hpo_envs.objective("NASBenchNLP-wikitext2-v0")
+    key = cells.table.keys[5]
+    assert set(cells({"key": key})) == {"validation_loss", "train_loss", "parameters", "cost"}
+    repeats = cells.table.values[5, :, 0, 0]
+    measured = repeats[~np.isnan(cells.table.cost[5, :, 0])]
+    assert cells({"key": key}, fidelity=1)["validation_loss"] == pytest.approx(measured.mean())
+
+
+def test_an_objective_is_pickled_by_its_id() -> None:
+    function = hpo_envs.objective("NMTHPO-swen-v0")
+    content = pickle.dumps(function)
+    assert len(content) < 300
+    assert pickle.loads(content)(function.table.config(9)) == function(function.table.config(9))
+
+
+def test_configurations_that_were_not_measured_are_named() -> None:
+    function = hpo_envs.objective("NMTHPO-swen-v0")
+    config = function.table.config(0)
+    with pytest.raises(ValueError, match="bpe must be .* measured, got 9000, the nearest is 8000"):
+        function(config | {"bpe": 9000})
+    with pytest.raises(ValueError, match="got 'bep', did you mean 'bpe'"):
+        function({"bep": 1000})
+    for env_id in ("CharHPO-v0", "NMTHPO-v0", "CushLEPOR-ted-ende-v0"):
+        with pytest.raises(ValueError, match=f"env_id must have the configurations of one table .*, got '{env_id}'"):
+            hpo_envs.objective(env_id)
+
+
+def test_importing_the_package_imports_no_objective() -> None:
+    code = "import sys, hpo_envs; print('hpo_envs.tuning' in sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path.home())
+    assert said.stdout.strip() == "False"
+
+
+def test_tune_takes_an_objective() -> None:
+    function = hpo_envs.objective("TableHPO-v0")
+    found = hpo_envs.tune(
+        lambda config: function(config)["accuracy"], function.space, agent="random", budget=8, progress=False
+    )
+    assert found.best.score == function(found.best.config)["accuracy"]
