@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hpo_envs.tables.table import Provenance, Table
-from hpo_envs.tables.user import assemble, files, sheet, trackers
+from hpo_envs.tables.user import assemble
 from hpo_envs.tables.user import schema as schema_module
 from hpo_envs.tables.user.reader import Reader
+from hpo_envs.tables.user.reading import files, sheet, trackers
+from hpo_envs.tables.user.reading.trackers import Reading
 from hpo_envs.tables.user.schema import Schema
-from hpo_envs.tables.user.trackers import Reading
 
 Goal = Literal["max", "min"]
 

@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hpo_envs.tables.table import Hyperparameter, Table
-from hpo_envs.tables.user import csv_reader, trackers
+from hpo_envs.tables.user import csv_reader
+from hpo_envs.tables.user.reading import trackers
+from hpo_envs.tables.user.reading.sheet import of_rows
 from hpo_envs.tables.user.schema import Schema
-from hpo_envs.tables.user.sheet import of_rows
 from hpo_envs.tables.user.space import space_of
 
 

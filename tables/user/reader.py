@@ -11,15 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables.table import LOST, Hyperparameter
-from hpo_envs.tables.user import cells as cells_module
-from hpo_envs.tables.user import infer, outcomes, roles
-from hpo_envs.tables.user.cells import Floats, Text, absent, codes, numbers
+from hpo_envs.tables.user import infer, roles
 from hpo_envs.tables.user.infer import Column
-from hpo_envs.tables.user.outcomes import DIVERGED, FAILED, OK, TRUNCATED, UNFINISHED
+from hpo_envs.tables.user.reading import cells as cells_module
+from hpo_envs.tables.user.reading import outcomes
+from hpo_envs.tables.user.reading.cells import Floats, Text, absent, codes, numbers
+from hpo_envs.tables.user.reading.outcomes import DIVERGED, FAILED, OK, TRUNCATED, UNFINISHED
+from hpo_envs.tables.user.reading.sheet import Sheet, count
+from hpo_envs.tables.user.reading.trackers import Reading
 from hpo_envs.tables.user.runs import Runs
 from hpo_envs.tables.user.schema import NO_COST, Schema, goals, resolved
-from hpo_envs.tables.user.sheet import Sheet, count
-from hpo_envs.tables.user.trackers import Reading
 
 SHOWN = 5
 """Errors named before the rest are counted."""

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from hpo_envs.checks import nearest
-from hpo_envs.tables.user.cells import (
+from hpo_envs.tables.user.infer import CHOICES, Column, goal_of
+from hpo_envs.tables.user.reading.cells import (
     Cells,
     Index,
     Mask,
@@ -23,10 +24,9 @@ from hpo_envs.tables.user.cells import (
     numbers,
     numeric,
 )
-from hpo_envs.tables.user.infer import CHOICES, Column, goal_of
-from hpo_envs.tables.user.outcomes import scorable
-from hpo_envs.tables.user.sheet import UNNAMED
-from hpo_envs.tables.user.trackers import Reading
+from hpo_envs.tables.user.reading.outcomes import scorable
+from hpo_envs.tables.user.reading.sheet import UNNAMED
+from hpo_envs.tables.user.reading.trackers import Reading
 
 IDENTIFIERS = r"(run|trial|exp|experiment|job)?[_ ]?(id|name|number|key|index|idx)|run|trial|exp|experiment|job|uuid"
 """Names of columns that name the runs, if hardly a value comes twice."""

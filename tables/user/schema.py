@@ -12,9 +12,10 @@ from typing import Any
 
 from hpo_envs.checks import nearest
 from hpo_envs.tables.table import Hyperparameter, Table
-from hpo_envs.tables.user import files, infer, roles
+from hpo_envs.tables.user import infer, roles
+from hpo_envs.tables.user.reading import files
+from hpo_envs.tables.user.reading.trackers import Reading
 from hpo_envs.tables.user.space import plain, space_of
-from hpo_envs.tables.user.trackers import Reading
 
 NO_COST = "evaluations"
 """What may be the cost besides a column: every evaluation costs 1."""

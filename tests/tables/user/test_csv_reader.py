@@ -105,7 +105,7 @@ def test_the_command_line_from_file_to_report(tmp_path: Path, capsys: pytest.Cap
     found = Comparison.load(Path(out)).summary()
     assert found["environments"][0]["family"] == "TableHPO"
     assert found["environments"][0]["optimum"] == "table"
-    assert main(["sensitivity", "--env", "TableHPO-mine-v0", "--k", "2", "--json"]) == 0
+    assert main(["importance", "TableHPO-mine-v0", "--sensitivity", "--k", "2", "--json"]) == 0
     assert json.loads(capsys.readouterr().out.partition("page:")[2].partition("\n")[2])["runs"] == 6
     for words in (["describe", "TableHPO-mine-v0"], ["table", "list"], ["list", "mine"], ["table", "show", "mine"]):
         assert main(words) == 0

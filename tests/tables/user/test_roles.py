@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hpo_envs.tables.user import roles, sheet, trackers
+from hpo_envs.tables.user import roles
+from hpo_envs.tables.user.reading import sheet, trackers
 from tests.tables.user.helpers import from_text
 
 

@@ -21,9 +21,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from hpo_envs.tables.user import json_runs
-from hpo_envs.tables.user.cells import Cells, Text
-from hpo_envs.tables.user.sheet import UNNAMED, Sheet, of_frame, of_rows
+from hpo_envs.tables.user.reading import json_runs
+from hpo_envs.tables.user.reading.cells import Cells, Text
+from hpo_envs.tables.user.reading.sheet import UNNAMED, Sheet, of_frame, of_rows
 
 BYTES = 2_000_000_000
 """Largest plain file."""

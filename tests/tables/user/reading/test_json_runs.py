@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hpo_envs.tables.user import files, json_runs
+from hpo_envs.tables.user.reading import files, json_runs
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.tables.user import outcomes, sheet
+from hpo_envs.tables.user.reading import outcomes, sheet
 
 
 def made(**columns: list[Any]) -> sheet.Sheet:

@@ -14,10 +14,10 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from hpo_envs.tables.user.cells import Text, absent, numbers, of_values, text
-from hpo_envs.tables.user.files import content_of
-from hpo_envs.tables.user.json_runs import flat
-from hpo_envs.tables.user.sheet import Sheet
+from hpo_envs.tables.user.reading.cells import Text, absent, numbers, of_values, text
+from hpo_envs.tables.user.reading.files import content_of
+from hpo_envs.tables.user.reading.json_runs import flat
+from hpo_envs.tables.user.reading.sheet import Sheet
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables.table import LOST, STATUSES
-from hpo_envs.tables.user.cells import Floats, Text, absent, many, missing, number, numbers, seconds
-from hpo_envs.tables.user.sheet import Sheet, count
+from hpo_envs.tables.user.reading.cells import Floats, Text, absent, many, missing, number, numbers, seconds
+from hpo_envs.tables.user.reading.sheet import Sheet, count
 
 Codes = npt.NDArray[np.uint8]
 

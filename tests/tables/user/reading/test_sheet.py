@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hpo_envs.tables.user import files, sheet
 from hpo_envs.tables.user.csv_reader import from_csv
+from hpo_envs.tables.user.reading import files, sheet
 
 
 def test_lines_are_counted_as_an_editor_counts_them(tmp_path: Path) -> None:

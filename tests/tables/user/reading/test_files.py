@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from hpo_envs.tables import user
-from hpo_envs.tables.user import files
+from hpo_envs.tables.user.reading import files
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from hpo_envs.tables.table import Hyperparameter
-from hpo_envs.tables.user import cells
-from hpo_envs.tables.user.cells import Text
+from hpo_envs.tables.user.reading import cells
+from hpo_envs.tables.user.reading.cells import Text
 
 
 def of(*values: Any) -> cells.Cells:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from hpo_envs.tables.user.cells import Cells, Index, Mask, Text, codes, of_series, of_values, text
+from hpo_envs.tables.user.reading.cells import Cells, Index, Mask, Text, codes, of_series, of_values, text
 
 UNNAMED = "Unnamed: "
 """Start of the names of columns without one, as pandas calls them: most are the index of a frame."""
