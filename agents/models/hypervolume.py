@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models.acquisition import expected_improvement
-from hpo_envs.agents.models.pareto import pareto_front
+from hpo_envs.pareto import pareto_front
 
 Floats = npt.NDArray[np.float64]
 

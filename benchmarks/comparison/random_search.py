@@ -19,13 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models.hypervolume import hypervolume
-from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.analysis.expected import below, expected_best
 from hpo_envs.benchmarks.analysis.scales import of_header
 from hpo_envs.benchmarks.comparison import reference
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.core.subsample import View
+from hpo_envs.pareto import pareto_front
 from hpo_envs.tables import store
 from hpo_envs.tables.table import LOST, ByHash
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.core.recorder import Record
+from hpo_envs.pareto import pareto_front
 from hpo_envs.tables import extras
 
 SIZE = (6.4, 4.8)

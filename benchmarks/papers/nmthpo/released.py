@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from hpo_envs.agents import Agent, Problem
 from hpo_envs.agents.models.acquisition import density
-from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.agents.search.bo import BayesianOptimisation
+from hpo_envs.pareto import pareto_front
 from hpo_envs.tables.table import Table
 
 Floats = npt.NDArray[np.float64]

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks.comparison import random_search, targets
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.papers.nmthpo import released
 from hpo_envs.benchmarks.runs import Run
+from hpo_envs.pareto import pareto_front
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 from hpo_envs.tables.row_order import natural

@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 from hpo_envs.agents import Source, make
-from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.agents.transfer.stacked import LENGTHS, robust
+from hpo_envs.pareto import pareto_front
 from tests.agents.transfer.helpers import ALIKE, OTHER, TRUTH, X, problem, regret
 
 

@@ -8,10 +8,10 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.benchmarks.papers.nmthpo.settings import front_rewards
 from hpo_envs.benchmarks.runs import run
+from hpo_envs.pareto import pareto_front
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo import build as nmthpo
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS, SHARED_GRID
