@@ -90,7 +90,7 @@ def installed(spec: Spec) -> bool:
     """Whether the tables of an id ship or have been fetched."""
     from hpo_envs.tables import store
 
-    return not any(map(store.missing, spec.tables))
+    return not any(store.exists(table) and store.missing(table) for table in spec.tables)
 
 
 def languages_of(tables: Iterable[str], env_id: str | None = None) -> tuple[str, ...]:

@@ -43,8 +43,8 @@ def check_family(family: Family, *, rules: Iterable[str] | None = None, environm
 
 
 def _playable(family: Family) -> tuple[Spec, ...]:
-    """The ids that can be made."""
-    return family.ids if family.listed or family.example else ()
+    """The ids that can be made here."""
+    return tuple(filter(registry.installed, family.ids)) if family.listed or family.example else ()
 
 
 def given(family: Family) -> dict[str, Any]:

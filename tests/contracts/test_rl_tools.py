@@ -11,13 +11,14 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from hpo_envs.registry import SPECS
+from tests.helpers import IDS
 from tests.helpers import short as small
 
 pytest.importorskip("stable_baselines3", reason="extra rl is not installed")
 pytest.importorskip("mo_gymnasium", reason="extra rl is not installed")
 
 
-@pytest.mark.parametrize("spec_id", list(SPECS))
+@pytest.mark.parametrize("spec_id", IDS)
 def test_stable_baselines3_checker_has_no_complaint(spec_id: str) -> None:
     from mo_gymnasium.wrappers import LinearReward
     from stable_baselines3.common.env_checker import check_env
@@ -72,7 +73,7 @@ def test_vector_environment_of_mo_gymnasium_agrees_with_ours() -> None:
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
-@pytest.mark.parametrize("spec_id", {s.family: s.id for s in SPECS.values()}.values())
+@pytest.mark.parametrize("spec_id", {SPECS[i].family: i for i in IDS}.values())
 def test_whole_infos_become_tensors(spec_id: str, mode: AutoresetMode) -> None:
     pytest.importorskip("array_api_compat", reason="extra rl is not installed")
     import torch

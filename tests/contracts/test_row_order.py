@@ -53,7 +53,7 @@ def test_an_episode_has_its_share_of_the_rows_in_its_own_order(spec_id: str) -> 
 
 @pytest.mark.parametrize("spec_id", OF_ROWS)
 def test_other_orders_and_shares_are_refused(spec_id: str) -> None:
-    with raises("order must be one of table, episode, got 'file'"):
+    with raises("order must be one of table, episode, got 'file', did you mean 'table'?"):
         _made(spec_id, order="file")
     for share in (0.0, 1.5, True, float("nan")):
         with raises(f"share must be a number in (0, 1], got {share!r}"):

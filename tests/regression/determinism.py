@@ -119,7 +119,7 @@ def compare(folder: Path, ways: Sequence[str]) -> dict[str, list[str]]:
         differ[way] = sorted(key for key in base.keys() | now.keys() if base.get(key) != now.get(key))
     print(*table(differ, base), sep="\n")
     total = hashlib.sha256("\n".join(f"{key} {base[key]}" for key in sorted(base)).encode()).hexdigest()
-    ids, agents = (len({key.split("/")[i] for key in base}) for i in (1, 2))
+    ids, agents = (len({key.split("/")[i] for key in base}) for i in (0, 1))
     count = len({key for keys in differ.values() for key in keys})
     print(f"{len(base)} runs of {agents} agents on {ids} ids, {len(ways)} ways: {count} differ, sha256 {total}")
     return differ
@@ -129,8 +129,8 @@ def table(differ: Mapping[str, Sequence[str]], base: Mapping[str, str]) -> Itera
     """Lines of Markdown: of each agent that differs anywhere, how many of its runs do, by way."""
     yield f"| agent | runs | {' | '.join(differ)} |"
     yield f"|---|{'---:|' * (1 + len(differ))}"
-    for agent in sorted({key.split("/")[2] for keys in differ.values() for key in keys}):
-        counts = [sum(key.split("/")[2] == agent for key in keys) for keys in (base, *differ.values())]
+    for agent in sorted({key.split("/")[1] for keys in differ.values() for key in keys}):
+        counts = [sum(key.split("/")[1] == agent for key in keys) for keys in (base, *differ.values())]
         yield f"| `{agent}` | {' | '.join(map(str, counts))} |"
 
 
