@@ -43,8 +43,9 @@ class Objective:
         Raises:
             ValueError: The actions of the id are not the configurations of one table.
         """
-        table, actions = getattr(self._env, "table", None), self._env.action_space
-        sizes = [actions.n] if isinstance(actions, Discrete) else getattr(actions, "nvec", ())
+        table: Any = getattr(self._env, "table", None)
+        actions = self._env.action_space
+        sizes: Any = [actions.n] if isinstance(actions, Discrete) else getattr(actions, "nvec", ())
         rows = isinstance(actions, (Discrete, MultiDiscrete)) and table is not None and sizes[0] == len(table)
         if not rows or (len(sizes) > 1 and (len(sizes) != 2 or sizes[1] != len(table.levels))):
             raise ValueError(f"env_id must have the configurations of one table as its actions, got {self.env_id!r}")
