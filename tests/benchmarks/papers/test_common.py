@@ -101,6 +101,14 @@ def test_published_numbers_are_written_with_the_mechanism_of_what_differs(tmp_pa
     assert [row["mechanism"][:14] for row in rows] == ["The authors' n", "", "Not computed."]
 
 
+@pytest.mark.parametrize("folder", ["charhpo", "cushlepor", "fiesta", "nasbenchnlp"])
+def test_every_committed_difference_has_a_mechanism(folder: str) -> None:
+    rows = atomic.read_csv(HERE / folder / "results" / "compared.csv")
+    assert {row["verdict"] for row in rows} <= set(typing.get_args(common.Verdict))
+    assert [row for row in rows if row["verdict"] != "agrees" and not row["mechanism"]] == []
+    assert rows
+
+
 def test_only_the_chosen_parts_run(tmp_path: Path) -> None:
     seen: list[str] = []
     parts = {name: (lambda r, name=name: seen.append(name)) for name in "abc"}
