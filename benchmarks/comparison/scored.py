@@ -17,6 +17,7 @@ from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.runs.record import SEEN
 from hpo_envs.benchmarks.study.block import Block, blocks_of
 from hpo_envs.registry import family_of
+from hpo_envs.tables.catalogue.languages import overlap
 
 Floats = npt.NDArray[np.float64]
 Header = Mapping[str, Any]
@@ -94,7 +95,7 @@ def _overlap(header: Header) -> list[str]:
     """Languages of a run's problem that its source tables have, too: there must be none."""
     known = header.get("transfer", {})
     languages = {language for s in known.get("sources", ()) for language in s["languages"]}
-    return sorted(languages & set(known.get("excluded", ())))
+    return overlap(languages, known.get("excluded", ()))
 
 
 @dataclass

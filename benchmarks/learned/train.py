@@ -22,6 +22,7 @@ from hpo_envs.benchmarks.learned.evolution import Settings, train
 from hpo_envs.benchmarks.runs import transfer
 from hpo_envs.benchmarks.runs.loop import one_blas_thread
 from hpo_envs.core import screen
+from hpo_envs.tables.catalogue.languages import canonical
 from hpo_envs.tables.files import atomic
 
 Floats = npt.NDArray[np.float64]
@@ -62,8 +63,9 @@ class Group:
 def groups() -> list[Group]:
     """All sweeps, for translation tables; and all tables without each half of the sweeps' languages, for that half."""
     languages = sorted(set(transfer.distributions()["CharHPO"].languages.values()))
-    halves = (Group(f"without {' '.join(h)}", tasks.FAMILIES, tuple(h)) for h in (languages[::2], languages[1::2]))
-    return [Group("CharHPO", ("CharHPO",)), *halves]
+    halves = (languages[::2], languages[1::2])
+    without = (Group(f"without {' '.join(h)}", tasks.FAMILIES, tuple(map(canonical, h))) for h in halves)
+    return [Group("CharHPO", ("CharHPO",)), *without]
 
 
 def divided(group: Group, seed: int) -> tuple[list[tasks.Task], list[tasks.Task]]:

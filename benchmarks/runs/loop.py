@@ -27,6 +27,7 @@ from hpo_envs.benchmarks.runs.record import Log, copied, header_of, records
 from hpo_envs.checks import nearest, shown
 from hpo_envs.core.params import is_integer
 from hpo_envs.registry import SPECS
+from hpo_envs.tables.catalogue.languages import overlap
 
 if TYPE_CHECKING:
     from hpo_envs.benchmarks.runs.isolation import Host
@@ -138,7 +139,7 @@ def run(
             header |= {"table": str(tables[0][i]), "kind": str(tables[1][i]), "sha256": str(tables[2][i]), "seed": seed}
             if random[i]:
                 header["random_search"] = True
-            if seen := sorted(set(trained_on[i]) & set(problem.excluded)):
+            if seen := overlap(trained_on[i], problem.excluded):
                 header["seen"] = seen
             header["scale"] = copied(scale)
             headers.append(header)

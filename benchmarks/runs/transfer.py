@@ -23,6 +23,7 @@ from hpo_envs.core.family import Distribution
 from hpo_envs.core.params import Params
 from hpo_envs.registry import FAMILIES
 from hpo_envs.tables import exact
+from hpo_envs.tables.catalogue.languages import overlap
 from hpo_envs.tables.table import LOST, Hyperparameter, Table
 
 Floats = npt.NDArray[np.float64]
@@ -114,13 +115,11 @@ def of(env: Any, distribution: str) -> Transfer:
     given = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
     target = params.table
     sources, facts = [], []
-    for label, language in d.languages.items():
-        if language in excluded:
-            continue
+    for label in d.languages:
         env_id = d.ids.format(label)
         other = _params(env_id, tuple(sorted(given.items())))
         languages = registry.languages_of([other.table.name])
-        if other.table.name == target.name or set(languages) & set(excluded):
+        if other.table.name == target.name or overlap(languages, excluded):
             continue
         sources.append(_source(other, target))
         kind, sha256 = other.table.provenance.kind, other.table.provenance.sha256

@@ -17,6 +17,7 @@ from gymnasium.spaces import Discrete
 
 from hpo_envs.agents import Problem
 from hpo_envs.agents.encoding import decode_space
+from hpo_envs.tables.catalogue.languages import overlap
 
 RECORD = "hpo_envs.json"
 """The entry of the archive that holds the record."""
@@ -50,7 +51,7 @@ def fits(problem: Problem, file: str, seen: bool = True, **others: Any) -> bool:
 
 def unfit(problem: Problem, record: Mapping[str, Any], seen: bool) -> str | None:
     """Where a policy must be run instead; None if it fits."""
-    both = sorted(set(record["trained_on"]) & set(problem.excluded))
+    both = overlap(record["trained_on"], problem.excluded)
     if both and not seen:
         return f"on languages that it was not trained on, or with seen=True, got {', '.join(both)}"
     trained, now = decode_space(record["action_space"]), problem.action_space

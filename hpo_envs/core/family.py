@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from hpo_envs.tables.catalogue.languages import canonical
+
 Task = tuple[str, dict[str, Any]]
 """(id, arguments)."""
 
@@ -41,8 +43,8 @@ class Distribution(NamedTuple):
     Attributes:
         name: What `hpo_envs.tasks` calls it.
         ids: Pattern of the ids, `{}` standing for the label of a task.
-        languages: Label of each task -> its language besides English; fine-tuning and training from scratch on the
-            same language are one language.
+        languages: Label of each task -> its language besides English, by the family's own code; fine-tuning and
+            training from scratch on the same language are one language.
         validation: Languages of version 1's validation part.
         test: Languages of version 1's test part.
         argument: Argument that names tasks where one id draws among them, else empty.
@@ -107,7 +109,7 @@ class Family:
 
     @property
     def languages(self) -> dict[str, str]:
-        """Table -> its language besides English, of the tables in the family's distributions."""
+        """Table -> the code of its language (`catalogue.languages`), of the tables in the family's distributions."""
         tables = {spec.id: spec.tables for spec in self.ids}
         found: dict[str, str] = {}
         for d in self.distributions:
@@ -115,7 +117,7 @@ class Family:
                 found |= dict(zip(tables[d.ids], d.languages.values(), strict=True))
             for label, language in () if d.argument else d.languages.items():
                 found |= dict.fromkeys(tables[d.ids.format(label)], language)
-        return found
+        return {table: canonical(language) for table, language in found.items()}
 
     def of_user(self, table: str) -> Spec:
         """The id of one of the user's own tables."""

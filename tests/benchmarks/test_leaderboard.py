@@ -72,7 +72,9 @@ def test_agents_that_learn_from_other_tables_have_a_study_of_their_own() -> None
 def test_a_trained_agent_takes_part_where_it_has_seen_no_environment_of_a_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     def has_unseen(problem: Problem, *, seen: bool = False, **_: Any) -> bool:
         return (
-            seen or not {"ru", "zh"} & set(problem.excluded) or (problem.excluded == ("zh",) and problem.levels is None)
+            seen
+            or not {"rus", "chi"} & set(problem.excluded)
+            or (problem.excluded == ("chi",) and problem.levels is None)
         )
 
     monkeypatch.setattr("hpo_envs.agents.transfer.learned.has_unseen", has_unseen)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hpo_envs.core.family import Family, Spec
+from hpo_envs.core.family import Distribution, Family, Spec
 from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, LANGUAGES
 
 
@@ -18,11 +18,18 @@ def _ids(name: str) -> tuple[Spec, ...]:
     )
 
 
+def _split(name: str) -> tuple[Distribution, ...]:
+    """Languages on the side that CharHPO has them on, and Greek, Korean and Vietnamese, which it lacks, left out."""
+    languages = {f"{language}-{architecture}": language for language in LANGUAGES for architecture in ARCHITECTURES}
+    return (Distribution(name, f"{name}-{{}}-v0", languages, ("arm", "vie"), ("geo", "gre", "kor", "rum")),)
+
+
 FINAL = Family(
     name="CharMini",
     dataset="charmini",
     entry_point=f"{__name__}.page:CharMiniEnv",
     ids=_ids("CharMini"),
+    distributions=_split("CharMini"),
     references=("wiemerslage2024quantifying",),
 )
 
@@ -31,6 +38,7 @@ CURVES = Family(
     dataset="charmini",
     entry_point=f"{__name__}.page:CharMiniLCEnv",
     ids=_ids("CharMiniLC"),
+    distributions=_split("CharMiniLC"),
     short={"cost": "evaluations", "budget": 4},
     references=("wiemerslage2024quantifying",),
 )

@@ -157,7 +157,7 @@ def test_shipped_weights_are_small_and_whole() -> None:
 def test_runs_say_what_their_agent_has_seen(isolate: bool) -> None:
     cases: list[tuple[str, str, list[str] | None]] = [
         ("learned", "NMTHPO-zhen-v0", None),
-        ("tests.agents.transfer.test_learned:Reader", "NMTHPO-v0", ["ru", "zh"]),
+        ("tests.agents.transfer.test_learned:Reader", "NMTHPO-v0", ["chi", "rus"]),
         ("tests.agents.transfer.test_learned:Reader", "FIESTA-tdsa8-v0", None),
     ]
     for agent, env_id, seen in cases:

@@ -12,8 +12,8 @@ from hpo_envs.benchmarks.learned.tasks import Draws
 
 def test_a_task_has_the_rewards_and_the_sources_of_its_id() -> None:
     t = tasks.task("NMTHPO-jaen-v0")
-    assert t.languages == ("ja",)
-    assert sorted(t.sources) == [("ru",), ("so",), ("sw",), ("zh",)]
+    assert t.languages == ("jpn",)
+    assert sorted(t.sources) == [("chi",), ("rus",), ("som",), ("swa",)]
     env = gym.make(t.env_id)
     env.reset(seed=0)
     assert t.rewards[7] == env.step(7)[1]
@@ -25,7 +25,7 @@ def test_a_task_has_the_rewards_and_the_sources_of_its_id() -> None:
 def test_episodes_are_parts_of_tables_and_sources() -> None:
     pair = [tasks.task(f"NMTHPO-{p}-v0") for p in ("zhen", "swen")]
     how = Draws(rows=30, shares=(0.1, 0.2), some=1.0, mixed=0.0)
-    drawn = tasks.draw(pair, 12, frozenset({"so", "ru"}), np.random.default_rng(0), how)
+    drawn = tasks.draw(pair, 12, frozenset({"som", "rus"}), np.random.default_rng(0), how)
     counts = drawn.tables.valid.sum(axis=1)
     assert counts.max() == 30
     assert (counts >= 11).all()

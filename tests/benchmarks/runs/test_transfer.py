@@ -122,7 +122,7 @@ def test_all_agents_get_the_same_immutable_sources() -> None:
             array.setflags(write=True)
     assert all(np.array_equal(a.rewards, b.rewards) for a, b in zip(with_sources, without, strict=True))
     assert "transfer" not in without[0].header
-    assert with_sources[0].header["transfer"]["excluded"] == ["zh"]
+    assert with_sources[0].header["transfer"]["excluded"] == ["chi"]
 
 
 _SCRIPT = """
@@ -170,5 +170,5 @@ def test_runs_with_sources_are_apart_and_resumed_only_on_the_same(tmp_path: Path
     with pytest.raises(ValueError, match="runs must share their sources"):
         scored.score([runs[1], other])
     other.header["transfer"]["sources"][0]["languages"] = ["zh"]
-    with pytest.raises(ValueError, match="sources must share no language with .*, got zh"):
+    with pytest.raises(ValueError, match="sources must share no language with .*, got chi"):
         scored.score([other])

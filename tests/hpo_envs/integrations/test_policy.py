@@ -181,7 +181,9 @@ def test_what_a_policy_refuses(tmp_path: Path) -> None:
     file, problem = arguments(str(path)), problem_of(made(GRID))
     with pytest.raises(ValueError, match="ppo.zip must be run where actions are those that it was trained on"):
         TrainedPolicy(problem_of(made(ROWS)), 0, **file)
-    with pytest.raises(ValueError, match="on languages that it was not trained on, or with seen=True, got ja, ru, zh"):
+    with pytest.raises(
+        ValueError, match="on languages that it was not trained on, or with seen=True, got chi, jpn, rus"
+    ):
         TrainedPolicy(problem, 0, **file, seen=False)
     with pytest.raises(ValueError, match="file must have sha256 0000, got"):
         TrainedPolicy(problem, 0, **{**file, "sha256": "0000"})

@@ -1,0 +1,56 @@
+"""One code for each language, and every pair of codes by which families name one."""
+
+from __future__ import annotations
+
+import pytest
+
+from hpo_envs import registry, tasks
+from hpo_envs.tables.catalogue.languages import ALIASES, canonical, overlap
+from hpo_envs.tables.datasets.charmini import names as charmini
+
+PAIRS = {
+    "NMTHPO": {"zh": "chi", "ru": "rus", "ja": "jpn", "sw": "swa", "so": "som"},
+    "NMTLC": {"zh": "chi", "ru": "rus", "ja": "jpn", "sw": "swa", "so": "som", "fr": "fre"},
+    "CharHPO": {
+        **{code: code for code in ("alb", "ara", "cat", "dut", "gle", "hai", "hun", "geo")},
+        **{"rom": "rum", "arm_e": "arm"},
+    },
+    "CharMini": {code: code for code in (charmini.ENGLISH, *charmini.SHARED_TASK)},
+}
+"""Codes of each family's languages, and what they are everywhere else."""
+
+
+@pytest.mark.parametrize("family", PAIRS)
+def test_codes_of_a_family_are_listed_with_the_one_code(family: str) -> None:
+    for name, d in tasks.DISTRIBUTIONS.items():
+        if name.removesuffix("-v0").removesuffix("LC" if family == "CharMini" else "") == family:
+            assert {code: canonical(code) for code in d.languages.values()}.items() <= PAIRS[family].items()
+    assert {code: canonical(code) for code in PAIRS[family]} == PAIRS[family]
+
+
+def test_every_family_with_languages_is_listed() -> None:
+    found = {name for name, family in registry.FAMILIES.items() if family.distributions}
+    assert found <= {*PAIRS, "CharMiniLC"}
+
+
+def test_tables_of_one_language_exclude_each_other_whatever_their_families_call_it() -> None:
+    known = {
+        ("charhpo/inflection-rom-lstm", "rum"),
+        ("charhpo/g2p-arm_e-lstm", "arm"),
+        ("nmtlc/ft-fren", "fre"),
+        ("nmthpo/jaen", "jpn"),
+    }
+    for table, code in known:
+        assert registry.languages_of([table]) == (code,)
+        assert code in charmini.SHARED_TASK
+
+
+@pytest.mark.parametrize("pair", [("rum", "rom"), ("arm", "arm_e"), ("jpn", "ja"), ("fre", "fr"), ("nld", "dut")])
+def test_languages_overlap_whichever_of_their_codes_is_given(pair: tuple[str, str]) -> None:
+    assert overlap(pair[:1], pair[1:]) == [canonical(pair[0])]
+    assert overlap(["xx", pair[0]], ["zz"]) == []
+
+
+def test_no_alias_leads_to_another() -> None:
+    assert not set(ALIASES.values()) & set(ALIASES)
+    assert all(len(code) == 3 and code.isalpha() for code in ALIASES.values())
