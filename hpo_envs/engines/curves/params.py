@@ -141,12 +141,12 @@ class CurveParams(Params):
     @cached_property
     def costs(self) -> Floats:
         """(cells,) cumulative cost of training up to each cell; 1 for each evaluation where cost is evaluations."""
-        return self.tops[:, 0]
+        return _own(self.tops[:, 0])
 
     @cached_property
     def peaks(self) -> Floats:
         """(cells, m) best reward at any checkpoint of the table up to the cell."""
-        return self.tops[:, 1:]
+        return _own(self.tops[:, 1:])
 
     @cached_property
     def rewards(self) -> Floats:
@@ -207,6 +207,13 @@ class CurveParams(Params):
     def budget_of(self, trainings: int) -> float:
         """What so many full trainings cost on average; as many as there are, where each evaluation costs 1."""
         return float(trainings * np.nanmean(self.full()))
+
+
+def _own(part: Floats) -> Floats:
+    """A read-only array of its own: `take` copies the whole of one that is not contiguous."""
+    array = part.copy()
+    array.setflags(write=False)
+    return array
 
 
 @functools.lru_cache(maxsize=32)
