@@ -21,6 +21,27 @@ from hpo_envs.agents.models.source import Source, immutable, read_only
 Floats = npt.NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class Axis:
+    """One coordinate of a box, scaled to [0, 1].
+
+    Attributes:
+        values: Coordinates of the distinct values, ascending; empty: any number is a value of its own.
+        categorical: Whether the values have no order.
+        parent: Index of an earlier axis that decides whether this one is active; -1: always active.
+        when: Indices of the parent's values that activate it.
+    """
+
+    values: tuple[float, ...] = ()
+    categorical: bool = False
+    parent: int = -1
+    when: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("values", "when"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """All that an agent may know before its first evaluation. Arrays are read-only.
@@ -44,6 +65,7 @@ class Problem:
         sources: Observations of other tables.
         excluded: Languages of the tables that answer. What was learned from a table of one of them has seen this
             problem: no weights of that kind may be used, unless the user asks for them.
+        axes: What each coordinate of a box is, where that is known; mappings of the fields of `Axis` will do.
 
     Raises:
         ValueError: `features` is not `base[index]`.
@@ -63,8 +85,10 @@ class Problem:
     pending: tuple[Any, ...] = ()
     sources: tuple[Source, ...] = ()
     excluded: tuple[str, ...] = ()
+    axes: tuple[Axis, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "axes", tuple(a if isinstance(a, Axis) else Axis(**a) for a in self.axes))
         for name in ("features", "levels", "reward_bounds", "base"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, read_only(getattr(self, name)))
@@ -133,6 +157,7 @@ class Problem:
         plain["action_space"] = encode_space(self.action_space)
         plain["mutate"] = None if self.mutate is None else encode_function(self.mutate)
         plain["pending"] = self.action_space.to_jsonable(list(self.pending))
+        plain["axes"] = [dataclasses.asdict(axis) for axis in self.axes]
         plain["sources"] = [source.plain() for source in self.sources]
         arrays = {name: value for name in _ARRAYS if (value := getattr(self, name)) is not None}
         for i, source in enumerate(self.sources):

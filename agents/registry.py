@@ -169,12 +169,14 @@ GUESTS: tuple[tuple[str, str, str, str, dict[str, Any], tuple[str, ...]], ...] =
 
 AGENTS: dict[str, Entry] = {
     "random": _entry(
-        "random:RandomSearch", "rows levels grid box arms cells objectives", "random search without replacement"
+        "random:RandomSearch",
+        "rows levels grid box arms cells objectives box-objectives",
+        "random search without replacement",
     ),
     "box-bo": _entry(
         "search.bo_box:BoxBayesianOptimisation",
-        "box",
-        "Gaussian process with fitted length-scales and expected improvement, on a box",
+        "box box-objectives",
+        "Gaussian process on a box of real, integer, categorical and conditional hyperparameters",
         slow=("box",),
     ),
     "tpe": _entry(
@@ -346,7 +348,7 @@ def _candidates(problem: Problem) -> int:
 
 def _supports(supports: tuple[str, ...], problem: Problem) -> bool:
     if problem.objectives > 1:
-        return "objectives" in supports
+        return ("box-objectives" if isinstance(problem.action_space, Box) else "objectives") in supports
     if problem.levels is not None:
         return "levels" in supports
     if problem.mutate is not None:

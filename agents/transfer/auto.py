@@ -83,7 +83,7 @@ def chosen(problem: Problem, late: bool = False) -> str:
     if problem.mutate is not None:
         return "regularized-evolution"
     if isinstance(problem.action_space, Box):
-        return "box-bo"
+        return "box-bo" if problem.objectives <= 2 else "random"
     if problem.features is None and isinstance(problem.action_space, Discrete):
         return "ttts" if late else "sh"
     sources = [s for s in problem.sources if s.shared(problem.feature_names)[0]]

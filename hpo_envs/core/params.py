@@ -158,6 +158,11 @@ class Params:
         """
         return {}
 
+    @property
+    def axes(self) -> tuple[dict[str, Any], ...]:
+        """What each coordinate of an action is, see `tables.user.points.axes_of`; empty where actions are no box."""
+        return ()
+
     def problem(self, rows: npt.NDArray[np.int64] | None = None) -> dict[str, Any]:
         """What agents may know before the first evaluation, by the names of an agent's `Problem`.
 
@@ -179,6 +184,7 @@ class Params:
             "reward_bounds": self.reward_bounds,
             "base": features,
             "index": rows if features is not None else None,
+            "axes": self.axes,
         }
 
 

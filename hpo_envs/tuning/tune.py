@@ -103,7 +103,7 @@ def tune(
         RuntimeError: A program that tunes with processes does not keep to `if __name__ == "__main__":`.
     """
     check_main()
-    workers = check_workers(workers)
+    workers, sources = check_workers(workers), tuple(sources)
     if seconds is not None and not seconds > 0:
         raise ValueError(f"seconds must be None or a number > 0, got {seconds!r}")
     unit = budget_unit or ("evaluations" if epochs is None else "epochs")
@@ -116,7 +116,7 @@ def tune(
         params = FunctionParams.of(
             function,
             space,
-            actions=_actions(agent, epochs),
+            actions=_actions(agent, epochs, candidates, objective, sources),
             epochs=epochs,
             budget=budget,
             budget_unit=unit,
@@ -149,10 +149,15 @@ def _in_use(folder: Path) -> None:
     raise ValueError(f"out must be a folder that no other process tunes in, got {folder}")
 
 
-def _actions(agent: Any, epochs: int | None) -> str:
-    """What actions are, by what the agent can work on."""
-    if not isinstance(agent, str) or epochs is not None:
+def _actions(agent: Any, epochs: int | None, candidates: Any, objective: Any, sources: tuple[Any, ...]) -> str:
+    """Whether actions are values of the hyperparameters (`box`) or candidates, by what the agent works on.
+
+    The default searches the whole space unless it has sources, epochs or more than two objectives to learn from.
+    """
+    if not isinstance(agent, str) or epochs is not None or candidates is not None:
         return "candidates"
+    if agent == "auto":
+        return "box" if not sources and (isinstance(objective, str) or len(objective) <= 2) else "candidates"
     supports = agents.entry(agent).supports
     return "candidates" if {"rows", "objectives"} & {*supports} else "box"
 

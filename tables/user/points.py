@@ -16,6 +16,9 @@ from hpo_envs.tables.user.space import is_number
 
 Floats = npt.NDArray[np.float64]
 
+FINE = 64
+"""Integers of a range up to which an agent is told its values."""
+
 TRIES = 8
 """Quasi-random points drawn for each candidate, at most, where many of them are equal."""
 
@@ -95,6 +98,27 @@ class Points:
             raw = self.raw(points)
             kept = _first(raw)
         return raw[kept[:count]]
+
+
+def axes_of(space: tuple[Hyperparameter, ...]) -> tuple[dict[str, Any], ...]:
+    """What the coordinates of a space's points are, by the names of an agent's `Axis`.
+
+    Ranges of more than `FINE` integers count as real.
+    """
+    at, axes = {h.name: j for j, h in enumerate(space)}, []
+    for h in space:
+        if h.kind == "categorical":
+            listed = np.arange(len(h.values))
+        elif h.values:
+            listed = np.array(h.values, np.float64)
+        else:
+            listed = np.arange(h.low, h.high + 1.0) if _size(h) <= FINE else np.empty(0)
+        axis: dict[str, Any] = {"values": tuple(_unit(h, listed).tolist()), "categorical": h.kind == "categorical"}
+        if h.condition is not None:
+            parent = space[at[h.condition[0]]]
+            axis |= {"parent": at[parent.name], "when": tuple(parent.values.index(v) for v in h.condition[1])}
+        axes.append(axis)
+    return tuple(axes)
 
 
 def _first(raw: Floats) -> npt.NDArray[np.intp]:

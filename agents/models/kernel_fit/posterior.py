@@ -40,9 +40,10 @@ class Posteriors:
 
     Args:
         kernel: `matern52` or `rbf`.
-        x: (k, t, d) features of k problems.
+        x: (k, t, c) features of k problems.
         y: (k, t) standardised observations.
         prior: Priors of the parameters.
+        groups: (c,) which of d length-scales each feature has, ascending; None: its own, d = c.
 
     Attributes:
         center: (d + 1,) the priors' medians.
@@ -50,14 +51,20 @@ class Posteriors:
         last: (k, d + 1) these.
     """
 
-    def __init__(self, kernel: str, x: Floats, y: Floats, prior: Prior) -> None:
+    def __init__(
+        self, kernel: str, x: Floats, y: Floats, prior: Prior, groups: npt.NDArray[np.intp] | None = None
+    ) -> None:
         from scipy.linalg import lapack
 
         self._factorise, self._invert = lapack.dpotrf, lapack.dpotri
-        k, t, d = x.shape
+        k, t, _ = x.shape
         columns = np.ascontiguousarray(x.transpose(0, 2, 1))
         self.kernel, self.y, self.strength = kernel, y, prior.strength
-        self.squares = list(np.square(columns[:, :, :, None] - columns[:, :, None, :]).reshape(k, d, t * t))
+        squares = np.square(columns[:, :, :, None] - columns[:, :, None, :]).reshape(k, -1, t * t)
+        if groups is not None:
+            squares = np.add.reduceat(squares, np.searchsorted(groups, np.arange(groups[-1] + 1)), axis=1)
+        self.squares = list(squares)
+        d = squares.shape[1]
         self.center = np.log(np.append(np.full(d, prior.length), prior.noise))
         self.widths = np.append(np.full(d, prior.spread), prior.noise_spread)
         self.amplitudes = np.ones(k)

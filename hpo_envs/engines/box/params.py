@@ -25,6 +25,7 @@ from hpo_envs.core.params import (
     rewarded,
 )
 from hpo_envs.tables.table import Hyperparameter, Metric, Table
+from hpo_envs.tables.user.points import axes_of
 
 Ints = npt.NDArray[np.int64]
 
@@ -122,6 +123,13 @@ class BoxParams(Params):
     action_space: Box
     function: BoxFunction
     cost: str | None
+
+    @property
+    def axes(self) -> tuple[dict[str, Any], ...]:
+        """See `Params`: those that all tasks share; an axis that they do not share counts as real."""
+        first, *others = [axes_of(space) for space in self.function.spaces]
+        alike = [all(other[j] == axis for other in others) for j, axis in enumerate(first)]
+        return tuple(axis if same else {} for axis, same in zip(first, alike, strict=True))
 
     @property
     def options(self) -> tuple[str, ...]:

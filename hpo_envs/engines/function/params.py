@@ -16,7 +16,7 @@ from hpo_envs.checks import nearest, shown
 from hpo_envs.core.params import Floats, Params, bounds_of, box, check_budget, is_integer
 from hpo_envs.engines.function.calls import Form, Function, check_signature, form_of, name_of, resolve
 from hpo_envs.tables.table import Metric, Provenance, Table, searched
-from hpo_envs.tables.user.points import Points
+from hpo_envs.tables.user.points import Points, axes_of
 from hpo_envs.tables.user.space import space_of
 
 CAP = 1e6
@@ -117,6 +117,11 @@ class FunctionParams(Params):
             candidates=raw,
             folder=None if checkpoints is None else Path(checkpoints),
         )
+
+    @property
+    def axes(self) -> tuple[dict[str, Any], ...]:
+        """See `Params`."""
+        return axes_of(self.points.space) if self.kind == "box" else ()
 
     @property
     def expected(self) -> float:
