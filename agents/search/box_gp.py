@@ -137,7 +137,7 @@ def maximise(
         rng: Draws points and moves.
     """
     near = best[rng.integers(len(best), size=NEAR)]
-    spread = np.exp(rng.uniform(*np.log(SPREADS), size=(NEAR, 1)))
+    spread = np.exp(rng.uniform(np.log(SPREADS[0]), np.log(SPREADS[1]), (NEAR, 1)))
     points = np.concatenate([space.snap(rng.random((RANDOM, len(space)))), space.neighbours(near, rng, spread)])
     scores = score(points)
     order = np.argsort(-scores)

@@ -70,13 +70,13 @@ class BoxSpace:
                 columns.append(x[:, j, None])
         return np.concatenate(columns, axis=1)
 
-    def neighbours(self, x: Floats, rng: np.random.Generator, spread: float) -> Floats:
+    def neighbours(self, x: Floats, rng: np.random.Generator, spread: Floats | float) -> Floats:
         """(n, d) points that differ from (n, d) points in at least one active axis.
 
         Args:
             x: (n, d) snapped points.
             rng: Draws the axes that change, a quarter of them, or two of few, and their changes.
-            spread: Standard deviation of a change along an ordered axis; at least one value.
+            spread: Standard deviation of a change along an ordered axis, one or (n, 1); at least one value.
         """
         n, d = x.shape
         active = self.active(x)

@@ -9,7 +9,6 @@ A run is one line of `results.csv`; runs that are there are not repeated.
 from __future__ import annotations
 
 import argparse
-import csv
 import dataclasses
 import time
 import warnings
@@ -25,6 +24,7 @@ from threadpoolctl import threadpool_limits
 from hpo_envs.benchmarks.live.optimisers import make
 from hpo_envs.benchmarks.live.problems import PROBLEMS, Config, Problem
 from hpo_envs.core import screen
+from hpo_envs.tables.files import atomic
 from hpo_envs.tables.user.points import Points
 from hpo_envs.tables.user.space import space_of
 
@@ -120,16 +120,13 @@ def run(optimisers: Iterable[str], names: Iterable[str], seeds: Iterable[int], b
         with warnings.catch_warnings(), threadpool_limits(1):
             warnings.simplefilter("ignore")
             rows = play(problem, optimiser, seed, budget, workers)
-        fresh = not RESULTS.exists()
-        with RESULTS.open("a", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            if fresh:
-                writer.writerow([f.name for f in dataclasses.fields(Row)])
-            writer.writerows(
-                [f"{v:.8g}" if isinstance(v, float) else v for v in dataclasses.astuple(r)]
-                for r in rows
-                if r.key not in known
-            )
+        records = [
+            {k: f"{v:.8g}" if isinstance(v, float) else v for k, v in dataclasses.asdict(row).items()}
+            for row in rows
+            if row.key not in known
+        ]
+        kept = atomic.read_csv(RESULTS) if RESULTS.exists() else []
+        atomic.write_csv(RESULTS, [*kept, *records])
 
 
 def load() -> pd.DataFrame:
@@ -153,7 +150,7 @@ def measure_references() -> None:
         best = max(max(scores), runs.loc[runs.problem == problem.name, "final"].max() if len(runs) else -np.inf)
         best = max(best, KNOWN.get(problem.name, -np.inf))
         rows.append({"problem": problem.name, "best": f"{best:.8g}", "median": f"{np.median(scores):.8g}"})
-    pd.DataFrame(rows).to_csv(REFERENCES, index=False, lineterminator="\n")
+    atomic.write_csv(REFERENCES, rows)
 
 
 KNOWN = {

@@ -94,7 +94,9 @@ def scaled(values: npt.ArrayLike, digits: npt.ArrayLike = 0) -> Array:
     whole = np.rint(array * 10.0 ** np.asarray(digits))
     different = unscaled(whole, digits) != array
     if different.any() or not (np.abs(whole) < 2**53).all():
-        raise ValueError(f"values must have at most {digits} decimals, got {array[different][:1].tolist()}")
+        raise ValueError(
+            f"values must have at most {np.asarray(digits).tolist()} decimals, got {array[different][:1].tolist()}"
+        )
     return smallest(whole.astype(np.int64))
 
 

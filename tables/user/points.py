@@ -107,8 +107,9 @@ def axes_of(space: tuple[Hyperparameter, ...]) -> tuple[dict[str, Any], ...]:
     """
     at, axes = {h.name: j for j, h in enumerate(space)}, []
     for h in space:
+        listed: Floats
         if h.kind == "categorical":
-            listed = np.arange(len(h.values))
+            listed = np.arange(len(h.values), dtype=np.float64)
         elif h.values:
             listed = np.array(h.values, np.float64)
         else:
