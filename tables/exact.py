@@ -11,13 +11,19 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+
+
+def total(values: Iterable[float]) -> float:
+    """The sum of floats, added from left to right; since Python 3.12 the built-in `sum` compensates for rounding."""
+    return functools.reduce(operator.add, values, 0)
 
 
 def _polynomial(*coefficients: float) -> Callable[[Floats], Floats]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections import deque
 from typing import Any
 
@@ -159,6 +161,6 @@ class SuccessiveRejects(Elimination):
     def plan(self) -> list[tuple[int, int, int]]:
         """The rounds of the paper's Figure 2."""
         n, budget = self.arms, budget_of(self.problem, self.arms)
-        logbar = 0.5 + sum(1.0 / i for i in range(2, n + 1))
+        logbar = 0.5 + functools.reduce(operator.add, (1.0 / i for i in range(2, n + 1)), 0.0)
         totals = [0] + [max(math.ceil((budget - n) / (logbar * (n + 1 - k))), 1) for k in range(1, n)]
         return [(n + 1 - k, totals[k] - totals[k - 1], n - k) for k in range(1, n)]

@@ -13,6 +13,7 @@ from hpo_envs.benchmarks.study.executors import Executor, Serial, WorkerLost
 from hpo_envs.engines.function.calls import Outcome
 from hpo_envs.engines.function.episode import reward_of
 from hpo_envs.engines.function.params import FunctionParams
+from hpo_envs.tables import exact
 from hpo_envs.tuning.evaluation import Done, Job, perform
 from hpo_envs.tuning.record import Evaluation, Record
 
@@ -143,7 +144,7 @@ class Search:
             best = max([*good, self._best.get(row, -np.inf)])
             if status == "ok" and done.outcomes[-1][0] < level + 1:
                 status = "truncated"
-        cost = sum(o.price for o in outcomes)
+        cost = exact.total(o.price for o in outcomes)
         evaluation = self._record.end(
             done.number,
             status=status,
@@ -182,8 +183,8 @@ class Search:
         if self._params.budget_unit == self._params.cost_unit:
             under_way = len(running) * float(np.mean([e.spent for e in ended])) if ended else 0.0
         else:
-            under_way = sum(self._share(e.action) for e in running)
-        return self._params.budget - sum(e.spent for e in ended) - under_way
+            under_way = exact.total(self._share(e.action) for e in running)
+        return self._params.budget - exact.total(e.spent for e in ended) - under_way
 
     def _tell(self, evaluation: Evaluation) -> None:
         p = self._params

@@ -1,4 +1,4 @@
-"""Environments and embedded tables have the same bits on every processor; see docs/trust.md."""
+"""Environments and embedded tables have the same bits on every processor and Python; see docs/trust.md."""
 
 from __future__ import annotations
 
@@ -76,7 +76,6 @@ ALLOWED = {
         )
     },
     "tables/user/infer.py": "the decimal logarithm's ceiling",
-    "tables/datasets/nmtlc/model.py": "roughness is fitted and ships",
     "tables/user/points.py": "Sobol points are whole numbers over a power of two",
     "families/function/example.py": "the function of an example",
     "core/figures.py": "pictures",
@@ -112,3 +111,52 @@ def test_what_environments_compute_avoids_what_depends_on_the_processor() -> Non
             found[name] = uses
     assert {name: uses for name, uses in found.items() if name not in ALLOWED} == {}
     assert sorted(found) == sorted(ALLOWED), "an exception that is none any more"
+
+
+WHOLE = frozenset(
+    {
+        "SPLITS.values()",
+        "_SPLITS.values()",
+        "SIZES",
+        "(r.bytes for r in records)",
+        "(place[k] for k in g.predecessors(n))",
+        "(inputs if k == 0 else size for k in sources)",
+        "(m.size for ms in self.matrices for m in ms)",
+        "(b.size for b in self.biases if b is not None)",
+        "(len(c.nodes) + c.first + sum((len(i) for _, i in c.nodes)) for c in (a, b))",
+    }
+)
+"""What is summed elsewhere that is whole numbers."""
+ADDED = {
+    "agents/search/base.py": "arrays",
+}
+
+
+def _counts(node: ast.expr) -> bool:
+    """Whether an expression is a whole number: a comparison, a length, or made of these."""
+    if isinstance(node, ast.IfExp | ast.BinOp):
+        parts = (node.body, node.orelse) if isinstance(node, ast.IfExp) else (node.left, node.right)
+        return not isinstance(getattr(node, "op", None), ast.Div | ast.Pow) and all(map(_counts, parts))
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int)
+    return isinstance(node, ast.Compare) or ast.unparse(node).startswith(("len(", "int(", "not "))
+
+
+def _sums(tree: ast.AST) -> Iterator[str]:
+    """Sums by the built-in `sum` that may be of floats."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "sum":
+            what = node.args[0]
+            counted = isinstance(what, ast.GeneratorExp) and _counts(what.elt)
+            if not counted and ast.unparse(what) not in WHOLE and not ast.unparse(what).startswith("map(len, "):
+                yield f"line {node.lineno}: {ast.unparse(node)}"
+
+
+def test_floats_are_not_summed_by_the_built_in_which_python_changed() -> None:
+    found = {}
+    for name, path in sources().items():
+        if name.startswith((*FOLDERS, "agents/")) and (uses := list(_sums(ast.parse(path.read_text("utf-8"))))):
+            found[name] = uses
+    assert {name: uses for name, uses in found.items() if name not in ADDED} == {}, "exact.total adds floats"
+    assert sorted(found) == sorted(ADDED), "an exception that is none any more"
+    assert list(_sums(ast.parse("sum(c * w for c, w in pairs)"))) == ["line 1: sum((c * w for c, w in pairs))"]

@@ -1,11 +1,10 @@
 """Runs are the same however they are made: every agent on every id that it fits, two seeds, the same sha256.
 
-    python tests/regression/determinism.py FOLDER             # batch size, engine, hash seed and threads
-    python tests/regression/determinism.py FOLDER --kernels   # other processors: which agents differ
+    python tests/regression/determinism.py FOLDER
 
 Each way of making the runs is a study in a folder of its own below FOLDER, so that the same command goes on after a
-kill; the first way is what the others are compared with. The exit status is 1 if anything but a kernel makes a
-difference.
+kill; the first way is what the others are compared with: batch size, engine, hash seed and number of threads change.
+The exit status is 1 if any of them makes a difference. What another processor changes is a command of `digests.py`.
 """
 
 from __future__ import annotations
@@ -52,24 +51,12 @@ def _threads(count: int) -> dict[str, str]:
 
 
 _PLAIN = {**_threads(1), "PYTHONHASHSEED": "0"}
-_V4 = "X86_V4 AVX512_ICL AVX512_SPR"
 
 BASE = {"together": Way("together", _PLAIN)}
 WAYS = {
     **BASE,
     "processes": Way("processes", {**_threads(2), "PYTHONHASHSEED": "1"}),
     "dask": Way("dask", {**_threads(4), "PYTHONHASHSEED": "2"}),
-}
-KERNELS = {
-    **BASE,
-    "openblas-skylakex": Way("together", {**_PLAIN, "OPENBLAS_CORETYPE": "SkylakeX"}),
-    "openblas-haswell": Way("together", {**_PLAIN, "OPENBLAS_CORETYPE": "Haswell"}),
-    "openblas-nehalem": Way("together", {**_PLAIN, "OPENBLAS_CORETYPE": "Nehalem"}),
-    "numpy-without-avx512": Way("together", {**_PLAIN, "NPY_DISABLE_CPU_FEATURES": _V4}),
-    "numpy-without-avx2": Way("together", {**_PLAIN, "NPY_DISABLE_CPU_FEATURES": f"X86_V3 {_V4}"}),
-    "libc-without-avx": Way(
-        "together", {**_PLAIN, "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX,-FMA,-FMA4"}
-    ),
 }
 
 
@@ -138,20 +125,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Makes the runs in all ways, each in an interpreter of its own, and compares them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="where the runs are kept")
-    parser.add_argument("--kernels", action="store_true", help="other processors instead of other engines")
     parser.add_argument("--ways", default="", help="some of the ways, separated by commas")
     parser.add_argument("--ids", default="", help="some ids, separated by commas")
     parser.add_argument("--agents", default="all", help="some agents, separated by commas")
     parser.add_argument("--jobs", type=int, default=2, help="processes side by side (default: %(default)s)")
     parser.add_argument("--work", metavar="WAY", help="only make the runs of this way, in this interpreter")
     args = parser.parse_args(arguments)
-    ways = KERNELS if args.kernels else WAYS
     if args.work:
         ids = [i for i in args.ids.split(",") if i]
         agents = args.agents.split(",")
-        work(args.folder / args.work, ways[args.work].engine, ids, agents, args.jobs)
+        work(args.folder / args.work, WAYS[args.work].engine, ids, agents, args.jobs)
         return 0
-    chosen = [way for way in ways if way in BASE or not args.ways or way in args.ways.split(",")]
+    chosen = [way for way in WAYS if way in BASE or not args.ways or way in args.ways.split(",")]
     status = 0
     for way in chosen:
         begin = time.monotonic()
@@ -159,12 +144,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = [sys.executable, "-W", "ignore", __file__, *same, "--work", way]
         # Agents given as module:factory may be those of the tests.
         path = os.pathsep.join([str(Path(__file__).resolve().parents[2]), *filter(None, [os.getenv("PYTHONPATH")])])
-        variables = {**os.environ, "PYTHONPATH": path, **ways[way].variables}
+        variables = {**os.environ, "PYTHONPATH": path, **WAYS[way].variables}
         status |= subprocess.run(command, env=variables, check=False).returncode
         print(f"{way}: {time.monotonic() - begin:.0f} s", flush=True)
     differ = compare(args.folder, chosen)
-    if args.kernels:
-        return status
     return 1 if status or any(differ.values()) else 0
 
 

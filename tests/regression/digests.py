@@ -1,22 +1,22 @@
 """What every id and every agent does, as digests: a change of any number that the suite returns shows here.
 
-    python tests/regression/digests.py check             # everything, about four minutes of processor time
-    python tests/regression/digests.py check --portable  # only what does not depend on the kernel of BLAS
-    python tests/regression/digests.py check --small     # only what the tests compare, within a minute
+    python tests/regression/digests.py check               # everything, about four minutes of processor time
+    python tests/regression/digests.py check --small       # only what the tests compare, within a minute
+    python tests/regression/digests.py processors --small  # the same on simulated other processors
 
 For each id: 200 random steps in the scalar and in the batched form, and for each agent that
 fits two runs with the id's own budget. Agents of other packages run on few ids, where they are installed: their
 numbers are those of a version. Agents that learn from other tables run with these at hand, too, on few ids. It uses
-nothing but the entry points that stay as they are. The record is a file a family in `digests/`; a check fails where a
-digest changed, and where something has none.
+nothing but the entry points that stay as they are.
+
+The record is `digests/`: a file a family with key, digest and, of agents, outcome (mean and standard deviation of the
+rewards, by objective), and `machine.json`. Steps are exact by construction and must have the same digest everywhere.
+Agents use BLAS, LAPACK and trees of other packages: their digests must be the same where `machine()` is that of the
+record; elsewhere the mean reward must lie near the recorded one (`distance`). Most x86-64
+processors with AVX-512 become that machine by `OPENBLAS_CORETYPE=SkylakeX`.
 
 After a change that is meant, or with a new id or agent, say in the CHANGELOG what changed, and record it (`--ids` and
-`--agents` narrow both commands; with `--journal FILE` a run that was stopped goes on). What no other processor was
-asked for is not known to be portable; to know, record there first:
-
-    OPENBLAS_CORETYPE=Nehalem NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL AVX512_SPR" \\
-        python tests/regression/digests.py record --folder other
-    python tests/regression/digests.py record --against other
+`--agents` narrow all commands; with `--journal FILE` a run that was stopped goes on).
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ import hashlib
 import json
 import os
 import platform
+import subprocess
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +72,23 @@ HELPED = ("NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTLC-ft-zhen-v0", "CharHPO-in
 SOURCES = "+sources"
 """Stands behind the name of an agent that has them."""
 
+STEPPED = ("scalar", "batched")
+
 Task = tuple[str, str, str]
-"""Id, kind of table, and an agent's name (see `SOURCES`) or `scalar` or `batched`."""
+"""Id, kind of table, and an agent's name (see `SOURCES`) or one of `STEPPED`."""
+
+_V4 = "X86_V4 AVX512_ICL AVX512_SPR"
+FEATURES = {
+    "all": {},
+    "no AVX-512": {"NPY_DISABLE_CPU_FEATURES": _V4},
+    "no AVX2": {
+        "NPY_DISABLE_CPU_FEATURES": f"X86_V3 {_V4}",
+        "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX,-FMA,-FMA4",
+    },
+}
+"""What NumPy, and in the last case the C library, may use of the processor: variables of the environment."""
+KERNELS = ("SkylakeX", "Haswell", "Zen", "Nehalem")
+"""Of OpenBLAS."""
 
 
 def put(h: Any, value: Any) -> None:
@@ -132,23 +148,47 @@ def steps(env_id: str, batched: bool) -> str:
 
 
 def runs(env_id: str, agent: str) -> str:
-    """Digest of an agent's runs."""
+    """Digest and outcome of an agent's runs."""
     from hpo_envs import benchmarks
 
     h = hashlib.sha256()
     name, transfer = agent.removesuffix(SOURCES), "own" if agent.endswith(SOURCES) else None
-    for r in benchmarks.run(name, env_id, SEEDS, env_kwargs=given(env_id), transfer=transfer):
+    made = benchmarks.run(name, env_id, SEEDS, env_kwargs=given(env_id), transfer=transfer)
+    for r in made:
         put(h, [r.seed, r.actions, r.rewards, r.costs, np.asarray(r.recommended)])
-    return h.hexdigest()[:10]
+    return f"{h.hexdigest()[:10]}\t{outcome([r.rewards for r in made])}"
+
+
+def outcome(rewards: Sequence[Any]) -> str:
+    """Mean and standard deviation of the rewards of several runs, for each objective."""
+    columns = np.concatenate([np.asarray(r, float) for r in rewards]).reshape(sum(map(len, rewards)), -1).T
+    return " ".join(f"{column.mean():.6g}±{column.std():.2g}" for column in columns)
+
+
+def distance(known: str, now: str) -> float:
+    """How far an outcome is from the recorded one; that of the worst objective.
+
+    In tolerances: one recorded standard deviation and a tenth of the mean. Where all but few rewards are nearly the
+    same, one configuration that fails changes the mean by many deviations.
+    """
+    pairs = [[tuple(map(float, c.split("±"))) for c in text.split()] for text in (known, now)]
+    return max(abs(a - b) / (s + 0.1 * abs(a) + 1e-300) for (a, s), (b, _) in zip(*pairs, strict=True))
+
+
+def same(key: str, known: str, now: str, bits: bool) -> bool:
+    """Whether what was found under a key is what was recorded: to the bit, or what an agent does by its outcome."""
+    if known == now or bits or key.endswith(STEPPED):
+        return known == now
+    return "\t" in known and "\t" in now and distance(known.partition("\t")[2], now.partition("\t")[2]) <= 1.0
 
 
 def digest(task: Task) -> tuple[Task, str]:
-    """The digest of a task, or the error that it ends in."""
+    """The digest of a task, an agent's with the outcome, or the error that it ends in."""
     env_id, _, what = task
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            value = steps(env_id, what == "batched") if what in ("scalar", "batched") else runs(env_id, what)
+            value = steps(env_id, what == "batched") if what in STEPPED else runs(env_id, what)
         except Exception as error:  # an error is an outcome, too, and may not change unnoticed
             value = " ".join(f"{type(error).__name__}: {error}".split())[:100]
     return task, value
@@ -170,8 +210,7 @@ def tasks(ids: Sequence[str] = ()) -> Iterator[Task]:
         if ids and env_id not in ids:
             continue
         kind, env = kind_of(env_id), gym.make_vec(env_id, num_envs=1, **given(env_id))
-        yield env_id, kind, "scalar"
-        yield env_id, kind, "batched"
+        yield from ((env_id, kind, form) for form in STEPPED)
         problem = benchmarks.problem_of(env)
         helped = benchmarks.problem_of(env, "own") if env_id in HELPED else problem
         for name in agents.names():
@@ -195,41 +234,20 @@ def small(keys: Iterable[str]) -> list[str]:
     for key in keys:
         env_id, _, what = key.split("/")
         external = what in AGENTS and AGENTS[what].extra is not None
-        steps_only = what in ("scalar", "batched")
         where = FEW if what in COSTLY else QUICK
-        if steps_only or (not external and env_id.startswith(where)):
+        if what in STEPPED or (not external and env_id.startswith(where)):
             out.append(key)
     return out
 
 
-@dataclass(frozen=True)
-class Digest:
-    """What was recorded under a key.
-
-    Attributes:
-        value: Digest, or the error that the task ended in.
-        portable: Whether another kernel of BLAS and a processor without vector instructions said the same.
-        here: Whether it was recorded on the like of this machine.
-    """
-
-    value: str
-    portable: bool
-    here: bool
+def read(folder: Path = FOLDER) -> dict[str, str]:
+    """The record: digests, and outcomes behind a tabulator, by `id/kind/agent`."""
+    lines = (line for path in folder.glob("*.tsv") for line in path.read_text(encoding="utf-8").splitlines())
+    return dict(sorted(line.split("\t", 1) for line in lines))
 
 
-def read(folder: Path = FOLDER) -> dict[str, Digest]:
-    """The record: a file a family, the machine in its first line, then key, digest and `portable` in columns."""
-    record = {}
-    for path in sorted(folder.glob("*.tsv")):
-        first, *lines = path.read_text(encoding="utf-8").splitlines()
-        here = json.loads(first) == machine()
-        for key, value, portable in (line.split("\t") for line in lines):
-            record[key] = Digest(value, portable == "portable", here)
-    return record
-
-
-def write(record: Mapping[str, Digest], folder: Path = FOLDER) -> None:
-    """Replaces the record by digests of this machine."""
+def write(record: Mapping[str, str], folder: Path = FOLDER) -> None:
+    """Replaces the record by what was found on this machine."""
     from hpo_envs import registry
 
     folder.mkdir(exist_ok=True)
@@ -237,35 +255,39 @@ def write(record: Mapping[str, Digest], folder: Path = FOLDER) -> None:
     for key in sorted(record):
         family = registry.family_of(key.partition("/")[0])
         if family is not None:
-            line = f"{key}\t{record[key].value}\t{'portable' if record[key].portable else 'here'}"
-            files.setdefault(family.name, [json.dumps(machine())]).append(line)
+            files.setdefault(family.name, []).append(f"{key}\t{record[key]}\n")
     for name, lines in files.items():
-        folder.joinpath(f"{name}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        folder.joinpath(f"{name}.tsv").write_text("".join(lines), encoding="utf-8")
+    folder.joinpath("machine.json").write_text(json.dumps(machine(), indent=1) + "\n", encoding="utf-8")
 
 
-def comparable(record: Mapping[str, Digest]) -> list[str]:
-    """Keys whose digests must be the same here."""
-    return [key for key, digest in record.items() if digest.here or digest.portable]
+def here(folder: Path = FOLDER) -> bool:
+    """Whether the record is that of the like of this machine, or there is none yet."""
+    path = folder / "machine.json"
+    return not path.exists() or json.loads(path.read_text(encoding="utf-8")) == machine()
 
 
 @functools.cache
 def machine() -> dict[str, Any]:
-    """What digests may depend on besides this project's code."""
-    import scipy
+    """What agents may depend on besides this project's code."""
     import scipy.linalg  # loads its own BLAS
+    import sklearn
     from threadpoolctl import threadpool_info
 
     kernels = sorted({str(i.get("architecture")) for i in threadpool_info() if i["user_api"] == "blas"})
     return {
         "numpy": np.__version__,
         "scipy": scipy.__version__,
+        "sklearn": sklearn.__version__,
         "kernels": kernels,
+        "features": np.show_config(mode="dicts")["SIMD Extensions"].get("found", []),
+        "libc": " ".join(platform.libc_ver()),
         "machine": platform.machine(),
     }
 
 
 def compute(todo: Sequence[Task], jobs: int, journal: Path | None = None) -> dict[str, str]:
-    """Digests of tasks by `id/kind/agent`.
+    """Digests, and outcomes behind a tabulator, of tasks by `id/kind/agent`.
 
     Args:
         todo: The tasks.
@@ -275,7 +297,7 @@ def compute(todo: Sequence[Task], jobs: int, journal: Path | None = None) -> dic
     from tqdm import tqdm
 
     lines = journal.read_text(encoding="utf-8").splitlines() if journal and journal.exists() else []
-    found = dict(line.split("\t") for line in lines)
+    found = dict(line.split("\t", 1) for line in lines)
     rest = [task for task in todo if "/".join(task) not in found]
     with ProcessPoolExecutor(jobs) as pool:
         futures = [pool.submit(digest, task) for task in rest]
@@ -293,44 +315,61 @@ def names(text: str) -> list[str]:
     return [name for name in text.split(",") if name]
 
 
+def processors(options: Sequence[str]) -> int:
+    """Prints what changes with the kernel of OpenBLAS and with what NumPy may use; 1 if steps or outcomes do."""
+    print("| OpenBLAS | NumPy | steps that differ | runs that differ | farthest outcome | agents that differ |")
+    print("|---|---|---:|---:|---:|---|")
+    status, base = 0, {}
+    for kernel in KERNELS:
+        for features, variables in FEATURES.items():
+            with tempfile.TemporaryDirectory() as folder:
+                command = [sys.executable, __file__, "record", "--folder", folder, *options]
+                others = {**os.environ, **variables, "OPENBLAS_CORETYPE": kernel}
+                subprocess.run(command, env=others, check=True, stdout=subprocess.DEVNULL)
+                now = read(Path(folder))
+            base = base or now
+            differ = sorted(key for key in base if base[key] != now[key])
+            agents = [key for key in differ if not key.endswith(STEPPED)]
+            bad = [key for key in differ if not same(key, base[key], now[key], bits=False)]
+            far = max((distance(base[k].partition("\t")[2], now[k].partition("\t")[2]) for k in agents), default=0.0)
+            names = ", ".join(f"`{name}`" for name in sorted({key.rpartition("/")[2] for key in agents}))
+            counts = f"{len(differ) - len(agents)} of {sum(k.endswith(STEPPED) for k in base)} | {len(agents)}"
+            print(f"| {kernel} | {features} | {counts} | {far:.2f} | {names} |", *bad, flush=True)
+            status |= bool(bad)
+    return status
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Records or checks."""
+    """Records, checks, or compares processors."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("action", choices=("record", "check"))
+    parser.add_argument("action", choices=("record", "check", "processors"))
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the record is")
     parser.add_argument("--jobs", type=int, default=2, help="processes side by side (default: %(default)s)")
     parser.add_argument("--journal", type=Path, help="keeps what was computed, so that the same command goes on")
-    parser.add_argument("--against", type=Path, help="record: of another kernel, which tells what is portable")
-    parser.add_argument("--portable", action="store_true", help="only what does not depend on the kernel")
     parser.add_argument("--small", action="store_true", help="only what the tests compare")
     parser.add_argument("--ids", type=names, default=[], help="some ids, separated by commas")
     parser.add_argument("--agents", type=names, default=[], help="some agents (or scalar, batched), by commas")
     args = parser.parse_args(arguments)
-    record = read(args.folder)
+    if args.action == "processors":
+        return processors((sys.argv[1:] if arguments is None else list(arguments))[1:])
     todo = [task for task in tasks(args.ids) if not args.agents or task[2] in args.agents]
     wanted = set(small("/".join(t) for t in todo)) if args.small else {"/".join(t) for t in todo}
-    if args.portable:
-        wanted &= {key for key, known in record.items() if known.portable}
     todo = [task for task in todo if "/".join(task) in wanted]
+    partial = args.ids or args.agents or args.small
+    if args.action == "record" and partial and not here(args.folder):
+        parser.error("a part is recorded on the like of the machine of the whole: record everything, or elsewhere")
     now = compute(todo, args.jobs, args.journal)
     if args.action == "check":
-        return report({key: known.value for key, known in record.items()}, now)
-    partial = args.ids or args.agents or args.small or args.portable
-    if partial and not all(known.here for known in record.values()):
-        parser.error("a part is recorded on the like of the machine of the whole: record everything, or elsewhere")
-    other, made = read(args.against) if args.against else record, {}
-    for key, value in now.items():
-        same = key in other and other[key].value == value
-        made[key] = Digest(value, same and (args.against is not None or other[key].portable), here=True)
-    write({**record, **made} if partial else made, args.folder)
-    print(f"{len(made)} digests recorded, {sum(d.portable for d in made.values())} portable")
+        return report(read(args.folder), now, here(args.folder))
+    write({**read(args.folder), **now} if partial else now, args.folder)
+    print(f"{len(now)} digests recorded")
     return 0
 
 
-def report(before: Mapping[str, str], now: Mapping[str, str]) -> int:
+def report(before: Mapping[str, str], now: Mapping[str, str], bits: bool) -> int:
     """Prints what changed and what is new; returns 1 if anything did or is."""
     new = [key for key in now if key not in before]
-    changed = [key for key in now if key in before and before[key] != now[key]]
+    changed = [key for key in now if key in before and not same(key, before[key], now[key], bits)]
     for key in changed:
         print(f"changed: {key}: {before[key]} -> {now[key]}")
     for key in new:
@@ -338,7 +377,8 @@ def report(before: Mapping[str, str], now: Mapping[str, str]) -> int:
     for keys, sentence in ((changed, CHANGED), (new, NEW)):
         if keys:
             print(sentence)
-    print(f"{len(now)} compared, {len(changed)} changed, {len(new)} new")
+    how = "" if bits else ", agents by outcome: recorded on another machine (digests/machine.json)"
+    print(f"{len(now)} compared, {len(changed)} changed, {len(new)} new{how}")
     return 1 if changed or new else 0
 
 

@@ -16,6 +16,7 @@ from hpo_envs.core.infos import STATUS_CODES, Info, numeric
 from hpo_envs.core.params import Floats, is_integer, unmasked
 from hpo_envs.engines.function.calls import Outcome, Training, call
 from hpo_envs.engines.function.params import FunctionParams
+from hpo_envs.tables import exact
 
 Step = tuple[npt.NDArray[np.float32], Any, bool, Info]
 """Observation, reward, terminated, info."""
@@ -101,7 +102,7 @@ class Episode:
             said = run.outcomes[reached]
         if run.training.ended or run.training.epoch >= len(self._p.table.levels):
             self._finished[row] = True
-        price = sum(outcome.price for _, outcome in new)
+        price = exact.total(outcome.price for _, outcome in new)
         epochs = float(new[-1][0] - run.paid) if new else 0.0
         run.paid += int(epochs)
         best = run.best if np.isfinite(run.best) else float(reward_of(said, self._p)[0])

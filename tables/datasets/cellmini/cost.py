@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 
+from hpo_envs.tables import exact
 from hpo_envs.tables.cells.recipe import OPERATIONS, Cell
 from hpo_envs.tables.datasets.cellmini.drawn import drawn
 
@@ -39,10 +40,10 @@ def work(cell: Cell) -> tuple[float, float, float, float, float]:
 
 def epoch(cell: Cell) -> float:
     """Cost of each epoch: about the seconds that it takes a core of the machine that the table was measured on."""
-    return sum(c * w for c, w in zip(COEFFICIENTS, work(cell), strict=True))
+    return exact.total(c * w for c, w in zip(COEFFICIENTS, work(cell), strict=True))
 
 
 @functools.cache
 def mean() -> float:
     """Mean cost of an epoch of the cells that were drawn."""
-    return sum(map(epoch, drawn())) / len(drawn())
+    return exact.total(map(epoch, drawn())) / len(drawn())

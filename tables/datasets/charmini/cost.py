@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from hpo_envs.tables import exact
 from hpo_envs.tables.datasets.charmini import facts
 from hpo_envs.tables.datasets.charmini.names import DRAWN, ENGLISH, TRAINED_ON
 from hpo_envs.tables.datasets.charmini.space import configuration
@@ -58,9 +59,13 @@ def work(architecture: str, config: Mapping[str, Any], language: str = ENGLISH) 
 @functools.cache
 def mean(architecture: str, language: str = ENGLISH) -> float:
     """Mean cost of an epoch of the configurations that were drawn."""
-    return sum(epoch(architecture, configuration(architecture, draw), language) for draw in range(DRAWN)) / DRAWN
+    return (
+        exact.total(epoch(architecture, configuration(architecture, draw), language) for draw in range(DRAWN)) / DRAWN
+    )
 
 
 def epoch(architecture: str, config: Mapping[str, Any], language: str = ENGLISH) -> float:
     """Cost of each epoch: about the seconds that it takes a core of the machine that the table was measured on."""
-    return sum(c * w for c, w in zip(COEFFICIENTS[architecture], work(architecture, config, language), strict=True))
+    return exact.total(
+        c * w for c, w in zip(COEFFICIENTS[architecture], work(architecture, config, language), strict=True)
+    )

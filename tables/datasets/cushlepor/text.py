@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from hpo_envs.tables import exact
+
 _REFERENCE = re.compile(r"(?:ref|human)[-_. ]?([A-Z]?)(?:\.\d+)?", re.IGNORECASE)
 _SPAN = re.compile(r"</?v>")
 
@@ -104,7 +106,7 @@ def parse_psqm(
         if not 0.0 <= value <= BEST_PSQM:
             raise ValueError(f"{labels_file}, line {number}: score must be in [0, {BEST_PSQM:g}], got {score!r}")
         given.setdefault((system, int(segment)), []).append(value)
-    human: dict[tuple[str, int], float | None] = {k: sum(v) / len(v) / BEST_PSQM for k, v in given.items()}
+    human: dict[tuple[str, int], float | None] = {k: exact.total(v) / len(v) / BEST_PSQM for k, v in given.items()}
     return _join(text, documents, human, labels_file, labels_file, reference)
 
 
@@ -187,7 +189,7 @@ def span_scores(content: bytes, file: str) -> dict[tuple[str, int], float | None
         raters = points.setdefault((system, int(segment)), {})
         raters[rater] = raters.get(rater, 0.0) + weight
     # The scheme caps a segment at five major errors; a few files have more spans than that.
-    return {k: -min(sum(v.values()) / len(v), WORST_MQM) for k, v in points.items()}
+    return {k: -min(exact.total(v.values()) / len(v), WORST_MQM) for k, v in points.items()}
 
 
 def _scores(content: bytes, file: str) -> dict[tuple[str, int], float | None]:

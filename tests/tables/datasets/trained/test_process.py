@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.util
 import pickle
 
 import pytest
@@ -8,8 +9,10 @@ from hpo_envs.tables.datasets.trained import process
 from tests.tables.datasets.trained import falling
 
 MODULE = falling.__name__
+TORCH = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="extra live is not installed")
 
 
+@TORCH
 def test_a_process_goes_on_from_a_checkpoint_and_dies_alone(tmp_path):
     trainer = process.Trainer(MODULE, 300.0)
     whole = trainer.train({}, 2)
@@ -29,6 +32,7 @@ def test_a_process_goes_on_from_a_checkpoint_and_dies_alone(tmp_path):
     trainer.close()
 
 
+@TORCH
 def test_a_training_that_takes_too_long_is_ended():
     trainer = pickle.loads(pickle.dumps(process.Trainer(MODULE, 0.01)))
     with pytest.raises(TimeoutError, match="a training must end within 0.01 s"):
