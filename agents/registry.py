@@ -249,7 +249,7 @@ AGENTS: dict[str, Entry] = {
     "tst-tpe": _transfer("task_tpe:TaskTPE", "Parzen estimator mixed over tasks by their similarity", TWO),
     "auto": _entry(
         "transfer.auto:Auto",
-        "rows features levels grid box arms cells objectives",
+        "rows features levels grid box arms cells objectives box-objectives",
         "the agent that was best on problems of this kind; the default of tune",
         open=True,
     ),

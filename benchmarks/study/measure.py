@@ -29,7 +29,7 @@ from hpo_envs.tables.files import atomic
 SUITES = {suite.name: suite for suite in (*charmini.SUITES, cellmini.SUITE)}
 """What is measured together, by name."""
 
-GROUPS = {"CharMini": tuple(suite.name for suite in charmini.SUITES)}
+GROUPS = {charmini.GROUP: tuple(suite.name for suite in charmini.SUITES)}
 """Several of them, one after the other."""
 
 EPILOG = """\

@@ -26,6 +26,7 @@ WORKS_ON = {
     "arms": "noisy arms",
     "cells": "cells built node by node",
     "objectives": "several objectives",
+    "box-objectives": "continuous boxes with two objectives",
 }
 """What the words in `Entry.supports` mean."""
 

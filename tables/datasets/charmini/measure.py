@@ -56,5 +56,8 @@ def suite(language: str) -> Suite:
     )
 
 
+GROUP = "CharMini"
+"""All languages together."""
+
 SUITES = tuple(map(suite, (ENGLISH, *SHARED_TASK)))
 """One of each language."""

@@ -206,4 +206,4 @@ def test_functions_are_not_called_again(tmp_path: Path) -> None:
     found = Comparison.load(tmp_path / "runs", more=record.runs_of(tmp_path / "runs")).summary()
     assert len(calls) == 11
     assert found["checked"] == "Runs on FunctionHPO-v0 were not checked: a function is not called again."
-    assert [(cell["agent"], cell["n"]) for cell in found["cells"]] == [("random", 2), ("auto (bo-spread)", 1)]
+    assert [(cell["agent"], cell["n"]) for cell in found["cells"]] == [("random", 2), ("auto (box-bo)", 1)]

@@ -44,7 +44,7 @@ def test_a_picture(tuned: Tuned) -> None:
 def test_a_page(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> None:
     assert tuned.folder is not None
     assert main(["report", str(tuned.folder)]) == 0
-    assert "FunctionHPO: Only auto (bo-spread) ran" in capsys.readouterr().out
+    assert "FunctionHPO: Only auto (box-bo) ran" in capsys.readouterr().out
     assert "FunctionHPO-v0" in (tuned.folder / "report.html").read_text(encoding="utf-8")
     assert len(Tuned.load(Path(tuned.folder))) == 8
     assert tuned.report() == tuned.folder / "report.html"

@@ -26,7 +26,7 @@ def words(tmp_path: Path) -> list[str]:
 
 def test_it_tunes_and_goes_on(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*words, "--budget", "4"]) == 0
-    assert f"4 evaluations of {FUNCTION} by auto (bo-spread), 0 without a score; best: score" in capsys.readouterr().out
+    assert f"4 evaluations of {FUNCTION} by auto (box-bo), 0 without a score; best: score" in capsys.readouterr().out
     assert main([*words, "--budget", "6", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["evaluations"] == 6

@@ -4,12 +4,14 @@ import pytest
 
 from hpo_envs.tables.datasets.charmini import facts
 from hpo_envs.tables.datasets.charmini.names import ENGLISH, SHARED_TASK
+from tests.helpers import needs_upstream
 
 
 def test_english_is_counted_in_the_words_that_ship():
     assert facts.of(ENGLISH) == facts.counted(ENGLISH) == (26, 39, 500, 500, 2801, 2831, 6.7, 6.65)
 
 
+@needs_upstream
 @pytest.mark.parametrize("language", SHARED_TASK)
 def test_others_are_counted_in_their_files(language):
     assert facts.of(language) == facts.counted(language)

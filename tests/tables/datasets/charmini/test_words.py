@@ -8,6 +8,7 @@ from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charmini import words
 from hpo_envs.tables.datasets.charmini.names import SHARED_TASK
 from hpo_envs.tables.files import atomic
+from tests.helpers import needs_upstream
 
 SOME = """'bout B AW1 T
 aback AH0 B AE1 K
@@ -81,6 +82,7 @@ def test_unknown_languages_are_refused():
         words.entries("hux")
 
 
+@needs_upstream
 @pytest.mark.parametrize("language", SHARED_TASK)
 def test_the_files_list_each_word_once(language):
     every = [
@@ -91,6 +93,7 @@ def test_the_files_list_each_word_once(language):
     assert len(set(every)) == len(every) == 4500
 
 
+@needs_upstream
 def test_the_sample_is_made_from_the_dictionary(monkeypatch, tmp_path):
     eligible = words.eligible(store.read(words.FILE).decode())
     assert len(eligible) == 90_215
