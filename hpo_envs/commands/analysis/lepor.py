@@ -138,7 +138,8 @@ def _tune(args: argparse.Namespace) -> int:
     rounded = [float(f"{v:.6g}") for v in vector]
     tuned = hlepor.Parameters(rounded[0], rounded[1], int(rounded[2]), rounded[3], rounded[4], rounded[5])
     settings = {**hlepor.PRESETS, "tuned": tuned}
-    train, test = corpus.evaluate(np.array([p.vector() for p in settings.values()]), kendall=True)
+    train, *held_out = corpus.evaluate(np.array([p.vector() for p in settings.values()]), kendall=True)
+    test = held_out[0] if held_out else {}
     print(f"{table.name}: {len(table)} segments, held out: {', '.join(corpus.held_out) or 'nothing'}")
     print(f"{args.agent}, {len(found)} evaluations, rewarded: {args.objective} ({args.variant} variant)\n")
     heads = ("Pearson", "Kendall", "system r", "RMSE")
