@@ -45,7 +45,7 @@ class _Evaluated(Protocol):
     def evaluated(self) -> Mapping[str, Any]: ...
 
 
-class Run(_Headed, _Evaluated, Protocol):
+class Recorded(_Headed, _Evaluated, Protocol):
     """A run as recorded, `hpo_envs.benchmarks.Run`."""
 
     @property
@@ -70,7 +70,7 @@ SHARES = np.linspace(0.0, 1.0, 101)[1:]
 """Shares of the budget at which regret is read where costs are not evaluations."""
 
 
-def after(run: Run) -> Floats:
+def after(run: Recorded) -> Floats:
     """(k,) regret after each evaluation; never rises but where rewards are noisy.
 
     Raises:
@@ -100,7 +100,7 @@ def of_rewards(rewards: Floats, best: Floats, origin: Floats) -> Floats:
     return np.where(known, np.clip((best - incumbents) / np.where(known, width, 1.0), 0.0, 1.0), 0.0)
 
 
-def final(run: Run, regret: Floats) -> float:
+def final(run: Recorded, regret: Floats) -> float:
     """Regret at the end: where rewards are noisy, of what the agent recommends.
 
     Args:
@@ -117,7 +117,7 @@ def raw(run: _Headed) -> bool:
     return scale_of(run.header)["source"] == "none"
 
 
-def flat(run: Run) -> bool:
+def flat(run: Recorded) -> bool:
     """Whether nothing is better than a middling configuration, so that regret is 0/0, and shown as 0."""
     scale = scale_of(run.header)
     return bool(scale["source"] != "none" and run.rewards.ndim == 1 and scale["best"][0] <= scale["origin"][0])
@@ -137,14 +137,14 @@ def _regret(incumbent: Floats, scale: Scale) -> Floats:
     return np.clip((scale.best[0] - incumbent) / width, 0.0, 1.0)
 
 
-def _cells(run: Run) -> list[int]:
+def _cells(run: Recorded) -> list[int]:
     """Number of the row and level of each evaluation, in the order in which they were first met."""
     known: dict[tuple[int, int], int] = {}
     where = zip(run.evaluated["row"].tolist(), run.evaluated["level"].tolist(), strict=True)
     return [known.setdefault(cell, len(known)) for cell in where]
 
 
-def _favourites(run: Run) -> npt.NDArray[np.int64]:
+def _favourites(run: Recorded) -> npt.NDArray[np.int64]:
     """(k,) an evaluation of the row with the best mean of the run's own rewards so far, the earliest of equals."""
     cells, rewards = _cells(run), run.rewards.tolist()
     n = max(cells) + 1
@@ -163,7 +163,7 @@ def _favourites(run: Run) -> npt.NDArray[np.int64]:
     return favourites
 
 
-def _volumes(run: Run, scale: Scale) -> Floats:
+def _volumes(run: Recorded, scale: Scale) -> Floats:
     """1 - hypervolume share after each evaluation, for two objectives."""
     if run.rewards.shape[1] != 2:
         raise ValueError(f"objectives must be one or two for hypervolume, got {run.rewards.shape[1]}")
@@ -173,7 +173,7 @@ def _volumes(run: Run, scale: Scale) -> Floats:
     return np.clip(1.0 - shares / whole, 0.0, 1.0)
 
 
-def _shares(run: Run, corner: Floats) -> Floats:
+def _shares(run: Recorded, corner: Floats) -> Floats:
     """(k,) hypervolume of what was met; recomputed only where the front grows."""
     kept, now = np.empty((0, 2)), 0.0
     volumes = np.empty(len(run))
@@ -185,7 +185,7 @@ def _shares(run: Run, corner: Floats) -> Floats:
     return volumes
 
 
-def _noisy_shares(run: Run, corner: Floats) -> Floats:
+def _noisy_shares(run: Recorded, corner: Floats) -> Floats:
     """(k,) hypervolume of the true means of those rows whose own means so far are on a front."""
     cells = np.array(_cells(run))
     sums, counts = np.zeros((cells.max() + 1, 2)), np.zeros((cells.max() + 1, 1))
@@ -218,7 +218,7 @@ def at_costs(
     return np.take_along_axis(np.concatenate([start, regret], axis=-1), done, axis=-1)
 
 
-def anytime(run: Run, regret: Floats) -> Any:
+def anytime(run: Recorded, regret: Floats) -> Any:
     """Regret averaged over the budget: over its evaluations, or over its shares where cost is something else."""
     return averaged(run.header, run.costs, regret)
 
