@@ -69,7 +69,8 @@ class Cluster:
         self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0")
         begin = time.monotonic()
         while not (self._file.exists() and self._file.stat().st_size):
-            assert time.monotonic() < begin + 120, "the scheduler did not start"
+            if time.monotonic() > begin + 120:
+                raise TimeoutError("the scheduler did not start")
             time.sleep(0.05)
         self.workers = [self.add() for _ in range(self._count)]
 
