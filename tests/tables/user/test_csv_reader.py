@@ -107,7 +107,7 @@ def test_the_command_line_from_file_to_report(tmp_path: Path, capsys: pytest.Cap
     assert found["environments"][0]["optimum"] == "table"
     capsys.readouterr()
     assert main(["importance", "TableHPO-mine-v0", "--sensitivity", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)
+    assert json.loads(capsys.readouterr().out)["runs"] == 6
     for words in (["describe", "TableHPO-mine-v0"], ["table", "list"], ["list", "mine"], ["table", "show", "mine"]):
         assert main(words) == 0
         assert "mine" in capsys.readouterr().out
