@@ -34,19 +34,16 @@ def bibtex() -> dict[str, str]:
 
 
 def write(folder: Path, found: results.Found) -> None:
-    """Writes all pages below `folder`; ids of one class that fix the same arguments share the picture of the first."""
+    """Write all pages below `folder`, each with a picture of its own id."""
     folder.mkdir(parents=True, exist_ok=True)
-    drawn: dict[tuple[str, ...], str] = {}
     for family, specs in families().items():
         for spec in specs:
-            key = spec.entry_point, *sorted(spec.kwargs)
             if not installed(spec):
                 (folder / f"{spec.id}.md").write_text(page_to_fetch(spec), encoding="utf-8")
                 continue
-            if key not in drawn:
-                caption = pictures.save(spec.id, folder / "pictures" / f"{spec.id}.png")
-                drawn[key] = f"![A run, as render() shows it](pictures/{spec.id}.png)\n\n*{caption} of `{spec.id}`.*"
-            (folder / f"{spec.id}.md").write_text(page(spec, found, drawn[key]), encoding="utf-8")
+            caption = pictures.save(spec.id, folder / "pictures" / f"{spec.id}.png")
+            picture = f"![A run, as render() shows it](pictures/{spec.id}.png)\n\n*{caption} of `{spec.id}`.*"
+            (folder / f"{spec.id}.md").write_text(page(spec, found, picture), encoding="utf-8")
         (folder / f"{slug(family)}.md").write_text(family_page(family, specs, found), encoding="utf-8")
     (folder / "index.md").write_text(index(found), encoding="utf-8")
 
