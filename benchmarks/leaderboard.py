@@ -34,8 +34,8 @@ from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import (
     POLICY,
     SEEDS,
-    SHARE,
     SLOW_SEEDS,
+    SUBSAMPLE,
     Contestant,
     Environment,
     Study,
@@ -112,7 +112,9 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
         groups += [(folder, envs, agents), *((folder, unseen(c, envs), [c]) for c in policy)]
         groups += [(f"guests-{k}", envs, guests)] if guests else []
     groups += [("transfer", with_sources(envs), learning) for envs in settings[:1]]
-    return [(name, Study(tuple(envs), tuple(who), every, SHARE, by_cost=True)) for name, envs, who in groups if envs]
+    return [
+        (name, Study(tuple(envs), tuple(who), every, SUBSAMPLE, by_cost=True)) for name, envs, who in groups if envs
+    ]
 
 
 def with_sources(envs: Sequence[Environment]) -> list[Environment]:
@@ -222,7 +224,7 @@ def seconds_of(header: Mapping[str, Any]) -> float | None:
     """
     if header.get("isolated") or header["agent"] not in AGENTS or not AGENTS[header["agent"]].installed:
         return None
-    drawn_rows = {k: header[k] for k in ("share", "order")} if header["share"] < 1 else {}
+    drawn_rows = {k: header[k] for k in ("subsample", "order")} if header["subsample"] < 1 else {}
     given = {**drawn_rows, **header["env_kwargs"]}
     helped = transfer.OWN if header.get("transfer") else None
     for seed in (0, 1):  # the first loads modules and tables

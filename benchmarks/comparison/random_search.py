@@ -197,7 +197,7 @@ def _all_rows(run: Run) -> Floats | None:
     h = run.header
     if not store.exists(h["table"]) or run.actions.dtype.kind not in "iu":
         return None
-    if set(h["env_kwargs"]) - {"table", "budget", "order", "share", "objective"}:
+    if set(h["env_kwargs"]) - {"table", "budget", "order", "subsample", "objective"}:
         return None
     try:
         table = reference.table_of(h)
@@ -261,8 +261,10 @@ def baselines(run: Run, scales: Mapping[int, Mapping[str, Any]]) -> list[tuple[f
         run: On one of them.
         scales: Scale by seed.
     """
-    h, share = run.header, float(run.header.get("share", 1.0))
-    plain = share < 1.0 and run.rewards.ndim == run.actions.ndim == 1 and not (regret.noisy(run) or regret.flat(run))
+    h, subsample = run.header, float(run.header.get("subsample", 1.0))
+    plain = (
+        subsample < 1.0 and run.rewards.ndim == run.actions.ndim == 1 and not (regret.noisy(run) or regret.flat(run))
+    )
     known = _all_rows(run) if plain and {s["source"] for s in scales.values()} == {"table"} else None
     if known is None:
         one = ({**h, "seed": seed, "scale": scale} for seed, scale in scales.items())
@@ -272,7 +274,7 @@ def baselines(run: Run, scales: Mapping[int, Mapping[str, Any]]) -> list[tuple[f
     best, origin = (np.array([s[name] for s in scales.values()]) for name in ("best", "origin"))
     found = np.empty((len(keys), 2))
     for at in np.array_split(np.arange(len(keys)), -(-len(keys) // SIDE_BY_SIDE)):
-        rows = View(share=share).rows_many(keys[at], len(rewards))
+        rows = View(subsample=subsample).rows_many(keys[at], len(rewards))
         regrets = np.clip((best[at] - rewards[rows]) / (best - origin)[at], 0.0, 1.0)
         chances = _chances(rows.shape[1], max(round(float(h["budget"])), 1))
         after = -np.sort(-regrets, axis=1) @ chances.T

@@ -39,8 +39,8 @@ def table_of(header: Mapping[str, Any]) -> Table:
 
 def key(header: Mapping[str, Any]) -> tuple[float, int] | tuple[()]:
     """Share of the rows and the key that draws them; nothing where every seed has the whole table."""
-    share = float(header.get("share", 1.0))
-    return (share, first_key(seeds_of(header["env"], int(header["seed"]))[0])) if share < 1.0 else ()
+    subsample = float(header.get("subsample", 1.0))
+    return (subsample, first_key(seeds_of(header["env"], int(header["seed"]))[0])) if subsample < 1.0 else ()
 
 
 def subset(table: Table, part: tuple[float, int] | tuple[()]) -> Table:
@@ -56,4 +56,4 @@ def subset(table: Table, part: tuple[float, int] | tuple[()]) -> Table:
 
 def rows(table: Table, part: tuple[float, int] | tuple[()]) -> npt.NDArray[np.int64] | None:
     """Which rows those are; None: all."""
-    return View(share=part[0]).rows(part[1], len(table)) if part else None
+    return View(subsample=part[0]).rows(part[1], len(table)) if part else None

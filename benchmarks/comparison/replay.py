@@ -39,7 +39,7 @@ KEPT = 4 * CELLS
 LIVE = "function/"
 """What the names of tables begin with whose values a function of one's own computes."""
 
-SETTING = ("env_kwargs", "order", "share", "budget")
+SETTING = ("env_kwargs", "order", "subsample", "budget")
 """Keys of a header that, with the kind of its table, say with which arguments an environment was made."""
 
 
@@ -146,7 +146,7 @@ class _Problems:
         # Any order of rows, of which the table's is simplest; results as they came back, which is the order in which
         # one worker makes them; and pulls of a batch one by one.
         kwargs = {k: v for k, v in h["env_kwargs"].items() if k not in ("workers", "batch_size")}
-        kwargs |= {"budget": h["budget"]} | ({"share": h["share"]} if h["share"] < 1.0 else {})
+        kwargs |= {"budget": h["budget"]} | ({"subsample": h["subsample"]} if h["subsample"] < 1.0 else {})
         if h["table"] not in registry.find(h["env"]).tables:  # type: ignore[union-attr]
             kwargs["table"] = tables.load(h["table"])
         self._env_id, self._env_kwargs = h["env"], h["env_kwargs"]

@@ -43,8 +43,8 @@ def environment_of(header: Header) -> str:
     Runs with sources are thus never averaged with runs without them.
     """
     extra = {k: v for k, v in header["env_kwargs"].items() if k not in ("table", "budget")}
-    if (share := header.get("share", 1.0)) < 1.0:
-        extra["share"] = share
+    if (subsample := header.get("subsample", 1.0)) < 1.0:
+        extra["subsample"] = subsample
     if helped := header.get("transfer"):
         extra["transfer"] = helped["distribution"]
     if (budget := budget_apart(header)) is not None:
@@ -243,7 +243,7 @@ class Scores:
             at = min(np.flatnonzero(flat == f).tolist(), key=seeds.__getitem__)
             if f not in cell.first or seeds[at] < cell.first[f][0]:
                 cell.first[f] = int(seeds[at]), block.header_of(int(index[at]))
-            several = block.header.get("share", own.get("share", 1.0)) < 1.0
+            several = block.header.get("subsample", own.get("subsample", 1.0)) < 1.0
             key = own["sha256"], f
             group = problems.get(key) or problems.setdefault(key, Problems(block.run(int(index[i])), {}))
             if several or not group.scales:

@@ -63,9 +63,9 @@ def arguments(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: An order or a share of rows where actions are none.
     """
-    if has_rows(env_id, {k: v for k, v in env_kwargs.items() if k not in ("order", "share")}):
+    if has_rows(env_id, {k: v for k, v in env_kwargs.items() if k not in ("order", "subsample")}):
         return {"order": "episode", **env_kwargs}
-    for name in ("order", "share"):
+    for name in ("order", "subsample"):
         if name in env_kwargs:
             raise ValueError(
                 f"{name} must be left alone on {env_id}, whose actions are no rows, got {env_kwargs[name]!r}"
@@ -99,7 +99,7 @@ class Episodes:
     @property
     def shares(self) -> npt.NDArray[np.int64] | None:
         """(n, k) the rows of its table that each episode has; None: all."""
-        return None if self.params.view.share == 1.0 else self.rows
+        return None if self.params.view.subsample == 1.0 else self.rows
 
     def in_tables(self, which: Sequence[int], actions: Sequence[Any]) -> Sequence[Any]:
         """`in_table` of an action each of several episodes."""

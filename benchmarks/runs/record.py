@@ -198,9 +198,9 @@ def header_of(
     """
     header = {
         "env": env_id,
-        "env_kwargs": {k: v for k, v in env_kwargs.items() if k not in ("table", "order", "share")},
+        "env_kwargs": {k: v for k, v in env_kwargs.items() if k not in ("table", "order", "subsample")},
         "order": envs.unwrapped.params.view.order,
-        "share": float(envs.unwrapped.params.view.share),
+        "subsample": float(envs.unwrapped.params.view.subsample),
         "budget": float(envs.unwrapped.budget),
         "cost_unit": envs.unwrapped.params.budget_unit,
         "objectives": list(envs.unwrapped.objectives),

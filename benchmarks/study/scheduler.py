@@ -154,7 +154,7 @@ def _missing(
     """What is left to run; fills in what fits and what is stored."""
     tasks = []
     for asked in study.environments:
-        environment = _capped(replicate := _replicated(asked, study.share))
+        environment = _capped(replicate := _replicated(asked, study.subsample))
         if environment is not replicate:
             outcome.capped[environment.id] = environment.kwargs["budget"]
         problem, fitting, headers = _probe(environment, study.agents, study.seeds[0])
@@ -190,12 +190,12 @@ def _expected(task: Task) -> float:
     return seconds
 
 
-def _replicated(environment: Environment, share: float) -> Environment:
-    """An environment with the study's share of the rows, where actions are rows and it has none of its own."""
+def _replicated(environment: Environment, subsample: float) -> Environment:
+    """An environment with the subsample of the study, where actions are configurations and it has none of its own."""
     kwargs = {k: v for k, v in environment.kwargs.items() if k != "order"}
-    if share == 1 or "share" in kwargs or kind_of_action(environment.id, kwargs) not in ("rows", "fidelity"):
+    if subsample == 1 or "subsample" in kwargs or kind_of_action(environment.id, kwargs) not in ("rows", "fidelity"):
         return environment
-    return dataclasses.replace(environment, kwargs={**environment.kwargs, "share": share})
+    return dataclasses.replace(environment, kwargs={**environment.kwargs, "subsample": subsample})
 
 
 def _capped(environment: Environment) -> Environment:

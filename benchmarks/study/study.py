@@ -13,10 +13,10 @@
         "policy:ppo.zip",                        # a trained policy, see hpo_envs.integrations.sb3.save_policy
     ]
 
-`objective`, `cost`, `order` (episode, table), `share` of the rows and `transfer` (own, NMTHPO, ...: whose tables agents
-may learn from) may stand beside `budget`, for all environments or for one; beside the ids TableHPO-v0 and TableLC-v0
-also `table`, the name of a saved table. A pattern stands for the ids that are installed. By default each seed is a
-replicate of the problem: where actions are rows it has its own 80 % of them; `share = 1` gives all seeds the whole
+`objective`, `cost`, `order` (episode, table), `subsample` and `transfer` (own, NMTHPO, ...: the meta-training tasks of
+the agents) may be set beside `budget`, for all environments or for one; with the ids TableHPO-v0 and TableLC-v0 also
+`table`, the name of a saved table. A pattern stands for the ids that are installed. By default each seed is a
+replication: where actions are configurations it sees a random 80 % of them; `subsample = 1` gives all seeds the whole
 table. Agents run on the environments that they can work on; `isolate = true` gives each of them a process of its own.
 """
 
@@ -40,7 +40,7 @@ from hpo_envs.agents.registry import install
 from hpo_envs.checks import nearest
 from hpo_envs.registry import SPECS
 
-SETTINGS = ("table", "budget", "objective", "cost", "order", "share", "transfer")
+SETTINGS = ("table", "budget", "objective", "cost", "order", "subsample", "transfer")
 """What a study may set for environments: their arguments, and `transfer`."""
 
 
@@ -120,15 +120,15 @@ class Study:
         environments: Distinct ids.
         agents: Distinct names.
         seeds: Distinct ints >= 0, sorted.
-        share: Share of the rows that each run has, drawn by its seed, where actions are rows and an environment does
-            not say otherwise: every seed is a replicate of the problem.
+        subsample: Fraction of the configurations that each run has, drawn by its seed, where actions are
+            configurations and an environment does not set its own.
         by_cost: Whether agents have the first `SLOW_SEEDS` seeds only where they take more than a second a run.
     """
 
     environments: tuple[Environment, ...]
     agents: tuple[Contestant, ...]
     seeds: tuple[int, ...]
-    share: float = 1.0
+    subsample: float = 1.0
     by_cost: bool = False
 
     def seeds_of(self, agent: Contestant, problem: registry.Problem) -> tuple[int, ...]:
@@ -137,8 +137,8 @@ class Study:
         return self.seeds[:SLOW_SEEDS] if known and registry.slow(agent.algorithm, problem) else self.seeds
 
 
-SHARE = 0.8
-"""Share of the rows of a replicate, where nothing else is asked for."""
+SUBSAMPLE = 0.8
+"""Default `subsample`: each seed sees a random 80 % of the configurations."""
 
 SEEDS, SLOW_SEEDS = 100, 20
 """Replicates, where nothing else is asked for: and of agents where they take more than a second a run."""
@@ -187,7 +187,7 @@ def from_data(data: Mapping[str, Any]) -> Study:
     _distinct("environments", [e.id for e in environments])
     _distinct("agents", [c.name for c in agents])
     by_cost = "seeds" not in data
-    return Study(tuple(environments), tuple(agents), seeds_of(data.get("seeds", SEEDS)), SHARE, by_cost)
+    return Study(tuple(environments), tuple(agents), seeds_of(data.get("seeds", SEEDS)), SUBSAMPLE, by_cost)
 
 
 def seeds_of(given: Any) -> tuple[int, ...]:

@@ -148,7 +148,7 @@ def agents(spec: Spec, found: results.Found) -> str:
     kinds = sorted({t["kind"] for t in entry["tables"]})
     track = results.track_of(spec.id, found)
     ranked = "at the end" if track and track["score"] == "final" else "over the budget"
-    rows = ", each run on its own 80 % of the rows" if "share=0.8" in entry["label"] else ""
+    rows = ", each run on its own 80 % of the rows" if "subsample=0.8" in entry["label"] else ""
     return (
         f"On the {' and '.join(kinds)} table{rows}, budget {entry['budget']:g} {entry['cost_unit']}, ranked by regret "
         f"{ranked} (0: the best from the start; 1: nothing better than the median), with 95 % intervals over "

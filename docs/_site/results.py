@@ -37,7 +37,7 @@ def agent_link(name: str, folder: str = "../agents/") -> str:
 
 def entry_of(env_id: str, found: Found) -> Mapping[str, Any] | None:
     """The environment that an id is on the leaderboard at its own budget and without other tables, if it is."""
-    plain = re.compile(rf"{re.escape(env_id)}( \(share=[\d.]+\))?")
+    plain = re.compile(rf"{re.escape(env_id)}( \(subsample=[\d.]+\))?")
     return next((e for e in found["environments"] if plain.fullmatch(e["label"])), None)
 
 

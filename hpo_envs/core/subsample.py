@@ -1,7 +1,7 @@
 """Subsample and order of the configurations of an episode, drawn from its key, so that both forms agree.
 
-With `order="episode"` the k-th action of one episode is not the k-th of the next; with `share < 1` an episode has only
-a part of the configurations. Either way the index of an action carries no information from one episode to another.
+With `order="episode"` the k-th action of one episode is not the k-th of the next; with `subsample < 1` each episode has
+only some of the configurations. Either way the index of an action carries no information between episodes.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ class View:
 
     Attributes:
         order: `table`: the table's order; `episode`: an order drawn for each episode.
-        share: Share of the rows that an episode has, in (0, 1]; at least one row.
+        subsample: Fraction of the configurations that each episode has, drawn from its key, in (0, 1]; at least one.
 
     Raises:
-        ValueError: Another order, or a share outside (0, 1].
+        ValueError: Another order, or a subsample outside (0, 1].
     """
 
     order: str = "table"
-    share: float = 1.0
+    subsample: float = 1.0
 
     def __post_init__(self) -> None:
         one_of("order", self.order, ORDERS)
-        number = isinstance(self.share, (int, float, np.integer, np.floating))
-        if not number or isinstance(self.share, (bool, np.timedelta64)) or not 0.0 < self.share <= 1.0:
-            raise ValueError(f"share must be a number in (0, 1], got {shown(self.share)}")
+        number = isinstance(self.subsample, (int, float, np.integer, np.floating))
+        if not number or isinstance(self.subsample, (bool, np.timedelta64)) or not 0.0 < self.subsample <= 1.0:
+            raise ValueError(f"subsample must be a number in (0, 1], got {shown(self.subsample)}")
 
     @cached_property
     def whole(self) -> bool:
         """Whether action k is row k in every episode, so that there is nothing to map."""
-        return self.order == "table" and self.share == 1.0
+        return self.order == "table" and self.subsample == 1.0
 
     def size(self, rows: int) -> int:
         """Rows that an episode has of a table of so many."""
-        return max(1, round(self.share * rows))
+        return max(1, round(self.subsample * rows))
 
     def rows(self, key: int, rows: int) -> Rows:
         """(size,) the table row of each action in the episode with this key."""

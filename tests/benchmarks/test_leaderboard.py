@@ -45,7 +45,7 @@ def test_every_seed_is_a_replicate_and_families_have_several_settings() -> None:
     first = planned[0][1]
     assert {c.name for c in first.agents} == {n for n, e in AGENTS.items() if e.contestant and e.unseen is None}
     assert first.by_cost
-    assert {study.share for _, study in planned} == {0.8}
+    assert {study.subsample for _, study in planned} == {0.8}
     assert all("budget" in arguments for f in FAMILIES.values() for arguments in f.leaderboard[1:])
 
 

@@ -29,7 +29,7 @@ OF_ROWS = [i for i in IDS if _made(i).params.kind in ("rows", "fidelity", "arms"
 def test_ids_of_rows_and_no_others_take_order_and_share_and_their_pages_say_so() -> None:
     for spec_id, spec in ((i, SPECS[i]) for i in IDS):
         arguments = section(page_of(spec), "Arguments")
-        assert ('- `order="table"`' in arguments and "- `share=1.0`" in arguments) == (spec_id in OF_ROWS), spec_id
+        assert ('- `order="table"`' in arguments and "- `subsample=1.0`" in arguments) == (spec_id in OF_ROWS), spec_id
         if spec_id not in OF_ROWS:
             with pytest.raises((TypeError, ValueError), match="order"):
                 _made(spec_id, order="episode")
@@ -37,7 +37,7 @@ def test_ids_of_rows_and_no_others_take_order_and_share_and_their_pages_say_so()
 
 @pytest.mark.parametrize("spec_id", OF_ROWS)
 def test_an_episode_has_its_share_of_the_rows_in_its_own_order(spec_id: str) -> None:
-    env = _made(spec_id, order="episode", share=0.5)
+    env = _made(spec_id, order="episode", subsample=0.5)
     rows = len(env.table)
     env.reset(seed=0)
     seen = [env.rows.tolist()]
@@ -55,9 +55,9 @@ def test_an_episode_has_its_share_of_the_rows_in_its_own_order(spec_id: str) -> 
 def test_other_orders_and_shares_are_refused(spec_id: str) -> None:
     with raises("order must be one of table, episode, got 'file', did you mean 'table'?"):
         _made(spec_id, order="file")
-    for share in (0.0, 1.5, True, float("nan")):
-        with raises(f"share must be a number in (0, 1], got {share!r}"):
-            _made(spec_id, share=share)
+    for subsample in (0.0, 1.5, True, float("nan")):
+        with raises(f"subsample must be a number in (0, 1], got {subsample!r}"):
+            _made(spec_id, subsample=subsample)
 
 
 SEEDS, EVALUATIONS = 200, 20

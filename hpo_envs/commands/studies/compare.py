@@ -36,7 +36,7 @@ Runs are stored as they finish. After Ctrl-C the same command continues; with mo
 runs. Runs on another table, with other versions or arguments are refused in the same --out folder.
 
 By default each seed is a replicate of the problem: it has its own 80 % of the rows, the same for all agents, so that
-agents which always start alike get the variance they deserve. --share 1 gives all seeds the whole table.
+agents which always start alike get the variance they deserve. --subsample 1 gives all seeds the whole table.
 
 The score is regret: 0 is the best there is, 1 the median configuration. The verdict answers two questions: who is best
 on these environments, and who would be on environments like these. --scores targets prints those of Zhang and Duh
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--order", help="order of rows: episode, drawn for each run (default), or table")
     parser.add_argument(
-        "--share", type=float, help="share of the rows that each run has, drawn by its seed (default: .8; 1: all)"
+        "--subsample", type=float, help="fraction of the configurations that each seed sees (default: 0.8; 1: all)"
     )
     parser.add_argument(
         "--transfer",
@@ -158,7 +158,7 @@ def _power(study: Study, effect: float) -> int:
 def _study(args: argparse.Namespace) -> Study:
     from hpo_envs.benchmarks.study import study
 
-    options = ("env", "agents", "seeds", "budget", "objective", "cost", "order", "share", "transfer")
+    options = ("env", "agents", "seeds", "budget", "objective", "cost", "order", "subsample", "transfer")
     given = {k: getattr(args, k) for k in options if getattr(args, k) is not None}
     if args.isolate:
         given["isolate"] = args.isolate

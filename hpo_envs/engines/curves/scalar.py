@@ -61,7 +61,8 @@ class CurvesEnv(HPOEnv):
       NAS-Bench-NLP, which charges the checkpoints before the last one trained, so that the first is free.
     - `order="table"`: the table's order of rows; `"episode"` draws another for each episode, so that the index of an
       action carries no information. `env.unwrapped.rows` and `info["row"]` then say which row of the table it is.
-    - `share=1.0`: share of the rows, in (0, 1], that an episode has: drawn for each, the action space as small.
+    - `subsample=1.0`: fraction of the configurations, in (0, 1], that each episode has, drawn at `reset`; the
+      action space shrinks with it.
     """
 
     params: CurveParams

@@ -79,7 +79,7 @@ class LookupParams(Params):
         grid: bool = False,
         held_out: tuple[str, ...] = (),
         order: str = "table",
-        share: float = 1.0,
+        subsample: float = 1.0,
     ) -> LookupParams:
         """The environment of these arguments; its arrays are cached, because `make` is called often.
 
@@ -92,17 +92,17 @@ class LookupParams(Params):
                 None = every row once.
             grid: Whether an action sets the values of the hyperparameters (MultiDiscrete), not a row (Discrete).
             held_out: Names of metrics that agents must not see; they are in `info["held_out"]`.
-            order: See `View`, like `share`.
-            share: Share of the rows that an episode has.
+            order: See `View`, like `subsample`.
+            subsample: Fraction of the configurations that each episode has.
 
         Raises:
             ValueError: An argument that the tables cannot satisfy.
         """
         if not isinstance(cost, str):
             raise ValueError(f"cost must be evaluations or the name of a metric, got {shown(cost)}")
-        view = View(order, share)
+        view = View(order, subsample)
         if grid and not view.whole:
-            raise ValueError(f"order and share must be left alone where actions are values of a grid, got {view}")
+            raise ValueError(f"order and subsample must be left alone where actions are values of a grid, got {view}")
         keyed = tuple(ByHash(t) for t in load_tables(tuple(names), table))
         p = _prepare(keyed, check_objective(objective), cost, tuple(held_out))
         sizes = grid_sizes(p.table) if grid else None

@@ -42,7 +42,8 @@ class LookupEnv(HPOEnv):
     - `table=None`: a `Table` instead of the one of the id.
     - `order="table"`: the table's order of rows; `"episode"` draws another for each episode, so that the index of an
       action carries no information. `env.unwrapped.rows` and `info["row"]` then say which row of the table it is.
-    - `share=1.0`: share of the rows, in (0, 1], that an episode has: drawn for each, the action space as small.
+    - `subsample=1.0`: fraction of the configurations, in (0, 1], that each episode has, drawn at `reset`; the
+      action space shrinks with it.
     """
 
     params: LookupParams

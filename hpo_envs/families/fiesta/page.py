@@ -70,7 +70,8 @@ class FIESTAEnv(BanditEnv):
     - `durations=None`: how long an evaluation of each model takes on a worker, in the table's order; None = 1 for all.
     - `order="table"`: the table's order of models; `"episode"` draws another for each episode, so that the index of an
       action carries no information. `env.unwrapped.rows` and `info["row"]` then say which row of the table it is.
-    - `share=1.0`: share of the models, in (0, 1], that an episode has: drawn for each, the action space as small.
+    - `subsample=1.0`: fraction of the models, in (0, 1], that each episode has, drawn at `reset`; the
+      action space shrinks with it.
     - `shared=False`: True lets the k-th pulls of all arms read the same split. Scores of one split correlate across
       models (about .6), so comparisons become sharper.
     - ner: `fix_split=None`, 0 to 149, and `fix_seed=None`, 0 to 4: hold one of them fixed and vary the other

@@ -186,10 +186,10 @@ def test_rows_of_one_base_have_one_graph_whatever_their_order_and_share(name: st
         assert 0 <= agent.ask() < len(index)
 
 
-@pytest.mark.parametrize("share", [1.0, 0.8])
-def test_more_candidates_have_a_sparse_graph(monkeypatch: pytest.MonkeyPatch, share: float) -> None:
+@pytest.mark.parametrize("subsample", [1.0, 0.8])
+def test_more_candidates_have_a_sparse_graph(monkeypatch: pytest.MonkeyPatch, subsample: float) -> None:
     x = RNG(7).random((120, 3))
-    index = RNG(8).permutation(120)[: round(share * 120)]
+    index = RNG(8).permutation(120)[: round(subsample * 120)]
     problem = Problem(gym.spaces.Discrete(len(index)), base=x, index=index)
     rewards = np.sin(4 * x[index, 0]) + x[index, 1]
     monkeypatch.setattr(graph_search, "LARGEST", 50)

@@ -88,7 +88,7 @@ def test_what_a_user_says_is_the_scale_and_else_scores_are_raw() -> None:
 
 def test_headers_hold_scales_to_the_bit() -> None:
     for env_id, share in (("NMTHPO-zhen-mo-v0", 0.5), ("FIESTA-tdsa8-v0", 1.0), ("NASBenchNLP-wikitext2-v0", 1.0)):
-        for r in run("random", env_id, [0, 1], env_kwargs={**SURROGATE, "share": share, "budget": 4}):
+        for r in run("random", env_id, [0, 1], env_kwargs={**SURROGATE, "subsample": share, "budget": 4}):
             scale = of_header(json.loads(json.dumps(r.header)))
             assert scale.header() == r.header["scale"]
             assert scale.front.shape[1] == len(r.header["objectives"])
@@ -96,7 +96,7 @@ def test_headers_hold_scales_to_the_bit() -> None:
 
 def test_a_share_of_the_rows_has_its_own_scale() -> None:
     for env_id in ("NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0"):
-        runs = run("random", env_id, range(4), env_kwargs={**SURROGATE, "budget": None, "share": 0.3})
+        runs = run("random", env_id, range(4), env_kwargs={**SURROGATE, "budget": None, "subsample": 0.3})
         for r in runs:
             scale, t = of_header(r.header), store.load(r.header["table"])
             seen = np.unique(r.rewards, axis=0).reshape(-1, len(r.header["objectives"]))
@@ -110,8 +110,8 @@ def test_a_share_of_the_rows_has_its_own_scale() -> None:
 
 
 @pytest.mark.parametrize(
-    "case", [("NMTHPO-v0", {}), ("NMTHPO-zhen-v0", {"share": 0.3}), ("NMTHPO-zhen-mo-v0", {"share": 0.3}),
-             ("NASBenchNLP-ptb-final-v0", {"share": 0.1}), ("FIESTA-ner-v0", {})], ids=str
+    "case", [("NMTHPO-v0", {}), ("NMTHPO-zhen-v0", {"subsample": 0.3}), ("NMTHPO-zhen-mo-v0", {"subsample": 0.3}),
+             ("NASBenchNLP-ptb-final-v0", {"subsample": 0.1}), ("FIESTA-ner-v0", {})], ids=str
 )  # fmt: skip
 def test_scales_of_many_episodes_are_those_of_each(case: tuple[str, dict[str, Any]]) -> None:
     envs: Any = gym.make_vec(case[0], num_envs=5, **SURROGATE, **case[1])

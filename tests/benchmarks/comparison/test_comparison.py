@@ -51,7 +51,7 @@ def test_comparison_in_memory_equals_stored_one(tmp_path: Path) -> None:
     assert len(frame) == 2 * 2 * 6 * 4
     assert frame.equals(here.frame())
     assert [*here.by_environment()["NMTHPO-jaen-v0"]] == ["random", "graph-ei-rbf"]
-    assert here.header("NMTHPO-zhen-v0 (share=0.8)", "random")["agent"] == "random"
+    assert here.header("NMTHPO-zhen-v0 (subsample=0.8)", "random")["agent"] == "random"
 
 
 def test_only_runs_read_from_disk_are_replayed(tmp_path: Path, replayed: list[int]) -> None:

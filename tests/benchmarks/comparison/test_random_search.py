@@ -98,9 +98,9 @@ def test_no_baseline_where_none_is_exact(env: str) -> None:
 
 
 @pytest.mark.parametrize("env", ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTHPO-v0"])
-@pytest.mark.parametrize("share", [0.3, 1.0])
-def test_problems_looked_at_side_by_side_have_the_baseline_of_each(env: str, share: float) -> None:
-    kwargs = {} | ({"share": share} if env != "NMTHPO-v0" else {})
+@pytest.mark.parametrize("subsample", [0.3, 1.0])
+def test_problems_looked_at_side_by_side_have_the_baseline_of_each(env: str, subsample: float) -> None:
+    kwargs = {} | ({"subsample": subsample} if env != "NMTHPO-v0" else {})
     found = runs.run("random", env, range(5), budget=3, env_kwargs=kwargs)
     together = random_search.baselines(found[2], {r.seed: r.header["scale"] for r in found})
     for pair, each in zip(together, map(random_search.baseline, found), strict=True):

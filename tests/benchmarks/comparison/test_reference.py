@@ -17,10 +17,10 @@ def test_the_table_is_the_one_the_run_was_made_on() -> None:
 
 
 def test_the_part_of_a_table_is_what_a_run_with_the_whole_budget_met() -> None:
-    kwargs = {"budget": None, "share": 0.3}
+    kwargs = {"budget": None, "subsample": 0.3}
     for r in run("random", "NMTHPO-zhen-v0", range(3), env_kwargs=kwargs):
         table = reference.table_of(r.header)
         part = reference.subset(table, reference.key(r.header))
         assert sorted(part.keys) == sorted(table.keys[row] for row in r.actions)
-    assert reference.key({**r.header, "share": 1.0}) == ()
+    assert reference.key({**r.header, "subsample": 1.0}) == ()
     assert reference.subset(table, ()) is table

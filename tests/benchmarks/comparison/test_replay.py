@@ -26,10 +26,10 @@ from tests.helpers import IDS, short
 Changes = dict[str, Any]
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("NMTHPO-zhen-v0", {}),
-    ("NMTHPO-zhen-v0", {"share": 0.5, "order": "table"}),
+    ("NMTHPO-zhen-v0", {"subsample": 0.5, "order": "table"}),
     ("NMTHPO-v0", {}),
     ("NMTLC-ft-zhen-v0", {"levels": 3, "workers": 3}),
-    ("NMTLC-ft-zhen-v0", {"share": 0.8}),
+    ("NMTLC-ft-zhen-v0", {"subsample": 0.8}),
     ("FIESTA-tdsa8-v0", {"budget": 30, "workers": 3, "durations": [3.0, 1.0, 2.0, 1.5] * 2}),
     ("FIESTA-tdsa8-v0", {"budget": 30, "batch_size": 4}),
     ("FIESTA-ner-v0", {"budget": 30, "fix_split": 7, "replacement": False}),
@@ -131,8 +131,8 @@ ALONE = ("columns", "shape", "sha256", "objectives", "cost_unit", "place")
 
 
 def test_a_row_that_the_episode_did_not_have_is_refused(tmp_path: Path) -> None:
-    (one,) = run("random", "NMTHPO-zhen-v0", [0], env_kwargs={"share": 0.5}, budget=59)
-    whole = dataclasses.replace(one, header={**one.header, "share": 0.4})
+    (one,) = run("random", "NMTHPO-zhen-v0", [0], env_kwargs={"subsample": 0.5}, budget=59)
+    whole = dataclasses.replace(one, header={**one.header, "subsample": 0.4})
     with pytest.raises(ValueError, match="action of evaluation"):
         _checked(_stored(tmp_path, [whole]))
 
@@ -176,7 +176,7 @@ def test_what_cannot_be_checked_is_said(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_commands_say_it_and_refuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    runs = run("random", "NMTHPO-zhen-v0", range(3), budget=4, env_kwargs={"share": 0.8})
+    runs = run("random", "NMTHPO-zhen-v0", range(3), budget=4, env_kwargs={"subsample": 0.8})
     command = ["compare", "--env", "NMTHPO-zhen-v0", "--seeds", "3", "--budget", "4", "--out"]
     assert main([*command, str(tmp_path / "runs")]) == 0
     assert main(["report", str(tmp_path / "runs")]) == 0

@@ -71,14 +71,14 @@ def test_what_is_stored_is_in_the_table_at_row_level_and_repeat(case: tuple[str,
 
 @pytest.mark.parametrize("case", VIEWED, ids=str)
 def test_a_seed_has_the_same_rows_alone_and_among_others(case: tuple[str, dict[str, Any]]) -> None:
-    (alone,) = _runs(case, [7], share=0.7)
-    among = _runs(case, [3, 7, 8], share=0.7)
+    (alone,) = _runs(case, [7], subsample=0.7)
+    among = _runs(case, [3, 7, 8], subsample=0.7)
     assert _identical(alone, among[1])
-    assert (alone.header["order"], alone.header["share"]) == ("episode", 0.7)
+    assert (alone.header["order"], alone.header["subsample"]) == ("episode", 0.7)
     rows = len(reference.table_of(alone.header))
     for r in among:
         assert set(r.evaluated["row"].tolist()) <= set(
-            View(share=0.7).rows(first_key(seeds_of(case[0], r.seed)[0]), rows).tolist()
+            View(subsample=0.7).rows(first_key(seeds_of(case[0], r.seed)[0]), rows).tolist()
         )
 
 
@@ -103,7 +103,7 @@ class Watcher(RandomSearch):
 @pytest.mark.parametrize("case", [c for c in VIEWED if "batch_size" not in c[1]], ids=str)
 def test_agents_see_indices_of_their_own_order_and_features_to_match(case: tuple[str, dict[str, Any]]) -> None:
     Watcher.made.clear()
-    stored = _runs(case, [0, 1], Watcher, share=0.9)
+    stored = _runs(case, [0, 1], Watcher, subsample=0.9)
     table = reference.table_of(stored[0].header)
     for agent, r in zip(Watcher.made, stored, strict=True):
         rows = View("episode", 0.9).rows(first_key(seeds_of(case[0], r.seed)[0]), len(table))
@@ -130,7 +130,7 @@ def test_seeds_are_hashed_with_the_id() -> None:
 
 def test_all_agents_have_the_episode_of_their_seed() -> None:
     case = ("FIESTA-tdsa8-v0", {"budget": 60})
-    for a, b in zip(*(_runs(case, range(3), agent, share=0.5) for agent in ("random", "sr")), strict=True):
+    for a, b in zip(*(_runs(case, range(3), agent, subsample=0.5) for agent in ("random", "sr")), strict=True):
         pulls = [{(x, r.actions[:k].tolist().count(x)): r.rewards[k] for k, x in enumerate(r.actions)} for r in (a, b)]
         common = pulls[0].keys() & pulls[1].keys()
         assert len(common) > 20
@@ -152,16 +152,16 @@ def test_targets_see_rows_of_the_table() -> None:
 
 
 def test_order_and_share_are_refused_where_actions_are_no_rows() -> None:
-    with raises("share must be left alone on NMTHPO-v0, whose actions are no rows, got 0.5"):
-        run("random", "NMTHPO-v0", [0], env_kwargs={"share": 0.5})
+    with raises("subsample must be left alone on NMTHPO-v0, whose actions are no rows, got 0.5"):
+        run("random", "NMTHPO-v0", [0], env_kwargs={"subsample": 0.5})
 
 
 def test_compare_has_share_and_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["compare", "--env", "NMTHPO-zhen-v0", "--seeds", "3", "--out", str(tmp_path)]
-    assert main([*command, "--share", "0.5"]) == 0
-    assert main([*command, "--share", "0.5"]) == 0
+    assert main([*command, "--subsample", "0.5"]) == 0
+    assert main([*command, "--subsample", "0.5"]) == 0
     assert "0 runs made" in capsys.readouterr().out
     assert main(command) != 0
-    assert "share 0.5" in capsys.readouterr().err
+    assert "subsample 0.5" in capsys.readouterr().err
     assert main([*command, "--order", "file"]) != 0
     assert "order must be one of table, episode, got 'file'" in capsys.readouterr().err

@@ -48,7 +48,7 @@ def test_moves_are_kept_by_evaluation() -> None:
 
 
 def test_headers_are_each_runs_own() -> None:
-    first, second = run("random", "NMTHPO-zhen-v0", [0, 1], env_kwargs={"share": 0.5})
+    first, second = run("random", "NMTHPO-zhen-v0", [0, 1], env_kwargs={"subsample": 0.5})
     assert first.header["scale"]["best"] is not second.header["scale"]["best"]
     first.header["scale"]["signs"].append(1.0)
     first.header["environment_source"].clear()

@@ -113,8 +113,8 @@ def test_all_agents_get_the_same_immutable_sources() -> None:
             super().__init__(problem, seed)
             taken.append(problem)
 
-    with_sources = run(Keeps, "NMTHPO-zhen-v0", [0, 1], env_kwargs={**SURROGATE, "share": 0.8}, transfer="own")
-    without = run(Keeps, "NMTHPO-zhen-v0", [0, 1], env_kwargs={**SURROGATE, "share": 0.8})
+    with_sources = run(Keeps, "NMTHPO-zhen-v0", [0, 1], env_kwargs={**SURROGATE, "subsample": 0.8}, transfer="own")
+    without = run(Keeps, "NMTHPO-zhen-v0", [0, 1], env_kwargs={**SURROGATE, "subsample": 0.8})
     assert [len(p.sources) for p in taken] == [5, 5, 0, 0]
     assert taken[0].sources is taken[1].sources
     for array in taken[0].sources[0].arrays().values():
@@ -162,7 +162,7 @@ def test_runs_with_sources_are_apart_and_resumed_only_on_the_same(tmp_path: Path
     with pytest.raises(ValueError, match="agree on what was run: .* with transfer"):
         conduct(from_data({**data, "seeds": 3}), tmp_path)
     runs = store.read(tmp_path)
-    assert {scored.environment_of(r.header) for r in runs} == {"NMTHPO-zhen-v0 (share=0.8, transfer=NMTHPO)"}
+    assert {scored.environment_of(r.header) for r in runs} == {"NMTHPO-zhen-v0 (subsample=0.8, transfer=NMTHPO)"}
     other = copy.deepcopy(runs[0])
     other.header["transfer"]["sources"][0]["sha256"] = hashlib.sha256(b"").hexdigest()
     with pytest.raises(ValueError, match="agree on what was run: .* with transfer sources"):

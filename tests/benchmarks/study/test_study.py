@@ -116,11 +116,17 @@ def test_by_default_each_seed_is_a_replicate_and_slow_agents_have_fewer(tmp_path
     assert counts == [[100, 100], [100, 20]]
     asked = from_data({**data, "seeds": 30})
     assert [len(asked.seeds_of(c, large)) for c in study.agents] == [30, 30]
-    given = ["NMTHPO-zhen-v0", {"id": "NMTHPO-ruen-v0", "share": 1}, "FIESTA-ner-v0", "NMTHPO-v0", "NMTLC-ft-zhen-v0"]
+    given = [
+        "NMTHPO-zhen-v0",
+        {"id": "NMTHPO-ruen-v0", "subsample": 1},
+        "FIESTA-ner-v0",
+        "NMTHPO-v0",
+        "NMTLC-ft-zhen-v0",
+    ]
     short = {"id": given.pop(), "cost": "evaluations"}
     small = from_data({**data, "environments": [*given, short], "agents": ["random"], "seeds": 2})
     assert conduct(small, tmp_path).errors == {}
-    shares = {r.header["env"]: r.header["share"] for r in store.read(tmp_path)}
+    shares = {r.header["env"]: r.header["subsample"] for r in store.read(tmp_path)}
     # Arms stay: their scores vary by themselves. Values of a grid are no rows.
     assert shares == {
         "NMTHPO-zhen-v0": 0.8, "NMTHPO-ruen-v0": 1, "FIESTA-ner-v0": 1, "NMTHPO-v0": 1, "NMTLC-ft-zhen-v0": 0.8
@@ -133,7 +139,7 @@ def test_by_default_each_seed_is_a_replicate_and_slow_agents_have_fewer(tmp_path
 def test_graphs_have_more_candidates_where_they_are_asked_for_by_name(tmp_path: Path) -> None:
     columns = np.random.default_rng(0).random((3, 5001))
     table = from_frame(pa.table(dict(zip(("x", "y", "accuracy"), columns, strict=True))), name="many")
-    data = {"environments": ["TableHPO-many-v0"], "budget": 4, "seeds": 1, "share": 1}
+    data = {"environments": ["TableHPO-many-v0"], "budget": 4, "seeds": 1, "subsample": 1}
     assert conduct(from_data({**data, "agents": ["graph-ei-matern52"]}), tmp_path).errors == {}
     (block,) = store.Store(tmp_path).once(check=Replay())
     assert len(set(block.actions.tolist())) == 4
@@ -146,7 +152,7 @@ def test_a_study_is_the_run_loop(tmp_path: Path) -> None:
     outcome = conduct(study, tmp_path)
     assert (outcome.made, outcome.found, outcome.errors) == (15, 0, {})
     assert outcome.skipped == [("NMTHPO-zhen-mo-v0", "graph")]
-    env = {"budget": 4, "share": 0.8}
+    env = {"budget": 4, "subsample": 0.8}
     direct = benchmarks.run("random", "NMTHPO-zhen-mo-v0", range(5), env_kwargs=env)
     assert store.digest(store.read(tmp_path, "NMTHPO-zhen-mo-v0", "random")) == store.digest(direct)
     named = store.read(tmp_path, "NMTHPO-zhen-v0", "graph")[0].header
@@ -202,7 +208,7 @@ def test_names_that_mislead_are_refused(agent: dict[str, str], rule: str) -> Non
 
 
 def test_a_changed_table_is_refused(tmp_path: Path) -> None:
-    runs = benchmarks.run("random", "NMTHPO-zhen-v0", [0], env_kwargs={"budget": 4, "share": 0.8})
+    runs = benchmarks.run("random", "NMTHPO-zhen-v0", [0], env_kwargs={"budget": 4, "subsample": 0.8})
     store.write([dataclasses.replace(r, header={**r.header, "sha256": "0" * 64}) for r in runs], tmp_path)
     with pytest.raises(ValueError, match="sha256 of table nmthpo/zhen '0000"):
         conduct(from_data(SMALL), tmp_path)

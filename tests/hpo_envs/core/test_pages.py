@@ -21,7 +21,7 @@ ENGINE = """One step.
     - `table="auto"`: which table,
       and where from.
     - `order="table"`: of rows.
-    - `share=1.0`: of rows.
+    - `subsample=1.0`: of rows.
     """
 
 PAGE = """One family.
@@ -33,7 +33,7 @@ PAGE = """One family.
     At each step: `cost`.
 
     ## Arguments
-    - `pair`: one of `share`, or more.
+    - `pair`: one of `subsample`, or more.
     - `order`, `levels`: not here.
     """
 
@@ -42,8 +42,8 @@ def test_a_section_is_the_familys_then_the_engines() -> None:
     assert complete(PAGE, ENGINE) == (
         "One family.\n\n## Description\nText with {braces}.\n\n## Episode End\nAfter the last row.\n\n"
         "## Information\nAt each step: `cost`.\n\nAt reset: `table`.\n\n## Arguments\n"
-        "- `pair`: one of `share`, or more.\n- `order`, `levels`: not here.\n"
-        '- `table="auto"`: which table,\n  and where from.\n- `share=1.0`: of rows.'
+        "- `pair`: one of `subsample`, or more.\n- `order`, `levels`: not here.\n"
+        '- `table="auto"`: which table,\n  and where from.\n- `subsample=1.0`: of rows.'
     )
 
 

@@ -57,8 +57,8 @@ def test_actions(env_id: str) -> None:
 
 
 NUMBERS = {
-    "NMTHPO-swen-v0": ("share", "budget"),
-    "NMTLC-swen-v0": ("levels", "workers", "share"),
+    "NMTHPO-swen-v0": ("subsample", "budget"),
+    "NMTLC-swen-v0": ("levels", "workers", "subsample"),
     "FIESTA-tdsa8-v0": ("batch_size", "workers", "durations", "replacement", "shared"),
     "FIESTA-ner-v0": ("fix_split", "fix_seed"),
     "FIESTA-gaussian-v0": ("means", "deviations", "bounds"),

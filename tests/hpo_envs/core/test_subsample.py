@@ -1,4 +1,4 @@
-"""The rows that an episode has: the same in both forms, a permutation, a share."""
+"""Configurations of an episode: the same in both forms, a permutation, a subsample."""
 
 from __future__ import annotations
 
@@ -68,15 +68,15 @@ def test_every_row_comes_first_equally_often() -> None:
 
 
 def test_at_least_one_row() -> None:
-    assert View(share=1e-9).size(10) == 1
-    assert View(share=0.5).size(10) == 5
-    assert View(share=1.0).size(10) == 10
+    assert View(subsample=1e-9).size(10) == 1
+    assert View(subsample=0.5).size(10) == 5
+    assert View(subsample=1.0).size(10) == 10
 
 
-@pytest.mark.parametrize("share", [0.0, -0.1, 1.5, float("nan"), True, "half", None])
-def test_a_share_outside_the_interval_is_refused(share: Any) -> None:
-    with pytest.raises(ValueError, match=r"share must be a number in \(0, 1\], got"):
-        View(share=share)
+@pytest.mark.parametrize("subsample", [0.0, -0.1, 1.5, float("nan"), True, "half", None])
+def test_a_subsample_outside_the_interval_is_refused(subsample: Any) -> None:
+    with pytest.raises(ValueError, match=r"subsample must be a number in \(0, 1\], got"):
+        View(subsample=subsample)
 
 
 def test_another_order_is_refused() -> None:

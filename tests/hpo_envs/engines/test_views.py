@@ -19,7 +19,7 @@ from hpo_envs.engines.lookup.scalar import LookupEnv
 from hpo_envs.wrappers import CandidateObservation, ContinuousAction
 from tests.helpers import raises
 
-VIEWS = ({"order": "episode"}, {"share": 0.5}, {"order": "episode", "share": 0.5})
+VIEWS = ({"order": "episode"}, {"subsample": 0.5}, {"order": "episode", "subsample": 0.5})
 
 
 def lookup(**view: Any) -> Any:
@@ -99,7 +99,7 @@ def test_a_row_is_answered_as_it_is_without_a_view(view: dict[str, Any]) -> None
 
 
 def params_size(view: dict[str, Any], rows: int) -> int:
-    return round(view.get("share", 1.0) * rows)
+    return round(view.get("subsample", 1.0) * rows)
 
 
 def test_the_next_episode_has_another_order() -> None:
@@ -112,13 +112,13 @@ def test_the_next_episode_has_another_order() -> None:
 
 
 def test_a_grid_has_no_order_of_rows() -> None:
-    message = "order and share must be left alone where actions are values of a grid, got "
-    with raises(message + "View(order='episode', share=1.0)"):
+    message = "order and subsample must be left alone where actions are values of a grid, got "
+    with raises(message + "View(order='episode', subsample=1.0)"):
         LookupParams.of(("nmthpo/zhen-grid",), grid=True, order="episode")
 
 
 @pytest.mark.parametrize("wrapper", [CandidateObservation, ContinuousAction])
 def test_wrappers_that_take_action_k_for_row_k_refuse_a_view(wrapper: Any) -> None:
-    message = "order and share must be left alone for this wrapper, got "
-    with raises(message + "View(order='episode', share=1.0)"):
+    message = "order and subsample must be left alone for this wrapper, got "
+    with raises(message + "View(order='episode', subsample=1.0)"):
         wrapper(LookupEnv(lookup(order="episode")[0]))

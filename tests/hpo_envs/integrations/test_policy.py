@@ -121,14 +121,14 @@ def test_rows_are_the_tables_whatever_the_order(tmp_path: Path) -> None:
     # Without the row that is meant, the nearest one that there is.
     env = made(ROWS)
     features = env.unwrapped.table.features
-    (part,) = run(TrainedPolicy, ROWS, [0], budget=1, env_kwargs={"share": 0.1}, **file)
+    (part,) = run(TrainedPolicy, ROWS, [0], budget=1, env_kwargs={"subsample": 0.1}, **file)
     meant, taken = in_order[0].actions[0], part.actions[0]
     assert taken != meant
     distance = np.sort(((features - features[meant]) ** 2).sum(axis=1))
     assert ((features[taken] - features[meant]) ** 2).sum() <= distance[len(distance) // 2]
     masked = CASES["MaskablePPO"][0].MaskablePPO("MlpPolicy", env, seed=0, device="cpu")
     file = arguments(str(save_policy(masked, tmp_path / "masked")))
-    (part,) = run(TrainedPolicy, ROWS, [0], budget=12, env_kwargs={"share": 0.1}, **file)
+    (part,) = run(TrainedPolicy, ROWS, [0], budget=12, env_kwargs={"subsample": 0.1}, **file)
     assert len(set(part.actions.tolist())) == 12 == len(part)  # all the rows that it has
 
 

@@ -96,7 +96,8 @@ def test_words_about_tables_and_metrics() -> None:
         with raises(message):
             params_of((ONE,), "score", cost)
     message = (
-        "order and share must be left alone where actions are values of a grid, got View(order='episode', share=1.0)"
+        "order and subsample must be left alone where actions are values of a grid, got "
+        "View(order='episode', subsample=1.0)"
     )
     with raises(message):
         LookupParams.of((), table=ONE, grid=True, order="episode")
