@@ -10,9 +10,13 @@ from hpo_envs.commands import main
 from hpo_envs.registry import SPECS, kind_of
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import model
+from tests.helpers import IDS
+
+OF_EACH_FAMILY = sorted({(SPECS[i].family, SPECS[i].entry_point): i for i in IDS}.values())
 
 
-def test_describe_every_id(env_id: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("env_id", OF_EACH_FAMILY)
+def test_describe_an_id_of_every_family(env_id: str, capsys: pytest.CaptureFixture[str]) -> None:
     name, spec = env_id, SPECS[env_id]
     assert main.main(["describe", f"hpo_envs:{name}", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out, parse_constant=lambda x: pytest.fail(f"{x} is no JSON"))

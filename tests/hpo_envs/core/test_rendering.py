@@ -7,7 +7,6 @@ import importlib
 import pickle
 import subprocess
 import sys
-import warnings
 
 import gymnasium as gym
 import numpy as np
@@ -83,17 +82,6 @@ def test_without_rendering_nothing_is_in_the_way() -> None:
         "assert 'matplotlib' not in sys.modules and 'scipy.stats' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
-
-
-@pytest.mark.parametrize("spec_id", ["NMTHPO-zhen-v0", "FIESTA-tdsa8-v0", "NMTLC-ft-zhen-v0"])
-def test_gymnasium_checks_rendering(spec_id: str, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("matplotlib", reason="extra plots is not installed")
-    from gymnasium.utils.env_checker import check_env
-
-    env = gym.make(spec_id, disable_env_checker=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        check_env(env.unwrapped)
 
 
 def test_human_prints_where_there_is_no_window(capsys: pytest.CaptureFixture[str]) -> None:

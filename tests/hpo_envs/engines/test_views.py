@@ -111,12 +111,6 @@ def test_the_next_episode_has_another_order() -> None:
     assert first != env.rows.tolist()
 
 
-def test_a_grid_has_no_order_of_rows() -> None:
-    message = "order and subsample must be left alone where actions are values of a grid, got "
-    with raises(message + "View(order='episode', subsample=1.0)"):
-        LookupParams.of(("nmthpo/zhen-grid",), grid=True, order="episode")
-
-
 @pytest.mark.parametrize("wrapper", [CandidateObservation, ContinuousAction])
 def test_wrappers_that_take_action_k_for_row_k_refuse_a_view(wrapper: Any) -> None:
     message = "order and subsample must be left alone for this wrapper, got "

@@ -81,37 +81,6 @@ def test_batches_of_several_tables_are_one() -> None:
 EXAMPLE = ROOT / "docs" / "examples" / "ppo_sb3.py"
 
 
-def short(env_id: str, **kwargs: Any) -> gym.Env[Any, Any]:
-    return gym.make(env_id, **kwargs)
-
-
-@pytest.mark.parametrize("name", ["PPO", "DQN", "MaskablePPO", "RecurrentPPO"])
-def test_algorithms_learn_on_scalar_ids(name: str) -> None:
-    """They run on an id as it is, their weights move, and they can be asked for an action afterwards."""
-    import sb3_contrib
-    import stable_baselines3
-    import torch
-
-    torch.set_num_threads(1)
-    env = short("NMTHPO-zhen-v0", budget=8)
-    small = {"policy_kwargs": {"net_arch": [16]}, "seed": 0, "device": "cpu"}
-    if name == "DQN":
-        model = stable_baselines3.DQN("MlpPolicy", env, learning_starts=16, batch_size=16, **small)
-    elif name == "RecurrentPPO":
-        small["policy_kwargs"] = {"net_arch": [16], "lstm_hidden_size": 8}
-        model = sb3_contrib.RecurrentPPO("MlpLstmPolicy", env, n_steps=32, batch_size=32, n_epochs=1, **small)
-    else:
-        package = sb3_contrib if name == "MaskablePPO" else stable_baselines3
-        model = getattr(package, name)("MlpPolicy", env, n_steps=32, batch_size=32, n_epochs=1, **small)
-    before = [p.detach().clone() for p in model.policy.parameters()]
-    model.learn(64)
-    assert model.num_timesteps >= 64
-    assert any(not torch.equal(a, b) for a, b in zip(before, model.policy.parameters(), strict=True))
-    observation, _ = env.reset(seed=0)
-    action, _ = model.predict(observation)
-    assert int(action) in env.action_space
-
-
 def test_a_masked_policy_never_evaluates_a_row_twice() -> None:
     from sb3_contrib import MaskablePPO
     from sb3_contrib.common.maskable.utils import get_action_masks
@@ -130,40 +99,6 @@ def test_a_masked_policy_never_evaluates_a_row_twice() -> None:
         assert len(set(own.tolist())) == 29
 
 
-def test_a_loop_in_the_style_of_cleanrl() -> None:
-    """One file, no library: a policy gradient on `make_vec` learns to prefer the better of 118 rows."""
-    import torch
-
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-    envs = gym.wrappers.vector.RecordEpisodeStatistics(gym.make_vec("NMTHPO-zhen-v0", num_envs=64, budget=5))
-    policy = torch.nn.Linear(envs.single_observation_space.shape[0], int(envs.single_action_space.n))
-    torch.nn.init.zeros_(policy.weight)
-    optimiser = torch.optim.Adam(policy.parameters(), lr=0.05)
-    observations, _ = envs.reset(seed=0)
-    episodes, means = 0, []
-    for _ in range(40):
-        logs, rewards, valid = [], [], []
-        done = np.zeros(64, bool)
-        for _ in range(6):
-            distribution = torch.distributions.Categorical(logits=policy(torch.as_tensor(observations)))
-            actions = distribution.sample()
-            observations, reward, terminated, truncated, info = envs.step(actions.numpy())
-            logs.append(distribution.log_prob(actions))
-            rewards.append(torch.as_tensor(reward, dtype=torch.float32))
-            valid.append(torch.as_tensor(~done))  # NEXT_STEP: the step after an end only resets
-            done = terminated | truncated
-            episodes += int(info.get("_episode", np.zeros(1)).sum())
-        mask, reward = torch.stack(valid), torch.stack(rewards)
-        means.append(float(reward[mask].mean()))
-        loss = -(torch.stack(logs) * (reward - means[-1]))[mask].mean()
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-    assert episodes == 40 * 64
-    assert np.mean(means[-5:]) > np.mean(means[:5]) + 0.5
-
-
 @pytest.mark.skipif(not EXAMPLE.exists(), reason="examples are not part of the installed wheel")
 def test_the_example_trains_a_policy_for_languages_that_it_has_not_seen(tmp_path: Path) -> None:
     spec = importlib.util.spec_from_file_location("ppo_sb3", EXAMPLE)
@@ -180,113 +115,6 @@ def test_the_example_trains_a_policy_for_languages_that_it_has_not_seen(tmp_path
         assert one.header.get("seen") == seen
         assert len(one.rewards) == 3
     assert len(EXAMPLE.read_text(encoding="utf-8").splitlines()) <= 80
-
-
-def test_a_multi_objective_agent_trades_as_it_is_told() -> None:
-    """One policy for all preferences, conditioned on the weights of the objectives.
-
-    MO-Gymnasium has wrappers and no agents; this is the smallest of the kind that is built on its vector rewards.
-    """
-    import torch
-
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-    mode = AutoresetMode.SAME_STEP
-    envs = gym.make_vec("NMTHPO-zhen-mo-v0", num_envs=64, budget=1, autoreset_mode=mode)
-    assert envs.unwrapped.reward_space.shape == (2,)
-    preferences = torch.eye(2).repeat(32, 1)  # half of the episodes want BLEU, half want speed
-    policy = torch.nn.Linear(2, int(envs.single_action_space.n), bias=False)
-    torch.nn.init.zeros_(policy.weight)
-    optimiser = torch.optim.Adam(policy.parameters(), lr=0.1)
-    envs.reset(seed=0)
-    found = []
-    for _ in range(60):
-        distribution = torch.distributions.Categorical(logits=policy(preferences))
-        actions = distribution.sample()
-        _, rewards, *_ = envs.step(actions.numpy())
-        found.append(rewards.reshape(32, 2, 2).mean(axis=0))  # (preference, objective)
-        z = (rewards - rewards.mean(axis=0)) / rewards.std(axis=0)
-        scalar = torch.as_tensor(z, dtype=torch.float32).mul(preferences).sum(dim=1)
-        loss = -(distribution.log_prob(actions) * scalar).mean()
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-    before, after = np.mean(found[:5], axis=0), np.mean(found[-10:], axis=0)
-    assert after[0, 0] > before[0, 0] + 0.3, "who wants BLEU gets more of it"
-    assert after[1, 1] > before[1, 1] + 1.0, "who wants speed gets more of it"
-    assert after[0, 0] > after[1, 0]
-    assert after[1, 1] > after[0, 1]
-
-
-def batch(env_id: str, wrap: Any, num_envs: int = 4, budget: int = 8) -> Any:
-    """A wrapped batched environment as stable-baselines3 takes it."""
-    from hpo_envs.integrations.sb3 import SB3VecEnv
-
-    mode = AutoresetMode.SAME_STEP
-    envs = gym.make_vec(env_id, num_envs=num_envs, autoreset_mode=mode, budget=budget)
-    return SB3VecEnv(wrap(envs))
-
-
-def test_an_attention_policy_on_the_history() -> None:
-    import torch
-    from stable_baselines3 import PPO
-    from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
-
-    from hpo_envs.wrappers.vector import HistoryObservation
-
-    torch.set_num_threads(1)
-
-    class Attention(BaseFeaturesExtractor):
-        def __init__(self, space: Any) -> None:
-            super().__init__(space, 8)
-            self.project = torch.nn.Linear(space.shape[1], 8)
-            self.attend = torch.nn.MultiheadAttention(8, 2, batch_first=True)
-
-        def forward(self, history: Any) -> Any:
-            x = self.project(history)
-            return self.attend(x[:, -1:], x, x)[0][:, 0]  # the newest evaluation looks at all of them
-
-    envs = batch("NMTHPO-v0", lambda e: HistoryObservation(e, 5))
-    assert envs.observation_space.shape[0] == 5
-    policy = {"features_extractor_class": Attention, "net_arch": [8]}
-    model = PPO("MlpPolicy", envs, n_steps=8, batch_size=16, n_epochs=1, policy_kwargs=policy, seed=0, device="cpu")
-    before = [p.detach().clone() for p in model.policy.features_extractor.parameters()]
-    model.learn(64)
-    after = model.policy.features_extractor.parameters()
-    assert all(not torch.equal(a, b) for a, b in zip(before, after, strict=True) if a.dim() > 1)
-
-
-def test_a_recurrent_policy_on_a_wrapped_batch() -> None:
-    from sb3_contrib import RecurrentPPO
-
-    from hpo_envs.wrappers.vector import ImprovementReward
-
-    envs = batch("NMTHPO-v0", lambda e: ImprovementReward(e, baseline=0.0))
-    small = {"net_arch": [8], "lstm_hidden_size": 8}
-    model = RecurrentPPO("MlpLstmPolicy", envs, n_steps=8, batch_size=16, n_epochs=1, policy_kwargs=small, device="cpu")
-    model.learn(64)
-    actions, state = model.predict(envs.reset())
-    assert actions.shape == (4, 6)
-    assert state is not None
-
-
-def test_a_masked_policy_that_sees_every_candidate() -> None:
-    from sb3_contrib import MaskablePPO
-    from sb3_contrib.common.maskable.utils import get_action_masks
-
-    from hpo_envs.wrappers.vector import CandidateObservation
-
-    envs = batch("NMTHPO-zhen-v0", CandidateObservation)
-    small = {"net_arch": [8]}
-    model = MaskablePPO("MlpPolicy", envs, n_steps=8, batch_size=16, n_epochs=1, policy_kwargs=small, device="cpu")
-    model.learn(64)
-    observations = envs.reset()
-    for step in range(7):
-        masks = get_action_masks(envs)
-        # The column that says what was evaluated is the mask's complement.
-        assert (observations[:, :, -4].astype(bool) == ~masks.astype(bool)).all()
-        assert (observations[:, :, -4].sum(axis=1) == step).all()
-        observations, _, _, _ = envs.step(model.predict(observations, action_masks=masks, deterministic=False)[0])
 
 
 def test_what_is_asked_for_is_passed_on() -> None:

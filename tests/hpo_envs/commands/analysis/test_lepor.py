@@ -52,17 +52,6 @@ def test_tune_then_score(tsv, tmp_path, capsys):
     assert mean.startswith("mean 0.")
 
 
-def test_tune_is_repeatable(tsv, tmp_path, capsys):
-    files = [tmp_path / f"{i}.json" for i in range(2)]
-    for f in files:
-        assert (
-            main(["lepor", "tune", str(tsv), "--budget", "12", "--agent", "random", "--seed", "3", "--out", str(f)])
-            == 0
-        )
-    assert files[0].read_bytes() == files[1].read_bytes()
-    capsys.readouterr()
-
-
 def test_tune_a_folder_of_the_release(tmp_path, capsys):
     folder = write_test_set(tmp_path / "ted" / "zhen")
     assert main(["lepor", "tune", str(folder), "--budget", "12", "--reference", "B", "--objective", "rmse"]) == 0

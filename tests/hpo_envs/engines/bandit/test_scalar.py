@@ -106,14 +106,3 @@ def test_words_about_actions() -> None:
         envs.reset(seed=0)
         with raises(message):
             envs.step(actions)
-
-
-def test_a_seed_is_gymnasiums_too() -> None:
-    env = FIESTAEnv(**arguments("gaussian"))
-    env.reset(seed=11)
-    assert env.np_random_seed == 11
-
-
-def test_a_bandit_takes_no_options_that_it_does_not_know() -> None:
-    with raises("keys of options must be among none here, got 'rows'"):
-        FIESTAEnv().reset(options={"rows": [1]})

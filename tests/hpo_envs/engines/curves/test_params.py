@@ -11,7 +11,6 @@ import pytest
 from hpo_envs.engines.curves.params import CurveParams
 from hpo_envs.tables.table import Table
 from tests.helpers import raises
-from tests.hpo_envs.engines.curves.helpers import KWARGS, T1, make
 from tests.hpo_envs.engines.curves.model import ROWS, THREE, curves, curves_env, curves_envs
 
 
@@ -134,43 +133,3 @@ def test_what_repeats_have_in_the_mean() -> None:
 def test_numbers_of_numpy_are_ints_too() -> None:
     env = curves_env("toy", table=THREE, objective="loss", levels=np.int8(3), workers=np.int64(2))
     assert (len(env.levels), env.workers, type(env.workers)) == (3, 2, int)
-
-
-@pytest.mark.parametrize(
-    ("cost", "paid", "unit"),
-    [(None, T1.cost[0, 0, 4], "seconds"), ("seconds", T1.cost[0, 0, 4], "seconds"), ("epochs", 5.0, "epochs"),
-     ("evaluations", 1.0, "evaluations")],
-)  # fmt: skip
-def test_units_of_cost(cost: str | None, paid: float, unit: str) -> None:
-    env = make(cost=cost)
-    assert env.cost_unit == unit
-    assert env.step([0, 4])[-1]["cost"] == paid
-    assert env.step([0, 4])[-1]["cost"] == 0.0
-
-
-def test_the_default_budget_is_twenty_full_trainings() -> None:
-    full = np.nanmax(T1.cost, axis=2).mean()
-    assert curves_env("x", table=T1, **KWARGS).budget == pytest.approx(20 * full)
-    assert curves_env("x", table=T1, cost="evaluations", **KWARGS).budget == 20
-
-
-@pytest.mark.parametrize(
-    ("kwargs", "message"),
-    [
-        ({"objective": "test_loss"}, "objective must be one of val_loss, accuracy, got 'test_loss'"),
-        ({"objective": "vall_loss"}, "objective must be .*, did you mean 'val_loss'"),
-        ({"objective": ()}, r"objective must name at least one metric of .*, got \(\)"),
-        ({"held_out": ("test",)}, "metric must be one of .*, got 'test', did you mean 'test_loss'"),
-        ({"cost": "second"}, "cost must be one of seconds, epochs, evaluations, got 'second', did you mean 'seconds'"),
-        ({"budget": "all"}, "budget must be 'auto', None or a number > 0, got 'all'"),
-        ({"levels": 0}, "levels must be None or an int >= 1, got 0"),
-        ({"levels": 2.5}, "levels must be None or an int >= 1, got 2.5"),
-        ({"workers": 0}, "workers must be an int >= 1, got 0"),
-        ({"workers": True}, "workers must be an int >= 1, got True"),
-        ({"variant": "release"}, "variant must be one of paper, released, got 'release', did you mean 'released'"),
-    ],
-)
-def test_bad_arguments(kwargs: dict[str, Any], message: str) -> None:
-    for call in (lambda k: curves_env("x", table=T1, **k), lambda k: curves_envs(2, "x", table=T1, **k)):
-        with pytest.raises(ValueError, match=message):
-            call({**KWARGS, **kwargs})

@@ -11,19 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpo_envs.engines.curves.params import COST_HIGH
-from hpo_envs.engines.curves.scalar import CurvesEnv
 from hpo_envs.tables.table import STATUSES, Table
 from tests.helpers import raises
 from tests.hpo_envs.engines.curves import helpers
-from tests.hpo_envs.engines.curves.helpers import KWARGS, T1, T3, make, table
+from tests.hpo_envs.engines.curves.helpers import T1, T3, make, table
 from tests.hpo_envs.engines.curves.model import (
-    LEVELS,
     ONE,
     ROWS,
     SETTINGS,
     arguments,
     close,
-    curves,
     curves_env,
     curves_envs,
 )
@@ -111,18 +108,6 @@ def test_words_about_actions() -> None:
     envs.step(np.array([[4, 6], [0, 0]], np.uint8))
 
 
-def test_an_observed_cost_is_capped() -> None:
-    dear = curves(1, cost=np.full((ROWS, 1, LEVELS), 2e9))
-    env = curves_env("toy", table=dear, objective="loss", budget=1e12)
-    envs = curves_envs(1, "toy", table=dear, objective="loss", budget=1e12)
-    env.reset(seed=0)
-    envs.reset(seed=0)
-    one, _, _, _, info = env.step([0, 0])
-    many, _, _, _, batched = envs.step([[0, 0]])
-    assert one[-3] == many[0, -3] == np.float32(1e9)
-    assert info["cost"] == batched["cost"][0] == 2e9
-
-
 @settings(max_examples=200, deadline=None)
 @given(
     row=st.integers(0, helpers.ROWS - 1),
@@ -151,66 +136,6 @@ def test_any_split_costs_the_same_and_returns_the_same(row: int, splits: list[in
     assert often.best_held_out == one.best_held_out
 
 
-def test_the_first_epoch_is_not_free() -> None:
-    env = make()
-    assert env.step([0, 0])[-1]["cost"] == T1.cost[0, 0, 0] > 0
-
-
-def test_a_checkpoint_already_reached_costs_nothing() -> None:
-    env = make()
-    env.step([0, 7])
-    _, reward, _, _, info = env.step([0, 2])
-    assert info["cost"] == 0.0
-    assert info["reached"] == 7
-    assert reward == -T1.values[0, 0, 2, 0]
-    assert info["held_out"] == {"test_loss": T1.values[0, 0, 2, 1]}
-    assert info["metrics"] == {"val_loss": T1.values[0, 0, 2, 0], "accuracy": T1.values[0, 0, 2, 2]}
-    assert info["best"] == -T1.values[0, 0, :8, 0].min()
-
-
-def test_past_the_end_trains_to_the_end() -> None:
-    env = make()
-    _, reward, _, _, info = env.step([3, 9])
-    assert info["status"] == "truncated"
-    assert info["reached"] == 5
-    assert reward == -T1.values[3, 0, 5, 0]
-    assert info["cost"] == T1.cost[3, 0, 5]
-    assert env.step([3, 9])[-1]["cost"] == 0.0
-
-
-def test_a_diverged_run_gets_the_worst_value_at_the_epoch_where_it_diverged() -> None:
-    env = make()
-    _, reward, _, _, info = env.step([1, 3])
-    assert (info["status"], reward) == ("ok", -T1.values[1, 0, 3, 0])
-    _, reward, _, _, info = env.step([1, 9])
-    assert info["status"] == "diverged"
-    assert reward == -20.0
-    assert info["metrics"] == {"val_loss": 20.0, "accuracy": 0.0}
-    assert info["held_out"] == {"test_loss": 20.0}
-    assert info["reached"] == 4
-    assert info["cost"] == T1.cost[1, 0, 4] - T1.cost[1, 0, 3]
-    _, reward, _, _, info = env.step([2, 9])
-    assert (info["status"], reward, info["reached"], info["cost"]) == ("diverged", -20.0, 0, T1.cost[2, 0, 0])
-
-
-def test_the_best_configuration_and_epoch_by_validation() -> None:
-    env = make()
-    assert env.best is None
-    assert env.best_held_out == {}
-    seen = []
-    for row, level in [(0, 4), (3, 9), (5, 8), (4, 2)]:
-        env.step([row, level])
-        last = min(level, 5) if row == 3 else level
-        seen += [(T1.values[row, 0, k, 0], row, k) for k in range(last + 1)]
-        _, row, k = min(seen)
-        assert env.best == (row, k)
-        assert env.best_held_out == {"test_loss": T1.values[row, 0, k, 1]}
-    assert np.array_equal(env.curve(5)["accuracy"], T1.values[5, 0, :9, 2])
-    assert set(env.curve(5)) == {"val_loss", "accuracy"}
-    with pytest.raises(ValueError, match="row must have been trained in this episode, got 1"):
-        env.curve(1)
-
-
 def test_of_equal_rows_the_first_is_the_best() -> None:
     env = gym.make("CharMiniLC-eng-lstm-v0", budget=None).unwrapped
     last = len(env.levels) - 1
@@ -225,71 +150,6 @@ def test_of_equal_rows_the_first_is_the_best() -> None:
     assert (env.best[0], env.best_held_out) == (one, held_out)
 
 
-def test_each_episode_sees_one_repeat_of_a_row_and_all_occur() -> None:
-    env, seen = make(T3), set()
-    for seed in range(40):
-        env.reset(seed=seed)
-        first = env.step([0, 5])[1]
-        assert env.step([0, 5])[1] == first
-        seen.add(first)
-        assert env.step([2, 0])[-1]["status"] == "diverged", "row 2 has one repeat only"
-        assert env.step([4, 3])[1] in (-T3.values[4, :2, 3, 0]).tolist()
-    assert seen == set((-T3.values[0, :, 5, 0]).tolist())
-
-
-@pytest.mark.parametrize("t", [T1, T3], ids=["one-repeat", "repeats"])
-def test_masks_say_what_is_left_to_train(t: Table) -> None:
-    env = make(t)
-    rng = np.random.default_rng(0)
-    terminated, paid = False, 0.0
-    while not terminated:
-        mask = env.action_masks()
-        rows, levels = np.flatnonzero(mask[: helpers.ROWS]), np.flatnonzero(mask[helpers.ROWS :])
-        assert len(rows), "an episode ends when nothing is left"
-        assert len(levels)
-        row = int(rng.choice(rows))
-        free = all(make_peek(env, r, levels[-1]) for r in range(helpers.ROWS) if r not in rows)
-        assert free
-        _, _, terminated, _, info = env.step([row, int(rng.choice(levels))])
-        paid += info["cost"]
-    assert env.total_cost == pytest.approx(paid)
-    assert info["action_mask"].all(), "a mask without a 1 would break samplers"
-
-
-def test_rows_are_gone_through_once_a_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is masked once all rows are there is found by a count: to look at every row took 2 ms of 14,322."""
-    raised, raise_floor = [], CurvesEnv._raise_floor
-    monkeypatch.setattr(CurvesEnv, "_raise_floor", lambda env: (raised.append(None), raise_floor(env)))
-    env = make(T3)
-    for level in range(helpers.LEVELS):
-        for row in range(helpers.ROWS):
-            assert len(raised) <= level
-            _, _, terminated, _, info = env.step([row, level])
-            if not terminated:
-                reached = level + (row == helpers.ROWS - 1)
-                assert info["action_mask"][helpers.ROWS :].tolist() == [
-                    int(k >= reached) for k in range(helpers.LEVELS)
-                ]
-    assert terminated
-    assert len(raised) == helpers.LEVELS
-
-
-def make_peek(env: CurvesEnv, row: int, level: int) -> bool:
-    """Whether training a row further would cost nothing (asked on a copy)."""
-    import pickle
-
-    return pickle.loads(pickle.dumps(env)).step([row, level])[-1]["cost"] == 0.0
-
-
-def test_the_whole_table_costs_what_it_costs() -> None:
-    env = make()
-    for row in range(helpers.ROWS):
-        *_, terminated, _, _ = env.step([row, helpers.LEVELS - 1])
-    assert terminated
-    assert env.total_cost == pytest.approx(np.nanmax(T1.cost, axis=2).sum())
-    assert env.budget == pytest.approx(env.total_cost)
-
-
 def test_queries_end_too() -> None:
     env = make(budget=1e6)
     steps = 0
@@ -298,19 +158,6 @@ def test_queries_end_too() -> None:
         terminated = env.step([0, 0])[2]
         steps += 1
     assert steps == helpers.ROWS * helpers.LEVELS
-
-
-def test_fewer_levels_are_the_same_training() -> None:
-    env = make(levels=4)
-    assert env.levels.tolist() == [1, 2, 5, 10]
-    assert env.action_space.nvec.tolist() == [helpers.ROWS, 4]
-    _, reward, _, _, info = env.step([0, 2])
-    assert reward == -T1.values[0, 0, 4, 0]
-    assert info["cost"] == T1.cost[0, 0, 4]
-    assert info["best"] == -T1.values[0, 0, :5, 0].min(), "checkpoints in between were passed"
-    _, reward, _, _, info = env.step([3, 3])
-    assert (reward, info["status"], info["cost"]) == (-T1.values[3, 0, 5, 0], "truncated", T1.cost[3, 0, 5])
-    assert env.step([1, 2])[-1]["status"] == "diverged"
 
 
 class Released:
@@ -366,15 +213,6 @@ def test_golden_released_variant() -> None:
     env = make(variant="released")
     assert env.step([0, 0])[-1]["cost"] == 0.0, "the first epoch is free there"
     assert env.step([0, 9])[-1]["cost"] == T1.cost[0, 0, 8]
-
-
-def test_teeth_a_free_first_epoch_is_noticed() -> None:
-    """The property test would reject the released accounting."""
-    released = dataclasses.replace(T1)
-    env = curves_env("x", table=released, variant="released", **KWARGS)
-    env.reset(seed=0)
-    with pytest.raises(AssertionError):
-        assert env.step([0, 0])[-1]["cost"] == T1.cost[0, 0, 0] > 0
 
 
 def test_costs_beyond_what_is_shown_are_shown_as_the_most() -> None:
