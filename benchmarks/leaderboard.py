@@ -224,7 +224,7 @@ def seconds_of(header: Mapping[str, Any]) -> float | None:
     """
     if header.get("isolated") or header["agent"] not in AGENTS or not AGENTS[header["agent"]].installed:
         return None
-    drawn_rows = {k: header[k] for k in ("subsample", "order")} if header["subsample"] < 1 else {}
+    drawn_rows = {k: header[k] for k in ("subsample", "shuffle")} if header["subsample"] < 1 else {}
     given = {**drawn_rows, **header["env_kwargs"]}
     helped = transfer.OWN if header.get("transfer") else None
     for seed in (0, 1):  # the first loads modules and tables

@@ -197,7 +197,7 @@ def _all_rows(run: Run) -> Floats | None:
     h = run.header
     if not store.exists(h["table"]) or run.actions.dtype.kind not in "iu":
         return None
-    if set(h["env_kwargs"]) - {"table", "budget", "order", "subsample", "objective"}:
+    if set(h["env_kwargs"]) - {"table", "budget", "shuffle", "subsample", "objective"}:
         return None
     try:
         table = reference.table_of(h)

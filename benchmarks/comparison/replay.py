@@ -39,7 +39,7 @@ KEPT = 4 * CELLS
 LIVE = "function/"
 """What the names of tables begin with whose values a function of one's own computes."""
 
-SETTING = ("env_kwargs", "order", "subsample", "budget")
+SETTING = ("env_kwargs", "shuffle", "subsample", "budget")
 """Keys of a header that, with the kind of its table, say with which arguments an environment was made."""
 
 

@@ -78,7 +78,7 @@ class _Facts:
             ("sha256", f"table {h['table']} ({h['kind']})"): h["sha256"],
             ("budget", env): (h["budget"], h["cost_unit"]),
             ("objective", env): tuple(h["objectives"]),
-            ("order of rows", env): h.get("order", "table"),
+            ("shuffle", env): h.get("shuffle", False),
             ("sources", env): h.get("transfer"),
             ("version of hpo_envs",): h["versions"]["hpo_envs"],
         }

@@ -54,18 +54,18 @@ def has_rows(env_id: str, env_kwargs: Mapping[str, Any]) -> bool:
 
 
 def arguments(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of an environment on which agents are compared: an order of the rows for each episode, where that is.
+    """Arguments of an environment on which agents are compared: shuffled where actions are rows.
 
     Args:
         env_id: Registered id.
         env_kwargs: Arguments given; they win.
 
     Raises:
-        ValueError: An order or a share of rows where actions are none.
+        ValueError: `shuffle` or `subsample` where actions are no rows.
     """
-    if has_rows(env_id, {k: v for k, v in env_kwargs.items() if k not in ("order", "subsample")}):
-        return {"order": "episode", **env_kwargs}
-    for name in ("order", "subsample"):
+    if has_rows(env_id, {k: v for k, v in env_kwargs.items() if k not in ("shuffle", "subsample")}):
+        return {"shuffle": True, **env_kwargs}
+    for name in ("shuffle", "subsample"):
         if name in env_kwargs:
             raise ValueError(
                 f"{name} must be left alone on {env_id}, whose actions are no rows, got {env_kwargs[name]!r}"

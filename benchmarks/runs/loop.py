@@ -81,8 +81,8 @@ def run(
         seeds: Distinct seeds. Agent and environment are seeded with a hash of the id and of each.
         budget: Replaces the id's default budget, in its cost unit.
         target: Stops a run once it returns True for an evaluation.
-        env_kwargs: Arguments of the environment (`table=`, `objective=`, ...). Where actions are rows, each episode has
-            its own order of them unless `order="table"` is among the arguments.
+        env_kwargs: Arguments of the environment (`table=`, `objective=`, ...). Where actions are
+            configurations, these are shuffled in each episode unless `shuffle=False` is among the arguments.
         progress: True shows a bar; or what is called with the number of evaluations done since the last call.
         isolate: Whether the agents run in a process of their own, which knows the problem and nothing else; or the
             interpreter of another environment for it, see `Host`; or such a process of this agent, to be used again.

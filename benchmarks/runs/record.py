@@ -38,7 +38,7 @@ class Run:
         rewards: (k,) or (k, objectives) float64, higher is better.
         costs: (k,) float64 in `header["cost_unit"]`, which is the unit of the budget.
         recommended: The action that the agent recommends at the end; a row of it is the table's, too.
-        header: What was run: env id and arguments, order and share of the rows, table name, kind and sha256, what
+        header: What was run: env id and arguments, `shuffle`, `subsample`, table name, kind and sha256, what
             scores are measured with (`scales.Scale`), agent and hyperparameters, versions, and the digests of the
             source of every module that the agent and the environment import; `random_search` where the agent had no
             evaluation in which it could have differed from that; `seen` where its weights were fitted to tables of the
@@ -198,8 +198,8 @@ def header_of(
     """
     header = {
         "env": env_id,
-        "env_kwargs": {k: v for k, v in env_kwargs.items() if k not in ("table", "order", "subsample")},
-        "order": envs.unwrapped.params.view.order,
+        "env_kwargs": {k: v for k, v in env_kwargs.items() if k not in ("table", "shuffle", "subsample")},
+        "shuffle": bool(envs.unwrapped.params.view.shuffle),
         "subsample": float(envs.unwrapped.params.view.subsample),
         "budget": float(envs.unwrapped.budget),
         "cost_unit": envs.unwrapped.params.budget_unit,

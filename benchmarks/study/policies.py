@@ -66,7 +66,7 @@ def unfit(problem: Problem, record: Mapping[str, Any], seen: bool) -> str | None
 
 def by_number(record: Mapping[str, Any]) -> bool:
     """Whether actions are the table's rows."""
-    return record["order"] == "table" and record["kind"] in ("rows", "fidelity")
+    return not record["shuffle"] and record["kind"] in ("rows", "fidelity")
 
 
 def opened(file: str) -> tuple[dict[str, Any], str, zipfile.ZipFile]:

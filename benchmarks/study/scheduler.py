@@ -192,7 +192,7 @@ def _expected(task: Task) -> float:
 
 def _replicated(environment: Environment, subsample: float) -> Environment:
     """An environment with the subsample of the study, where actions are configurations and it has none of its own."""
-    kwargs = {k: v for k, v in environment.kwargs.items() if k != "order"}
+    kwargs = {k: v for k, v in environment.kwargs.items() if k != "shuffle"}
     if subsample == 1 or "subsample" in kwargs or kind_of_action(environment.id, kwargs) not in ("rows", "fidelity"):
         return environment
     return dataclasses.replace(environment, kwargs={**environment.kwargs, "subsample": subsample})

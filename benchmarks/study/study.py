@@ -13,7 +13,7 @@
         "policy:ppo.zip",                        # a trained policy, see hpo_envs.integrations.sb3.save_policy
     ]
 
-`objective`, `cost`, `order` (episode, table), `subsample` and `transfer` (own, NMTHPO, ...: the meta-training tasks of
+`objective`, `cost`, `shuffle`, `subsample` and `transfer` (own, NMTHPO, ...: the meta-training tasks of
 the agents) may be set beside `budget`, for all environments or for one; with the ids TableHPO-v0 and TableLC-v0 also
 `table`, the name of a saved table. A pattern stands for the ids that are installed. By default each seed is a
 replication: where actions are configurations it sees a random 80 % of them; `subsample = 1` gives all seeds the whole
@@ -40,7 +40,7 @@ from hpo_envs.agents.registry import install
 from hpo_envs.checks import nearest
 from hpo_envs.registry import SPECS
 
-SETTINGS = ("table", "budget", "objective", "cost", "order", "subsample", "transfer")
+SETTINGS = ("table", "budget", "objective", "cost", "shuffle", "subsample", "transfer")
 """What a study may set for environments: their arguments, and `transfer`."""
 
 

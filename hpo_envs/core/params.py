@@ -455,4 +455,4 @@ def whole_table(env: Any) -> None:
     """
     view: View = env.unwrapped.params.view
     if not view.whole:
-        raise ValueError(f"order and subsample must be left alone for this wrapper, got {view}")
+        raise ValueError(f"shuffle and subsample must be left alone for this wrapper, got {view}")

@@ -1,6 +1,6 @@
 """Subsample and order of the configurations of an episode, drawn from its key, so that both forms agree.
 
-With `order="episode"` the k-th action of one episode is not the k-th of the next; with `subsample < 1` each episode has
+With `shuffle=True` the k-th action of one episode is not the k-th of the next; with `subsample < 1` each episode has
 only some of the configurations. Either way the index of an action carries no information between episodes.
 """
 
@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.checks import one_of, shown
+from hpo_envs.checks import shown
 from hpo_envs.tables import draws
 
-ORDERS = ("table", "episode")
 _STREAM = 1 << 40
 """Counter of the view's draws: engines draw with counters below it."""
 
@@ -32,18 +31,19 @@ class View:
     """The rows of an episode.
 
     Attributes:
-        order: `table`: the table's order; `episode`: an order drawn for each episode.
+        shuffle: Whether each episode has its own order of the configurations; else the table's.
         subsample: Fraction of the configurations that each episode has, drawn from its key, in (0, 1]; at least one.
 
     Raises:
-        ValueError: Another order, or a subsample outside (0, 1].
+        ValueError: A `shuffle` that is no bool, or a subsample outside (0, 1].
     """
 
-    order: str = "table"
+    shuffle: bool = False
     subsample: float = 1.0
 
     def __post_init__(self) -> None:
-        one_of("order", self.order, ORDERS)
+        if not isinstance(self.shuffle, (bool, np.bool_)):
+            raise ValueError(f"shuffle must be True or False, got {shown(self.shuffle)}")
         number = isinstance(self.subsample, (int, float, np.integer, np.floating))
         if not number or isinstance(self.subsample, (bool, np.timedelta64)) or not 0.0 < self.subsample <= 1.0:
             raise ValueError(f"subsample must be a number in (0, 1], got {shown(self.subsample)}")
@@ -51,7 +51,7 @@ class View:
     @cached_property
     def whole(self) -> bool:
         """Whether action k is row k in every episode, so that there is nothing to map."""
-        return self.order == "table" and self.subsample == 1.0
+        return not self.shuffle and self.subsample == 1.0
 
     def size(self, rows: int) -> int:
         """Rows that an episode has of a table of so many."""
@@ -72,12 +72,12 @@ class View:
     def _drawn(self, keys: draws.Keys, rows: int) -> Rows:
         hashes = draws.mix_many(draws.mix_many(keys, _STREAM)[:, None], np.arange(rows))
         size = self.size(rows)
-        if self.order == "table":  # which rows, not their order: a third of the time of sorting
+        if not self.shuffle:  # which rows, not their order: a third of the time of sorting
             kept = hashes <= np.partition(hashes, size - 1, axis=1)[:, size - 1 : size]
             if np.count_nonzero(kept) == len(keys) * size:  # no two hashes are equal
                 return kept.nonzero()[1].reshape(-1, size)
         drawn: Any = hashes.argsort(axis=1, kind="stable")[:, :size]
-        return np.sort(drawn, axis=1) if self.order == "table" else drawn
+        return drawn if self.shuffle else np.sort(drawn, axis=1)
 
 
 @functools.lru_cache(maxsize=2)

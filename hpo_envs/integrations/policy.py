@@ -161,7 +161,7 @@ class _Episode(gym.Env[Any, Any]):
         self._mapped = policies.by_number(record) and problem.index is not None
         self._numbers = {int(row): k for k, row in enumerate(problem.index)} if self._mapped else {}  # type: ignore[arg-type]
         # What wrappers look at of an environment.
-        self.params = SimpleNamespace(kind=record["kind"], view=SimpleNamespace(whole=record["order"] == "table"))
+        self.params = SimpleNamespace(kind=record["kind"], view=SimpleNamespace(whole=not record["shuffle"]))
         self.tables = (SimpleNamespace(features=problem.base, feature_names=problem.feature_names),)
         self.objectives = ("reward",) * problem.objectives
 

@@ -261,9 +261,9 @@ def _record(model: Any, env: Any) -> dict[str, Any]:
     if not hasattr(base, "params"):
         raise ValueError(f"env must be an environment of this suite, got {base}")
     params, problem = base.params, problem_of(trained)
-    if params.view.order == "table" and problem.base is None and params.kind in ("rows", "fidelity", "arms"):
+    if not params.view.shuffle and problem.base is None and params.kind in ("rows", "fidelity", "arms"):
         raise ValueError(
-            "env must be made with order='episode' where nothing but numbers tells actions apart, got order='table'"
+            "env must be made with shuffle=True where nothing but numbers tells actions apart, got shuffle=False"
         )
     policy = model.policy
     given = {
@@ -280,7 +280,7 @@ def _record(model: Any, env: Any) -> dict[str, Any]:
         "wrappers": list(_wrappers(trained))[::-1],
         "environment": base.spec.id if base.spec else None,
         "kind": kind_of(trained),
-        "order": params.view.order,
+        "shuffle": params.view.shuffle,
         "observation_space": encode_space(params.observation_space),
         "action_space": encode_space(params.action_space),
         "trained_on": sorted({language for one in every for language in problem_of(one).excluded}),

@@ -49,8 +49,8 @@ class _Subject:
     def play(self, seeds: Iterable[int], agent: Any = None, **arguments: Any) -> list[Run]:
         """Runs of the agent, or of another one, on the stage."""
         spec_id, kwargs = STAGES[self.stage]
-        # In the table's order: what is recorded is what the agent asked for, and only its seed makes runs differ.
-        order = {"order": "table"} if has_rows(spec_id, kwargs) else {}
+        # Not shuffled: what is recorded is what the agent asked for, and only its seed makes runs differ.
+        order = {"shuffle": False} if has_rows(spec_id, kwargs) else {}
         env_kwargs = {**order, **kwargs, **({} if agent else self._shorter()), **arguments}
         return run(
             agent or self.agent,

@@ -26,18 +26,18 @@ OF_ROWS = [i for i in IDS if _made(i).params.kind in ("rows", "fidelity", "arms"
 """Ids whose actions are rows, at one level or at many, or arms."""
 
 
-def test_ids_of_rows_and_no_others_take_order_and_share_and_their_pages_say_so() -> None:
+def test_ids_of_rows_and_no_others_take_shuffle_and_subsample_and_document_them() -> None:
     for spec_id, spec in ((i, SPECS[i]) for i in IDS):
         arguments = section(page_of(spec), "Arguments")
-        assert ('- `order="table"`' in arguments and "- `subsample=1.0`" in arguments) == (spec_id in OF_ROWS), spec_id
+        assert ("- `shuffle=False`" in arguments and "- `subsample=1.0`" in arguments) == (spec_id in OF_ROWS), spec_id
         if spec_id not in OF_ROWS:
-            with pytest.raises((TypeError, ValueError), match="order"):
-                _made(spec_id, order="episode")
+            with pytest.raises((TypeError, ValueError), match="shuffle"):
+                _made(spec_id, shuffle=True)
 
 
 @pytest.mark.parametrize("spec_id", OF_ROWS)
-def test_an_episode_has_its_share_of_the_rows_in_its_own_order(spec_id: str) -> None:
-    env = _made(spec_id, order="episode", subsample=0.5)
+def test_episode_has_a_shuffled_subsample(spec_id: str) -> None:
+    env = _made(spec_id, shuffle=True, subsample=0.5)
     rows = len(env.table)
     env.reset(seed=0)
     seen = [env.rows.tolist()]
@@ -52,9 +52,9 @@ def test_an_episode_has_its_share_of_the_rows_in_its_own_order(spec_id: str) -> 
 
 
 @pytest.mark.parametrize("spec_id", OF_ROWS)
-def test_other_orders_and_shares_are_refused(spec_id: str) -> None:
-    with raises("order must be one of table, episode, got 'file', did you mean 'table'?"):
-        _made(spec_id, order="file")
+def test_invalid_shuffle_and_subsample_are_refused(spec_id: str) -> None:
+    with raises("shuffle must be True or False, got 'file'"):
+        _made(spec_id, shuffle="file")
     for subsample in (0.0, 1.5, True, float("nan")):
         with raises(f"subsample must be a number in (0, 1], got {subsample!r}"):
             _made(spec_id, subsample=subsample)
@@ -125,7 +125,7 @@ def _p_values_of_order(spec_id: str, table: Table) -> list[float]:
 
 
 def test_the_order_in_which_tables_are_kept_says_nothing() -> None:
-    """The same agents on `order="table"`; Holm's correction over all ids, objectives and tests."""
+    """The same agents on `shuffle=False`; Holm's correction over all ids, objectives and tests."""
     specs = [SPECS[i] for i in ONE_FIDELITY]
     p = [p for s in specs for p in _p_values_of_order(s.id, store.load(s.tables[0]))]
     assert min(holm(p)) > 0.05

@@ -321,7 +321,7 @@ def test_d3rlpy_trains_on_runs(env_id: str, name: str, data_format: str, tmp_pat
         env_id,
         range(6),
         budget=8,
-        env_kwargs={"order": "table"} if env_id == ROWS else {},
+        env_kwargs={"shuffle": False} if env_id == ROWS else {},
     )
     to_minari(runs, "hpo/random-v0", data_format=data_format, env_kwargs={"max_episode_steps": 99})
     dataset, env = d3rlpy.datasets.get_minari("hpo/random-v0")

@@ -48,7 +48,7 @@ def select(
 
 def _play(setting: Setting, seeds: range, budget: int, more: dict[str, Any]) -> tuple[Any, Any]:
     kwargs = dict(setting.env_kwargs)
-    kwargs |= {"order": "table", "table": table_of(setting)}
+    kwargs |= {"shuffle": False, "table": table_of(setting)}
     runs = run(
         setting.agent, setting.env, seeds, budget=budget, env_kwargs=kwargs, **{**setting.hyperparameters, **more}
     )

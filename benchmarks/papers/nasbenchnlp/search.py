@@ -29,7 +29,7 @@ def table_of(dataset: str) -> Table:
 
 def run_method(method: settings.Method, preset: str, seeds: Sequence[int], dataset: str) -> list[runs.Run]:
     """All trials of a method."""
-    env = {"table": table_of(dataset), "order": "table", "variant": settings.VARIANT[preset], **method.env}
+    env = {"table": table_of(dataset), "shuffle": False, "variant": settings.VARIANT[preset], **method.env}
     spec = f"NASBenchNLP-{dataset}-v0"
     if preset == "sensible":
         atomic: Any = gym.make(spec, table=env["table"]).unwrapped

@@ -145,7 +145,7 @@ def course(table: Table, pair: str, agent: str, seeds: list[int], budget: int) -
         watched.append(_Watched(agents.make(agent, problem, seed), table.final("bleu")))
         return watched[-1]
 
-    found = runs.run(make, f"NMTHPO-{pair}-v0", seeds, budget=budget, env_kwargs={"table": table, "order": "table"})
+    found = runs.run(make, f"NMTHPO-{pair}-v0", seeds, budget=budget, env_kwargs={"table": table, "shuffle": False})
     best = np.array([np.maximum.accumulate(r.rewards) for r in found])
     return best, np.array([w.errors for w in watched])
 
@@ -171,7 +171,7 @@ def _course(table: Table, seeds: list[int], path: Path) -> None:
 def _evolution(table: Table, seed: int, path: Path) -> None:
     """Figure 7: the front found after 3 and more evaluations by BO_M and GB_M on ru-en."""
     figure, axes = _grid(1, 2)
-    truth, kwargs = settings.front_rewards(table), {"table": table, "order": "table"}
+    truth, kwargs = settings.front_rewards(table), {"table": table, "shuffle": False}
     for axis, method in zip(axes, ("BO_M", "GB_M"), strict=True):
         r = runs.run(settings.MULTI[method], "NMTHPO-ruen-mo-v0", [seed], budget=50, env_kwargs=kwargs)[0]
         for colour, step in zip(("#999999", *COLOURS), (3, 10, 20, 50), strict=False):

@@ -145,7 +145,7 @@ def run(task: Task, seeds: list[int], env_id: str, target: Callable[[Any, float]
     from hpo_envs.benchmarks import runs
 
     table = table_of(task.pair)
-    kwargs = {"table": table, "budget": None, "order": "table"}
+    kwargs = {"table": table, "budget": None, "shuffle": False}
     hyperparameters = dict(task.hyperparameters)
     # The reading of EIF that comes closest to the paper has the order of the rows instead.
     if task.method.startswith("GB_") and "EIF" not in task.method:

@@ -29,7 +29,7 @@ def _play(name: str, agent: str, seeds: list[int]) -> Any:
     table = natural(store.load(f"nmtlc/{name}"))
     env: Any = gym.make(f"NMTLC-{name}-v0", table=table).unwrapped
     one = env.budget / settings.TRAININGS[-1]
-    played = runs.run(agent, f"NMTLC-{name}-v0", seeds, env_kwargs={"table": table, "order": "table"})
+    played = runs.run(agent, f"NMTLC-{name}-v0", seeds, env_kwargs={"table": table, "shuffle": False})
     return np.array([analysis.at_budgets(run, env, [n * one for n in settings.TRAININGS]) for run in played])
 
 

@@ -27,7 +27,7 @@ EPILOG = """examples:
 
 study.toml:
   seeds = 100                                  # 0 to 99; or "100-199", or a list; default: 100, of slow agents 20
-  budget = 50                                  # optional, as objective, cost, order, share, transfer
+  budget = 50                                  # optional, as objective, cost, shuffle, share, transfer
   isolate = true                               # optional: each agent in a process of its own; or an interpreter
   environments = ["NMTHPO-*-v0", { id = "NMTLC-swen-v0", cost = "evaluations", budget = 200 }]
   agents = ["random", { name = "wide", algorithm = "bo-ucb", hyperparameters = { beta = 4.0 } }, "my_file:MyAgent"]
@@ -61,7 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scores", choices=("regret", "targets"), default="regret", help="what to print (default: %(default)s)"
     )
-    parser.add_argument("--order", help="order of rows: episode, drawn for each run (default), or table")
+    parser.add_argument(
+        "--shuffle", action=argparse.BooleanOptionalAction, help="shuffle the configurations of each run (default: yes)"
+    )
     parser.add_argument(
         "--subsample", type=float, help="fraction of the configurations that each seed sees (default: 0.8; 1: all)"
     )
@@ -158,7 +160,7 @@ def _power(study: Study, effect: float) -> int:
 def _study(args: argparse.Namespace) -> Study:
     from hpo_envs.benchmarks.study import study
 
-    options = ("env", "agents", "seeds", "budget", "objective", "cost", "order", "subsample", "transfer")
+    options = ("env", "agents", "seeds", "budget", "objective", "cost", "shuffle", "subsample", "transfer")
     given = {k: getattr(args, k) for k in options if getattr(args, k) is not None}
     if args.isolate:
         given["isolate"] = args.isolate

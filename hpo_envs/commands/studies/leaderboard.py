@@ -27,7 +27,7 @@ examples:
 AGAIN = 2
 """Seeds of each environment that a check takes again: the first and the last that all environments have."""
 
-KEPT = ("env", "agent", "hyperparameters", "env_kwargs", "order", "subsample", "budget", "kind")
+KEPT = ("env", "agent", "hyperparameters", "env_kwargs", "shuffle", "subsample", "budget", "kind")
 """Keys of a header that must be the same again; versions and files may differ from machine to machine."""
 
 

@@ -71,10 +71,10 @@ class BanditParams(Params):
         bounds: Any = None,
         workers: int = 1,
         durations: Any = None,
-        order: str = "table",
+        shuffle: bool = False,
         subsample: float = 1.0,
     ) -> BanditParams:
-        """The environment of the arguments of `FIESTAEnv`; `order` and `subsample` are those of `View`.
+        """The environment of the arguments of `FIESTAEnv`; `shuffle` and `subsample` are those of `View`.
 
         Raises:
             ValueError: An argument that the task or its table cannot satisfy.
@@ -94,7 +94,7 @@ class BanditParams(Params):
         arms = _arms(t, replacement, shared, fix_split, fix_seed)
         name = one_of("objective", arms.names[0] if objective is None else objective, arms.names)
         batch = 1 if batch_size is None else check_int("batch_size", batch_size, high=1_000_000, optional=True)
-        view = View(order, subsample)
+        view = View(shuffle, subsample)
         n, column = view.size(arms.arms), arms.names.index(name)
         count, times = _workers(workers, durations, arms.arms, batch_size)
         spent = check_budget(budget, float(n * arms.evaluations), "evaluations")

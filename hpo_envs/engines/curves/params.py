@@ -88,7 +88,7 @@ class CurveParams(Params):
         levels: int | None = None,
         workers: int = 1,
         variant: str = "paper",
-        order: str = "table",
+        shuffle: bool = False,
         subsample: float = 1.0,
     ) -> CurveParams:
         """The environment of these arguments; its arrays are cached, because `make` is called often.
@@ -106,7 +106,7 @@ class CurveParams(Params):
             variant: `"paper"`: training up to a checkpoint costs everything up to it. `"released"`: the environment
                 released by Klyuchnikov et al. charges the checkpoints before the last one trained, so the first is
                 free.
-            order: See `View`, like `subsample`.
+            shuffle: See `View`, like `subsample`.
             subsample: Fraction of the configurations that each episode has.
 
         Raises:
@@ -117,7 +117,7 @@ class CurveParams(Params):
             levels = min(check_int("levels", levels, optional=True), MOST_LEVELS)
         if cost is not None and not isinstance(cost, str):
             raise ValueError(f"cost must be None or the name of a unit, got {shown(cost)}")
-        view = View(order, subsample)
+        view = View(shuffle, subsample)
         keyed = ByHash(load_tables((name,), table)[0])
         p = _prepare(keyed, check_objective(objective), tuple(held_out), cost, levels, variant)
         workers = check_workers(workers)

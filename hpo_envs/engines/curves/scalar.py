@@ -59,8 +59,8 @@ class CurvesEnv(HPOEnv):
       runs comes back step by step.
     - `variant="paper"`: training to a checkpoint pays all up to it. `"released"`: as in the code released with
       NAS-Bench-NLP, which charges the checkpoints before the last one trained, so that the first is free.
-    - `order="table"`: the table's order of rows; `"episode"` draws another for each episode, so that the index of an
-      action carries no information. `env.unwrapped.rows` and `info["row"]` then say which row of the table it is.
+    - `shuffle=False`: True shuffles the configurations at each `reset`, so that the index of an action carries no
+      information. `env.unwrapped.rows` and `info["row"]` map it to the row of the table.
     - `subsample=1.0`: fraction of the configurations, in (0, 1], that each episode has, drawn at `reset`; the
       action space shrinks with it.
     """

@@ -78,7 +78,7 @@ class LookupParams(Params):
         budget: float | str | None = "auto",
         grid: bool = False,
         held_out: tuple[str, ...] = (),
-        order: str = "table",
+        shuffle: bool = False,
         subsample: float = 1.0,
     ) -> LookupParams:
         """The environment of these arguments; its arrays are cached, because `make` is called often.
@@ -92,7 +92,7 @@ class LookupParams(Params):
                 None = every row once.
             grid: Whether an action sets the values of the hyperparameters (MultiDiscrete), not a row (Discrete).
             held_out: Names of metrics that agents must not see; they are in `info["held_out"]`.
-            order: See `View`, like `subsample`.
+            shuffle: See `View`, like `subsample`.
             subsample: Fraction of the configurations that each episode has.
 
         Raises:
@@ -100,9 +100,9 @@ class LookupParams(Params):
         """
         if not isinstance(cost, str):
             raise ValueError(f"cost must be evaluations or the name of a metric, got {shown(cost)}")
-        view = View(order, subsample)
+        view = View(shuffle, subsample)
         if grid and not view.whole:
-            raise ValueError(f"order and subsample must be left alone where actions are values of a grid, got {view}")
+            raise ValueError(f"shuffle and subsample must be left alone where actions are values of a grid, got {view}")
         keyed = tuple(ByHash(t) for t in load_tables(tuple(names), table))
         p = _prepare(keyed, check_objective(objective), cost, tuple(held_out))
         sizes = grid_sizes(p.table) if grid else None

@@ -68,8 +68,8 @@ class FIESTAEnv(BanditEnv):
       `info["action"]` says whose, `info["clock"]` when. Once the budget is submitted, the actions of the remaining
       steps do nothing. Not with `batch_size`.
     - `durations=None`: how long an evaluation of each model takes on a worker, in the table's order; None = 1 for all.
-    - `order="table"`: the table's order of models; `"episode"` draws another for each episode, so that the index of an
-      action carries no information. `env.unwrapped.rows` and `info["row"]` then say which row of the table it is.
+    - `shuffle=False`: True shuffles the models at each `reset`, so that the index of an action carries no
+      information. `env.unwrapped.rows` and `info["row"]` map it to the row of the table.
     - `subsample=1.0`: fraction of the models, in (0, 1], that each episode has, drawn at `reset`; the
       action space shrinks with it.
     - `shared=False`: True lets the k-th pulls of all arms read the same split. Scores of one split correlate across

@@ -121,7 +121,7 @@ class NMTHPOGridEnv(LookupEnv):
     - `objective="bleu"`: any metric, or a tuple of metrics for a vector reward.
     - `cost="evaluations"`: or a metric to be kept low, such as `updates` or `decoding_seconds`.
     - `budget="auto"`: in units of `cost`; "auto" = 20 evaluations, or the cost of 20 on average; None = all cells.
-    - `order`, `subsample`: not for values of a grid.
+    - `shuffle`, `subsample`: not for values of a grid.
 
     ## Table
     216 cells for each pair, of which 118 (zh-en), 176 (ru-en), 150 (ja-en) and 168 (en-ja) were measured. MIT licence.

@@ -26,7 +26,7 @@ from tests.helpers import IDS, short
 Changes = dict[str, Any]
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("NMTHPO-zhen-v0", {}),
-    ("NMTHPO-zhen-v0", {"subsample": 0.5, "order": "table"}),
+    ("NMTHPO-zhen-v0", {"subsample": 0.5, "shuffle": False}),
     ("NMTHPO-v0", {}),
     ("NMTLC-ft-zhen-v0", {"levels": 3, "workers": 3}),
     ("NMTLC-ft-zhen-v0", {"subsample": 0.8}),

@@ -85,7 +85,7 @@ class Watches(Agent):
 
 def test_policies_see_what_the_environment_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Observations and masks of a run, here and in a process of its own, are those of the scalar environment."""
-    kwargs = {"order": "table"}
+    kwargs = {"shuffle": False}
     monkeypatch.setattr(Watches, "seen", [])
     (here,) = run(Watches, "NMTHPO-zhen-v0", [3], budget=4, env_kwargs=kwargs)
     (alone,) = run(

@@ -74,7 +74,7 @@ def test_a_seed_has_the_same_rows_alone_and_among_others(case: tuple[str, dict[s
     (alone,) = _runs(case, [7], subsample=0.7)
     among = _runs(case, [3, 7, 8], subsample=0.7)
     assert _identical(alone, among[1])
-    assert (alone.header["order"], alone.header["subsample"]) == ("episode", 0.7)
+    assert (alone.header["shuffle"], alone.header["subsample"]) == (True, 0.7)
     rows = len(reference.table_of(alone.header))
     for r in among:
         assert set(r.evaluated["row"].tolist()) <= set(
@@ -106,7 +106,7 @@ def test_agents_see_indices_of_their_own_order_and_features_to_match(case: tuple
     stored = _runs(case, [0, 1], Watcher, subsample=0.9)
     table = reference.table_of(stored[0].header)
     for agent, r in zip(Watcher.made, stored, strict=True):
-        rows = View("episode", 0.9).rows(first_key(seeds_of(case[0], r.seed)[0]), len(table))
+        rows = View(True, 0.9).rows(first_key(seeds_of(case[0], r.seed)[0]), len(table))
         seen = np.array(agent.seen)
         first = seen if seen.ndim == 1 else seen[:, 0]
         assert rows[first].tolist() == r.evaluated["row"].tolist()
@@ -151,17 +151,17 @@ def test_targets_see_rows_of_the_table() -> None:
     assert len({len(r) for r in runs}) > 1
 
 
-def test_order_and_share_are_refused_where_actions_are_no_rows() -> None:
+def test_shuffle_and_subsample_are_refused_where_actions_are_no_rows() -> None:
     with raises("subsample must be left alone on NMTHPO-v0, whose actions are no rows, got 0.5"):
         run("random", "NMTHPO-v0", [0], env_kwargs={"subsample": 0.5})
 
 
-def test_compare_has_share_and_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_has_subsample_and_shuffle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["compare", "--env", "NMTHPO-zhen-v0", "--seeds", "3", "--out", str(tmp_path)]
     assert main([*command, "--subsample", "0.5"]) == 0
     assert main([*command, "--subsample", "0.5"]) == 0
     assert "0 runs made" in capsys.readouterr().out
     assert main(command) != 0
     assert "subsample 0.5" in capsys.readouterr().err
-    assert main([*command, "--order", "file"]) != 0
-    assert "order must be one of table, episode, got 'file'" in capsys.readouterr().err
+    assert main([*command, "--no-shuffle"]) != 0
+    assert "shuffle" in capsys.readouterr().err

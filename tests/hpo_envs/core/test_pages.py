@@ -20,7 +20,7 @@ ENGINE = """One step.
     ## Arguments
     - `table="auto"`: which table,
       and where from.
-    - `order="table"`: of rows.
+    - `shuffle=False`: of rows.
     - `subsample=1.0`: of rows.
     """
 
@@ -34,7 +34,7 @@ PAGE = """One family.
 
     ## Arguments
     - `pair`: one of `subsample`, or more.
-    - `order`, `levels`: not here.
+    - `shuffle`, `levels`: not here.
     """
 
 
@@ -42,7 +42,7 @@ def test_a_section_is_the_familys_then_the_engines() -> None:
     assert complete(PAGE, ENGINE) == (
         "One family.\n\n## Description\nText with {braces}.\n\n## Episode End\nAfter the last row.\n\n"
         "## Information\nAt each step: `cost`.\n\nAt reset: `table`.\n\n## Arguments\n"
-        "- `pair`: one of `subsample`, or more.\n- `order`, `levels`: not here.\n"
+        "- `pair`: one of `subsample`, or more.\n- `shuffle`, `levels`: not here.\n"
         '- `table="auto"`: which table,\n  and where from.\n- `subsample=1.0`: of rows.'
     )
 

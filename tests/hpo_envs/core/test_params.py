@@ -82,7 +82,7 @@ def test_the_batched_form_takes_the_scalar_forms_arguments() -> None:
     assert NMTHPOVectorEnv.__name__ == "NMTHPOVectorEnv"
     assert NMTHPOVectorEnv.__module__ == NMTHPOEnv.__module__
     assert "NMTHPOEnv" in NMTHPOVectorEnv.__doc__
-    both: dict[str, Any] = {"objective": "perplexity", "cost": "updates", "order": "episode"}
+    both: dict[str, Any] = {"objective": "perplexity", "cost": "updates", "shuffle": True}
     one, many = NMTHPOEnv("zhen", **both).params, NMTHPOVectorEnv(2, "zhen", **both).params
     assert (many.objectives, many.cost_unit, many.view) == (one.objectives, one.cost_unit, one.view)
     assert NMTHPOVectorEnv(3, "zhen", budget=5).budget == 5.0

@@ -24,7 +24,7 @@ def test_by_default_action_k_is_row_k() -> None:
     assert WHOLE.rows_many(KEYS, 5).tolist() == [[0, 1, 2, 3, 4]] * 50
 
 
-@pytest.mark.parametrize("view", [View("episode"), View("table", 0.3), View("episode", 0.3)])
+@pytest.mark.parametrize("view", [View(True), View(False, 0.3), View(True, 0.3)])
 def test_both_forms_draw_the_same_rows(view: View) -> None:
     many = view.rows_many(KEYS, 20)
     assert not view.whole
@@ -37,33 +37,33 @@ def test_both_forms_draw_the_same_rows(view: View) -> None:
 
 
 def test_what_is_too_large_to_keep_is_drawn_as_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = View("episode", 0.5).rows_many(KEYS, 20)
+    kept = View(True, 0.5).rows_many(KEYS, 20)
     monkeypatch.setattr("hpo_envs.core.subsample.KEPT", 50 * 20 - 1)
-    assert View("episode", 0.5).rows_many(KEYS, 20).tolist() == kept.tolist()
+    assert View(True, 0.5).rows_many(KEYS, 20).tolist() == kept.tolist()
 
 
-def test_a_share_is_the_same_rows_in_either_order() -> None:
-    in_order, drawn = View("table", 0.25).rows_many(KEYS, 16), View("episode", 0.25).rows_many(KEYS, 16)
+def test_subsample_is_the_same_shuffled_or_not() -> None:
+    in_order, drawn = View(False, 0.25).rows_many(KEYS, 16), View(True, 0.25).rows_many(KEYS, 16)
     assert in_order.shape == (50, 4)
     assert (np.diff(in_order, axis=1) > 0).all()
     assert np.sort(drawn, axis=1).tolist() == in_order.tolist()
 
 
-@pytest.mark.parametrize("order", ["table", "episode"])
-def test_rows_with_equal_hashes_are_taken_in_their_order(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_rows_with_equal_hashes_are_taken_in_their_order(shuffle: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(draws, "mix_many", lambda keys, counter: np.broadcast_to(np.uint64(7), (3, 10)))
-    assert View(order, 0.4)._drawn(KEYS[:3], 10).tolist() == [[0, 1, 2, 3]] * 3
+    assert View(shuffle, 0.4)._drawn(KEYS[:3], 10).tolist() == [[0, 1, 2, 3]] * 3
 
 
 def test_what_was_drawn_is_not_to_be_written() -> None:
-    drawn = View("episode").rows_many(KEYS, 20)
+    drawn = View(True).rows_many(KEYS, 20)
     assert not drawn.flags.writeable
-    assert View("episode").rows_many(KEYS, 20) is drawn
+    assert View(True).rows_many(KEYS, 20) is drawn
 
 
 def test_every_row_comes_first_equally_often() -> None:
     keys = np.array([draws.mix(11, i) for i in range(4000)], np.uint64)
-    first = View("episode").rows_many(keys, 8)[:, 0]
+    first = View(True).rows_many(keys, 8)[:, 0]
     assert np.abs(np.bincount(first, minlength=8) - 500).max() < 100
 
 
@@ -79,9 +79,9 @@ def test_a_subsample_outside_the_interval_is_refused(subsample: Any) -> None:
         View(subsample=subsample)
 
 
-def test_another_order_is_refused() -> None:
-    with pytest.raises(ValueError, match="order must be one of table, episode, got 'random'"):
-        View("random")
+def test_shuffle_must_be_true_or_false() -> None:
+    with pytest.raises(ValueError, match="shuffle must be True or False, got 'random'"):
+        View("random")  # type: ignore[arg-type]
 
 
 def test_the_first_key_is_that_of_the_first_episode_of_both_forms() -> None:

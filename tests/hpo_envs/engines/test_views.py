@@ -19,7 +19,7 @@ from hpo_envs.engines.lookup.scalar import LookupEnv
 from hpo_envs.wrappers import CandidateObservation, ContinuousAction
 from tests.helpers import raises
 
-VIEWS = ({"order": "episode"}, {"subsample": 0.5}, {"order": "episode", "subsample": 0.5})
+VIEWS = ({"shuffle": True}, {"subsample": 0.5}, {"shuffle": True, "subsample": 0.5})
 
 
 def lookup(**view: Any) -> Any:
@@ -103,7 +103,7 @@ def params_size(view: dict[str, Any], rows: int) -> int:
 
 
 def test_the_next_episode_has_another_order() -> None:
-    env = LookupEnv(lookup(order="episode")[0])
+    env = LookupEnv(lookup(shuffle=True)[0])
     env.reset(seed=0)
     first = env.rows.tolist()
     env.reset()
@@ -113,6 +113,6 @@ def test_the_next_episode_has_another_order() -> None:
 
 @pytest.mark.parametrize("wrapper", [CandidateObservation, ContinuousAction])
 def test_wrappers_that_take_action_k_for_row_k_refuse_a_view(wrapper: Any) -> None:
-    message = "order and subsample must be left alone for this wrapper, got "
-    with raises(message + "View(order='episode', subsample=1.0)"):
-        wrapper(LookupEnv(lookup(order="episode")[0]))
+    message = "shuffle and subsample must be left alone for this wrapper, got "
+    with raises(message + "View(shuffle=True, subsample=1.0)"):
+        wrapper(LookupEnv(lookup(shuffle=True)[0]))

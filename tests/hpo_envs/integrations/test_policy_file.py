@@ -99,7 +99,7 @@ def test_what_cannot_be_recorded(tmp_path: Path) -> None:
     for env in (HyperparameterAction(made("NMTHPO-zhen-v0")), Doubled(made("NMTHPO-v0"))):
         with pytest.raises(ValueError, match=f"wrappers must be HistoryObservation.*, got .*{type(env).__name__}"):
             save_policy(PPO("MlpPolicy", env, **SMALL), tmp_path / "no")
-    with pytest.raises(ValueError, match="env must be made with order='episode' where nothing but numbers"):
+    with pytest.raises(ValueError, match="env must be made with shuffle=True where nothing but numbers"):
         save_policy(PPO("MlpPolicy", made("FIESTA-tdsa8-v0"), **SMALL), tmp_path / "no")
     with pytest.raises(ValueError, match="env must be an environment of this suite"):
         save_policy(PPO("MlpPolicy", "CartPole-v1", device="cpu"), tmp_path / "no")

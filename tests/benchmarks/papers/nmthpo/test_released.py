@@ -59,7 +59,7 @@ def test_both_submissions_run_and_repeat_no_model() -> None:
             "NMTHPO-soen-mo-v0",
             range(2),
             budget=20,
-            env_kwargs={"order": "table"},
+            env_kwargs={"shuffle": False},
         )
         assert all(len(set(r.actions.tolist())) == 20 for r in found)
         assert not np.array_equal(found[0].actions, found[1].actions)

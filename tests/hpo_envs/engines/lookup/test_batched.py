@@ -196,7 +196,7 @@ def test_ends_are_bools_also_where_every_episode_starts_anew() -> None:
 
 
 def test_what_was_given_or_returned_may_be_written_into() -> None:
-    kwargs = {**arguments("plain"), "order": "episode"}
+    kwargs = {**arguments("plain"), "shuffle": True}
     trails = []
     for write in (False, True):
         envs = lookups(3, (), **kwargs)

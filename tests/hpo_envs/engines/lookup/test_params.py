@@ -96,11 +96,11 @@ def test_words_about_tables_and_metrics() -> None:
         with raises(message):
             params_of((ONE,), "score", cost)
     message = (
-        "order and subsample must be left alone where actions are values of a grid, got "
-        "View(order='episode', subsample=1.0)"
+        "shuffle and subsample must be left alone where actions are values of a grid, got "
+        "View(shuffle=True, subsample=1.0)"
     )
     with raises(message):
-        LookupParams.of((), table=ONE, grid=True, order="episode")
+        LookupParams.of((), table=ONE, grid=True, shuffle=True)
     with raises("tables must share space, rows and metrics, got toy/one and toy/single"):
         params_of((ONE, SINGLE), "score", "evaluations")
     for change in (
