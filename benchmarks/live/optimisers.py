@@ -10,7 +10,7 @@ from hpo_envs import agents
 from hpo_envs.benchmarks.live.problems import Config, Problem
 from hpo_envs.engines.function.params import FunctionParams
 from hpo_envs.tables.table import Hyperparameter
-from hpo_envs.tables.user.space import space_of
+from hpo_envs.tables.user.space import space_of, to_configspace
 
 
 class Optimiser(abc.ABC):
@@ -111,7 +111,7 @@ class Smac(Optimiser):
         logging.disable(logging.WARNING)
         self._folder = tempfile.TemporaryDirectory()
         scenario = Scenario(
-            _configspace(space_of(problem.search_space)),
+            to_configspace(space_of(problem.search_space)),
             n_trials=budget,
             seed=seed,
             output_directory=self._folder.name,
@@ -128,24 +128,6 @@ class Smac(Optimiser):
         from smac.runhistory.dataclasses import TrialValue
 
         self._facade.tell(handle, TrialValue(cost=-score))
-
-
-def _configspace(space: tuple[Hyperparameter, ...]) -> Any:
-    import ConfigSpace as cs
-
-    made = cs.ConfigurationSpace()
-    for h in space:
-        if h.values:
-            known: Any = cs.Categorical(h.name, list(h.values))
-        elif h.kind == "int":
-            known = cs.Integer(h.name, (int(h.low), int(h.high)), log=h.log)
-        else:
-            known = cs.Float(h.name, (h.low, h.high), log=h.log)
-        made.add(known)
-        if h.condition is not None:
-            parent, values = h.condition
-            made.add(cs.InCondition(known, made[parent], list(values)))
-    return made
 
 
 def _samplers() -> dict[str, Callable[[int], Any]]:

@@ -49,7 +49,7 @@ class Row:
         seed: Of optimiser and noise.
         final: Score without noise of the configuration with the best observed score.
         anytime: The same, averaged over all numbers of evaluations.
-        median_ms: Median time of a suggestion.
+        median_ms: Median processor time of a suggestion.
         worst_ms: Longest.
     """
 
@@ -84,16 +84,16 @@ def play(problem: Problem, optimiser: str, seed: int, budget: int, workers: int 
     observed, true, seconds = np.empty(budget), np.empty(budget), []
     for t in range(budget + workers - 1):
         if t < budget:
-            start = time.perf_counter()
+            start = time.process_time()
             handle, config = chosen.ask()
-            seconds.append(time.perf_counter() - start)
+            seconds.append(time.process_time() - start)
             pending.append((t, handle, config))
         if t >= workers - 1:
             k, handle, config = pending.popleft()
             observed[k], true[k] = problem.observed(config, seed, k)
-            start = time.perf_counter()
+            start = time.process_time()
             chosen.tell(handle, float(observed[k]))
-            seconds[min(k, len(seconds) - 1)] += time.perf_counter() - start
+            seconds[min(k, len(seconds) - 1)] += time.process_time() - start
     incumbent = true[[int(np.argmax(observed[: t + 1])) for t in range(budget)]]
     rows = []
     for b in sorted({budget, *(b for b in BUDGETS if b < budget)}):

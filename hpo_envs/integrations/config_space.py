@@ -1,4 +1,4 @@
-"""Search spaces outside Gymnasium's boxes: actions as dicts of natural values, and export to ConfigSpace."""
+"""Search spaces outside Gymnasium's boxes: actions as dicts of natural values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from hpo_envs.tables import extras
 from hpo_envs.tables.table import Hyperparameter
 
 
@@ -85,41 +84,3 @@ def _index(h: Hyperparameter, value: Any) -> Any:
     if h.kind == "int":
         return np.int64(max(int(value) - int(h.low), 0) // _step(h))
     return np.array(value if h.low <= value <= h.high else h.low)
-
-
-def to_configspace(space: tuple[Hyperparameter, ...], seed: int | None = None) -> Any:
-    """Exports a search space to ConfigSpace.
-
-    Listed numbers become ordinals, choices categoricals, ranges uniform floats or integers (logarithmic where the
-    space is), single values constants; conditional hyperparameters get their condition.
-
-    Args:
-        space: `env.unwrapped.table.space`, or that of any table.
-        seed: Of ConfigSpace's own sampling.
-
-    Returns:
-        A `ConfigSpace.ConfigurationSpace`.
-
-    Raises:
-        ModuleNotFoundError: ConfigSpace is not installed.
-    """
-    cs = extras.module("ConfigSpace", "interop", "exports")
-    out = cs.ConfigurationSpace(seed=seed)
-    made: dict[str, Any] = {}
-    for h in space:
-        if h.kind == "categorical":
-            made[h.name] = cs.CategoricalHyperparameter(h.name, list(h.values))
-        elif len(h.values) == 1 or h.low == h.high:
-            made[h.name] = cs.Constant(h.name, h.natural(h.low))
-        elif h.values:
-            made[h.name] = cs.OrdinalHyperparameter(h.name, list(h.values))
-        elif h.kind == "int":
-            made[h.name] = cs.UniformIntegerHyperparameter(h.name, int(h.low), int(h.high), log=h.log)
-        else:
-            made[h.name] = cs.UniformFloatHyperparameter(h.name, h.low, h.high, log=h.log)
-    out.add(list(made.values()))
-    for h in space:
-        if h.condition is not None:
-            parent, choices = h.condition
-            out.add(cs.InCondition(made[h.name], made[parent], list(choices)))
-    return out

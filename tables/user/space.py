@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.checks import nearest
+from hpo_envs.tables import extras
 from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user.infer import LOG
 
@@ -200,3 +201,41 @@ def _of_configspace_entry(h: Any, condition: tuple[str, tuple[Any, ...]] | None)
         kind = "int" if "Integer" in type(h).__name__ else "float"
         return _range(h.name, h.lower, h.upper, bool(h.log), None, kind, condition)
     return _listed(h.name, [h.value], False, condition)
+
+
+def to_configspace(space: tuple[Hyperparameter, ...], seed: int | None = None) -> Any:
+    """Exports a search space to ConfigSpace.
+
+    Listed numbers become ordinals, choices categoricals, ranges uniform floats or integers (logarithmic where the
+    space is), single values constants; conditional hyperparameters get their condition.
+
+    Args:
+        space: `env.unwrapped.table.space`, or that of any table.
+        seed: Of ConfigSpace's own sampling.
+
+    Returns:
+        A `ConfigSpace.ConfigurationSpace`.
+
+    Raises:
+        ModuleNotFoundError: ConfigSpace is not installed.
+    """
+    cs = extras.module("ConfigSpace", "interop", "exports")
+    out = cs.ConfigurationSpace(seed=seed)
+    made: dict[str, Any] = {}
+    for h in space:
+        if h.kind == "categorical":
+            made[h.name] = cs.CategoricalHyperparameter(h.name, list(h.values))
+        elif len(h.values) == 1 or h.low == h.high:
+            made[h.name] = cs.Constant(h.name, h.natural(h.low))
+        elif h.values:
+            made[h.name] = cs.OrdinalHyperparameter(h.name, list(h.values))
+        elif h.kind == "int":
+            made[h.name] = cs.UniformIntegerHyperparameter(h.name, int(h.low), int(h.high), log=h.log)
+        else:
+            made[h.name] = cs.UniformFloatHyperparameter(h.name, h.low, h.high, log=h.log)
+    out.add(list(made.values()))
+    for h in space:
+        if h.condition is not None:
+            parent, choices = h.condition
+            out.add(cs.InCondition(made[h.name], made[parent], list(choices)))
+    return out

@@ -128,7 +128,7 @@ class CharSpaceEnv(BoxEnv):
     parts, so uniform actions draw from the sweeps' distributions. `warmup_samples` counts under warmupinvsqrt only,
     `factor`, `min_lr` and `patience` under reduceonplateau only; elsewhere they are 0 and change nothing. The wrapper
     `hpo_envs.integrations.config_space.DictActions` takes natural values instead, `action_of` maps them to an action,
-    and `hpo_envs.integrations.config_space.to_configspace` exports the space.
+    and `hpo_envs.tables.user.space.to_configspace` exports the space.
 
     ## Observation Space
     d = 16; two facts: 1 for a transformer, 0 for an LSTM; 1 for grapheme-to-phoneme conversion, 0 for inflection. The

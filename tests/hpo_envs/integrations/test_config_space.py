@@ -8,8 +8,9 @@ import gymnasium as gym
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from hpo_envs.integrations.config_space import DictActions, to_configspace
+from hpo_envs.integrations.config_space import DictActions
 from hpo_envs.tables.datasets.charhpo import build as charhpo
+from hpo_envs.tables.user.space import to_configspace
 
 
 def make(**kwargs: Any) -> Any:
