@@ -6,7 +6,6 @@ import abc
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -125,7 +124,7 @@ class BoxParams(Params):
     function: BoxFunction
     cost: str | None
 
-    @cached_property
+    @functools.cached_property
     def axes(self) -> tuple[dict[str, Any], ...]:
         """See `Params`: those that all tasks share; an axis that they do not share counts as real."""
         first, *others = [axes_of(space) for space in self.function.spaces]
