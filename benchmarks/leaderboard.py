@@ -123,8 +123,8 @@ def with_sources(envs: Sequence[Environment]) -> list[Environment]:
     for e in envs:
         env: Any = gym.make(e.id, disable_env_checker=True, **e.kwargs)
         with contextlib.suppress(ValueError):  # no split by language, or no table is left
-            transfer.of(env, transfer.OWN)
-            found.append(dataclasses.replace(e, transfer=transfer.OWN))
+            transfer.of(env, transfer.FAMILY)
+            found.append(dataclasses.replace(e, transfer=transfer.FAMILY))
         env.close()
     return found
 
@@ -226,7 +226,7 @@ def seconds_of(header: Mapping[str, Any]) -> float | None:
         return None
     drawn_rows = {k: header[k] for k in ("subsample", "shuffle")} if header["subsample"] < 1 else {}
     given = {**drawn_rows, **header["env_kwargs"]}
-    helped = transfer.OWN if header.get("transfer") else None
+    helped = transfer.FAMILY if header.get("transfer") else None
     for seed in (0, 1):  # the first loads modules and tables
         begun = time.process_time()
         (made,) = run(header["agent"], header["env"], [seed], env_kwargs=given, transfer=helped)

@@ -51,7 +51,7 @@ def scores(env_id: str, method: str, seeds: Sequence[int]) -> Floats:
     """(2, seeds) anytime and final normalised regret of a method on replicates of an id's table."""
     agent, given = METHODS[method]
     kwargs = {"shuffle": True, "subsample": 0.8}
-    runs = run(agent, env_id, seeds, budget=BUDGET, env_kwargs=kwargs, transfer="own", **given)
+    runs = run(agent, env_id, seeds, budget=BUDGET, env_kwargs=kwargs, transfer="family", **given)
     curves = np.array([regret.after(r) for r in runs])
     return np.stack([curves.mean(axis=1), curves[:, -1]])
 

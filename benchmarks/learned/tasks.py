@@ -60,7 +60,7 @@ def ids(name: str) -> list[str]:
 def task(env_id: str) -> Task:
     """The task of an id: the same observations of other tables as agents get, all rows of its own."""
     envs = gym.make(env_id, disable_env_checker=True)
-    problem, params = problem_of(envs, transfer="own"), envs.unwrapped.params  # type: ignore[attr-defined]
+    problem, params = problem_of(envs, transfer="family"), envs.unwrapped.params  # type: ignore[attr-defined]
     assert problem.features is not None
     rewards = params.truth(0, np.arange(problem.rows))
     models = [model_of(s.features, s.rewards[:, 0]) for s in problem.sources]

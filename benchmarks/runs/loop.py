@@ -86,8 +86,8 @@ def run(
         progress: True shows a bar; or what is called with the number of evaluations done since the last call.
         isolate: Whether the agents run in a process of their own, which knows the problem and nothing else; or the
             interpreter of another environment for it, see `Host`; or such a process of this agent, to be used again.
-        transfer: Whose tables all agents may learn from: those of the id's family that share no language with it
-            (`own`), or of another distribution (`NMTHPO`, `NMTLC`, `CharHPO`); by default none. See `docs/transfer.md`.
+        transfer: Meta-training tasks of all agents: tables of the id's family that share no language with it
+            (`family`), or of another family (`NMTHPO`, `NMTLC`, `CharHPO`); by default none. See `docs/transfer.md`.
         **hyperparameters: Arguments of the agent.
 
     Returns:

@@ -28,8 +28,8 @@ from hpo_envs.tables.table import LOST, Hyperparameter, Table
 
 Floats = npt.NDArray[np.float64]
 
-OWN = "own"
-"""Stands for the distribution of an id's own family."""
+FAMILY = "family"
+"""Value of `transfer`: the tables of the same family."""
 
 SAME = ("objective", "cost", "levels")
 """Arguments of an environment that its family's other tables are read with, too."""
@@ -70,22 +70,24 @@ def resolve(env_id: str, asked: str) -> str:
 
     Args:
         env_id: The id.
-        asked: Name of a distribution, or `OWN`.
+        asked: Name of a distribution, or `FAMILY`.
 
     Raises:
         ValueError: There is no such distribution, or the id's family has none.
     """
     known = distributions()
-    if asked == OWN:
+    if asked == FAMILY:
         family = registry.family_of(env_id)
         asked = next((d.name for d in family.distributions if not d.argument), "") if family else ""
         if not asked:
             raise ValueError(
                 f"transfer must be one of {', '.join(known)} on {env_id}, whose family has no split by language, got "
-                f"{OWN!r}"
+                f"{FAMILY!r}"
             )
     if asked not in known:
-        raise ValueError(f"transfer must be one of {OWN}, {', '.join(known)}, got {asked!r}{nearest(asked, [*known])}")
+        raise ValueError(
+            f"transfer must be one of {FAMILY}, {', '.join(known)}, got {asked!r}{nearest(asked, [*known])}"
+        )
     return asked
 
 
@@ -110,7 +112,7 @@ def of(env: Any, distribution: str) -> Transfer:
     family = registry.family_of(spec.id)
     related = family is not None and d in family.distributions
     if params.vector and not related:
-        raise ValueError(f"transfer must be {OWN} for several objectives, got {name!r} on {spec.id}")
+        raise ValueError(f"transfer must be {FAMILY} for several objectives, got {name!r} on {spec.id}")
     given = {k: v for k, v in (spec.kwargs or {}).items() if k in SAME} if related else {}
     given = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
     target = params.table

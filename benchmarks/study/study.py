@@ -13,7 +13,7 @@
         "policy:ppo.zip",                        # a trained policy, see hpo_envs.integrations.sb3.save_policy
     ]
 
-`objective`, `cost`, `shuffle`, `subsample` and `transfer` (own, NMTHPO, ...: the meta-training tasks of
+`objective`, `cost`, `shuffle`, `subsample` and `transfer` (family, NMTHPO, ...: the meta-training tasks of
 the agents) may be set beside `budget`, for all environments or for one; with the ids TableHPO-v0 and TableLC-v0 also
 `table`, the name of a saved table. A pattern stands for the ids that are installed. By default each seed is a
 replication: where actions are configurations it sees a random 80 % of them; `subsample = 1` gives all seeds the whole

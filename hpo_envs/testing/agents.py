@@ -112,7 +112,7 @@ def check_agent(
     if isinstance(agent, str):
         if agent not in AGENTS:
             raise ValueError(f"agent must be one of {', '.join(AGENTS)}, got {agent!r}{nearest(agent, [*AGENTS])}")
-        transfer = transfer or ("own" if AGENTS[agent].sources else None)
+        transfer = transfer or ("family" if AGENTS[agent].sources else None)
         stages_of = (s for s in AGENTS[agent].supports if s in STAGES)
         supported = [s for s in stages_of if agents.fits(agent, _problem(s, transfer), **hyperparameters)]
     else:

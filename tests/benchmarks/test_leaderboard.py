@@ -64,7 +64,7 @@ def test_agents_of_other_packages_have_a_study_of_their_own() -> None:
 def test_agents_that_learn_from_other_tables_have_a_study_of_their_own() -> None:
     (base, _), (name, study) = leaderboard.studies(3, ["NMTHPO-swen-v0", "NMTHPO-v0"])
     assert (base, name) == ("", "transfer")
-    assert [(e.id, e.transfer) for e in study.environments] == [("NMTHPO-swen-v0", "own")]
+    assert [(e.id, e.transfer) for e in study.environments] == [("NMTHPO-swen-v0", "family")]
     who = {c.name for c in study.agents}
     assert who == {*leaderboard.BESIDE, "learned"} | {n for n, e in AGENTS.items() if e.sources}
 

@@ -38,7 +38,7 @@ STAGED = [
 ALLOWED = {name: {"seen": True} for name, e in AGENTS.items() if e.unseen}
 """Agents with trained weights play on all stages: no score is kept."""
 
-TRANSFER = {name: "own" if e.sources else None for name, e in AGENTS.items()}
+TRANSFER = {name: "family" if e.sources else None for name, e in AGENTS.items()}
 """Whose tables an agent learns from on the stages: those that cannot do without have some."""
 
 WAITING = ("hyperband", "successive-halving")

@@ -152,7 +152,7 @@ def runs(env_id: str, agent: str) -> str:
     from hpo_envs import benchmarks
 
     h = hashlib.sha256()
-    name, transfer = agent.removesuffix(SOURCES), "own" if agent.endswith(SOURCES) else None
+    name, transfer = agent.removesuffix(SOURCES), "family" if agent.endswith(SOURCES) else None
     made = benchmarks.run(name, env_id, SEEDS, env_kwargs=given(env_id), transfer=transfer)
     for r in made:
         put(h, [r.seed, r.actions, r.rewards, r.costs, np.asarray(r.recommended)])
@@ -212,7 +212,7 @@ def tasks(ids: Sequence[str] = ()) -> Iterator[Task]:
         kind, env = kind_of(env_id), gym.make_vec(env_id, num_envs=1, **given(env_id))
         yield from ((env_id, kind, form) for form in STEPPED)
         problem = benchmarks.problem_of(env)
-        helped = benchmarks.problem_of(env, "own") if env_id in HELPED else problem
+        helped = benchmarks.problem_of(env, "family") if env_id in HELPED else problem
         for name in agents.names():
             entry = agents.AGENTS[name]
             here = entry.extra is None or (entry.installed and env_id in FEW)

@@ -92,7 +92,7 @@ def maker(method: str, pair: str) -> str | Callable[[Problem, int], Agent]:
 def _found(method: str, pair: str, seeds: list[int]) -> list[float]:
     """Pareto points that each run of a method finds."""
     kwargs = {"table": settings.table_of(pair), "shuffle": False}
-    agent, transfer = maker(method, pair), "own" if method in LEARNING else None
+    agent, transfer = maker(method, pair), "family" if method in LEARNING else None
     env_id = f"NMTHPO-{pair}-mo-v0"
     done = runs.run(agent, env_id, seeds, budget=LOOKUPS, env_kwargs=kwargs, transfer=transfer)
     front = settings.front_rewards(settings.table_of(pair))

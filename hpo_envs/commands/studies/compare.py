@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--transfer",
         nargs="?",
-        const="own",
+        const="family",
         help="let agents learn from the family's tables of other languages, or from another family's (CharHPO, ...)",
     )
     parser.add_argument(

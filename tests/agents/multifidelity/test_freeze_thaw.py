@@ -80,7 +80,7 @@ def test_more_rows_than_are_modelled(monkeypatch: pytest.MonkeyPatch) -> None:
     ("transfer", "first", "steps", "rows", "best"),
     [
         (None, [[66, 0], [142, 0], [75, 0], [142, 1]], 63, 23, -1.0158),
-        ("own", [[17, 0], [85, 0], [85, 1], [85, 2]], 60, 16, -1.0302),
+        ("family", [[17, 0], [85, 0], [85, 1], [85, 2]], 60, 16, -1.0302),
     ],
 )
 def test_golden_runs(transfer: str | None, first: Any, steps: int, rows: int, best: float) -> None:

@@ -21,12 +21,12 @@ PICKED = [  # id, transfer, what is picked, and what where results come late
     ("NASBenchNLP-cell-v0", None, "regularized-evolution", "regularized-evolution"),
     ("CushLEPOR-ted-ende-v0", None, "box-bo", "box-bo"),
     ("NMTLC-zhen-v0", None, "freeze-thaw", "asha"),
-    ("NMTLC-zhen-v0", "own", "freeze-thaw", "freeze-thaw"),
+    ("NMTLC-zhen-v0", "family", "freeze-thaw", "freeze-thaw"),
     ("CharMiniLC-eng-lstm-v0", None, "asha", "asha"),
     ("NMTHPO-zhen-mo-v0", None, "bo-spread", "bo-spread"),
-    ("NMTHPO-zhen-mo-v0", "own", "stacked-gp", "stacked-gp"),
+    ("NMTHPO-zhen-mo-v0", "family", "stacked-gp", "stacked-gp"),
     ("NMTHPO-zhen-v0", None, "bo-spread", "bo-spread"),
-    ("NMTHPO-zhen-v0", "own", "learned", "learned"),
+    ("NMTHPO-zhen-v0", "family", "learned", "learned"),
     ("NMTHPO-v0", None, "bo-spread", "bo-spread"),
     ("CharHPO-g2p-hun-lstm-v0", None, "bo-spread", "bo-spread"),
     ("CharMini-eng-lstm-v0", None, "bo", "bo-spread"),
@@ -74,7 +74,7 @@ def test_on_the_leaderboard_it_is_level_with_the_best_agent_of_each_track() -> N
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             made = gym.make(env["id"], disable_env_checker=True)
-            problem = problem_of(made, "own" if "transfer=" in env["label"] else None)
+            problem = problem_of(made, "family" if "transfer=" in env["label"] else None)
         scores = {r["agent"]: r["mean"][0] for r in t["ranking"] if AGENTS[r["agent"]].extra is None}
         behind[t["name"]] = scores[chosen(problem)] - min(scores.values())
         worse |= {t["name"] for r in t["ranking"] if r["agent"] == chosen(problem) and r["here"] == "worse"}

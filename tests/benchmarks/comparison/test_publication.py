@@ -20,7 +20,7 @@ Summary = dict[str, Any]
 
 ARMS = {"agents": ("random", "sh"), "ids": ("FIESTA-gaussian-v0",)}
 ROWS = {"agents": ("random", "regularized-evolution"), "ids": ("NMTHPO-swen-v0", "NMTHPO-zhen-v0")}
-HELPED = {"agents": ("bo-spread", "zero-shot"), "ids": ("NMTHPO-swen-v0",), "transfer": transfer.OWN}
+HELPED = {"agents": ("bo-spread", "zero-shot"), "ids": ("NMTHPO-swen-v0",), "transfer": transfer.FAMILY}
 
 
 def made(agents: tuple[str, ...], ids: tuple[str, ...], budget: int, **more: Any) -> list[Run]:

@@ -23,7 +23,7 @@ def test_models_side_by_side_play_as_the_agent_does() -> None:
     numbers = np.concatenate([FIRST, FIRST + 0.3])
     regret = evolution.play(numbers, whole, 12)
     for i in range(2):
-        given = {"env_kwargs": {}, "budget": 12, "numbers": numbers[[i]], "transfer": "own"}
+        given = {"env_kwargs": {}, "budget": 12, "numbers": numbers[[i]], "transfer": "family"}
         (one,) = run("learned", t.env_id, [0], **given)
         best = (whole.best - np.maximum.accumulate(one.rewards)) / whole.span
         np.testing.assert_allclose(regret[i, 0], np.clip(best, 0.0, 1.0), atol=1e-9)

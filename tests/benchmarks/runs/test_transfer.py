@@ -27,17 +27,17 @@ SURROGATE = {}
 NMT = ("zhen", "ruen", "jaen", "enja", "swen", "soen")
 
 
-def sources(env_id: str, distribution: str = transfer.OWN, **kwargs: Any) -> transfer.Transfer:
+def sources(env_id: str, distribution: str = transfer.FAMILY, **kwargs: Any) -> transfer.Transfer:
     return transfer.of(gym.make(env_id, **SURROGATE, **kwargs), distribution)
 
 
 @pytest.mark.parametrize(
     ("env_id", "distribution", "others"),
     [
-        ("NMTHPO-zhen-v0", "own", ["ruen", "jaen", "enja", "swen", "soen"]),
-        ("NMTHPO-jaen-v0", "own", ["zhen", "ruen", "swen", "soen"]),
-        ("NMTHPO-enja-mo-v0", "own", ["zhen", "ruen", "swen", "soen"]),
-        ("NMTLC-ft-zhen-v0", "own", ["ruen", "jaen", "enja", "swen", "soen", "ft-fren"]),
+        ("NMTHPO-zhen-v0", "family", ["ruen", "jaen", "enja", "swen", "soen"]),
+        ("NMTHPO-jaen-v0", "family", ["zhen", "ruen", "swen", "soen"]),
+        ("NMTHPO-enja-mo-v0", "family", ["zhen", "ruen", "swen", "soen"]),
+        ("NMTLC-ft-zhen-v0", "family", ["ruen", "jaen", "enja", "swen", "soen", "ft-fren"]),
         ("NMTHPO-swen-v0", "CharHPO", None),
         ("CharHPO-g2p-dut-lstm-v0", "NMTHPO", list(NMT)),
     ],
@@ -46,7 +46,7 @@ def test_no_source_shares_a_language_with_the_problem(env_id: str, distribution:
     known = sources(env_id, distribution)
     mine = set(languages_of(SPECS[env_id].tables))
     assert known.excluded == tuple(sorted(mine))
-    assert mine or distribution != "own"
+    assert mine or distribution != "family"
     assert not any(mine & {*f["languages"]} for f in known.facts)
     assert SPECS[env_id].tables[0] not in [f["table"] for f in known.facts]
     names = [s.name.partition("/")[2] for s in known.sources]
@@ -79,7 +79,7 @@ def test_what_a_table_lacks_has_names_of_its_own() -> None:
     assert not known["swen"].feature_names
     far = sources("NMTHPO-zhen-v0", "CharHPO").sources[0]
     assert far.shared(("bpe", "layers")) == ([], [])
-    problem = problem_of(gym.make("NMTLC-ruen-v0", **SURROGATE), "own").with_features(("layers", "embed"))
+    problem = problem_of(gym.make("NMTLC-ruen-v0", **SURROGATE), "family").with_features(("layers", "embed"))
     assert [s.features.shape[1] for s in problem.sources] == [2] * len(problem.sources)
     assert {s.feature_names for s in problem.sources} == {()}
 
@@ -113,7 +113,7 @@ def test_all_agents_get_the_same_immutable_sources() -> None:
             super().__init__(problem, seed)
             taken.append(problem)
 
-    with_sources = run(Keeps, "NMTHPO-zhen-v0", [0, 1], env_kwargs={**SURROGATE, "subsample": 0.8}, transfer="own")
+    with_sources = run(Keeps, "NMTHPO-zhen-v0", [0, 1], env_kwargs={**SURROGATE, "subsample": 0.8}, transfer="family")
     without = run(Keeps, "NMTHPO-zhen-v0", [0, 1], env_kwargs={**SURROGATE, "subsample": 0.8})
     assert [len(p.sources) for p in taken] == [5, 5, 0, 0]
     assert taken[0].sources is taken[1].sources
@@ -128,13 +128,13 @@ def test_all_agents_get_the_same_immutable_sources() -> None:
 _SCRIPT = """
 import warnings, gymnasium as gym
 from hpo_envs.benchmarks import problem_of
-print([s.digest for s in problem_of(gym.make("NMTHPO-swen-mo-v0"), "own").sources])
+print([s.digest for s in problem_of(gym.make("NMTHPO-swen-mo-v0"), "family").sources])
 """
 
 
 def test_another_process_gets_the_same_bytes() -> None:
     done = subprocess.run([sys.executable, "-c", _SCRIPT], cwd=ROOT, capture_output=True, text=True, check=True)
-    problem = problem_of(gym.make("NMTHPO-swen-mo-v0", **SURROGATE), "own")
+    problem = problem_of(gym.make("NMTHPO-swen-mo-v0", **SURROGATE), "family")
     assert done.stdout.strip() == str([s.digest for s in problem.sources])
     assert len({s.digest for s in type(problem).from_bytes(problem.to_bytes()).sources}) == len(problem.sources) == 5
 
@@ -142,11 +142,11 @@ def test_another_process_gets_the_same_bytes() -> None:
 @pytest.mark.parametrize(
     ("env_id", "asked", "message"),
     [
-        ("NMTHPO-zhen-v0", "CharHP", "transfer must be one of own, .*, got 'CharHP', did you mean 'CharHPO'"),
-        ("FIESTA-ner-v0", "own", "whose family has no split by language"),
+        ("NMTHPO-zhen-v0", "CharHP", "transfer must be one of family, .*, got 'CharHP', did you mean 'CharHPO'"),
+        ("FIESTA-ner-v0", "family", "whose family has no split by language"),
         ("FIESTA-ner-v0", "NMTHPO", "no rows with features"),
-        ("NMTHPO-v0", "own", "no rows with features"),
-        ("NMTHPO-zhen-mo-v0", "CharHPO", "transfer must be own for several objectives"),
+        ("NMTHPO-v0", "family", "no rows with features"),
+        ("NMTHPO-zhen-mo-v0", "CharHPO", "transfer must be family for several objectives"),
     ],
 )
 def test_what_cannot_be_transferred_says_so(env_id: str, asked: str, message: str) -> None:
@@ -156,7 +156,7 @@ def test_what_cannot_be_transferred_says_so(env_id: str, asked: str, message: st
 
 def test_runs_with_sources_are_apart_and_resumed_only_on_the_same(tmp_path: Path) -> None:
     data = {"seeds": 2, "budget": 3, "agents": ["random"], "environments": ["NMTHPO-zhen-v0"], **SURROGATE}
-    study = from_data({**data, "transfer": "own"})
+    study = from_data({**data, "transfer": "family"})
     assert conduct(study, tmp_path).made == 2
     assert conduct(study, tmp_path).found == 2
     with pytest.raises(ValueError, match="agree on what was run: .* with transfer"):
