@@ -30,7 +30,7 @@ FINAL = Family(
     entry_point=f"{__name__}.page:CharMiniEnv",
     ids=_ids("CharMini"),
     distributions=_split("CharMini"),
-    references=("wiemerslage2024quantifying",),
+    references=("wiemerslage2024quantifying", "gorman2020sigmorphon", "lee2020wikipron"),
 )
 
 CURVES = Family(
@@ -40,7 +40,7 @@ CURVES = Family(
     ids=_ids("CharMiniLC"),
     distributions=_split("CharMiniLC"),
     short={"cost": "evaluations", "budget": 4},
-    references=("wiemerslage2024quantifying",),
+    references=("wiemerslage2024quantifying", "gorman2020sigmorphon", "lee2020wikipron"),
 )
 
 LIVE = Family(

@@ -99,8 +99,8 @@ class CharMiniLiveEnv(FunctionEnv):
     ## Description
     The models, words and hyperparameters of `CharMini-eng-lstm-v0`, trained when they are asked for: one step trains
     one configuration for 20 epochs, which takes a core 5 to 30 seconds. Agents tuned on tables meet real
-    trainings here, unchanged. Ids: `CharMiniLive-eng-lstm-v0`, `CharMiniLive-eng-transformer-v0`. Needs the extra
-    `live`.
+    trainings here, unchanged. Ids: `CharMiniLive-{language}-{architecture}-v0`, languages and architectures as of
+    `CharMini-eng-lstm-v0`. Needs the extra `live` and, for languages but English, the words: `hpo-envs fetch charmini`.
 
     Trainings are carried out in a process of their own with one thread, so that the settings of torch in this one stay
     as they are. A configuration and a seed of the table give the table's numbers.
@@ -186,8 +186,8 @@ class CharMiniLiveLCEnv(FunctionEnv):
 
     ## Description
     As `CharMiniLive-eng-lstm-v0`, epoch by epoch: one step trains one of a list of configurations on to an epoch, from
-    the checkpoint that it left, and pays what is new. Ids: `CharMiniLiveLC-eng-lstm-v0`,
-    `CharMiniLiveLC-eng-transformer-v0`. Needs the extra `live`.
+    the checkpoint that it left, and pays what is new. Ids:
+    `CharMiniLiveLC-{language}-{architecture}-v0`. Needs what `CharMiniLive-eng-lstm-v0` needs.
 
     ## Action Space
     `MultiDiscrete([candidates, 20])`: the configuration, in a list of seeded quasi-random ones, and the epoch to train

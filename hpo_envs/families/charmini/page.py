@@ -30,13 +30,14 @@ class CharMiniEnv(LookupEnv):
     """Hyperparameter optimisation of small LSTMs and transformers that pronounce words, measured by this project.
 
     ## Description
-    Small character models learn to pronounce 1,500 English words of CMUdict: attentive LSTMs and pre-norm transformers
-    with the sixteen hyperparameters of `CharHPO-v0` in smaller ranges, each configuration trained with three seeds for
-    20 epochs by `benchmarks.study.measure`. One step looks up a training to its end. One episode is one optimisation
-    run. Any row can be trained again on any computer (`benchmarks.study.measure --row 17`), and
-    `CharMiniLive-eng-lstm-v0` trains the same models at each step.
+    Small character models learn to pronounce 1,500 words of a language: attentive LSTMs and pre-norm transformers with
+    the sixteen hyperparameters of `CharHPO-v0` in smaller ranges, the same 64 configurations in each language, trained
+    for 20 epochs with two seeds (English: three) by `benchmarks.study.measure`. One step looks up a training to its
+    end. One episode is one optimisation run. Any configuration can be retrained on any computer
+    (`benchmarks.study.measure --row 17`), and `CharMiniLive-eng-lstm-v0` trains the same models at each step.
 
-    Ids: `CharMini-eng-lstm-v0`, `CharMini-eng-transformer-v0`. Learning curves: `CharMiniLC-eng-lstm-v0`.
+    Ids: `CharMini-{language}-{architecture}-v0` with the languages that are measured completely, `eng` (English) and
+    `hun` (Hungarian), and architecture `lstm` or `transformer`. Learning curves: `CharMiniLC-eng-lstm-v0`.
 
     ## Action Space
     `Discrete(rows)`: the configuration, in the order of a hash of their names, drawn uniformly from: `batch_size` (32
@@ -51,11 +52,11 @@ class CharMiniEnv(LookupEnv):
 
     ## Rewards
     The metric `objective` at the last epoch, negative if lower is better. Default: development accuracy, the percentage
-    of 500 words that are exactly right.
+    of the development words (260 to 500 by language) that are exactly right.
 
     ## Starting State
-    Nothing evaluated: features 0, reward(s) at the lower bound, full budget. Each evaluation is one of the row's three
-    trainings, drawn with the episode's seed.
+    Nothing evaluated: features 0, reward(s) at the lower bound, full budget. Each evaluation is one of the
+    configuration's trainings, drawn with the episode's seed.
 
     ## Information
     At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float: `accuracy` and
@@ -72,13 +73,17 @@ class CharMiniEnv(LookupEnv):
     - `budget=20`: in units of `cost`; None = every row once.
 
     ## Table
-    Measured by this project and shipped, MIT AND BSD-2-Clause licence (the words are CMUdict's). The trainings
-    have the same bits with AVX-512, AVX2 and SSE.
+    Measured by this project and shipped, MIT AND BSD-2-Clause licence (the English words, which ship, are CMUdict's;
+    those of other languages arrive by `hpo-envs fetch charmini` and are needed for training only). The
+    trainings have the same bits with AVX-512, AVX2 and SSE.
 
     ## References
     This project. Search space: Adam Wiemerslage, Kyle Gorman and Katharina von der Wense. Quantifying the
     Hyperparameter Sensitivity of Neural Networks for Character-level Sequence-to-Sequence Tasks. EACL 2024. Words: The
-    CMU Pronouncing Dictionary, Carnegie Mellon University.
+    CMU Pronouncing Dictionary, Carnegie Mellon University; Kyle Gorman, Lucas F.E. Ashby, Aaron Goyzueta, Arya McCarthy,
+    Shijie Wu and Daniel You. The SIGMORPHON 2020 Shared Task on Multilingual Grapheme-to-Phoneme Conversion. SIGMORPHON
+    2020; Jackson L. Lee, Lucas F.E. Ashby, M. Elizabeth Garza, Yeonju Lee-Sikka, Sean Miller, Alan Wong, Arya D.
+    McCarthy and Kyle Gorman. Massively Multilingual Pronunciation Modeling with WikiPron. LREC 2020.
 
     ## Version History
     - v0: initial version.
@@ -105,12 +110,13 @@ class CharMiniLCEnv(CurvesEnv):
     """Multi-fidelity optimisation of small LSTMs and transformers that pronounce words, measured by this project.
 
     ## Description
-    The learning curves of `CharMini-eng-lstm-v0` and `CharMini-eng-transformer-v0`: 20 epochs of each of three seeds.
+    The learning curves of `CharMini-eng-lstm-v0` and its like: 20 epochs of each seed of each configuration.
     One step trains one configuration up to one epoch, continuing from the epoch reached before, and pays what is new.
     One episode is one optimisation run.
 
-    Ids: `CharMiniLC-eng-lstm-v0`, `CharMiniLC-eng-transformer-v0`. By phoneme error rate an easy multi-fidelity
-    problem: ranks after five epochs correlate .9 with the final ones. Accuracy, 0 for many at first, says less.
+    Ids: `CharMiniLC-{language}-{architecture}-v0`, languages and architectures as of `CharMini-eng-lstm-v0`. By phoneme
+    error rate an easy multi-fidelity problem: in English ranks after five epochs correlate 0.9 with the final ones.
+    Accuracy, 0 for many at first, says less.
 
     ## Action Space
     `MultiDiscrete([rows, 20])`: the configuration, in the order of a hash of their names, and the epoch to train it to,
@@ -123,8 +129,8 @@ class CharMiniLCEnv(CurvesEnv):
     The metric `objective` at that epoch, negative if lower is better. Default: development accuracy in per cent.
 
     ## Starting State
-    Nothing trained: features 0, reward(s) at the lower bound, full budget. Each episode sees one of the three trainings
-    of each row, drawn with the episode's seed.
+    Nothing trained: features 0, reward(s) at the lower bound, full budget. Each episode sees one of the trainings of
+    each configuration, drawn with the episode's seed.
 
     ## Information
     At each step: `metrics` (dict of float: `accuracy`, `phoneme_error_rate`, `nll`, `training_loss`, `parameters`),
