@@ -71,7 +71,7 @@ def on_box(
 
     actions = rng.uniform(-1.0, 1.0, (points, *params.action_space.shape))
     values = rewards(actions)
-    origin = float(np.median(values))
+    reference = float(np.median(values))
     for _ in range(generations):
         kept = np.argsort(-values, kind="stable")[:PARENTS]
         actions, values = actions[kept], values[kept]
@@ -80,7 +80,7 @@ def on_box(
         moved = np.where(rng.random((CHILDREN, 1)) < 0.2, rng.uniform(-1.0, 1.0, children.shape), children + steps)
         children = np.clip(np.where(rng.random(children.shape) < 1 / 3, moved, children), -1.0, 1.0)
         actions, values = np.concatenate([actions, children]), np.concatenate([values, rewards(children)])
-    return float(values.max()), origin
+    return float(values.max()), reference
 
 
 def of_cells(env_id: str, kwargs: dict[str, Any], known: float, effort: float = 1.0) -> tuple[float, float]:
@@ -116,10 +116,10 @@ def study(known: Mapping[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
                 yield known[name]
                 continue
             if isinstance(params, BoxParams):
-                best, origin = on_box(params, task)
+                best, reference = on_box(params, task)
             else:
-                best, origin = of_cells(env_id, dict(kwargs), _best_row(params))
-            yield {"name": name, "best": best, "origin": origin}
+                best, reference = of_cells(env_id, dict(kwargs), _best_row(params))
+            yield {"name": name, "best": best, "reference": reference}
 
 
 def _best_row(params: Any) -> float:

@@ -3,9 +3,9 @@
 The regret of a run after an evaluation is 0 where the best that the environment has was found, and 1 where nothing
 better than a middling configuration was:
 
-    (best - incumbent) / (best - origin), kept between 0 and 1.
+    (best - incumbent) / (best - reference), kept between 0 and 1.
 
-One objective: incumbent is the best reward so far, origin the median row of the table, or of random search. Several
+One objective: incumbent is the best reward so far, reference the median row of the table, or of random search. Several
 objectives: 1 - hypervolume / hypervolume of the table's front, bounded by the front's worst corner and a tenth more.
 
 Where rewards are noisy (arms, tables with repeats) what counts is what a row is worth, not its luckiest draw: the
@@ -84,18 +84,18 @@ def after(run: Recorded) -> Floats:
     return _regret(np.maximum.accumulate(run.rewards), scale)
 
 
-def of_rewards(rewards: Floats, best: Floats, origin: Floats) -> Floats:
+def of_rewards(rewards: Floats, best: Floats, reference: Floats) -> Floats:
     """(n, k) regret after each evaluation of n runs with one objective whose rewards are the truth: `after` of each.
 
     Args:
         rewards: (n, k).
         best: (n,) best reward of each scale; (n, 0) where there is none, so that scores are raw.
-        origin: (n,) what counts as having found nothing.
+        reference: (n,) what counts as having found nothing.
     """
     incumbents = np.maximum.accumulate(rewards, axis=1)
     if not best.shape[1]:
         return -incumbents
-    width = best - origin
+    width = best - reference
     known = width > 0
     return np.where(known, np.clip((best - incumbents) / np.where(known, width, 1.0), 0.0, 1.0), 0.0)
 
@@ -120,7 +120,7 @@ def raw(run: _Headed) -> bool:
 def flat(run: Recorded) -> bool:
     """Whether nothing is better than a middling configuration, so that regret is 0/0, and shown as 0."""
     scale = scale_of(run.header)
-    return bool(scale["source"] != "none" and run.rewards.ndim == 1 and scale["best"][0] <= scale["origin"][0])
+    return bool(scale["source"] != "none" and run.rewards.ndim == 1 and scale["best"][0] <= scale["reference"][0])
 
 
 def noisy(run: _Evaluated) -> bool:
@@ -131,7 +131,7 @@ def noisy(run: _Evaluated) -> bool:
 def _regret(incumbent: Floats, scale: Scale) -> Floats:
     if scale.source == "none":
         return -incumbent
-    width = float(scale.best[0] - scale.origin[0])
+    width = float(scale.best[0] - scale.reference[0])
     if width <= 0.0:
         return np.zeros(len(incumbent))
     return np.clip((scale.best[0] - incumbent) / width, 0.0, 1.0)
@@ -167,7 +167,7 @@ def _volumes(run: Recorded, scale: Scale) -> Floats:
     """1 - hypervolume share after each evaluation, for two objectives."""
     if run.rewards.shape[1] != 2:
         raise ValueError(f"objectives must be one or two for hypervolume, got {run.rewards.shape[1]}")
-    corner = -scale.origin
+    corner = -scale.reference
     whole = hypervolume(-scale.front, corner)
     shares = (_noisy_shares if noisy(run) else _shares)(run, corner)
     return np.clip(1.0 - shares / whole, 0.0, 1.0)

@@ -29,7 +29,7 @@ ELSEWHERE = ("table", "budget", "cost", "objective", "task", "lang", "architectu
 """Arguments that change no reward, or that the other parts of a reference's name say."""
 
 
-ARRAYS = ("signs", "best", "origin", "front")
+ARRAYS = ("signs", "best", "reference", "front")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Scale:
             are raw, also of several objectives whose bounds nobody gave.
         signs: (m,) what turns rewards into native units.
         best: (m,) best reward of each objective; empty where the source is `none`.
-        origin: (m,) rewards that count as having found nothing; empty where the source is `none`.
+        reference: (m,) rewards of regret 1: medians; empty where the source is `none`.
         front: (J, m) rewards of the Pareto front, with several objectives.
         repeats: Most repeats of a row that a true mean is made of; 1: rewards are the truth.
         noise: Standard deviation of a single reward of a row, in standard deviations of the rows' means.
@@ -51,7 +51,7 @@ class Scale:
     source: str
     signs: Floats
     best: Floats
-    origin: Floats
+    reference: Floats
     front: Floats
     repeats: int = 1
     noise: float = 0.0
@@ -77,8 +77,8 @@ def scale_of(header: Mapping[str, Any]) -> dict[str, Any]:
 def of_header(header: Mapping[str, Any]) -> Scale:
     """The scale of a run; see `scale_of`."""
     h, m = scale_of(header), len(header["objectives"])
-    signs, best, origin, front = (np.array(h[name], float) for name in ARRAYS)
-    return Scale(h["source"], signs, best, origin, front.reshape(-1, m), int(h["repeats"]), float(h["noise"]))
+    signs, best, reference, front = (np.array(h[name], float) for name in ARRAYS)
+    return Scale(h["source"], signs, best, reference, front.reshape(-1, m), int(h["repeats"]), float(h["noise"]))
 
 
 class Scales:
@@ -139,22 +139,22 @@ class Scales:
         if known is None or np.isnan(known[0]).any():
             return (self.of(table, r).header() for r in rows)
         final, peaks = (a[:, 0][rows] for a in known)
-        columns = {"best": np.nanmax(peaks, axis=1), "origin": np.median(final, axis=1)}
+        columns = {"best": np.nanmax(peaks, axis=1), "reference": np.median(final, axis=1)}
         names = [name for name in columns if first[name]]
         values = zip(*(columns[name].tolist() for name in names), strict=True)
         return ({**first, **{name: [x] for name, x in zip(names, v, strict=True)}} for v in values)
 
-    def _named(self, source: str, best: npt.ArrayLike, origin: npt.ArrayLike, **facts: Any) -> Scale:
-        best, origin = np.array(best, float), np.array(origin, float)
+    def _named(self, source: str, best: npt.ArrayLike, reference: npt.ArrayLike, **facts: Any) -> Scale:
+        best, reference = np.array(best, float), np.array(reference, float)
         front = best[None] if self._params.vector else np.empty((0, self._params.reward_dim))
-        return Scale(source, self._params.signs, best, origin, **{"front": front, **facts})
+        return Scale(source, self._params.signs, best, reference, **{"front": front, **facts})
 
     def _one(self, final: Floats, peaks: Floats, table: int) -> Scale:
         """A run may stop at any level, and the best one need not be the last."""
         return self._named("table", np.nanmax(peaks, axis=0), np.median(final, axis=0), **self._noise(table))
 
     def _several(self, final: Floats, table: int) -> Scale:
-        """The origin is the front's worst corner and a tenth more."""
+        """The reference is the front's worst corner and a tenth more."""
         front = final[pareto_front(final)]
         front = front[np.lexsort(front.T[::-1])]  # whatever the order of the rows
         best, worst = front.max(axis=0), front.min(axis=0)
@@ -219,6 +219,6 @@ def name_of(env_id: str, params: Params, table: int, arguments: Mapping[str, Any
 
 @functools.cache
 def references() -> dict[str, tuple[list[float], list[float]]]:
-    """Best and origin of the committed study, by `name_of`."""
+    """Best and reference of the committed study, by `name_of`."""
     text = json.loads(REFERENCES.read_text(encoding="utf-8"))
-    return {r["name"]: ([r["best"]], [r["origin"]]) for r in text["references"]}
+    return {r["name"]: ([r["best"]], [r["reference"]]) for r in text["references"]}

@@ -245,10 +245,10 @@ def baseline(run: Run) -> tuple[float, float] | None:
         return None
     evaluations = max(round(float(run.header["budget"])), 1)
     if rewards.shape[1] == 2:
-        rewards = np.where(np.isnan(rewards), scale.origin, rewards)
-        after = 1.0 - volume_after(rewards, scale.origin, evaluations) / hypervolume(-scale.front, -scale.origin)
+        rewards = np.where(np.isnan(rewards), scale.reference, rewards)
+        after = 1.0 - volume_after(rewards, scale.reference, evaluations) / hypervolume(-scale.front, -scale.reference)
         return float(after.mean()), float(after[-1])
-    width = float(scale.best[0] - scale.origin[0])
+    width = float(scale.best[0] - scale.reference[0])
     regrets = np.clip((scale.best[0] - np.nan_to_num(rewards[:, 0], nan=-np.inf)) / width, 0.0, 1.0)
     after = regret_after(regrets, evaluations)
     return float(after.mean()), float(after[-1])
@@ -271,11 +271,11 @@ def baselines(run: Run, scales: Mapping[int, Mapping[str, Any]]) -> list[tuple[f
         return [baseline(dataclasses.replace(run, header=header)) for header in one]
     rewards = np.nan_to_num(known[:, 0], nan=-np.inf)
     keys = np.array([reference.key({**h, "seed": seed})[1] for seed in scales], np.uint64)  # type: ignore[misc]
-    best, origin = (np.array([s[name] for s in scales.values()]) for name in ("best", "origin"))
+    best, median = (np.array([s[name] for s in scales.values()]) for name in ("best", "reference"))
     found = np.empty((len(keys), 2))
     for at in np.array_split(np.arange(len(keys)), -(-len(keys) // SIDE_BY_SIDE)):
         rows = View(subsample=subsample).rows_many(keys[at], len(rewards))
-        regrets = np.clip((best[at] - rewards[rows]) / (best - origin)[at], 0.0, 1.0)
+        regrets = np.clip((best[at] - rewards[rows]) / (best - median)[at], 0.0, 1.0)
         chances = _chances(rows.shape[1], max(round(float(h["budget"])), 1))
         after = -np.sort(-regrets, axis=1) @ chances.T
         found[at] = np.stack([after.mean(axis=1), after[:, -1]], axis=1)

@@ -233,8 +233,8 @@ class Scores:
             raise ValueError(f"runs must have an evaluation, got none by {where}")
         flat = np.zeros(len(index), bool)
         if block.rewards.ndim == 1 and scales[0]["source"] != "none":
-            best, origin = (np.array([s[k][0] for s in scales]) for k in ("best", "origin"))
-            flat = best <= origin
+            best, reference = (np.array([s[k][0] for s in scales]) for k in ("best", "reference"))
+            flat = best <= reference
         cell.flat += int(flat.sum())
         own = block.rest[block.which[index[0]]]
         random = np.full(len(index), "random_search" in block.header or "random_search" in own)
@@ -351,8 +351,8 @@ def _measured(block: Block, index: npt.NDArray[np.intp], scales: list[dict[str, 
             after = np.stack([regret.after(run) for run in runs])
             final = np.array([regret.final(run, own) for run, own in zip(runs, after, strict=True)])
         else:
-            best, origin = (np.array([scales[i][k] for i in some]) for k in ("best", "origin"))
-            after = regret.of_rewards(block.rewards[at], best, origin)
+            best, reference = (np.array([scales[i][k] for i in some]) for k in ("best", "reference"))
+            after = regret.of_rewards(block.rewards[at], best, reference)
             final = after[:, -1]
         costs = block.costs[at]
         spent = costs.sum(axis=1) / float(header["budget"])

@@ -129,7 +129,7 @@ def tolerance_of(run: Run, tolerance: float | None) -> float:
     """
     scale = of_header(run.header)
     if tolerance is None:
-        return 0.0 if scale.source == "none" else CLOSE * float(scale.best[0] - scale.origin[0])
+        return 0.0 if scale.source == "none" else CLOSE * float(scale.best[0] - scale.reference[0])
     return tolerance
 
 
@@ -171,8 +171,8 @@ def of_block(block: Block, tolerance: float | None = None) -> dict[str, Floats]:
     top = np.maximum.reduceat(block.rewards, first)
     if "none" in sources:
         return {"best": top}
-    best, origin = (np.array([scale[name][0] for scale in scales]) for name in ("best", "origin"))
-    close = CLOSE * (best - origin) if tolerance is None else tolerance
+    best, reference = (np.array([scale[name][0] for scale in scales]) for name in ("best", "reference"))
+    close = CLOSE * (best - reference) if tolerance is None else tolerance
     place = np.arange(1.0, len(block.rewards) + 1.0) - np.repeat(first, lengths)
 
     def until(wanted: Floats) -> Floats:

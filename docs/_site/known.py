@@ -16,7 +16,7 @@ from hpo_envs.testing.families import given
 SOURCES = {
     "table": "of all rows of the table",
     "reference": "of a committed search of the space (`python -m hpo_envs.benchmarks.references`)",
-    "given": "as given with `best=` and `origin=`",
+    "given": "as given with `best=` and `reference=`",
     "bounds": "the bounds of the metrics, since no search of the whole space is committed",
 }
 """Where a scale comes from."""
@@ -24,7 +24,7 @@ SOURCES = {
 ZERO = {
     "table": "median (regret 1)",
     "reference": "median of random search (regret 1)",
-    "given": "origin (regret 1)",
+    "given": "reference (regret 1)",
     "bounds": "lowest (regret 1)",
 }
 """What regret 1 is."""
@@ -43,11 +43,11 @@ def rewards(spec: Spec) -> tuple[str, str]:
 def best(scale: Scale, params: Any) -> str:
     """The best known and what counts as nothing found, in native units."""
     if scale.source == "none":
-        return "Nothing is known: scores are raw, unless `best=` and `origin=` are given."
+        return "Nothing is known: scores are raw, unless `best=` and `reference=` are given."
     table = params.tables[0]
     rows = [
         (f"`{name}`", f"{sign * high:.4g}", f"{sign * low:.4g}")
-        for name, sign, high, low in zip(params.objectives, scale.signs, scale.best, scale.origin, strict=True)
+        for name, sign, high, low in zip(params.objectives, scale.signs, scale.best, scale.reference, strict=True)
     ]
     which = f" (one of {len(params.tables)})" if len(params.tables) > 1 else ""
     text = f"On `{table.name}`{which}, {SOURCES[scale.source]}:"

@@ -45,7 +45,7 @@ def tune(
     goal: str | tuple[str, ...] = "max",
     bounds: Any = None,
     best: float | tuple[float, ...] | None = None,
-    origin: float | tuple[float, ...] | None = None,
+    reference: float | tuple[float, ...] | None = None,
     epochs: int | None = None,
     candidates: int | None = None,
     seconds: float | None = None,
@@ -80,9 +80,9 @@ def tune(
         objective: Name of the score, or a tuple of names.
         goal: `max` or `min`, one for each.
         bounds: What scores can be, as of `FunctionHPO-v0`.
-        best: Score of the best configuration that there is, where it is known; with `origin`, that of a middling one,
-            the search is scored by its regret, else by its raw scores. A search that goes on keeps its scale.
-        origin: See `best`.
+        best: Best known score; with `reference`, the report shows normalised regret, else raw scores. A resumed search
+            keeps its scale.
+        reference: Median score.
         epochs: The most that a configuration is trained.
         candidates: Number of candidates, as of `FunctionHPO-v0`.
         seconds: How long an evaluation may take; None: as long as it takes.
@@ -124,7 +124,7 @@ def tune(
             goal=goal,
             bounds=bounds,
             best=best,
-            origin=origin,
+            reference=reference,
             candidates=count,
             candidate_seed=seed,
             checkpoints=folder / "checkpoints",

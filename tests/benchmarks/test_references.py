@@ -17,12 +17,12 @@ from hpo_envs.tables import store
 
 def test_a_short_search_of_a_box_finds_next_to_what_is_committed() -> None:
     env: Any = gym.make("CushLEPOR-ted-ende-v0", disable_env_checker=True)
-    best, origin = references.on_box(env.unwrapped.params, 0, points=256, generations=6)
+    best, reference = references.on_box(env.unwrapped.params, 0, points=256, generations=6)
     named = scales.references().items()
     (known,) = (r for name, r in named if "ted-ende measured" in name and name.endswith(" pearson"))
-    assert origin == pytest.approx(known[1][0], abs=0.01)
-    assert origin < best <= known[0][0] + 1e-6
-    assert (best, origin) == references.on_box(env.unwrapped.params, 0, points=256, generations=6)
+    assert reference == pytest.approx(known[1][0], abs=0.01)
+    assert reference < best <= known[0][0] + 1e-6
+    assert (best, reference) == references.on_box(env.unwrapped.params, 0, points=256, generations=6)
 
 
 def test_references_are_of_tables_that_are_at_hand_and_named_as_runs_name_them(
@@ -36,7 +36,7 @@ def test_references_are_of_tables_that_are_at_hand_and_named_as_runs_name_them(
     names = {r["name"] for r in found["references"]}
     assert len(names) == len(found["references"])
     assert names <= scales.references().keys()
-    kept = {"name": found["references"][0]["name"], "best": 7.0, "origin": 5.0}
+    kept = {"name": found["references"][0]["name"], "best": 7.0, "reference": 5.0}
     (tmp_path / "found.json").write_text(json.dumps({"references": [kept, {**kept, "name": "gone"}]}))
     assert references.main(["--missing", "--out", str(tmp_path / "found.json")]) == 0
     again = json.loads((tmp_path / "found.json").read_text())
@@ -47,6 +47,6 @@ def test_references_are_of_tables_that_are_at_hand_and_named_as_runs_name_them(
 
 
 def test_cells_are_searched_through_the_environment() -> None:
-    best, origin = references.of_cells("NASBenchNLP-cell-v0", {}, -100.0, effort=0.02)
-    assert -50.0 <= origin < best < -4.0
+    best, reference = references.of_cells("NASBenchNLP-cell-v0", {}, -100.0, effort=0.02)
+    assert -50.0 <= reference < best < -4.0
     assert references.of_cells("NASBenchNLP-cell-v0", {}, -1.0, effort=0.004)[0] == -1.0

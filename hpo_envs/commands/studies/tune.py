@@ -38,13 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, default=Path("tuning"), help="folder of the search (default: %(default)s)")
     parser.add_argument("--budget", type=float, default=50, help="what may be spent (default: 50 evaluations)")
     parser.add_argument("--budget-unit", help="evaluations, cost or epochs (default: evaluations or epochs)")
-    parser.add_argument("--workers", type=int, default=1, help="evaluations at the same time (default: %(default)s)")
+    parser.add_argument("--workers", type=int, default=1, help="parallel evaluations (default: %(default)s)")
     parser.add_argument("--executor", default="auto", help=f"{', '.join(KINDS)}, or a Dask address (default: auto)")
-    parser.add_argument("--agent", help="the optimiser (default: auto, which picks by the problem)")
+    parser.add_argument("--agent", help="optimizer (default: auto, chosen by the problem)")
     parser.add_argument("--objective", default="score", help="name(s) of the score, separated by commas")
     parser.add_argument("--goal", default="max", help="max or min, one for each score (default: %(default)s)")
-    parser.add_argument("--best", type=float, nargs="+", help="the best score(s) that there are, where they are known")
-    parser.add_argument("--origin", type=float, nargs="+", help="middling score(s): with both, reports show regret")
+    parser.add_argument("--best", type=float, nargs="+", help="best known score(s)")
+    parser.add_argument("--reference", type=float, nargs="+", help="median score(s): with --best, reports show regret")
     parser.add_argument("--epochs", type=int, help="train epoch by epoch, up to this number")
     parser.add_argument("--seconds", type=float, help="how long an evaluation may take")
     parser.add_argument("--seed", type=int, default=0, help="of the agent and the candidates (default: %(default)s)")
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         objective=_one_or_more(args.objective),
         goal=_one_or_more(args.goal),
         best=args.best and tuple(args.best),
-        origin=args.origin and tuple(args.origin),
+        reference=args.reference and tuple(args.reference),
         epochs=args.epochs,
         seconds=args.seconds,
         seed=args.seed,

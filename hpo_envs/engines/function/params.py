@@ -64,7 +64,7 @@ class FunctionParams(Params):
         goal: str | tuple[str, ...] = "max",
         bounds: Mapping[str, tuple[float, float]] | tuple[float, float] | None = None,
         best: float | tuple[float, ...] | None = None,
-        origin: float | tuple[float, ...] | None = None,
+        reference: float | tuple[float, ...] | None = None,
         candidates: int | None = None,
         candidate_seed: int = 0,
         cost_unit: str = "s",
@@ -109,7 +109,7 @@ class FunctionParams(Params):
             budget=check_budget(budget, whole if unit == budget_unit else CAP, unit),
             levels=None if epochs is None else table.levels,
             live=True,
-            known=known_of(chosen, best, origin),
+            known=known_of(chosen, best, reference),
             bounded=all(m.high < CAP for m in chosen),
             function=called,
             form=form,
@@ -198,29 +198,29 @@ def metrics_of(
     return tuple(made)
 
 
-def known_of(metrics: Sequence[Metric], best: Any, origin: Any) -> tuple[Floats, Floats] | None:
+def known_of(metrics: Sequence[Metric], best: Any, reference: Any) -> tuple[Floats, Floats] | None:
     """(m,) best rewards and (m,) rewards that count as having found nothing; None where neither is given.
 
     Args:
         metrics: The rewarded ones.
         best: Score of the best configuration, a number or one for each objective.
-        origin: Score of a middling one, likewise.
+        reference: Median score, likewise.
 
     Raises:
-        ValueError: One without the other, no finite numbers, or a best that is no better than the origin.
+        ValueError: One without the other, no finite numbers, or a best that is no better than the reference.
     """
-    if best is None and origin is None:
+    if best is None and reference is None:
         return None
     signs = np.array([m.sign for m in metrics])
     rewards = []
-    for name, value in (("best", best), ("origin", origin)):
+    for name, value in (("best", best), ("reference", reference)):
         scores = tuple(value) if isinstance(value, (tuple, list)) else (value,)
         if len(scores) != len(metrics) or not all(_finite(s) for s in scores):
             numbers = "a finite number" if len(metrics) == 1 else f"{len(metrics)} finite numbers"
-            raise ValueError(f"{name} must be {numbers} where best or origin is given, got {shown(value)}")
+            raise ValueError(f"{name} must be {numbers} where best or reference is given, got {shown(value)}")
         rewards.append(signs * np.array(scores, dtype=np.float64))
     if not (rewards[0] > rewards[1]).all():
-        raise ValueError(f"best must be better than origin in every objective, got {best!r} and {origin!r}")
+        raise ValueError(f"best must be better than reference in every objective, got {best!r} and {reference!r}")
     return rewards[0], rewards[1]
 
 

@@ -30,9 +30,8 @@ class FunctionEnv(HPOEnv):
     - `goal="max"`: or `"min"`; one for each objective.
     - `bounds=None`: (lowest, highest) value that the score can have, or a dict of them by objective; None: 1e6 either
       way, where the observation ends.
-    - `best=None`, `origin=None`: scores of the best configuration that there is and of a middling one, a number each or
-      one for each objective. With both, the regret of runs is measured on that scale, 0 at `best` and 1 at `origin`;
-      without, their scores are raw and comparable on this function alone. No agent sees them.
+    - `best=None`, `reference=None`: best known score and median score, a number each or one for each objective. With
+      both, reports give normalised regret, 0 at `best` and 1 at `reference`; without, raw scores. No agent sees them.
     - `candidates=None`: number of candidates; None: 20 for each evaluation of the budget, from 500 to 5000. A space
       with fewer points is listed as a whole.
     - `candidate_seed=0`: of the candidates.

@@ -23,14 +23,14 @@ from hpo_envs.tables.table import LOST
 from tests.helpers import raises
 
 INF = float("inf")
-ONE = {"best": [10.0], "origin": [5.0]}
+ONE = {"best": [10.0], "reference": [5.0]}
 
 
 def run(rewards: Any, *, costs: Any = None, rows: Any = None, truth: Any = None, **header: Any) -> Run:
     """A run whose header has a scale; with `rows` and `truth` (of each row) its rewards are noisy."""
     r = np.asarray(rewards, dtype=float)
     scale = {"source": "table", "signs": [1.0], "front": [], "repeats": 1}
-    scale |= {"noise": 0.0, "best": [4.0], "origin": [2.0]}
+    scale |= {"noise": 0.0, "best": [4.0], "reference": [2.0]}
     given = {k: header.pop(k) for k in (*scale,) if k in header}
     head: dict[str, Any] = {
         "env": "Toy-v0", "env_kwargs": {}, "table": "toy/scores", "kind": "surrogate", "sha256": "x", "agent": "toy",
@@ -88,7 +88,7 @@ def test_diverged_first_evaluation_counts_as_median_configuration() -> None:
 
 
 def test_raw_scores_are_minus_the_incumbent() -> None:
-    r = run([1.0, 3.0, 2.0], source="none", best=[], origin=[], budget=4.0, costs=[2.0, 1.0, 1.0])
+    r = run([1.0, 3.0, 2.0], source="none", best=[], reference=[], budget=4.0, costs=[2.0, 1.0, 1.0])
     after = regret.after(r)
     assert (after.tolist(), regret.final(r, after), regret.raw(r)) == ([-1.0, -3.0, -3.0], -3.0, True)
     assert regret.anytime(r, after) == -2.5
@@ -104,7 +104,7 @@ def area(points: np.ndarray, corner: np.ndarray) -> float:
     return sum((b - a) * (good[good[:, 0] >= b, 1].max() - corner[1]) for a, b in itertools.pairwise(xs))
 
 
-PAIR = {"objectives": ["score", "loss"], "best": [1.0, 1.0], "origin": [0.0, 0.0]}
+PAIR = {"objectives": ["score", "loss"], "best": [1.0, 1.0], "reference": [0.0, 0.0]}
 
 
 def test_regret_of_two_objectives_is_lost_area() -> None:
@@ -120,7 +120,7 @@ def test_regret_of_two_objectives_is_lost_area() -> None:
     edge = run([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]], **PAIR, front=[[3.0, 1.0]])
     assert regret.after(edge) == pytest.approx([1.0, 1.0, 1 - 0.25 / 3])
     with raises("objectives must be one or two for hypervolume, got 3"):
-        regret.after(run(np.ones((2, 3)), objectives=["a", "b", "c"], best=[1.0] * 3, origin=[0.0] * 3))
+        regret.after(run(np.ones((2, 3)), objectives=["a", "b", "c"], best=[1.0] * 3, reference=[0.0] * 3))
 
 
 def test_noisy_fronts_count_what_their_rows_are_worth() -> None:
@@ -175,7 +175,7 @@ def test_memory_does_not_grow_with_the_budget() -> None:
 def test_regret_is_kept_between_origin_and_best() -> None:
     r = run([4.0, 7.5, 6.0, 11.0], budget=4.0, **ONE)
     after = regret.after(r)
-    # Worse than the origin counts as the origin, better than the best known as the best.
+    # Worse than the reference counts as the reference, better than the best known as the best.
     assert after.tolist() == [1.0, 0.5, 0.5, 0.0]
     assert regret.anytime(r, after) == 0.5
     assert regret.final(r, after) == 0.0
@@ -220,8 +220,8 @@ def test_an_agent_that_pulls_one_row_scores_its_true_mean_clipped_at_one(env_id:
     lost = np.isin(env.table.status, LOST)  # a run that diverged is rewarded with the worst value
     means = metric.sign * np.nanmean(np.where(lost, metric.worst, env.table.ends(metric.name)), axis=1)
     trained = means[~lost.any(axis=1)]
-    best, origin = trained.max(), np.median(trained)
-    wanted = means.min() if row == "worst" else (best + origin) / 2
+    best, reference = trained.max(), np.median(trained)
+    wanted = means.min() if row == "worst" else (best + reference) / 2
     chosen = int(np.abs(means - wanted).argmin())
 
     class Stubborn(Agent):
@@ -234,7 +234,7 @@ def test_an_agent_that_pulls_one_row_scores_its_true_mean_clipped_at_one(env_id:
         def recommend(self) -> int:
             return chosen
 
-    worth = (best - means[chosen]) / (best - origin)
+    worth = (best - means[chosen]) / (best - reference)
     assert worth > 1.0 if row == "worst" else 0.2 < worth < 0.8
     for r in benchmarks.run(Stubborn, env_id, range(4), env_kwargs=kwargs):
         after = regret.after(r)

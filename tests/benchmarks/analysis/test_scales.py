@@ -49,14 +49,14 @@ def scale_of(t: Table, **kwargs: Any) -> scales.Scale:
 
 def test_scales_of_tables_by_hand() -> None:
     one = scale_of(table(), objective="score")
-    assert (one.best.tolist(), one.origin.tolist(), one.source, one.signs.tolist()) == ([4.0], [1.5], "table", [1.0])
+    assert (one.best.tolist(), one.reference.tolist(), one.source, one.signs.tolist()) == ([4.0], [1.5], "table", [1.0])
     assert (one.front.tolist(), one.repeats, one.noise) == ([], 1, 0.0)
     low = scale_of(table(), objective="loss")
-    assert (low.best.tolist(), low.origin.tolist(), low.signs.tolist()) == ([0.0], [-1.5], [-1.0])
+    assert (low.best.tolist(), low.reference.tolist(), low.signs.tolist()) == ([0.0], [-1.5], [-1.0])
     # Front, higher is better: (4, -2), (2, -1), (-1, 0); its worst corner and a tenth of its width more.
     two = scale_of(table(), objective=("score", "loss"))
     assert two.best.tolist() == [4.0, 0.0]
-    assert two.origin == pytest.approx([-1.5, -2.2])
+    assert two.reference == pytest.approx([-1.5, -2.2])
     assert two.front.tolist() == [[-1.0, 0.0], [2.0, -1.0], [4.0, -2.0]]
 
 
@@ -65,7 +65,7 @@ def test_repeats_are_averaged_and_noise_is_told() -> None:
     twice[0, :, 0, 0] = [9.0, -7.0]
     lucky = table(keys=tuple("abcd"), values=twice, cost=np.ones((4, 2, 1)))
     scale = scale_of(lucky, objective="score")
-    assert (scale.best.tolist(), scale.origin.tolist()) == ([4.0], [1.5])
+    assert (scale.best.tolist(), scale.reference.tolist()) == ([4.0], [1.5])
     # One of four rows has deviation 8 sqrt 2; the means' is sqrt(3.25).
     assert (scale.repeats, scale.noise) == (2, pytest.approx(np.sqrt(128 / 4 / 3.25)))
 
@@ -74,12 +74,12 @@ def test_what_a_user_says_is_the_scale_and_else_scores_are_raw() -> None:
     env: Any = gym.make("CharHPO-v0", disable_env_checker=True).unwrapped
     given = dataclasses.replace(env.params, known=(np.array([99.0]), np.array([50.0])))
     scale = Scales("CharHPO-v0", given, {}).of(0)
-    assert (scale.source, scale.best.tolist(), scale.origin.tolist()) == ("given", [99.0], [50.0])
+    assert (scale.source, scale.best.tolist(), scale.reference.tolist()) == ("given", [99.0], [50.0])
     unknown = Scales("Mine-v0", env.params, {}).of(0)
     assert (unknown.source, unknown.best.tolist()) == ("none", [])
     two: Any = gym.make("CharHPO-v0", disable_env_checker=True, objective=("accuracy", "runtime")).unwrapped
     bounds = Scales("CharHPO-v0", two.params, {}).of(0)
-    assert (bounds.source, bounds.best.tolist(), bounds.origin.tolist()) == (
+    assert (bounds.source, bounds.best.tolist(), bounds.reference.tolist()) == (
         "bounds",
         two.params.high.tolist(),
         two.params.low.tolist(),
@@ -105,7 +105,7 @@ def test_a_share_of_the_rows_has_its_own_scale() -> None:
             if len(scale.front):
                 assert scale.front.tolist() == seen[pareto_front(seen)].tolist()
             else:
-                assert scale.origin[0] == np.median(r.rewards)
+                assert scale.reference[0] == np.median(r.rewards)
         assert len({json.dumps(r.header["scale"]) for r in runs}) == 4
 
 
@@ -135,8 +135,8 @@ def test_every_id_has_a_scale(env_id: str) -> None:
     for k in range(len(env.params.tables)):
         scale = Scales(env_id, env.params, {}).of(k)
         assert scale.source == ("reference" if env.params.kind in ("box", "graph") else "table")
-        assert (scale.best >= scale.origin).all()
-        assert scale.best[0] > scale.origin[0] or env_id.startswith("CharHPO")
+        assert (scale.best >= scale.reference).all()
+        assert scale.best[0] > scale.reference[0] or env_id.startswith("CharHPO")
 
 
 def test_scores_depend_on_no_other_run_and_on_no_table(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,12 +79,12 @@ def test_numbers_may_be_read_from_text() -> None:
 def test_what_is_close_has_the_scale_of_the_metric() -> None:
     (one,) = run("random", "NMTHPO-zhen-v0", [0])
     scale = one.header["scale"]
-    close = 0.1 * (scale["best"][0] - scale["origin"][0])
+    close = 0.1 * (scale["best"][0] - scale["reference"][0])
     assert targets.tolerance_of(one, None) == pytest.approx(close)
     assert targets.tolerance_of(one, 0.25) == 0.25
     assert f"within {close:.3g} of it, in the unit of bleu (0.1 of" in targets.legend({"random": [one]})
     assert "within 0.25 of it, in the unit of bleu." in targets.legend({"random": [one]}, 0.25)
-    shrunk = scale | {name: [scale[name][0] / 100] for name in ("best", "origin")}
+    shrunk = scale | {name: [scale[name][0] / 100] for name in ("best", "reference")}
     smaller = dataclasses.replace(one, rewards=one.rewards / 100, header={**one.header, "scale": shrunk})
     assert targets.score(smaller)["ftc"] == targets.score(one)["ftc"]
 

@@ -130,7 +130,7 @@ def test_wrong_arguments_are_named(given: dict[str, Any], message: str) -> None:
 
 def test_regret_is_of_what_the_user_knows_and_else_scores_are_raw(tmp_path: Path) -> None:
     given: dict[str, Any] = {"agent": "random", "budget": 4, "progress": False, "candidates": 50}
-    for name, known in (("raw", {}), ("known", {"best": 1.0, "origin": 0.5})):
+    for name, known in (("raw", {}), ("known", {"best": 1.0, "reference": 0.5})):
         tune(helpers.train, helpers.SPACE, out=tmp_path / name, **known, **given)
     raw, scaled = (next(iter(record.runs_of(tmp_path / name))) for name in ("raw", "known"))
     best = np.maximum.accumulate(raw.rewards)

@@ -73,12 +73,12 @@ def test_the_budget_has_a_unit_of_its_own() -> None:
         ({"objective": ()}, "objective must be a name or a tuple of distinct names"),
         ({"bounds": (1, 0)}, "bounds of score must be two finite numbers, low < high"),
         ({"bounds": {"scor": (0, 1)}}, "bounds must be of score, got 'scor', did you mean 'score'"),
-        ({"best": 1.0}, "origin must be a finite number where best or origin is given, got None"),
-        ({"best": np.nan, "origin": 0.0}, "best must be a finite number where best or origin is given, got nan"),
-        ({"best": 10**400, "origin": True}, "best must be a finite number"),
-        ({"best": 0.5, "origin": 0.5}, "best must be better than origin in every objective, got 0.5 and 0.5"),
-        ({"best": 0.9, "origin": 0.5, "goal": "min"}, "best must be better than origin"),
-        ({"best": 1, "origin": 0, "objective": ("a", "b")}, "best must be 2 finite numbers"),
+        ({"best": 1.0}, "reference must be a finite number where best or reference is given, got None"),
+        ({"best": np.nan, "reference": 0.0}, "best must be a finite number where best or reference is given, got nan"),
+        ({"best": 10**400, "reference": True}, "best must be a finite number"),
+        ({"best": 0.5, "reference": 0.5}, "best must be better than reference in every objective, got 0.5 and 0.5"),
+        ({"best": 0.9, "reference": 0.5, "goal": "min"}, "best must be better than reference"),
+        ({"best": 1, "reference": 0, "objective": ("a", "b")}, "best must be 2 finite numbers"),
     ],
 )
 def test_wrong_arguments_are_named(kwargs: dict[str, Any], message: str) -> None:
@@ -102,9 +102,9 @@ def test_metrics_have_goals_and_bounds() -> None:
 
 def test_what_is_known_of_a_function_is_told_as_rewards() -> None:
     assert params().known is None
-    best, origin = params(best=0.1, origin=2, goal="min").known or ((), ())
-    assert (best.tolist(), origin.tolist()) == ([-0.1], [-2.0])
-    two = params(objective=("a", "b"), goal=("max", "min"), best=(1.0, 3.0), origin=(0.5, 9.0)).known or ((), ())
+    best, reference = params(best=0.1, reference=2, goal="min").known or ((), ())
+    assert (best.tolist(), reference.tolist()) == ([-0.1], [-2.0])
+    two = params(objective=("a", "b"), goal=("max", "min"), best=(1.0, 3.0), reference=(0.5, 9.0)).known or ((), ())
     assert [x.tolist() for x in two] == [[1.0, -3.0], [0.5, -9.0]]
 
 
@@ -112,7 +112,7 @@ def test_what_is_known_of_a_function_is_told_as_rewards() -> None:
 def test_runs_on_a_function_have_regret_where_its_scale_is_given(env_id: str) -> None:
     family = registry.family_of(env_id)
     assert family is not None
-    for known, source in (({}, "none"), ({"best": 0.95, "origin": 0.8}, "given")):
+    for known, source in (({}, "none"), ({"best": 0.95, "reference": 0.8}, "given")):
         made = run("random", env_id, [0, 1], budget=5, env_kwargs={**family.example, **known})
         assert {r.header["scale"]["source"] for r in made} == {source}
         after = [regret.after(r) for r in made]
