@@ -42,9 +42,14 @@ def sources(suffix: str = ".py") -> dict[str, Path]:
 
 
 def __getattr__(name: str) -> list[str]:
-    """`IDS`: every id whose table ships or has been fetched; an isolated agent that imports this must not look."""
-    if name == "IDS":
-        return [s.id for s in SPECS.values() if registry.installed(s)]
+    """`IDS`: every id whose table ships or has been fetched, `ONE_OF_EACH`: one of each class and number of objectives.
+
+    An isolated agent that imports this must not look.
+    """
+    if name in ("IDS", "ONE_OF_EACH"):
+        specs = [s for s in SPECS.values() if registry.installed(s)]
+        kinds = {(s.vector_entry_point, isinstance(s.kwargs.get("objective"), tuple)): s for s in reversed(specs)}
+        return [s.id for s in (specs if name == "IDS" else reversed(kinds.values()))]
     raise AttributeError(name)
 
 

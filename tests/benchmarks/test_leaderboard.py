@@ -218,11 +218,3 @@ def test_other_peoples_agents_take_part_in_a_process_of_their_own(folder: Path) 
     ours = store.read(folder, agent="random")
     assert [r.header["isolated"] for r in runs] == [True] * 2
     assert [r.rewards.tolist() for r in runs] == [r.rewards.tolist() for r in ours[:2]]
-
-
-def test_nothing_is_printed_that_a_terminal_would_obey(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(leaderboard, "publish", lambda runs, root, onto: print(f"{runs} \x1b[2J"))
-    assert leaderboard.main(["publish", "--runs", "some"]) == 0
-    assert capsys.readouterr().out == "some \\x1b[2J\n"

@@ -16,14 +16,12 @@ import pytest
 
 from hpo_envs import benchmarks
 from hpo_envs.agents import Agent
-from hpo_envs.agents.models.hypervolume import hypervolume
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.tables.table import LOST
 from tests.helpers import raises
 
 INF = float("inf")
-ONE = {"best": [10.0], "reference": [5.0]}
 
 
 def run(rewards: Any, *, costs: Any = None, rows: Any = None, truth: Any = None, **header: Any) -> Run:
@@ -170,38 +168,6 @@ def test_memory_does_not_grow_with_the_budget() -> None:
     assert regret.anytime(run([1.0, 2.0], budget=1e12), np.array([1.0, 0.5])) == pytest.approx(0.5)
     assert regret.anytime(run([1.0, 2.0], budget=4.0), np.array([1.0, 0.5])) == 0.625
     assert regret.anytime(run([1.0, 2.0, 3.0], budget=2.0), np.array([1.0, 0.5, 0.0])) == 0.75
-
-
-def test_regret_is_kept_between_origin_and_best() -> None:
-    r = run([4.0, 7.5, 6.0, 11.0], budget=4.0, **ONE)
-    after = regret.after(r)
-    # Worse than the reference counts as the reference, better than the best known as the best.
-    assert after.tolist() == [1.0, 0.5, 0.5, 0.0]
-    assert regret.anytime(r, after) == 0.5
-    assert regret.final(r, after) == 0.0
-    assert regret.runtimes(after, r.costs, [1.0, 0.5, 0.1, 0.0]).tolist() == [1.0, 2.0, 4.0, 4.0]
-    short = run([7.5], budget=4.0, **ONE)
-    assert regret.runtimes(regret.after(short), short.costs, [0.5, 0.1]).tolist() == [1.0, np.inf]
-    assert regret.anytime(short, regret.after(short)) == 0.5
-
-
-def test_regret_by_cost_counts_what_is_finished() -> None:
-    r = run([7.5, 10.0], costs=[30.0, 90.0], cost_unit="s", budget=100.0, **ONE)
-    after = regret.after(r)
-    shares = [0.1, 0.29, 0.3, 0.99, 1.0]
-    # The second training costs more than is left and counts at the end.
-    assert regret.at_costs(after, r.costs, 100.0, shares).tolist() == [1.0, 1.0, 0.5, 0.5, 0.0]
-    # Read at 1 to 100 per cent: 29 times 1, 70 times 0.5, once 0.
-    assert regret.anytime(r, after) == pytest.approx((29 + 35) / 100)
-    assert regret.runtimes(after, r.costs, [0.5, 0.0]).tolist() == [30.0, 120.0]
-
-
-def test_regret_of_two_objectives_is_hypervolume() -> None:
-    points = np.random.default_rng(0).uniform(size=(60, 2))
-    r = run(points, **PAIR, front=points.tolist())
-    whole = hypervolume(-points, np.zeros(2))
-    brute = [1 - hypervolume(-points[: k + 1], np.zeros(2)) / whole for k in range(60)]
-    assert regret.after(r) == pytest.approx(np.clip(brute, 0, 1), abs=1e-12)
 
 
 @pytest.mark.parametrize(

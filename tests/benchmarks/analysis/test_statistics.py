@@ -10,7 +10,6 @@ from scipy import stats
 
 from hpo_envs.benchmarks.analysis import statistics
 from hpo_envs.benchmarks.analysis import statistics as s
-from hpo_envs.benchmarks.comparison import targets
 from tests.helpers import raises
 
 
@@ -30,23 +29,6 @@ def test_probability_of_improvement_counts_pairs(a: list[int], b: list[int]) -> 
     assert found[0, 1] == pytest.approx((np.mean(wins) + 0.5) / 2)
     assert found + found.T == pytest.approx(np.ones((2, 2)))
     assert s.probability_of_improvement(scores[:, :1])[0, 1] == pytest.approx(np.mean(wins))
-
-
-def test_expected_running_time_and_ecdf_by_hand() -> None:
-    # Two of three runs met the target, after 5 and 10; the third spent 15 in vain.
-    assert s.expected_runtime([5, 10, 15], [True, True, False]) == 15.0
-    assert s.expected_runtime([5, 10], [False, False]) == float("inf")
-    assert s.ecdf([1.0, 2.0, np.inf, 4.0], [0.5, 1.0, 3.0, 100.0]).tolist() == [0.0, 0.25, 0.5, 0.75]
-
-
-def test_attainment_by_hand() -> None:
-    sets = [np.array([[1.0, 5.0], [3.0, 2.0]]), np.array([[2.0, 4.0]]), np.array([[4.0, 1.0]])]
-    grid = [1.0, 2.0, 3.0, 4.0, 5.0]
-    none = -np.inf
-    # Best second reward by run: (5, 2, 2, -, -), (4, 4, -, -, -), (1, 1, 1, 1, -).
-    assert targets.attainment(sets, grid, 0.5).tolist() == [4.0, 2.0, 1.0, none, none]
-    assert targets.attainment(sets, grid, 1.0).tolist() == [1.0, 1.0, none, none, none]
-    assert targets.attainment(sets, grid, 0.3).tolist() == [5.0, 4.0, 2.0, 1.0, none]
 
 
 NAN = float("nan")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import json
 from collections.abc import Callable
 from typing import Any
@@ -58,7 +57,7 @@ def scores(found: Summary) -> str:
     return json.dumps(plain)
 
 
-@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (2, 0, 3, 1)])
 def test_groups_one_after_the_other_are_what_they_are_together(
     order: tuple[int, ...], parts: dict[str, list[Run]], whole: Summary
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +22,7 @@ from hpo_envs.tables import store as tables
 from hpo_envs.tables import user
 from hpo_envs.tables.user import csv_reader
 from hpo_envs.tuning import record, tune
-from tests.helpers import IDS, short
+from tests.helpers import ONE_OF_EACH, short
 
 Changes = dict[str, Any]
 CASES: list[tuple[str, dict[str, Any]]] = [
@@ -60,7 +61,7 @@ def test_runs_on_a_table_that_is_not_installed_are_scored_and_not_checked(
     assert here["cells"] == known["cells"]
 
 
-@pytest.mark.parametrize("env", IDS)
+@pytest.mark.parametrize("env", ONE_OF_EACH)
 def test_runs_are_what_their_environments_answer(env: str, tmp_path: Path) -> None:
     runs = run("random", env, [3, 1], env_kwargs=short(env))
     replay = _checked(_stored(tmp_path, runs))
@@ -116,7 +117,7 @@ FALSE: dict[str, Callable[[Run], Changes]] = {
 
 @pytest.mark.parametrize("what", FALSE)
 def test_one_false_value_is_refused_by_file_run_and_evaluation(what: str, tmp_path: Path) -> None:
-    runs = run("random", "NASBenchNLP-ptb-final-v0", range(3), budget=6)
+    runs = _runs()
     false = dataclasses.replace(runs[1], **FALSE[what](runs[1]))
     folder = _stored(tmp_path, [runs[0], false, runs[2]] if what.split()[0] not in ALONE else [false])
     with pytest.raises(ValueError, match=what) as caught:
@@ -124,6 +125,11 @@ def test_one_false_value_is_refused_by_file_run_and_evaluation(what: str, tmp_pa
     text = str(caught.value)
     assert what == "sha256" or "random on NASBenchNLP-ptb-final-v0, seed 1, must be" in text
     assert what == "sha256" or text.startswith(str(next(folder.glob("*/*.parquet"))))
+
+
+@functools.cache
+def _runs() -> list[Run]:
+    return list(run("random", "NASBenchNLP-ptb-final-v0", range(3), budget=6))
 
 
 ALONE = ("columns", "shape", "sha256", "objectives", "cost_unit", "place")

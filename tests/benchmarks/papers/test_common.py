@@ -45,22 +45,6 @@ def test_committed_verdicts_are_words_of_the_vocabulary() -> None:
     assert {"agrees", "differs", "better", "holds"} <= seen
 
 
-def test_published_values_keep_their_digits() -> None:
-    p = common.Published("0.40")
-    assert (p.value, p.decimals) == (0.4, 2)
-    assert common.Published("61").decimals == 0
-
-
-def test_judgements() -> None:
-    assert [common.judge(d, 2.0) for d in (-2.5, -2.0, 0.0, 2.0, 2.5)] == ["differs", *["agrees"] * 3, "differs"]
-    assert [common.compare(*ends) for ends in ((0.1, 0.2), (-0.2, -0.1), (-0.1, 0.1), (0.0, 0.1))] == [
-        "better",
-        "worse",
-        "tie",
-        "tie",
-    ]
-
-
 def test_parts_run_in_order_and_are_summarised(tmp_path: Path) -> None:
     def rows(r: Reproduction) -> dict[str, int]:
         r.write("rows", [{"a": 1}, {"a": 2, "b": 3}])
@@ -107,10 +91,3 @@ def test_every_committed_difference_has_a_mechanism(folder: str) -> None:
     assert {row["verdict"] for row in rows} <= set(typing.get_args(common.Verdict))
     assert [row for row in rows if row["verdict"] != "agrees" and not row["mechanism"]] == []
     assert rows
-
-
-def test_only_the_chosen_parts_run(tmp_path: Path) -> None:
-    seen: list[str] = []
-    parts = {name: (lambda r, name=name: seen.append(name)) for name in "abc"}
-    common.reproduce("x", parts, tmp_path, chosen=("c", "a"))
-    assert seen == ["c", "a"]

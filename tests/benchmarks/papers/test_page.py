@@ -6,7 +6,6 @@ from pathlib import Path
 
 from hpo_envs.benchmarks.papers import common, page
 from hpo_envs.benchmarks.papers.common import Reproduction
-from hpo_envs.tables.files import atomic
 
 
 def test_page_shows_numbers_mechanisms_and_figures(tmp_path: Path) -> None:
@@ -27,11 +26,3 @@ def test_page_shows_numbers_mechanisms_and_figures(tmp_path: Path) -> None:
     assert "Another &amp; reason." in text
     assert 'src="nmthpo/figure_1.png" alt="figure 1"' in text
     assert "<td>all</td><td>2</td><td>2</td><td>0</td>" in text
-
-
-def test_page_names_the_version(tmp_path: Path) -> None:
-    import hpo_envs
-
-    (tmp_path / "x").mkdir()
-    atomic.write_csv(tmp_path / "x" / "compared.csv", [], common.COMPARED)
-    assert f"hpo_envs {hpo_envs.__version__}" in page.write(tmp_path, {"x": "X"}, "c").read_text(encoding="utf-8")

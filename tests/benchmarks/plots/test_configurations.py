@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -30,9 +27,3 @@ def test_lines_go_through_the_values_and_the_best_is_on_top() -> None:
         plots.parallel_coordinates(FRAME, ["rl"])
     with pytest.raises(ValueError, match="columns must have at least one that varies, got same"):
         plots.parallel_coordinates(FRAME, ["same"])
-
-
-def test_the_most_important_is_on_top() -> None:
-    axes = plots.importance(SimpleNamespace(names=("a", "b", "c"), main=np.array([0.1, 0.7, 0.2])))
-    assert [t.get_text() for t in axes.get_yticklabels()] == ["a", "c", "b"]  # from below
-    assert [bar.get_width() for bar in axes.patches] == pytest.approx([0.1, 0.2, 0.7])

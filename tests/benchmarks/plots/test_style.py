@@ -23,11 +23,6 @@ def test_panels_are_saved_twice_and_alike(tmp_path: Path) -> None:
     assert written[0][0].read_bytes() == written[1][0].read_bytes()
 
 
-def test_styles_tell_sixteen_lines_apart() -> None:
-    looks = style.styles([str(i) for i in range(16)])
-    assert len({tuple(look.items()) for look in looks.values()}) == 16
-
-
 def test_an_agent_looks_the_same_in_every_picture() -> None:
     alone, among = style.looks(["bo"]), style.looks(["random", "learned (seen)", "bo", "somebody:Else"])
     assert among["bo"] == alone["bo"] == style.looks(["bo (refit=1)"])["bo (refit=1)"]
@@ -40,12 +35,3 @@ def test_an_agent_looks_the_same_in_every_picture() -> None:
 
 def test_every_agent_of_a_leaderboard_has_a_look() -> None:
     assert {n for n, e in AGENTS.items() if e.contestant and e.extra is None} <= style.PLACES.keys()
-
-
-def test_axes_given_are_drawn_on_and_others_are_in_our_style() -> None:
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    pyplot.switch_backend("agg")
-    axes = style.axes_of()
-    assert style.axes_of(axes) is axes
-    assert not axes.spines["top"].get_visible()
-    pyplot.close(axes.figure)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Any
 import pytest
 
 from hpo_envs.benchmarks import Comparison
-from hpo_envs.benchmarks.report import sentences
 from hpo_envs.benchmarks.report.page import render
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.benchmarks.study import store
@@ -53,23 +51,6 @@ def test_command_writes_page_and_summary(folder: Path, tmp_path: Path, capsys: p
     assert (tmp_path / "again.html").read_text(encoding="utf-8") == text
     assert main(["report", str(folder)]) == 0
     assert (folder / "report.html").exists()
-
-
-def test_page_says_what_was_compared(found: dict[str, Any]) -> None:
-    text = render(found, citations=["A paper & its authors"])
-    for e in found["environments"]:
-        assert e["label"] in text
-        assert all(t["sha256"][:16] in text and t["kind"] in text for t in e["tables"])
-    assert "measured tables" in text
-    assert "A paper &amp; its authors" in text
-    assert found["command"] in text
-    for t in found["tracks"]:
-        for sentence in sentences.verdict(t):
-            assert sentence in text
-    # Nothing is loaded: no address but the namespace of SVG, and a policy that forbids it.
-    assert set(re.findall(r"https?://[^\"'\s<]+", text)) <= {"http://www.w3.org/2000/svg"}
-    assert "default-src 'none'" in text
-    assert not re.search(r"<(link|img|iframe)\b|<script[^>]+src=", text)
 
 
 def hostile(found: dict[str, Any]) -> dict[str, Any]:

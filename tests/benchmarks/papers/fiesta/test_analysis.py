@@ -28,11 +28,3 @@ def test_verdicts() -> None:
     assert analysis.verdict("correct", 97.0, 0.17, 99.0, 10_000, 10_000) == "differs"
     assert analysis.verdict("correct", 100.0, 0.0, 99.0, 500, 500) == "agrees"
     assert analysis.verdict("max", 1.0, np.nan, 1000.0, 500, 500) == "reported"
-
-
-def test_summary_by_hand() -> None:
-    s = analysis.Selections(np.array([24, 30, 36]), np.array([True, True, False])).summary()
-    assert s["min"][0] == 24
-    assert s["mean"] == (30.0, pytest.approx(6.0 / 3**0.5))
-    assert s["max"][0] == 36
-    assert s["correct"][0] == pytest.approx(200 / 3)

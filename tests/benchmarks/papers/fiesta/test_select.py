@@ -54,7 +54,7 @@ def test_figure_4_numbers() -> None:
     floor = {"rounds": "floor", "total": 204}
     shares = {
         name: select(
-            of(500), settings.Setting(name, agent, env, hyperparameters=hyper), 1, budget=408 if hyper else 204
+            of(250), settings.Setting(name, agent, env, hyperparameters=hyper), 1, budget=408 if hyper else 204
         )
         for name, agent, hyper in (("sh", "sh", {}), ("floor", "sh", floor), ("nonadaptive", "nonadaptive", {}))
     }

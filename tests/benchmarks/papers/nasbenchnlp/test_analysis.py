@@ -12,7 +12,7 @@ from hpo_envs.benchmarks.papers.nasbenchnlp import analysis
 from hpo_envs.benchmarks.papers.nasbenchnlp import cells as study
 from hpo_envs.engines.curves.params import CurveParams
 from hpo_envs.engines.curves.scalar import CurvesEnv
-from hpo_envs.tables import cells, store
+from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nasbenchnlp.paired import paired_losses
 from hpo_envs.tables.table import Metric
 from tests.benchmarks.papers.nasbenchnlp.helpers import run_of
@@ -36,12 +36,6 @@ def test_table_2_generated_rows_and_ranks() -> None:
     ranks = {r["cell"]: r["rank"] for r in analysis.ranks_of_examples(store.load(study.WIKITEXT2))}
     assert ranks["LSTM"] == 1
     assert ranks["GRU"] == 3
-
-
-def test_ranks_count_a_computation_once() -> None:
-    ranks = analysis.ranks_of_examples(store.load(study.WIKITEXT2))
-    assert [r["cell"] for r in ranks] == list(cells.EXAMPLES)
-    assert all(1 <= r["rank"] <= r["of"] for r in ranks)
 
 
 def curves_env(*args: Any, **kwargs: Any) -> CurvesEnv:
@@ -72,22 +66,6 @@ def test_exact_random_search_of_one_row_is_the_mean_and_of_all_rows_the_best() -
     assert column == 0
     assert analysis.exact_random(params, 1) == pytest.approx(tests.mean())
     assert analysis.exact_random(params, params.rows) == pytest.approx(tests[int(np.argmax(peaks))])
-
-
-def test_grid_band_and_summary() -> None:
-    a = analysis.Trace(np.array([1.0, 3.0]), np.array([5.0, 4.0]), True)
-    b = analysis.Trace(np.array([2.0]), np.array([4.5]), False)
-    grid = analysis.on_grid([a, b], np.array([0.5, 1.0, 2.5, 9.0]))
-    assert np.array_equal(grid, [[np.nan, 5, 5, 4], [np.nan, np.nan, 4.5, 4.5]], equal_nan=True)
-    mean, low, high = analysis.band(np.array([[1.0], [3.0]]))
-    assert mean[0] == 2.0
-    assert high[0] - low[0] == pytest.approx(2 * 1.96 * np.sqrt(2) / np.sqrt(2))
-    row = analysis.summary("m", [a, b], 4.0, (1, 3, 50))
-    assert row["final regret"] == "0.2500"
-    assert row["best cell found"] == "0.50"
-    assert row["at 1 h"] == ""  # one run has no result yet
-    assert row["at 3 h"] == "0.2500"
-    assert row["at 50 h"] == ""  # nobody ran so long
 
 
 def named(t: Any) -> Any:

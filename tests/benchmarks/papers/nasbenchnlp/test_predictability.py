@@ -21,13 +21,6 @@ def test_checks_find_a_signal_and_no_signal() -> None:
     assert predictability.r2_of_loss(x, rng.random(400), 3, 0)[0].max() < 0.1
 
 
-def test_halves_are_halves() -> None:
-    strata = np.arange(50) < 6
-    for mask in predictability.half_splits(50, 4, 0, strata):
-        assert mask.sum() == 25
-        assert (mask & strata).sum() == 3
-
-
 def test_section_4_checks_on_ptb() -> None:
     table = store.load(study.FINAL)
     records = {r["check"]: r for r in predictability.feature_checks(table, range(10), "released 10-D", 2, 0)}

@@ -57,14 +57,3 @@ def test_golden_released_variant_on_the_measured_logs() -> None:
     assert released.total_time() == pytest.approx(sum(records[ten]["wall"][:10])), "11 epochs seen, 10 paid"
     released.train(recipe, fifty)
     assert released.total_time() == pytest.approx(sum(records[ten]["wall"][:49])), "50 epochs seen, 49 paid"
-
-
-def test_released_environment_refuses_what_was_not_trained() -> None:
-    log = {"recipe": "{}", "val": [3.0, 2.0], "test": [3.0, 2.0], "train": [3.0, 2.0], "wall": [1.0, 1.0]}
-    env = ReleasedEnvironment([{**log, "status": "OK"}])
-    env.train({}, 0)
-    assert env.total_time() == 0.0
-    with pytest.raises(ValueError, match="epoch must have been trained, at most 0, got 1"):
-        env.query({}, 1)
-    with pytest.raises(ValueError, match="recipes must be distinct"):
-        ReleasedEnvironment([{**log, "status": "OK"}] * 2)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.papers.nmthpo import figures, settings, tables
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS
@@ -30,13 +27,6 @@ def test_every_printed_value_is_that_of_the_table(pair: str) -> None:
 def test_another_table_differs() -> None:
     found = tables.compare("soen", store.load("nmthpo/swen"))
     assert {r["verdict"] for r in found} == {"differs"}
-
-
-def test_part_writes_rows_and_histogram(tmp_path: Path) -> None:
-    with Reproduction(tmp_path) as r:
-        rows = tables.run(r)["tables"]
-    assert len(rows) == 4 * len(PAIRS)
-    assert (tmp_path / "figure1_histogram.png").exists()
 
 
 def test_correlations_of_figure_4() -> None:
