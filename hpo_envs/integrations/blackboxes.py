@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables.table import STATUSES, Hyperparameter, Metric, Provenance, Table
-from hpo_envs.tables.user import assemble, infer
-from hpo_envs.tables.user.infer import Column
+from hpo_envs.tables.user import assemble, roles
+from hpo_envs.tables.user.cells import Column
 
 Floats = npt.NDArray[np.float64]
 Goal = Literal["max", "min"]
@@ -84,9 +84,7 @@ def from_blackbox(
         level_unit=blackbox.fidelity_name() if checkpoints > 1 else "full training",
         repeat=index[1],
         status=np.full(int(kept.sum()), STATUSES.index("ok"), np.uint8),
-        keys=None,
         fixed=fixed,
-        log={},
     )  # fmt: skip
     digest = hashlib.sha256(repr(configs).encode() + values.tobytes()).hexdigest()
     kind: Literal["measured", "surrogate"] = "measured" if listed else "surrogate"
@@ -151,10 +149,10 @@ def _metrics(
 ) -> tuple[tuple[Metric, ...], list[str]]:
     metrics, notes = [], []
     for name, goal, column in zip(names, goals, values, strict=True):
-        known = goal or infer.goal_of(name)
+        known = goal or roles.goal_of(name)
         if known is None:
             raise ValueError(f"goal of {name} must be given, 'max' or 'min': its name does not say")
-        metric, text = infer.metric(name, column[np.isfinite(column)], known, bounds.get(name))
+        metric, text = roles.metric(name, column[np.isfinite(column)], known, bounds.get(name))
         explain(f"{name}: {text}")
         metrics.append(metric)
         notes.append(f"{name}: {text}")

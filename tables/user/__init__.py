@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 from hpo_envs.tables.user.saved import EXAMPLE, PREFIX, exists, folder, load, names, remember, renamed, save
 
 if TYPE_CHECKING:
-    from hpo_envs.tables.user.csv_reader import from_csv, from_frame
     from hpo_envs.tables.user.optuna_reader import from_study
+    from hpo_envs.tables.user.reader import from_csv, from_frame
 
 __all__ = [
     "EXAMPLE",
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 # Every look-up of a table passes here, few read a file: the readers are imported when one is asked for.
-_READERS = {"from_csv": "csv_reader", "from_frame": "csv_reader", "from_study": "optuna_reader"}
+_READERS = {"from_csv": "reader", "from_frame": "reader", "from_study": "optuna_reader"}
 
 
 def __getattr__(name: str) -> Any:

@@ -4,26 +4,67 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from shlex import quote
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from hpo_envs.tables import draws
-from hpo_envs.tables.table import BLOCK, Hyperparameter, Provenance, Table, searched
-from hpo_envs.tables.user import infer, saved
-from hpo_envs.tables.user.infer import Column
-from hpo_envs.tables.user.runs import Runs, Say, repeats, rows, stored
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
+from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table, searched
+from hpo_envs.tables.user import roles, saved
+from hpo_envs.tables.user.cells import CHOICES, Column, Floats, Index, Mask
 
 CELLS = 50_000_000
 """Largest rows x repeats x levels x metrics."""
 
 HOLES = 5
 """At most one line in so many is left out because it lacks a number that nothing explains."""
+
+Say = Callable[[str, str], None]
+"""Called with a column ("" for the whole) and what was decided of it."""
+
+
+@dataclass
+class Runs:
+    """What was measured, one entry a line.
+
+    Attributes:
+        where: What to call a line in an error ("line 7", "trial 12").
+        columns: Hyperparameter -> its values.
+        scores: (lines, metrics) float64, NaN = the run failed before it had one.
+        metrics: The metrics, in that order.
+        status: (lines,) uint8, index into `STATUSES`.
+        cost: (lines,) what each line cost, cumulative within a run; None if nothing was recorded.
+        cost_unit: Its unit.
+        level: (lines,) checkpoint of each line, None if each is a whole run.
+        level_unit: Its unit.
+        repeat: (lines,) codes that distinguish runs of one configuration, None if nothing does.
+        keys: Name of each line; used where every configuration has one line.
+        fixed: Hyperparameters whose definition is known; others are guessed.
+        log: Hyperparameter -> whether it is logarithmic, where the user said so.
+        twice: (n,) which of some lines are equal to an earlier one in every cell; None: equal lines are several runs.
+        duplicates: Whether lines that agree are one run; None: unless configurations are seen to be repeated.
+    """
+
+    where: Callable[[int], str]
+    columns: dict[str, Column]
+    scores: Floats
+    metrics: tuple[Metric, ...]
+    status: npt.NDArray[np.uint8]
+    cost: Floats | None = None
+    cost_unit: str = "evaluations"
+    level: Floats | None = None
+    level_unit: str = "full training"
+    repeat: Index | None = None
+    keys: Sequence[str] | None = None
+    fixed: dict[str, Hyperparameter] = field(default_factory=dict)
+    log: dict[str, bool] = field(default_factory=dict)
+    twice: Callable[[Index], Mask] | None = None
+    duplicates: bool | None = None
 
 
 def table_of(runs: Runs, name: str, provenance: Provenance, explain: Say) -> Table:
@@ -39,14 +80,22 @@ def table_of(runs: Runs, name: str, provenance: Provenance, explain: Say) -> Tab
         explain(column, text)
 
     space, kept = _space(runs, say)
-    lines, row, first, hashes = rows(runs, np.flatnonzero(kept), [h.name for h in space], say)
-    runs.twice = None  # which held all cells
-    repeat = repeats(runs, lines, row, say)
+    lines = np.flatnonzero(kept)
+    row = np.zeros(len(lines), np.intp)
+    for h in space:
+        row = _pairs(row, pd.factorize(runs.columns[h.name].values[lines], use_na_sentinel=False)[0])
+    alone = ~_doubled(runs, lines, row, say)
+    lines, row = lines[alone], pd.factorize(row[alone])[0]
+    repeat = _repeats(runs, lines, row, say)
+    first = lines[np.unique(row, return_index=True)[1]]
+    columns = [runs.columns[h.name].values[first] for h in space]
     # Lines come in the order in which somebody tried them, or sorted by score: configurations are hashed, not lines.
+    hashes = np.zeros(len(first), np.uint64)
+    for part in (*map(np.isnan, columns), *columns):
+        hashes = draws.mix_many(hashes, part.astype(np.uint64) if part.dtype == bool else _stored(part).view(np.uint64))
     key = np.array([int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")], np.uint64)
     order = np.argsort(draws.mix_many(key, hashes), kind="stable")
-    rank = np.empty(len(order), np.intp)
-    rank[order] = np.arange(len(order))
+    rank = np.argsort(order)
     levels = np.unique(runs.level[lines]) if runs.level is not None else np.ones(1)
     shape = (len(order), int(repeat.max()) + 1, len(levels))
     if np.prod(shape, dtype=float) * len(runs.metrics) > CELLS:
@@ -54,42 +103,45 @@ def table_of(runs: Runs, name: str, provenance: Provenance, explain: Say) -> Tab
             f"rows x repeats x {runs.level_unit} x scores must be at most {CELLS}, got {shape[0]} x {shape[1]} x "
             f"{shape[2]} x {len(runs.metrics)}"
         )
-    arrays, source, count = _arrays(runs, lines, rank[row], repeat, levels, shape), first[order], len(lines)
-    del lines, row, first, hashes, repeat, kept, rank  # what follows is as large as the file
-    unique = runs.keys is not None and shape[0] == count
-    raw = np.empty((shape[0], len(space)))
-    for j, h in enumerate(space):
-        raw[:, j] = stored(runs, h.name, source)
-        del runs.columns[h.name]
-    fields = searched(space, raw)
-    for array in (source, raw, fields["features"], *arrays.values()):  # a table copies what could still be written to
-        array.setflags(write=False)
-    keys = tuple(str(runs.keys[i]) for i in source) if unique and runs.keys else ()
+    keys = [str(runs.keys[i]) for i in first[order]] if runs.keys is not None and shape[0] == len(lines) else []
     if len(set(keys)) < shape[0]:
-        blocks = (order[at : at + BLOCK].tolist() for at in range(0, len(order), BLOCK))
-        keys = tuple(f"row-{r}" for block in blocks for r in block)
-    say("", f"{shape[0]} configurations, up to {shape[1]} run(s) each, {shape[2]} level(s), {count} lines")
+        keys = [f"row-{r}" for r in order.tolist()]
+    say("", f"{shape[0]} configurations, up to {shape[1]} run(s) each, {shape[2]} level(s), {len(lines)} lines")
+    raw = np.empty((shape[0], len(space)))
+    for j, column in enumerate(columns):
+        raw[:, j] = _stored(column[order])
+    del columns, hashes, alone, kept
     table = Table(
         name=saved.PREFIX + saved.check_name(name),
-        keys=keys,
+        keys=tuple(keys),
         metrics=runs.metrics,
         provenance=dataclasses.replace(provenance, notes=(*provenance.notes, *notes)),
         cost_unit=runs.cost_unit,
         levels=levels,
         level_unit=runs.level_unit,
-        source_index=source,
-        **fields,
-        **arrays,
+        source_index=first[order],
+        **searched(space, raw),
+        **_arrays(runs, lines, rank[row], repeat, levels, shape),
     )
     return saved.remember(table)
 
 
-def _space(runs: Runs, say: Say) -> tuple[tuple[Hyperparameter, ...], npt.NDArray[np.bool_]]:
+def _stored(values: Floats) -> Floats:
+    """Numbers that a table has for a hyperparameter: 0 where there is none, and no -0."""
+    return np.where(np.isnan(values), 0.0, values) + 0.0
+
+
+def _pairs(a: Index, b: Index) -> Index:
+    """(n,) codes of pairs of codes, in the order of their first appearance."""
+    return pd.factorize(a * (int(b.max(initial=0)) + 1) + b)[0]
+
+
+def _space(runs: Runs, say: Say) -> tuple[tuple[Hyperparameter, ...], Mask]:
     """The hyperparameters, and (lines,) which lines say what they were."""
     kept = np.ones(len(runs.scores), bool)
     for name, column in list(runs.columns.items()):
         holes = np.isnan(column.values)
-        different = infer.few(column.values[~holes], 1)
+        different = roles.few(column.values[~holes], 1)
         if holes.all() and not column.choices:
             say(name, "empty, left out")
             del runs.columns[name]
@@ -100,25 +152,23 @@ def _space(runs: Runs, say: Say) -> tuple[tuple[Hyperparameter, ...], npt.NDArra
     for name, column in list(runs.columns.items()):
         holes = np.isnan(column.values)
         others = {n: c for n, c in runs.columns.items() if n != name}
-        condition = infer.condition_of(holes, others) if holes.any() else None
+        condition = roles.condition_of(holes, others) if holes.any() else None
         note = ""
         if holes.any() and condition is None:
             column, note = _without_holes(runs, name, column, kept)
             runs.columns[name] = column
         if name in runs.fixed:
             h = runs.fixed[name]
-            text = f"as defined, {infer.described(h)}"
+            text = f"as defined, {roles.described(h)}"
             condition = h.condition or condition
         else:
-            h, text = infer.hyperparameter(name, column, runs.log.get(name))
+            h, text = roles.hyperparameter(name, column, runs.log.get(name))
         found[name] = dataclasses.replace(h, condition=condition)
         say(name, text + note)
         if condition is not None:
             none = "; `none` is a missing value (--categorical makes it a choice)" if column.none is not None else ""
-            say(
-                name,
-                f"active only while {condition[0]} is {' or '.join(map(str, condition[1]))}; else stored as 0{none}",
-            )
+            parent, choices = condition
+            say(name, f"active only while {parent} is {' or '.join(map(str, choices))}; else stored as 0{none}")
     if not found:
         raise ValueError("hyperparameters must be at least one that varies, got none")
     names = list(found)
@@ -126,13 +176,13 @@ def _space(runs: Runs, say: Say) -> tuple[tuple[Hyperparameter, ...], npt.NDArra
     return tuple(found[n] for n in sorted(names, key=lambda n: n in late)), kept
 
 
-def _without_holes(runs: Runs, name: str, column: Column, kept: npt.NDArray[np.bool_]) -> tuple[Column, str]:
+def _without_holes(runs: Runs, name: str, column: Column, kept: Mask) -> tuple[Column, str]:
     """A column that nothing explains when it is empty, and what was done: a choice `none`, or lines are left out."""
     holes, fill = np.isnan(column.values), f"--fill {quote(f'{name}=VALUE')}"
     if column.choices is not None:
         return column.with_none(), f"; where it is empty the choice is none ({fill} says better)"
     said = column.none if column.none is not None else np.zeros(len(holes), bool)
-    if said.any() and infer.few(column.values[~holes], infer.CHOICES - 1) is not None:
+    if said.any() and roles.few(column.values[~holes], CHOICES - 1) is not None:
         kept &= ~(holes & ~said)
         return column.with_none(), f"; `none` is one of the choices ({fill} makes it a number)"
     empty = np.flatnonzero(holes)
@@ -147,6 +197,52 @@ def _without_holes(runs: Runs, name: str, column: Column, kept: npt.NDArray[np.b
     word = "`none`" if said.any() else "empty"
     lines = "1 line, which is" if len(empty) == 1 else f"{len(empty)} lines, which are"
     return column, f"; {word} in {lines} left out as nobody knows it ({fill} tells)"
+
+
+def _doubled(runs: Runs, lines: Index, row: Index, say: Say) -> Mask:
+    """(lines,) which repeat an earlier line in every cell and are no runs of their own."""
+    place = pd.DataFrame({"row": row, "level": 0.0 if runs.level is None else runs.level[lines]})
+    some = np.flatnonzero(place.duplicated(keep=False))
+    twice = np.zeros(len(lines), bool)
+    if runs.twice is not None and len(some):
+        twice[some] = runs.twice(lines[some])
+    if not twice.any():
+        return twice
+    where = runs.where(lines[np.argmax(twice)])
+    what = f"{int(twice.sum())} line(s), the first {where}, say what another says in every cell"
+    cost = [] if runs.cost is None else [runs.cost[lines]]
+    outcome = place.assign(**{str(j): v for j, v in enumerate([*runs.scores[lines].T, *cost])})
+    differ = len(outcome.drop_duplicates()) > len(place.drop_duplicates())
+    if differ if runs.duplicates is None else not runs.duplicates:
+        say("", f"{what}: kept as repeats, like the others of one configuration")
+        return np.zeros(len(lines), bool)
+    say("", f"{what}: one run each, not repeats (a column that tells runs apart says otherwise: --repeat)")
+    return twice
+
+
+def _repeats(runs: Runs, lines: Index, row: Index, say: Say) -> Index:
+    """(lines,) which run of its configuration each line is."""
+    if runs.repeat is None and runs.level is None:
+        repeat = _place(row)
+        if doubles := int((repeat > 0).sum()):
+            say("", f"{doubles} lines repeat a configuration: kept as repeats, evaluating it again draws one of them")
+        return repeat
+    run = _pairs(row, runs.repeat[lines] if runs.repeat is not None else np.zeros_like(row))
+    once = _pairs(run, pd.factorize(runs.level[lines])[0] if runs.level is not None else np.zeros_like(row))
+    again = np.flatnonzero(pd.Series(once).duplicated())
+    if len(again):
+        before = int(np.argmax(once == once[again[0]]))
+        raise ValueError(
+            f"{runs.where(lines[again[0]])}: must be another configuration than {runs.where(lines[before])}, or a run "
+            "of its own: name the column that tells the runs of one configuration apart with --repeat"
+        )
+    first = np.unique(run, return_index=True)[1]
+    return _place(row[first])[run]
+
+
+def _place(row: Index) -> Index:
+    """(n,) how many equal rows come before each."""
+    return pd.Series(row).groupby(row, sort=False).cumcount().to_numpy()
 
 
 def _arrays(
@@ -196,7 +292,7 @@ def _check_curves(runs: Runs, lines: Index, cell: tuple[Index, Index, Index], le
         raise ValueError(f"{runs.where(i[at - 1])}: must have a score, for the run goes on after it")
 
 
-def _first(wrong: npt.NDArray[np.bool_], lines: Index) -> list[int]:
+def _first(wrong: Mask, lines: Index) -> list[int]:
     """The index of the first line of the file that is wrong, if one is."""
     at = np.flatnonzero(wrong)
     return [int(at[np.argmin(lines[at])])] if len(at) else []

@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hpo_envs.tables.table import Hyperparameter, Table
-from hpo_envs.tables.user import csv_reader
-from hpo_envs.tables.user.reading import trackers
-from hpo_envs.tables.user.reading.sheet import of_rows
+from hpo_envs.tables.user import reader, trackers
+from hpo_envs.tables.user.cells import of_rows
 from hpo_envs.tables.user.schema import Schema
 from hpo_envs.tables.user.space import space_of
 
@@ -59,7 +58,7 @@ def from_study(
     sheet = of_rows(f"Optuna study {study.study_name}", rows, "trial", [t.number for t in trials], digest)
     short = "-".join(re.findall(r"[A-Za-z0-9]+", name or study.study_name))
     axes = tuple(_axis(n, d, [t.params[n] for t in trials if n in t.params]) for n, d in space.items())
-    return csv_reader.table_of(
+    return reader.table_of(
         trackers.read(sheet),
         name=short,
         explain=explain,

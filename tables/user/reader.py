@@ -1,110 +1,188 @@
-"""What each column of a file is, step by step: states, scores, costs, hyperparameters, checkpoints, repeats."""
+"""A file or frame of configurations and scores as a Table: what is guessed is explained, errors name the line."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables.table import LOST, Hyperparameter
-from hpo_envs.tables.user import infer, roles
-from hpo_envs.tables.user.infer import Column
-from hpo_envs.tables.user.reading import cells as cells_module
-from hpo_envs.tables.user.reading import outcomes
-from hpo_envs.tables.user.reading.cells import Floats, Text, absent, codes, numbers
-from hpo_envs.tables.user.reading.outcomes import DIVERGED, FAILED, OK, TRUNCATED, UNFINISHED
-from hpo_envs.tables.user.reading.sheet import Sheet, count
-from hpo_envs.tables.user.reading.trackers import Reading
-from hpo_envs.tables.user.runs import Runs
-from hpo_envs.tables.user.schema import NO_COST, Schema, goals, resolved
+from hpo_envs.tables.table import LOST, Provenance, Table
+from hpo_envs.tables.user import assemble, files, outcomes, roles, trackers
+from hpo_envs.tables.user import cells as of_cells
+from hpo_envs.tables.user import schema as schemas
+from hpo_envs.tables.user.assemble import Runs
+from hpo_envs.tables.user.cells import Column, Floats, Index, Mask, is_text
+from hpo_envs.tables.user.outcomes import DIVERGED, FAILED, OK, TRUNCATED, UNFINISHED, count
+from hpo_envs.tables.user.schema import NO_COST, Schema
+from hpo_envs.tables.user.trackers import Reading
+
+Goal = Literal["max", "min"]
 
 SHOWN = 5
 """Errors named before the rest are counted."""
 
-Say = Callable[[str | Sequence[str], str], None]
 
+def from_csv(
+    path: str | Path,
+    score: str | Sequence[str] | None = None,
+    goal: Goal | Sequence[Goal] | None = None,
+    *,
+    max_bytes: int | None = None,
+    **options: Any,
+) -> Table:
+    """Makes a table of a file of runs: CSV, TSV, Parquet, Arrow, JSON, JSON lines, or a folder of JSON.
 
-class Reader:
-    """Makes runs of the columns of a file.
+    Exports of Optuna, MLflow, Weights & Biases, Ray Tune, Syne Tune and scikit-learn are recognised by their columns.
+    In others, what is not a score, cost, level or repeat is a hyperparameter, unless it names the runs, is a time, a
+    note or a measurement; its kind, range, scale and condition are guessed from its values. A column of mappings
+    becomes a column for each key. An empty score, `OOM` or `failed` is a failed run, `nan`, `inf` or `diverged` a
+    diverged one; of `86.7 ± 0.3` the value counts. Lines with the same configuration are repeats, lines that are equal
+    in every cell one run. The table is known by its name until the process ends; `hpo_envs.tables.user.save` keeps it.
 
     Args:
-        reading: The columns, and whose export they are.
-        given: What the user says of them.
-        say: Called with each decision: column or columns, and the reason.
+        path: The file or folder.
+        score: Column(s) of the metric(s), the first is rewarded; default: the tool's, or the only one called so that
+            varies.
+        goal: `max` or `min`, for each; guessed from the name where it is telling.
+        max_bytes: Largest size of a file, unpacked; default: 2 GB, 100 MB of compressed ones.
+        **options: What `Schema` has, `schema` (one, or the path of a TOML file; options go before it), `name` (of the
+            table; default: the file's), `licence` and `citation` of the data, `explain` (called with each decision, in
+            words).
 
-    Attributes:
-        schema: What the columns are taken for; complete after `runs`.
+    Raises:
+        ValueError: Something is wrong with the arguments or with the file; lines and columns are named.
+        OSError: The file cannot be read.
     """
+    path = Path(path)
+    results, known = trackers.metadata(path)
+    reading = trackers.read(files.of_path(results, max_bytes))
+    known = {k: v for k, v in known.items() if k != "level" or v in reading.sheet.frame}
+    if options.get("name") is None:
+        options["name"] = re.sub(r"[^A-Za-z0-9]+", "-", path.name.partition(".")[0]).strip("-") or "mine"
+    return table_of(reading, score=score, goal=goal, known=known, **options)
 
-    def __init__(self, reading: Reading, given: Schema, say: Say) -> None:
+
+def from_frame(
+    frame: Any, score: str | Sequence[str] | None = None, goal: Goal | Sequence[Goal] | None = None, **options: Any
+) -> Table:
+    """Makes a table of a pandas DataFrame or an Arrow table, a run a row, see `from_csv`; lines are counted from 2."""
+    read = of_cells.of_frame(frame, options.pop("source", "DataFrame"))
+    return table_of(trackers.read(read), score=score, goal=goal, **options)
+
+
+def table_of(
+    reading: Reading,
+    *,
+    known: Mapping[str, Any] | None = None,
+    schema: Schema | str | Path | None = None,
+    name: str = "mine",
+    licence: str = "not stated",
+    citation: str = "",
+    explain: Callable[[str], None] = lambda text: None,
+    settle: Callable[[Schema], None] = lambda schema: None,
+    **options: Any,
+) -> Table:
+    """Makes a table of an export.
+
+    Args:
+        reading: Its columns.
+        known: What stands beside the file, as fields of a `Schema`.
+        schema: See `from_csv`, as all that follow but `settle`.
+        name: Of the table.
+        licence: Of the data.
+        citation: Of the data.
+        explain: Called with each decision, in words.
+        settle: Called with what the columns are taken for in the end.
+        **options: Fields of a `Schema`, which go before `schema`, and that before `known`.
+    """
+    notes: list[str] = []
+
+    def say(columns: str | Sequence[str], text: str) -> None:
+        listed = ([columns] if columns else []) if isinstance(columns, str) else columns
+        notes.append(": ".join(filter(None, [", ".join(reading.names.get(c, c) for c in listed), text])))
+        explain(notes[-1])
+
+    source = reading.sheet.source
+    given = schemas.from_file(schema) if isinstance(schema, (str, Path)) else schema or Schema()
+    both = {**(known or {}), **_stated(vars(given)), **_stated(options)}
+    if options.get("score") and not options.get("goal"):
+        both.pop("goal", None)
+    if reading.recipe.tool:
+        say("", f"read as an export of {reading.recipe.tool}")
+    try:
+        reader = _Reader(reading, schemas.schema_of(both), say)
+        runs, file = reader.runs(), Path(source).name
+        cited = citation or f"{file}, the user's own measurements"
+        provenance = Provenance("measured", file, reading.sheet.digest[:40], licence, cited, notes=tuple(notes))
+        made = assemble.table_of(runs, name, provenance, say)
+    except ValueError as error:
+        text = str(error)
+        raise ValueError(text if text.startswith(source) else f"{source}: {text}") from None
+    settle(reader.schema)
+    return made
+
+
+def _stated(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What is neither None nor empty."""
+    return {k: v for k, v in fields.items() if v is not None and (isinstance(v, bool) or len(v))}
+
+
+class _Reader:
+    """What each column is, step by step; `schema` is complete after `runs`."""
+
+    def __init__(self, reading: Reading, given: Schema, say: Callable[[str | Sequence[str], str], None]) -> None:
         self.say = say
         self.errors: list[str] = []
-        self.reading = reading
-        self._without_headers()
-        self._respell()
-        self.schema = resolved(given, self.reading)
-        self._fill()
+        self.reading, self.sheet = reading, reading.sheet
+        self._clean()
+        self.schema = schemas.resolved(given, self.reading)
+        for name, value in self.schema.fill.items():
+            cells, holes = of_cells.filled(self.sheet.frame[name], str(value))
+            self._set(self.sheet.frame.assign(**{name: cells}))
+            self.say(name, f"{count(holes, 'cell')} without a value filled with {value}")
         states = self._states()
-        self.goals = goals(self.schema, self.reading)
+        self.goals = schemas.goals(self.schema, self.reading)
         self.scores, self.status = outcomes.scores(self.sheet, self.schema.score, self.errors)
         if states is not None:
             self._end(states)
         self.cost = self._cost()
 
-    @property
-    def sheet(self) -> Sheet:
-        """The columns."""
-        return self.reading.sheet
+    def _set(self, frame: Any) -> None:
+        self.sheet = dataclasses.replace(self.sheet, frame=frame)
+        self.reading = dataclasses.replace(self.reading, sheet=self.sheet)
 
-    def runs(self) -> Runs:
-        """The runs that the file lists.
-
-        Raises:
-            ValueError: Cells or arguments that are wrong; lines and columns are named.
-        """
-        s, read = self.schema, self.sheet
-        names, settings = self._settings()
-        level, levels = self._level(names, settings)
-        repeat, codes = self._repeat(names, settings, level is not None)
-        for why, columns_aside in self.aside.items():
-            rest = [c for c in columns_aside if c not in (level, repeat)]
-            if rest:
-                self.say(rest, why)
-        self._complain()
-        metrics = self._metrics()
-        if names:
-            self.say(names, "names the runs, no hyperparameter")
-        self.schema = dataclasses.replace(s, goal=self.goals, cost=s.cost or NO_COST, level=level, repeat=repeat)
-        once = s.duplicates if s.duplicates is not None else True if names or repeat else None
-        return Runs(
-            where=read.where,
-            columns=settings,
-            scores=self.scores,
-            metrics=metrics,
-            cost=self.cost,
-            cost_unit=self.unit if self.cost is not None else level or NO_COST,
-            level=levels,
-            level_unit=level or "full training",
-            repeat=codes,
-            status=self.status,
-            keys=read.text(names[0]).each(str, "").tolist() if names else None,
-            fixed={h.name: h for h in s.space},
-            log=dict(s.log),
-            twice=dataclasses.replace(read, columns={**read.columns}).twice,
-            duplicates=once,
-        )
+    def _clean(self) -> None:
+        """Leaves out repeated headers; reads decimal commas, percent signs and uncertainties of whole columns."""
+        frame = self.sheet.frame
+        if all(is_text(cells) for _, cells in frame.items()):
+            again = np.logical_and.reduce([(cells == name).to_numpy() for name, cells in frame.items()])
+            if again.any():
+                lines, first = count(int(again.sum()), "line"), self.sheet.where(int(np.argmax(again)))
+                self.say("", f"{lines} with the header again, the first {first}: left out")
+                frame = frame[~again]
+        changed = {}
+        for name, cells in frame.items():
+            if is_text(cells):
+                plain, note = of_cells.respelled(cells, lambda text: outcomes.meaning(text) is not None)
+                if note:
+                    changed[str(name)] = plain
+                    self.say(str(name), note)
+        self._set(frame.assign(**changed) if changed else frame)
 
     def _states(self) -> npt.NDArray[np.uint8] | None:
         """(lines,) what the column of states says, if there is one; runs that go on are left out."""
-        certain = self.schema.status or self.reading.one(self.reading.recipe.state)
-        column = certain or next((c for c in self.sheet.columns if c.lower() in outcomes.STATES), None)
-        others = (*self.schema.score, *self.schema.drop, *(self.schema.hyperparameters or ()))
+        s = self.schema
+        certain = s.status or self.reading.one(self.reading.recipe.state)
+        column = certain or next((c for c in self.sheet.frame if c.lower() in outcomes.STATES), None)
+        others = (*s.score, *s.drop, *(s.hyperparameters or ()))
         states = None if column is None or column in others else outcomes.states(self.sheet, column, bool(certain))
-        self.schema = dataclasses.replace(self.schema, status=None if states is None else column)
+        self.schema = dataclasses.replace(s, status=None if states is None else column)
         if states is None:
             return None
         going = states == UNFINISHED
@@ -113,35 +191,8 @@ class Reader:
         if going.all():
             raise ValueError(f"column {column}: must have a run that has ended, got {len(going)} that go on")
         if going.any():
-            self.reading = dataclasses.replace(self.reading, sheet=self.sheet.only(~going))
+            self._set(self.sheet.frame[~going])
         return states[~going]
-
-    def _without_headers(self) -> None:
-        """Leaves out lines that repeat the header, as in files that were put together of several."""
-        again = np.ones(len(self.sheet), bool)
-        for name, cells in self.sheet.columns.items():
-            if not isinstance(cells, Text) or name not in cells.different:
-                return
-            again &= cells.codes == cells.different.index(name)
-        if again.any():
-            lines, first = count(int(again.sum()), "line"), self.sheet.where(int(np.flatnonzero(again)[0]))
-            self.say("", f"{lines} with the header again, the first {first}: left out")
-            self.reading = dataclasses.replace(self.reading, sheet=self.sheet.only(~again))
-
-    def _respell(self) -> None:
-        """Reads decimal commas, percent signs and uncertainties where all numbers of a column have them."""
-        for name, cells in self.sheet.columns.items():
-            if isinstance(cells, Text):
-                plain, note = cells_module.respelled(cells, lambda text: outcomes.meaning(text) is not None)
-                if note:
-                    self.sheet.columns[name] = plain
-                    self.say(name, note)
-
-    def _fill(self) -> None:
-        """Puts in empty cells what the user says they mean."""
-        for name, value in self.schema.fill.items():
-            self.sheet.columns[name], holes = cells_module.filled(self.sheet.columns[name], str(value))
-            self.say(name, f"{count(holes, 'cell')} without a value filled with {value}")
 
     def _end(self, states: npt.NDArray[np.uint8]) -> None:
         """Joins what states and scores say: what failed with a score stopped early, what ended without one failed."""
@@ -159,63 +210,108 @@ class Reader:
         if len(set(used)) < len(used):
             raise ValueError(f"score, cost, level and repeat must be different columns, got {', '.join(used)}")
         column = s.cost or self.reading.one(self.reading.recipe.cost)
-        self.unit = str(column) if s.cost else "seconds"
         if column is None or column == NO_COST or column in s.score:
             return None
         cost = outcomes.costs(self.sheet, column, self.status, self.errors, self.say, bool(s.cost))
         if cost is not None:
+            self.unit = column if s.cost else "seconds"
             self.schema = dataclasses.replace(s, cost=column)
             unit = "" if s.cost else ", in seconds"
             self.say(column, f"what a run cost{unit} (--cost {NO_COST}: each evaluation costs 1)")
         return cost
 
-    def _settings(self) -> tuple[list[str], dict[str, Column]]:
-        """Columns that name the runs, and the hyperparameters with their values."""
-        s = self.schema
-        taken = {*s.score, s.cost, s.level, s.repeat, s.status, *s.drop}
-        lost = np.isin(self.status, LOST)
-        left: dict[str, list[str]] = {"left out, as asked": list(s.drop)}
-        chosen, names = roles.hyperparameters(
-            self.reading, taken, lost, set(s.categorical), lambda column, why: left.setdefault(why, []).append(column)
+    def runs(self) -> Runs:
+        """The runs that the file lists.
+
+        Raises:
+            ValueError: Cells or arguments that are wrong; lines and columns are named.
+        """
+        s, frame = self.schema, self.sheet.frame
+        names, settings, aside = self._settings()
+        level, levels = self._level(names, settings, aside)
+        repeat, labels = self._repeat(names, settings, level is not None)
+        for why, columns in aside.items():
+            rest = [c for c in columns if c not in (level, repeat)]
+            if rest:
+                self.say(rest, why)
+        if self.errors:
+            more = f"; and {len(self.errors) - SHOWN} more" if len(self.errors) > SHOWN else ""
+            raise ValueError(f"{'; '.join(self.errors[:SHOWN])}{more}")
+        metrics = []
+        for column, goal, scores in zip(s.score, self.goals, self.scores.T, strict=True):
+            if np.isnan(scores).all():
+                raise ValueError(f"column {column}: must have at least one score, got none")
+            metric, text = roles.metric(column, scores[~np.isnan(scores)], goal, s.bounds.get(column))
+            self.say(column, text)
+            metrics.append(metric)
+        if names:
+            self.say(names, "names the runs, no hyperparameter")
+        self.schema = dataclasses.replace(s, goal=self.goals, cost=s.cost or NO_COST, level=level, repeat=repeat)
+        once = s.duplicates if s.duplicates is not None else True if names or repeat else None
+        return Runs(
+            where=self.sheet.where,
+            columns=settings,
+            scores=self.scores,
+            metrics=tuple(metrics),
+            cost=self.cost,
+            cost_unit=self.unit if self.cost is not None else level or NO_COST,
+            level=levels,
+            level_unit=level or "full training",
+            repeat=labels,
+            status=self.status,
+            keys=of_cells.each(of_cells.as_text(frame[names[0]]), str, "").tolist() if names else None,
+            fixed={h.name: h for h in s.space},
+            log=dict(s.log),
+            twice=lambda lines: frame.iloc[lines].duplicated().to_numpy(),
+            duplicates=once,
         )
+
+    def _settings(self) -> tuple[list[str], dict[str, Column], dict[str, list[str]]]:
+        """Columns that name the runs, the hyperparameters with their values, and reason -> columns that are neither."""
+        s, frame = self.schema, self.sheet.frame
+        taken = {*s.score, s.cost, s.level, s.repeat, s.status, *s.drop}
+        aside: dict[str, list[str]] = {"left out, as asked": list(s.drop)}
+        chosen, names = roles.hyperparameters(
+            self.reading, taken, np.isin(self.status, LOST), set(s.categorical),
+            lambda column, why: aside.setdefault(why, []).append(column),
+        )  # fmt: skip
         if s.hyperparameters is not None:
             chosen, kept = list(s.hyperparameters), set(s.hyperparameters)
             names = [n for n in names if n not in kept]
-            rest = [c for c in self.sheet.columns if c not in {*taken, *kept, *names}]
-            left = {"no hyperparameter, as asked": rest}
-        self.aside = left
-        fixed = {h.name: h for h in s.space}
-        return names, {c: self._column(c, fixed.get(c)) for c in chosen}
+            aside = {"no hyperparameter, as asked": [c for c in frame if c not in {*taken, *kept, *names}]}
+        fixed, settings = {h.name: h for h in s.space}, {}
+        for name in chosen:
+            if name in fixed:
+                settings[name], rule = of_cells.within(frame[name], fixed[name])
+            else:
+                settings[name] = of_cells.column(name, frame[name], name in s.categorical)
+                others = len(frame) - int(np.sum(self._bad(settings[name])))
+                rule = f"a number like {others} others (or --categorical {quote(name)})"
+            self.errors += self.sheet.complaints(self._bad(settings[name]), name, rule)
+        return names, settings, aside
 
-    def _column(self, name: str, fixed: Hyperparameter | None) -> Column:
-        cells = self.sheet.columns[name]
-        if fixed is not None:
-            made, wrong, rule = cells_module.within(cells, fixed)
-        else:
-            made = cells_module.column(name, cells, name in self.schema.categorical)
-            wrong = made.bad
-            rule = f"a number like {len(cells) - len(wrong)} others (or --categorical {quote(name)})"
-        self.errors += [self.sheet.complaint(i, name, rule) for i in wrong.tolist()]
-        return made
+    def _bad(self, column: Column) -> Mask:
+        return np.zeros(len(column.values), bool) if column.bad is None else column.bad
 
-    def _level(self, names: Sequence[str], settings: dict[str, Column]) -> tuple[str | None, Floats | None]:
-        s = self.schema
-        free = [c for c in self.sheet.columns if c not in {*s.score, s.cost, s.repeat, s.status, *s.drop}]
+    def _level(
+        self, names: Sequence[str], settings: dict[str, Column], aside: dict[str, list[str]]
+    ) -> tuple[str | None, Floats | None]:
+        s, frame = self.schema, self.sheet.frame
         level = s.level
         if level is None and s.hyperparameters is None:
+            free = [c for c in frame if c not in {*s.score, s.cost, s.repeat, s.status, *s.drop}]
             level = roles.level_of(self.reading, names, settings, free)
         if level is None:
             return None, None
         settings.pop(level, None)
         moving = roles.moving(self.reading, names, settings) if s.hyperparameters is None else []
         if moving:
-            self.aside["changes from one checkpoint of a run to the next: left out (--cost takes one in)"] = moving
+            aside["changes from one checkpoint of a run to the next: left out (--cost takes one in)"] = moving
             for column in moving:
                 del settings[column]
-        made = cells_module.column(level, self.sheet.columns[level])
-        values = made.values if made.choices is None else numbers(self.sheet.columns[level])
-        wrong = np.isnan(values) & ~np.isin(self.status, LOST)
-        self.errors += [self.sheet.complaint(i, level, "a number") for i in np.flatnonzero(wrong).tolist()]
+        made = of_cells.column(level, frame[level])
+        values = made.values if made.choices is None else of_cells.numbers(frame[level])
+        self.errors += self.sheet.complaints(np.isnan(values) & ~np.isin(self.status, LOST), level, "a number")
         if np.isnan(values).all():
             raise ValueError(f"column {level}: must have a number, got none")
         said = "" if s.level else "; runs have several lines each"
@@ -224,37 +320,20 @@ class Reader:
 
     def _repeat(
         self, names: Sequence[str], settings: dict[str, Column], several: bool
-    ) -> tuple[str | None, npt.NDArray[np.intp] | None]:
+    ) -> tuple[str | None, Index | None]:
         """The column that tells runs of one configuration apart, and (lines,) codes of it."""
-        s = self.schema
+        s, frame = self.schema, self.sheet.frame
         column = s.repeat
         if column is None and s.hyperparameters is None and self.reading.settings is None:
-            column = roles.repeat_of(settings)
+            column = next((c for c in settings if re.fullmatch(roles.REPEATS, c.lower())), None)
         if column is not None:
             settings.pop(column, None)
             hint = "" if s.repeat else " (--hyperparameters takes it in)"
             self.say(column, f"tells runs of one configuration apart{hint}")
         label = s.repeat or (column if several and not names else None)
-        groups = [label] if label else list(names[:1]) if several else []
-        for name in groups:
-            code, empty = codes(self.sheet.columns[name]).copy(), absent(self.sheet.columns[name])
-            code[empty] = len(code) + np.arange(empty.sum())  # each without a name is a run of its own
-            return column, code
-        return column, None
-
-    def _metrics(self) -> tuple[Any, ...]:
-        made = []
-        for j, (column, goal) in enumerate(zip(self.schema.score, self.goals, strict=True)):
-            known = self.scores[~np.isnan(self.scores[:, j]), j]
-            if not len(known):
-                raise ValueError(f"column {column}: must have at least one score, got none")
-            bounds = self.schema.bounds.get(column)
-            metric, text = infer.metric(column, known, goal, bounds)
-            self.say(column, text)
-            made.append(metric)
-        return tuple(made)
-
-    def _complain(self) -> None:
-        if self.errors:
-            more = f"; and {len(self.errors) - SHOWN} more" if len(self.errors) > SHOWN else ""
-            raise ValueError(f"{'; '.join(self.errors[:SHOWN])}{more}")
+        label = label or (names[0] if several and names else None)
+        if label is None:
+            return column, None
+        code, empty = of_cells.codes(frame[label]).copy(), of_cells.absent(frame[label])
+        code[empty] = len(code) + np.arange(empty.sum())  # each without a name is a run of its own
+        return column, code

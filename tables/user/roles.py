@@ -1,32 +1,46 @@
-"""Roles of columns (hyperparameter, score, checkpoint, repeat, other), guessed from names and values, with a reason."""
+"""What the columns of a file are (hyperparameter, score, checkpoint, repeat, other), guessed with a reason in words."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from shlex import quote
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from hpo_envs.checks import nearest
-from hpo_envs.tables.user.infer import CHOICES, Column, goal_of
-from hpo_envs.tables.user.reading.cells import (
+from hpo_envs.tables.table import Hyperparameter, Metric
+from hpo_envs.tables.user.cells import (
+    CHOICES,
+    UNNAMED,
     Cells,
+    Column,
     Index,
     Mask,
-    Text,
     absent,
     codes,
-    distinct,
+    different,
+    is_text,
     many,
     missing,
     numbers,
     numeric,
 )
-from hpo_envs.tables.user.reading.outcomes import scorable
-from hpo_envs.tables.user.reading.sheet import UNNAMED
-from hpo_envs.tables.user.reading.trackers import Reading
+from hpo_envs.tables.user.outcomes import scorable
+from hpo_envs.tables.user.space import LOG
+from hpo_envs.tables.user.trackers import Reading
+
+FEW = 12
+"""Up to so many different numbers count as a grid."""
+
+LOWER = ("loss", "error", "err", "perplexity", "ppl", "rmse", "mse", "mae", "wer", "cer", "nll", "seconds", "time",
+         "latency", "runtime", "duration", "memory", "regret", "ter")  # fmt: skip
+HIGHER = ("accuracy", "acc", "f1", "bleu", "chrf", "auc", "auroc", "precision", "recall", "score", "r2", "rouge",
+          "comet", "reward", "em", "map", "mrr", "likelihood")  # fmt: skip
 
 IDENTIFIERS = r"(run|trial|exp|experiment|job)?[_ ]?(id|name|number|key|index|idx)|run|trial|exp|experiment|job|uuid"
 """Names of columns that name the runs, if hardly a value comes twice."""
@@ -54,11 +68,10 @@ TIMES = r"(.*[_ ])?(seconds|secs?|minutes|mins?|hours|hrs|runtime|duration|elaps
         r"time_taken|took)([_ ].*)?|.*\((s|secs?|min|h)\)"  # fmt: skip
 """Names of columns of how long something took."""
 
-CHECKED = ("val", "valid", "validation", "dev", "test", "eval")
+CHECKED = {"val", "valid", "validation", "dev", "test", "eval"}
 """Words of the name of a score that was measured on other data than a model was trained on."""
 
-Aside = Callable[[str, str], None]
-"""Called with a column and why it is no hyperparameter."""
+TAKES = "(--hyperparameters takes it in)"
 
 
 def resolve(word: str, reading: Reading) -> str:
@@ -67,7 +80,7 @@ def resolve(word: str, reading: Reading) -> str:
     Raises:
         ValueError: There is none.
     """
-    names = list(reading.sheet.columns)
+    names = list(reading.sheet.frame)
     if word in names:
         return word
     ending = [new for new, old in reading.names.items() if word == old]
@@ -77,27 +90,38 @@ def resolve(word: str, reading: Reading) -> str:
     raise ValueError(f"column must be one of {', '.join(names)}, got {word!r}{nearest(word, names)}")
 
 
+def goal_of(name: str) -> Literal["max", "min"] | None:
+    """Guesses from its name whether a score is to be high or low."""
+    words = set(re.split(r"[^a-z0-9]+", name.lower()))
+    low, high = bool(words & set(LOWER)), bool(words & set(HIGHER))
+    return None if low == high else ("min" if low else "max")
+
+
 def score_of(reading: Reading) -> str:
     """The score of a file whose user has not said which: the tool's, or the only one whose name tells.
 
     Raises:
         ValueError: None, or several; one that is the same in all runs is none.
     """
-    columns = reading.sheet.columns
-    if reading.recipe.first in columns:
+    frame = reading.sheet.frame
+    if reading.recipe.first in frame:
         return reading.recipe.first
-    guessed = (n for n in columns if goal_of(n) and n not in (reading.settings or ()))
-    measured = [n for n in reading.scores or guessed if scorable(columns[n])]
-    varied = [n for n in measured if len(np.unique(numbers(columns[n])[~np.isnan(numbers(columns[n]))])) > 1]
-    checked = [n for n in varied if set(re.split(r"[^a-z0-9]+", n.lower())) & set(CHECKED)]
+    guessed = (n for n in frame if goal_of(n) and n not in (reading.settings or ()))
+    measured = [n for n in reading.scores or guessed if scorable(frame[n])]
+    varied = [n for n in measured if pd.Series(numbers(frame[n])).nunique() > 1]
+    checked = [n for n in varied if set(re.split(r"[^a-z0-9]+", n.lower())) & CHECKED]
     for some in (varied, checked, [n for n in varied if goal_of(n) == "max"]):
         if len(some) == 1:
             return some[0]
-    raise ValueError(f"--score must say which of these columns is the score: {', '.join(measured or columns)}")
+    raise ValueError(f"--score must say which of these columns is the score: {', '.join(measured or frame)}")
 
 
 def hyperparameters(
-    reading: Reading, taken: Iterable[str | None], lost: Mask, categorical: Iterable[str], aside: Aside
+    reading: Reading,
+    taken: Iterable[str | None],
+    lost: Mask,
+    categorical: Iterable[str],
+    aside: Callable[[str, str], None],
 ) -> tuple[list[str], list[str]]:
     """Columns that are hyperparameters, and those that name the runs.
 
@@ -106,14 +130,13 @@ def hyperparameters(
         taken: Those that are something else already.
         lost: (lines,) which runs have no score.
         categorical: Those that the user calls a choice.
-        aside: Called for each other column.
+        aside: Called with each other column and why it is no hyperparameter.
     """
-    sheet, recipe = reading.sheet, reading.recipe
+    frame, recipe = reading.sheet.frame, reading.recipe
     run = reading.one(recipe.run)
     chosen: list[str] = []
     names: list[str] = []
-    for column in (c for c in sheet.columns if c not in set(taken)):
-        cells = sheet.columns[column]
+    for column in (c for c in frame if c not in set(taken)):
         if column == run:
             names.insert(0, column)
         elif column in categorical or column in (reading.settings or ()):
@@ -125,77 +148,66 @@ def hyperparameters(
             aside(column, f"bookkeeping of {recipe.tool}, no hyperparameter")
         elif _names_runs(reading, column):
             names.append(column)
-        elif reason := _reason(column, cells, lost):
+        elif reason := _reason(column, frame[column], lost):
             aside(column, reason)
         else:
             chosen.append(column)
-    first = next(iter(sheet.columns))
-    others = any(distinct(sheet.columns[column]) > 1 for column in chosen[1:])
-    if not names and others and chosen[0] == first not in categorical and _counts(sheet.columns[first]):
+    # A first column that numbers the lines, whatever it is called.
+    first, values = next(iter(frame)), numbers(frame.iloc[:, 0])
+    counts = len(values) > 5 and bool((np.diff(values) == 1.0).all()) and values[0] in (0.0, 1.0)
+    others = any(frame[column].nunique() > 1 for column in chosen[1:])
+    if counts and not names and others and chosen[0] == first not in categorical:
         names.append(chosen.pop(0))
     return chosen, names
 
 
-def _counts(cells: Cells) -> bool:
-    """Whether a column numbers the lines, whatever it is called."""
-    values = numbers(cells)
-    return len(values) > 5 and bool((np.diff(values) == 1.0).all()) and values[0] in (0.0, 1.0)
-
-
 def _names_runs(reading: Reading, column: str) -> bool:
     """Whether a column is called a name and hardly repeats, or only from one checkpoint to the next."""
-    columns = reading.sheet.columns
+    frame = reading.sheet.frame
     if not re.fullmatch(IDENTIFIERS, column.lower().strip()):
         return False
-    if distinct(columns[column]) * 2 > len(reading.sheet):
-        return True
-    steps = (c for n, c in columns.items() if re.fullmatch(LEVELS, n.lower()) and numeric(c))
-    return any(_count([codes(columns[column]), codes(c)]) == len(reading.sheet) for c in steps)
+    steps = (c for n, c in frame.items() if re.fullmatch(LEVELS, str(n).lower()) and numeric(c))
+    single = frame[column].nunique() * 2 > len(frame)
+    return single or any(_count([codes(frame[column]), codes(c)]) == len(frame) for c in steps)
 
 
 def _reason(column: str, cells: Cells, lost: Mask) -> str:
     """Why a column is no hyperparameter; empty if it is one."""
     low = column.lower().strip()
-    takes = "(--hyperparameters takes it in)"
-    first = [t for t in cells[:50].each(str, "") if not missing(t)] if isinstance(cells, Text) else []
+    first = [t for t in cells[:50].dropna() if not missing(t)] if is_text(cells) else []
     if column.startswith(UNNAMED):
         return "has no name: left out"
     dates = bool(first) and all(re.fullmatch(DATE, t) for t in first)
-    if (not isinstance(cells, Text) and cells.dtype.kind in "mM") or re.fullmatch(STAMPS, low) or dates:
-        return f"when, not what: left out {takes}"
+    if dates or re.fullmatch(STAMPS, low) or (not is_text(cells) and cells.dtype.kind in "mM"):
+        return f"when, not what: left out {TAKES}"
     if numeric(cells):
-        return _measured(column, cells, lost, takes)
-    if not isinstance(cells, Text):
+        return _measured(column, cells, lost)
+    if not is_text(cells):
         return ""
     if re.fullmatch(NOTES, low):
-        return f"a note: left out {takes}"
+        return f"a note: left out {TAKES}"
     if many(cells):
-        return f"more than {CHOICES} different texts, no choice: left out {takes}"
+        return f"more than {CHOICES} different texts, no choice: left out {TAKES}"
     full = int((~absent(cells)).sum())
-    remarks = full * 2 < len(cells) and sum(not missing(t) for t in cells.different) == full
+    remarks = full * 2 < len(cells) and sum(not missing(t) for t in different(cells)) == full
     if first and remarks and all(" " in t for t in first):
-        return f"a remark on a few lines: left out {takes}"
+        return f"a remark on a few lines: left out {TAKES}"
     long = sum(len(t) > 40 or "\n" in t for t in first) * 2 > len(first)
     if first and (long or len(set(first)) == len(first) == len(cells) > 5):
-        return f"another text for each run: left out {takes}"
+        return f"another text for each run: left out {TAKES}"
     return ""
 
 
-def _measured(column: str, cells: Cells, lost: Mask, takes: str) -> str:
+def _measured(column: str, cells: Cells, lost: Mask) -> str:
     """Why numbers are an outcome: by their name, or because only failed runs have none."""
     goal = goal_of(column)
-    if re.fullmatch(TIMES, column.lower()) or (goal and distinct(cells) * 2 > len(cells)):
+    if re.fullmatch(TIMES, column.lower()) or (goal and cells.nunique() * 2 > len(cells)):
         role = "--score" if goal == "max" else "--cost"
         return f"measured, not set: left out ({role} {quote(column)} uses it, --hyperparameters takes it in)"
     empty = absent(cells)
     if empty.any() and not empty.all() and (empty <= lost).all():
-        return f"empty only where a run failed, so measured, not set: left out {takes}"
+        return f"empty only where a run failed, so measured, not set: left out {TAKES}"
     return ""
-
-
-def repeat_of(columns_left: Iterable[str]) -> str | None:
-    """A column whose name says that it distinguishes runs of one configuration."""
-    return next((c for c in columns_left if re.fullmatch(REPEATS, c.lower())), None)
 
 
 def level_of(reading: Reading, names: Iterable[str], settings: Mapping[str, Column], left: Iterable[str]) -> str | None:
@@ -207,14 +219,14 @@ def level_of(reading: Reading, names: Iterable[str], settings: Mapping[str, Colu
         settings: Hyperparameters -> values.
         left: Columns that are neither score nor cost.
     """
-    columns = reading.sheet.columns
+    frame = reading.sheet.frame
     certain = reading.one(reading.recipe.level)
     for column in [*filter(None, [certain]), *(c for c in left if re.fullmatch(LEVELS, c.lower()))]:
-        if not numeric(columns[column]):
+        if not numeric(frame[column]):
             continue
-        groups = [codes(columns[name]) for name in names]
+        groups = [codes(frame[name]) for name in names]
         groups = groups or [pd.factorize(c.values)[0] for name, c in settings.items() if name != column]
-        value = numbers(columns[column])
+        value = numbers(frame[column])
         known = ~np.isnan(value)  # a run that failed before the first checkpoint has none
         groups, value, n = [g[known] for g in groups], value[known], int(known.sum())
         each = [*groups, pd.factorize(value)[0]]
@@ -227,11 +239,93 @@ def moving(reading: Reading, names: Sequence[str], settings: Mapping[str, Column
     """Columns that have several values in one run, by the column that names the runs."""
     if not names:
         return []
-    known = ~absent(reading.sheet.columns[names[0]])
-    run = codes(reading.sheet.columns[names[0]])[known]
+    known = ~absent(reading.sheet.frame[names[0]])
+    run = codes(reading.sheet.frame[names[0]])[known]
     return [n for n, c in settings.items() if _count([run, pd.factorize(c.values)[0][known]]) > _count([run])]
 
 
 def _count(keys: Sequence[Index]) -> int:
     """How many different tuples of codes there are."""
     return len(pd.DataFrame(dict(enumerate(keys))).drop_duplicates()) if keys else 0
+
+
+def hyperparameter(name: str, column: Column, log: bool | None = None) -> tuple[Hyperparameter, str]:
+    """Makes a hyperparameter of a column's values, and says why it is what it is.
+
+    Raises:
+        ValueError: Too many different texts for a choice, or `log` for numbers that are not all positive.
+    """
+    if column.choices is not None:
+        choices = column.choices
+        if len(choices) > CHOICES:
+            raise ValueError(
+                f"column {name}: must be numbers or at most {CHOICES} different texts, got {len(choices)} such as "
+                f"{str(choices[0])[:30]!r}; leave it out with --drop {quote(name)}"
+            )
+        h = Hyperparameter(name, "categorical", 0.0, float(len(choices) - 1), values=choices)
+        alike = len({str(c).lower() for c in choices}) < len(choices)
+        return h, described(h) + ("; some differ in upper and lower case only" if alike else "")
+    kind: Literal["int", "float"] = "int" if column.whole else "float"
+    known = column.values[~np.isnan(column.values)]
+    low, high = float(known.min()), float(known.max())
+    grid = few(known, FEW)
+    if log and low <= 0:
+        raise ValueError(f"column {name}: must be positive to be logarithmic, got {low:g}")
+    logarithmic = low > 0 and high / low >= LOG if log is None else log
+    listed = tuple(map(column.natural, grid)) if grid is not None and len(grid) < len(known) else ()
+    h = Hyperparameter(name, kind, low, high, logarithmic, listed)
+    guessed = f" (spans a factor of {high / low:.3g})" if logarithmic and not log else ""
+    return h, described(h) + guessed
+
+
+def described(h: Hyperparameter) -> str:
+    """A hyperparameter in words."""
+    if h.kind == "categorical":
+        shown = ", ".join(str(c) for c in h.values[:5]) + (", ..." if len(h.values) > 5 else "")
+        return f"choice of {len(h.values)}: {shown}"
+    listed = f", {len(h.values)} values" if h.values else ""
+    return f"{h.kind}, {h.low:g} to {h.high:g}{listed}" + (", logarithmic" if h.log else "")
+
+
+def few(known: npt.NDArray[np.float64], most: int) -> list[float] | None:
+    """The different numbers, sorted; None if there are more than so many."""
+    distinct = np.sort(pd.unique(known)).tolist()
+    return distinct if len(distinct) <= most else None
+
+
+def metric(
+    name: str, values: npt.ArrayLike, goal: Literal["max", "min"], bounds: tuple[float, float] | None
+) -> tuple[Metric, str]:
+    """Makes a metric; bounds are 0 to 1 or 0 to 100 where values fit, else round numbers around them.
+
+    Raises:
+        ValueError: Bounds that are not finite and increasing, or values outside them.
+    """
+    low, high = float(np.min(values)), float(np.max(values))
+    if bounds is not None:
+        a, b = bounds
+        if not (math.isfinite(a) and math.isfinite(b) and a < b):
+            raise ValueError(f"bounds of {name} must be two finite numbers, low < high, got {a:g} and {b:g}")
+        if low < a or high > b:
+            raise ValueError(f"bounds of {name} must contain its values, {low:g} to {high:g}, got {a:g} to {b:g}")
+        why = "bounds as given"
+    else:
+        if low >= 0.0:
+            b = next((c for c in (1.0, 100.0) if high <= c), 0.0) or 10.0 ** math.ceil(math.log10(high))
+            a = 0.0
+        else:
+            b = 10.0 ** math.ceil(math.log10(max(-low, high)))
+            a = -b
+        why = f"bounds {a:g} to {b:g} guessed from its values (--bounds {quote(f'{name}=LOW:HIGH')} says better)"
+    return Metric(name, "", goal, a, b), f"score, {goal}, {low:g} to {high:g}; {why}"
+
+
+def condition_of(holes: Mask, columns: Mapping[str, Column]) -> tuple[str, tuple[Any, ...]] | None:
+    """The choice that explains where a column is empty: (parent, choices with which it is filled), if one does."""
+    for parent, column in columns.items():
+        if column.choices is None or np.isnan(column.values).any():
+            continue
+        empty, filled = (set(np.unique(column.values[mask]).tolist()) for mask in (holes, ~holes))
+        if not empty & filled:
+            return parent, tuple(column.choices[int(i)] for i in sorted(filled))
+    return None

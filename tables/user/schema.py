@@ -12,10 +12,9 @@ from typing import Any
 
 from hpo_envs.checks import nearest
 from hpo_envs.tables.table import Hyperparameter, Table
-from hpo_envs.tables.user import infer, roles
-from hpo_envs.tables.user.reading import files
-from hpo_envs.tables.user.reading.trackers import Reading
+from hpo_envs.tables.user import files, roles
 from hpo_envs.tables.user.space import plain, space_of
+from hpo_envs.tables.user.trackers import Reading
 
 NO_COST = "evaluations"
 """What may be the cost besides a column: every evaluation costs 1."""
@@ -76,7 +75,7 @@ def resolved(schema: Schema, reading: Reading) -> Schema:
     return dataclasses.replace(
         s,
         score=tuple(map(name, s.score)) or (roles.score_of(reading),),
-        cost=s.cost if s.cost in (None, NO_COST) and NO_COST not in reading.sheet.columns else name(str(s.cost)),
+        cost=s.cost if s.cost in (None, NO_COST) and NO_COST not in reading.sheet.frame else name(str(s.cost)),
         level=s.level and name(s.level),
         repeat=s.repeat and name(s.repeat),
         status=s.status and name(s.status),
@@ -96,7 +95,8 @@ def goals(schema: Schema, reading: Reading) -> tuple[Any, ...]:
     Raises:
         ValueError: Not one for each, or a name that does not say which.
     """
-    given = schema.goal or tuple(reading.goals.get(c) or infer.goal_of(c) for c in schema.score)
+    tools = dict.fromkeys(reading.scores, reading.recipe.goal)
+    given = schema.goal or tuple(tools.get(c) or roles.goal_of(c) for c in schema.score)
     if len(given) != len(schema.score):
         raise ValueError(f"goal must be one for each score ({len(schema.score)}), got {len(given)}")
     for column, goal in zip(schema.score, given, strict=True):

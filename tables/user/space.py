@@ -13,7 +13,9 @@ import numpy as np
 from hpo_envs.checks import nearest
 from hpo_envs.tables import extras
 from hpo_envs.tables.table import Hyperparameter
-from hpo_envs.tables.user.infer import LOG
+
+LOG = 100.0
+"""Positive numbers that span this factor are taken as logarithmic."""
 
 WORDS = ("log", "int", "float")
 """What may stand after the two ends of a range."""

@@ -39,7 +39,7 @@ from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
 from hpo_envs.tables.datasets.nasbenchnlp import features, logs
 from hpo_envs.tables.datasets.nasbenchnlp.names import RELEASED
 from hpo_envs.tables.files import table_file, zips
-from hpo_envs.tables.user import csv_reader
+from hpo_envs.tables.user import reader
 from tests.robustness import hostile
 
 COVERS = ("hpo_envs.benchmarks.study.parquet",)
@@ -638,7 +638,7 @@ def test_csv_of_a_table(tmp_path_factory: pytest.TempPathFactory, content: bytes
     with hostile.guarded("CSV of a table of one's own"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         options: dict[str, Any] = {} if bounds is None else {"bounds": {"score": bounds}}
-        table = csv_reader.from_csv(path, "score", "max", cost=cost, **options)
+        table = reader.from_csv(path, "score", "max", cost=cost, **options)
         assert len(table) >= 1
 
 

@@ -20,7 +20,7 @@ from hpo_envs.benchmarks.study import store
 from hpo_envs.commands.main import main
 from hpo_envs.tables import store as tables
 from hpo_envs.tables import user
-from hpo_envs.tables.user import csv_reader
+from hpo_envs.tables.user import reader
 from hpo_envs.tuning import record, tune
 from tests.helpers import ONE_OF_EACH, short
 
@@ -171,7 +171,7 @@ def test_cells_are_built_again(tmp_path: Path) -> None:
 def test_what_cannot_be_checked_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HPO_ENVS_TABLES", str(tmp_path / "tables"))
     (tmp_path / "mine.csv").write_text("\n".join(["width,accuracy", *(f"{k},0.{k}" for k in range(10, 30))]))
-    table = csv_reader.from_csv(tmp_path / "mine.csv", score="accuracy", goal="max", name="mine")
+    table = reader.from_csv(tmp_path / "mine.csv", score="accuracy", goal="max", name="mine")
     user.save(table)
     _stored(tmp_path / "runs", run("random", "TableHPO-mine-v0", [0]))
     _stored(tmp_path / "runs", run("random", "TableHPO-v0", [0], env_kwargs={"table": table}))

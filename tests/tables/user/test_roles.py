@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hpo_envs.tables.user import roles
-from hpo_envs.tables.user.reading import sheet, trackers
+from hpo_envs.tables.user import cells as of_cells
+from hpo_envs.tables.user import roles, trackers
 from tests.tables.user.helpers import from_text
 
 
@@ -26,7 +26,7 @@ from tests.tables.user.helpers import from_text
 )
 def test_a_column_is_left_out_for_its_name_or_its_values(column: str, cells: list[object], reason: str | None) -> None:
     rows = [{"lr": 0.1 * (i + 1), "width": i, column: cell, "acc": 0.1 * i} for i, cell in enumerate(cells)]
-    read = trackers.read(sheet.of_rows("f", rows, "line", range(6), "0"))
+    read = trackers.read(of_cells.of_rows("f", rows, "line", range(6), "0"))
     said: list[str] = []
     chosen, names = roles.hyperparameters(
         read, ["acc"], np.zeros(6, bool), [], lambda name, why: said.append(f"{name}: {why}")

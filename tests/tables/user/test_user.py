@@ -8,11 +8,11 @@ import sys
 import pytest
 
 from hpo_envs.tables import user
-from hpo_envs.tables.user import csv_reader
+from hpo_envs.tables.user import reader
 
 
 def test_readers_are_those_of_their_modules() -> None:
-    assert user.from_csv is csv_reader.from_csv
+    assert user.from_csv is reader.from_csv
     assert all(hasattr(user, name) for name in user.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'from_excel'"):
         user.from_excel  # noqa: B018
@@ -21,5 +21,5 @@ def test_readers_are_those_of_their_modules() -> None:
 def test_importing_the_package_imports_no_reader() -> None:
     code = "import sys, hpo_envs.tables.user; print([m for m in sys.modules if m.endswith('_reader')])"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert "csv_reader" not in said
+    assert "reader" not in said
     assert "optuna_reader" not in said

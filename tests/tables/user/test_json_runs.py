@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hpo_envs.tables.user.reading import files, json_runs
+from hpo_envs.tables.user import files, json_runs
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def test_a_folder_has_a_file_or_a_subfolder_for_each_run(tmp_path: Path) -> None
         (tmp_path / str(i) / "args.json").write_text(json.dumps({"lr": i}))
         (tmp_path / str(i) / "out.json").write_text(json.dumps({"acc": i / 10}))
     sheet = files.of_path(tmp_path)
-    assert sheet.columns["lr"].tolist() == [2, 10]
-    assert sheet.columns["acc"].tolist() == [0.2, 1.0]
+    assert sheet.frame["lr"].tolist() == [2, 10]
+    assert sheet.frame["acc"].tolist() == [0.2, 1.0]
     assert [sheet.where(i) for i in range(2)] == ["run 2", "run 10"]
     (tmp_path / "10" / "out.json").write_text("{")
     with pytest.raises(ValueError, match=r"10/out.json: line 1: must be JSON"):

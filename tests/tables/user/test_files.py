@@ -1,9 +1,10 @@
-"""Files of all kinds are read or named."""
+"""Files of all kinds become columns; what is none is named."""
 
 from __future__ import annotations
 
 import gzip
 import os
+import sys
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -13,7 +14,9 @@ import pandas as pd
 import pytest
 
 from hpo_envs.tables import user
-from hpo_envs.tables.user.reading import files
+from hpo_envs.tables.user import cells, files
+from hpo_envs.tables.user.reader import from_csv
+from tests.tables.user.helpers import from_text
 
 
 @pytest.mark.parametrize(
@@ -36,7 +39,7 @@ def test_what_is_no_file_of_runs(tmp_path: Path, name: str, content: bytes, mess
 def test_a_zip_of_several_files_or_too_many_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("a.csv", "a,b\n1,2\n")
-    assert len(files.of_path(tmp_path / "a.zip")) == 1
+    assert len(files.of_path(tmp_path / "a.zip").frame) == 1
     monkeypatch.setattr(files, "UNPACKED", 5)
     with pytest.raises(ValueError, match="must be at most 5 bytes unpacked"):
         files.of_path(tmp_path / "a.zip")
@@ -77,3 +80,61 @@ def test_pipes_and_devices_are_refused(tmp_path: Path) -> None:
         user.from_frame(pd.DataFrame({"lr": [1, 2], "acc": [1, 2]}), schema="/dev/zero")
     with pytest.raises(FileNotFoundError, match="b.csv"):
         user.from_csv(tmp_path / "b.csv")
+
+
+def test_lines_are_counted_as_an_editor_counts_them(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('# made by hand\nlr,note,acc\n1,"two\nlines",3\n\n2,x,4\n')
+    read = files.of_path(tmp_path / "a.csv")
+    assert [read.where(i) for i in range(2)] == ["line 4", "line 6"]
+    assert read.frame["note"].tolist() == ["two\nlines", "x"]
+    assert read.frame["lr"].tolist() == [1, 2]
+
+
+def test_a_frame_of_mixed_cells_and_levels() -> None:
+    frame = pd.DataFrame({("p", "lr"): [1, "x"], ("p", "n"): [1.5, None]})
+    read = cells.of_frame(frame, "frame")
+    assert read.frame["p.lr"].tolist() == ["1", "x"]
+    assert np.array_equal(read.frame["p.n"], [1.5, np.nan], equal_nan=True)
+    assert read.digest != cells.of_frame(frame.iloc[::-1], "frame").digest
+    with pytest.raises(ValueError, match="must have columns and at least one line"):
+        cells.of_frame(frame[:0], "frame")
+
+
+def test_a_quoted_file_is_read_as_a_plain_one(tmp_path: Path) -> None:
+    lines = [f"0.{i},a{i % 3},2024-01-0{i % 9 + 1},{'nan' if i == 7 else i}\n" for i in range(40)]
+    plain = "".join(["lr,opt,when,acc\n", *lines])
+    same = {
+        "plain": plain, "quoted": plain.replace("a1", '"a1"'), "blank": plain.replace("\n0.5,", "\n\n0.5,"),
+        "open": plain[:-1], "windows": plain.replace("\n", "\r\n"), "spaced": plain.replace(",", " , "),
+        "digits": plain.replace("0.3,", "0.30000000000000001,").replace("0.7,", "7e-1,"),
+        "bars": plain.replace(",", "|"),
+        "trailing": plain.replace("\n", ",,\n").replace("acc,,", "acc"),
+    }  # fmt: skip
+    made = {}
+    for name, text in same.items():
+        (tmp_path / f"{name}.csv").write_bytes(text.encode())
+        table = from_csv(tmp_path / f"{name}.csv", "acc", "max", name="a")
+        made[name] = table.provenance.sha256, table.provenance.notes
+    assert made == dict.fromkeys(same, made["plain"])
+    large = plain + f"0.1,a0,2024-01-01,{2**53 + 1}.5\n"
+    assert np.nanmax(from_text(large.encode(), "acc", "max").values) == 2.0**53 + 2
+
+
+@pytest.mark.parametrize("kind", [".parquet", ".feather", ".csv"])
+def test_no_thread_keeps_a_file_that_is_read(kind: str, tmp_path: Path) -> None:
+    """One that frees it as Python ends brings Python down: `terminate called without an active exception`."""
+    frame, path = pd.DataFrame(np.zeros((3000, 20))).add_prefix("x"), tmp_path / f"a{kind}"
+    if kind == ".parquet":
+        frame.to_parquet(path, row_group_size=100)
+    elif kind == ".feather":
+        frame.to_feather(path, chunksize=100)
+    else:
+        frame.to_csv(path, index=False)
+    content = files.content_of(path)
+    for _ in range(20):
+        before = sys.getrefcount(content)
+        if kind == ".csv":
+            files.of_csv("a", content, "")
+        else:
+            files._arrow(path, content, kind, files.BYTES)
+        assert sys.getrefcount(content) == before

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.tables.user.reading import outcomes, sheet
+from hpo_envs.tables.user import cells, outcomes
 
 
-def made(**columns: list[Any]) -> sheet.Sheet:
+def made(**columns: list[Any]) -> cells.Sheet:
     rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
-    return sheet.of_rows("f", rows, "line", range(2, len(rows) + 2), "0")
+    return cells.of_rows("f", rows, "line", range(2, len(rows) + 2), "0")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 import codecs
 import csv
 import gzip
@@ -10,27 +9,22 @@ import hashlib
 import io
 import itertools
 import stat
-import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from hpo_envs.tables.user.reading import json_runs
-from hpo_envs.tables.user.reading.cells import Cells, Text
-from hpo_envs.tables.user.reading.sheet import UNNAMED, Sheet, of_frame, of_rows
+from hpo_envs.tables.user import json_runs
+from hpo_envs.tables.user.cells import UNNAMED, Sheet, of_frame, of_rows
 
 BYTES = 2_000_000_000
 """Largest plain file."""
 
 UNPACKED = 100_000_000
 """Largest content of a compressed file: a small one may hold any number of lines."""
-
 
 EXACT: dict[str, Any] = {"float_precision": "round_trip"} if [*map(int, pd.__version__.split(".")[:2])] < [3, 1] else {}
 """Reads each number as the nearest float; pandas 3.1 always does."""
@@ -83,7 +77,7 @@ def content_of(path: Path, most: int | None = None) -> bytes:
     return content
 
 
-def _unpacked(path: Path, file: io.BufferedReader) -> io.BufferedIOBase | zipfile.ZipExtFile:
+def _unpacked(path: Path, file: io.BufferedReader) -> Any:
     if path.suffix == ".gz":
         return gzip.GzipFile(fileobj=file)
     if path.suffix != ".zip":
@@ -92,121 +86,96 @@ def _unpacked(path: Path, file: io.BufferedReader) -> io.BufferedIOBase | zipfil
     names = [n for n in archive.namelist() if not n.endswith("/")]
     if len(names) != 1:
         raise ValueError(f"{path} must hold one file, got {len(names)}")
-    return archive.open(names[0])  # type: ignore[return-value]
+    return archive.open(names[0])
 
 
 def _arrow(path: Path, content: bytes, kind: str, limit: int) -> pd.DataFrame:
     """The frame of a Parquet or Arrow file; an index that pandas wrote is no column."""
+    # On this thread and from memory: a thread of Arrow that outlives its stream brings Python down as it ends.
     from pyarrow import feather, parquet
 
-    freed = {"split_blocks": True, "self_destruct": True}  # columns that are converted
     try:
-        # On this thread and from memory: a thread of Arrow that outlives its stream brings Python down as it ends.
         if kind not in (".parquet", ".pq"):
-            return feather.read_table(pa.BufferReader(content), use_threads=False).to_pandas(**freed)
+            return feather.read_table(pa.BufferReader(content), use_threads=False).to_pandas()
         file = parquet.ParquetFile(pa.BufferReader(content), pre_buffer=False)
-        if (size := 8 * file.metadata.num_rows * file.metadata.num_columns) > limit:
-            raise ValueError(f"{path} must be at most {limit} bytes unpacked (max_bytes=, --max-bytes), got {size}")
-        return file.read(use_threads=False).to_pandas(**freed)
+        size = 8 * file.metadata.num_rows * file.metadata.num_columns
+        table = file.read(use_threads=False).to_pandas() if size <= limit else None
     except (pa.ArrowException, OSError) as error:
-        if isinstance(error, ValueError) and str(error).startswith(str(path)):
-            raise
         raise ValueError(f"{path} must be {kind[1:]}, got a file that is none: {str(error)[:80]}") from None
+    if table is None:
+        raise ValueError(f"{path} must be at most {limit} bytes unpacked (max_bytes=, --max-bytes), got {size}")
+    return table
 
 
 def of_csv(source: str, content: bytes, digest: str) -> Sheet:
     """The columns of CSV text, with commas, semicolons, tabs or bars between cells, in UTF-8 or UTF-16.
 
-    pandas reads a plain file. Any other one, with quotes, empty lines, two headers or lines of different lengths, is
-    read line by line: its cells become text, and what is wrong is named.
+    Raises:
+        ValueError: Lines that are no CSV or have more or fewer cells than the header; they are named.
     """
+    utf16 = content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     try:
-        if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-            content = content.decode("utf-16").encode()
-        content = content.removeprefix(codecs.BOM_UTF8)
-        frame = _plain(content)
-        if frame is not None:
-            return of_frame(frame, source, digest)
-        lines = _lines(source, content.decode())
+        stream = io.StringIO(content.decode("utf-16" if utf16 else "utf-8-sig"), newline="")
     except UnicodeError as error:
         got = f"byte {error.object[error.start]:#x}" if isinstance(error, UnicodeDecodeError) else str(error)
         raise ValueError(f"{source} must be UTF-8 text, got {got}") from None
-    header = _header(source, lines)
-    numbers, codes = array.array("q"), [array.array("q") for _ in header]
-    different: list[dict[str, int]] = [{} for _ in header]
-    for number, cells in lines:
-        if len(cells) < len(header) or any(c.strip() for c in cells[len(header) :]):
-            got = f"must have {len(header)} cells like the header, got {len(cells)}"
-            raise ValueError(f"{source}: line {number}: {got}")
-        numbers.append(number)
-        for code, known, cell in zip(codes, different, cells, strict=False):
-            code.append(known.setdefault(cell.strip(), len(known)))
-    if not numbers:
-        raise ValueError(f"{source} must have a header and at least one line, got 1 line(s)")
-    columns: dict[str, Cells] = {
-        name: Text(np.array(code, np.intp), tuple(known))
-        for name, code, known in zip(header, codes, different, strict=True)
-    }
-    # What trails a line is no column: nothing has a name there, nor a value.
-    columns = {
-        n: c for n, c in columns.items() if not n.startswith(UNNAMED) or list(different[header.index(n)]) != [""]
-    }
-    return Sheet(source, columns, "line", np.array(numbers), digest)
-
-
-def _plain(content: bytes) -> pd.DataFrame | None:
-    """The frame of a file without quotes, marks, comments and empty or ragged lines; of any other one None."""
-    lines = content.count(b"\n") + (not content.endswith(b"\n"))
-    first = content[: content.find(b"\n") + 1].decode()
+    skipped, first = next(((i, line) for i, line in enumerate(stream) if not _comment(line)), (0, ""))
     delimiter = max(",;\t|", key=first.count)
-    names = [n.strip() for n in first.split(delimiter)]
-    odd = any(mark in content for mark in (b'"', b"\0", b"\n\n", b"\n\r", codecs.BOM_UTF8))
-    ragged = content.count(delimiter.encode()) != lines * (len(names) - 1) or len(names) < 2
-    if odd or ragged or content.count(b"\r") != content.count(b"\r\n") or _comment(first) or lines < 2:
-        return None
-    if not all(names) or len(set(names)) < len(names):
-        return None
+    lines = csv.reader(itertools.chain([first], stream), delimiter=delimiter, strict=True)
+    numbers, kept, width = [], [], 0
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.DtypeWarning)
-            frame = pd.read_csv(
-                io.BytesIO(content), sep=delimiter, header=None, names=names, skiprows=1, index_col=False, quoting=3,
-                na_values=[""], keep_default_na=False, encoding="utf-8", **EXACT,
-            )  # fmt: skip
-    except (pd.errors.ParserError, pd.errors.DtypeWarning, OverflowError):
-        return None
-    large = any(c.dtype.kind == "f" and c.abs().max() >= 2**53 for _, c in frame.items())  # digits that a float lacks
-    return None if large or len(frame) != lines - 1 else frame
+        header = _header(source, lines, skipped)
+        start = stream.tell()
+        for cells in lines:  # whose structure is checked; pandas reads what they say
+            kept.append(any(c.strip() for c in cells))
+            numbers.append(skipped + lines.line_num)
+            width = max(width, len(cells))
+            if kept[-1] and (len(cells) < len(header) or any(c.strip() for c in cells[len(header) :])):
+                got = f"must have {len(header)} cells like the header, got {len(cells)}"
+                raise ValueError(f"{source}: line {numbers[-1]}: {got}")
+    except csv.Error as error:
+        raise ValueError(f"{source}: line {skipped + lines.line_num}: must be CSV, got {error}") from None
+    if not any(kept):
+        raise ValueError(f"{source} must have a header and at least one line, got 1 line(s)")
+    frame = _cells(source, stream, start, delimiter, width)
+    if len(frame) != len(kept):
+        raise ValueError(f"{source} must be CSV without NUL characters, got {len(frame)} lines of {len(kept)}")
+    frame = frame.iloc[:, : len(header)].set_axis(header, axis=1).set_axis(numbers)[kept]
+    # What trails a line is no column: nothing has a name there, nor a value.
+    nothing = [n for n in header if n.startswith(UNNAMED) and frame[n].isna().all()]
+    sheet = of_frame(frame.drop(columns=nothing), source, digest)
+    return Sheet(source, sheet.frame.set_axis(frame.index), "line", digest)
+
+
+def _cells(source: str, stream: io.StringIO, start: int, delimiter: str, width: int) -> pd.DataFrame:
+    def read(**options: Any) -> pd.DataFrame:
+        stream.seek(start)
+        return pd.read_csv(
+            stream, sep=delimiter, header=None, names=range(width), index_col=False, skip_blank_lines=False,
+            na_values=[""], keep_default_na=False, low_memory=False, **options,
+        )  # fmt: skip
+
+    try:
+        frame = read(**EXACT)
+        large = any(c.dtype.kind == "f" and c.abs().max() >= 2**53 for _, c in frame.items())
+        return read(dtype=str) if large else frame  # digits that a float lacks
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, OverflowError) as error:
+        raise ValueError(f"{source} must be CSV, got {error}") from None
 
 
 def _comment(line: str) -> bool:
     return not line.strip() or line.startswith("#") or line.lower().startswith("sep=")
 
 
-def _lines(source: str, content: str) -> Iterator[tuple[int, list[str]]]:
-    """(number of the line, cells) of every line that is not empty."""
-    stream = io.StringIO(content, newline="")
-    first, skipped = stream.readline(), 0
-    while first and _comment(first):
-        first, skipped = stream.readline(), skipped + 1
-    reader = csv.reader(itertools.chain([first], stream), delimiter=max(",;\t|", key=first.count), strict=True)
-    try:
-        for cells in reader:
-            if any(c.strip() for c in cells):
-                yield skipped + reader.line_num, cells
-    except csv.Error as error:
-        raise ValueError(f"{source}: line {skipped + reader.line_num}: must be CSV, got {error}") from None
-
-
-def _header(source: str, lines: Iterator[tuple[int, list[str]]]) -> list[str]:
-    number, cells = next(lines, (1, []))
-    if not cells:
+def _header(source: str, lines: Any, skipped: int) -> list[str]:
+    header = [c.strip() for c in next(lines, [])]
+    if not any(header):
         raise ValueError(f"{source} must have a header and at least one line, got 0 line(s)")
-    header = [c.strip() for c in cells]
+    number = skipped + lines.line_num
     named = [c for c in header if c]
     if len(set(named)) < len(named):
         # A frame with two levels of columns has a second line under the first, with names where the first repeats.
-        below = [c.strip() for c in next(lines, (0, []))[1]]
+        below = [c.strip() for c in next(lines, [])]
         if not all(below) and not any(c[:1].isdigit() for c in below):
             header = [f"{a}_{b}" if b else a for a, b in itertools.zip_longest(header, below, fillvalue="")]
     for j, column in enumerate(header):

@@ -14,10 +14,9 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from hpo_envs.tables.user.reading.cells import Text, absent, numbers, of_values, text
-from hpo_envs.tables.user.reading.files import content_of
-from hpo_envs.tables.user.reading.json_runs import flat
-from hpo_envs.tables.user.reading.sheet import Sheet
+from hpo_envs.tables.user.cells import Sheet, absent, as_text, different, each, numbers, of_values, text
+from hpo_envs.tables.user.files import content_of
+from hpo_envs.tables.user.json_runs import flat
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,6 @@ class Reading:
         settings: The hyperparameters, None if the export does not mark them.
         scores: What was measured.
         names: Short name -> name in the file, where they differ.
-        goals: Score -> max or min, where the export says so.
     """
 
     sheet: Sheet
@@ -71,12 +69,11 @@ class Reading:
     settings: tuple[str, ...] | None
     scores: tuple[str, ...]
     names: dict[str, str]
-    goals: dict[str, Any]
 
     def one(self, pattern: str) -> str | None:
         """The first column of a pattern that has a value, None if there is none."""
-        some = (n for n, c in self.sheet.columns.items() if re.fullmatch(pattern, n) and not absent(c).all())
-        return next(some, None) if pattern else None
+        some = (n for n, c in self.sheet.frame.items() if re.fullmatch(pattern, str(n)) and not absent(c).all())
+        return next(some, None) if pattern else None  # type: ignore[arg-type]
 
 
 def read(sheet: Sheet) -> Reading:
@@ -85,7 +82,7 @@ def read(sheet: Sheet) -> Reading:
     Raises:
         ValueError: An export without hyperparameters.
     """
-    if any(name.endswith("__MIN") for name in sheet.columns) and "Step" in sheet.columns:
+    if any(name.endswith("__MIN") for name in sheet.frame) and "Step" in sheet.frame:
         raise ValueError(
             f"{sheet.source}: must have hyperparameters, got the export of a Weights & Biases chart; export the table "
             "of runs instead"
@@ -97,18 +94,16 @@ def read(sheet: Sheet) -> Reading:
     short: dict[str, str] = {}
     matched: dict[str, list[str]] = {recipe.settings: [], recipe.scores: []}
     for pattern, found in matched.items():
-        for name in sheet.columns:
+        for name in sheet.frame:
             match = re.fullmatch(pattern, name) if pattern and name not in short else None
             if match:
                 new = match[1]
-                short[name] = name if not new or new in sheet.columns or new in short.values() else new
+                short[name] = name if not new or new in sheet.frame or new in short.values() else new
                 found.append(short[name])
-    renamed = {short.get(name, name): cells for name, cells in sheet.columns.items()}
     names = {new: old for old, new in short.items() if new != old}
     settings, scores = matched[recipe.settings], matched[recipe.scores] if recipe.scores else []
-    goals = dict.fromkeys(scores, recipe.goal) if recipe.goal else {}
-    sheet = dataclasses.replace(sheet, columns=renamed)
-    return Reading(sheet, recipe, tuple(settings) or None, tuple(scores), names, goals)
+    sheet = dataclasses.replace(sheet, frame=sheet.frame.rename(columns=short))
+    return Reading(sheet, recipe, tuple(settings) or None, tuple(scores), names)
 
 
 def metadata(folder: Path) -> tuple[Path, dict[str, Any]]:
@@ -139,33 +134,32 @@ def expanded(sheet: Sheet) -> Sheet:
         ValueError: A configuration or summary of which some cells are mappings, others not.
     """
     columns: dict[str, Any] = {}
-    for name, cells in sheet.columns.items():
-        first = next((t for t in cells.different if t), "") if isinstance(cells, Text) else ""
-        if not (isinstance(cells, Text) and first.startswith("{") and _mapping(first)):
-            columns[name] = cells
+    for name, cells in sheet.frame.items():
+        texts = [t for t in different(cells) if t]
+        if not texts or not texts[0].startswith("{") or _mapping(texts[0]) is None:
+            columns[str(name)] = cells
             continue
-        different = [_mapping(t) for t in cells.different]
-        if None in different:
+        made = {t: _mapping(t) for t in texts}
+        odd = each(cells, {t for t in texts if made[t] is None}.__contains__, False)
+        if odd.any():
             if name in ("config", "summary", "params"):
-                i = int(np.flatnonzero(cells.codes == different.index(None))[0])
-                raise ValueError(f"{sheet.source}: {sheet.complaint(i, name, 'a mapping')}")
-            columns[name] = cells
+                raise ValueError(f"{sheet.source}: {sheet.complaint(int(np.argmax(odd)), str(name), 'a mapping')}")
+            columns[str(name)] = cells
             continue
-        runs = [flat(_plain(different[c]), name) if c >= 0 else {} for c in cells.codes.tolist()]
+        plain = {t: flat(_plain(run), str(name)) for t, run in made.items() if run is not None}
+        runs = [plain.get(t, {}) for t in cells.tolist()]
         for key in dict.fromkeys(key for run in runs for key in run if key != name):
-            columns[key] = of_values([run.get(key) for run in runs])
-    return dataclasses.replace(sheet, columns=columns)
+            columns[key] = of_values([run.get(key) for run in runs]).set_axis(cells.index)
+    return sheet.with_columns(columns)
 
 
-def _plain(run: Mapping[str, Any] | None) -> dict[str, Any]:
+def _plain(run: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a run; the raw form of Weights & Biases has {"value": 3, "desc": null} for 3."""
-    values = {k: v["value"] if isinstance(v, Mapping) and "value" in v else v for k, v in (run or {}).items()}
+    values = {k: v["value"] if isinstance(v, Mapping) and "value" in v else v for k, v in run.items()}
     return {k: v for k, v in values.items() if not str(k).startswith("_") or k == "_runtime"}
 
 
 def _mapping(text: str) -> dict[str, Any] | None:
-    if not text:
-        return {}
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -179,33 +173,31 @@ def _mapping(text: str) -> dict[str, Any] | None:
 
 def with_seconds(sheet: Sheet) -> Sheet:
     """MLflow has when a run started and ended, not how long it took."""
-    ends = [sheet.columns.get(name) for name in ("start_time", "end_time")]
-    if any(e is None for e in ends):
+    if not {"start_time", "end_time"} <= {*sheet.frame}:
         return sheet
-    start, end = (
-        pd.to_datetime(e.each(str, "") if isinstance(e, Text) else e, errors="coerce", utc=True, format="mixed")
-        for e in ends
-    )
-    return dataclasses.replace(sheet, columns={**sheet.columns, "seconds": (end - start).total_seconds().to_numpy()})
+    ends = (sheet.frame[name].astype(object) for name in ("start_time", "end_time"))
+    start, end = (pd.to_datetime(e, errors="coerce", utc=True, format="mixed") for e in ends)
+    return sheet.with_columns({**sheet.frame, "seconds": (end - start).dt.total_seconds()})
 
 
 def of_search(sheet: Sheet) -> Sheet:
     """scikit-learn: None is in `params` only, and halving repeats a configuration with more resources."""
-    new = dict(sheet.columns)
-    texts = sheet.text("params").each(str, "") if "params" in new else np.full(len(sheet), "")
-    for name in (n for n in sheet.columns if n.startswith("param_")):
-        says = np.array([f"'{name[6:]}': None" in t for t in texts])
+    new: dict[str, Any] = {**sheet.frame}
+    texts = as_text(new["params"]) if "params" in new else text([""] * len(sheet.frame))
+    for name in (n for n in sheet.frame if n.startswith("param_")):
+        says = texts.astype(str).str.contains(f"'{name[6:]}': None", regex=False)
         if says.any():
-            new[name] = text(np.where(says, "none", sheet.text(name).each(str, "")).tolist())
+            new[name] = text(np.where(says, "none", as_text(new[name]).astype(object)), sheet.frame.index)
     if "n_resources" in new:
         order = np.argsort(numbers(new["n_resources"]), kind="stable")
-        cost = pd.Series(numbers(new["mean_fit_time"])[order])
-        new["mean_fit_time"] = cost.groupby(texts[order]).cumsum().to_numpy()[np.argsort(order)]
-    return dataclasses.replace(sheet, columns=new)
+        spent = pd.Series(numbers(new["mean_fit_time"])[order])
+        total = spent.groupby(texts.cat.codes.to_numpy()[order]).cumsum().to_numpy()[np.argsort(order)]
+        new["mean_fit_time"] = pd.Series(total, sheet.frame.index)
+    return sheet.with_columns(new)
 
 
 def _has(sheet: Sheet, recipe: Recipe) -> bool:
-    return all(any(re.fullmatch(sign, name) for name in sheet.columns) for sign in recipe.signs)
+    return all(any(re.fullmatch(sign, name) for name in sheet.frame) for sign in recipe.signs)
 
 
 PLAIN = Recipe("", ())

@@ -9,14 +9,27 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables.table import LOST, STATUSES
-from hpo_envs.tables.user.reading.cells import Floats, Text, absent, many, missing, number, numbers, seconds
-from hpo_envs.tables.user.reading.sheet import Sheet, count
+from hpo_envs.tables.user.cells import (
+    Cells,
+    Floats,
+    Sheet,
+    absent,
+    as_text,
+    different,
+    each,
+    is_text,
+    many,
+    missing,
+    number,
+    numbers,
+    seconds,
+)
 
 Codes = npt.NDArray[np.uint8]
 
 OK, FAILED, DIVERGED, TRUNCATED = (STATUSES.index(s) for s in ("ok", "failed", "diverged", "truncated"))
 UNFINISHED = 255
-"""Code of a run that has not ended."""
+"""Code of a run that has not ended, or of a text that is no outcome."""
 
 WORDS = {
     DIVERGED: r"[+-]?(nan( .*)?|inf(inity)?)|diverged?|divergence|explod(ed|ing)|overflow",
@@ -30,6 +43,11 @@ WORDS = {
 
 STATES = ("state", "status", "trial_state", "run_state", "trial_status", "run_status")
 """Names of columns that may have it."""
+
+
+def count(n: int, what: str) -> str:
+    """`1 run`, `2 runs`."""
+    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 def meaning(text: str) -> int | None:
@@ -49,36 +67,29 @@ def states(sheet: Sheet, column: str, certain: bool) -> Codes | None:
     Raises:
         ValueError: A word that is no state, in a column that must have them.
     """
-    cells = sheet.text(column)
-    known = [t for t in cells.different if not missing(t)]
-    if not known or (not certain and (many(cells) or any(meaning(t) is None for t in known))):
+    cells = as_text(sheet.frame[column])
+    odd = each(cells, lambda t: meaning(t) is None and not missing(t), False)
+    if absent(cells).all() or (not certain and (many(cells) or odd.any())):
         return None
-    for odd in (t for t in known if meaning(t) is None):
-        where = sheet.where(int(np.flatnonzero(cells.each(odd.__eq__, False))[0]))
-        raise ValueError(
-            f"{where}, column {column}: must be a state such as finished, pruned, failed, diverged or running, "
-            f"got {odd!r}"
-        )
-    return cells.each(lambda t: OK if missing(t) else meaning(t), OK).astype(np.uint8)
+    if odd.any():
+        rule = "a state such as finished, pruned, failed, diverged or running"
+        raise ValueError(sheet.complaint(int(np.argmax(odd)), column, rule))
+    return each(cells, lambda t: OK if missing(t) else meaning(t), OK).astype(np.uint8)
 
 
 def scores(sheet: Sheet, names: Sequence[str], errors: list[str]) -> tuple[Floats, Codes]:
     """(lines, metrics) scores, NaN where there is none, and (lines,) the status which that alone would mean."""
-    values = np.full((len(sheet), len(names)), np.nan)
-    status = np.zeros(len(sheet), np.uint8)
+    values = np.column_stack([numbers(sheet.frame[name]) for name in names])
+    status = np.where(np.isnan(values), FAILED, OK)
     for j, name in enumerate(names):
-        cells = sheet.columns[name]
-        values[:, j] = numbers(cells)
-        code = np.where(np.isnan(values[:, j]), FAILED, OK)
-        if isinstance(cells, Text):
-            said = cells.each(_ended, FAILED)
-            for i in np.flatnonzero(said == UNFINISHED).tolist():
-                errors.append(sheet.complaint(i, name, "a number, or empty for a failed run"))
-            code = np.where(said == UNFINISHED, FAILED, said)
+        cells = sheet.frame[name]
+        if is_text(cells):
+            said = each(cells, _ended, FAILED)
+            errors += sheet.complaints(said == UNFINISHED, name, "a number, or empty for a failed run")
+            status[:, j] = np.where(said == UNFINISHED, FAILED, said)
         elif cells.dtype.kind == "f":
-            code[np.isinf(cells)] = DIVERGED
-        status = np.maximum(status, code.astype(np.uint8))
-    return values, status
+            status[np.isinf(cells), j] = DIVERGED
+    return values, status.max(axis=1).astype(np.uint8)
 
 
 def _ended(text: str) -> int:
@@ -91,12 +102,12 @@ def _ended(text: str) -> int:
     return found if found in LOST else UNFINISHED  # type: ignore[return-value]
 
 
-def scorable(cells: Text | npt.NDArray[np.generic]) -> bool:
+def scorable(cells: Cells) -> bool:
     """Whether cells are numbers, at least one, and words for how a run ended."""
-    if not isinstance(cells, Text):
-        return cells.dtype.kind in "iuf"
-    words = [t for t in cells.different if number(t) is None and not missing(t)]
-    return bool((~np.isnan(numbers(cells))).any()) and len(words) <= 50 and all(meaning(t) is not None for t in words)
+    words = [t for t in different(cells) if number(t) is None and not missing(t)]
+    if len(words) > 50 or any(meaning(t) is None for t in words):
+        return False
+    return not np.isnan(numbers(cells)).all() if is_text(cells) else cells.dtype.kind in "iuf"
 
 
 def costs(
@@ -112,18 +123,17 @@ def costs(
         say: Called with the column and what was done.
         certain: Whether it must have costs; else None is returned if some runs lack theirs.
     """
-    values = seconds(sheet.columns[name])
+    values = seconds(sheet.frame[name])
     bad = ~(values >= 0)
     lost = np.isin(status, LOST)
-    wrong = bad & ~(lost & absent(sheet.columns[name]))
+    wrong = bad & ~(lost & absent(sheet.frame[name]))
     if wrong.any() and not certain:
-        say(name, f"not taken as the cost, for {sheet.where(int(np.flatnonzero(wrong)[0]))} has none")
+        say(name, f"not taken as the cost, for {sheet.where(int(np.argmax(wrong)))} has none")
         return None
-    errors += [sheet.complaint(i, name, "a number >= 0") for i in np.flatnonzero(wrong).tolist()]
+    errors += sheet.complaints(wrong, name, "a number >= 0")
     if bad.any() and not wrong.any():
-        like = lost & ~bad if (lost & ~bad).any() else ~bad
+        like, kind = (lost & ~bad, "failed runs") if (lost & ~bad).any() else (~bad, "all runs")
         middle = float(np.median(values[like])) if like.any() else 0.0
-        kind = "failed runs" if (lost & ~bad).any() else "all runs"
         say(name, f"empty for {count(bad.sum(), 'failed run')}: taken as {middle:g}, the median of {kind}")
         values = np.where(bad, middle, values)
     return np.where(bad & wrong, 0.0, values)

@@ -1,0 +1,337 @@
+"""Cells of a file: columns as pandas Series of numbers, truth values, times or categories of text."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from hpo_envs.tables.table import Hyperparameter
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
+Cells = Any
+"""A pandas Series; text has the dtype `category`, each different text without spaces around it."""
+
+CHOICES = 50
+"""More different texts than this are no choice."""
+
+UNNAMED = "Unnamed: "
+"""Start of the names of columns without one, as pandas calls them: most are the index of a frame."""
+
+_TRUTH = {"true": True, "false": False, "yes": True, "no": False}
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_INT = re.compile(r"[+-]?\d{1,300}")
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What was read, before its columns have a meaning.
+
+    Attributes:
+        source: What to call it in errors and in the provenance.
+        frame: A column of cells each, a line a row; its index has their numbers or names.
+        unit: What a line is called ("line", "row", "run").
+        digest: SHA-256 of the content.
+    """
+
+    source: str
+    frame: pd.DataFrame
+    unit: str
+    digest: str
+
+    def where(self, line: int) -> str:
+        """What to call a line in an error."""
+        return f"{self.unit} {self.frame.index[line]}"
+
+    def complaint(self, line: int, name: str, rule: str) -> str:
+        """What is wrong with a cell."""
+        cells = self.frame[name]
+        shown = "" if is_text(cells) and pd.isna(cells.iloc[line]) else str(cells.iloc[line])
+        comma = " (decimals take a point)" if re.fullmatch(r"[+-]?\d+,\d+", shown) else ""
+        return f"{self.where(line)}, column {name}: must be {rule}{comma}, got {shown[:40]!r}"
+
+    def complaints(self, wrong: Mask, name: str, rule: str) -> list[str]:
+        """What is wrong with the cells of a mask (lines,)."""
+        return [self.complaint(i, name, rule) for i in np.flatnonzero(wrong).tolist()]
+
+    def with_columns(self, columns: Mapping[str, Cells]) -> Sheet:
+        """The same lines with these columns only."""
+        return dataclasses.replace(self, frame=pd.DataFrame(dict(columns), index=self.frame.index))
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of numbers or choices.
+
+    Attributes:
+        values: (lines,) float64, NaN where missing: numbers, or indices into the choices.
+        choices: The different texts or truth values, sorted; None for numbers. Of more texts than `CHOICES`, which
+            are no choice, `values` are NaN.
+        whole: Whether the numbers are whole.
+        none: (lines,) where it says `none` among numbers; None if it never does.
+        bad: Lines whose text does not fit the numbers of the others.
+    """
+
+    values: Floats
+    choices: tuple[Any, ...] | None = None
+    whole: bool = False
+    none: Mask | None = None
+    bad: Mask | None = None
+
+    def natural(self, value: float) -> Any:
+        """What a stored number stands for."""
+        if self.choices is not None:
+            return self.choices[int(value)]
+        return int(value) if self.whole else float(value)
+
+    def with_none(self) -> Column:
+        """Missing values as a choice `none` beside the others."""
+        different = np.unique(self.values[~np.isnan(self.values)]).tolist()
+        choices = self.choices if self.choices is not None else tuple(map(self.natural, different))
+        at = self.values if self.choices is not None else np.searchsorted(different, self.values)
+        return Column(np.where(np.isnan(self.values), float(len(choices)), at), (*choices, "none"))
+
+
+def of_frame(frame: Any, source: str, digest: str = "", unit: str = "line", first: int = 2) -> Sheet:
+    """The columns of a pandas DataFrame or of an Arrow table; lines are counted from 2, as in a file.
+
+    Raises:
+        ValueError: No columns, no lines, or a name twice.
+    """
+    frame = frame if isinstance(frame, pd.DataFrame) else frame.to_pandas()
+    names = [".".join(str(p) for p in n if str(p)) if isinstance(n, tuple) else str(n) for n in frame.columns]
+    for name in (n for j, n in enumerate(names) if n in names[:j]):
+        raise ValueError(f"{source}: columns must have names, each once, got {name!r} twice")
+    if not names or len(frame) == 0:
+        raise ValueError(f"{source} must have columns and at least one line, got {len(names)} and {len(frame)}")
+    numbered = frame.set_axis(range(first, len(frame) + first))
+    columns = {name: of_series(numbered.iloc[:, j]) for j, name in enumerate(names)}
+    if not digest:
+        hashes = (pd.util.hash_pandas_object(c, index=False).to_numpy().tobytes() for c in columns.values())
+        digest = hashlib.sha256(b"".join([repr(names).encode(errors="replace"), *hashes])).hexdigest()
+    return Sheet(source, pd.DataFrame(columns, copy=False), unit, digest)
+
+
+def of_rows(source: str, rows: Sequence[Mapping[str, Any]], unit: str, numbers: Sequence[Any], digest: str) -> Sheet:
+    """The columns of mappings, None where a mapping lacks one."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: of_values([row.get(name) for row in rows]) for name in names}
+    return Sheet(source, pd.DataFrame(columns).set_axis(list(numbers)), unit, digest)
+
+
+def text(values: Iterable[Any], index: Any = None) -> Cells:
+    """Texts of values of any kind; None, NaN, NA and NaT are no cell."""
+    none = (None, pd.NA, pd.NaT)
+    plain = [None if any(v is n for n in none) or (isinstance(v, float) and v != v) else str(v).strip() for v in values]
+    return pd.Series(pd.Categorical(plain, [*dict.fromkeys(p for p in plain if p is not None)]), index)
+
+
+def of_series(values: Any) -> Cells:
+    """Cells of a pandas Series; numbers are not copied."""
+    kind = getattr(values.dtype, "kind", "O")
+    if kind in "iuf":
+        plain = isinstance(values.dtype, np.dtype)
+        return values if plain else pd.Series(values.to_numpy(np.float64, na_value=np.nan), values.index)
+    if kind in "mM" or (kind == "b" and not values.hasnans):
+        return values
+    return text(values, values.index)
+
+
+def of_values(values: Sequence[Any]) -> Cells:
+    """Cells of Python's values, None where there is none; what mixes kinds is text, as are NaN and large ints."""
+    kinds = {type(v) for v in values}
+    if kinds == {bool}:
+        return pd.Series(values)
+    if kinds <= {int, float, type(None)} and all(v is None or abs(v) < 2**53 for v in values):
+        return pd.Series([np.nan if v is None else v for v in values], dtype="int64" if kinds == {int} else "float64")
+    return text(str(v) if isinstance(v, float) else v for v in values)  # NaN, too: the run diverged
+
+
+def is_text(cells: Cells) -> TypeGuard[Any]:
+    """Whether cells are text."""
+    return isinstance(cells.dtype, pd.CategoricalDtype)
+
+
+def as_text(cells: Cells) -> Cells:
+    """The cells as text."""
+    return cells if is_text(cells) else text(cells.tolist(), cells.index)
+
+
+def different(cells: Cells) -> list[str]:
+    """The different texts of cells, in the order of their appearance; of cells that are no text, none."""
+    return cells.cat.remove_unused_categories().cat.categories.tolist() if is_text(cells) else []
+
+
+def each(cells: Cells, value: Callable[[str], Any], without: Any) -> npt.NDArray[Any]:
+    """(lines,) a value for each text, computed once for equal ones, and another where there is no cell."""
+    return np.array([*map(value, cells.cat.categories), without])[cells.cat.codes]
+
+
+def replaced(cells: Cells, value: Callable[[str], str]) -> Cells:
+    """Text with each different one replaced."""
+    return text(cells.map(value, na_action="ignore").astype(object), cells.index)
+
+
+def number(text: str) -> float | int | None:
+    """The number that a text is, else None; an int stays one. No infinities, no underscores."""
+    if _INT.fullmatch(text.strip()):
+        return int(text)
+    value = float(text) if _NUMBER.fullmatch(text.strip()) else math.nan
+    return value if math.isfinite(value) else None
+
+
+def missing(text: str) -> bool:
+    """Whether a text stands for an empty cell."""
+    return text.lower() in ("", "nan", "na", "n/a", "null")
+
+
+def absent(cells: Cells) -> Mask:
+    """(lines,) which cells are empty."""
+    return each(cells, missing, True) if is_text(cells) else cells.isna().to_numpy()
+
+
+def numbers(cells: Cells) -> Floats:
+    """(lines,) float64, NaN where a cell is no finite number."""
+    if is_text(cells):
+        return each(cells, lambda t: float("nan" if (v := number(t)) is None else v), np.nan)
+    values = cells.to_numpy(np.float64) if cells.dtype.kind in "iuf" else np.full(len(cells), np.nan)
+    return np.where(np.isinf(values), np.nan, values) if np.isinf(values).any() else values
+
+
+def seconds(cells: Cells) -> Floats:
+    """(lines,) seconds of numbers, durations and texts such as `0 days 00:01:02.5`, `1.2min`, `1h 5m`; else NaN."""
+    if is_text(cells):
+        plain = cells.astype(object)
+        spans = pd.to_timedelta(plain.mask(each(cells, lambda t: number(t) is not None, True)), errors="coerce")
+        return np.where(np.isnan(numbers(cells)), spans.dt.total_seconds(), numbers(cells))
+    return cells.dt.total_seconds().to_numpy() if cells.dtype.kind == "m" else numbers(cells)
+
+
+def many(cells: Cells) -> bool:
+    """Whether text has more different values than a choice can have."""
+    return is_text(cells) and sum(not missing(t) for t in different(cells)) > CHOICES
+
+
+def numeric(cells: Cells) -> bool:
+    """Whether most cells that are not empty are numbers."""
+    if not is_text(cells):
+        return cells.dtype.kind in "iuf"
+    few = cells[:1000]
+    return int((~np.isnan(numbers(few))).sum()) * 2 > int((~absent(few)).sum())
+
+
+def codes(cells: Cells) -> Index:
+    """(lines,) the same code for equal cells; empty ones have one of their own."""
+    return pd.factorize(cells, use_na_sentinel=False)[0]
+
+
+def filled(cells: Cells, value: str) -> tuple[Cells, int]:
+    """Cells with a value where they are empty or say `none`, and how many these were."""
+    old = as_text(cells)
+    holes = each(old, lambda t: missing(t) or t.lower() == "none", True)
+    return text(np.where(holes, value, old.astype(object)), cells.index), int(holes.sum())
+
+
+_SPREAD = r" *\(?(±|\+/-) *\d*[.,]?\d+(e[+-]?\d+)? ?%?\)?"
+_SPELLINGS = (
+    (_SPREAD, rf"[+-]?\d*[.,]?\d+(e[+-]?\d+)?({_SPREAD})?( ?%)?", "", "numbers after ± left out"),
+    (" ?%", r"[+-]?\d*[.,]?\d+ ?%", "", "percent signs left out"),
+    (",", r"[+-]?\d+(,\d+)?", ".", "decimal commas read as points"),
+    ("'", r"('[+-])?\d*\.?\d+(e[+-]?\d+)?", "", "apostrophes before signs left out"),  # MLflow's, against formulas
+)
+"""What is replaced in numbers, what all of them must match, by what it is replaced, and a note."""
+
+
+def respelled(cells: Cells, is_word: Callable[[str], bool]) -> tuple[Cells, str]:
+    """Numbers with an uncertainty, a percent sign, a decimal comma or an apostrophe as plain ones, and a note.
+
+    Args:
+        cells: Text.
+        is_word: Whether a text may stand among the numbers, such as `OOM`.
+    """
+    notes = []
+    for sign, pattern, new, note in _SPELLINGS:
+        texts = different(cells)
+        odd = (t for t in texts if not re.fullmatch(pattern, t))
+        if any(re.search(sign, t) for t in texts) and all(missing(t) or is_word(t) for t in odd):
+            cells = replaced(cells, functools.partial(re.sub, sign, new))
+            notes.append(note)
+    return cells, ", ".join(notes)
+
+
+def column(name: str, cells: Cells, categorical: bool = False) -> Column:
+    """The values of a column's cells.
+
+    Text is numbers if most of it is: then the rest are slips. `none` is a choice among texts; among numbers it is
+    missing, and remembered.
+
+    Raises:
+        ValueError: Whole numbers that float64 cannot distinguish.
+    """
+    if categorical or cells.dtype.kind not in "iuf":
+        cells = as_text(cells)
+    values, none = numbers(cells), None
+    if is_text(cells):
+        known = [t for t in different(cells) if not missing(t)]
+        if not categorical and known and len(known) <= CHOICES and all(t.lower() in _TRUTH for t in known):
+            return _choices(cells, known, lambda t: _TRUTH[t.lower()])
+        none = each(cells, lambda t: t.lower() == "none", False)
+        full = ~absent(cells) & ~none
+        bad = full & np.isnan(values)
+        if categorical or bad.sum() * 5 > full.sum() or bad.all() or not full.any():
+            return _choices(cells, known, str)
+        whole_numbers = [v for t in known if isinstance(v := number(t), int)]
+    else:
+        bad = np.isinf(cells.to_numpy())
+        whole_numbers = [int(cells.min()), int(cells.max())] if cells.dtype.kind in "iu" else []
+    for v in (v for v in whole_numbers if abs(v) > 2**53):
+        raise ValueError(
+            f"column {name}: whole numbers must be at most 2**53, beyond which float64 merges them, got {v}"
+        )
+    whole = bool((values == np.floor(values))[~np.isnan(values)].all())
+    return Column(values, whole=whole, none=none if none is not None and none.any() else None, bad=bad)
+
+
+def _choices(cells: Cells, known: list[str], meaning: Callable[[str], Any]) -> Column:
+    if len(known) > CHOICES:
+        return Column(np.full(len(cells), np.nan), tuple(sorted(known)))
+    choices = tuple(sorted({meaning(t) for t in known}, key=str))
+    index = {t: float(choices.index(meaning(t))) for t in known}
+    return Column(each(cells, lambda t: index.get(t, np.nan), np.nan), choices)
+
+
+def within(cells: Cells, h: Hyperparameter) -> tuple[Column, str]:
+    """The values of a hyperparameter whose definition is known, with the lines that break a rule, and that."""
+    old = as_text(cells)
+    valid = ~absent(old)
+    if h.kind == "categorical":
+        exact = {str(v): float(i) for i, v in enumerate(h.values)}
+        index: dict[Any, float] = {v.lower(): i for v, i in exact.items()}
+        index |= {float(v): float(i) for i, v in enumerate(h.values) if isinstance(v, (int, float))}
+        index |= {word: index[str(truth).lower()] for word, truth in _TRUTH.items() if str(truth).lower() in index}
+        none = index.get("none", np.nan)
+
+        def at(t: str) -> float:
+            return none if missing(t) else exact.get(t, index.get(t.lower(), index.get(number(t), np.nan)))
+
+        values = each(old, at, none)
+        rule = f"one of {', '.join(map(str, h.values))}"
+        return Column(values, h.values, bad=np.isnan(values) & valid), rule
+    values = numbers(old)
+    good = (values >= h.low) & (values <= h.high) & ((h.kind != "int") | (values == np.floor(values)))
+    rule = f"{'an int' if h.kind == 'int' else 'a number'} in [{h.low:g}, {h.high:g}]"
+    if h.values:
+        good, rule = np.isin(values, h.values), f"one of {', '.join(map(str, h.values))}"
+    bad = valid & ~good & ~each(old, lambda t: t.lower() == "none", False)
+    return Column(np.where(good, values, np.nan), whole=h.kind == "int", bad=bad), rule

@@ -1,1 +1,0 @@
-"""From a file or folder to columns of cells: formats, trackers, words for how runs ended."""
