@@ -25,9 +25,9 @@ from hpo_envs.agents.models import similarity_graph, sparse_graph
         ("tpe", "NMTHPO-v0", False),
         ("random", "NASBenchNLP-cell-v0", True),
         ("freeze-thaw", "NMTLC-ft-zhen-v0", False),
-        ("freeze-thaw", "NMTLC-ft-zhen-v0 own", True),
-        ("tst-tpe", "NMTHPO-swen-mo-v0 own", True),
-        ("tst-tpe", "NMTHPO-swen-v0 own", False),
+        ("freeze-thaw", "NMTLC-ft-zhen-v0 family", True),
+        ("tst-tpe", "NMTHPO-swen-mo-v0 family", True),
+        ("tst-tpe", "NMTHPO-swen-v0 family", False),
     ],
 )
 def test_where_agents_are_slow(name: str, spec_id: str, expected: bool) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 
 from hpo_envs import agents
-from hpo_envs.agents import Problem
 from hpo_envs.agents.bandits.base import ArmsAgent
 from hpo_envs.benchmarks import run
 from tests.agents.bandits.helpers import play, problem
@@ -38,19 +36,6 @@ def test_same_seed_same_pulls(name: str) -> None:
         assert first != other
 
 
-@pytest.mark.parametrize("name", ["ttts", "bts", "t3c", "ttei"])
-def test_stops_when_pi_exceeds_the_confidence(name: str) -> None:
-    agent: Any = agents.make(name, problem(), 1, confidence=0.9)
-    rng = np.random.default_rng(1)
-    largest = []
-    while not agent.done:
-        arm = agent.ask()
-        agent.tell(arm, float(rng.normal([0.5, 0.52, 0.5, 0.5][arm], 0.02)), {})
-        largest.append(float(agent.pi.max()))
-    assert largest[-1] > 0.9
-    assert max(largest[11:-1], default=0.0) <= 0.9
-
-
 def test_late_results_are_attributed_to_their_arm() -> None:
     """Two simulated workers: a result comes back while the next evaluation is out."""
     agent: Any = agents.make("bts", problem(2, budget=None), 0, confidence=0.99)
@@ -70,47 +55,6 @@ def test_late_results_are_attributed_to_their_arm() -> None:
     assert agent.belief.means == pytest.approx([0.22, 0.82])
 
 
-def test_scores_known_before_count_as_initial_evaluations() -> None:
-    agent: Any = agents.make("ttts", problem(3), 0)
-    for arm in (0, 0, 0, 1, 1, 1, 1, 2):
-        agent.tell(arm, 0.5 + 0.01 * agent.belief.counts[arm], {})
-    assert not agent.done
-    assert [agent.ask() for _ in range(2)] == [2, 2]
-    agent.tell(2, 0.4, {})
-    agent.tell(2, 0.41, {})
-    assert agent.ask() in (0, 1, 2)
-
-
-def test_monte_carlo_variant_follows_the_quadrature() -> None:
-    exact: Any = agents.make("ttts", problem(), 0)
-    sampled: Any = agents.make("ttts", problem(), 0, draws=20000)
-    for agent in (exact, sampled):
-        play(agent, [0.5, 0.52, 0.51, 0.5], 0.02, limit=12)
-    assert exact.pi == pytest.approx(sampled.pi, abs=0.02)
-    assert sampled.pi is sampled.pi  # one draw an evaluation, not one a look
-
-
-def test_logit_models_the_log_odds() -> None:
-    plain: Any = agents.make("ttts", problem(), 0)
-    logit: Any = agents.make("ttts", problem(), 0, transform="logit")
-    for agent in (plain, logit):
-        agent.tell(0, 0.9, {})
-        agent.tell(0, 0.5, {})
-    assert plain.belief.means[0] == pytest.approx(0.7)
-    assert logit.belief.means[0] == pytest.approx(np.log(9.0) / 2.0)
-    scaled = Problem(gym.spaces.Discrete(2), reward_bounds=np.array([[0.0, 100.0]]))
-    percent: Any = agents.make("ttts", scaled, 0, transform="logit")
-    percent.tell(0, 90.0, {})
-    assert percent.belief.means[0] == pytest.approx(np.log(9.0))
-
-
-@pytest.mark.parametrize("score", [0.0, 1.0, 1.5, -0.1, float("nan")])
-def test_logit_refuses_scores_at_or_outside_the_bounds(score: float) -> None:
-    agent = agents.make("ttts", problem(), 0, transform="logit")
-    with pytest.raises(ValueError, match="strictly between the metric's bounds 0 and 1"):
-        agent.tell(0, score, {})
-
-
 def test_ties_and_constant_scores_never_break() -> None:
     for name in ALL:
         agent = agents.make(name, problem(), 0)
@@ -122,14 +66,8 @@ def test_ties_and_constant_scores_never_break() -> None:
 @pytest.mark.parametrize(
     ("name", "arguments", "of", "message"),
     [
-        ("ttts", {"confidence": 1.0}, {}, "confidence must be None or lie strictly between 0 and 1, got 1.0"),
-        ("ttts", {"initial": 2}, {}, "initial must be an int >= 3, got 2"),
         ("ttts", {"beta": 0.0}, {}, "beta must lie strictly between 0 and 1"),
-        ("ttts", {"draws": 0}, {}, "draws must be None or an int >= 1, got 0"),
-        ("ttts", {"transform": "log"}, {}, "transform must be one of none, logit"),
-        ("ttts", {"stopping": "never"}, {}, "stopping must be one of pi, glr"),
         ("bts", {"batch_size": 0}, {}, "batch_size must be an int >= 1, got 0"),
-        ("ttts", {}, {"arms": 1}, "at least 2 arms"),
         ("sh", {}, {"arms": 4, "budget": 7}, "budget must be >= 8 evaluations"),
         ("sh", {"rounds": "round"}, {}, "rounds must be ceil or floor, got 'round'"),
         ("sh", {}, {"budget": None}, "budget must be a number of evaluations"),
@@ -140,14 +78,6 @@ def test_ties_and_constant_scores_never_break() -> None:
 def test_bad_arguments_name_rule_and_value(name: str, arguments: Any, of: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         agents.make(name, problem(**of), 0, **arguments)
-
-
-def test_bad_spaces_and_scores_are_refused() -> None:
-    with pytest.raises(ValueError, match="must be Discrete"):
-        agents.make("ttts", Problem(gym.spaces.Box(-1.0, 1.0, (2,))), 0)
-    agent = agents.make("ttts", problem(), 0)
-    with pytest.raises(ValueError, match="score must be finite"):
-        agent.tell(0, float("nan"), {})
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from hpo_envs.agents.bandits import best_arm as b
 from hpo_envs.agents.bandits import best_arm as beliefs
-from hpo_envs.agents.bandits.best_arm import Belief, best_probability_sampled
+from hpo_envs.agents.bandits.best_arm import Belief
 from hpo_envs.agents.bandits.quadrature import RULES, Posterior, Quadrature, Rule
 from tests.helpers import raises
 
@@ -33,7 +32,7 @@ TRUTH = Rule(0.125, 12, 1e-12)
 def test_rules_keep_their_promise(rule: str, error: float) -> None:
     rng = np.random.default_rng(0)
     worst = 0.0
-    for _ in range(60):
+    for _ in range(40):
         p = random_posterior(rng, int(rng.integers(2, 51)))
         truth = Quadrature(p, TRUTH)
         assert truth.error < 1e-10
@@ -41,7 +40,7 @@ def test_rules_keep_their_promise(rule: str, error: float) -> None:
     assert 0.0 < worst < error
 
 
-@pytest.mark.parametrize(("arms", "draws"), [(2, 10**7), (8, 10**6), (50, 10**5)])
+@pytest.mark.parametrize(("arms", "draws"), [(2, 10**6), (8, 10**6), (50, 10**5)])
 def test_equals_monte_carlo_within_its_error(arms: int, draws: int) -> None:
     rng = np.random.default_rng(arms)
     p = random_posterior(rng, arms)
@@ -89,14 +88,6 @@ def test_symmetry_and_invariance(arm: list[float], copies: int, scale: float, sh
     assert shuffled == pytest.approx(pi[order], abs=1e-9)
 
 
-def test_equal_scores_share_pi() -> None:
-    assert b.best_probability(b.posterior([3, 3, 3], [0.5, 0.5, 0.5], [0, 0, 0])) == pytest.approx([1 / 3] * 3)
-    assert b.best_probability(b.posterior([3, 9], [0.5, 0.4], [0, 0])) == pytest.approx([1.0, 0.0], abs=1e-6)
-    half = b.best_probability(b.posterior([3, 9], [0.5, 0.5], [0, 0.01]))
-    assert half == pytest.approx([0.5, 0.5], abs=1e-6)
-    assert b.best_probability(b.posterior([3, 3], [0.0, 0.0], [0, 0])) == pytest.approx([0.5, 0.5])
-
-
 @pytest.mark.parametrize("rule", ["fast", "exact"])
 def test_updates_equal_a_fresh_belief(rule: str) -> None:
     rng = np.random.default_rng(1)
@@ -114,39 +105,6 @@ def test_updates_equal_a_fresh_belief(rule: str) -> None:
             fresh = b.best_probability(b.posterior(*b.moments(log)))
             worst = max(worst, float(np.abs(belief.pi - fresh).max()))
     assert worst < (1e-4 if rule == "fast" else 1e-6)
-
-
-def test_old_nodes_are_refused_when_the_posteriors_left_them() -> None:
-    p = b.posterior([5, 5, 5], [0.1, 0.2, 0.3], [1e-4] * 3)
-    q = Quadrature(p, RULES["fast"])
-    assert q.update(p, [0])
-    moved = b.posterior([5, 5, 5], [0.1, 0.2, 0.9], [1e-4] * 3)
-    assert not q.update(moved, [2])
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: b.posterior([3], [0.5], [0.1]), "n >= 2 models"),
-        (lambda: b.posterior([3, 2], [0.5, 0.4], [0.1, 0.1]), r"at least 3 evaluations, got \[3, 2\]"),
-        (lambda: b.posterior([3, 3], [0.5, np.nan], [0.1, 0.1]), "must be finite"),
-        (lambda: b.posterior([3, 3], [0.5, 0.5], [0.1, -0.1]), "squares >= 0"),
-        (lambda: b.moments([[0.1, 0.2], [0.1, float("nan")]]), "scores of model 1 must be a non-empty list of finite"),
-        (lambda: b.moments([[0.1, 0.2], []]), "scores of model 1"),
-        (lambda: b.best_probability(b.posterior([3, 3], [0, 1], [1, 1]), "slow"), "rule must be one of exact, fast"),
-        (lambda: b.Belief(1), "arms must be an int >= 2, got 1"),
-        (lambda: b.Belief(2, "slow"), "rule must be one of"),
-        (lambda: b.Belief(2).add(0, float("nan")), "score must be finite"),
-        (lambda: b.Belief(2).pi, "at least 3 evaluations"),
-        (
-            lambda: b.best_probability_sampled(b.posterior([3, 3], [0, 1], [1, 1]), 0, np.random.default_rng(0)),
-            "draws must be an int >= 1, got 0",
-        ),
-    ],
-)
-def test_bad_input_names_rule_and_value(call: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()
 
 
 NAN = float("nan")
@@ -271,10 +229,3 @@ def test_an_update_costs_rows_not_nodes() -> None:
     b.add(0, 50.0)
     assert b.pi == pytest.approx(beliefs.best_probability(b.posterior()), abs=1e-4)
     assert b._quadrature is not second
-
-
-def test_sampled_belief_needs_draws() -> None:
-    belief = Belief(2)
-    for arm, score in ((0, 0.1), (0, 0.2), (0, 0.3), (1, 0.4), (1, 0.5), (1, 0.9)):
-        belief.add(arm, score)
-    assert best_probability_sampled(belief.posterior(), 1000, np.random.default_rng(0)).sum() == pytest.approx(1.0)

@@ -27,17 +27,22 @@ NEEDS = {"GPSampler": "torch", "CmaEsSampler": "cmaes"}
 
 
 @pytest.mark.filterwarnings("ignore:.*independent:UserWarning")
-@pytest.mark.parametrize("env_id", IDS)
 @pytest.mark.parametrize(
-    "sampler",
-    ["RandomSampler", "TPESampler", "CmaEsSampler", "GPSampler", "NSGAIISampler", "NSGAIIISampler", "QMCSampler"],
+    ("sampler", "env_id"),
+    [
+        *(("TPESampler", env_id) for env_id in IDS),
+        ("CmaEsSampler", "CharHPO-v0"),
+        ("CmaEsSampler", "NMTHPO-v0"),
+        ("GPSampler", "CushLEPOR-ted-ende-v0"),
+        ("GPSampler", "NMTHPO-zhen-v0"),
+        ("NSGAIISampler", "NMTHPO-zhen-mo-v0"),
+        ("QMCSampler", "NMTHPO-v0"),
+    ],
 )
 def test_any_sampler_of_optuna_is_an_agent(sampler: str, env_id: str) -> None:
     if sampler in NEEDS:
         pytest.importorskip(NEEDS[sampler])
     several = env_id == "NMTHPO-zhen-mo-v0"
-    if several and sampler == "CmaEsSampler":
-        pytest.skip("CMA-ES has one objective")
     settings = {"n_startup_trials": 2} if sampler in ("GPSampler", "TPESampler", "CmaEsSampler") else {}
     budget = 3 if sampler == "GPSampler" else IDS[env_id]  # a fit takes long
     play = functools.partial(run, "optuna", env_id, budget=budget, sampler=sampler, **settings)

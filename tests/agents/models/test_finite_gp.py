@@ -9,7 +9,7 @@ import pytest
 
 from hpo_envs.agents.models import kernels
 from hpo_envs.agents.models.finite_gp import FiniteGP, cholesky
-from tests.agents.helpers import RNG, solved
+from tests.agents.helpers import solved
 
 Floats = np.ndarray
 
@@ -99,50 +99,3 @@ def test_factors() -> None:
     assert cholesky(np.eye(2, dtype=np.float32)).dtype == np.float64
     with pytest.raises(np.linalg.LinAlgError):
         cholesky(-np.eye(2))
-
-
-@pytest.mark.parametrize("kernel", kernels.KERNELS)
-def test_incremental_posterior_is_the_batch_posterior(kernel: str) -> None:
-    rng = RNG(0)
-    x = rng.random((60, 4))
-    gram = kernels.gram(kernel, x, 0.7)
-    gp = FiniteGP(gram.__getitem__, np.ones(60), 1e-4, 2)
-    rows = [*rng.permutation(60)[:40].tolist(), 3, 3]
-    values = rng.normal(size=(len(rows), 2))
-    for t, k in enumerate(rows):
-        gp.observe(k, values[t])
-        seen = rows[: t + 1]
-        inverse = np.linalg.inv(gram[np.ix_(seen, seen)] + 1e-4 * np.eye(t + 1))
-        cross = gram[seen]
-        mean = np.column_stack([np.ones(t + 1), values[: t + 1]]).T @ inverse @ cross
-        np.testing.assert_allclose(gp.means, mean, atol=1e-8)
-        np.testing.assert_allclose(gp.variances, 1.0 - np.einsum("ij,ij->j", cross, inverse @ cross), atol=1e-8)
-
-
-def test_posterior_computed_at_once_goes_on_as_the_incremental_one() -> None:
-    rng = RNG(1)
-    gram = kernels.gram("matern52", rng.random((30, 3)), 1.0)
-    rows, values = rng.permutation(30)[:20], rng.normal(size=(20, 1))
-    one, two = (FiniteGP(gram.__getitem__, np.ones(30), 1e-3) for _ in range(2))
-    for k, y in zip(rows, values, strict=True):
-        one.observe(int(k), y)
-    first = rows[:15]
-    two.load(first, gram[first], np.linalg.cholesky(gram[np.ix_(first, first)] + 1e-3 * np.eye(15)), values[:15])
-    for k, y in zip(rows[15:], values[15:], strict=True):
-        two.observe(int(k), y)
-    np.testing.assert_allclose(one.means, two.means, atol=1e-10)
-    np.testing.assert_allclose(one.variances, two.variances, atol=1e-10)
-
-
-def test_posterior_draws_have_the_posterior_moments() -> None:
-    rng = RNG(2)
-    gram = kernels.gram("matern52", rng.random((12, 2)), 0.5)
-    gp = FiniteGP(gram.__getitem__, np.ones(12), 1e-2)
-    rows, values = [1, 5, 7, 5], rng.normal(size=4)
-    for k, y in zip(rows, values, strict=True):
-        gp.observe(k, [y])
-    root = np.linalg.cholesky(gram + 1e-10 * np.eye(12))
-    draws = np.array([gp.sample(root @ rng.standard_normal(12), rows, values, rng) for _ in range(20_000)])
-    # Standard error of a mean is at most 1/sqrt(20000) = .007; five of them.
-    np.testing.assert_allclose(draws.mean(axis=0), gp.means[1], atol=0.035)
-    np.testing.assert_allclose(draws.var(axis=0), gp.variances, atol=0.05)

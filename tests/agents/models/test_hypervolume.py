@@ -43,28 +43,6 @@ def test_hypervolume_agrees_with_moocore() -> None:
         assert hypervolume(points, reference) == pytest.approx(moocore.hypervolume(points, ref=reference), abs=1e-12)
 
 
-@pytest.mark.parametrize("count", [0, 1, 5])
-def test_expected_improvement_is_the_quadrature(count: int) -> None:
-    rng = np.random.default_rng(count)
-    points = rng.random((count, 2))
-    reference = np.array([1.1, 1.2])
-    mean, deviation = rng.uniform(-0.2, 1.2, size=(2, 4)), rng.uniform(0.05, 0.4, size=(2, 4))
-    scores = expected_hypervolume_improvement(mean, deviation, points, reference)
-    # Tensor quadrature of the improvement itself; kinks at the front limit a product rule, hence the tolerance.
-    z, w = np.polynomial.hermite_e.hermegauss(120)
-    w = w / w.sum()
-    now = hypervolume(points, reference)
-    for j in range(4):
-        total = 0.0
-        for zi, wi in zip(z, w, strict=True):
-            for zk, wk in zip(z, w, strict=True):
-                if wi * wk < 1e-12:
-                    continue
-                new = np.array([[mean[0, j] + deviation[0, j] * zi, mean[1, j] + deviation[1, j] * zk]])
-                total += wi * wk * (hypervolume(np.concatenate([points, new]), reference) - now)
-        assert scores[j] == pytest.approx(total, abs=2e-3)
-
-
 def test_expected_improvement_is_the_exact_sum_over_cells() -> None:
     """Another exact form: the gain is an integral over the non-dominated area of P(f1 <= x) P(f2 <= y)."""
     from scipy.special import ndtr

@@ -8,8 +8,7 @@ import pytest
 
 from hpo_envs import agents
 from hpo_envs.agents import Problem
-from hpo_envs.agents.models.kernels import gram
-from hpo_envs.agents.models.similarity_graph import Harmonic, SimilarityGraph, nearest_neighbours
+from hpo_envs.agents.models.similarity_graph import SimilarityGraph
 from hpo_envs.agents.search import graph_search
 from hpo_envs.agents.search.graph_search import VARIANTS, GraphInfluence, GraphSearch
 from tests.agents.helpers import solved
@@ -33,55 +32,6 @@ def propagate(weights: np.ndarray, nodes: list[int], labels: np.ndarray) -> np.n
         block = laplacian[np.ix_(unlabelled, unlabelled)]
         f[unlabelled] = np.linalg.solve(block, -laplacian[np.ix_(unlabelled, nodes)] @ labels)
     return f
-
-
-def graphs() -> dict[str, SimilarityGraph]:
-    x = RNG(0).random((40, 3))
-    clusters = np.concatenate([0.2 * x[:15], 0.8 + 0.2 * x[15:30], x[30:] + np.array([0.0, 5.0, 0.0])])
-    return {
-        "full": SimilarityGraph.of_features(x, "rbf", 0.5, None),
-        "knn": SimilarityGraph.of_features(x, "matern52", 1.0, 6),
-        "disconnected": SimilarityGraph.of_features(clusters, "rbf", 1.0, 3),
-        "isolated": SimilarityGraph.of_weights(np.diag(np.ones(39), 1)[:40, :40] * 0.0),
-        "pairs": SimilarityGraph.of_weights(np.kron(np.eye(20), np.ones((2, 2)))),
-        "far": SimilarityGraph.of_features(np.concatenate([x, x + 40.0])[10:50], "rbf", 0.3, None),
-    }
-
-
-GRAPHS = graphs()
-
-
-@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS.keys())
-def test_propagation_is_a_solve(graph: SimilarityGraph) -> None:
-    rng = RNG(1)
-    harmonic = Harmonic(graph)
-    for t, k in enumerate(rng.permutation(40).tolist()):
-        harmonic.label(k)
-        labels = rng.normal(size=t + 1)
-        np.testing.assert_allclose(
-            harmonic.predict(labels), propagate(graph.weights, harmonic.nodes, labels), atol=1e-8
-        )
-
-
-@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS.keys())
-def test_leverage_is_the_change_of_all_predictions(graph: SimilarityGraph) -> None:
-    rng = RNG(2)
-    harmonic = Harmonic(graph)
-    for t, k in enumerate(rng.permutation(40)[:30].tolist()):
-        harmonic.label(k)
-        if t % 6:
-            continue
-        labels = (rng.random(t + 1) < 0.5).astype(float)
-        f, leverage = harmonic.predict(labels), harmonic.leverage()
-        for free in sorted(set(range(40)) - set(harmonic.nodes)):
-            anchored = {int(graph.component[j]) for j in harmonic.nodes}
-            after = propagate(graph.weights, [*harmonic.nodes, free], np.append(labels, f[free] + 1.0))
-            if int(graph.component[free]) not in anchored:
-                # The mean label of untouched components moves too; what the candidate itself moves is its component.
-                assert leverage[free] == np.sum(graph.component == graph.component[free])
-            else:
-                touched = np.isin(graph.component, list(anchored))
-                assert leverage[free] == pytest.approx((after - f)[touched].sum(), abs=1e-8)
 
 
 def influence_by_force(
@@ -122,18 +72,6 @@ def test_influence_is_the_brute_force(variant: str, kernel: str) -> None:
         brute = influence_by_force(agent.graph.weights, agent._harmonic.nodes, labels, p, over_all)
         free = np.isfinite(brute)
         np.testing.assert_allclose(scores[free], brute[free], atol=1e-8)
-
-
-def test_edges_join_near_neighbours_both_ways() -> None:
-    x = np.linspace(0.0, 1.0, 12)[:, None] ** 2
-    weights = gram("rbf", x, 1.0)
-    near = nearest_neighbours(weights, 3)
-    assert (near == near.T).all()
-    assert not near.diagonal().any()
-    distances = np.abs(x - x.T) + 10 * np.eye(12)
-    for i in range(12):
-        chosen = set(np.argsort(distances[i], kind="stable")[:3].tolist())
-        assert chosen <= set(np.flatnonzero(near[i]).tolist())
 
 
 def test_finite_set_posterior_is_harmonic_without_the_ridge() -> None:
