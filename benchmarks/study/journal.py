@@ -1,8 +1,8 @@
 """A file to which evaluations are added one by one, for runs that are too dear to lose one: live tuning.
 
 Each line is a record as JSON, after the first 16 characters of a sha256 that covers this record and all before it. A
-line is on the disk before `append` returns. A last line that was cut off by a kill never happened; anything else that
-does not fit is damage, and refused.
+line is in the file before `append` returns, and on the disk unless the caller says that it may wait for the next one. A
+last line that was cut off by a kill never happened; anything else that does not fit is damage, and refused.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ class Journal:
         if self.path.exists():
             self._read(self.path.read_bytes())
 
-    def append(self, record: Mapping[str, Any]) -> None:
-        """Adds a record; when it returns, the record is on the disk.
+    def append(self, record: Mapping[str, Any], sync: bool = True) -> None:
+        """Adds a record; when it returns, no end of this process can lose it.
 
         Args:
             record: Plain data; floats come back to the bit.
+            sync: Whether to wait for the disk, so that a power failure cannot lose it, either.
 
         Raises:
             TypeError: Not plain data.
@@ -57,7 +58,8 @@ class Journal:
                 stream.truncate(self._size)  # what a kill or a full disk left of the last line
                 stream.write(line)
                 stream.flush()
-                os.fsync(stream.fileno())
+                if sync:
+                    os.fsync(stream.fileno())
             except OSError:
                 stream.truncate(self._size)
                 raise

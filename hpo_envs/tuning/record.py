@@ -4,7 +4,8 @@
                                 other budgets that were asked for
     mine/checkpoints/           of functions that keep some
 
-An evaluation that began and did not end is carried out again; one that ended never is.
+An evaluation that began and did not end is carried out again; one that ended never is, unless the power failed within
+`UNSYNCED` seconds of evaluations.
 """
 
 from __future__ import annotations
@@ -27,8 +28,11 @@ NAME = "evaluations.journal"
 FIXED = ("function", "space", "objectives", "goals", "epochs", "agent", "hyperparameters", "seed", "budget_unit")
 """What a search must keep to when it goes on; its budget and its workers may change."""
 
+UNSYNCED = 1.0
+"""Seconds of evaluations that need not be on the disk yet: waiting for it takes longer than a fast function."""
 
-@dataclass
+
+@dataclass(repr=False)
 class Evaluation:
     """One evaluation.
 
@@ -47,6 +51,7 @@ class Evaluation:
         started: When, in seconds since 1970.
         worker: Host and process.
         ended: Place in the order in which they ended.
+        given: Whether it is a start point of the user, which no agent asked for.
     """
 
     number: int
@@ -63,11 +68,16 @@ class Evaluation:
     started: float = 0.0
     worker: str = ""
     ended: int = -1
+    given: bool = False
+
+    def __repr__(self) -> str:
+        came = ", ".join(f"{name} {value:.6g}" for name, value in self.metrics.items()) or self.error.strip()[-80:]
+        return f"<Evaluation {self.number}: {self.status}, {came or 'no score'}, {self.config}>"
 
     @property
     def score(self) -> float:
         """Sum of the rewards; minus infinity where there are none."""
-        return float(np.sum(self.rewards)) if self.rewards is not None else -np.inf
+        return float(sum(self.rewards)) if self.rewards is not None else -np.inf
 
 
 def by(header: Mapping[str, Any]) -> str:
@@ -87,6 +97,10 @@ class Record:
         header: As it is on the disk, with the budget asked for last.
         evaluations: In the order in which they began.
         steps: (number, whether it ended) in the order in which it happened.
+        ended: Evaluations that ended, in that order.
+        spent: What they took of the budget.
+        failed: How many of them have no score.
+        best: The one with the largest score, the first of equal ones; None before the first success.
 
     Raises:
         ValueError: The folder holds another search, or one made with other code, or is damaged.
@@ -107,6 +121,12 @@ class Record:
             self._check(json.loads(json.dumps(header)))
         self.evaluations: list[Evaluation] = []
         self.steps: list[tuple[int, bool]] = []
+        self.ended: list[Evaluation] = []
+        self.spent = 0.0
+        self.best: Evaluation | None = None
+        self.failed = 0
+        self._running: dict[int, Evaluation] = {}
+        self._unsynced = 0.0
         for record in self._journal.records[1:]:
             self._take(record)
         if header is not None and header["budget"] != self.header["budget"]:
@@ -138,15 +158,22 @@ class Record:
         number = facts.pop("number")
         if record["what"] == "begun":
             self.evaluations.append(Evaluation(number, **facts))
+            self._running[number] = self.evaluations[-1]
         else:
-            self.evaluations[number].__dict__.update(facts, ended=sum(ended for _, ended in self.steps))
+            evaluation = self._running.pop(number)
+            evaluation.__dict__.update(facts, ended=len(self.ended))
+            self.ended.append(evaluation)
+            self.spent += evaluation.spent
+            self.failed += evaluation.rewards is None
+            if evaluation.rewards is not None and (self.best is None or evaluation.score > self.best.score):
+                self.best = evaluation
         self.steps.append((number, record["what"] == "ended"))
 
-    def begin(self, action: Any, config: Mapping[str, Any]) -> Evaluation:
+    def begin(self, action: Any, config: Mapping[str, Any], given: bool = False) -> Evaluation:
         """Notes that an evaluation begins."""
-        plain = {k: v if isinstance(v, (bool, int, float, str, type(None))) else str(v) for k, v in config.items()}
         listed = action.tolist() if isinstance(action, (np.ndarray, np.generic)) else action
-        self._add({"what": "begun", "number": len(self.evaluations), "action": listed, "config": plain})
+        facts = {"number": len(self.evaluations), "action": listed, "config": plain(config)}
+        self._add({"what": "begun", **facts, **({"given": True} if given else {})})
         return self.evaluations[-1]
 
     def end(self, number: int, **facts: Any) -> Evaluation:
@@ -155,18 +182,20 @@ class Record:
         return self.evaluations[number]
 
     def _add(self, record: dict[str, Any]) -> None:
-        self._journal.append(record)
+        self._unsynced += record.get("seconds", 0.0)
+        sync = record["what"] == "budget" or self._unsynced >= UNSYNCED
+        self._journal.append(record, sync)
+        self._unsynced *= not sync
         self._take(self._journal.records[-1])
 
-    @property
-    def ended(self) -> list[Evaluation]:
-        """Evaluations that ended, in that order."""
-        return sorted((e for e in self.evaluations if e.ended >= 0), key=lambda e: e.ended)
+    def discard(self) -> None:
+        """Removes a search in which nothing was found."""
+        (self.folder / NAME).unlink()
 
     @property
     def running(self) -> list[Evaluation]:
         """Evaluations that began and have not ended."""
-        return [e for e in self.evaluations if e.ended < 0]
+        return [*self._running.values()]
 
     def run(self) -> Run | None:
         """The search as a run, for scores and reports; None before the first success.
@@ -175,11 +204,10 @@ class Record:
         """
         ended = self.ended
         good = [e.rewards for e in ended if e.rewards is not None]
-        if not good:
+        if self.best is None:
             return None
         worst = np.min(good, axis=0).tolist()
         rewards = np.array([worst if e.rewards is None else e.rewards for e in ended])
-        best = max(ended, key=lambda e: e.score)
         h = self.header
         header = {**h["run"], "budget": h["budget"], "agent": h["agent"], "hyperparameters": h["hyperparameters"]}
         if "code" in h:
@@ -191,13 +219,19 @@ class Record:
             np.array([e.action for e in ended]),
             rewards if len(h["objectives"]) > 1 else rewards[:, 0],
             np.array([e.spent for e in ended]),
-            np.array(best.action),
+            np.array(self.best.action),
             header,
             {
                 "status": np.array([STATUSES.index(e.status) for e in ended], np.int8),
                 "price": np.array([e.cost for e in ended]),
             },
         )
+
+
+def plain(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration as JSON keeps it; what JSON does not know, as text."""
+    values = {k: v.item() if isinstance(v, np.generic) else v for k, v in config.items()}
+    return {k: v if isinstance(v, (bool, int, float, str, type(None))) else str(v) for k, v in values.items()}
 
 
 def apart(folder: Path, header: Mapping[str, Any]) -> tuple[Path, dict[str, Any]]:

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from hpo_envs.agents import Agent
 from hpo_envs.benchmarks.runs import actions
+from hpo_envs.benchmarks.runs.loop import one_blas_thread
 from hpo_envs.benchmarks.study.executors import Executor, Serial, WorkerLost
 from hpo_envs.engines.function.calls import Outcome
 from hpo_envs.engines.function.episode import reward_of
 from hpo_envs.engines.function.params import FunctionParams
 from hpo_envs.tables import exact
 from hpo_envs.tuning.evaluation import Done, Job, perform
-from hpo_envs.tuning.record import Evaluation, Record
+from hpo_envs.tuning.record import Evaluation, Record, plain
+
+MISTAKES = (
+    "AttributeError", "ImportError", "IndentationError", "KeyError", "ModuleNotFoundError", "NameError", "SyntaxError",
+    "TypeError", "UnboundLocalError",
+)  # fmt: skip
+"""Errors of a program rather than of a configuration."""
+
+FRAME = re.compile(r'^ *File "(?P<file>[^"]+)", line (?P<line>\d+), in .*\n(?: +(?P<code>\S.*))?', re.MULTILINE)
+"""A frame of a traceback."""
+
+OURS = ("/engines/function/calls.py", "/tuning/evaluation.py")
+"""Files whose frames lie above the function's own."""
 
 
 class Search:
@@ -26,20 +42,33 @@ class Search:
         agent: Fresh; it is told what the record holds.
         record: What happened so far.
         seconds: How long an evaluation may take.
-        progress: Whether to show a bar; None: where there is a terminal.
+        progress: Whether to show a bar; None: where there is a terminal, elsewhere a line for each evaluation.
+        points: Configurations to evaluate before the agent is asked; those that the record has are not repeated.
+        tolerate: Whether to go on after the same mistake in all of the first evaluations.
 
     Raises:
         ValueError: The agent cannot be brought to where it was.
     """
 
     def __init__(
-        self, params: FunctionParams, agent: Agent, record: Record, seconds: float | None, progress: bool | None
+        self,
+        params: FunctionParams,
+        agent: Agent,
+        record: Record,
+        seconds: float | None,
+        progress: bool | None,
+        points: Sequence[Mapping[str, Any]] = (),
+        tolerate: bool = False,
     ) -> None:
         self._params, self._agent, self._record, self._seconds = params, agent, record, seconds
         self._check = actions.checker(params.action_space)
         self._reached: dict[int, int] = {}
         self._best: dict[int, float] = {}
-        self._show = None if progress is None else not progress
+        self._hide = not (sys.stderr.isatty() if progress is None else progress)
+        self._lines, self._failures = progress is None and self._hide, progress is not False
+        self._tolerate = tolerate
+        known = [e.config for e in record.evaluations if e.given]
+        self._points = [point for point in points if plain(point) not in known]
         self._replay()
 
     def _replay(self) -> None:
@@ -50,8 +79,8 @@ class Search:
             if ended:
                 self._note(evaluation)
                 self._tell(evaluation)
-            elif follows:
-                asked = self._check(self._agent.ask())
+            elif follows and not evaluation.given:
+                asked = self._ask()
                 follows = np.array_equal(asked, evaluation.action)
                 if not follows and not self._agent.listens:
                     raise ValueError(
@@ -71,13 +100,17 @@ class Search:
         return bool(self._record.running) or (self._left() > 0 and not self._agent.done)
 
     def run(self, crew: Executor, workers: int) -> None:
-        """Goes on until the budget is spent or the agent is done."""
+        """Goes on until the budget is spent or the agent is done.
+
+        Raises:
+            ValueError: All of the first evaluations failed by the same mistake; nothing of them is kept.
+        """
         from tqdm.auto import tqdm
 
         most = 1 if isinstance(crew, Serial) else workers
         running = self._record.running
         with tqdm(
-            total=self._params.budget, unit=f" {self._params.budget_unit}", disable=self._show, desc=self._name()
+            total=self._params.budget, unit=f" {self._params.budget_unit}", disable=self._hide, desc=self._name()
         ) as bar:
             for evaluation in running:  # what was under way when the search was stopped
                 crew.submit(perform, self._job(evaluation))
@@ -96,6 +129,10 @@ class Search:
                     done = Done(job.number, ((job.epoch, Outcome("failed", error=str(lost))),), True, 0.0, "")
                 out -= 1
                 evaluation = self._end(done)
+                if self._lines or (self._failures and evaluation.rewards is None):
+                    tqdm.write(self._line(evaluation), file=sys.stderr)
+                if len(self._record.ended) == most and not self._tolerate:
+                    self._refuse_mistakes()
                 self._tell(evaluation)
                 self._advance(bar)
 
@@ -104,26 +141,58 @@ class Search:
 
     def _advance(self, bar: Any) -> None:
         """Shows what is spent, and the incumbent."""
-        ended = self._record.ended
-        bar.n = round(sum(e.spent for e in ended), 3)
-        best = max(ended, key=lambda e: e.score, default=None)
-        failed = sum(e.rewards is None for e in ended)
-        said = "" if best is None or best.rewards is None else ", ".join(
-            f"{m.name} {best.metrics[m.name]:.5g}" for m in self._params.rewarded
-        )  # fmt: skip
-        bar.set_postfix_str(", ".join(filter(None, [said, f"{failed} failed" if failed else ""])))
+        if self._hide:
+            return
+        best, failed = self._record.best, self._record.failed
+        said = [self._metrics(best) if best else "", f"{failed} failed" if failed else ""]
+        bar.set_postfix_str(", ".join(filter(None, said)), refresh=False)
+        bar.update(round(self._record.spent - bar.n, 3))
+
+    def _metrics(self, evaluation: Evaluation) -> str:
+        return ", ".join(f"{m.name} {evaluation.metrics[m.name]:.5g}" for m in self._params.rewarded)
+
+    def _line(self, evaluation: Evaluation) -> str:
+        """An evaluation and the incumbent."""
+        best = self._record.best
+        came = cause(evaluation.error) if evaluation.rewards is None else self._metrics(evaluation)
+        said = [f"{self._record.spent:g}/{self._params.budget:g} {evaluation.status}: {came}"]
+        said += [f"best {self._metrics(best)}"] if best and best is not evaluation else []
+        return "; ".join([*said, f"{evaluation.seconds:.3g} s", str(evaluation.config)])
+
+    def _refuse_mistakes(self) -> None:
+        """Ends a search whose evaluations all failed by one mistake.
+
+        Raises:
+            ValueError: They did.
+        """
+        kinds = {mistake(e.error) if e.status == "failed" else "" for e in self._record.ended}
+        if len(kinds) == 1 and "" not in kinds:
+            count, error = len(self._record.ended), self._record.ended[-1].error
+            self._record.discard()
+            first = "the first evaluation" if count == 1 else f"each of the first {count} evaluations"
+            raise ValueError(
+                f"function must run, {first} failed: {cause(error)}. Nothing of the search is kept; tolerate=True "
+                "(--tolerate) goes on after such mistakes"
+            )
 
     # -- one evaluation ------------------------------------------------------------------------------------------
 
+    def _ask(self) -> Any:
+        with one_blas_thread():
+            return self._check(self._agent.ask())
+
     def _begin(self) -> Evaluation:
-        action = self._check(self._agent.ask())
+        if self._points:
+            config = self._points.pop(0)
+            return self._record.begin(self._params.action_of(config), config, given=True)
+        action = self._ask()
         return self._record.begin(action, self._params.points.config(self._params.stored(action)))
 
     def _job(self, evaluation: Evaluation) -> Job:
         p = self._params
         job = {"function": p.function, "form": p.form, "objectives": p.objectives, "seconds": self._seconds}
         action = np.asarray(evaluation.action)
-        config = p.points.config(p.stored(action))
+        config = p.points.config(p.points.row(evaluation.config) if evaluation.given else p.stored(action))
         if p.kind != "fidelity":
             return Job(evaluation.number, config=config, **job)  # type: ignore[arg-type]
         row, level = action.tolist()
@@ -179,12 +248,12 @@ class Search:
 
     def _left(self) -> float:
         """What is left of the budget, once everything that runs has ended; costs are expected to be as before."""
-        ended, running = self._record.ended, self._record.running
+        running, spent = self._record.running, self._record.spent
         if self._params.budget_unit == self._params.cost_unit:
-            under_way = len(running) * float(np.mean([e.spent for e in ended])) if ended else 0.0
+            under_way = len(running) * spent / max(len(self._record.ended), 1)
         else:
             under_way = exact.total(self._share(e.action) for e in running)
-        return self._params.budget - exact.total(e.spent for e in ended) - under_way
+        return self._params.budget - spent - under_way
 
     def _tell(self, evaluation: Evaluation) -> None:
         p = self._params
@@ -195,4 +264,22 @@ class Search:
         if evaluation.best is not None:
             info["best"] = evaluation.best
         told = int(action) if p.kind == "rows" else action
-        self._agent.tell(told, rewards.copy() if p.vector else float(rewards[0]), info)
+        with one_blas_thread():
+            self._agent.tell(told, rewards.copy() if p.vector else float(rewards[0]), info)
+
+
+def cause(error: str) -> str:
+    """The last line of a traceback, with the line of the function that led to it; another error as it is."""
+    frames = [m for m in FRAME.finditer(error) if not m["file"].replace("\\", "/").endswith(OURS)]
+    last = error.rstrip().rpartition("\n")[2]
+    if not frames:
+        return last
+    at = [m for m in frames if m["file"] == frames[0]["file"]][-1]
+    code = f": {at['code']}" if at["code"] else ""
+    return f"{last} ({at['file']}, line {at['line']}{code})"
+
+
+def mistake(error: str) -> str:
+    """The kind of mistake that an error is one of; empty where it may be the configuration's."""
+    kind = error.rstrip().rpartition("\n")[2].partition(":")[0]
+    return kind if kind in MISTAKES else "score" if error.startswith("function must return") else ""

@@ -5,11 +5,16 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import importlib
+import inspect
 import json
+import os
+import re
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from threadpoolctl import threadpool_limits
 
 from hpo_envs import agents
 from hpo_envs.agents import Agent, Problem
@@ -17,6 +22,7 @@ from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.benchmarks.runs.loop import one_blas_thread
 from hpo_envs.benchmarks.runs.provenance import CHOOSES
 from hpo_envs.benchmarks.runs.record import called, header_of
+from hpo_envs.checks import nearest
 from hpo_envs.core.params import check_workers
 from hpo_envs.engines.function.params import FunctionParams, count_of
 from hpo_envs.engines.function.scalar import FunctionEnv
@@ -29,6 +35,15 @@ from hpo_envs.tuning.workers import check_main, executor_of
 
 IDS = {False: "FunctionHPO-v0", True: "FunctionLC-v0"}
 """What a search is an episode of, by whether it trains by epochs."""
+
+
+ELSEWHERE = {
+    "direction": "goal", "directions": "goal", "mode": "goal", "metric": "objective", "n_trials": "budget",
+    "num_samples": "budget", "max_evals": "budget", "n_jobs": "workers", "timeout": "seconds (of one evaluation)",
+    "sampler": "agent", "algo": "agent", "pruner": "epochs and agent='asha'", "storage": "out", "study_name": "out",
+    "search_space": "space", "enqueue": "points", "catch": "tolerate",
+}  # fmt: skip
+"""What other packages call arguments of `tune`."""
 
 
 def tune(
@@ -51,6 +66,8 @@ def tune(
     seconds: float | None = None,
     seed: int = 0,
     sources: Iterable[Any] = (),
+    points: Iterable[Mapping[str, Any]] = (),
+    tolerate: bool = False,
     progress: bool | None = None,
     accept_changed: bool = False,
     **hyperparameters: Any,
@@ -89,7 +106,12 @@ def tune(
         seed: Of the agent, and of the candidates.
         sources: What is known from elsewhere, for agents that transfer: tables, frames, Optuna studies, earlier
             searches or their folders.
-        progress: Whether to show a bar with the incumbent; None: where there is a terminal.
+        points: Configurations to begin with, for agents that search the whole space, as the default one does.
+        tolerate: Whether to go on where the first evaluations, as many as there are workers, all fail by the same
+            mistake: a NameError, TypeError, KeyError or the like, or no score. Otherwise the search stops, and nothing
+            of it is kept.
+        progress: Whether to show a bar with the incumbent, and failures; None: where there is a terminal, elsewhere
+            a line for each evaluation.
         accept_changed: Whether a search with changed code, or other versions, is begun in a folder within `out`, named
             by the code; it goes on there when `tune` is called again. Otherwise it is refused.
         **hyperparameters: Arguments of the agent.
@@ -98,8 +120,8 @@ def tune(
         What was found: `.best`, `.to_frame()`, `.plot()`.
 
     Raises:
-        ValueError: An argument breaks its rule, the agent cannot work on the problem, or the folder holds another
-            search, or one with other code, or is in use.
+        ValueError: An argument breaks its rule, the agent cannot work on the problem, the folder holds another
+            search, or one with other code, or is in use; or the function has a mistake, see `tolerate`.
         RuntimeError: A program that tunes with processes does not keep to `if __name__ == "__main__":`.
     """
     check_main()
@@ -130,7 +152,9 @@ def tune(
             checkpoints=folder / "checkpoints",
         )
         problem = Problem(**params.problem(), sources=tuple(prior.source(s, params) for s in sources))
-        hired = _hire(agent, problem, seed, hyperparameters, workers)
+        with one_blas_thread(), _unknown_names():
+            hired = _hire(agent, problem, seed, hyperparameters, workers)
+        begin = _points(points, params, hired)
         header = {**_header(params, agent, hyperparameters, seed), "candidates": count}
         if agent == "auto":
             header["picked"] = importlib.import_module(CHOOSES).chosen(problem, hyperparameters.get("late", True))
@@ -138,11 +162,62 @@ def tune(
             folder, header = apart(folder, header)
             params = dataclasses.replace(params, folder=folder / "checkpoints")
         record = Record(folder, header)
-        stack.enter_context(one_blas_thread())
-        search = Search(params, hired, record, seconds, progress)
+        search = Search(params, hired, record, seconds, progress, begin, tolerate)
         if search.unfinished:
+            stack.enter_context(_inner_threads(workers))
             search.run(stack.enter_context(executor_of(executor, workers, params.function)), workers)
     return Tuned(record.header, tuple(record.evaluations), None if out is None else folder)
+
+
+@contextlib.contextmanager
+def _unknown_names() -> Iterator[None]:
+    """Answers arguments that neither `tune` nor the agent has, by the nearest or by what other packages call so.
+
+    Raises:
+        ValueError: The agent was made with one.
+    """
+    try:
+        yield
+    except TypeError as error:
+        found = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+        if found is None:
+            raise
+        name, known = found[1], inspect.signature(tune).parameters
+        use = f": use {ELSEWHERE[name]}" if name in ELSEWHERE else nearest(name, known)
+        raise ValueError(f"arguments must be those of tune or of the agent, got {name!r}{use}") from None
+
+
+def _points(points: Iterable[Mapping[str, Any]], params: FunctionParams, agent: Agent) -> list[dict[str, Any]]:
+    """Start points with natural values.
+
+    Raises:
+        ValueError: One is outside of the space, or the agent cannot take them.
+    """
+    given = [points] if isinstance(points, Mapping) else [*points]
+    if given and (params.kind != "box" or not agent.listens):
+        raise ValueError("points must be left out for agents that choose from candidates or plan alone, got some")
+    try:
+        return [params.points.config(params.points.row(point)) for point in given]
+    except ValueError as error:
+        raise ValueError(f"points must be in the search space: {error}") from None
+
+
+@contextlib.contextmanager
+def _inner_threads(workers: int) -> Iterator[None]:
+    """Shares the cores among workers: BLAS and OpenMP, in this process and in those that it starts."""
+    if workers == 1:
+        yield
+        return
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    each = max(1, cores // workers)
+    names = [f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL") if f"{name}_NUM_THREADS" not in os.environ]
+    os.environ.update(dict.fromkeys(names, str(each)))
+    try:
+        with threadpool_limits(each):
+            yield
+    finally:
+        for name in names:
+            del os.environ[name]
 
 
 def _in_use(folder: Path) -> None:

@@ -81,6 +81,8 @@ def _check(space: tuple[Hyperparameter, ...]) -> None:
         if parent not in names[: names.index(h.name)]:
             raise ValueError(f"condition of {h.name} must name a hyperparameter before it, got {parent!r}")
         known = space[names.index(parent)].values
+        if not choices:
+            raise ValueError(f"condition of {h.name} must name at least one value of {parent}, got none")
         for choice in choices:
             if choice not in known:
                 shown = ", ".join(map(repr, known)) or "none"

@@ -47,6 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reference", type=float, nargs="+", help="median score(s): with --best, reports show regret")
     parser.add_argument("--epochs", type=int, help="train epoch by epoch, up to this number")
     parser.add_argument("--seconds", type=float, help="how long an evaluation may take")
+    parser.add_argument("--points", type=Path, metavar="FILE.json", help="configurations to begin with, a JSON list")
+    parser.add_argument("--tolerate", action="store_true", help="go on where all first evaluations fail alike")
     parser.add_argument("--seed", type=int, default=0, help="of the agent and the candidates (default: %(default)s)")
     parser.add_argument(
         "--accept-changed",
@@ -78,6 +80,8 @@ def run(args: argparse.Namespace) -> int:
         epochs=args.epochs,
         seconds=args.seconds,
         seed=args.seed,
+        points=() if args.points is None else json.loads(args.points.read_text(encoding="utf-8")),
+        tolerate=args.tolerate,
         accept_changed=args.accept_changed,
     )
     best = result.best

@@ -122,7 +122,7 @@ def timed(work: Callable[[], Any], objectives: tuple[str, ...]) -> Outcome:
 def read(returned: Any, objectives: tuple[str, ...], seconds: float) -> Outcome:
     """The outcome of a call by what it returned: a number, or a mapping of names to numbers and what else."""
     given = returned if isinstance(returned, Mapping) else {objectives[0]: returned}
-    numbers = {str(k): float(v) for k, v in given.items() if _is_number(v)}
+    numbers = {str(k): _number(v) for k, v in given.items() if _is_number(v)}
     cost = numbers.pop("cost", None) if "cost" not in objectives else numbers["cost"]
     if cost is not None and not (math.isfinite(cost) and cost >= 0):
         return Outcome("failed", seconds=seconds, error=f"cost must be a finite number >= 0, got {cost}")
@@ -138,8 +138,16 @@ def read(returned: Any, objectives: tuple[str, ...], seconds: float) -> Outcome:
 
 
 def _complaint(objectives: tuple[str, ...], returned: Any) -> str:
-    rule = f"a mapping with {', '.join(objectives)}"
-    return f"function must return {'a number or ' * (len(objectives) == 1)}{rule}, finite, got {str(returned)[:200]}"
+    rule = f"{'a number or ' * (len(objectives) == 1)}a mapping with {', '.join(objectives)}"
+    if isinstance(returned, Mapping) and not set(objectives) <= set(returned):
+        names = ", ".join(map(str, returned)) or "nothing"
+        return f"function must return {rule}, finite, got one with {names[:200]} (objective= names the score)"
+    return f"function must return {rule}, finite, got {str(returned)[:200]}"
+
+
+def _number(value: Any) -> float:
+    """A number as a float; one with a gradient without it."""
+    return float(value.detach() if hasattr(value, "detach") else value)
 
 
 def _is_number(value: Any) -> bool:
