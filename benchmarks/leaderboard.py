@@ -42,14 +42,11 @@ from hpo_envs.benchmarks.study.study import (
     contestants,
 )
 from hpo_envs.core import screen
-from hpo_envs.registry import FAMILIES, SPECS, installed, known
+from hpo_envs.registry import FAMILIES, SPECS, installed
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.files import atomic
 
 SUMMARY = Path(__file__).with_name("leaderboard.json")
-
-MOST = 12
-"""Tracks of a table that has those of one environment, too."""
 
 BESIDE = ("random", "bo", "bo-spread", "freeze-thaw", "asha", "hyperband")
 """Agents of the transfer track besides those that need other tables: what these are to be better than."""
@@ -166,40 +163,20 @@ def run_all(folder: Path, planned: Sequence[tuple[str, Study]], jobs: int) -> in
     return failed
 
 
-def markdown(found: Mapping[str, Any]) -> str:
-    """The leaderboard as a table, for the README."""
-    lines = ["| environments | best on these | regret [95 % interval] | random search | on others like these |"]
-    lines.append("|---|---|---|---|---|")
-    for t in drawn(found):
-        if len(t["environments"]) == 1 and len(found["tracks"]) > MOST:  # they are in the picture
-            continue
-        base = next((sentences.number(r["mean"][0]) for r in t["ranking"] if r["agent"] == "random"), "")
-        facts = [str(len(t["environments"])), *["regret at the end"] * (t["score"] == "final")]
-        if any(
-            tables.owner(name) == tables.OURS
-            for i in t["environments"]
-            for name in known("track", i.partition(" ")[0]).tables
-        ):
-            facts.append(f"measured by {tables.OURS}")
-        name = f"{t['name']} ({', '.join(facts)})"
-        here, there = (_standing(t, where) for where in ("here", "there"))
-        lines.append(f"| {name} | {here} | {sentences.score(t['ranking'][0])} | {base} | {there} |")
-    return "\n".join(lines)
+def headline(found: Mapping[str, Any]) -> str:
+    """The leaderboard in one sentence, for the README."""
+    tracks = [t for t in drawn(found) if "with tables of" not in t["name"]]
+    alone = [f"`{t['best']['here']}` on {t['name']}" for t in tracks if t["best"]["here"]]
+    across = sum(t["best"]["there"] is not None for t in tracks)
+    return (
+        f"{len(alone)} of {len(tracks)} groups of tasks have a significantly best agent"
+        f"{f' ({sentences.listed(alone, 99)})' if alone else ''}; across tasks, {across} of them."
+    )
 
 
 def drawn(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Tracks of the picture: not those where no agent can be better, nor other budgets, which are in the report."""
+    """Tracks of the picture: neither degenerate tasks nor other budgets, which are in the report."""
     return [t for t in found["tracks"] if len(t["ranking"]) > 1 and not t.get("flat") and "budget" not in t["name"]]
-
-
-def _standing(t: Mapping[str, Any], where: str) -> str:
-    """Whether the leader is best, and who may be as well."""
-    if t["best"][where]:
-        return f"`{t['best'][where]}`"
-    names = [f"`{r['agent']}`" for r in t["ranking"] if r[where] == "may be best"]
-    if not names:
-        return "cannot be told" if where == "here" else f"cannot be told from {t['clusters']}"
-    return f"open: {sentences.listed(names, 6)}"
 
 
 def _thin(panel: Mapping[str, Any], bands: int, points: int = 20) -> dict[str, Any]:
@@ -289,7 +266,7 @@ def write(found: Mapping[str, Any], root: Path) -> None:
     text = readme.read_text(encoding="utf-8")
     if BEGIN not in text or END not in text:
         raise ValueError(f"README.md must have the lines {BEGIN!r} and {END!r}, got none")
-    inside = f"{BEGIN}\n{markdown(found)}\n{END}"
+    inside = f"{BEGIN}\n{headline(found)}\n{END}"
     text = re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: inside, text, flags=re.S)
     html = page.render(found, citations=summary.citations(found))
     plots.overview({**found, "tracks": drawn(found)}, root / "docs" / "leaderboard")

@@ -51,18 +51,22 @@ def holm(p_values: npt.ArrayLike) -> Floats:
     return adjusted
 
 
-def leader(p_values: npt.ArrayLike) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """From p-values of the agent with the lowest mean against each rival: is it alone, and who may be best as well.
+TIED, INCONCLUSIVE, DIFFERENT = "tied for best", "inconclusive", "not significantly different"
+"""Verdicts without a winner: of an agent, of too few data, of a pair."""
 
-    To be alone, it must be better than every rival by an uncorrected test: all tests have to reject, so no correction
-    is due (Gutmann and Maymin 1987; Hung and Fithian 2019). The others are the rivals that Holm's procedure over these
-    comparisons keeps.
+
+def leader(p_values: npt.ArrayLike) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Test whether the agent with the lowest mean is the sole best, and which rivals are tied with it.
+
+    The sole best is better than every rival by an uncorrected test: all tests have to reject, so no correction is due
+    (Gutmann and Maymin 1987; Hung and Fithian 2019). Ties are rivals whose
+    hypothesis Holm's procedure over these comparisons does not reject.
 
     Args:
         p_values: (..., rivals).
 
     Returns:
-        Sole winner (...) bool; rivals that may be best as well (..., rivals) bool, none where there is a sole winner.
+        Sole winner (...) bool; rivals tied for best (..., rivals) bool, none where there is a sole winner.
     """
     p = np.asarray(p_values, dtype=float)
     sole = np.asarray((p < intervals.ALPHA).all(axis=-1))
@@ -79,10 +83,10 @@ def judged(scores: Mapping[str, Floats], clusters: Sequence[Any]) -> dict[str, A
 
     Returns:
         `clusters`, their number; `standings`, in the order of the means, with the intervals of each agent on these
-        environments (`mean`) and on environments like these (`elsewhere`) and whether it is "best", "may be best" or
-        "worse" `here` and `there`; `pairs`; and `best`, the agent that alone is best `here` and `there`, or None.
-        No one is best elsewhere with fewer clusters than `intervals.FEWEST_CLUSTERS`: all are "open" there; nor is
-        anyone but the agent that is best here.
+        environments (`mean`) and across tasks (`elsewhere`) and whether it is "best", "tied for best" or "worse" `here`
+        (fixed tasks) and `there` (across tasks); `pairs`; and `best`, the sole best agent `here` and `there`, or None.
+        With fewer clusters than `intervals.FEWEST_CLUSTERS` all are "inconclusive" there; else only the agent that is
+        best here can be best there.
     """
     names = sorted(scores, key=lambda a: float(np.nanmean(scores[a], axis=1).mean()))
     stacked = np.stack([scores[a] for a in names])
@@ -90,9 +94,9 @@ def judged(scores: Mapping[str, Floats], clusters: Sequence[Any]) -> dict[str, A
     pairs = _pairs(names, stacked, clusters)
     count = len(dict.fromkeys(clusters))
     few = len(clusters) == 1 and runs.min() < intervals.FEWEST_SEEDS
-    here = _standing(names, pairs, "here") if not few else dict.fromkeys(names, "open")
+    here = _standing(names, pairs, "here") if not few else dict.fromkeys(names, INCONCLUSIVE)
     best = {"here": next((a for a in names if here[a] == "best"), None), "there": None}
-    there = dict.fromkeys(names, "open")
+    there = dict.fromkeys(names, INCONCLUSIVE)
     if count >= intervals.FEWEST_CLUSTERS:
         means = dict(zip(names, intervals.grouped(np.nanmean(stacked, axis=2), clusters).mean(axis=1), strict=True))
         there = _standing(sorted(names, key=means.__getitem__), pairs, "there", best["here"])
@@ -155,7 +159,7 @@ def _pairs(names: Sequence[str], scores: Floats, clusters: Sequence[Any]) -> lis
         for where, e, _, tested in kinds:
             ends = [float(x[i]) for x in (e.low, e.high)] if enough or where == "there" else [np.nan, np.nan]
             p, p_holm = (float(e.p[i]), float(adjusted[where][i])) if tested else (np.nan, np.nan)
-            verdict = "open" if not tested else "not told apart"
+            verdict = DIFFERENT if tested else INCONCLUSIVE
             if p_holm < intervals.ALPHA:
                 verdict = "better" if e.mean[i] < 0 else "worse"
             record[where] = {"difference": [float(e.mean[i]), *ends], "p": p, "p_holm": p_holm, "verdict": verdict}
@@ -169,7 +173,7 @@ def _pairs(names: Sequence[str], scores: Floats, clusters: Sequence[Any]) -> lis
 def _standing(
     names: Sequence[str], pairs: Sequence[Mapping[str, Any]], where: str, only: str | None = ""
 ) -> dict[str, str]:
-    """By agent: best (alone), may be best, or worse.
+    """Standing of each agent: best (alone), tied for best, or worse.
 
     Args:
         names: The first one has the lowest mean.
@@ -179,15 +183,15 @@ def _standing(
     """
     first, rivals = names[0], names[1:]
     if not rivals:
-        return {first: "open"}
+        return {first: INCONCLUSIVE}
     found = [p for r in rivals if (p := against(pairs, first, r))]
     # A lead on all seeds that is none on the shared ones is no lead.
     p_values = [f[where]["p"] if f[where]["difference"][0] < 0 else 1.0 for f in found]
-    sole, as_well = leader(p_values)
+    sole, tied = leader(p_values)
     if sole and only not in ("", first):
-        sole, as_well = np.array(False), holm(p_values) >= intervals.ALPHA
-    rest = {r: "may be best" if kept else "worse" for r, kept in zip(rivals, as_well, strict=True)}
-    return {first: "best" if sole else "may be best", **rest}
+        sole, tied = np.array(False), holm(p_values) >= intervals.ALPHA
+    rest = {r: TIED if kept else "worse" for r, kept in zip(rivals, tied, strict=True)}
+    return {first: "best" if sole else TIED, **rest}
 
 
 def _common_variance(variances: Floats, df: int) -> tuple[float, float]:

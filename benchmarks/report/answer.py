@@ -13,9 +13,9 @@ SHOWN = 8
 """Agents in a picture: the best ones and random search; the ranking below has all."""
 
 KEY = (
-    '<p class="soft key"><span class="spans"><i class="here"></i></span> 95&nbsp;% interval on these environments '
-    '<span class="spans"><i class="there"></i></span> for environments like these <span class="spans base">'
-    "<i></i></span> random search. Further left is better.</p>"
+    '<p class="soft key"><span class="spans"><i class="here"></i></span> 95&nbsp;% interval on these tasks '
+    '<span class="spans"><i class="there"></i></span> across tasks <span class="spans base">'
+    "<i></i></span> random search. Lower (left) is better.</p>"
 )
 
 

@@ -80,8 +80,8 @@ def render(summary: Mapping[str, Any], *, citations: Sequence[str] = ()) -> str:
         _repeat(summary, citations),
     ]
     levels = [
-        f'<section><h2 id="answer">Answer</h2>{_answer(summary, says, places)}</section>',
-        f'<section><h2 id="evidence">Evidence</h2>{"".join(evidence)}</section>',
+        f'<section><h2 id="answer">Summary</h2>{_answer(summary, says, places)}</section>',
+        f'<section><h2 id="evidence">Results</h2>{"".join(evidence)}</section>',
         f'<section><h2 id="method">Method</h2>{"".join(method)}</section>',
     ]
     script = "".join((STATIC / name).read_text("utf-8") for name in ("page.js", "tables.js"))
@@ -111,8 +111,8 @@ def _head(summary: Mapping[str, Any]) -> str:
     agents, environments = (sentences.count(len(summary[k]), k[:-1]) for k in ("agents", "environments"))
     lead = f"{sentences.count(total, 'run')}: {agents}, {environments}, on {sentences.kinds(summary)}."
     links = {
-        "answer": "Answer",
-        "evidence": "Evidence",
+        "answer": "Summary",
+        "evidence": "Results",
         "environments": "Curves by environment",
         "results": "All results",
         "method": "Method",
@@ -126,10 +126,12 @@ def _head(summary: Mapping[str, Any]) -> str:
 
 
 def _answer(summary: Mapping[str, Any], says: Sequence[Sequence[str]], places: Mapping[str, int]) -> str:
-    """Who is best, by how much, how sure: a card a track, last where no agent can be better."""
+    """Summary: one card per track, degenerate tasks last."""
     tracks = sorted(enumerate(summary["tracks"]), key=lambda numbered: bool(numbered[1].get("flat")))
     cards = "".join(answer.of_track(t, says[i], f"track-{i}", places) for i, t in tracks)
-    scale = "Regret: 0 is the best there is, 1 the median configuration; in brackets, 95&nbsp;% intervals."
+    scale = (
+        "Normalised regret: 0 is the best known score, 1 the median configuration; in brackets, 95&nbsp;% intervals."
+    )
     missing = f'<p class="missing"><b>{escape(summary["missing"])}</b></p>' if summary.get("missing") else ""
     lead = f'{missing}<p class="soft">{scale} <a href="#meaning">What the numbers mean</a></p>'
     return f'{lead}{answer.KEY}<div class="grid">{cards}</div>'
@@ -191,7 +193,7 @@ def _results(summary: Mapping[str, Any], packed: dict[str, str]) -> str:
         ]
         for c in summary["cells"]
     ]
-    names = ("runs", "anytime regret", "its IQM", "final regret", "best found", "expected cost to 0.1", "spent")
+    names = ("runs", "mean regret", "IQM", "final regret", "solved", "expected cost to 0.1", "budget used")
     columns = [("", "environment"), ("", "agent"), *(("n", name) for name in names)]
     caption = "Mean [95 % interval]; costs in budgets; expected cost until the regret is 0.1"
     return (

@@ -1,4 +1,4 @@
-"""The tables of a track: ranking, mean ranks with critical difference, heat map, all pairs."""
+"""Tables of a track: ranking, heat map, all pairs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hpo_envs.benchmarks.report.html import bar, download, head, num, table, tex
 
 
 def of_track(t: Mapping[str, Any], i: int, packed: dict[str, str]) -> tuple[str, str]:
-    """What comes before the charts, and what comes after; `packed` takes the rows of long tables."""
+    """HTML before and after the charts; rows of long tables are added to `packed`."""
     return _ranking(t, f"ranking-{i}"), _heat(t, f"heat-{i}") + _pairs(t, f"pairs-{i}", packed)
 
 
@@ -46,13 +46,13 @@ def _ranking(t: Mapping[str, Any], key: str) -> str:
         ("n", "#"),
         ("", "agent"),
         ("", f"mean {t['score']} {_score(t)}"),
-        ("", "on these"),
-        ("n", "to the leader"),
+        ("", "on these tasks"),
+        ("n", "difference to the leader"),
     ]
-    columns += [("n", "p"), ("", "on others"), ("n", "to the leader, on others"), ("n", "p, on others")]
-    columns += [("n", name) for name in ("P(better)", "IQM", "median", "final", "best found", "first on")]
-    columns += [("n", "ms a suggestion")] if timed else []
-    caption = f"{t['name']}: ranked by {sentences.measure(t)}, low is good"
+    columns += [("n", "p"), ("", "across tasks"), ("n", "difference across tasks"), ("n", "p across tasks")]
+    columns += [("n", name) for name in ("P(better)", "IQM", "median", "final", "solved", "first on")]
+    columns += [("n", "ms per suggestion")] if timed else []
+    caption = f"{t['name']}: ranked by {sentences.measure(t)}; lower is better"
     return table(key, caption, columns, rows) + download(key, "Ranking")
 
 
@@ -75,7 +75,7 @@ def _heat(t: Mapping[str, Any], key: str) -> str:
         ]
         rows.append([head(agent), *cells])
     columns = [("", "agent"), *(("n", e) for e in t["environments"])]
-    caption = f"{t['name']}: mean {t['score']} {_score(t)} by environment; light is good"
+    caption = f"{t['name']}: mean {t['score']} {_score(t)} by environment; lighter is better"
     return f"<h4>By environment</h4>{table(key, caption, columns, rows, 'sort heat')}{download(key, 'Heat map')}"
 
 
@@ -92,7 +92,7 @@ def _pairs(t: Mapping[str, Any], key: str, packed: dict[str, str]) -> str:
         ahead = num(p["ahead"], f"{p['ahead']} to {p['behind']}")
         rows.append([*row, ahead, num(p["improvement"], f"{p['improvement']:.0%}")])
     columns = [("", "agent"), ("", "against")]
-    for where in ("on these", "on others"):
+    for where in ("on these tasks", "across tasks"):
         columns += [("", where), ("n", f"difference {where}"), ("n", f"Holm {where}")]
     columns += [("n", "environments"), ("n", "P(better)")]
     inside = table(key, f"{t['name']}: every agent against every other, on shared seeds", columns, rows, packed=packed)

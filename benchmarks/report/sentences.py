@@ -1,4 +1,4 @@
-"""What a track's numbers say, in sentences: the same in `compare`, in reports and on the leaderboard."""
+"""Results of a track in sentences: the same in `compare`, in reports and on the leaderboard."""
 
 from __future__ import annotations
 
@@ -6,48 +6,47 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hpo_envs.benchmarks.analysis import intervals
-from hpo_envs.benchmarks.analysis import significance as verdicts
+from hpo_envs.benchmarks.analysis import intervals, significance
 from hpo_envs.benchmarks.runs.record import SEEN
 from hpo_envs.tables import store
 
-SCORES = {"anytime": "regret averaged over the budget", "final": "regret at the end"}
-"""What a track is ranked by."""
+SCORES = {"anytime": "mean normalised regret over the budget", "final": "final normalised regret"}
+"""Scores that rank a track."""
 
-RAW = {"anytime": "minus the best reward so far, averaged over the budget", "final": "minus the reward at the end"}
-"""The same where no scale is known: lower is better, and comparable on one environment only."""
+RAW = {"anytime": "negative best reward, mean over the budget", "final": "negative final reward"}
+"""The same without a known scale: lower is better, comparable on one environment only."""
 
 
 def measure(track: Mapping[str, Any]) -> str:
-    """What a track is ranked by."""
+    """Scores that rank a track."""
     text = (RAW if track.get("raw") else SCORES)[track["score"]]
     several = track.get("raw") and track.get("objectives", 1) > 1
     return text.replace("reward", "sum of the objectives' rewards") if several else text
 
 
 def share(value: float | None) -> str:
-    """A share for readers; None where there is none."""
+    """A fraction as a percentage; None as a dash."""
     return "-" if value is None else f"{value:.0%}"
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number for readers; None is what was never reached."""
+    """A number as text; None: never reached."""
     # Adding 0 turns -0 into 0.
     return "never" if value is None else f"{value + 0.0:.{digits}g}"
 
 
 def interval(values: Sequence[float | None]) -> str:
-    """An estimate with its interval, alone where it has none."""
+    """An estimate, with its interval if it has one."""
     mean, low, high = values
     return number(mean) if low is None or high is None else f"{number(mean)} [{number(low)}, {number(high)}]"
 
 
 def score(record: Mapping[str, Any], name: str = "mean") -> str:
-    """A mean of runs with its interval, or what can be said of runs that are all equal."""
+    """A mean of runs with its interval; of equal runs, a bound on the fraction of others."""
     text = interval(record[name])
     if name == "mean" and record["constant"]:
         n = min(record["n"])
-        return f"{text} in all runs (others in {1 - (1 - intervals.CONFIDENCE) ** (1 / n):.1%} at most)"
+        return f"{text} in all runs (rule of three: others in at most {1 - (1 - intervals.CONFIDENCE) ** (1 / n):.1%})"
     return f"{text} (unreliable)" if name == "mean" and record["unreliable"] else text
 
 
@@ -57,8 +56,8 @@ def p_value(p: float | None) -> str:
 
 
 def against(track: Mapping[str, Any], a: str, b: str) -> dict[str, Any] | None:
-    """How agent a does against agent b; None if they are the same."""
-    return verdicts.against(track["pairs"], a, b)
+    """Comparison of agent a with agent b; None if they are the same."""
+    return significance.against(track["pairs"], a, b)
 
 
 def count(n: int, noun: str) -> str:
@@ -67,9 +66,9 @@ def count(n: int, noun: str) -> str:
 
 
 def runs(track: Mapping[str, Any]) -> str:
-    """How many environments, clusters and seeds stand behind a track."""
+    """Numbers of environments, task groups and seeds of a track."""
     n, k = len(track["environments"]), track["clusters"]
-    clusters = f" in {k} cluster{'s' * (k > 1)}" if k < n else ""
+    clusters = f" in {k} task group{'s' * (k > 1)}" if k < n else ""
     return f"{count(n, 'environment')}{clusters}, {_seeds(track)} each"
 
 
@@ -80,136 +79,127 @@ def _seeds(track: Mapping[str, Any]) -> str:
 
 
 def verdict(track: Mapping[str, Any]) -> list[str]:
-    """Who is best on these environments, and on environments like these: sentences, the first of which names it."""
+    """Sentences of a track's results, the first of which names the best agent on the fixed tasks and across tasks."""
     leader = track["ranking"][0]
     level = f"{measure(track).capitalize()}: {score(leader)}."
     if track.get("flat"):
-        return ["No agent can be better here: the best is the median, so that regret is 0/0, and is in no average."]
+        return ["Degenerate task: the best configuration is the median, so regret is undefined and in no average."]
     if len(track["ranking"]) == 1:
         return [f"Only {leader['agent']} ran.", level]
     return [
         *_best(track),
         level,
-        *_others(track),
+        *_few_tasks(track),
         *_random(track),
-        *_no_other(track),
-        *_seen(track),
-        *_sources(track),
-        *_left_out(track),
+        *_same_as_random(track),
+        *_overlap(track),
+        *_transfer(track),
+        *_excluded(track),
     ]
+
+
+TESTED = f"(Holm, alpha = {intervals.ALPHA:g})"
 
 
 def _best(track: Mapping[str, Any]) -> list[str]:
-    """Who leads here, and whether it would elsewhere."""
+    """Best agent on the fixed tasks, and whether that generalises."""
     first, second = (r["agent"] for r in track["ranking"][:2])
     n, k = len(track["environments"]), track["clusters"]
-    where = f"these {n} environments" if n > 1 else track["environments"][0]
-    if track["ranking"][0]["here"] == "open":
-        return [f"On {where}, {first} has the lowest mean; {_seeds(track)} are too few for an interval or a verdict."]
+    where = f"these {n} tasks" if n > 1 else track["environments"][0]
+    if track["ranking"][0]["here"] == significance.INCONCLUSIVE:
+        return [f"On {where}, {first} has the lowest mean; {_seeds(track)} are too few for a test."]
     if track["best"]["here"] != first:
-        equal = [r["agent"] for r in track["ranking"] if _apart(track, first, r["agent"]) == 0.0]
-        others = [r["agent"] for r in track["ranking"][1:] if r["here"] == "may be best" and r["agent"] not in equal]
-        lead = f"{listed(equal)} share" if len(equal) > 1 else f"{first} has"
-        told = f"; not told apart from {listed(_placed(track, others, len(equal)))}." if others else "."
-        return [f"On {where}, {lead} the lowest mean{told}"]
+        tied = [r["agent"] for r in track["ranking"] if r["here"] == significance.TIED]
+        tied = _placed(track, [first, *(a for a in tied if a != first)], 0)
+        if len(tied) == 1:
+            return [f"On {where}, {first} has the lowest mean."]
+        return [f"On {where}, {listed(tied)} are not significantly different {TESTED}."]
     p = against(track, first, second)
     assert p is not None  # two agents have a pair
     here, there = (f"{_lead(p[w]['difference'])}" for w in ("here", "there"))
-    if k < intervals.FEWEST_CLUSTERS:
-        return [f"On {where}, {first} is best ({_seeds(track)}; lead over {second} {here})."]
+    better = f"{first} is significantly better than {'every other agent' if len(track['ranking']) > 2 else second}"
     if track["best"]["there"] == first:
-        return [f"{first} is best on {where}, and on environments like these (lead over {second} {there})."]
-    rivals = [r["agent"] for r in track["ranking"] if r["there"] == "may be best" and r["agent"] != first]
-    return [
-        f"{first} leads on {where} (lead over {second} {here}).",
-        f"Whether it would on other such environments is open: {there}, ahead on {p['ahead']} of {n}"
-        + (f"; may be best as well: {listed(_placed(track, rivals, 1))}." if rivals else "."),
-    ]
+        return [f"{better} on {where} and across tasks (lead over {second} {there})."]
+    said = [f"{better} on {where} ({_seeds(track)}; lead over {second} {here})."]
+    if k < intervals.FEWEST_CLUSTERS:
+        return said
+    rivals = [r["agent"] for r in track["ranking"] if r["there"] == significance.TIED and r["agent"] != first]
+    tied = f"; tied for best: {listed(_placed(track, rivals, 1))}" if rivals else ""
+    return [*said, f"Across tasks the comparison is inconclusive (lead {there}, ahead on {p['ahead']} of {n}{tied})."]
 
 
 def _placed(track: Mapping[str, Any], names: Sequence[str], before: int) -> list[str]:
-    """Agents with their rank, from the first one on that does not follow its neighbour in the ranking."""
+    """Names of agents, with their rank where they do not follow their predecessor in the ranking."""
     ranks = {r["agent"]: i for i, r in enumerate(track["ranking"], 1)}
     return [name if ranks[name] == before + i else f"{name} (rank {ranks[name]})" for i, name in enumerate(names, 1)]
 
 
-def _apart(track: Mapping[str, Any], a: str, b: str) -> float:
-    """Mean difference of two agents; means of a summary are rounded, and may agree where agents do not."""
-    p = against(track, a, b)
-    return float(p["here"]["difference"][0]) if p else 0.0
-
-
-def _others(track: Mapping[str, Any]) -> list[str]:
-    """Why nothing is said of other environments, where there are too few."""
+def _few_tasks(track: Mapping[str, Any]) -> list[str]:
+    """Why results do not generalise, where there are too few tasks."""
     n, k = len(track["environments"]), track["clusters"]
     if n == 1:
-        return ["One environment says nothing about others."]
-    if k == 1:
-        return ["These environments are related and count as one, which says nothing about others."]
+        return ["Results on one environment do not generalise."]
     if k >= intervals.FEWEST_CLUSTERS:
         return []
-    first, second = (r["agent"] for r in track["ranking"][:2])
-    p = against(track, first, second)
-    assert p is not None  # two agents have a pair
-    counted = f"{k} clusters of related environments are too few" if k < n else "Too few environments"
-    return [
-        f"{counted} for a statement about others: even if {first} led on all of them, chance alone would do that in "
-        f"2^(1-{k}) = {2.0 ** (1 - k):.3g} of studies.",
-        *[f"It is ahead of {second} on {p['ahead']} of {n}, by {_lead(p['there']['difference'])}."] * (p["ahead"] > 0),
-    ]
+    groups = (
+        "1 group of related tasks is" if k == 1 else f"{k} groups of related tasks are" if k < n else f"{n} tasks are"
+    )
+    return [f"{groups} too few to generalise."]
 
 
 def _random(track: Mapping[str, Any]) -> list[str]:
-    """How far the leader is from random search on these environments."""
+    """Comparison of the leader with random search on the fixed tasks."""
     first = track["ranking"][0]
     exact = track.get("random")
-    if exact and first["here"] != "open":
+    if exact and first["here"] != significance.INCONCLUSIVE:
         mean, _, high = first["mean"]
         if high is not None and high < exact:
-            return [f"Its regret is {1 - mean / exact:.0%} below that of random search ({exact:.3g}, exact)."]
-        return ["No agent here is shown to beat random search, whose score is known exactly."]
+            return [f"Its regret is {1 - mean / exact:.0%} lower than that of random search ({exact:.3g}, exact)."]
+        return ["No agent is significantly better than random search, whose score is exact."]
     base = next((r for r in track["ranking"] if r["agent"] == "random"), None)
-    if base is None or first["here"] == "open":
+    if base is None or first["here"] == significance.INCONCLUSIVE:
         return []
     if base["here"] == "worse" and base["mean"][0] and not track.get("raw"):
-        return [f"Its regret is {1 - first['mean'][0] / base['mean'][0]:.0%} below that of random search."]
+        return [f"Its regret is {1 - first['mean'][0] / base['mean'][0]:.0%} lower than that of random search."]
     if any((p := against(track, r["agent"], "random")) and p["here"]["verdict"] == "better" for r in track["ranking"]):
         return []  # another one, which has a higher mean than the leader
-    return ["No agent here is shown to beat random search."]
+    return ["No agent is significantly better than random search."]
 
 
-def _no_other(track: Mapping[str, Any]) -> list[str]:
-    """Agents that cannot differ from random search with so few evaluations; those that are not listed beside it."""
+def _same_as_random(track: Mapping[str, Any]) -> list[str]:
+    """Agents whose budget ends within their random initial design; those that are not listed."""
     n = len(track["environments"])
     groups: dict[int, list[str]] = {}
     for r in track["ranking"]:
         if r["random"] and r["agent"] != "random":
             groups.setdefault(r["random"], []).append(r["agent"])
     doubles = track.get("doubles", ())
-    said = [f"Not listed, because with so few evaluations it is random search: {listed(doubles)}."] if doubles else []
+    said = [f"Not listed, identical to random search within this budget: {listed(doubles)}."] if doubles else []
     return said + [
-        f"Within this budget {listed(names)} cannot differ from random search{'' if k == n else f' on {k} of {n}'}: "
-        "the first evaluations are random, and there are no others."
+        f"Within this budget {listed(names)} {'is' if len(names) == 1 else 'are'} identical to random search"
+        f"{'' if k == n else f' on {k} of {n} tasks'}: all evaluations are of the random initial design."
         for k, names in groups.items()
     ]
 
 
-def _seen(track: Mapping[str, Any]) -> list[str]:
-    """Agents whose weights are no test on fresh data."""
+def _overlap(track: Mapping[str, Any]) -> list[str]:
+    """Agents with an overlap of training and test languages."""
     names = [r["agent"] for r in track["ranking"] if r["agent"].endswith(SEEN)]
-    return [f"The weights of {listed(names)} were fitted to tables of these very languages."] if names else []
+    return [f"Train/test overlap: {listed(names)} was trained on these languages."] if names else []
 
 
-def _sources(track: Mapping[str, Any]) -> list[str]:
-    """Whose tables the agents could learn from."""
+def _transfer(track: Mapping[str, Any]) -> list[str]:
+    """Source tasks of the agents."""
     found = re.search(r"transfer=(\w+)", track["environments"][0])
-    return [f"All agents had {found[1]}'s tables of other languages at hand, named in the headers."] if found else []
+    return (
+        [f"Source tasks of all agents: {found[1]} tables of other languages, listed in the headers."] if found else []
+    )
 
 
-def _left_out(track: Mapping[str, Any]) -> list[str]:
-    """Runs whose regret is 0/0."""
+def _excluded(track: Mapping[str, Any]) -> list[str]:
+    """Runs on degenerate tasks."""
     return [
-        f"{count} runs on {env} are left out: nothing in their problem is better than the median, and regret is 0/0."
+        f"{count} runs on {env} are excluded: their best configuration is the median, so regret is undefined."
         for env, count in track.get("left_out", {}).items()
     ]
 
@@ -227,7 +217,7 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 
 
 def answered(table: Mapping[str, Any]) -> str:
-    """The kind of a table, and who measured it."""
+    """The kind of a table, with the owner of the measurements."""
     return f"measured by {store.owner(table['name'])}" if table["kind"] == "measured" else "surrogate"
 
 

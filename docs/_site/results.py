@@ -10,6 +10,7 @@ from typing import Any
 from _site import markdown
 from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks import leaderboard
+from hpo_envs.benchmarks.analysis import significance
 from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.report import publications, rankings, sentences
 
@@ -82,12 +83,12 @@ def agent_table(names: list[str], found: Found) -> str:
                 pair = sentences.against(t, r["agent"], leader)
                 behind = "leads"
                 if r["here"] != "worse" and place > 1:
-                    behind = f"not told apart from `{leader}`"
+                    behind = f"not significantly different from `{leader}`"
                 elif pair is not None:
                     behind = f"{sentences.number(pair['here']['difference'][0])} behind `{leader}`"
                 score = sentences.interval(r["mean"])
                 rows.append((t["name"], f"`{r['agent']}`", f"{place} of {len(t['ranking'])}", score, behind))
-    return markdown.table(("environments", "name", "place", "mean regret [95 % interval]", ""), rows) if rows else ""
+    return markdown.table(("environments", "name", "rank", "mean regret [95 % interval]", ""), rows) if rows else ""
 
 
 def track_tables(found: Found) -> str:
@@ -122,11 +123,11 @@ def track_tables(found: Found) -> str:
             "",
             "agent",
             "mean regret",
-            "for others",
-            "on these",
-            "on others",
-            "regret at the end",
-            "ms a suggestion",
+            "mean across tasks",
+            "on these tasks",
+            "across tasks",
+            "final regret",
+            "ms per suggestion",
             "version, date",
         )
         parts += [markdown.table(head, rows)]
@@ -137,17 +138,16 @@ def page(found: Found) -> str:
     """The page of all rankings."""
     commands = " and ".join(f"`{of['command']}`" for of in publications.publications(found))
     return f"""# Leaderboard
-Who leads each group of environments, on measured tables. A name with a budget is of runs with that budget instead of
-the id's; "with tables of" a family: the agents had its tables of other languages. <a href="leaderboard.html">The full
+The best agents of each group of environments. A budget in a name replaces the default budget; "with tables of" a
+family: the agents had source tasks, its tables of other languages. <a href="leaderboard.html">The full
 report</a> has every curve, test and table, and its data as a file.
 
 {gains(found, "agents/")}
 
-Regret is 0 if the best was known from the start, and 1 if nothing was better than the median configuration. Below,
-"mean regret" has a 95 % interval for other seeds on these environments, "for others" one for other environments like
-these; "on these" and "on others" are the verdicts. "ms a suggestion" is the processor time of a suggestion and its
-evaluation, in a run; "version, date" are those of hpo_envs and of the publications. All rows were made by
-{commands}; [the rules](guides/submitting-an-agent.md) say how, and how to submit an agent.
+Normalised regret is 0 if the best configuration was found at once, and 1 if nothing was better than the median one.
+"Mean regret" has a 95 % interval over seeds on these tasks, "mean across tasks" one over tasks; "on these tasks" and
+"across tasks" are the verdicts. "ms per suggestion" is the processor time of a suggestion and its evaluation. All rows
+were made by {commands}; see [the rules](guides/submitting-an-agent.md), also to submit an agent.
 
 {flat(found)}
 
@@ -159,7 +159,7 @@ def flat(found: Found) -> str:
     """Environments that are in no ranking."""
     names = dict.fromkeys(e.partition(" ")[0] for t in found["tracks"] if t.get("flat") for e in t["environments"])
     listed = " and ".join(f"`{n}`" for n in names)
-    return f"On {listed} no agent can be better: the best configuration is the median one." if names else ""
+    return f"Degenerate tasks, whose best configuration is the median one: {listed}." if names else ""
 
 
 def gains(found: Found, folder: str = "../agents/") -> str:
@@ -167,11 +167,11 @@ def gains(found: Found, folder: str = "../agents/") -> str:
     rows = []
     for t in (t for t in found["tracks"] if not t.get("flat")):
         leader, base = t["ranking"][0], next((r for r in t["ranking"] if r["agent"] == "random"), None)
-        ties = [agent_link(r["agent"], folder) for r in t["ranking"][1:] if r["here"] == "may be best"]
+        ties = [agent_link(r["agent"], folder) for r in t["ranking"][1:] if r["here"] == significance.TIED]
         share = "" if not base or not base["mean"][0] else f"{100 * (1 - leader['mean'][0] / base['mean'][0]):.0f} %"
         also = ", ".join(ties[:5]) + (f" and {len(ties) - 5} more" if len(ties) > 5 else "")
-        rows.append((t["name"], agent_link(leader["agent"], folder), also or "nobody", share))
-    head = ("environments", "leader", "may be best as well", "less regret than random search")
+        rows.append((t["name"], agent_link(leader["agent"], folder), also or "none", share))
+    head = ("environments", "leader", "tied for best", "less regret than random search")
     return markdown.table(head, rows)
 
 
@@ -195,7 +195,7 @@ def versus_random(found: Found, folder: str = "../agents/") -> str:
     """How many agents of each group are better than, tied with and worse than random search."""
     rows = []
     for t in (t for t in found["tracks"] if not t.get("flat")):
-        counts = {"better": 0, "not told apart": 0, "worse": 0}
+        counts = {"better": 0, significance.DIFFERENT: 0, "worse": 0}
         worst = []
         for r in t["ranking"]:
             pair = sentences.against(t, r["agent"], "random")
@@ -204,7 +204,9 @@ def versus_random(found: Found, folder: str = "../agents/") -> str:
                 worst += [agent_link(r["agent"], folder)] * (verdict == "worse")
         if sum(counts.values()):
             rows.append((t["name"], *counts.values(), ", ".join(worst)))
-    return markdown.table(("environments", "better than random", "not told apart", "worse", "which are worse"), rows)
+    return markdown.table(
+        ("environments", "better than random", significance.DIFFERENT, "worse", "which are worse"), rows
+    )
 
 
 PLACEHOLDERS: dict[str, Callable[[Found], str]] = {

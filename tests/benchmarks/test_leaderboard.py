@@ -111,10 +111,10 @@ def test_publish_writes_scores_page_picture_and_readme(
     leaderboard.publish(folder, tmp_path)
     found = json.loads((tmp_path / "leaderboard.json").read_text())
     text = (tmp_path / "README.md").read_text()
-    assert text == f"Before.\n{leaderboard.BEGIN}\n{leaderboard.markdown(found)}\n{leaderboard.END}\nAfter.\n"
+    assert text == f"Before.\n{leaderboard.BEGIN}\n{leaderboard.headline(found)}\n{leaderboard.END}\nAfter.\n"
     assert all(0 < r["seconds"] < 60 for t in found["tracks"] for r in t["ranking"])
     assert found["versions"]["published"].startswith("20")
-    assert "| FIESTA (1, regret at the end) | " in text
+    assert "groups of tasks have a significantly best agent" in text
     assert {t["name"] for t in found["tracks"]} == {"FIESTA", "FIESTA, budget 102", "FIESTA, budget 408"}
     assert "budget" not in text, "other budgets are in the report"
     for name in ("leaderboard.png", "leaderboard.svg", "leaderboard.html"):
@@ -153,7 +153,7 @@ def test_publish_onto_what_is_stored_replaces_the_groups_of_the_runs(
     page = (tmp_path / "docs" / "leaderboard.html").read_text()
     assert page.count("Published on 2020-01-01 with hpo_envs 0.0.9.") == 1
     assert page.count(f"Published on {found['versions']['published']} with hpo_envs ") == 2
-    assert leaderboard.markdown(found) in (tmp_path / "README.md").read_text()
+    assert leaderboard.headline(found) in (tmp_path / "README.md").read_text()
     # What is refused leaves all files as they are.
     before = file.read_bytes()
     for part in (tmp_path / "runs").rglob("*.parquet"):
@@ -207,7 +207,7 @@ def test_committed_leaderboard_is_in_the_order_in_which_groups_are_put_onto_it()
 def test_readme_shows_the_committed_leaderboard() -> None:
     found = json.loads(leaderboard.SUMMARY.read_text(encoding="utf-8"))
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert leaderboard.markdown(found) in text
+    assert leaderboard.headline(found) in text
 
 
 def test_other_peoples_agents_take_part_in_a_process_of_their_own(folder: Path) -> None:

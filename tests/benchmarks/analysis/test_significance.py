@@ -1,4 +1,4 @@
-"""Verdicts: who leads, who may be best as well, on these environments and on environments like these."""
+"""Verdicts: best, tied, worse, on these tasks and across tasks."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def test_fewer_than_six_clusters_say_nothing_of_others() -> None:
         found = significance.judged(scores, clusters)
         assert found["best"] == {"here": "a", "there": winner}
         assert found["clusters"] == len(set(clusters))
-    assert {s["there"] for s in found["standings"]} == {"open"}
-    assert found["pairs"][0]["there"]["verdict"] == "open"
+    assert {s["there"] for s in found["standings"]} == {"inconclusive"}
+    assert found["pairs"][0]["there"]["verdict"] == "inconclusive"
 
 
 def test_three_seeds_on_one_environment_say_nothing() -> None:
     found = significance.judged({"a": np.array([[0.1, 0.2, 0.15]]), "b": np.array([[0.8, 0.9, 0.91]])}, "u")
-    assert {s["here"] for s in found["standings"]} == {"open"}
+    assert {s["here"] for s in found["standings"]} == {"inconclusive"}
     assert np.isnan(found["standings"][0]["mean"][1])
     assert np.isnan(found["pairs"][0]["here"]["p"])
 
@@ -82,4 +82,4 @@ def test_nobody_is_best_elsewhere_who_is_not_best_here() -> None:
     pair = found["pairs"][0]
     assert pair["there"]["p"] < intervals.ALPHA < pair["here"]["p"]
     assert found["best"] == {"here": None, "there": None}
-    assert [s["there"] for s in found["standings"]] == ["may be best", "worse"]
+    assert [s["there"] for s in found["standings"]] == ["tied for best", "worse"]

@@ -44,7 +44,7 @@ def test_comparison_in_memory_equals_stored_one(tmp_path: Path) -> None:
     assert sorted(map(repr, loaded["cells"])) == sorted(map(repr, here.scores["cells"]))
     assert loaded["tracks"][0]["ranking"] == here.scores["tracks"][0]["ranking"]
     assert here.verdict() == there.verdict()
-    assert here.verdict().startswith("NMTHPO: On these 2 environments, ")
+    assert here.verdict().startswith("NMTHPO: On these 2 tasks, ")
     assert str(here).count("mean regret") == 2
     assert "Comparison of 2 agents on 2 environments" in repr(here)
     frame = there.frame()

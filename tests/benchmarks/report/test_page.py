@@ -112,7 +112,7 @@ def scroll_to(page: Any, figure: str) -> Any:
 def test_in_a_browser_it_shows_sorts_filters_and_asks_for_nothing(page: Any) -> None:
     assert page.title == HOSTILE
     assert page.find_element("tag name", "h1").text == HOSTILE
-    assert [h.text for h in page.find_elements("css selector", "h2")] == ["Answer", "Evidence", "Method"]
+    assert [h.text for h in page.find_elements("css selector", "h2")] == ["Summary", "Results", "Method"]
     # Sort: a click sorts upwards, the next one downwards; numbers as numbers.
     head = page.find_elements("css selector", "#all th button")[3]
     for direction in ("ascending", "descending"):
@@ -202,7 +202,7 @@ def test_in_a_browser_it_fits_a_phone_and_saves_its_data(page: Any) -> None:
     assert name == "Regret over the budget, NMTHPO.csv"
     assert chart.splitlines()[0] == "series,share of the budget,normalised regret,low,high"
     assert len(chart.splitlines()) == 1 + 3 * 50
-    assert table.splitlines()[0].startswith("environment,agent,runs,anytime regret")
+    assert table.splitlines()[0].startswith("environment,agent,runs,mean regret")
     assert len(table.splitlines()) == 9
     assert json.loads(everything)["title"] == HOSTILE
     assert page.get_log("browser") == []

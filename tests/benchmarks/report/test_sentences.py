@@ -1,4 +1,4 @@
-"""What is said of a track: who is best, on these environments and on environments like these."""
+"""Sentences of a track: the best agent, on these tasks and across tasks."""
 
 from __future__ import annotations
 
@@ -35,46 +35,48 @@ def spread(means: list[float], seeds: int = 20, seed: int = 0) -> Any:
 
 def test_sentences_on_one_environment() -> None:
     said = sentences.verdict(made({"a": spread([0.1]), "b": spread([0.2], seed=1), "random": spread([0.4], seed=2)}))
-    assert said[0].startswith("On e0, a is best (20 seeds; lead over b 0.1 [0.")
-    assert said[2:] == ["One environment says nothing about others.", said[-1]]
-    assert said[-1] == "Its regret is 75% below that of random search."
+    assert said[0].startswith("a is significantly better than every other agent on e0 (20 seeds; lead over b 0.1 [0.")
+    assert said[2:] == ["Results on one environment do not generalise.", said[-1]]
+    assert said[-1] == "Its regret is 75% lower than that of random search."
     tied = sentences.verdict(made({"a": spread([0.1]), "random": spread([0.101], seed=1), "c": spread([0.3], seed=2)}))
-    assert tied[0] == "On e0, a has the lowest mean; not told apart from random."
-    assert tied[-1] == "No agent here is shown to beat random search."
+    assert tied[0] == "On e0, a and random are not significantly different (Holm, alpha = 0.05)."
+    assert tied[-1] == "No agent is significantly better than random search."
     noisy = spread([0.13], seed=1) + np.random.default_rng(1).normal(0, 0.2, 20)
     last = sentences.verdict(made({"a": spread([0.1]), "b": spread([0.11], seed=2), "c": noisy - noisy.mean() + 0.13}))
-    assert last[0] == "On e0, a has the lowest mean; not told apart from c (rank 3)."
+    assert last[0] == "On e0, a and c (rank 3) are not significantly different (Holm, alpha = 0.05)."
     few = sentences.verdict(made({"a": spread([0.1], 3), "b": spread([0.2], 3)}))
-    assert few[0] == "On e0, a has the lowest mean; 3 seeds are too few for an interval or a verdict."
+    assert few[0] == "On e0, a has the lowest mean; 3 seeds are too few for a test."
     assert "[" not in " ".join(few)
     assert sentences.verdict(made({"a": spread([0.1])}))[0] == "Only a ran."
     equal = sentences.verdict(made({"a": np.full((1, 20), 0.1), "b": np.full((1, 20), 0.1), "c": spread([0.5])}))
-    assert equal[0] == "On e0, a and b share the lowest mean."
-    assert equal[1] == "Regret averaged over the budget: 0.1 in all runs (others in 16.8% at most)."
+    assert equal[0] == "On e0, a and b are not significantly different (Holm, alpha = 0.05)."
+    assert (
+        equal[1] == "Mean normalised regret over the budget: 0.1 in all runs (rule of three: others in at most 16.8%)."
+    )
 
 
 def test_sentences_on_few_environments_and_on_clusters() -> None:
     four = sentences.verdict(made({"a": spread([0.1] * 4), "b": spread([0.2] * 3 + [0.05], seed=1)}))
-    assert four[0].startswith("On these 4 environments, a is best (20 seeds; lead over b 0.06")
-    assert "Too few environments for a statement about others" in four[2]
-    assert "2^(1-4) = 0.125 of studies" in four[2]
-    assert four[3].startswith("It is ahead of b on 3 of 4, by 0.06")
+    assert four[0].startswith("a is significantly better than b on these 4 tasks (20 seeds; lead over b 0.06")
+    assert four[2:] == ["4 tasks are too few to generalise."]
     six = made({"a": spread([0.1] * 6), "b": spread([0.2] * 6, seed=1)}, "aabbcd")
     assert six["clusters"] == 4
-    assert "4 clusters of related environments are too few" in sentences.verdict(six)[2]
-    assert sentences.runs(six) == "6 environments in 4 clusters, 20 seeds each"
+    assert sentences.verdict(six)[2] == "4 groups of related tasks are too few to generalise."
+    assert sentences.runs(six) == "6 environments in 4 task groups, 20 seeds each"
     one = sentences.verdict(made({"a": spread([0.1] * 2), "b": spread([0.2] * 2, seed=1)}, "xx"))
-    assert "count as one" in one[2]
+    assert one[2] == "1 group of related tasks is too few to generalise."
 
 
 def test_sentences_on_many_environments() -> None:
     both = sentences.verdict(made({"a": spread([0.1] * 6), "b": spread([0.2] * 6, seed=1)}))
-    assert re.match(r"a is best on these 6 environments, and on environments like these \(lead over b 0.1[ )]", both[0])
+    assert re.match(
+        r"a is significantly better than b on these 6 tasks and across tasks \(lead over b 0.1[ )]", both[0]
+    )
     rivals = {"a": spread([0.6] * 6), "b": spread([0.8, 0.8, 0.8, 0.8, 0.8, -0.2], seed=1)}
     said = sentences.verdict(made(rivals))
-    assert said[0].startswith("a leads on these 6 environments (lead over b 0.03")
-    assert said[1].startswith("Whether it would on other such environments is open: 0.03")
-    assert said[1].endswith("ahead on 5 of 6; may be best as well: b.")
+    assert said[0].startswith("a is significantly better than b on these 6 tasks (20 seeds; lead over b 0.03")
+    assert said[1].startswith("Across tasks the comparison is inconclusive (lead 0.03")
+    assert said[1].endswith("ahead on 5 of 6; tied for best: b).")
 
 
 def test_agents_that_cannot_differ_from_random_search_are_named() -> None:
@@ -83,8 +85,8 @@ def test_agents_that_cannot_differ_from_random_search_are_named() -> None:
     for r in track["ranking"]:
         r["random"] = {"random": 3, "b": 3, "c": 2}.get(r["agent"], 0)
     both, some = sentences.verdict(track)[-2:]
-    assert both.startswith("Within this budget b cannot differ from random search: the first evaluations are random")
-    assert some.startswith("Within this budget c cannot differ from random search on 2 of 3: ")
+    assert both.startswith("Within this budget b is identical to random search: all evaluations are of the random")
+    assert some.startswith("Within this budget c is identical to random search on 2 of 3 tasks: ")
 
 
 def test_a_track_with_sources_says_so() -> None:
@@ -92,35 +94,40 @@ def test_a_track_with_sources_says_so() -> None:
         **made({a: spread([0.1 * i] * 3, seed=i) for i, a in enumerate("ab", 1)}),
         "environments": ["A (transfer=B)"],
     }
-    assert sentences.verdict(track)[-1] == "All agents had B's tables of other languages at hand, named in the headers."
+    assert (
+        sentences.verdict(track)[-1]
+        == "Source tasks of all agents: B tables of other languages, listed in the headers."
+    )
 
 
 def test_agents_that_have_seen_the_languages_are_named() -> None:
     track = made({a: spread([0.1 * i] * 3, seed=i) for i, a in enumerate(("a (seen)", "b"), 1)})
-    assert sentences.verdict(track)[-1] == "The weights of a (seen) were fitted to tables of these very languages."
+    assert sentences.verdict(track)[-1] == "Train/test overlap: a (seen) was trained on these languages."
     track = made({a: spread([0.1 * i] * 3, seed=i) for i, a in enumerate(("a", "b"), 1)})
-    assert not any("weights" in s for s in sentences.verdict(track))
+    assert not any("overlap" in s for s in sentences.verdict(track))
 
 
 def test_agents_whose_means_are_rounded_alike_are_not_equal() -> None:
     track = made({"a": spread([0.123456]), "b": spread([0.123458], seed=1), "c": spread([0.1235], seed=2)})
     assert track["ranking"][0]["mean"][0] == track["ranking"][1]["mean"][0]
-    assert sentences.verdict(track)[0] == "On e0, a has the lowest mean; not told apart from b and c."
+    assert sentences.verdict(track)[0] == "On e0, a, b and c are not significantly different (Holm, alpha = 0.05)."
 
 
 def test_an_agent_may_beat_random_search_though_the_leader_is_not_shown_to() -> None:
     wild = 0.2 + 3.0 * (spread([0.1]) - 0.1) / 0.01 * 0.2
     track = made({"wild": wild, "sure": spread([0.25], seed=1), "random": spread([0.3], seed=2)})
     assert [r["agent"] for r in track["ranking"]] == ["wild", "sure", "random"]
-    assert {r["here"] for r in track["ranking"]} == {"may be best"}
-    assert "No agent here is shown to beat random search." not in sentences.verdict(track)
+    assert {r["here"] for r in track["ranking"]} == {"tied for best"}
+    assert "No agent is significantly better than random search." not in sentences.verdict(track)
     track = made({"wild": wild, "random": spread([0.3], seed=2)})
-    assert sentences.verdict(track)[-1] == "No agent here is shown to beat random search."
+    assert sentences.verdict(track)[-1] == "No agent is significantly better than random search."
 
 
 def test_one_run_an_environment_names_nobody_here() -> None:
     track = made({"a": [[0.1]] * 7, "b": [[0.2]] * 7})
-    assert sentences.verdict(track)[0] == "On these 7 environments, a has the lowest mean; not told apart from b."
+    assert (
+        sentences.verdict(track)[0] == "On these 7 tasks, a and b are not significantly different (Holm, alpha = 0.05)."
+    )
     assert "[" not in " ".join(sentences.verdict(track))
     assert track["best"] == {"here": None, "there": None}
 
@@ -128,8 +135,8 @@ def test_one_run_an_environment_names_nobody_here() -> None:
 def test_nothing_is_said_of_others_where_the_leader_is_not_best_here() -> None:
     track = made({"a": spread([0.1] * 6), "b": spread([0.1005] * 6, seed=1)})
     said = " ".join(sentences.verdict(track))
-    assert said.startswith("On these 6 environments, a has the lowest mean; not told apart from b.")
-    assert "environments like these" not in said
+    assert said.startswith("On these 6 tasks, a and b are not significantly different (Holm, alpha = 0.05).")
+    assert "across tasks" not in said
 
 
 def test_pairs_can_be_read_either_way() -> None:
