@@ -116,13 +116,6 @@ def test_random_search_meets_every_row_once_and_then_again() -> None:
     assert sorted(drawn[:5]) == sorted(drawn[5:]) == list(range(5))
 
 
-def test_random_search_recommends_the_best() -> None:
-    agent = agents.make("random", Problem(gym.spaces.Discrete(5)), 0)
-    for row, reward in [(1, 0.3), (4, 0.9), (2, 0.5)]:
-        agent.tell(row, reward, {"cost": 1.0})
-    assert agent.recommend() == 4
-
-
 @pytest.mark.parametrize(
     "space",
     [

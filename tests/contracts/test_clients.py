@@ -10,7 +10,6 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode
 
 from hpo_envs.wrappers import ContinuousAction, FlattenAction
 
@@ -19,10 +18,6 @@ pytest.importorskip("torchrl", reason="run by .ci/nightly clients")
 
 def made(env_id: str, **kwargs: Any) -> Any:
     return gym.make(env_id, **{"budget": 8, **kwargs})
-
-
-def batch(env_id: str, num_envs: int = 4, **kwargs: Any) -> Any:
-    return gym.make_vec(env_id, num_envs=num_envs, **{"budget": 8, **kwargs})
 
 
 # -- stable-baselines3 and sb3-contrib ---------------------------------------------------------------------------------
@@ -77,16 +72,6 @@ def test_torchrl_rolls_out_and_reads_infos(env_id: str) -> None:
     assert out["next", "cost"].shape[0] == len(out)
 
 
-def test_torchrl_takes_batches() -> None:
-    mode = AutoresetMode.DISABLED  # NEXT_STEP is refused by TorchRL; SAME_STEP with an info reader is open
-    envs = pytest.importorskip("torchrl.envs")
-    data = pytest.importorskip("torchrl.data")
-    env = envs.GymWrapper(batch(ROWS, autoreset_mode=mode))
-    env.set_info_dict_reader(envs.default_info_dict_reader(["cost"], spec={"cost": data.Unbounded((4,))}))
-    out = env.rollout(6)
-    assert out.batch_size[0] == 4
-
-
 def test_torchrl_masks_actions() -> None:
     envs = pytest.importorskip("torchrl.envs")
     data = pytest.importorskip("torchrl.data")
@@ -99,71 +84,3 @@ def test_torchrl_masks_actions() -> None:
     env = envs.TransformedEnv(base, envs.Compose(cast, envs.ActionMask()))
     rows = env.rollout(8)["action"].flatten().tolist()
     assert len(set(rows)) == len(rows) == 8
-
-
-# -- skrl --------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("form", [made, batch])
-def test_skrl_wraps_and_steps(form: Any) -> None:
-    pytest.importorskip("skrl")
-    from skrl.envs.wrappers.torch import wrap_env
-
-    env = wrap_env(form(BOX), verbose=False)
-    assert "gymnasium" in type(env).__name__.lower()
-    env.reset()
-    import torch
-
-    out = env.step(torch.full((env.num_envs, *env.action_space.shape), 1.5))
-    assert out[1].shape == (env.num_envs, 1)
-
-
-# -- Tianshou ----------------------------------------------------------------------------------------------------------
-
-
-def test_tianshou_collects() -> None:
-    pytest.importorskip("tianshou")
-    from tianshou.env import DummyVectorEnv
-
-    envs = DummyVectorEnv([lambda: FlattenAction(made(CURVES))] * 2)
-    envs.reset(seed=0)
-    out = envs.step(np.array([0, 1]))
-    assert out[1].shape == (2,)
-    assert [info["status"] for info in out[4]]
-
-
-# -- CleanRL, restated: no library but torch ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("env_id", [ROWS, GRID, CURVES])
-def test_a_deep_q_network_in_the_style_of_cleanrl(env_id: str) -> None:
-    """Mnih et al. 2015, with the replay buffer, target network and schedule of CleanRL's dqn.py."""
-    torch = pytest.importorskip("torch")
-    torch.manual_seed(0)
-    rng = np.random.default_rng(0)
-    env = made(env_id)
-    env = env if isinstance(env.action_space, gym.spaces.Discrete) else FlattenAction(env)
-    shape, actions = env.observation_space.shape[0], int(env.action_space.n)
-    online, target = (torch.nn.Linear(shape, actions) for _ in range(2))
-    target.load_state_dict(online.state_dict())
-    optimiser = torch.optim.Adam(online.parameters(), lr=1e-3)
-    memory: list[Any] = []
-    observation, _ = env.reset(seed=0)
-    for step in range(40):
-        explore = rng.random() < 1.0 - step / 40
-        values = online(torch.as_tensor(observation))
-        action = int(rng.integers(actions)) if explore else int(values.argmax())
-        following, reward, terminated, truncated, _ = env.step(action)
-        memory.append((observation, action, float(reward), following, float(terminated)))
-        observation = env.reset()[0] if terminated or truncated else following
-        if step >= 10:
-            some = [memory[i] for i in rng.integers(len(memory), size=8)]
-            o, a, r, n, d = (torch.as_tensor(np.array(v), dtype=torch.float32) for v in zip(*some, strict=True))
-            aim = r + 0.99 * (1 - d) * target(n).max(dim=1).values.detach()
-            loss = ((online(o).gather(1, a.long()[:, None])[:, 0] - aim) ** 2).mean()
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-        if step % 20 == 0:
-            target.load_state_dict(online.state_dict())
-    assert torch.isfinite(loss)

@@ -15,7 +15,7 @@ import pytest
 from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 
-from tests.helpers import IDS, short
+from tests.helpers import ONE_OF_EACH, short
 
 pytest.importorskip("torchrl", reason="run by .ci/nightly clients")
 
@@ -25,7 +25,7 @@ def batch(spec_id: str, **kwargs: Any) -> Any:
 
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
-@pytest.mark.parametrize("spec_id", IDS)
+@pytest.mark.parametrize("spec_id", ONE_OF_EACH)
 def test_batches_are_what_gymnasium_makes_of_scalar_environments(spec_id: str, mode: AutoresetMode) -> None:
     def one() -> Any:
         return gym.make(spec_id, disable_env_checker=True, **short(spec_id))
@@ -54,7 +54,7 @@ def test_batches_are_what_gymnasium_makes_of_scalar_environments(spec_id: str, m
     theirs.close()
 
 
-@pytest.mark.parametrize("spec_id", IDS)
+@pytest.mark.parametrize("spec_id", ONE_OF_EACH)
 def test_a_batch_repeats_itself_and_survives_a_pickle(spec_id: str) -> None:
     """As `test_env_determinism_rollout` and `test_pickle_env` ask of scalar environments."""
     one, other = batch(spec_id), batch(spec_id)

@@ -12,7 +12,7 @@ from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.utils.env_match import check_environments_match
 
 from hpo_envs.registry import SPECS
-from tests.helpers import IDS, short
+from tests.helpers import ONE_OF_EACH, short
 
 SEVERAL = [s.id for s in SPECS.values() if isinstance(s.kwargs.get("objective"), tuple)]
 
@@ -21,7 +21,7 @@ def make(spec_id: str, **kwargs: Any) -> Any:
     return gym.make(spec_id, disable_env_checker=True, **{**short(spec_id), **kwargs})
 
 
-@pytest.mark.parametrize("spec_id", [s for s in IDS if s not in SEVERAL])
+@pytest.mark.parametrize("spec_id", [s for s in ONE_OF_EACH if s not in SEVERAL])
 def test_gymnasium_finds_two_of_an_id_alike(spec_id: str) -> None:
     """`check_environments_match` steps both with the same actions and compares all that comes back, info included."""
     check_environments_match(make(spec_id), make(spec_id), num_steps=12, seed=3, skip_render=True)
@@ -32,7 +32,7 @@ def test_gymnasium_tells_different_environments_apart() -> None:
         check_environments_match(make("NMTHPO-zhen-v0"), make("NMTHPO-ruen-v0"), num_steps=5, skip_render=True)
 
 
-@pytest.mark.parametrize("spec_id", IDS)
+@pytest.mark.parametrize("spec_id", ONE_OF_EACH)
 def test_gymnasium_finds_batch_and_scalar_equivalent(spec_id: str) -> None:
     """`data_equivalence`, exactly, of a batch of one and of the scalar form."""
     env = make(spec_id)

@@ -11,7 +11,7 @@ import pytest
 
 from hpo_envs.agents.problem import private, sealed
 from hpo_envs.benchmarks import problem_of
-from tests.helpers import IDS
+from tests.helpers import ONE_OF_EACH
 
 SPACES = ("action_space", "observation_space", "single_action_space", "single_observation_space", "mutate")
 
@@ -41,7 +41,7 @@ def _shares(one: np.ndarray[Any, Any], others: list[np.ndarray[Any, Any]]) -> bo
     return any(np.may_share_memory(one, other) for other in others)
 
 
-@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize("env_id", ONE_OF_EACH)
 def test_what_is_handed_out_is_nobody_elses(env_id: str) -> None:
     one = gym.make(env_id, disable_env_checker=True).unwrapped
     several = gym.make_vec(env_id, num_envs=2).unwrapped

@@ -11,14 +11,14 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from hpo_envs.registry import SPECS
-from tests.helpers import IDS
+from tests.helpers import IDS, ONE_OF_EACH
 from tests.helpers import short as small
 
 pytest.importorskip("stable_baselines3", reason="extra rl is not installed")
 pytest.importorskip("mo_gymnasium", reason="extra rl is not installed")
 
 
-@pytest.mark.parametrize("spec_id", IDS)
+@pytest.mark.parametrize("spec_id", ONE_OF_EACH)
 def test_stable_baselines3_checker_has_no_complaint(spec_id: str) -> None:
     from mo_gymnasium.wrappers import LinearReward
     from stable_baselines3.common.env_checker import check_env
