@@ -53,7 +53,7 @@ class Entry:
             whether it has weights that have not seen the problem's languages.
         sources: Whether it learns from other tables and cannot do without, see `Problem.sources`.
         modules: What must be there besides the module of its extra.
-        guest: Whether it is another package's optimiser, compared by name only: `all` must not depend on what is
+        external: Whether it is another package's optimiser, compared by name only: `all` must not depend on what is
             installed.
     """
 
@@ -70,7 +70,7 @@ class Entry:
     unseen: str | None = None
     sources: bool = False
     modules: tuple[str, ...] = ()
-    guest: bool = False
+    external: bool = False
 
     @property
     def installed(self) -> bool:
@@ -79,9 +79,9 @@ class Entry:
         return all(importlib.util.find_spec(name) is not None for name in needed)
 
     @property
-    def contestant(self) -> bool:
-        """Whether `all` and the leaderboard have it: each agent once, no guest, none that cannot do without sources."""
-        return self.alias_of is None and not (self.open or self.guest or self.sources)
+    def entrant(self) -> bool:
+        """Whether `all` and the leaderboard include it: no alias, external optimizer or agent that needs sources."""
+        return self.alias_of is None and not (self.open or self.external or self.sources)
 
 
 def _entry(target: str, supports: str, summary: str, **more: Any) -> Entry:
@@ -278,7 +278,7 @@ AGENTS: dict[str, Entry] = {
             kwargs=kwargs,
             extra=needs[0],
             modules=needs[1:],
-            guest=True,
+            external=True,
             slow=() if name in ("optuna-tpe", "nevergrad", "syne-asha", "dehb") else ("anywhere",),
         )
         for name, target, supports, summary, kwargs, needs in GUESTS

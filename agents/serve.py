@@ -29,7 +29,7 @@ LONGEST = 20_000
 """Characters kept of a traceback."""
 
 
-class Crew:
+class AgentPool:
     """Agents for the episodes of one run, and what they can be told to do."""
 
     def __init__(self) -> None:
@@ -101,13 +101,13 @@ def _kept(value: Any) -> Any:
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     """Answers messages until no more come; whatever an agent raises is an answer, too."""
-    crew = Crew()
+    pool = AgentPool()
     while len(head := requests.read(wire.HEAD.size)) == wire.HEAD.size:
         text, arrays = wire.lengths(head)
         message = wire.decode(requests.read(text), requests.read(arrays))
         number = message.pop("number")
         try:
-            answer = wire.encode({"number": number, "answer": getattr(crew, message.pop("do"))(**message)})
+            answer = wire.encode({"number": number, "answer": getattr(pool, message.pop("do"))(**message)})
         except BaseException:  # SystemExit, too: a message says more than an exit status
             answer = wire.encode({"number": number, "error": traceback.format_exc()[-LONGEST:]})
         replies.write(answer)

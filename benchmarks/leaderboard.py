@@ -36,10 +36,10 @@ from hpo_envs.benchmarks.study.study import (
     SEEDS,
     SLOW_SEEDS,
     SUBSAMPLE,
-    Contestant,
+    Entrant,
     Environment,
     Study,
-    contestants,
+    entrants,
 )
 from hpo_envs.core import screen
 from hpo_envs.registry import FAMILIES, SPECS, installed
@@ -95,19 +95,19 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
         ValueError: An agent of ours among the others.
     """
     every = tuple(range(seeds))
-    if ours := [n for n in others if n in AGENTS and AGENTS[n].contestant]:
+    if ours := [n for n in others if n in AGENTS and AGENTS[n].entrant]:
         raise ValueError(f"agents must be other people's, got {', '.join(ours)}, which take part as it is")
-    guests = [c for n in others if n in AGENTS for c in contestants(n, isolated=False)]
-    alone = [c for n in others if n not in AGENTS for c in contestants(n, isolated=True)]
+    external = [c for n in others if n in AGENTS for c in entrants(n, isolated=False)]
+    alone = [c for n in others if n not in AGENTS for c in entrants(n, isolated=True)]
     policy = [c for c in alone if c.algorithm == POLICY]
-    agents = [Contestant(n, n, named=False) for n, e in AGENTS.items() if e.contestant and not e.unseen]
+    agents = [Entrant(n, n, named=False) for n, e in AGENTS.items() if e.entrant and not e.unseen]
     agents += [c for c in alone if c not in policy]
-    learning = [Contestant(n, n, named=False) for n, e in AGENTS.items() if n in BESIDE or e.sources or e.unseen]
-    groups: list[tuple[str, Sequence[Environment], Sequence[Contestant]]] = []
+    learning = [Entrant(n, n, named=False) for n, e in AGENTS.items() if n in BESIDE or e.sources or e.unseen]
+    groups: list[tuple[str, Sequence[Environment], Sequence[Entrant]]] = []
     for k, envs in enumerate(settings := environments(only), 1):
         folder = f"setting-{k}" if k > 1 else ""
         groups += [(folder, envs, agents), *((folder, unseen(c, envs), [c]) for c in policy)]
-        groups += [(f"guests-{k}", envs, guests)] if guests else []
+        groups += [(f"guests-{k}", envs, external)] if external else []
     groups += [("transfer", with_sources(envs), learning) for envs in settings[:1]]
     return [
         (name, Study(tuple(envs), tuple(who), every, SUBSAMPLE, by_cost=True)) for name, envs, who in groups if envs
@@ -126,7 +126,7 @@ def with_sources(envs: Sequence[Environment]) -> list[Environment]:
     return found
 
 
-def unseen(agent: Contestant, envs: Sequence[Environment]) -> list[Environment]:
+def unseen(agent: Entrant, envs: Sequence[Environment]) -> list[Environment]:
     """Where an agent with trained weights takes part: on environments of kinds of which it has seen none.
 
     An agent that runs on some environments of a kind only would divide them into two rankings.
@@ -240,8 +240,8 @@ def publish(folder: Path, root: Path, onto: bool = False) -> None:
     if comparison.missing:
         print(comparison.missing)
     others = [store.Store(where).groups() for where in folders if where.name.startswith("guests-")]
-    guests = {group.header["agent"] for groups in others for group in groups}
-    command += f" --agents {' '.join(sorted(guests))}" if guests else ""
+    external = {group.header["agent"] for groups in others for group in groups}
+    command += f" --agents {' '.join(sorted(external))}" if external else ""
     found = thinned(comparison.summary("hpo_envs leaderboard", command, with_fronts=False))
     found["versions"]["published"] = datetime.datetime.now(datetime.UTC).date().isoformat()
     for t in found["tracks"]:

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents.candidates import Floats
+from hpo_envs.agents.external.nearest import NearestCandidate
 from hpo_envs.agents.external.packages import package
-from hpo_envs.agents.external.snapped import Snapped
 from hpo_envs.agents.problem import Problem
 
 
-class Ax(Snapped):
+class Ax(NearestCandidate):
     """Ax's client with the generation strategy that it chooses itself (Olson et al. 2025).
 
     Formula:
@@ -28,8 +28,8 @@ class Ax(Snapped):
 
     Args:
         problem: A box, a grid or rows with features; one objective.
-        seed: See `Snapped`.
-        **common: See `Snapped`.
+        seed: See `NearestCandidate`.
+        **common: See `NearestCandidate`.
 
     Raises:
         ModuleNotFoundError: Ax is not installed.

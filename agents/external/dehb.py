@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents.candidates import Floats
+from hpo_envs.agents.external.nearest import NearestCandidate
 from hpo_envs.agents.external.packages import package
-from hpo_envs.agents.external.snapped import Snapped
 from hpo_envs.agents.problem import Problem
 
 
-class DEHB(Snapped):
+class DEHB(NearestCandidate):
     """Differential evolution with Hyperband's budgets (Awad et al. 2021), as its authors released it.
 
     Formula:
@@ -28,9 +28,9 @@ class DEHB(Snapped):
 
     Args:
         problem: (row, checkpoint) pairs.
-        seed: See `Snapped`.
+        seed: See `NearestCandidate`.
         eta: Share of configurations kept from a checkpoint to the next is 1 / eta.
-        **common: See `Snapped`.
+        **common: See `NearestCandidate`.
 
     Raises:
         ModuleNotFoundError: DEHB is not installed.

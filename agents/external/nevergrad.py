@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents.candidates import Floats
+from hpo_envs.agents.external.nearest import NearestCandidate
 from hpo_envs.agents.external.packages import package
-from hpo_envs.agents.external.snapped import Snapped
 from hpo_envs.agents.problem import Problem
 from hpo_envs.checks import one_of
 
 
-class Nevergrad(Snapped):
+class Nevergrad(NearestCandidate):
     """An optimiser of Nevergrad, by default NGOpt, which picks one by dimension and budget (Meunier et al. 2022).
 
     It starts from a random point: NGOpt picks deterministic optimisers, too, and from the middle of the cube they would
@@ -35,9 +35,9 @@ class Nevergrad(Snapped):
 
     Args:
         problem: A box, a grid or rows with features; one objective. Without a budget, NGOpt plans for 100 evaluations.
-        seed: See `Snapped`.
+        seed: See `NearestCandidate`.
         optimizer: Name in `nevergrad.optimizers.registry`.
-        **common: See `Snapped`.
+        **common: See `NearestCandidate`.
 
     Raises:
         ModuleNotFoundError: Nevergrad is not installed.

@@ -13,8 +13,8 @@ import numpy as np
 
 from hpo_envs.agents.base import Agent
 from hpo_envs.agents.candidates import Candidates, Floats, Incumbent, lost
+from hpo_envs.agents.external.nearest import PendingSuggestions
 from hpo_envs.agents.external.packages import Generators, package
-from hpo_envs.agents.external.snapped import Asked
 from hpo_envs.agents.problem import Problem
 from hpo_envs.checks import one_of
 
@@ -76,7 +76,7 @@ class SMAC(Agent):
         self._candidates: Candidates | None = None
         self._told = Incumbent()
         self._rows: dict[Any, list[int]] = {}
-        self._asked = Asked()
+        self._asked = PendingSuggestions()
         space = problem.action_space
         if isinstance(space, gym.spaces.Box):
             low, high = (np.float64(end).ravel() for end in (space.low, space.high))

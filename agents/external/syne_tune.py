@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents.candidates import Floats
+from hpo_envs.agents.external.nearest import NearestCandidate
 from hpo_envs.agents.external.packages import package
-from hpo_envs.agents.external.snapped import Snapped
 from hpo_envs.agents.problem import Problem
 from hpo_envs.checks import one_of
 
@@ -22,7 +22,7 @@ CURVES = ("ASHA", "ASHACQR", "BOHB")
 """Schedulers that see every checkpoint and may stop a run."""
 
 
-class SyneTune(Snapped):
+class SyneTune(NearestCandidate):
     """A scheduler of Syne Tune (Salinas et al. 2022), with its defaults, asked by one worker or several.
 
     Configurations are points of the unit cube. On learning curves every checkpoint is reported, and the run goes on
@@ -43,9 +43,9 @@ class SyneTune(Snapped):
 
     Args:
         problem: A box, a grid or rows with features; (row, checkpoint) pairs for those of `CURVES`.
-        seed: See `Snapped`.
+        seed: See `NearestCandidate`.
         scheduler: One of `WHOLE` or of `CURVES`, as `syne_tune.optimizer.baselines` names them.
-        **common: See `Snapped`.
+        **common: See `NearestCandidate`.
 
     Raises:
         ModuleNotFoundError: Syne Tune, or what the scheduler needs besides, is not installed.

@@ -112,7 +112,7 @@ def ordered(found: Found) -> dict[str, Any]:
     return {
         **found,
         "environments": environments,
-        "agents": sorted(found["agents"], key=lambda a: (_is_guest(a["name"]), first.get(a["label"], len(cells)))),
+        "agents": sorted(found["agents"], key=lambda a: (_is_external(a["name"]), first.get(a["label"], len(cells)))),
         "tracks": sorted(found["tracks"], key=lambda t: min(at[e] for e in t["environments"])),
         "cells": cells,
         "curves": {label: found["curves"][label] for label in at},
@@ -155,10 +155,10 @@ def _is_run(e: Found) -> bool:
     return e["id"] in SPECS and budget in _budgets(family)
 
 
-def _is_guest(agent: str) -> bool:
+def _is_external(agent: str) -> bool:
     """Whether an agent takes part where it is asked for by its registered name."""
     entry = AGENTS.get(agent)
-    return entry is not None and not (entry.contestant or entry.sources or entry.unseen)
+    return entry is not None and not (entry.entrant or entry.sources or entry.unseen)
 
 
 def _place(e: Found) -> tuple[bool, int, str]:
@@ -187,6 +187,6 @@ def _check_complete(stored: Found, found: Found, replaced: set[Group]) -> None:
         }
         said += [f"{t['name']} without its {kind} {', '.join(which)}" for kind, which in parts.items() if which]
     families = " ".join(sorted({_group(envs[e])[0] for e, _ in lacking}))
-    others = sorted({names[a] for _, a in lacking if _is_guest(names[a]) or names[a] not in AGENTS})
+    others = sorted({names[a] for _, a in lacking if _is_external(names[a]) or names[a] not in AGENTS})
     command = f"run --only {families}" + (f" --agents {' '.join(others)}" if others else "")
     raise ValueError(f"runs must have all that is stored of a group, got {'; '.join(said)}: `{command}` makes them")

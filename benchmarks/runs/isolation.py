@@ -26,7 +26,7 @@ import numpy.typing as npt
 import hpo_envs
 from hpo_envs.agents import Agent, Problem, wire
 from hpo_envs.benchmarks.runs import limits
-from hpo_envs.benchmarks.runs.crew import Crew
+from hpo_envs.benchmarks.runs.pool import AgentPool
 
 MOST_BYTES = 1 << 24
 """How long an answer may be."""
@@ -64,7 +64,7 @@ def name_of(agent: str | Callable[..., Agent]) -> str:
     return f"{module}:{name}"
 
 
-class Host(contextlib.AbstractContextManager["Host"]):
+class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
     """A process for agents of one name: as many `run`s as you like, one after another.
 
     Args:
@@ -101,13 +101,13 @@ class Host(contextlib.AbstractContextManager["Host"]):
         os.set_blocking(self._in, False)
         _limit(self._process.pid)
 
-    def crew(
+    def pool(
         self,
         problem: Problem,
         seeds: Sequence[int],
         hyperparameters: Mapping[str, Any],
         rows: npt.NDArray[np.int64] | None = None,
-    ) -> Crew:
+    ) -> AgentPool:
         """Makes one agent a seed.
 
         Raises:
@@ -121,9 +121,9 @@ class Host(contextlib.AbstractContextManager["Host"]):
         if not plain:
             raise ValueError(f"hyperparameters must be JSON data for an isolated agent, got {dict(hyperparameters)!r}")
         made = {"problem": problem.to_bytes(), "seeds": seeds, "hyperparameters": hyperparameters, "rows": rows}
-        crew = _RemoteCrew(self, len(seeds))
-        crew.observes = any(answer is True for answer in crew._several("make", len(seeds), agent=self.agent, **made))
-        return crew
+        pool = _RemotePool(self, len(seeds))
+        pool.observes = any(answer is True for answer in pool._several("make", len(seeds), agent=self.agent, **made))
+        return pool
 
     def call(self, do: str, **message: Any) -> Any:
         """Sends a message and returns the answer; whatever goes wrong ends the process.
@@ -223,10 +223,10 @@ class Host(contextlib.AbstractContextManager["Host"]):
         return AgentError(f"what the process of {self.agent} sent is refused: {_printable(rule)}")
 
 
-class _RemoteCrew(Crew):
+class _RemotePool(AgentPool):
     """Agents of a host."""
 
-    def __init__(self, host: Host, size: int) -> None:
+    def __init__(self, host: IsolatedProcess, size: int) -> None:
         self._host, self._size = host, size
 
     def observe(self, who: Sequence[int], observations: npt.NDArray[Any], masks: npt.NDArray[Any] | None) -> None:

@@ -20,9 +20,9 @@ from hpo_envs.agents import Agent, Problem
 from hpo_envs.agents.problem import sealed
 from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.benchmarks.runs import actions
-from hpo_envs.benchmarks.runs.crew import Crew, LocalCrew
 from hpo_envs.benchmarks.runs.episodes import Episodes, arguments, is_live, seeds_of
 from hpo_envs.benchmarks.runs.frame import Runs
+from hpo_envs.benchmarks.runs.pool import AgentPool, LocalPool
 from hpo_envs.benchmarks.runs.record import Log, copied, header_of, records
 from hpo_envs.checks import nearest, shown
 from hpo_envs.core.params import is_integer
@@ -30,7 +30,7 @@ from hpo_envs.registry import SPECS
 from hpo_envs.tables.catalogue.languages import overlap
 
 if TYPE_CHECKING:
-    from hpo_envs.benchmarks.runs.isolation import Host
+    from hpo_envs.benchmarks.runs.isolation import IsolatedProcess
 
 Target = Callable[[Any, float], bool]
 """`target(action, reward) -> bool`: whether a run has reached what it was meant to find. Agents never see it."""
@@ -67,7 +67,7 @@ def run(
     target: Target | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
     progress: bool | Callable[[int], object] | None = None,
-    isolate: bool | str | Host = False,
+    isolate: bool | str | IsolatedProcess = False,
     transfer: str | None = None,
     **hyperparameters: Any,
 ) -> Runs:
@@ -85,7 +85,7 @@ def run(
             configurations, these are shuffled in each episode unless `shuffle=False` is among the arguments.
         progress: True shows a bar; or what is called with the number of evaluations done since the last call.
         isolate: Whether the agents run in a process of their own, which knows the problem and nothing else; or the
-            interpreter of another environment for it, see `Host`; or such a process of this agent, to be used again.
+            interpreter of another environment for it; or an `IsolatedProcess` of this agent, which is reused.
         transfer: Meta-training tasks of all agents: tables of the id's family that share no language with it
             (`family`), or of another family (`NMTHPO`, `NMTLC`, `CharHPO`); by default none. See `docs/transfer.md`.
         **hyperparameters: Arguments of the agent.
@@ -118,20 +118,20 @@ def run(
         episodes = Episodes.of(envs)
         problem = sealed(problem_of(envs, transfer))
         if isinstance(isolate, (bool, str)) and isolate:
-            from hpo_envs.benchmarks.runs.isolation import Host
+            from hpo_envs.benchmarks.runs.isolation import IsolatedProcess
 
-            isolate = stack.enter_context(Host(agent, None if isolate is True else isolate))
-        hire = isolate.crew if isolate else functools.partial(_local, agent)
-        crew = hire(problem, own, hyperparameters, episodes.rows)
+            isolate = stack.enter_context(IsolatedProcess(agent, None if isolate is True else isolate))
+        make_agents = isolate.pool if isolate else functools.partial(_local, agent)
+        pool = make_agents(problem, own, hyperparameters, episodes.rows)
         check = actions.checker(envs.single_action_space)
         whole = episodes.params.budget * len(seeds) if episodes.params.budget_unit == "evaluations" else None
         watch = stack.enter_context(_watch(progress, f"{name} on {env_id}", whole))
-        logs = _loop(envs, episodes, crew, start, seeds, target, watch, check, f"{name} on {env_id}")
+        logs = _loop(envs, episodes, pool, start, seeds, target, watch, check, f"{name} on {env_id}")
         tables = info["table"], info["kind"], info["sha256"]
         versions = isolate.versions() if isolate and isolate.elsewhere else None
         shared = header_of(envs, agent, env_id, kwargs, hyperparameters, bool(isolate), versions, transfer)
-        answers, random = crew.recommend(), crew.random([len(log.costs) for log in logs])
-        trained_on = crew.trained_on()
+        answers, random = pool.recommend(), pool.random([len(log.costs) for log in logs])
+        trained_on = pool.trained_on()
         headers, recommended = [], []
         scales = Scales(env_id, episodes.params, kwargs).headers(episodes.tables, episodes.shares)
         for i, (seed, answer, scale) in enumerate(zip(seeds, answers, scales, strict=True)):
@@ -172,8 +172,8 @@ def _local(
     seeds: Sequence[int],
     hyperparameters: Mapping[str, Any],
     rows: npt.NDArray[np.int64] | None,
-) -> Crew:
-    return LocalCrew(agents.make_each(agent, problem, seeds, hyperparameters, rows))
+) -> AgentPool:
+    return LocalPool(agents.make_each(agent, problem, seeds, hyperparameters, rows))
 
 
 def one_blas_thread() -> contextlib.AbstractContextManager[Any]:
@@ -196,7 +196,7 @@ def _libraries(modules: int) -> ThreadpoolController:
 def _loop(
     envs: Any,
     episodes: Episodes,
-    crew: Crew,
+    pool: AgentPool,
     start: tuple[npt.NDArray[Any], Mapping[str, Any]],
     seeds: list[int],
     target: Target | None,
@@ -219,11 +219,11 @@ def _loop(
     idle = envs.single_action_space.sample()
     batch = np.stack([np.asarray(idle)] * len(seeds))
     while running:
-        if crew.observes:
+        if pool.observes:
             masks = infos["action_mask"][running] if "action_mask" in infos else None
-            crew.observe(running, observations[running], masks)
+            pool.observe(running, observations[running], masks)
         asked = []
-        for i, action in zip(running, crew.ask(running), strict=True):
+        for i, action in zip(running, pool.ask(running), strict=True):
             try:
                 asked.append(check(action))
             except ValueError as error:
@@ -248,7 +248,7 @@ def _loop(
                     logs[i].configs.append(dict(info["config"]))
                 if target is not None and target(row, reward):  # asked of the last evaluation, too: it may be counting
                     ended[k] = True
-        done = crew.tell(running, asked, rewards, told)
+        done = pool.tell(running, asked, rewards, told)
         if progress is not None:
             progress(len(running))
         for i, stop in zip(running, done, strict=True):

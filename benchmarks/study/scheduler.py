@@ -21,7 +21,7 @@ from hpo_envs.benchmarks.study import expected
 from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.benchmarks.study.executors import Executor, Serial, WorkerLost
 from hpo_envs.benchmarks.study.store import ChangedCodeError, Store, code_of
-from hpo_envs.benchmarks.study.study import Contestant, Environment, Study
+from hpo_envs.benchmarks.study.study import Entrant, Environment, Study
 from hpo_envs.benchmarks.study.task import Done, Task, key_of, perform, remainder
 
 TASK_SECONDS = 5.0
@@ -164,13 +164,13 @@ def _missing(
             fitting, headers = [c for c, _ in pairs], [h for _, h in pairs]
         store.check(headers)
         outcome.skipped.extend((environment.id, c.name) for c in study.agents if c.name not in names)
-        for contestant in fitting:
-            have = store.seeds(environment.id, contestant.name)
-            wanted = outcome.pairs[environment.id, contestant.name] = study.seeds_of(contestant, problem)
+        for entrant in fitting:
+            have = store.seeds(environment.id, entrant.name)
+            wanted = outcome.pairs[environment.id, entrant.name] = study.seeds_of(entrant, problem)
             seeds = tuple(s for s in wanted if s not in have)
             outcome.found += len(wanted) - len(seeds)
             if seeds:
-                tasks.append(Task(environment, contestant, seeds, seconds, run_seconds))
+                tasks.append(Task(environment, entrant, seeds, seconds, run_seconds))
     if not outcome.pairs:
         raise ValueError(
             f"agents must fit an environment of the study (hpo-envs list --agents), policies its actions, trained ones "
@@ -210,25 +210,25 @@ def _capped(environment: Environment) -> Environment:
     return dataclasses.replace(environment, kwargs={**environment.kwargs, "budget": params.steps})
 
 
-def _apart(contestant: Contestant, header: dict[str, Any], store: Store) -> tuple[Contestant, dict[str, Any]]:
-    """A contestant under another name, where runs of its own with other code are stored."""
+def _apart(entrant: Entrant, header: dict[str, Any], store: Store) -> tuple[Entrant, dict[str, Any]]:
+    """An entrant under another name, where runs of its own with other code are stored."""
     try:
         store.check([header])
     except ChangedCodeError:
-        contestant = dataclasses.replace(contestant, name=f"{contestant.name}@{code_of(header)}", changed=True)
-        header = contestant.describe(header)
-    return contestant, header
+        entrant = dataclasses.replace(entrant, name=f"{entrant.name}@{code_of(header)}", changed=True)
+        header = entrant.describe(header)
+    return entrant, header
 
 
 def _probe(
-    environment: Environment, contestants: Sequence[Contestant], seed: int
-) -> tuple[Problem, list[Contestant], list[dict[str, Any]]]:
+    environment: Environment, entrants: Sequence[Entrant], seed: int
+) -> tuple[Problem, list[Entrant], list[dict[str, Any]]]:
     """What agents see of an environment, those that fit it, and the headers that their runs will have."""
     kwargs = arguments(environment.id, environment.kwargs)
     envs: Any = gym.make_vec(environment.id, num_envs=1, **kwargs)
     try:
         problem = problem_of(envs, environment.transfer)
-        fitting = [c for c in contestants if c.fits(problem)]
+        fitting = [c for c in entrants if c.fits(problem)]
         _, info = envs.reset(seed=[seeds_of(environment.id, seed)[0]])
         table = {k: str(info[k][0]) for k in ("table", "kind", "sha256")}
         headers = []

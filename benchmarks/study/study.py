@@ -64,7 +64,7 @@ class Environment:
 
 
 @dataclass(frozen=True)
-class Contestant:
+class Entrant:
     """An agent under the name that results carry.
 
     Attributes:
@@ -85,7 +85,7 @@ class Contestant:
     named: bool = True
 
     def describe(self, header: Mapping[str, Any]) -> dict[str, Any]:
-        """A header under the contestant's own name, with what its algorithm is."""
+        """A header under the entrant's own name, with what its algorithm is."""
         named = {**header, "agent": self.name}
         if self.name != self.algorithm:
             named["algorithm"] = self.algorithm
@@ -126,12 +126,12 @@ class Study:
     """
 
     environments: tuple[Environment, ...]
-    agents: tuple[Contestant, ...]
+    agents: tuple[Entrant, ...]
     seeds: tuple[int, ...]
     subsample: float = 1.0
     by_cost: bool = False
 
-    def seeds_of(self, agent: Contestant, problem: registry.Problem) -> tuple[int, ...]:
+    def seeds_of(self, agent: Entrant, problem: registry.Problem) -> tuple[int, ...]:
         """The seeds that an agent has on a problem."""
         known = self.by_cost and agent.algorithm in registry.AGENTS
         return self.seeds[:SLOW_SEEDS] if known and registry.slow(agent.algorithm, problem) else self.seeds
@@ -183,7 +183,7 @@ def from_data(data: Mapping[str, Any]) -> Study:
             raise ValueError(f"a study must have {key}, got {', '.join(data) or 'nothing'}")
     shared = {k: data[k] for k in SETTINGS if k in data}
     environments = [e for entry in _listed(data["environments"]) for e in _environments(entry, shared)]
-    agents = [c for entry in _listed(data["agents"]) for c in contestants(entry, data.get("isolate", False))]
+    agents = [c for entry in _listed(data["agents"]) for c in entrants(entry, data.get("isolate", False))]
     _distinct("environments", [e.id for e in environments])
     _distinct("agents", [c.name for c in agents])
     by_cost = "seeds" not in data
@@ -242,7 +242,7 @@ def _environments(entry: Any, shared: Mapping[str, Any]) -> list[Environment]:
     return [Environment(i, kwargs, transfer.resolve(i, asked)) for i in ids]
 
 
-def contestants(entry: Any, isolated: Any) -> list[Contestant]:
+def entrants(entry: Any, isolated: Any) -> list[Entrant]:
     """The agents that an entry of a study's `agents` means.
 
     Raises:
@@ -253,8 +253,8 @@ def contestants(entry: Any, isolated: Any) -> list[Contestant]:
     if not isinstance(isolated, (bool, str)):
         raise ValueError(f"isolate must be true, false or an interpreter, got {isolated!r}")
     if entry == "all":
-        names = [n for n, e in registry.AGENTS.items() if e.contestant and e.installed]
-        return [Contestant(n, n, isolated=isolated, named=False) for n in names]
+        names = [n for n, e in registry.AGENTS.items() if e.entrant and e.installed]
+        return [Entrant(n, n, isolated=isolated, named=False) for n in names]
     _known(given, ("name", "algorithm", "hyperparameters", "isolate"), "key of an agent")
     name = given.get("name", given.get("algorithm"))
     if not isinstance(name, str):
@@ -265,7 +265,7 @@ def contestants(entry: Any, isolated: Any) -> list[Contestant]:
         )
     if name in registry.AGENTS and given.get("algorithm", name) != name:
         raise ValueError(f"an agent must not have the name of another one, got {name!r} for {given['algorithm']!r}")
-    one = Contestant(name, given.get("algorithm", name), given.get("hyperparameters", {}), isolated=isolated)
+    one = Entrant(name, given.get("algorithm", name), given.get("hyperparameters", {}), isolated=isolated)
     if one.algorithm.startswith("policy:"):
         from hpo_envs.benchmarks.study import policies
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from hpo_envs.benchmarks.runs import Run, limits, run
-from hpo_envs.benchmarks.study.study import Contestant, Environment
+from hpo_envs.benchmarks.study.study import Entrant, Environment
 
 if TYPE_CHECKING:
-    from hpo_envs.benchmarks.runs.isolation import Host
+    from hpo_envs.benchmarks.runs.isolation import IsolatedProcess
 
 LARGEST = 128
 """Runs side by side: where more would not be faster, and memory would grow."""
@@ -32,7 +32,7 @@ class Task:
     """
 
     environment: Environment
-    agent: Contestant
+    agent: Entrant
     seeds: tuple[int, ...]
     seconds: float
     run_seconds: float = limits.RUN_SECONDS
@@ -75,9 +75,9 @@ def perform(task: Task) -> Done:
     with contextlib.ExitStack() as stack:
         if not (python := task.agent.isolated):
             return _perform(task, False)
-        from hpo_envs.benchmarks.runs.isolation import AgentError, Host
+        from hpo_envs.benchmarks.runs.isolation import AgentError, IsolatedProcess
 
-        host = stack.enter_context(Host(task.agent.algorithm, python if isinstance(python, str) else None))
+        host = stack.enter_context(IsolatedProcess(task.agent.algorithm, python if isinstance(python, str) else None))
         try:
             with limits.deadline(task.run_seconds):
                 host.call("load", agent=host.agent)
@@ -86,7 +86,7 @@ def perform(task: Task) -> Done:
         return _perform(task, host)
 
 
-def _perform(task: Task, isolate: Literal[False] | Host) -> Done:
+def _perform(task: Task, isolate: Literal[False] | IsolatedProcess) -> Done:
     start = time.perf_counter()
     runs: list[Run] = []
     size = 1

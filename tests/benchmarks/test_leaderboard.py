@@ -13,7 +13,7 @@ from hpo_envs.agents import AGENTS, Problem
 from hpo_envs.benchmarks import leaderboard
 from hpo_envs.benchmarks.comparison import publication
 from hpo_envs.benchmarks.study import store
-from hpo_envs.benchmarks.study.study import Contestant, Environment
+from hpo_envs.benchmarks.study.study import Entrant, Environment
 from hpo_envs.registry import FAMILIES, SPECS, kind_of
 from tests.helpers import ROOT
 
@@ -31,7 +31,7 @@ def test_run_continues_with_what_is_missing(folder: Path, capsys: pytest.Capture
     assert leaderboard.main(["run", "--runs", str(folder), "--seeds", "3", "--only", "FIESTA-gaussian"]) == 0
     assert set(before) < set(folder.rglob("*.parquet"))
     runs = [r for where in (folder, folder / "setting-2", folder / "setting-3") for r in store.read(where)]
-    arms = {n for n, e in AGENTS.items() if "arms" in e.supports and e.contestant}
+    arms = {n for n, e in AGENTS.items() if "arms" in e.supports and e.entrant}
     expected = {(a, s, b) for a in arms for s in range(3) for b in (102, 204, 408)}
     assert {(r.header["agent"], r.seed, r.header["budget"]) for r in runs} == expected
     assert len(runs) == len(expected)
@@ -43,7 +43,7 @@ def test_every_seed_is_a_replicate_and_families_have_several_settings() -> None:
     budgets = [study.environments[0].kwargs.get("budget") for _, study in planned]
     assert budgets == [arguments.get("budget") for arguments in FAMILIES["FIESTA"].leaderboard]
     first = planned[0][1]
-    assert {c.name for c in first.agents} == {n for n, e in AGENTS.items() if e.contestant and e.unseen is None}
+    assert {c.name for c in first.agents} == {n for n, e in AGENTS.items() if e.entrant and e.unseen is None}
     assert first.by_cost
     assert {study.subsample for _, study in planned} == {0.8}
     assert all("budget" in arguments for f in FAMILIES.values() for arguments in f.leaderboard[1:])
@@ -53,9 +53,9 @@ def test_agents_of_other_packages_have_a_study_of_their_own() -> None:
     pytest.importorskip("optuna")
     planned = leaderboard.studies(3, ["gaussian", "CushLEPOR-ted-ende"], ["optuna"])
     assert [name for name, _ in planned] == ["", "guests-1", "setting-2", "guests-2", "setting-3", "guests-3"]
-    for (_, ours), (_, guests) in zip(planned[::2], planned[1::2], strict=True):
-        assert guests.environments == ours.environments
-        assert [c.name for c in guests.agents] == ["optuna"]
+    for (_, ours), (_, external) in zip(planned[::2], planned[1::2], strict=True):
+        assert external.environments == ours.environments
+        assert [c.name for c in external.agents] == ["optuna"]
         assert "optuna" not in {c.name for c in ours.agents}
     with pytest.raises(ValueError, match=r"agents must be other people's, got bo, which take part as it is"):
         leaderboard.studies(3, ["gaussian"], ["optuna", "bo"])
@@ -80,7 +80,7 @@ def test_a_trained_agent_takes_part_where_it_has_seen_no_environment_of_a_kind(m
     monkeypatch.setattr("hpo_envs.agents.transfer.learned.has_unseen", has_unseen)
     ids = ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTHPO-v0", "NMTLC-ft-fren-v0", "NMTLC-ft-zhen-v0", "FIESTA-ner-v0"]
     envs = [Environment(i, {}) for i in ids]
-    learned = Contestant("learned", "learned")
+    learned = Entrant("learned", "learned")
     assert [e.id for e in leaderboard.unseen(learned, envs)] == ["NMTHPO-zhen-v0"]
     assert [e.id for e in leaderboard.unseen(learned, envs[3:4])] == ["NMTLC-ft-fren-v0"]
 

@@ -54,7 +54,7 @@ def test_every_agent_keeps(name: str, stage: str, rule: str) -> None:
     check_agent(name, stages=[stage], rules=[rule], **ALLOWED.get(name, {}))
 
 
-@pytest.mark.parametrize("name", [n for n, e in AGENTS.items() if "levels" in e.supports and (e.contestant or e.guest)])
+@pytest.mark.parametrize("name", [n for n, e in AGENTS.items() if "levels" in e.supports and (e.entrant or e.external)])
 def test_results_come_late(name: str) -> None:
     """An agent either takes results whenever they come, or refuses. None takes a submission for one."""
     if missing_extra(name):

@@ -216,7 +216,7 @@ def tasks(ids: Sequence[str] = ()) -> Iterator[Task]:
         for name in agents.names():
             entry = agents.AGENTS[name]
             here = entry.extra is None or (entry.installed and env_id in FEW)
-            if not here or entry.alias_of or entry.guest or name == PICKS:
+            if not here or entry.alias_of or entry.external or name == PICKS:
                 continue
             if agents.fits(name, problem) and agents.usual(name, problem):
                 yield env_id, kind, name

@@ -18,7 +18,7 @@ from hpo_envs.agents.random import RandomSearch
 from hpo_envs.benchmarks.runs import limits, run
 from hpo_envs.benchmarks.study import executors, store
 from hpo_envs.benchmarks.study.scheduler import conduct
-from hpo_envs.benchmarks.study.study import Contestant, Environment, Study
+from hpo_envs.benchmarks.study.study import Entrant, Environment, Study
 from hpo_envs.commands.main import main
 from tests.helpers import ROOT, short
 
@@ -290,7 +290,7 @@ def _dies_once(flag: str) -> str:
 
 
 def _study(name: str, mapping: Mapping[str, Any]) -> Study:
-    return Study((Environment("NMTHPO-zhen-v0", SURROGATE),), (Contestant(name, name, mapping),), (0,))
+    return Study((Environment("NMTHPO-zhen-v0", SURROGATE),), (Entrant(name, name, mapping),), (0,))
 
 
 def test_a_study_of_one_agent_that_stops_ends(tmp_path: Path, bad: str) -> None:

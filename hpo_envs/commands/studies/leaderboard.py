@@ -43,11 +43,11 @@ def planned(agent: str, seeds: Sequence[int], only: Sequence[str] = ()) -> list[
         ValueError: The agent is one of the suite's, whose runs the leaderboard makes itself.
     """
     from hpo_envs.benchmarks import leaderboard
-    from hpo_envs.benchmarks.study.study import contestants
+    from hpo_envs.benchmarks.study.study import entrants
 
     if ":" not in agent:
         raise ValueError(f"agent must be module:factory or policy:FILE, got {agent!r}")
-    own = {c.name for c in contestants(agent, isolated=True)}
+    own = {c.name for c in entrants(agent, isolated=True)}
     plans = []
     for folder, study in leaderboard.studies(1, only, [agent]):
         who = tuple(c for c in study.agents if c.name in own)

@@ -91,7 +91,7 @@ def test_failures_and_results_of_others_are_heard(name: str) -> None:
     assert study.best_value <= 0.0025 + 1e-12
 
 
-SAMPLERS = [n for n, e in agents.AGENTS.items() if e.contestant and {"rows", "box", "objectives"} & {*e.supports}]
+SAMPLERS = [n for n, e in agents.AGENTS.items() if e.entrant and {"rows", "box", "objectives"} & {*e.supports}]
 
 
 @pytest.mark.parametrize("name", SAMPLERS)

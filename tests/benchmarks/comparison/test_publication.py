@@ -144,22 +144,22 @@ def test_a_group_that_lacks_what_is_stored_of_it_is_refused(
         publication.onto(whole, fewer)
     with pytest.raises(ValueError, match=r"got NMTHPO without its agents regularized-evolution: `run --only NMTHPO`"):
         publication.onto(whole, published(without(rows, agent="regularized-evolution")))
-    stored = publication.onto(whole, published([*rows, *guests(rows)]))
+    stored = publication.onto(whole, published([*rows, *external(rows)]))
     message = r"without its agents smac, my:Agent: `run --only NMTHPO --agents my:Agent smac` makes them"
     with pytest.raises(ValueError, match=message):
         publication.onto(stored, published(rows))
     names = [a["label"] for a in stored["agents"]]
     assert names == ["random", "sh", "regularized-evolution", "my:Agent", "bo-spread", "zero-shot", "smac"], (
-        "guests last"
+        "external optimizers last"
     )
     # What is not registered any more cannot be run.
-    without_guests = copy.deepcopy(stored)
-    without_guests["agents"] = [a | {"name": a["name"].replace(":", "-")} for a in stored["agents"]]
+    without_external = copy.deepcopy(stored)
+    without_external["agents"] = [a | {"name": a["name"].replace(":", "-")} for a in stored["agents"]]
     monkeypatch.delitem(publication.AGENTS, "smac")
-    assert scores(publication.onto(without_guests, published(rows))) == scores(whole)
+    assert scores(publication.onto(without_external, published(rows))) == scores(whole)
 
 
-def guests(rows: list[Run]) -> list[Run]:
+def external(rows: list[Run]) -> list[Run]:
     """Runs in the names of two agents of other people."""
     mine = [r for r in rows if r.header["agent"] == "random"]
     return [

@@ -34,4 +34,4 @@ def test_an_agent_looks_the_same_in_every_picture() -> None:
 
 
 def test_every_agent_of_a_leaderboard_has_a_look() -> None:
-    assert {n for n, e in AGENTS.items() if e.contestant and e.extra is None} <= style.PLACES.keys()
+    assert {n for n, e in AGENTS.items() if e.entrant and e.extra is None} <= style.PLACES.keys()

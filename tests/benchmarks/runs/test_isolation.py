@@ -16,10 +16,10 @@ import pytest
 from hpo_envs import agents
 from hpo_envs.agents.random import RandomSearch
 from hpo_envs.benchmarks.runs import Run, isolation, limits, problem_of, run
-from hpo_envs.benchmarks.runs.isolation import AgentError, Host
+from hpo_envs.benchmarks.runs.isolation import AgentError, IsolatedProcess
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.scheduler import conduct
-from hpo_envs.benchmarks.study.study import Contestant, Environment, Study, from_data
+from hpo_envs.benchmarks.study.study import Entrant, Environment, Study, from_data
 from hpo_envs.commands.main import main
 from tests.benchmarks.helpers import HOSTILE, SURROGATE, isolated
 from tests.helpers import missing_extra
@@ -37,7 +37,7 @@ BUDGETS = {"FIESTA-tdsa8-v0": 60, "NASBenchNLP-cell-v0": 3}
 # and each process costs the seconds of its imports; so one of each kind is run, and all of them where HPO_ENVS_FUZZ is
 # set.
 KINDS = ("random", "bo", "box-bo", "bo-ehvi-rbf", "regularized-evolution", "ttts", "hyperband", "learned")
-EVERY = tuple(name for name, entry in agents.AGENTS.items() if entry.contestant)
+EVERY = tuple(name for name, entry in agents.AGENTS.items() if entry.entrant)
 
 
 def assert_same(a: Run, b: Run) -> None:
@@ -59,7 +59,7 @@ def test_results_are_those_of_the_same_process(agent: str) -> None:
     if missing_extra(agent):
         pytest.skip(f"extra {agents.entry(agent).extra} not installed")
     ran = 0
-    with Host(agent) as host:
+    with IsolatedProcess(agent) as host:
         for env in IDS:
             envs: Any = gym.make_vec(env, num_envs=1)
             fits = agents.fits(agent, problem_of(envs))
@@ -120,7 +120,7 @@ def test_an_agent_that_hangs_is_ended_with_its_process(thread: bool) -> None:
 
     def within() -> None:
         try:
-            with Host(MISBEHAVES) as host, limits.deadline(1.0):
+            with IsolatedProcess(MISBEHAVES) as host, limits.deadline(1.0):
                 run(host.agent, "NMTHPO-zhen-v0", [0], env_kwargs=SURROGATE, isolate=host, how="hangs")
         except BaseException as error:
             caught.append(error)
@@ -137,15 +137,15 @@ def test_an_agent_that_hangs_is_ended_with_its_process(thread: bool) -> None:
 
 
 def test_one_bad_agent_stops_alone_in_a_study(tmp_path: Path) -> None:
-    bad = Contestant("bad", MISBEHAVES, {"how": "ends"}, isolated=True)
-    good = Contestant("good", "random", isolated=True)
+    bad = Entrant("bad", MISBEHAVES, {"how": "ends"}, isolated=True)
+    good = Entrant("good", "random", isolated=True)
     study = Study((Environment("NMTHPO-zhen-v0", SURROGATE),), (bad, good), (0, 1, 2))
     outcome = conduct(study, tmp_path)
     assert outcome.errors.keys() == {("NMTHPO-zhen-v0", "bad")}
     runs = store.read(tmp_path)
     assert {r.header["agent"] for r in runs} == {"good"}
     assert [r.header["isolated"] for r in runs] == [True] * 3
-    plain = Study(study.environments, (Contestant("good", "random"),), study.seeds)
+    plain = Study(study.environments, (Entrant("good", "random"),), study.seeds)
     with pytest.raises(ValueError, match="isolated"):  # one folder holds one kind
         conduct(plain, tmp_path)
     conduct(plain, tmp_path / "plain")
@@ -184,7 +184,7 @@ def test_hyperparameters_are_json(value: Any) -> None:
 
 
 def test_a_host_that_has_ended_says_so() -> None:
-    with Host("random") as host:
+    with IsolatedProcess("random") as host:
         folder = host._folder.name
     assert not Path(folder).exists()
     host.close()

@@ -10,7 +10,7 @@ import pytest
 
 from hpo_envs.benchmarks.study import executors
 from hpo_envs.benchmarks.study import task as work
-from hpo_envs.benchmarks.study.study import Contestant, Environment
+from hpo_envs.benchmarks.study.study import Entrant, Environment
 from hpo_envs.benchmarks.study.task import Task, perform, remainder
 
 
@@ -19,7 +19,7 @@ def test_tasks_take_about_their_time_and_lose_no_seed(monkeypatch: pytest.Monkey
     clock = types.SimpleNamespace(perf_counter=lambda: next(ticks) / 10)  # each look at it is a tenth of a second later
     monkeypatch.setattr(work, "time", clock)
     environment = Environment("NMTHPO-zhen-v0", {})
-    task = Task(environment, Contestant("random", "random"), tuple(range(50)), seconds=0.35)
+    task = Task(environment, Entrant("random", "random"), tuple(range(50)), seconds=0.35)
     done = perform(task)  # batches of 1, 2, 2 and 1 begin before the time is over
     rest = remainder(done)
     assert [r.seed for r in done.runs] == list(range(6))

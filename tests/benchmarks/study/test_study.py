@@ -23,7 +23,7 @@ from hpo_envs.benchmarks.comparison.replay import Replay
 from hpo_envs.benchmarks.runs import provenance
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.scheduler import conduct
-from hpo_envs.benchmarks.study.study import Contestant, from_data, from_file, seeds_of
+from hpo_envs.benchmarks.study.study import Entrant, from_data, from_file, seeds_of
 from hpo_envs.registry import SPECS
 from hpo_envs.tables.user import from_frame
 from tests.benchmarks.study.helpers import MINE, SMALL, UNLUCKY
@@ -51,7 +51,7 @@ def test_a_study_file(tmp_path: Path) -> None:
     assert study.environments[0].kwargs == {"budget": 50}
     assert study.environments[-2].kwargs == {"budget": None, "cost": "evaluations"}
     assert study.environments[-1].kwargs["objective"] == ("bleu", "decoding_seconds")
-    assert study.agents == (Contestant("random", "random"), Contestant("wide", "bo-ucb", {"beta": 4.0}))
+    assert study.agents == (Entrant("random", "random"), Entrant("wide", "bo-ucb", {"beta": 4.0}))
 
 
 def test_seeds() -> None:
@@ -66,7 +66,7 @@ def test_all_agents_are_those_that_can_be_had() -> None:
     study = from_data({**SMALL, "agents": "all", "environments": "all"})
     assert {e.id for e in study.environments} == set(IDS)
     assert {"random", "bo", "hyperband"} <= {c.name for c in study.agents}
-    assert not {c.name for c in study.agents} & {n for n, e in agents.AGENTS.items() if not e.contestant}
+    assert not {c.name for c in study.agents} & {n for n, e in agents.AGENTS.items() if not e.entrant}
 
 
 def test_an_agent_without_its_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

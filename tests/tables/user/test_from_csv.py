@@ -80,7 +80,7 @@ def test_gymnasium_finds_no_fault_and_both_forms_agree(table: Table) -> None:
 
 def test_every_agent_for_rows_works_on_it(table: Table) -> None:
     problem = problem_of(gym.make("TableHPO-v0", table=table))
-    names = [n for n, e in AGENTS.items() if e.contestant and e.extra is None and fits(n, problem)]
+    names = [n for n, e in AGENTS.items() if e.entrant and e.extra is None and fits(n, problem)]
     assert {"random", "bo", "regularized-evolution", "smac-like"} <= set(names)
     for name in names:
         (one,) = run(name, "TableHPO-v0", [3], budget=4, env_kwargs={"table": table})

@@ -1,4 +1,4 @@
-"""Optimisers of a box as agents: on boxes and grids as they are, on rows by the nearest one."""
+"""Continuous optimizers as agents: natively on boxes and grids, by the nearest candidate on configurations."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from hpo_envs.agents.external.packages import Generators
 from hpo_envs.agents.problem import Problem
 
 
-class Asked:
-    """What a package knows its suggestions by, until their outcomes come, in whatever order."""
+class PendingSuggestions:
+    """Pending suggestions of a package, by action; outcomes may arrive in any order."""
 
     def __init__(self) -> None:
         self._open: list[tuple[str, Any]] = []
 
     def note(self, action: Any, suggestion: Any) -> None:
-        """Remembers which suggestion an action stands for."""
+        """Record the suggestion of an action."""
         self._open.append((_key(action), suggestion))
 
     def has(self, action: Any) -> bool:
-        """Whether the outcome of an action is on its way."""
+        """Return whether an action is pending."""
         return self._at(action) is not None
 
     def take(self, action: Any) -> Any:
-        """The oldest suggestion that an action stood for, which is forgotten; None where there is none."""
+        """Remove and return the oldest suggestion of an action; None if it has none."""
         at = self._at(action)
         return None if at is None else self._open.pop(at)[1]
 
@@ -43,12 +43,12 @@ def _key(action: Any) -> str:
     return str(np.asarray(action).tolist())
 
 
-class Snapped(Agent):
-    """An optimiser that knows a unit cube and no list of candidates.
+class NearestCandidate(Agent):
+    """Base class of optimizers of the unit cube, which evaluates the candidate nearest to each suggestion.
 
     A `Box` is scaled to the cube; the n values of a `MultiDiscrete` axis are n equal parts of it. Where actions are
-    rows, the cube is the box of their features: the nearest row not tried before is evaluated, and what came back is
-    told for the point suggested. Of (row, checkpoint) pairs, rows are trained to the end unless `level` says otherwise.
+    rows, the cube is the box of their features: the nearest row not tried before is evaluated, and its outcome is
+    reported for the suggested point. Of (row, fidelity) pairs, rows are trained to the end unless `level` is set.
 
     Subclasses write `suggest` and `learn`, and may draw from the global generators in both.
 
@@ -61,7 +61,7 @@ class Snapped(Agent):
 
     Attributes:
         size: Dimensions of the cube.
-        asked: Suggestions whose outcome is not there yet.
+        asked: Pending suggestions.
 
     Raises:
         ValueError: Another kind of space, rows without features, or several objectives.
@@ -96,7 +96,7 @@ class Snapped(Agent):
         else:
             raise ValueError(f"action_space must be a Box, a MultiDiscrete or rows, got {space}")
         self.size = len(self._low)
-        self.asked = Asked()
+        self.asked = PendingSuggestions()
         self._told: Incumbent = Incumbent() if self._rows is None else self._rows
         self._generators = Generators(int(self.rng.integers(2**31)))
 

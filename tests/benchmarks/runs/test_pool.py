@@ -11,8 +11,8 @@ import pytest
 
 from hpo_envs.agents import Agent
 from hpo_envs.benchmarks import run
-from hpo_envs.benchmarks.runs.crew import LocalCrew
 from hpo_envs.benchmarks.runs.episodes import seeds_of
+from hpo_envs.benchmarks.runs.pool import LocalPool
 
 BUFFER = np.zeros(1)
 """The one array that all agents of a test answer with."""
@@ -41,16 +41,16 @@ class Counts(Agent):
 
 
 def test_each_agent_is_asked_when_its_turn_comes() -> None:
-    crew = LocalCrew([Counts(0), Counts(1), Counts(2)])
-    assert [float(action[0]) for action in crew.ask([2, 0])] == [21.0, 1.0]  # from one buffer
-    assert [float(action[0]) for action in crew.ask([0, 1])] == [2.0, 11.0]
-    assert list(crew.recommend()) == [0, 1, 2]
+    pool = LocalPool([Counts(0), Counts(1), Counts(2)])
+    assert [float(action[0]) for action in pool.ask([2, 0])] == [21.0, 1.0]  # from one buffer
+    assert [float(action[0]) for action in pool.ask([0, 1])] == [2.0, 11.0]
+    assert list(pool.recommend()) == [0, 1, 2]
 
 
 def test_agents_are_told_copies_of_their_outcomes() -> None:
     agents = [Counts(0), Counts(1)]
     action, rewards, info = np.array([3]), np.array([[1.0, 2.0]]), {"a": 1}
-    assert LocalCrew(agents).tell([1], [action], [rewards[0]], [info]) == [False]
+    assert LocalPool(agents).tell([1], [action], [rewards[0]], [info]) == [False]
     action[:], rewards[:] = 0, 0.0
     ((kept, reward, same),) = agents[1].told
     assert (kept.tolist(), reward.tolist()) == ([3], [1.0, 2.0])
@@ -59,9 +59,9 @@ def test_agents_are_told_copies_of_their_outcomes() -> None:
 
 
 def test_agents_are_done_one_by_one() -> None:
-    crew = LocalCrew([Counts(0), Counts(1)])
-    assert crew.tell([0, 1], [0, 0], [1.0, 1.0], [{}, {}]) == [True, False]
-    assert crew.tell([1], [0], [1.0], [{}]) == [True]
+    pool = LocalPool([Counts(0), Counts(1)])
+    assert pool.tell([0, 1], [0, 0], [1.0, 1.0], [{}, {}]) == [True, False]
+    assert pool.tell([1], [0], [1.0], [{}]) == [True]
 
 
 class Watches(Agent):
@@ -89,7 +89,7 @@ def test_policies_see_what_the_environment_shows(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Watches, "seen", [])
     (here,) = run(Watches, "NMTHPO-zhen-v0", [3], budget=4, env_kwargs=kwargs)
     (alone,) = run(
-        "tests.benchmarks.runs.test_crew:Watches", "NMTHPO-zhen-v0", [3], budget=4, env_kwargs=kwargs, isolate=True
+        "tests.benchmarks.runs.test_pool:Watches", "NMTHPO-zhen-v0", [3], budget=4, env_kwargs=kwargs, isolate=True
     )
     assert here.actions.tolist() == alone.actions.tolist() == [117, 116, 115, 114]
     env = gym.make("NMTHPO-zhen-v0", budget=4, **kwargs)
@@ -101,5 +101,5 @@ def test_policies_see_what_the_environment_shows(monkeypatch: pytest.MonkeyPatch
 
 
 def test_who_does_not_observe_is_shown_nothing() -> None:
-    assert not LocalCrew([Counts(0)]).observes
-    assert LocalCrew([Counts(0), object.__new__(Watches)]).observes
+    assert not LocalPool([Counts(0)]).observes
+    assert LocalPool([Counts(0), object.__new__(Watches)]).observes

@@ -1,4 +1,4 @@
-"""The agents of one `run`, one an episode, as the run loop sees them."""
+"""Agents of one `run`, one per episode."""
 
 from __future__ import annotations
 
@@ -13,44 +13,44 @@ from hpo_envs.agents import Agent
 from hpo_envs.agents.base import prepare_each
 
 
-class Crew(abc.ABC):
-    """Agents of episodes 0, 1, ..., in this process or in another."""
+class AgentPool(abc.ABC):
+    """Agents of episodes 0, 1, ..., in this process or in an isolated one."""
 
     observes: bool = False
-    """Whether the agents act on what the environment shows, see `Agent.observes`."""
+    """Whether the agents use observations, see `Agent.observes`."""
 
     @abc.abstractmethod
     def observe(self, who: Sequence[int], observations: npt.NDArray[Any], masks: npt.NDArray[Any] | None) -> None:
-        """Shows the agents of these episodes their observations and masks, see `Agent.observe`."""
+        """Pass observations and masks to the agents of these episodes, see `Agent.observe`."""
 
     @abc.abstractmethod
     def ask(self, who: Sequence[int]) -> Iterable[Any]:
-        """The next action of each of these episodes."""
+        """Return the next action of each of these episodes."""
 
     @abc.abstractmethod
     def tell(
         self, who: Sequence[int], actions: Sequence[Any], rewards: Sequence[Any], infos: Sequence[Mapping[str, Any]]
     ) -> Sequence[bool]:
-        """Tells the agents of these episodes their outcomes; returns which of them are done."""
+        """Report outcomes to the agents of these episodes; return which of them are done."""
 
     @abc.abstractmethod
     def recommend(self) -> Iterable[Any]:
-        """What each agent recommends."""
+        """Return the recommendation of each agent."""
 
     @abc.abstractmethod
     def random(self, counts: Sequence[int]) -> Sequence[bool]:
-        """Whether so many evaluations of each agent are those of random search, see `Agent.random_first`."""
+        """Return whether all evaluations of each agent are of its random initial design, see `Agent.random_first`."""
 
     @abc.abstractmethod
     def trained_on(self) -> Sequence[Iterable[str]]:
-        """What the weights of each agent were fitted to, see `Agent.trained_on`."""
+        """Return the training languages of each agent, see `Agent.trained_on`."""
 
 
-class LocalCrew(Crew):
-    """Agents in this process, which get copies of what they are told.
+class LocalPool(AgentPool):
+    """Agents in this process, which get copies of all arrays.
 
     Args:
-        agents: One an episode.
+        agents: One per episode.
     """
 
     def __init__(self, agents: Iterable[Agent]) -> None:
@@ -58,12 +58,12 @@ class LocalCrew(Crew):
         self.observes = any(agent.observes for agent in self._agents)
 
     def observe(self, who: Sequence[int], observations: npt.NDArray[Any], masks: npt.NDArray[Any] | None) -> None:
-        """Shows each agent a copy."""
+        """Pass each agent a copy."""
         for k, i in enumerate(who):
             self._agents[i].observe(observations[k].copy(), None if masks is None else masks[k].copy())
 
     def ask(self, who: Sequence[int]) -> Iterable[Any]:
-        """Asks one agent after the other, each when its turn comes: they may share a buffer."""
+        """Ask the agents lazily, one after the other: their actions may share a buffer."""
         asked = [self._agents[i] for i in who]
         prepare_each(asked)
         return (agent.ask() for agent in asked)
@@ -71,7 +71,7 @@ class LocalCrew(Crew):
     def tell(
         self, who: Sequence[int], actions: Sequence[Any], rewards: Sequence[Any], infos: Sequence[Mapping[str, Any]]
     ) -> Sequence[bool]:
-        """Tells each agent."""
+        """Report to each agent."""
         told = [self._agents[i] for i in who]
         for agent, action, reward, info in zip(told, actions, rewards, infos, strict=True):
             action = action.copy() if isinstance(action, np.ndarray) else action
@@ -79,13 +79,13 @@ class LocalCrew(Crew):
         return [agent.done for agent in told]
 
     def recommend(self) -> Iterable[Any]:
-        """Asks one agent after the other."""
+        """Ask the agents lazily."""
         return (agent.recommend() for agent in self._agents)
 
     def random(self, counts: Sequence[int]) -> Sequence[bool]:
-        """Compares with what the agents say."""
+        """Compare the counts with each agent's."""
         return [k <= agent.random_first for k, agent in zip(counts, self._agents, strict=True)]
 
     def trained_on(self) -> Sequence[Iterable[str]]:
-        """What the agents say."""
+        """Return the training languages of each agent."""
         return [agent.trained_on for agent in self._agents]

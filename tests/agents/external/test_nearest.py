@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from hpo_envs.agents import Problem
-from hpo_envs.agents.external.snapped import Snapped
+from hpo_envs.agents.external.nearest import NearestCandidate
 
 X = np.array([[0.0, 0.2, 0.5], [0.5, 0.2, 0.5], [1.0, 0.2, 1.0], [0.5, 0.2, 0.6]])
 OK, FAILED = {"status": "ok"}, {"status": "failed"}
 
 
-class Scripted(Snapped):
+class Scripted(NearestCandidate):
     """Suggests places one after the other, and notes what it is told."""
 
     def __init__(self, problem: Problem, places: list[list[float]]) -> None:
