@@ -287,8 +287,8 @@ AGENTS: dict[str, Entry] = {
 
 
 def names() -> list[str]:
-    """Names of all registered agents, aliases included, sorted."""
-    return sorted(AGENTS)
+    """Names of all registered agents, sorted; papers' names of some resolve, too, and are not listed."""
+    return sorted(name for name, e in AGENTS.items() if e.alias_of is None)
 
 
 def entry(name: str) -> Entry:
@@ -297,7 +297,7 @@ def entry(name: str) -> Entry:
     Raises:
         ValueError: No such agent; the message suggests the nearest name.
     """
-    return AGENTS[one_of("agent", name, names(), listed="those that `hpo-envs list --agents` shows")]
+    return AGENTS[one_of("agent", name, AGENTS, listed="those that `hpo-envs list --agents` shows")]
 
 
 def version_of(agent: str) -> dict[str, str]:

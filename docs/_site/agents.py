@@ -7,6 +7,7 @@ from typing import Any
 
 from _site import markdown, results
 from hpo_envs.agents import AGENTS
+from hpo_envs.agents import names as agent_names
 from hpo_envs.agents.registry import install
 from hpo_envs.commands.agents import WORKS_ON, forwarded, hyperparameters, load
 from hpo_envs.core import docstrings
@@ -24,10 +25,10 @@ EXAMPLES = {
 
 
 def classes() -> dict[str, list[str]]:
-    """`module:Class` -> its registered names, readable ones first."""
+    """Registered names of each `module:Class`."""
     found: dict[str, list[str]] = {}
-    for name, entry in sorted(AGENTS.items(), key=lambda kv: (kv[1].alias_of is not None, kv[0])):
-        found.setdefault(entry.target, []).append(name)
+    for name in agent_names():
+        found.setdefault(AGENTS[name].target, []).append(name)
     return found
 
 
@@ -35,7 +36,9 @@ def page(target: str, names: list[str], found: results.Found) -> str:
     """The page of a class."""
     cls = load(target)
     doc = docstrings.doc_of(cls)
-    listed = [(f"`{n}`", _about(n), ", ".join(f"`{k}={v!r}`" for k, v in AGENTS[n].kwargs.items())) for n in names]
+    listed = [
+        (f"`{n}`", AGENTS[n].summary, ", ".join(f"`{k}={v!r}`" for k, v in AGENTS[n].kwargs.items())) for n in names
+    ]
     supports = dict.fromkeys(s for n in names for s in AGENTS[n].supports)
     extra = next((AGENTS[n].extra for n in names if AGENTS[n].extra), None)
     first, _, rest = doc.text.partition("\n\n")
@@ -57,11 +60,6 @@ def page(target: str, names: list[str], found: results.Found) -> str:
         "",
     ]
     return "\n\n".join(p for p in parts if p.strip() or p == "")
-
-
-def _about(name: str) -> str:
-    alias = AGENTS[name].alias_of
-    return f"`{alias}` under the name of its paper" if alias else AGENTS[name].summary
 
 
 def errors(doc: docstrings.Parsed) -> str:
@@ -104,9 +102,8 @@ def write(folder: Path, found: results.Found) -> None:
     for target, names in classes().items():
         cls = load(target)
         (folder / f"{cls.__name__}.md").write_text(page(target, names, found), encoding="utf-8")
-        readable = [n for n in names if AGENTS[n].alias_of is None]
         line = docstrings.doc_of(cls).text.partition("\n\n")[0].replace("\n", " ")
-        rows.append((f"[{cls.__name__}]({cls.__name__}.md)", ", ".join(f"`{n}`" for n in readable), line))
+        rows.append((f"[{cls.__name__}]({cls.__name__}.md)", ", ".join(f"`{n}`" for n in names), line))
     text = [
         "# Agents",
         "An agent has `ask()`, `tell(action, reward, info)` and `recommend()`. It sees the space, the features of the "

@@ -34,7 +34,7 @@ WORKS_ON = {
 def rows(text: str = "") -> list[dict[str, Any]]:
     """One row for each agent whose name, summary or kinds of problems contain a text, as JSON values.
 
-    Settings of one algorithm are together, in the order of the registry; aliases of papers are left out.
+    Settings of one algorithm are together, in the order of the registry.
 
     Raises:
         ValueError: No agent does.
@@ -92,7 +92,6 @@ def describe(name: str) -> dict[str, Any]:
         "works_on": list(e.supports),
         "extra": e.extra,
         "alias_of": e.alias_of,
-        "aliases": [n for n in agents.names() if agents.entry(n).alias_of == name],
         "class": e.target.replace(":", "."),
         "hyperparameters": settings,
         "passed_on": forwarded(cls),
@@ -172,7 +171,7 @@ def _problems() -> list[tuple[list[str], agents.Problem]]:
 
 def page(facts: dict[str, Any]) -> str:
     """The facts for a reader."""
-    names = {"alias of": facts["alias_of"], "aliases": ", ".join(facts["aliases"]), "class": facts["class"]}
+    names = {"alias of": facts["alias_of"], "class": facts["class"]}
     extra = install(facts["extra"]) if facts["extra"] else ""
     head = {"works on": ", ".join(WORKS_ON[s] for s in facts["works_on"]), "needs": extra, **names}
     lines = [facts["agent"], "=" * len(facts["agent"]), facts["summary"], ""]

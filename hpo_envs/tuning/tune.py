@@ -254,7 +254,7 @@ def _hire(agent: Any, problem: Problem, seed: int, hyperparameters: dict[str, An
         made: Agent = agent(problem, seed, **hyperparameters)
     else:
         if not agents.fits(agent, problem, **hyperparameters):
-            fit = [n for n in agents.names() if agents.AGENTS[n].alias_of is None and agents.fits(n, problem)]
+            fit = [n for n in agents.names() if agents.fits(n, problem)]
             raise ValueError(f"agent must be one that works on this problem ({', '.join(fit)}), got {agent!r}")
         given = {"late": True, **hyperparameters} if agent == "auto" else hyperparameters
         made = agents.make(agent, problem, seed, **given)
