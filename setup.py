@@ -4,5 +4,4 @@ from setuptools import find_packages, setup
 
 folders = {"hpo_envs": "hpo_envs"} | {f"hpo_envs.{name}": name for name in ("agents", "tables", "benchmarks")}
 names = [name for name, folder in folders.items() for name in (name, *(f"{name}.{p}" for p in find_packages(folder)))]
-shipped = [name for name in dict.fromkeys(names) if not name.startswith("hpo_envs.benchmarks.performance")]
-setup(package_dir=folders, packages=shipped)
+setup(package_dir=folders, packages=list(dict.fromkeys(names)))

@@ -64,20 +64,6 @@ examples:
   hpo-envs compare                      random search on NMTHPO-swen-v0, 100 times
   hpo-envs COMMAND --help               options and examples of a command"""
 
-REMOVED = {
-    "--table": "each id has one table: leave --table out (that of your table NAME is TableHPO-NAME-v0)",
-    "--mirror": "files come from their pinned commits: leave --mirror out",
-    "--from": "set HPO_ENVS_DATA to a folder that has the files: leave --from out",
-    "verify": "files are checked when they are fetched and whenever they are read: nothing is left to verify",
-    "completion": "`hpo-envs COMMAND --help` lists the options",
-    "graph": "use `networkx.node_link_data(table.graph(row))` in Python",
-    "measure": "use `python -m hpo_envs.benchmarks.study.measure`",
-    "power": "use `hpo-envs compare ... --power EFFECT`",
-    "sensitivity": "use `hpo-envs importance SOURCE --sensitivity`",
-    "submission": "use `hpo-envs leaderboard run|check AGENT`",
-}
-"""What to do instead of options and commands that are gone."""
-
 USER_ERROR, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
 
 
@@ -132,9 +118,6 @@ def _main(words: list[str]) -> int:
 
 def _run(words: list[str]) -> int:
     command = next((w for w in words if not w.startswith("-")), None)
-    for word in (command or "", *(w for w in words if w.startswith("-"))):
-        if advice := REMOVED.get(word.partition("=")[0]):
-            raise ValueError(f"{word} was removed: {advice}")
     parser, module = parser_of(command)
     args = parser.parse_args(words)
     if module is None:

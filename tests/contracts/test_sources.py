@@ -170,9 +170,8 @@ def test_all_of_the_package_is_read() -> None:
 
 
 def test_every_module_is_in_one_room_and_every_room_has_modules() -> None:
-    absent = {"benchmarks/performance"}  # no wheel has the measurements of performance
     full = {id(room_of(name)) for name in MODULES}  # raises where a module is in none, or in two
-    assert [r.names for r in ROOMS if id(r) not in full and not set(r.names) & absent] == []
+    assert [r.names for r in ROOMS if id(r) not in full] == []
 
 
 def test_rooms_import_only_those_above_them() -> None:
@@ -181,7 +180,7 @@ def test_rooms_import_only_those_above_them() -> None:
         for name in room.allowed:
             meant = {m for m in MODULES if means(name, m)}
             assert meant, f"{room.names} may import {name}, where nothing is"
-            below = {m for m in meant - above if room_of(m) is not room and not m.startswith("benchmarks/performance")}
+            below = {m for m in meant - above if room_of(m) is not room}
             assert not below, f"{room.names} may import {name}, but these stand below it: {sorted(below)}"
         above |= {m for m in MODULES if room_of(m) is room}
 

@@ -47,28 +47,6 @@ def table(number: int, r: Reproduction) -> None:
     r.write_json(f"claims{number}", [{"claim": c.text, "verdict": c.verdict, "evidence": c.evidence} for c in claims])
 
 
-def released(r: Reproduction) -> None:
-    """Table 4 by the EHVI that the authors released two years later, which is slow on sw-en and so-en."""
-    todo = [settings.Task(4, pair, settings.RELEASED, settings.RELEASED) for pair in PAIRS]
-    entries = analysis.entries(settings.scores(r, todo, "released EHVI"))
-    r.write("released", [record(e) for e in entries])
-    print(f"\nTable 4 by the released EHVI, {len(r.seeds(settings.TRIALS))} trials\n{analysis.format_entries(entries)}")
-
-
-def counts(r: Reproduction) -> None:
-    """How many means of Table 3 agree at other seeds: one trial more or less decides some."""
-    rows, trials = [], len(r.seeds(settings.TRIALS))
-    for first in range(r.seed, r.seed + trials * settings.REPEATS, trials):
-        scores = settings.scores(r, settings.tasks(3), f"table 3 from seed {first}", range(first, first + trials))
-        entries = analysis.entries(scores)
-        judged = [e for e in entries if e.z is not None]
-        rows.append({"first seed": first, "agree": agreeing(judged), "of": len(judged)})
-    r.write("table3_counts", rows)
-    agree = [row["agree"] for row in rows]
-    spread = f"{min(agree)} to {max(agree)} at {len(rows)} sets of seeds"
-    print(f"\nTable 3: {agree[0]} of {rows[0]['of']} means agree; {spread}")
-
-
 def agreeing(entries: Sequence[analysis.Entry]) -> int:
     """How many agree with what was published."""
     return sum(e.verdict == "agrees" for e in entries)
@@ -100,14 +78,12 @@ def draw(r: Reproduction) -> None:
 PARTS: common.Parts = {
     "tables": tables.run,
     "table3": functools.partial(table, 3),
-    "counts": counts,
     "table4": functools.partial(table, 4),
-    "released": released,
     "figures": draw,
     "automl2022": automl2022.run,
 }
 
-PRINTED = ("tables", "table3", "counts", "table4", "figures")
+PRINTED = ("tables", "table3", "table4", "figures")
 """Parts with published numbers and figures, for `hpo-envs reproduce all`."""
 
 QUICK = 2

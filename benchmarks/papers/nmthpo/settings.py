@@ -10,7 +10,6 @@ import numpy as np
 
 from hpo_envs.benchmarks.comparison import random_search, targets
 from hpo_envs.benchmarks.papers.common import Reproduction
-from hpo_envs.benchmarks.papers.nmthpo import released
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.pareto import pareto_front
 from hpo_envs.tables import store
@@ -38,9 +37,6 @@ SINGLE = {
 MULTI = {"RS": "random", "BO_M": "BO_M", "BO_R": "BO_R", "GB_M": "GB_M", "GB_R": "GB_R"}
 """Rows of Table 4 -> agents."""
 
-RELEASED = "BO_M, released"
-"""Row of Table 4: the EHVI that the authors released two years later, see `released`."""
-
 BUDGET = 20
 """Evaluations of fb (Table 3)."""
 
@@ -56,9 +52,6 @@ BLEU; the published ftb looks for this one."""
 
 ENOUGH = 10
 """Trials from which on a standard deviation is taken to be known."""
-
-REPEATS = 5
-"""Sets of seeds on which agreeing means of Table 3 are counted."""
 
 OBJECTIVES = ("bleu", "decoding_seconds")
 
@@ -88,12 +81,10 @@ def tasks(table: int) -> list[Task]:
     return [Task(table, pair, method, agent) for pair in PAIRS for method, agent in methods.items()]
 
 
-def scores(
-    r: Reproduction, todo: Sequence[Task], label: str, seeds: range | None = None
-) -> dict[tuple[int, str, str, str], list[float]]:
-    """Scores of every trial of every task, by (table, pair, method, score); default seeds: the reproduction's."""
+def scores(r: Reproduction, todo: Sequence[Task], label: str) -> dict[tuple[int, str, str, str], list[float]]:
+    """Scores of every trial of every task, by (table, pair, method, score)."""
     values = {}
-    done = r.map(evaluate, [(task, list(seeds or r.seeds(TRIALS))) for task in todo], label, "task")
+    done = r.map(evaluate, [(task, list(r.seeds(TRIALS))) for task in todo], label, "task")
     for task, trials in zip(todo, done, strict=True):
         for name in trials[0]:
             values[task.table, task.pair, task.method, name] = [t[name] for t in trials]
@@ -150,15 +141,6 @@ def run(task: Task, seeds: list[int], env_id: str, target: Callable[[Any, float]
     # The reading of EIF that comes closest to the paper has the order of the rows instead.
     if task.method.startswith("GB_") and "EIF" not in task.method:
         hyperparameters["tie_order"] = upstream_order(table)
-    if task.agent == RELEASED:
-        points, rows = released.scaled(table), upstream_order(table)
-        return runs.run(
-            lambda problem, seed: released.ReleasedEHVI(problem, seed, points, rows),
-            env_id,
-            seeds,
-            env_kwargs=kwargs,
-            target=target,
-        )
     return runs.run(task.agent, env_id, seeds, env_kwargs=kwargs, target=target, **hyperparameters)
 
 

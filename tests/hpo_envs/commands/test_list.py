@@ -33,10 +33,3 @@ def test_list_shows_every_id_and_what_answers_it(empty: Path, capsys: pytest.Cap
     assert all(r["summary"].endswith((".", "?")) for r in listed)
     assert main.main(["list", "swen"]) == 0
     assert "NMTHPO-zhen-v0" not in capsys.readouterr().out
-
-
-def test_removed_options_say_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
-    for words in (["compare", "--table", "measured"], ["describe", "NMTHPO-swen-v0", "--table=surrogate"], ["verify"]):
-        assert main.main(words) == 2
-        (line,) = capsys.readouterr().err.splitlines()
-        assert line.startswith(f"hpo-envs: error: {words[-2 if words[-1] == 'measured' else -1]} was removed: ")

@@ -65,7 +65,6 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["lst"], "command must be one that `hpo-envs --help` shows (list, "),
         (["lst"], "got 'lst', did you mean 'list'?"),
-        (["sensitivity", "--env", "x"], "sensitivity was removed: use `hpo-envs importance SOURCE --sensitivity`"),
         (["--wrong"], "unrecognized arguments: --wrong. `hpo-envs --help`"),
         (["list", "--wrong"], "unrecognized arguments: --wrong"),
         (["list", "nothing-like-it"], "text must be part of an id or of a family (CellMini"),
@@ -74,13 +73,9 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["describe", "smaclike"], "got 'smaclike', did you mean 'smac-like'?"),
         (["list", "nothing-like-it", "--agents"], "text must be part of an agent's name, summary or kind (rows"),
         (["describe", "NASBenchNLP-ptb-v0"], "table nasbenchnlp/ptb is not installed: run `hpo-envs fetch nasb"),
-        (["describe", "NMTHPO-swen-v0", "--table", "best"], "--table was removed: each id has one table"),
         (["fetch"], "names must be one or more data sets (charhpo, "),
         (["fetch", "nmthp"], "got 'nmthp', did you mean 'nmthpo'?"),
         (["fetch", "nmthpo", "--all"], "names must be left out with --all, got nmthpo"),
-        (["fetch", "nmthpo", "--mirror", "usb"], "--mirror was removed: files come from their pinned commits"),
-        (["fetch", "nmthpo", "--from=."], "--from=. was removed: set HPO_ENVS_DATA to a folder that has the files"),
-        (["verify", "nmthp"], "verify was removed: files are checked when they are fetched"),
     ],
 )
 def test_mistakes_get_one_line(

@@ -9,15 +9,6 @@ import pytest
 
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.papers.nmthpo import automl2022
-from hpo_envs.tables import store
-
-
-def test_the_order_elsewhere_does_not_look_at_the_table() -> None:
-    order = automl2022.elsewhere("soen")
-    table = store.load("nmthpo/soen")
-    assert sorted(order.tolist()) == list(range(len(table)))
-    bleu = table.final("bleu")
-    assert bleu[order[:100]].mean() > bleu.mean()
 
 
 def test_scores_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,8 +18,7 @@ def test_scores_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(automl2022, "PUBLIC", ("soen",))
     with Reproduction(tmp_path, trials=2) as r:
         rows = automl2022.run(r)["automl2022"]
-    assert [row["method"] for row in rows][:3] == ["random search, exact", *automl2022.SAMPLES]
-    assert rows[-1]["method"] == "tst-tpe"
+    assert [row["method"] for row in rows] == ["random search, exact", "bo-ehvi-matern52", "tst-tpe"]
     found = [float(row["soen"].split()[0]) for row in rows]
     assert np.isfinite(found).all()
     assert max(found) > 0.0

@@ -1,4 +1,4 @@
-"""Speed of the environments against peers in one run: `python -m hpo_envs.benchmarks.performance.speed [PART ...]`.
+"""Speed of the environments against peers in one run: `python -m hpo_envs.benchmarks.speed [PART ...]`.
 
 Parts: `scalar`, `batched`, `same_step`, `memory`, `loop`, `seeds`, `imports`; by default all. Times on shared machines
 are noisy: every figure is processor time, the minimum over interleaved rounds, and what counts are the ratios. Peers:
