@@ -14,7 +14,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from hpo_envs.agents import names
+from hpo_envs.agents import AGENTS, names
 from hpo_envs.checks import nearest
 from hpo_envs.commands import agents
 from hpo_envs.commands.list import page_of
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     spec = find(name)
     if spec is not None:
         facts, text = describe(spec), _page
-    elif name in names():
+    elif name in AGENTS:
         facts, text = agents.describe(name), agents.page
     else:
         raise ValueError(
