@@ -9,10 +9,10 @@ from typing import Any
 
 from hpo_envs.registry import SPECS, register_all
 
-__all__ = ["SPECS", "__version__", "objective", "register_all", "tune"]
+__all__ = ["SPECS", "__version__", "load", "objective", "register_all", "tune"]
 __version__ = "0.2.0"
 
-_LATER = {"objective": "hpo_envs.tuning.objective", "tune": "hpo_envs.tuning"}
+_LATER = {"load": "hpo_envs.tuning", "objective": "hpo_envs.tuning.objective", "tune": "hpo_envs.tuning"}
 """What is imported when it is asked for: name -> module."""
 
 

@@ -201,6 +201,23 @@ def importance(
     )
 
 
+def intervals(configs: Floats, scores: Floats, axes: Sequence[Axis], *, resamples: int = 20, seed: int = 0) -> Floats:
+    """(2, d) ends of 95 % bootstrap intervals of the main effects' shares, for other runs of the same kind.
+
+    Args:
+        configs: As of `importance`.
+        scores: Likewise.
+        axes: Likewise.
+        resamples: Forests, each of 15 trees on runs drawn with replacement.
+        seed: Of draws and forests.
+    """
+    rng, shares = np.random.default_rng(seed), []
+    for k in range(resamples):
+        drawn = rng.integers(len(scores), size=len(scores))
+        shares.append(importance(configs[drawn], scores[drawn], axes, trees=15, seed=seed + k).main)
+    return np.asarray(np.quantile(shares, [0.025, 0.975], axis=0))
+
+
 def of_table(table: Table, metric: str) -> tuple[Floats, Floats, list[Axis]]:
     """Configurations, scores (higher is better) and axes of a table's rows; those without the metric are left out.
 

@@ -84,19 +84,30 @@ def render(summary: Mapping[str, Any], *, citations: Sequence[str] = ()) -> str:
         f'<section><h2 id="evidence">Results</h2>{"".join(evidence)}</section>',
         f'<section><h2 id="method">Method</h2>{"".join(method)}</section>',
     ]
-    script = "".join((STATIC / name).read_text("utf-8") for name in ("page.js", "tables.js"))
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     # Charts have all curves and fronts already.
     rest = {k: v for k, v in summary.items() if k not in ("curves", "fronts", "tracks")}
     rest["tracks"] = [{k: v for k, v in t.items() if k != "curves"} for t in summary["tracks"]]
-    shown = {"charts": drawn, "rows": rows, "looks": places, "colours": len(COLOURS)}
-    data = json.dumps({**shown, **rest}, separators=(",", ":"), allow_nan=False)
+    body = _head(summary) + '<main id="main">' + "\n".join(levels) + "</main>"
+    return whole(summary["title"], body, {"charts": drawn, "rows": rows, "looks": places, **rest})
+
+
+def whole(title: str, body: str, data: Mapping[str, Any]) -> str:
+    """A page of its own.
+
+    Args:
+        title: Of the page.
+        body: Finished HTML; a table of the class `sort` sorts, and the button `everything` saves the data.
+        data: Plain data: `charts` by the key of their figure, `rows` of long tables, `looks` of agents, and the rest.
+    """
+    script = "".join((STATIC / name).read_text("utf-8") for name in ("page.js", "tables.js"))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    text = json.dumps({"colours": len(COLOURS), **data}, separators=(",", ":"), allow_nan=False)
     return PAGE.format(
         policy=f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:",
-        title=escape(summary["title"]),
+        title=escape(title),
         style=_colours() + (STATIC / "page.css").read_text("utf-8"),
-        body=_head(summary) + '<main id="main">' + "\n".join(levels) + "</main>",
-        data=base64.b64encode(gzip.compress(data.encode(), mtime=0)).decode(),
+        body=body,
+        data=base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode(),
         script=script,
     )
 

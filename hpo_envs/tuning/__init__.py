@@ -2,6 +2,6 @@
 
 from hpo_envs.tuning.objective import Objective, objective
 from hpo_envs.tuning.tune import tune
-from hpo_envs.tuning.tuned import Tuned
+from hpo_envs.tuning.tuned import Tuned, load
 
-__all__ = ["Objective", "Tuned", "objective", "tune"]
+__all__ = ["Objective", "Tuned", "load", "objective", "tune"]

@@ -11,7 +11,7 @@ import numpy as np
 from hpo_envs.agents import Source
 from hpo_envs.engines.function.params import FunctionParams
 from hpo_envs.tables.table import Table, feature_matrix
-from hpo_envs.tuning.tuned import Tuned
+from hpo_envs.tuning.tuned import Tuned, load
 
 Known = tuple[Mapping[str, Any], Mapping[str, Any], float]
 """Configuration, metrics in native units, cost."""
@@ -53,7 +53,7 @@ def source(given: Any, params: FunctionParams) -> Source:
 
 def _read(given: Any, objectives: tuple[str, ...]) -> tuple[str, Iterator[Known]]:
     if isinstance(given, (str, Path)):
-        given = Tuned.load(given)
+        given = load(given)
     if isinstance(given, Tuned):
         called = str(given.folder or given.header["function"])
         return called, ((e.config, e.metrics, e.spent) for e in given if e.rewards is not None)

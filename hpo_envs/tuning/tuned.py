@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from hpo_envs.benchmarks import Comparison
+from hpo_envs.benchmarks.analysis.forest_importance import Axis, axis_of, numbers
 from hpo_envs.benchmarks.plots.style import COLOURS, axes_of
+from hpo_envs.pareto import pareto_front
 from hpo_envs.tables.files import atomic
+from hpo_envs.tables.table import Hyperparameter
+from hpo_envs.tables.user.points import Points
 from hpo_envs.tuning.record import Evaluation, Record, by
 
 
@@ -30,16 +34,6 @@ class Tuned:
     evaluations: tuple[Evaluation, ...]
     folder: Path | None = None
 
-    @classmethod
-    def load(cls, folder: Path | str) -> Tuned:
-        """The search in a folder, finished or not.
-
-        Raises:
-            FileNotFoundError: There is none.
-        """
-        record = Record(folder)
-        return cls(record.header, tuple(record.evaluations), Path(folder))
-
     def __len__(self) -> int:
         return len(self.evaluations)
 
@@ -53,11 +47,45 @@ class Tuned:
         Raises:
             ValueError: None succeeded; the message has the last error.
         """
-        good = [e for e in self.evaluations if e.rewards is not None]
+        good = self.successes
         if not good:
             errors = [e.error.strip().rpartition("\n")[2] for e in self.evaluations if e.error]
             raise ValueError(f"an evaluation must have succeeded, got {len(self)} that did not: {errors[-1:]}")
         return max(good, key=lambda e: e.score)
+
+    @property
+    def best_config(self) -> dict[str, Any]:
+        """Natural values of the best evaluation's active hyperparameters, as the function is given them."""
+        return dict(self.best.config)
+
+    @property
+    def pareto(self) -> list[Evaluation]:
+        """The successes that no other one dominates: the best ones of one objective, the front of several."""
+        good = self.successes
+        front = pareto_front(np.array([e.rewards for e in good])) if good else ()
+        return [e for e, stays in zip(good, front, strict=True) if stays]
+
+    @property
+    def successes(self) -> list[Evaluation]:
+        """Evaluations with a score, in the order in which they began."""
+        return [e for e in self.evaluations if e.rewards is not None]
+
+    def stored(self) -> tuple[Points, npt.NDArray[np.float64]]:
+        """The search space, and (successes, d) stored numbers of their configurations, 0 where inactive."""
+        points = Points(tuple(map(_hyperparameter, self.header["space"])))
+        rows = [points.row(e.config) for e in self.successes]
+        return points, np.array(rows).reshape(-1, len(points.space))
+
+    def configurations(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], list[Axis]]:
+        """(n, d) configurations, (n,) scores and d axes of the successes, as `forest_importance.importance` takes them.
+
+        Hyperparameters that never vary are left out.
+        """
+        points, raw = self.stored()
+        space, scores = points.space, np.array([e.score for e in self.successes])
+        x = np.column_stack([numbers(h, c) for h, c in zip(space, raw.T, strict=True)])
+        varies = np.ptp(x, axis=0) > 0 if len(x) else np.zeros(len(space), bool)
+        return x[:, varies], scores, [axis_of(h) for h, v in zip(space, varies, strict=True) if v]
 
     def to_frame(self) -> Any:
         """A pandas DataFrame, a row an evaluation in the order in which they ended.
@@ -96,28 +124,29 @@ class Tuned:
         return axes
 
     def report(self, path: Path | str | None = None) -> Path:
-        """Writes the search as one page, as `hpo-envs report` does; returns its path.
+        """Writes the page of the search, as `hpo-envs report` does; returns its path.
 
         Args:
             path: Of the page; default: `report.html` in the folder of the search.
 
         Raises:
-            ValueError: The search is in no folder, or nothing in it succeeded.
+            ValueError: The search is in no folder, and no path is given.
         """
-        run = None if self.folder is None else Record(self.folder).run()
-        if run is None or self.folder is None:
-            raise ValueError("a search must be in a folder and have a success to be reported (out=)")
-        page = atomic.inside(self.folder, path or self.folder / "report.html")
-        return Comparison.of([run]).report(page, command=f"hpo-envs report {self.folder}")
+        if path is None and self.folder is None:
+            raise ValueError("path must be given for a search that is in no folder (out=)")
+        from hpo_envs.tuning import page
+
+        out = Path(path) if self.folder is None else atomic.inside(self.folder, path or self.folder / "report.html")  # type: ignore[arg-type]
+        atomic.write(out, page.render(self))
+        return out
 
     @property
     def _sign(self) -> float:
         return 1.0 if self.header["goals"][0] == "max" else -1.0
 
     def __repr__(self) -> str:
-        h = self.header
-        good = [e for e in self.evaluations if e.rewards is not None]
-        text = f"{len(self)} evaluations of {h['function']} by {by(h)}, {len(self) - len(good)} without a score"
+        h, good = self.header, len(self.successes)
+        text = f"{len(self)} evaluations of {h['function']} by {by(h)}, {len(self) - good} without a score"
         if good:
             best = self.best
             scores = ", ".join(f"{name} {best.metrics[name]:.6g}" for name in h["objectives"])
@@ -126,3 +155,20 @@ class Tuned:
 
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(repr(self)[1:-1])}</p>{self.to_frame().drop(columns='error').tail(10).to_html()}"
+
+
+def load(folder: Path | str) -> Tuned:
+    """What `tune` returned for a folder, finished or not; the function need not be importable.
+
+    Raises:
+        FileNotFoundError: The folder holds no search.
+        ValueError: Its journal is damaged.
+    """
+    record = Record(folder)
+    return Tuned(record.header, tuple(record.evaluations), Path(folder))
+
+
+def _hyperparameter(plain: dict[str, Any]) -> Hyperparameter:
+    """One of the header of a record, whose tuples JSON made lists."""
+    condition = plain["condition"] and (plain["condition"][0], tuple(plain["condition"][1]))
+    return Hyperparameter(**{**plain, "values": tuple(plain["values"]), "condition": condition})

@@ -13,6 +13,7 @@ EPILOG = """examples:
   hpo-envs importance NMTHPO-swen-v0 --cutoff median --out swen
   hpo-envs importance charhpo/g2p-dut-transformer --metric accuracy --cutoff 80 --pairs 3
   hpo-envs importance runs/ --env NMTHPO-enja-v0
+  hpo-envs importance mine/                                 a search by hpo-envs tune --out mine/
   hpo-envs importance CharHPO-g2p-dut-lstm-v0 --sensitivity --rope 1
 
 Functional ANOVA of a random forest (Hutter, Hoos and Leyton-Brown 2014): the share of the variance over the whole space
@@ -33,7 +34,7 @@ alike that have similar configurations; arrows point to less sensitive:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.add_argument("source", help="name of a table, id of an environment, or a folder of runs")
+    parser.add_argument("source", help="name of a table, id of an environment, or a folder of runs or of a search")
     parser.add_argument("--metric", help="metric that is explained (default: the reward, or the table's first)")
     parser.add_argument("--cutoff", help="worse counts as this: a value of the metric, or median (default: none)")
     parser.add_argument("--env", help="of a folder of runs: this environment (default: the only one)")
@@ -45,6 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         "--sensitivity (default: a tenth of best minus median; the paper: 1 point)")  # fmt: skip
     parser.add_argument("--out", type=Path, help="draws this as .png and .svg, and writes .csv")
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+
+
+SEARCH = "evaluations.journal"
+"""File of a search by `tune`, `hpo_envs.tuning.record.NAME`."""
 
 
 class Runs(NamedTuple):
@@ -135,6 +140,8 @@ def read(source: str, metric: str | None, env: str | None) -> Runs:
     """
     from hpo_envs.benchmarks.analysis import forest_importance
 
+    if (Path(source) / SEARCH).is_file():
+        return _of_search(source, metric)
     if Path(source).is_dir():
         return _of_folder(Path(source), metric, env)
     table, name = table_of(source, metric)
@@ -192,6 +199,19 @@ def _of_folder(folder: Path, metric: str | None, env: str | None) -> Runs:
         axes = forest_importance.axes_of(configs, [x.name for x in table.space], distinct.dtype.kind in "iu")
     sign = table.metrics[table.metric(name)].sign if name in table.metric_names else 1.0
     return Runs(configs, scores, axes, name, sign, {"table": table.name, "kind": h["kind"], "env": h["env"]})
+
+
+def _of_search(source: str, metric: str | None) -> Runs:
+    """Evaluations of a search by `tune`."""
+    from hpo_envs.tuning import load
+
+    tuned = load(source)
+    names = tuned.header["objectives"]
+    if metric not in (None, names[0]) or len(names) > 1:
+        raise ValueError(f"--metric must be {names[0]}, the score of a search with one, got {metric or names!r}")
+    configs, scores, axes = tuned.configurations()
+    sign = 1.0 if tuned.header["goals"][0] == "max" else -1.0
+    return Runs(configs, scores, axes, names[0], sign, {"search": source})
 
 
 def save(out: Path, found: Any, runs: Runs, shares: list[dict[str, Any]]) -> list[Path]:

@@ -1,6 +1,7 @@
-"""Writes a comparison as one self-contained HTML page: who won, by how much, how sure.
+"""Writes a comparison, or a search by tune, as one self-contained HTML page.
 
-The page needs no network and no other file: send it, or open it on a phone.
+Of a comparison: which agent is best, by how much, how sure. Of a search: the best configuration, the scores over time,
+what mattered, all evaluations and failures. The page needs no network and no other file: send it, or open it anywhere.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ examples:
   hpo-envs report runs/ --out page.html --pictures figures/
                                                         also every picture as .png and .svg
   hpo-envs report runs/ --summary scores.json           also the scores and curves behind it, without evaluations
-  hpo-envs report scores.json --out page.html           the page of such a file"""
+  hpo-envs report scores.json --out page.html           the page of such a file
+  hpo-envs report mine/                                 the page of a search by hpo-envs tune --out mine/"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
-    parser.add_argument("runs", type=Path, help="folder of runs (hpo-envs compare --out), or a summary (.json)")
+    parser.add_argument("runs", type=Path, help="folder of runs or of a search, or a summary (.json)")
     parser.add_argument("--out", type=Path, help="the page (default: report.html in the folder)")
     parser.add_argument("--title", help="title of the page")
     parser.add_argument("--pictures", type=Path, metavar="DIR", help="also draw the pictures into this folder")
@@ -30,6 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Writes the page and what else was asked for."""
+    if _is_search(args.runs):
+        return _search(args)
     from hpo_envs.benchmarks.comparison import summary
     from hpo_envs.benchmarks.report import page, sentences
     from hpo_envs.tables.files import atomic
@@ -67,3 +71,22 @@ def _load(path: Path) -> dict[str, Any]:
     if not path.is_dir():
         return summary.read(path)
     return Comparison.load(path, more=record.runs_of(path)).summary(command=f"hpo-envs report {path}")
+
+
+def _is_search(folder: Path) -> bool:
+    """Whether a folder has one search by `tune` and nothing else to compare."""
+    from hpo_envs.tuning import record
+
+    return folder.is_dir() and [*record.folders(folder)] == [folder] and not any(folder.glob("*/*.parquet"))
+
+
+def _search(args: argparse.Namespace) -> int:
+    """Writes the page of a search."""
+    from hpo_envs.tuning import load
+
+    if args.title or args.pictures or args.summary:
+        raise ValueError("--title, --pictures and --summary must be left out for a search by tune, got one of them")
+    tuned = load(args.runs)
+    page = tuned.report(args.out)
+    print(f"{repr(tuned)[1:-1]}\npage: {page}")
+    return 0

@@ -10,7 +10,7 @@ import pytest
 
 from hpo_envs.agents import Agent
 from hpo_envs.agents.random import RandomSearch
-from hpo_envs.tuning import Tuned, tune
+from hpo_envs.tuning import Tuned, load, tune
 from tests.hpo_envs.tuning import helpers
 
 TOLD: list[tuple[Any, Any, dict[str, Any]]] = []
@@ -67,7 +67,7 @@ def test_what_had_begun_is_carried_out_again_and_counts_once(tmp_path: Path) -> 
     calls: list[Any] = []
     with pytest.raises(KeyboardInterrupt):
         tune(fails_us, helpers.SPACE, budget=6, out=tmp_path, progress=False)
-    assert len(Tuned.load(tmp_path).evaluations) == 4
+    assert len(load(tmp_path).evaluations) == 4
     done = tune(fails_us, helpers.SPACE, budget=6, out=tmp_path, progress=False)
     assert calls[3] == calls[4]
     assert (len(calls), len(done)) == (7, 6)

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
+import ast
+import html
+import json
+import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+import hpo_envs
+from hpo_envs.benchmarks.analysis import forest_importance
 from hpo_envs.commands.main import main
+from hpo_envs.commands.studies import report
 from hpo_envs.tuning import Tuned, tune
 from tests.hpo_envs.tuning import helpers
 
@@ -41,21 +51,81 @@ def test_a_picture(tuned: Tuned) -> None:
     assert len(axes.lines) == 2
 
 
-def test_a_page(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_has_the_best_configuration_first(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> None:
     assert tuned.folder is not None
     assert main(["report", str(tuned.folder)]) == 0
-    assert "FunctionHPO: Only auto (box-bo) ran" in capsys.readouterr().out
-    assert "FunctionHPO-v0" in (tuned.folder / "report.html").read_text(encoding="utf-8")
-    assert len(Tuned.load(Path(tuned.folder))) == 8
-    assert tuned.report() == tuned.folder / "report.html"
-    assert "FunctionHPO-v0" in tuned.report(tuned.folder / "mine.html").read_text(encoding="utf-8")
+    assert f"page: {tuned.folder / 'report.html'}" in capsys.readouterr().out
+    text = (tuned.folder / "report.html").read_text(encoding="utf-8")
+    shown = re.findall(r"<pre><code>(.*?)</code></pre>", text, re.DOTALL)
+    assert ast.literal_eval(html.unescape(shown[0])) == tuned.best_config
+    assert f"load({str(tuned.folder)!r})" in html.unescape(shown[-1])
+    titles = re.findall(r"<h2[^>]*>(.*?)</h2>", text)
+    assert [title.partition(":")[0] for title in titles] == [
+        "Best", "Score against evaluations", "What mattered", "Configurations", "Evaluations", "Failures",
+        "Seconds and workers", "Load it",
+    ]  # fmt: skip
+    assert text.count("<circle") == 2 * 8 + 8 + sum("depth" in e.config for e in tuned)  # curve, x, kind; depth
+    assert text.count("<polyline") == 8
+    assert tuned.report(tuned.folder / "mine.html").read_text(encoding="utf-8") == text
+    with pytest.raises(ValueError, match="--title, --pictures and --summary must be left out for a search"):
+        report.run(argparse.Namespace(runs=tuned.folder, title="x", pictures=None, summary=None, out=None))
 
 
-def test_nothing_succeeded() -> None:
+def test_a_loaded_search_is_what_tune_returned(tuned: Tuned) -> None:
+    assert tuned.folder is not None
+    again = hpo_envs.load(str(tuned.folder))
+    assert (again.header, again.evaluations) == (tuned.header, tuned.evaluations)
+    assert again.best_config == tuned.best.config
+    assert again.pareto == [e for e in tuned if e.rewards == tuned.best.rewards]
+    assert len(repr(tuned.best)) < 120
+    with pytest.raises(FileNotFoundError, match="folder must hold evaluations.journal"):
+        hpo_envs.load(tuned.folder / "none")
+
+
+def test_commands_accept_a_search(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["importance", str(tuned.folder), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["metric"], found["runs"]) == ("score", 8)
+    assert {record["what"] for record in found["main"]} <= {"x", "kind", "depth"}
+    assert main(["describe", str(tuned.folder), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert [*facts][:2] == ["best", "metrics"]
+    assert (facts["best"], facts["evaluations"], facts["failed"]) == (tuned.best_config, 8, 0)
+    assert main(["describe", str(tuned.folder)]) == 0
+    assert capsys.readouterr().out.startswith("best        {")
+
+
+def test_failures_and_fronts_are_on_the_page(tmp_path: Path) -> None:
+    def both(config: Any) -> dict[str, float]:
+        if config["x"] > 0.8:
+            raise MemoryError("<out of memory>")
+        return {"a": config["x"], "b": 1.0 - config["x"] ** 2}
+
+    points = [{"x": 0.9, "kind": "bad"}, {"x": 0.5, "kind": "bad"}]
+    given: dict[str, Any] = {"objective": ("a", "b"), "points": points, "budget": 5, "out": tmp_path}
+    tuned = tune(both, helpers.SPACE, goal="max", progress=False, **given)
+    text = tuned.report().read_text(encoding="utf-8")
+    assert '<h2 id="answer">Pareto front</h2>' in text
+    failed = sum(e.rewards is None for e in tuned)
+    assert f"{failed} × MemoryError: &lt;out of memory&gt; (" in text
+    assert len(tuned.pareto) == 5 - failed  # a gain in a is a loss in b
+
+
+def test_shares_of_importance_have_intervals() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.random((40, 2))
+    axes = [forest_importance.Axis("x"), forest_importance.Axis("y")]
+    low, high = forest_importance.intervals(x, x[:, 0] + 0.1 * rng.random(40), axes)
+    assert low[0] > high[1]
+    assert (low <= high).all()
+
+
+def test_nothing_succeeded(tmp_path: Path) -> None:
     failed = tune(lambda config: 1 / 0, helpers.SPACE, budget=2, progress=False)
     with pytest.raises(ValueError, match=r"an evaluation must have succeeded, got 2 that did not: .*ZeroDivisionError"):
         _ = failed.best
     assert "2 without a score" in repr(failed)
-    with pytest.raises(ValueError, match="a search must be in a folder and have a success to be reported"):
+    with pytest.raises(ValueError, match="path must be given for a search that is in no folder"):
         failed.report()
+    assert "No evaluation succeeded yet" in failed.report(tmp_path / "failed.html").read_text(encoding="utf-8")
     assert failed.to_frame()["incumbent"].isna().all()
