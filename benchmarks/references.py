@@ -67,7 +67,8 @@ def on_box(
 
     def rewards(actions: Floats) -> Floats:
         answer = params.function.evaluate(np.full(len(actions), task), actions)
-        return params.signs[0] * answer.metrics[params.objectives[0]]
+        out: Floats = params.signs[0] * answer.metrics[params.objectives[0]]
+        return out
 
     actions = rng.uniform(-1.0, 1.0, (points, *params.action_space.shape))
     values = rewards(actions)

@@ -152,7 +152,8 @@ def tanh(x: Any) -> Floats:
         e += scale
         np.add(e, 2.0, out=y)
         e /= y
-    return np.copysign(e.reshape(np.shape(x)), x)
+    out: Floats = np.copysign(e.reshape(np.shape(x)), x)
+    return out
 
 
 def circle(turns: Floats) -> tuple[Floats, Floats]:

@@ -71,7 +71,7 @@ def _startup(base: Any, free: Callable[[], Floats], axes: dict[str, Any], rng: n
             finished = study.get_trials(deepcopy=False, states=[_optuna().trial.TrialState.COMPLETE])
             if len(finished) < self._n_startup_trials:
                 return _point(axes, rng.choice(free()))
-            return self.best(study, trial, search_space)
+            return dict(self.best(study, trial, search_space))
 
     return Startup
 
@@ -112,7 +112,7 @@ def _gp(free: Callable[[], Floats], axes: dict[str, Any], rng: np.random.Generat
         """Evaluates the acquisition function at the candidates, scaled as the sampler scales its parameters."""
 
         def best(self, study: Any, trial: Any, search_space: dict[str, Any]) -> dict[str, Any]:
-            return base.sample_relative(self, study, trial, search_space)
+            return dict(base.sample_relative(self, study, trial, search_space))
 
         def _optimize_acqf(self, acqf: Any, best_params: Any) -> Any:
             low, high = (np.array([getattr(axis, end) for axis in axes.values()]) for end in ("low", "high"))

@@ -71,7 +71,8 @@ class Cube:
 
 def _steps(d: Any) -> int:
     """Number of steps from the lowest to the highest value."""
-    return math.floor((d.high - d.low) / d.step + 1e-9)
+    steps: float = (d.high - d.low) / d.step
+    return math.floor(steps + 1e-9)
 
 
 def _values(d: Any, most: int) -> list[float]:

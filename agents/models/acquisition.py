@@ -31,7 +31,8 @@ def expected_improvement(mean: Floats, deviation: Floats | float, best: Floats |
     gain = mean - best
     safe = np.maximum(deviation, 1e-300)
     z = np.clip(gain / safe, -1e8, 1e8)
-    return np.maximum(gain * ndtr(z) + deviation * density(z), 0.0)
+    out: Floats = np.maximum(gain * ndtr(z) + deviation * density(z), 0.0)
+    return out
 
 
 def log_expected_improvement(gap: Floats, scale: Floats) -> Floats:
@@ -52,4 +53,5 @@ def log_expected_improvement(gap: Floats, scale: Floats) -> Floats:
 
 def upper_confidence_bound(mean: Floats, deviation: Floats, beta: float) -> Floats:
     """(n,) mean + sqrt(beta) deviation (GP-UCB, Srinivas et al. 2010)."""
-    return mean + np.sqrt(beta) * deviation
+    out: Floats = mean + np.sqrt(beta) * deviation
+    return out

@@ -139,7 +139,10 @@ class FiniteGP:
         index = np.asarray(rows, dtype=np.intp)
         residual = values - prior[index] - np.sqrt(self.noise) * rng.standard_normal(t)
         # V at the observed candidates is L' but for the noise on its diagonal: L = V_oo' with d restored.
-        return prior + solve_triangular(self._factor(index), residual, lower=True, check_finite=False) @ self._v[:t]
+        out: Floats = (
+            prior + solve_triangular(self._factor(index), residual, lower=True, check_finite=False) @ self._v[:t]
+        )
+        return out
 
     def _factor(self, index: npt.NDArray[np.intp]) -> Floats:
         """(t, t) lower Cholesky factor, read from V: L[j, i] = V[i, row_j] for i < j, and its diagonal."""

@@ -57,4 +57,5 @@ def expected_hypervolume_improvement(mean: Floats, deviation: Floats, points: Fl
     first = expected_improvement(-mean[0], deviation[0], -edges[:, None])
     second = expected_improvement(-mean[1], deviation[1], -tops[:, None])
     widths = np.diff(first, axis=0, prepend=0.0)
-    return np.maximum((np.maximum(widths, 0.0) * second).sum(axis=0), 0.0)
+    out: Floats = np.maximum((np.maximum(widths, 0.0) * second).sum(axis=0), 0.0)
+    return out

@@ -53,7 +53,8 @@ def gram(kernel: str, features: Floats, length_scale: float) -> Floats:
 def gram_row(kernel: str, features: Floats, length_scale: float, k: int) -> Floats:
     """(n,) one row of `gram`, computed by itself: for candidate sets whose matrix would not fit in memory."""
     r2 = square_distances(features[k : k + 1] / length_scale, features / length_scale)
-    return of_square_distances(kernel, r2)[0]
+    out: Floats = of_square_distances(kernel, r2)[0]
+    return out
 
 
 @functools.lru_cache(maxsize=8)

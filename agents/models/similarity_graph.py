@@ -44,11 +44,13 @@ class SimilarityGraph:
 
     def edges(self, k: int) -> Floats:
         """(n,) weights of a node's edges."""
-        return self.weights[k]
+        out: Floats = self.weights[k]
+        return out
 
     def green_column(self, k: int) -> Floats:
         """(n,) column of `green`."""
-        return self.green[k]
+        out: Floats = self.green[k]
+        return out
 
     def green_diagonal(self, members: Ints) -> Floats:
         """(k,) entries of the diagonal of `green`."""

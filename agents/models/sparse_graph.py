@@ -110,7 +110,10 @@ class SparseGraph:
         if ridge:  # what a constant over a component has of it
             exact += 1.0 / (ridge * sizes)
         # Never below (x' x)^2 / x' A x, x a unit vector, centred where there is no ridge.
-        return np.maximum(exact + (signs * rest).mean(axis=1), inverse if ridge else (1.0 - 1.0 / sizes) ** 2 * inverse)
+        out: Floats = np.maximum(
+            exact + (signs * rest).mean(axis=1), inverse if ridge else (1.0 - 1.0 / sizes) ** 2 * inverse
+        )
+        return out
 
     def draw(self, ridge: float, rng: np.random.Generator) -> Floats:
         """(n,) from a normal distribution whose precision matrix is the Laplacian + ridge I."""

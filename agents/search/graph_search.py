@@ -148,7 +148,8 @@ class GraphSearch(OnGraph, PosteriorSearch):
         def column(k: int) -> Floats:
             right = np.zeros((len(graph.degrees), 1))
             right[nodes[k]] = 0.5 / precision
-            return graph.solve(right, ridge)[nodes, 0]
+            out: Floats = graph.solve(right, ridge)[nodes, 0]
+            return out
 
         return FiniteGP(column, _sparse_variances(graph, *self._scales)[nodes], noise, many, estimated=True)
 
@@ -276,7 +277,8 @@ class GraphInfluence(OnGraph):
             unlabelled[self._harmonic.nodes] = False
             count, total = int(unlabelled.sum()) - 1, f[unlabelled].sum()
             if_bad, if_good = total - f * leverage, total + (1.0 - f) * leverage - 1.0
-        return (1.0 - p) * (count - if_bad) + p * if_good
+        out: Floats = (1.0 - p) * (count - if_bad) + p * if_good
+        return out
 
     def _observed(self) -> Floats:
         """(labelled,) mean reward of each labelled node, in the order of labelling."""

@@ -199,4 +199,5 @@ class TargetGP:
 def standardised(y: Floats) -> Floats:
     """(t,) observations with mean 0 and deviation 1; zeros where all are equal."""
     scale = float(y.std())
-    return (y - y.mean()) / (scale if scale > 1e-12 * max(1.0, float(np.abs(y).max())) else 1.0)
+    out: Floats = (y - y.mean()) / (scale if scale > 1e-12 * max(1.0, float(np.abs(y).max())) else 1.0)
+    return out

@@ -95,4 +95,5 @@ def robust(y: Floats) -> Floats:
     middle, best = float(np.median(y)), float(y.max())
     cut = np.maximum(y, middle - 1.5 * (best - middle))
     scale = float(cut.std())
-    return (cut - cut.mean()) / (scale if scale > 1e-12 * max(1.0, float(np.abs(cut).max())) else 1.0)
+    out: Floats = (cut - cut.mean()) / (scale if scale > 1e-12 * max(1.0, float(np.abs(cut).max())) else 1.0)
+    return out

@@ -135,7 +135,8 @@ def decompose(leaves: Boxes, axes: Sequence[Axis]) -> tuple[Floats, Floats, floa
     total = float(np.square(centred) @ share.prod(axis=1))
 
     def others(*keep: int) -> Floats:
-        return centred * np.delete(share, keep, axis=1).prod(axis=1)
+        out: Floats = centred * np.delete(share, keep, axis=1).prod(axis=1)
+        return out
 
     effects = [others(i) @ covers[i] for i in range(d)]
     main = np.array([weights @ np.square(e) for e, (_, weights) in zip(effects, parts, strict=True)])

@@ -114,7 +114,7 @@ def final(run: Recorded, regret: Floats) -> float:
 
 def raw(run: _Headed) -> bool:
     """Whether no scale is known, so that scores are minus the rewards."""
-    return scale_of(run.header)["source"] == "none"
+    return bool(scale_of(run.header)["source"] == "none")
 
 
 def flat(run: Recorded) -> bool:
@@ -134,7 +134,8 @@ def _regret(incumbent: Floats, scale: Scale) -> Floats:
     width = float(scale.best[0] - scale.reference[0])
     if width <= 0.0:
         return np.zeros(len(incumbent))
-    return np.clip((scale.best[0] - incumbent) / width, 0.0, 1.0)
+    out: Floats = np.clip((scale.best[0] - incumbent) / width, 0.0, 1.0)
+    return out
 
 
 def _cells(run: Recorded) -> list[int]:

@@ -26,7 +26,7 @@ def table_of(header: Mapping[str, Any]) -> Table:
     arms = {k: v for k, v in arguments.items() if k in ("means", "deviations", "bounds")}
     if spec is not None and (spec.surrogate or arms):  # the environment makes its tables
         made = gym.make(spec.id, **arms).unwrapped.params.tables  # type: ignore[attr-defined]
-        table = next(t for t in made if t.name == header["table"])
+        table: Table = next(t for t in made if t.name == header["table"])
     else:
         table = tables.load(header["table"])
     if table.provenance.sha256 != header["sha256"]:

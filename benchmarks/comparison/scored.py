@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis import regret
+from hpo_envs.benchmarks.analysis import regret, scales
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.runs.record import SEEN
 from hpo_envs.benchmarks.study.block import Block, blocks_of
@@ -329,7 +329,7 @@ def _groups(block: Block) -> Iterable[npt.NDArray[np.intp]]:
 
 
 def _scale(block: Block, i: int) -> dict[str, Any]:
-    return block.each_scale[i] or regret.scale_of(block.header_of(i))
+    return block.each_scale[i] or scales.scale_of(block.header_of(i))
 
 
 def _lengths(block: Block, index: npt.NDArray[np.intp]) -> Iterable[npt.NDArray[np.intp]]:

@@ -77,7 +77,8 @@ def fbp(rewards: npt.ArrayLike, front: npt.ArrayLike, budget: int) -> float:
 def _members(rewards: npt.ArrayLike, front: npt.ArrayLike) -> npt.NDArray[np.bool_]:
     """(k, J) bool: which evaluation is which point of the front."""
     r, f = np.asarray(rewards, dtype=float), np.asarray(front, dtype=float)
-    return (r[:, None, :] == f[None, :, :]).all(axis=2)
+    out: npt.NDArray[np.bool_] = (r[:, None, :] == f[None, :, :]).all(axis=2)
+    return out
 
 
 def attainment(sets: Sequence[npt.ArrayLike], grid: npt.ArrayLike, share: float = 0.5) -> Floats:

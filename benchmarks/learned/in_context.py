@@ -173,7 +173,7 @@ def fit(group: Group, settings: Settings, batches: int, seed: int) -> InContext:
         drawn = tasks.draw(seen, settings.episodes, held_out, rng, tasks.Draws())
         _, loss = episode(network, drawn, int(rng.choice(settings.budgets)), rng)
         adam.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         adam.step()
         falling.step()

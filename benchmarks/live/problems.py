@@ -117,7 +117,7 @@ def schedule(config: Config) -> float:
         loss += 0.02 * (math.log10(1.0 - config["beta2"]) + 2.5) ** 2
     loss += 0.01 * (math.log10(config["weight_decay"]) + 4.0) ** 2 + 0.3 * (config["dropout"] - 0.2) ** 2
     loss += 0.004 * (config["layers"] - 6) ** 2 + 0.05 * (config["warmup"] - 0.06) ** 2 / 0.01
-    return max(0.0, top - loss)
+    return float(max(0.0, top - loss))
 
 
 # -- scikit-learn's models, cross-validated on two halves of its own data sets -----------------------------------------

@@ -45,7 +45,7 @@ def _picture(track: Mapping[str, Any], link: str, looks: Mapping[str, int]) -> s
     spread = high - low or 1.0
 
     def at(value: float) -> float:
-        return 100 * (value - low) / spread
+        return float(100 * (value - low) / spread)
 
     base = next((at(r["mean"][0]) for r in ranking if r["agent"] == "random"), None)
     rule = "" if base is None else f'<i class="base" style="left:{base:.1f}%"></i>'

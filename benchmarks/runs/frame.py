@@ -120,7 +120,7 @@ class Runs(list[Run]):
     def __add__(self, other: Any) -> Runs:  # type: ignore[override]
         return Runs([*self, *other], self.tables | getattr(other, "tables", {}))
 
-    @overload  # type: ignore[override]
+    @overload
     def __getitem__(self, index: SupportsIndex) -> Run: ...
     @overload
     def __getitem__(self, index: slice) -> Runs: ...

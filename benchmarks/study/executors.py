@@ -272,7 +272,7 @@ class Dask(Executor):
     @property
     def workers(self) -> int:  # type: ignore[override]
         """Threads of all workers that are connected now, at least 1."""
-        return max(1, sum(self.client.nthreads().values()))
+        return int(max(1, sum(self.client.nthreads().values())))
 
     def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
         """Takes a call."""

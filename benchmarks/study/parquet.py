@@ -15,7 +15,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,8 @@ FORMAT = 2
 """Raised whenever files of before can no longer be read."""
 
 META = b"hpo_envs"
+
+Taken = TypeVar("Taken")
 
 
 def encode(block: Block) -> bytes:
@@ -125,7 +127,9 @@ def parse(data: bytes, path: Path) -> Block:
     return _parsed(data, path, _block, None)
 
 
-def _parsed(data: bytes, path: Path, take: Callable[[Any, Mapping[str, Any]], Any], columns: list[str] | None) -> Any:
+def _parsed(
+    data: bytes, path: Path, take: Callable[[Any, Mapping[str, Any]], Taken], columns: list[str] | None
+) -> Taken:
     """What `take` makes of the table and the metadata of a part."""
     import pyarrow as pa
     import pyarrow.parquet as pq

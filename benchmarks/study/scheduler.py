@@ -185,7 +185,7 @@ def _expected(task: Task) -> float:
     if not is_live(task.environment.id, task.environment.kwargs):
         return 0.0
     env: Any = gym.make(task.environment.id, disable_env_checker=True, **task.environment.kwargs)
-    seconds = len(task.seeds) * env.unwrapped.params.expected
+    seconds: float = len(task.seeds) * env.unwrapped.params.expected
     env.close()
     return seconds
 

@@ -98,7 +98,7 @@ class MaskedInfo(Info):
         """Becomes a plain dict where it is pickled or copied."""
         return dict, (dict(self),)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 def numeric(values: Mapping[str, Any]) -> Info:

@@ -59,7 +59,8 @@ class View:
 
     def rows(self, key: int, rows: int) -> Rows:
         """(size,) the table row of each action in the episode with this key."""
-        return self.rows_many(np.array([key], np.uint64), rows)[0]
+        out: Rows = self.rows_many(np.array([key], np.uint64), rows)[0]
+        return out
 
     def rows_many(self, keys: draws.Keys, rows: int) -> Rows:
         """(k, size) `rows` for k episodes."""

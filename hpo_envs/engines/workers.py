@@ -79,7 +79,8 @@ class VectorWorkers:
     @property
     def busy(self) -> npt.NDArray[np.bool_]:
         """(n,) whether anything is under way."""
-        return np.isfinite(self._finish).any(axis=1)
+        out: npt.NDArray[np.bool_] = np.isfinite(self._finish).any(axis=1)
+        return out
 
     def free(self, i: npt.NDArray[np.intp], rows: Ints) -> Floats:
         """(k,) see `Workers.free`, for the episodes at `i`."""

@@ -128,7 +128,8 @@ class TrainedPolicy(Agent):
         if (how := self._record["normalise"]) is None:
             return observation
         scaled = (observation - np.array(how["mean"])) / np.sqrt(np.array(how["var"]) + how["epsilon"])
-        return np.clip(scaled, -how["clip"], how["clip"]).astype(np.float32)
+        out: npt.NDArray[Any] = np.clip(scaled, -how["clip"], how["clip"]).astype(np.float32)
+        return out
 
 
 @functools.lru_cache(maxsize=4)

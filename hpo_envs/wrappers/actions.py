@@ -96,7 +96,8 @@ class NearestFeatures(Meaning):
         x = (actions + 1.0) / 2.0
         # Row by row in the same order of summation, so that a batch says what single actions say.
         distance = self._squares - 2.0 * (x[:, None, :] * self._features[None]).sum(axis=2)
-        return distance.argmin(axis=1)
+        out: Rows = distance.argmin(axis=1)
+        return out
 
 
 class NearestValues(Meaning):
@@ -130,4 +131,5 @@ class NearestValues(Meaning):
 
     def of(self, actions: npt.NDArray[Any]) -> Rows:
         """Nearest on the hyperparameters' own scales."""
-        return self._row[np.ravel_multi_index(tuple(actions.T), self._sizes)]
+        out: Rows = self._row[np.ravel_multi_index(tuple(actions.T), self._sizes)]
+        return out

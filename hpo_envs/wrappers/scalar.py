@@ -141,7 +141,7 @@ class _ActionWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         given, noted = self._meaning.check([unmasked(action)], 1)
         meant = self._meaning.of(given)[0]
         *out, info = self.env.step(int(meant) if meant.ndim == 0 else meant)
-        return (*out, self._masked(info) | {name: value[0] for name, value in noted.items()})  # type: ignore[return-value]
+        return (*out, self._masked(info) | {name: value[0] for name, value in noted.items()})
 
     def get_wrapper_attr(self, name: str) -> Any:
         # Masks below this wrapper are of other actions.

@@ -175,7 +175,7 @@ class _ActionWrapper(VectorWrapper):
             reported = part.get("_cost", nobody)  # who evaluated something
             for name, value in noted.items() if reported.any() else ():
                 part[name], part["_" + name] = value & reported, reported
-        return (*out, info)  # type: ignore[return-value]
+        return (*out, info)
 
     @property
     def action_masks(self) -> Callable[[], Any]:

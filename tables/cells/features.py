@@ -89,7 +89,7 @@ BASIS = Path(__file__).with_name("basis.npz")
 def _basis() -> tuple[Floats, Floats, Floats, Floats]:
     """Mean (BUCKETS,), components (BUCKETS, SIZE), low and high of each component (SIZE,) among generated cells."""
     with np.load(BASIS, allow_pickle=False) as data:
-        return tuple(data[k].astype(np.float64) for k in ("mean", "components", "low", "high"))  # type: ignore[return-value]
+        return tuple(data[k].astype(np.float64) for k in ("mean", "components", "low", "high"))
 
 
 def embed(cells: Sequence[Cell]) -> Floats:
@@ -111,7 +111,7 @@ def fit_basis(cells: Sequence[Cell]) -> dict[str, npt.NDArray[np.float32]]:
     margin = 0.05 * (scores.max(axis=0) - scores.min(axis=0))
     return {
         "mean": mean.astype(np.float32),
-        "components": components,  # type: ignore[dict-item]
+        "components": components,
         "low": (scores.min(axis=0) - margin).astype(np.float32),
         "high": (scores.max(axis=0) + margin).astype(np.float32),
     }

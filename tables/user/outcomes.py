@@ -99,7 +99,7 @@ def _ended(text: str) -> int:
     if missing(text) and text.lower() != "nan":
         return FAILED
     found = meaning(text)
-    return found if found in LOST else UNFINISHED  # type: ignore[return-value]
+    return found if found in LOST else UNFINISHED
 
 
 def scorable(cells: Cells) -> bool:

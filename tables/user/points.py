@@ -145,13 +145,15 @@ def _raw(h: Hyperparameter, unit: Floats) -> Floats:
         value = exact.exp(start + unit * (end - start))
     else:
         value = low + unit * (high - low)
-    return np.clip(np.round(value) if h.kind == "int" else value, h.low, h.high)
+    out: Floats = np.clip(np.round(value) if h.kind == "int" else value, h.low, h.high)
+    return out
 
 
 def _unit(h: Hyperparameter, raw: Floats) -> Floats:
     if h.values:
         listed = np.arange(len(h.values)) if h.kind == "categorical" else np.array(h.values, np.float64)
-        return (np.abs(raw[:, None] - listed).argmin(axis=1) + 0.5) / len(h.values)
+        out: Floats = (np.abs(raw[:, None] - listed).argmin(axis=1) + 0.5) / len(h.values)
+        return out
     low, high = (h.low - 0.5, h.high + 0.5) if h.kind == "int" else (h.low, h.high)
     value = np.clip(raw, h.low, h.high)
     if h.log:

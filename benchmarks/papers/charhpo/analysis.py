@@ -13,7 +13,7 @@ from hpo_envs.benchmarks.analysis import sensitivity as sens
 from hpo_envs.benchmarks.analysis.sensitivity import Variant
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.charhpo.settings import Key, Sweep, expected
-from hpo_envs.tables.datasets.charhpo import build as charhpo
+from hpo_envs.tables.datasets.charhpo.hyperparameters import deactivate
 
 Value = float | str
 Sweep3 = tuple[str, str, str]
@@ -93,7 +93,7 @@ def best_configs(sweep: Sweep) -> dict[str, list[Value]]:
 
     These two tables read the whole file, unlike all others: the Irish LSTM's best row is the 239th.
     """
-    configs = charhpo.deactivate(sweep.space, sweep.file)
+    configs = deactivate(sweep.space, sweep.file)
     out: dict[str, list[Value]] = {}
     for row in np.flatnonzero(sweep.file_accuracy == sweep.file_accuracy.max()):
         config = {h.name: h.natural(v) for h, v in zip(sweep.space, configs[row], strict=True)}

@@ -14,7 +14,7 @@ def tables(r: Reproduction) -> Record:
     expected = settings.expected()
     summary: Record = {}
     for variant in ("published", "paper"):
-        entries = analysis.entries(expected, analysis.values(settings.sweeps(), variant))  # type: ignore[arg-type]
+        entries = analysis.entries(expected, analysis.values(settings.sweeps(), variant))
         counts = count(entries)
         summary[f"values that agree, {variant} definitions"] = counts
         print(f"\nvalues that agree with the published ones, {variant} definitions")

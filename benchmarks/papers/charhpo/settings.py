@@ -12,7 +12,7 @@ from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Published
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import build as charhpo
-from hpo_envs.tables.datasets.charhpo.names import SCHEDULERS
+from hpo_envs.tables.datasets.charhpo.names import RUNS, SCHEDULERS, parts
 from hpo_envs.tables.row_order import natural
 from hpo_envs.tables.table import Hyperparameter, Table
 
@@ -88,8 +88,8 @@ def sweeps() -> tuple[Sweep, ...]:
     out = []
     for name in charhpo.NAMES:
         runs, table = charhpo.recorded(name), natural(store.load(name))
-        sampled = runs.drawn[: charhpo.RUNS]
-        out.append(Sweep(*charhpo.parts(name), table, sampled, runs.drawn, runs.accuracy, runs.test))
+        sampled = runs.drawn[:RUNS]
+        out.append(Sweep(*parts(name), table, sampled, runs.drawn, runs.accuracy, runs.test))
     return tuple(out)
 
 

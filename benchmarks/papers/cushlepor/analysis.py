@@ -96,7 +96,8 @@ def both_splits(scores: Mapping[str, Floats], corpus: Corpus) -> list[dict[str, 
 def scaled(scores: Floats, human: Floats, rows: npt.NDArray[np.bool_]) -> Floats:
     """The least-squares line through some rows, applied to all: what RMSE would be if scale and offset were free."""
     slope, offset = np.polyfit(scores[rows], human[rows], 1)
-    return slope * scores + offset
+    out: Floats = slope * scores + offset
+    return out
 
 
 def mean_of_documents(

@@ -14,8 +14,8 @@ from hpo_envs.agents import Agent, Problem
 from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.analysis import forest_importance
 from hpo_envs.benchmarks.papers.nmthpo import settings
+from hpo_envs.benchmarks.plots.configurations import bars
 from hpo_envs.benchmarks.plots.style import COLOURS, panels, save
-from hpo_envs.benchmarks.report.importance import bars
 from hpo_envs.pareto import pareto_front
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 from hpo_envs.tables.table import Table

@@ -125,7 +125,7 @@ def _cutoff(text: str | None, runs: Runs) -> float | None:
     if text is None:
         return None
     if text == "median":
-        return statistics.median(runs.scores.tolist())
+        return float(statistics.median(runs.scores))
     try:
         return runs.sign * float(text)
     except ValueError:

@@ -70,7 +70,7 @@ def _load(path: Path) -> dict[str, Any]:
 
     if not path.is_dir():
         return summary.read(path)
-    return Comparison.load(path, more=record.runs_of(path)).summary(command=f"hpo-envs report {path}")
+    return dict(Comparison.load(path, more=record.runs_of(path)).summary(command=f"hpo-envs report {path}"))
 
 
 def _is_search(folder: Path) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 
-from hpo_envs.tables import catalogue, store
+from hpo_envs.tables import catalogue
 from hpo_envs.tables.files import folder
 
 EPILOG = """\
@@ -42,9 +42,9 @@ def run(args: argparse.Namespace) -> int:
     for name in dict.fromkeys(files[f].dataset for f in done):
         mine = [f for f in done if files[f].dataset == name]
         new = [f for f in mine if done[f] == "installed"]
-        size = sum((store.data_folder() / f).stat().st_size for f in new)
+        size = sum((folder.data_folder() / f).stat().st_size for f in new)
         print(f"{name}: {len(new)} files installed ({size:,} bytes), {len(mine) - len(new)} were already right")
-    print(f"folder: {store.data_folder()}")
+    print(f"folder: {folder.data_folder()}")
     return 0
 
 
@@ -52,11 +52,11 @@ def _list() -> int:
     print(f"{'data set':<14} {'files':>5} {'bytes':>12}  {'installed':<9}  {'licence':<27}  what")
     for name in catalogue.datasets():
         records = folder.select(name)
-        there = sum((store.data_folder() / r.file).is_file() for r in records)
+        there = sum((folder.data_folder() / r.file).is_file() for r in records)
         state = "yes" if there == len(records) else "no" if not there else f"{there} files"
         size = f"{sum(r.bytes for r in records):,}" + ("+" if any(not r.bytes for r in records) else "")
         licence = ", ".join(dict.fromkeys(r.licence for r in records))
         title = catalogue.DATASETS[name].title if name in catalogue.DATASETS else records[0].repository
         print(f"{name:<14} {len(records):>5} {size:>12}  {state:<9}  {licence:<27}  {title}")
-    print(f"folder: {store.data_folder()}")
+    print(f"folder: {folder.data_folder()}")
     return 0

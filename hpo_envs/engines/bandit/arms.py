@@ -39,7 +39,8 @@ class Arms(abc.ABC):
 
     def listed(self, keys: draws.Keys, arms: Ints, k: Ints) -> list[list[float]]:
         """The same as lists."""
-        return self.pull_many(keys, arms, k).tolist()
+        out: list[list[float]] = self.pull_many(keys, arms, k).tolist()
+        return out
 
     @abc.abstractmethod
     def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
@@ -88,7 +89,8 @@ class GaussianArms(Arms):
     def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
         """One Gaussian draw for each episode."""
         z = exact.normal_quantile(draws.uniform_many(draws.mix_many(draws.mix_many(keys, arms), k)))
-        return (self._mean[arms] + self._deviation[arms] * z)[:, None]
+        out: Floats = (self._mean[arms] + self._deviation[arms] * z)[:, None]
+        return out
 
     def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
         """None is read."""
@@ -121,7 +123,8 @@ class MeasuredArms(Arms):
 
     def listed(self, keys: draws.Keys, arms: Ints, k: Ints) -> list[list[float]]:
         """Lists that are there already."""
-        return self._lists.take(self._cells(keys, arms, k)).tolist()
+        out: list[list[float]] = self._lists.take(self._cells(keys, arms, k)).tolist()
+        return out
 
     def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
         """The column of each."""

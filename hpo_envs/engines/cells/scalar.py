@@ -132,7 +132,8 @@ class CellEnv(HPOEnv):
         """(95,) bool: for each part of an action, one after the other, the values that can be legal now."""
         if self._run is None:
             raise self._not_live()
-        return MASKS[len(self._run.nodes)].astype(bool)
+        out: npt.NDArray[np.bool_] = MASKS[len(self._run.nodes)].astype(bool)
+        return out
 
 
 def _mask_of(count: int) -> npt.NDArray[np.int8]:

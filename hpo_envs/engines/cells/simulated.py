@@ -9,7 +9,7 @@ from hpo_envs.tables import draws
 from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.cells.size import VOCABULARY, parameters
 from hpo_envs.tables.datasets.nasbenchnlp import model
-from hpo_envs.tables.datasets.nasbenchnlp.logs import EPOCHS
+from hpo_envs.tables.datasets.nasbenchnlp.names import CAP, EPOCHS
 from hpo_envs.tables.table import STATUSES, Table
 
 
@@ -49,8 +49,8 @@ class Simulated:
             probability = run.divergence_probability
             losses, seconds, source = run.losses, float(run.seconds.sum()), "surrogate"
             status, size = "diverged" if run.diverged else "ok", float(parameters(cell, VOCABULARY["wikitext2"]))
-        curve = np.full((EPOCHS, 3), model.CAP)
-        curve[: len(losses)] = np.where(np.isnan(losses), model.CAP, losses)
+        curve = np.full((EPOCHS, 3), CAP)
+        curve[: len(losses)] = np.where(np.isnan(losses), CAP, losses)
         # A run that ended early without diverging keeps its last loss; one that diverged has none.
         if status != "diverged":
             curve[len(losses) :] = losses[-1]

@@ -156,7 +156,7 @@ class CurveParams(Params):
     @property
     def cost_at(self) -> int:
         """Index of the last cost in the observation; the best rewards follow."""
-        return self.templates.shape[1] - 2 - len(self.rewarded)
+        return int(self.templates.shape[1] - 2 - len(self.rewarded))
 
     def answer(self, rows: npt.NDArray[np.int64], cells: npt.NDArray[np.int64]) -> tuple[Floats, Floats, Info]:
         """Rewards (k, m), shares of a full training (k,) and what `info` says of (k,) cells of (k,) rows."""
@@ -240,7 +240,7 @@ def _prepare(
     grid = _grid(len(t.levels), levels)
     ends = np.searchsorted(grid, ends).astype(np.int64)
 
-    def flat(a: npt.NDArray) -> npt.NDArray:
+    def flat(a: npt.NDArray[Any]) -> npt.NDArray[Any]:
         a = np.ascontiguousarray(a[:, :, grid]).reshape(a.shape[0] * a.shape[1] * len(grid), *a.shape[3:])
         a.setflags(write=False)
         return a

@@ -134,8 +134,8 @@ class FunctionParams(Params):
         """(d,) stored numbers of the configuration that a checked action stands for."""
         if self.kind == "box":
             unit = (np.asarray(action, dtype=np.float64)[None] + 1.0) / 2.0
-            return self.points.raw(unit)[0]
-        return self.candidates[int(np.asarray(action).reshape(-1)[0])]
+            return np.asarray(self.points.raw(unit)[0])
+        return np.asarray(self.candidates[int(np.asarray(action).reshape(-1)[0])])
 
     def action_of(self, config: Mapping[str, Any]) -> Any:
         """The action that stands for a configuration; where actions are candidates, for the nearest of them.

@@ -111,13 +111,13 @@ class LookupVectorEnv(HPOVectorEnv):
             # The common case, checked in one pass: negative numbers are huge as unsigned ones.
             if whole and actions.shape == self._ended.shape:
                 if np.maximum.reduce(actions.view(_UINT)) < self._most:
-                    return actions.copy()
+                    return np.array(actions)
             return check_ints(actions, (self.num_envs,), self.params.actions).copy()
         sizes: list[int] = self._sizes.tolist()
         if not (whole and actions.shape == (self.num_envs, len(sizes))):
             actions = check_ints(actions, (self.num_envs, len(sizes)), sizes)
         try:
-            return np.ravel_multi_index(tuple(actions.T), tuple(sizes))  # type: ignore[return-value]
+            return np.asarray(np.ravel_multi_index(tuple(actions.T), tuple(sizes)))
         except ValueError:  # of NumPy, which does not say which action is outside of the space
             check_ints(actions, actions.shape, sizes)
             raise

@@ -156,7 +156,7 @@ class LookupParams(Params):
     def truth(self, table: Index, actions: npt.NDArray[Any]) -> Floats:
         """See `Params`."""
         means = self._means[self._rows(actions) + table * self.rows]
-        return means if self.vector else means[:, 0]
+        return np.asarray(means if self.vector else means[:, 0])
 
     def repeats_of(
         self, keys: npt.NDArray[np.uint64], table: Index, actions: npt.NDArray[Any]
@@ -173,7 +173,7 @@ class LookupParams(Params):
     def _rows(self, actions: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         if self.sizes is None:
             return actions.astype(np.int64)
-        return np.ravel_multi_index(tuple(actions.astype(np.int64).T), tuple(self.sizes.tolist()))
+        return np.asarray(np.ravel_multi_index(tuple(actions.astype(np.int64).T), tuple(self.sizes.tolist())))
 
     @cached_property
     def _means(self) -> Floats:
@@ -286,7 +286,8 @@ def _filled(t: Table) -> Floats:
 
 
 def _repeats(t: Table) -> npt.NDArray[np.int64]:
-    return np.maximum((~np.isnan(t.values).all(axis=(2, 3))).sum(axis=1), 1).astype(np.int64)
+    measured: npt.NDArray[np.int64] = (~np.isnan(t.values).all(axis=(2, 3))).sum(axis=1)
+    return measured.clip(1)
 
 
 def grid_sizes(table: Table) -> npt.NDArray[np.int64]:

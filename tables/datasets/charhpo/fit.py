@@ -15,6 +15,7 @@ from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import build, model
 from hpo_envs.tables.datasets.charhpo.forests import DEPTH
 from hpo_envs.tables.datasets.charhpo.model import DATA, KNOTS, LEAF, SIZES, UNIT, Surrogate
+from hpo_envs.tables.datasets.charhpo.names import RUNS
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.row_order import natural
 from hpo_envs.tables.table import Floats
@@ -57,7 +58,7 @@ QUANTILE_AT = np.array([-3.0, -2.2, -1.8, -1.6, -1.45, -1.3, -1.15, -1.0, -0.85,
 
 def sweeps(arch: int) -> tuple[Ints, Ints, Floats, Floats, Floats]:
     """Tasks, inputs, normal scores, log runtimes and accuracies of the 2,400 runs of an architecture."""
-    tasks = np.repeat(np.arange(arch, 24, 2), build.RUNS)
+    tasks = np.repeat(np.arange(arch, 24, 2), RUNS)
     tables = [natural(store.load(build.NAMES[t])) for t in range(arch, 24, 2)]
     x = model.inputs(arch, tasks, np.concatenate([t.configs for t in tables]))
     accuracy = [t.final("accuracy") for t in tables]

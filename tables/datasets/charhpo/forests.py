@@ -166,8 +166,8 @@ def _keep(node: int) -> int:
     first = last = 2 * node + 1
     while first < SPLITS:
         first, last = 2 * first + 1, 2 * last + 2
-    below = ((1 << (last - first + 1)) - 1) << (first - SPLITS)
-    return int(_ALL) & ~below
+    below: int = ((1 << (last - first + 1)) - 1) << (first - SPLITS)
+    return 0xFFFFFFFF & ~below
 
 
 def _intervals(here: npt.NDArray[np.bool_], thresholds: npt.NDArray[np.integer], keep: Words) -> tuple[Ints, Words]:

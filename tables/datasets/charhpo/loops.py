@@ -161,14 +161,14 @@ def _score(predicted: float, e: float, curves: Any) -> float:
     w = knot - left
     level = (1.0 - w) * curves[0, left] + w * curves[0, left + 1]
     noise = (1.0 - w) * curves[1, left] + w * curves[1, left + 1]
-    return min(max(level + e * noise, _LOW), _HIGH)
+    return float(min(max(level + e * noise, _LOW), _HIGH))
 
 
 @jit
 def _accuracy(score: float, at: Any, quantiles: Any, word: float) -> float:
     k: Any = min(max(np.searchsorted(at, score, side="right") - 1, 0), len(at) - 2)
     slope = (quantiles[k + 1] - quantiles[k]) / (at[k + 1] - at[k])
-    return np.rint((slope * (score - at[k]) + quantiles[k]) / word) * word
+    return float(np.rint((slope * (score - at[k]) + quantiles[k]) / word) * word)
 
 
 @jit

@@ -19,7 +19,7 @@ _1, _11, _27, _30, _31 = (np.uint64(v) for v in (1, 11, 27, 30, 31))
 
 @jit
 def _polynomial(coefficients: Any, x: float) -> float:
-    y = coefficients[0] * x + coefficients[1]
+    y: float = coefficients[0] * x + coefficients[1]
     for c in coefficients[2:]:
         y = y * x + c
     return y
@@ -42,7 +42,7 @@ def log(x: float) -> float:
     f = m - 1.0
     s = f / (2.0 + f)
     z = s * s
-    return e * LN2_HIGH + (2.0 * s + (s * (z * _polynomial(_LOG, z)) + e * LN2_LOW))
+    return float(e * LN2_HIGH + (2.0 * s + (s * (z * _polynomial(_LOG, z)) + e * LN2_LOW)))
 
 
 @jit

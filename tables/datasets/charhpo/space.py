@@ -34,9 +34,11 @@ def natural(h: Hyperparameter, u: npt.ArrayLike) -> Floats:
         return choice.astype(np.float64) if h.kind == "categorical" else np.asarray(h.values, np.float64)[choice]
     if h.kind == "int":
         count = (int(h.high) - int(h.low)) // WARMUP_STEP + 1
-        return h.low + WARMUP_STEP * np.minimum(np.floor(u * count), count - 1.0)
+        out: Floats = h.low + WARMUP_STEP * np.minimum(np.floor(u * count), count - 1.0)
+        return out
     if h.log:
-        return np.clip(exact.exp(exact.log(h.low) + u * (exact.log(h.high) - exact.log(h.low))), h.low, h.high)
+        out = np.clip(exact.exp(exact.log(h.low) + u * (exact.log(h.high) - exact.log(h.low))), h.low, h.high)
+        return out
     return np.clip(h.low + u * (h.high - h.low), h.low, h.high)
 
 

@@ -84,9 +84,9 @@ class ParameterBox:
                 vectors = exact.exp(self._start + share * self._width)
         else:
             vectors = self._start + share * self._width
-        vectors = np.minimum(np.maximum(vectors, self.low), self.high)
-        vectors[:, 2] = n
-        return vectors
+        out: Floats = np.minimum(np.maximum(vectors, self.low), self.high)
+        out[:, 2] = n
+        return out
 
     def action(self, vector: npt.ArrayLike) -> Floats:
         """(6,) the point of [-1, 1]^6 for a parameter vector; n goes to the middle of its part.
@@ -102,4 +102,5 @@ class ParameterBox:
         with np.errstate(divide="ignore", invalid="ignore"):
             share = ((exact.log(v) if self.log else v) - self._start) / np.where(self._width > 0, self._width, 1.0)
         share[2] = (v[2] - self.low[2] + 0.5) / self._choices
-        return share * 2.0 - 1.0
+        out: Floats = share * 2.0 - 1.0
+        return out

@@ -84,7 +84,8 @@ def predicted_released(own: Floats) -> Floats:
     """(rows, RELEASED) linear predictions of the released features from our own."""
     weights = _released_from_own()
     guess = exact.product(own, weights[1:]) + weights[0]
-    return np.round(np.clip(guess, 0.0, 1.0), graph.DECIMALS) + 0.0
+    out: Floats = np.round(np.clip(guess, 0.0, 1.0), graph.DECIMALS) + 0.0
+    return out
 
 
 @functools.cache

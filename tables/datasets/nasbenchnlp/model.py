@@ -128,7 +128,8 @@ def evaluate_trees(x: Floats, features: npt.NDArray[np.intp], thresholds: Floats
         at = node[..., None]
         right = x[np.take_along_axis(features, at, -1)[..., 0]] > np.take_along_axis(thresholds, at, -1)[..., 0]
         node = 2 * node + 1 + right
-    return np.take_along_axis(leaves, (node - features.shape[-1])[..., None], -1)[..., 0].sum(axis=-1)
+    out: Floats = np.take_along_axis(leaves, (node - features.shape[-1])[..., None], -1)[..., 0].sum(axis=-1)
+    return out
 
 
 def predict(cell: Cell) -> Floats:
@@ -202,7 +203,10 @@ def _curves(above: Floats) -> Floats:
 
 def log_curves(losses: Floats) -> Floats:
     """The inverse of `curves`."""
-    return exact.log(np.swapaxes(losses - FLOORS, -1, -2)).reshape(*losses.shape[:-2], len(FLOORS) * losses.shape[-2])
+    out: Floats = exact.log(np.swapaxes(losses - FLOORS, -1, -2)).reshape(
+        *losses.shape[:-2], len(FLOORS) * losses.shape[-2]
+    )
+    return out
 
 
 def outcome(targets: Floats, jitter: Floats, name: str, repeat: int, diverged: bool, probability: float) -> Outcome:

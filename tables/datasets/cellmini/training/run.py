@@ -108,7 +108,7 @@ class Training(Resumable):
         """Mean -log probability of (steps, STREAMS) next characters, and the hidden states after them, rounded."""
         masks = [drop(torch.ones(STREAMS, UNITS, dtype=torch.float64)).repeat(len(inputs), 1) for _ in range(2)]
         x = torch.nn.functional.embedding(torch.from_numpy(inputs.ravel()), self._symbols) * masks[0]
-        out, last = Unrolled.apply(self._graph, x, states, *self._weights)  # type: ignore[no-untyped-call]
+        out, last = Unrolled.apply(self._graph, x, states, *self._weights)
         logits = torch.addmm(self._bias, out * masks[1], self._symbols.t())
         loss = torch.nn.functional.cross_entropy(logits, torch.from_numpy(targets.ravel()))
         return loss, torch.from_numpy(exact.rounded(last.numpy(), BITS))

@@ -81,7 +81,9 @@ class PackedLSTM(torch.autograd.Function):
     """One direction of an LSTM layer on packed sequences, each step on those that still run."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, start: Tensor | None, wx: Tensor, wh: Tensor, bias: Tensor, sizes: list) -> Tensor:
+    def forward(
+        ctx: Any, x: Tensor, start: Tensor | None, wx: Tensor, wh: Tensor, bias: Tensor, sizes: list[int]
+    ) -> Tensor:
         """Hidden states of all steps.
 
         Args:

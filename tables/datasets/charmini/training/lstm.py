@@ -102,7 +102,7 @@ class AttentiveLSTM:
 
 def _lstm(p: Mapping[str, Tensor], name: str, x: Tensor, start: Tensor | None, packed: Packed) -> Tensor:
     weights = (p[f"{name}.{part}"] for part in ("wx", "wh", "bias"))
-    states: Tensor = PackedLSTM.apply(x, start, *weights, packed.sizes)  # type: ignore[no-untyped-call]
+    states: Tensor = PackedLSTM.apply(x, start, *weights, packed.sizes)
     return states
 
 
