@@ -124,8 +124,8 @@ def _best(track: Mapping[str, Any]) -> list[str]:
     if k < intervals.FEWEST_CLUSTERS:
         return said
     rivals = [r["agent"] for r in track["ranking"] if r["there"] == significance.TIED and r["agent"] != first]
-    tied = f"; tied for best: {listed(_placed(track, rivals, 1))}" if rivals else ""
-    return [*said, f"Across tasks the comparison is inconclusive (lead {there}, ahead on {p['ahead']} of {n}{tied})."]
+    others = f"; tied for best: {listed(_placed(track, rivals, 1))}" if rivals else ""
+    return [*said, f"Across tasks the comparison is inconclusive (lead {there}, ahead on {p['ahead']} of {n}{others})."]
 
 
 def _placed(track: Mapping[str, Any], names: Sequence[str], before: int) -> list[str]:

@@ -133,7 +133,7 @@ def _stored(values: Floats) -> Floats:
 
 def _pairs(a: Index, b: Index) -> Index:
     """(n,) codes of pairs of codes, in the order of their first appearance."""
-    return pd.factorize(a * (int(b.max(initial=0)) + 1) + b)[0]
+    return np.asarray(pd.factorize(a * (int(b.max(initial=0)) + 1) + b)[0])
 
 
 def _space(runs: Runs, say: Say) -> tuple[tuple[Hyperparameter, ...], Mask]:
@@ -242,7 +242,7 @@ def _repeats(runs: Runs, lines: Index, row: Index, say: Say) -> Index:
 
 def _place(row: Index) -> Index:
     """(n,) how many equal rows come before each."""
-    return pd.Series(row).groupby(row, sort=False).cumcount().to_numpy()
+    return np.asarray(pd.Series(row).groupby(row, sort=False).cumcount())
 
 
 def _arrays(

@@ -175,7 +175,7 @@ def different(cells: Cells) -> list[str]:
 
 def each(cells: Cells, value: Callable[[str], Any], without: Any) -> npt.NDArray[Any]:
     """(lines,) a value for each text, computed once for equal ones, and another where there is no cell."""
-    return np.array([*map(value, cells.cat.categories), without])[cells.cat.codes]
+    return np.asarray(np.array([*map(value, cells.cat.categories), without])[cells.cat.codes])
 
 
 def replaced(cells: Cells, value: Callable[[str], str]) -> Cells:
@@ -233,7 +233,7 @@ def numeric(cells: Cells) -> bool:
 
 def codes(cells: Cells) -> Index:
     """(lines,) the same code for equal cells; empty ones have one of their own."""
-    return pd.factorize(cells, use_na_sentinel=False)[0]
+    return np.asarray(pd.factorize(cells, use_na_sentinel=False)[0])
 
 
 def filled(cells: Cells, value: str) -> tuple[Cells, int]:

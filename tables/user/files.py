@@ -68,7 +68,7 @@ def content_of(path: Path, most: int | None = None) -> bytes:
     limit = most or (UNPACKED if packed else BYTES)
     try:
         with open(path, "rb") as file, _unpacked(path, file) as stream:
-            content = stream.read(limit + 1)
+            content: bytes = stream.read(limit + 1)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise ValueError(f"{path} must be a {'zip' if path.suffix == '.zip' else 'gzip'} file, got {error}") from None
     if len(content) > limit:

@@ -192,7 +192,7 @@ class _Reader:
             raise ValueError(f"column {column}: must have a run that has ended, got {len(going)} that go on")
         if going.any():
             self._set(self.sheet.frame[~going])
-        return states[~going]
+        return np.asarray(states[~going])
 
     def _end(self, states: npt.NDArray[np.uint8]) -> None:
         """Joins what states and scores say: what failed with a score stopped early, what ended without one failed."""

@@ -73,7 +73,7 @@ class Reading:
     def one(self, pattern: str) -> str | None:
         """The first column of a pattern that has a value, None if there is none."""
         some = (n for n, c in self.sheet.frame.items() if re.fullmatch(pattern, str(n)) and not absent(c).all())
-        return next(some, None) if pattern else None  # type: ignore[arg-type]
+        return next(some, None) if pattern else None
 
 
 def read(sheet: Sheet) -> Reading:
