@@ -15,7 +15,6 @@ _MASK = (1 << 64) - 1
 _GAMMA = 0x9E3779B97F4A7C15
 _M1 = 0xBF58476D1CE4E5B9
 _M2 = 0x94D049BB133111EB
-CONSTANTS = (_GAMMA, _M1, _M2)
 _BELOW_ONE = 1.0 - 2.0**-53
 # Arrays without dimensions: half the time of NumPy's scalars in a small ufunc.
 _ONE, _GAMMAS, _M1S, _M2S = (np.array(v, np.uint64) for v in (1, _GAMMA, _M1, _M2))

@@ -44,18 +44,17 @@ def _quotient(top: Sequence[float], bottom: Sequence[float]) -> Callable[[Any], 
     return lambda x: over(x) / under(x)
 
 
-LN2, LN2_HIGH, LN2_LOW = 0.6931471805599453, 0.6931471803691238, 1.9082149292705877e-10
-"""The logarithm of 2, and as a sum whose first part times any exponent is exact."""
+# The logarithm of 2, and as a sum whose first part times any exponent is exact.
+_LN2, _LN2_HIGH, _LN2_LOW = 0.6931471805599453, 0.6931471803691238, 1.9082149292705877e-10
 _LN10 = 2.302585092994046
-SQRT_HALF = 0.7071067811865476
+_SQRT_HALF = 0.7071067811865476
 _SQRT_2PI = 2.5066282746310002
 
-EXP = tuple(1.0 / math.factorial(i) for i in range(14, 0, -1))
-LOG = tuple(2.0 / i for i in range(25, 2, -2))
-SIN = tuple((-1.0) ** i / math.factorial(2 * i + 1) for i in range(9, 0, -1))
-COS = tuple((-1.0) ** i / math.factorial(2 * i) for i in range(10, 0, -1))
-"""Coefficients of series, highest powers first."""
-_EXP, _LOG, _SIN, _COS = (_polynomial(*coefficients) for coefficients in (EXP, LOG, SIN, COS))
+# Series, highest powers first.
+_EXP = _polynomial(*(1.0 / math.factorial(i) for i in range(14, 0, -1)))
+_LOG = _polynomial(*(2.0 / i for i in range(25, 2, -2)))
+_SIN = _polynomial(*((-1.0) ** i / math.factorial(2 * i + 1) for i in range(9, 0, -1)))
+_COS = _polynomial(*((-1.0) ** i / math.factorial(2 * i) for i in range(10, 0, -1)))
 
 _CHUNK = 2**16
 """Terms of a product that are held at once."""
@@ -95,7 +94,7 @@ def _elementwise(function: Callable[[Floats], Floats]) -> Callable[[Any], Any]:
 
 def _split_exp(x: Floats, k: Floats) -> Floats:
     """exp(x - k log 2) - 1, where that lies within a quarter of log 2's double."""
-    r = (x - k * LN2_HIGH) - k * LN2_LOW
+    r = (x - k * _LN2_HIGH) - k * _LN2_LOW
     return _EXP(r) * r
 
 
@@ -103,7 +102,7 @@ def _split_exp(x: Floats, k: Floats) -> Floats:
 def exp(x: Floats) -> Floats:
     """The exponential."""
     x = np.clip(x, -750.0, 750.0)
-    k = np.rint(x / LN2)
+    k = np.rint(x / _LN2)
     return np.ldexp(1.0 + _split_exp(x, k), k.astype(np.int64))
 
 
@@ -111,7 +110,7 @@ def exp(x: Floats) -> Floats:
 def expm1(x: Floats) -> Floats:
     """exp(x) - 1, accurate around 0."""
     x = np.clip(x, -750.0, 750.0)
-    k = np.rint(x / LN2)
+    k = np.rint(x / _LN2)
     scale = np.ldexp(1.0, k.astype(np.int64))
     return np.asarray(scale * _split_exp(x, k) + (scale - 1.0))
 
@@ -120,12 +119,12 @@ def expm1(x: Floats) -> Floats:
 def log(x: Floats) -> Floats:
     """The natural logarithm: -inf at 0, NaN below."""
     m, e = np.frexp(x)
-    small = m < SQRT_HALF
+    small = m < _SQRT_HALF
     e = (e - small).astype(np.float64)
     f = np.where(small, m * 2.0, m) - 1.0
     s = f / (2.0 + f)
     z = s * s
-    value = e * LN2_HIGH + (2.0 * s + (s * (z * _LOG(z)) + e * LN2_LOW))
+    value = e * _LN2_HIGH + (2.0 * s + (s * (z * _LOG(z)) + e * _LN2_LOW))
     if ((x > 0.0) & (x < np.inf)).all():
         return np.asarray(value)
     return np.select([x == 0.0, x < 0.0, x == np.inf], [-np.inf, np.nan, np.inf], value)
@@ -141,7 +140,7 @@ def tanh(x: Any) -> Floats:
     y = -2.0 * np.abs(np.atleast_1d(x))
     with np.errstate(all="ignore"):
         np.maximum(y, -750.0, out=y)
-        k = np.rint(y / LN2)
+        k = np.rint(y / _LN2)
         # 2**k by its exponent; 0 instead of what is too small to change 1.
         bits = np.maximum(k.astype(np.int64) + 1023, 0)
         bits <<= 52
@@ -253,17 +252,6 @@ class Factor:
         middle -= large
         rest -= middle
         return high, middle, rest
-
-
-def lower_root(matrix: Floats) -> Floats:
-    """Cholesky's lower triangular root of a small (n, n) positive definite matrix."""
-    n = len(matrix)
-    root = np.zeros((n, n))
-    for i in range(n):
-        for j in range(i + 1):
-            rest = matrix[i, j] - (root[i, :j] * root[j, :j]).sum()
-            root[i, j] = math.sqrt(rest) if i == j else rest / root[j, j]
-    return root
 
 
 def rounded(x: Floats, bits: int = 40) -> Floats:

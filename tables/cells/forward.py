@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import exact, extras
+from hpo_envs.tables import exact
 from hpo_envs.tables.cells.recipe import OPERATIONS, Cell
 
 Floats = npt.NDArray[np.float64]
@@ -110,8 +110,6 @@ def unroll(cell: Cell, weights: Weights, x: Floats, states: Floats, cap: float =
     Returns:
         The hidden states at the end, and (steps, ..., size) the outputs.
     """
-    if (loops := extras.loops("hpo_envs.tables.cells.loops")) is not None:
-        return loops.unroll(cell, weights, x, states, cap)  # type: ignore[no-any-return]
     last, columns = [*_columns(states)], _columns(x)
     seen = np.empty_like(columns)
     for inputs, out in zip(columns, seen, strict=True):

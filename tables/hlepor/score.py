@@ -8,7 +8,7 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import exact, extras
+from hpo_envs.tables import exact
 from hpo_envs.tables.hlepor.align import Floats, Statistics, collect
 from hpo_envs.tables.hlepor.parameters import NAMES, Parameters, preset
 from hpo_envs.tables.hlepor.tokens import tokenize
@@ -92,15 +92,12 @@ class Basis:
             rho, pr = alpha / recall, pr / total
             terms = self._terms[int(n)]
             weights = (elp / total, pr * rho, pr * (1.0 - rho), pos / total)
-            if (loops := extras.loops("hpo_envs.tables.hlepor.loops")) is not None:
-                loops.blend(terms, *weights, self.matched, out)
-            else:
-                np.multiply(terms[0], weights[0], out=out)
-                for term, weight in zip(terms[1:], weights[1:], strict=True):
-                    np.multiply(term, weight, out=scratch)
-                    np.add(out, scratch, out=out)
-                np.reciprocal(out, out=out)
-                out[self._unmatched] = 0.0
+            np.multiply(terms[0], weights[0], out=out)
+            for term, weight in zip(terms[1:], weights[1:], strict=True):
+                np.multiply(term, weight, out=scratch)
+                np.add(out, scratch, out=out)
+            np.reciprocal(out, out=out)
+            out[self._unmatched] = 0.0
         out[self._both_empty] = 1.0
 
     def _check(self, given: Floats, rows: Floats) -> None:

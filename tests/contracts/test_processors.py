@@ -65,7 +65,6 @@ _DEPENDS = frozenset(
 ALLOWED = {
     "tables/exact.py": "is the substitute, and its product of matrices is exact",
     "tables/cells/probe.py": "singular values, of which four decimals are kept",
-    "tables/cells/loops.py": "products of slices are exact",
     "tables/cells/features.py": "fits the components that ship",
     "tables/datasets/cushlepor/agreement.py": "Kendall's tau counts pairs",
     **{

@@ -98,12 +98,6 @@ def test_factors_add_without_rounding(n: int) -> None:
     assert exact.Factor(matrix[order].T).times(a[:, order].T).T.tobytes() == got.tobytes()
 
 
-def test_lower_root() -> None:
-    x = RNG.normal(size=(12, 12))
-    matrix = x @ x.T
-    assert exact.lower_root(matrix) == pytest.approx(np.linalg.cholesky(matrix), rel=1e-9, abs=1e-12)
-
-
 def test_rounded_keeps_bits() -> None:
     x = RNG.normal(size=1_000)
     got = exact.rounded(x)

@@ -13,12 +13,8 @@ from hpo_envs.core.params import Floats, Objective, check_bool, check_names
 from hpo_envs.engines.box.batched import BoxVectorEnv
 from hpo_envs.engines.box.params import Answer, BoxFunction, BoxParams, Ints
 from hpo_envs.engines.box.scalar import BoxEnv
-from hpo_envs.tables import extras
 from hpo_envs.tables.datasets.charhpo import build, model, space
 from hpo_envs.tables.datasets.charhpo.names import SWEEPS
-
-LOOPS = "hpo_envs.tables.datasets.charhpo.loops"
-"""The surrogate in compiled loops."""
 
 CALLED = tuple(
     {"task": task, "lang": lang, "architecture": architecture, "table": f"{task}-{lang}-{architecture}"}
@@ -47,11 +43,8 @@ class Sweeps(BoxFunction):
     def evaluate(self, tasks: Ints, actions: Floats) -> Answer:
         """Evaluates (n, 16) actions, each on its task (n,)."""
         numbers, u = self.numbers[tasks], (actions + 1.0) / 2.0
-        if (loops := extras.loops(LOOPS)) is not None:
-            configs, metrics = loops.answers(numbers, u, self.noise)
-        else:
-            configs = space.configurations(numbers % 2, u)
-            metrics = self.model.evaluate(numbers, configs, self.noise)
+        configs = space.configurations(numbers % 2, u)
+        metrics = self.model.evaluate(numbers, configs, self.noise)
         return Answer(configs, {m.name: metrics[:, j] for j, m in enumerate(build.METRICS)}, None)
 
     def action_of(self, task: int, config: Mapping[str, Any]) -> npt.NDArray[np.float32]:

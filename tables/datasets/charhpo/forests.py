@@ -8,7 +8,6 @@ Leaves are integers, so sums do not depend on their order.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -52,11 +51,6 @@ class Forest:
     masks: Words
     leaves: npt.NDArray[np.int32]
     before: npt.NDArray[np.intp]
-
-    @functools.cached_property
-    def tables(self) -> npt.NDArray[np.intp]:
-        """(columns,) which table each column of `order` belongs to."""
-        return np.searchsorted(self.groups, np.arange(len(self.order)), side="right") - 1
 
     def __call__(self, x: Ints) -> Ints:
         """(n,) sums of the leaves that (n, columns) inputs reach."""

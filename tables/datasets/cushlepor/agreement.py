@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.checks import nearest
-from hpo_envs.tables import exact, extras, hlepor
+from hpo_envs.tables import exact, hlepor
 from hpo_envs.tables.datasets.cushlepor import build
 from hpo_envs.tables.table import ByHash, Metric, Table
 
@@ -166,12 +166,9 @@ def _sums(both: Floats, split: Split, systems: Floats, kendall: bool) -> tuple[f
     np.add.reduceat(scores, split.starts, out=systems)
     tau = _kendall(scores, split.human) if kendall else 0.0
     mean = float(np.add.reduce(scores)) / split.n
-    if (loops := extras.loops("hpo_envs.tables.hlepor.loops")) is not None:
-        loops.products(both, mean, split.centred)
-    else:
-        np.subtract(scores, mean, out=scores)
-        np.multiply(scores, scores, out=scratch)
-        np.multiply(scores, split.centred, out=scores)
+    np.subtract(scores, mean, out=scores)
+    np.multiply(scores, scores, out=scratch)
+    np.multiply(scores, split.centred, out=scores)
     cross, spread = np.add.reduce(both, axis=1).tolist()
     return mean, cross, spread, tau
 
