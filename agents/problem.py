@@ -61,7 +61,7 @@ class Problem:
         base: (table rows, d) features that several problems share, such as those of a whole table: `features` is
             `base[index]`, and what depends on features alone is computed once for the base. Default: `features`.
         index: (rows,) which row of `base` each candidate is; None = all, in order.
-        pending: Actions whose evaluations are under way already; each will be told.
+        pending: Actions of pending evaluations; each will be reported.
         sources: Observations of other tables.
         excluded: Languages of the tables that answer. What was learned from a table of one of them has seen this
             problem: no weights of that kind may be used, unless the user asks for them.

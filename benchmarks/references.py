@@ -55,7 +55,7 @@ def on_box(
     """Best known reward and median of random actions on a task.
 
     The evolution strategy keeps the best of parents and children. Each child is a parent with about a third of its
-    coordinates moved, by steps of many sizes, or drawn anew.
+    coordinates moved, by steps of many sizes, or redrawn.
 
     Args:
         params: Of an environment with one objective.

@@ -48,7 +48,7 @@ COMPUTED = ("NASBenchNLP-cell-v0", "CharHPO-v0", "CushLEPOR-ted-ende-v0")
 """Ids whose steps compute, each some milliseconds a step of one episode."""
 
 MOST = 1024
-"""Episodes side by side up to which those are timed."""
+"""Largest batch for which they are timed."""
 
 
 class MinimalTable(gym.Env[Any, Any]):
@@ -90,7 +90,7 @@ def seconds_of(function: Callable[[], object], clock: Callable[[], float] = time
 
 
 def batched_step(env_id: str, actions: Any, keep: bool = True, **kwargs: Any) -> Callable[[], float]:
-    """Seconds per `step` of the batched form, over batches of actions, with all results kept or each let go."""
+    """Seconds per `step` of the batched form, over batches of actions, with all results kept or each discarded."""
     envs = gym.make_vec(env_id, num_envs=len(actions[0]), **kwargs)
     envs.reset(seed=0)
 
@@ -161,7 +161,7 @@ def batched(num_envs: int) -> dict[str, float]:
     """Microseconds per step of all episodes, and of the bare gathers.
 
     Results of twenty steps are kept, as in a rollout: then it counts whether the C library has that memory at hand, and
-    ratios differ by a half from process to process. Or each is let go when the next one comes, as the gathers' are.
+    ratios differ by a half from process to process. Or each is discarded when the next one comes, as the gathers' are.
     """
     rng = np.random.default_rng(0)
     actions = rng.integers(0, 767, (42, num_envs))
@@ -181,7 +181,7 @@ def batched(num_envs: int) -> dict[str, float]:
         sampled = [space.sample() for _ in range(steps)]
         timed[name] = batched_step(env_id, sampled, **kwargs)
         if name not in COMPUTED:
-            timed[f"{name}, let go"] = batched_step(env_id, sampled, False, **kwargs)
+            timed[f"{name}, discarded"] = batched_step(env_id, sampled, False, **kwargs)
     return {name: 1e6 * seconds for name, seconds in best_of(10, timed).items()}
 
 
@@ -224,13 +224,13 @@ def memory(num_envs: int = 1000) -> dict[str, float]:
 
 
 def loop() -> dict[str, float]:
-    """Microseconds an evaluation of 100 seeds of `random` side by side, all that the run loop does included."""
+    """Microseconds an evaluation of a batch of 100 seeds of `random`, the run loop included."""
     timed = {f"random, {budget} evaluations": _run("random", 100, budget, 1e6) for budget in (20, 200)}
     return best_of(7, timed)
 
 
 def seeds() -> dict[str, float]:
-    """Milliseconds a seed of 20 evaluations, alone and of 100 side by side."""
+    """Milliseconds a seed of 20 evaluations, alone and in a batch of 100."""
     each = {"alone": 1, "of 100": 100}
     timed = {f"{name}, {k}": _run(name, n, 20, 20 * 1e3) for name in ("bo", "bo-spread") for k, n in each.items()}
     return best_of(3, timed)

@@ -41,7 +41,7 @@ class BoTorch(Agent):
     Args:
         problem: Rows with features, a grid, or (row, checkpoint) pairs, which are trained to the end.
         seed: Of `self.rng`, and of torch's generator while the agent is asked.
-        acquisition: `LogEI`, `qLogNEI` (one objective) or `qLogNEHVI` (several). What is under way is known to the
+        acquisition: `LogEI`, `qLogNEI` (one objective) or `qLogNEHVI` (several). Pending evaluations are known to the
             last two as pending points, and left out of the first.
         initial: Random candidates at the start.
         features: Prefix of the features that the model sees.

@@ -67,7 +67,7 @@ class Nevergrad(NearestCandidate):
                 self._optimizer.tell(self._cube.spawn_child(new_value=place), loss)
 
     def suggest(self) -> tuple[Any, Floats]:
-        """Asks the optimiser, or one for more workers than before where so many results are on their way.
+        """Asks the optimiser, or one for more workers than before if so many results are pending.
 
         Those that NGOpt picks for one worker would wait for these for ever.
         """

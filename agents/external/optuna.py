@@ -117,7 +117,7 @@ class OptunaTPE(OptunaAgent):
     Optimization. NeurIPS 2011. Implementation: Takuya Akiba et al. Optuna: A Next-generation Hyperparameter
     Optimization Framework. KDD 2019.
 
-    What is under way is taken for one of the worst (`constant_liar`).
+    Pending evaluations count as one of the worst (`constant_liar`).
 
     Complexity: O(t d) for the densities of t evaluations in d dimensions; about 5 ms a suggestion.
     """

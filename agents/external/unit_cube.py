@@ -16,7 +16,7 @@ Point = tuple[float, ...]
 
 
 class Cube:
-    """Distributions side by side: numbers scaled to [0, 1] (logarithms where they are logarithmic), choices as 0/1.
+    """Unit cube of distributions: numbers scaled to [0, 1] (in the logarithm for log scales), choices as 0/1.
 
     Args:
         distributions: Of `optuna.distributions`, none of which has one value only.

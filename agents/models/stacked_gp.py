@@ -1,6 +1,6 @@
 """Gaussian processes stacked on what other tables predict, over a finite candidate set; many episodes at once.
 
-The learned optimiser's view of a problem. Its trainer runs thousands of episodes side by side, its agent one: both run
+The learned optimiser's view of a problem. Its trainer runs batches of thousands of episodes, its agent one: both run
 this code.
 """
 

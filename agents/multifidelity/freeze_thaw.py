@@ -89,10 +89,10 @@ class FreezeThaw(Agent):
         self._paid = np.zeros(n)
         self._best = -np.inf
         self._aims: dict[int, int] = {}  # rung that a row is trained to
-        self._waiting: list[int] = []  # rows on their way to it that nobody trains
+        self._waiting: list[int] = []  # rows that no pending evaluation trains
 
     def ask(self) -> Any:
-        """Returns the next checkpoint of a row that is on its way, or of the most promising one."""
+        """Returns the next checkpoint of a row in training, or of the most promising one."""
         if self._waiting:
             i = self._waiting.pop(0)
         else:
@@ -102,7 +102,7 @@ class FreezeThaw(Agent):
         return self._rows.submit(int(self._pool[i]), int(level))
 
     def _promising(self) -> tuple[int, int]:
-        """The row to train and the rung to train it to, as if what is under way came back as expected."""
+        """The row to train and the rung to train it to, with pending evaluations at their expected results."""
         top = len(self._rungs) - 1
         open_ = self._at < top
         open_[list(self._aims)] = False

@@ -132,7 +132,7 @@ class CandidateAgent(Agent):
         return self.candidates.recommend(self.rng)
 
     def _suggest_beside(self, pending: list[int]) -> int:
-        """The next candidate, as if those under way had come back already (kriging believer, Ginsbourger et al. 2010).
+        """The next candidate, with believed results of pending ones (kriging believer, Ginsbourger et al. 2010).
 
         Each is given the reward that the model expects of it, or the worst so far (constant liar), see `fantasy`.
         """
@@ -158,7 +158,7 @@ class CandidateAgent(Agent):
 
     @property
     def _models(self) -> Sequence[Any] | None:
-        """What `_observe` changes: models that can `mark` and `undo`; None where what is under way is only left out."""
+        """Models that `_observe` changes and can `mark` and `undo`; None: pending candidates are only excluded."""
         return None
 
     def _expected(self, rows: npt.NDArray[np.intp]) -> Floats:

@@ -125,7 +125,7 @@ class BayesianOptimisation(PosteriorSearch):
 
     @classmethod
     def prepare(cls, agents: Sequence[BayesianOptimisation]) -> None:
-        """Renews the posteriors of those where it is time to, their kernels estimated side by side."""
+        """Refit the posteriors that are due, their kernels in one batch."""
         cls._renew([agent for agent in agents if agent._due() and not agent._in_design()])
 
     def _observe(self, row: int, rewards: Floats) -> None:

@@ -72,7 +72,7 @@ class TreeSearch(Agent):
         free = self.candidates.free
         if self._at_random():
             return int(self.rng.choice(np.flatnonzero(free)))
-        # Where every result counts, those under way do, too.
+        # Where every result counts, pending ones do, too.
         beside = self.batch == 1 and bool(self.candidates.pending)
         spent = self._scored is not None and not free[self._scored].any()
         if self._scores is None or self._told >= self._fitted + self.batch or beside or spent:
@@ -91,7 +91,7 @@ class TreeSearch(Agent):
         jitter = self.rng.random(self.candidates.count if self._scored is None else len(self._scored)) * 1e-9
         if len(self._y) < 2:
             return jitter
-        liar = [float(np.mean(self._y))] * len(pending)  # what is under way is taken for middling
+        liar = [float(np.mean(self._y))] * len(pending)  # pending evaluations count as the mean
         y = np.array(self._y + liar)
         if self._scored is not None:
             return self.score(Splits(self.x[self._scored]), np.searchsorted(self._scored, rows), y) + jitter

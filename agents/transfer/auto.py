@@ -43,8 +43,8 @@ class Auto(Agent):
 
     The first row that holds counts. The numbers are normalised regret (`docs/statistics.md`) on the committed
     leaderboard. `learned` needs weights that have not seen the problem's languages; without, the next row holds. On
-    `CharHPO-v0` `box-bo` has .136 and `random` .120, on `CellMini-v0` `bo-spread` has .457 and `graph-ei-matern52`
-    .394, not told apart. All were looked at to write the table: it is a summary of these environments, no forecast.
+    `CharHPO-v0` `box-bo` has 0.136 and `random` 0.120, on `CellMini-v0` `bo-spread` has 0.457 and `graph-ei-matern52`
+    0.394, not significantly different. The table was fitted to all of these environments: a summary, no forecast.
     Agents of other packages are not picked, so that nothing depends on what is installed.
 
     Formula:

@@ -151,7 +151,7 @@ class TargetAgent(TransferAgent):
 
     @classmethod
     def prepare(cls, agents: Sequence[TargetAgent]) -> None:
-        """Estimates the kernels of those where it is time to, side by side."""
+        """Fit the kernels that are due in one batch."""
         TargetGP.estimate_each([(agent.target, *agent._given()) for agent in agents if not agent._in_design()])
 
 
@@ -170,7 +170,7 @@ class TargetGP:
 
     @staticmethod
     def estimate_each(given: Sequence[tuple[TargetGP, npt.NDArray[np.intp], Floats]]) -> None:
-        """Estimates the kernels of those where it is time to, given what `posterior` takes, side by side."""
+        """Fit the kernels that are due in one batch, from the arguments of `posterior`."""
         due = [(gp, gp.features[rows], y) for gp, rows, y in given if is_due(len(y), gp._at, gp.refit)]
         fits = KernelFit.estimate_each("matern52", [(x, y, gp._fit) for gp, x, y in due], Prior())
         for (gp, _, y), fit in zip(due, fits, strict=True):

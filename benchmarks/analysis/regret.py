@@ -1,7 +1,7 @@
 """Normalised regret: what makes runs on different environments comparable. Pure functions of saved runs.
 
 The regret of a run after an evaluation is 0 where the best that the environment has was found, and 1 where nothing
-better than a middling configuration was:
+better than the median configuration was:
 
     (best - incumbent) / (best - reference), kept between 0 and 1.
 
@@ -15,7 +15,7 @@ the end that of the row that the agent recommends.
 Regret is clipped at 1: no optimiser is worse than the median configuration, which anybody has before the first
 evaluation. Without the clip, a diverged first evaluation decides what a run scores.
 
-Where the best *is* middling, regret is 0/0: such runs are `flat`, and in no average. Where no scale is known, a score
+Where the best *is* the median, regret is 0/0: such runs are `flat`, and in no average. Where no scale is known, a score
 is minus the incumbent: raw, lower is better, and comparable on one environment only. Of several objectives it is minus
 the largest sum of their rewards so far, by which `Tuned.best` chooses, too.
 """
@@ -118,7 +118,7 @@ def raw(run: _Headed) -> bool:
 
 
 def flat(run: Recorded) -> bool:
-    """Whether nothing is better than a middling configuration, so that regret is 0/0, and shown as 0."""
+    """Whether the task is degenerate: best = median, so that regret is 0/0, and shown as 0."""
     scale = scale_of(run.header)
     return bool(scale["source"] != "none" and run.rewards.ndim == 1 and scale["best"][0] <= scale["reference"][0])
 

@@ -1,4 +1,4 @@
-"""What a run is scored with: the best and a middling reward of its problem, known before any agent has run.
+"""Scale of normalised regret: best known and median reward of a problem, known before any run.
 
 It is part of the header of each run, so that scores need neither the table nor other runs.
 """

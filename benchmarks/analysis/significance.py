@@ -1,4 +1,4 @@
-"""Significance tests of a track: its winner and all pairs, on its environments and on environments like these.
+"""Significance tests of a track: its winner and all pairs, on its tasks and across tasks.
 
 Tables and sentences of `compare`, of reports and of the leaderboard are made of these numbers and of nothing else.
 `intervals` has the estimates, `docs/statistics.md` the simulations that these procedures were chosen by.

@@ -32,7 +32,7 @@ from hpo_envs.tables.table import LOST, ByHash
 Floats = npt.NDArray[np.float64]
 
 SIDE_BY_SIDE = 200
-"""Problems that are looked at side by side."""
+"""Problems per batch."""
 
 
 @dataclass(frozen=True)

@@ -31,13 +31,13 @@ from hpo_envs.tables.table import STATUSES
 Array = npt.NDArray[Any]
 
 CELLS = 2**20
-"""Rows of all runs that are replayed side by side: where more would not be faster, and memory would grow."""
+"""Configurations per batch of replayed runs; more would cost memory without being faster."""
 
 KEPT = 4 * CELLS
 """Rows of all episodes that are kept for other agents: 120 MB."""
 
 LIVE = "function/"
-"""What the names of tables begin with whose values a function of one's own computes."""
+"""Prefix of the names of tables whose values a user's function computes."""
 
 SETTING = ("env_kwargs", "shuffle", "subsample", "budget")
 """Keys of a header that, with the kind of its table, say with which arguments an environment was made."""
@@ -106,7 +106,7 @@ class Replay:
         return problems
 
     def called(self, env: str) -> None:
-        """Notes that runs on an id are of a function of one's own."""
+        """Mark the runs of an id as those of a user's function."""
         self.unchecked[env] = "a function is not called again"
 
     def __str__(self) -> str:

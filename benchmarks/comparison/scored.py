@@ -27,7 +27,7 @@ GRID = np.linspace(0.0, 1.0, 51)[1:]
 
 
 TOGETHER = 200
-"""Runs that are scored side by side."""
+"""Runs scored per batch."""
 
 
 def budget_apart(header: Header) -> float | None:
@@ -297,7 +297,7 @@ class Scores:
                 seed = seeds[times.argmax()]
                 raise ValueError(f"runs must be there once, got {key[1]} on {key[0]} with seed {seed} twice")
             some = [p.kept() if kept[key[0]] and p.flat.any() else p for p in cell.pieces]
-            cell.pieces = []  # what is joined is let go
+            cell.pieces = []  # free the joined parts
             if some := [p for p in some if len(p.seeds)]:
                 pieces[key] = some
         lengths: dict[str, int] = {}

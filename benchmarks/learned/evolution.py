@@ -1,4 +1,4 @@
-"""Evolution strategies on whole runs: P models times E episodes side by side."""
+"""Evolution strategies on whole runs: P models times E episodes in one batch."""
 
 from __future__ import annotations
 

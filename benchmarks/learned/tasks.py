@@ -81,7 +81,7 @@ def task(env_id: str) -> Task:
 
 @dataclass(frozen=True)
 class Episodes:
-    """E episodes side by side, filled up to n candidates each.
+    """Batch of E episodes, padded to n candidates each.
 
     Attributes:
         rewards: (E, n).

@@ -19,7 +19,7 @@ POINTS = 200
 
 
 def incumbent(frame: Any, axes: Any = None) -> Any:
-    """Draws the best reward so far over what was spent: mean over runs and its 95 % interval, a line an agent.
+    """Plot the incumbent over the budget used: mean over runs with 95 % interval, one line per agent.
 
     Args:
         frame: Of runs on one environment, with one objective.
@@ -61,7 +61,7 @@ def ecdf(frame: Any, axes: Any = None, targets: npt.ArrayLike = TARGETS) -> Any:
         targets: (t,) regrets.
 
     Returns:
-        The axes; what was spent is a share of the longest run on that environment.
+        The axes; budget used is a fraction of the longest run on that environment.
 
     Raises:
         ValueError: No regret is known.
@@ -142,6 +142,6 @@ def pareto(frame: Any, axes: Any = None) -> Any:
 
 
 def _curves(frame: Any, column: str) -> Iterator[tuple[Floats, Floats]]:
-    """What was spent and the value of a column after each evaluation, run by run."""
+    """Budget used and value of a column after each evaluation, per run."""
     for _, run in frame.groupby(["env", "agent", "seed"], sort=False):
         yield run["cost"].cumsum().to_numpy(), run[column].to_numpy(dtype=float)

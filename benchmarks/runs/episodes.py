@@ -26,7 +26,7 @@ def seeds_of(env_id: str, seed: int) -> tuple[int, int]:
 
 _ACTIONS: dict[str, tuple[str | None, bool]] = {}
 """What an action is on the ids that were asked for so far, and whether a step calls a function. No argument changes
-that, but on a function of one's own."""
+that, except for a user's function."""
 
 
 def _actions(env_id: str, env_kwargs: Mapping[str, Any]) -> tuple[str | None, bool]:

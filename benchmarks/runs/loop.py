@@ -106,7 +106,7 @@ def run(
     if budget is not None:
         kwargs["budget"] = budget
     if len(seeds) > 1 and is_live(env_id, kwargs):
-        # Side by side, episodes that have ended would go on calling the function.
+        # In a batch, ended episodes would go on calling the function.
         given: Any = {"target": target, "env_kwargs": kwargs, "progress": progress, "isolate": isolate}
         return Runs(run(agent, env_id, [s], transfer=transfer, **given, **hyperparameters)[0] for s in seeds)
     envs: Any = gym.make_vec(env_id, num_envs=len(seeds), autoreset_mode=AutoresetMode.NEXT_STEP, **kwargs)
@@ -204,7 +204,7 @@ def _loop(
     check: actions.Checker,
     who: str,
 ) -> list[Log]:
-    """Steps all episodes side by side until every one has ended, its agent is done or its target is met.
+    """Step the batch until every episode has ended, its agent is done or its target is met.
 
     What is recorded is what the environment did: it is logged before the agent sees any of it, and the agent gets
     copies. `start` is what `reset` returned.

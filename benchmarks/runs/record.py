@@ -51,7 +51,7 @@ class Run:
             budget is not counted in the environment's cost unit, `price` (float64): what each evaluation cost in that.
         recommended_truth: What all repeats of the recommended action have on average, where a table says so.
         configs: Natural values of each evaluation's hyperparameters where no row of a table has them: in boxes, and of
-            functions of one's own. They are not stored.
+            user's functions. They are not stored.
     """
 
     seed: int

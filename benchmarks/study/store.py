@@ -272,7 +272,7 @@ class Store:
         self._settings.clear()
 
     def settle(self) -> None:
-        """Leaves each run in one part, where processes that worked side by side stored it twice.
+        """Leaves each run in one part, where parallel processes stored it twice.
 
         Raises:
             ValueError: Runs that must not be mixed, or a run that is there with two results.

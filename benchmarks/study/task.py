@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hpo_envs.benchmarks.runs.isolation import IsolatedProcess
 
 LARGEST = 128
-"""Runs side by side: where more would not be faster, and memory would grow."""
+"""Runs per batch; more would cost memory without being faster."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def key_of(task: Task) -> tuple[str, str]:
 def perform(task: Task) -> Done:
     """Carries out a task.
 
-    Runs go side by side, in batches that grow while there is time: that a run is the same alone and among others
+    Runs go in batches that grow while there is time: that a run is the same alone and among others
     is what makes results independent of all this. Whatever an agent raises (`SystemExit`, say) stops it on this id
     alone, as do a run that takes too long and memory that is not there. An isolated agent has one process for all.
     """

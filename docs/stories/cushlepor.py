@@ -93,7 +93,7 @@ def main(arguments=None):
         mean = best[a].mean(axis=0)
         left.plot(np.arange(1, BUDGET + 1), mean, color=colour, label=label)
         left.fill_between(np.arange(1, BUDGET + 1), *np.quantile(best[a], [0.1, 0.9], axis=0), color=colour, alpha=0.15)
-    left.axhline(limit, color="k", linestyle=":", label="best there is")
+    left.axhline(limit, color="k", linestyle=":", label="best possible")
     left.set(xlabel="trials", ylabel="Pearson correlation, talks tuned on", title="tuning six weights")
     left.legend(fontsize=8, frameon=False)
     shown = {name: setting.vector() for name, setting in presets.items() if name in ("default", "hlepor-en-de")}

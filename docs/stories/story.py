@@ -7,7 +7,7 @@ from pathlib import Path
 from hpo_envs.benchmarks.plots.style import panels
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
-"""Told apart by colour-blind readers (Okabe and Ito)."""
+"""Colour-blind safe palette (Okabe and Ito)."""
 
 
 def options(doc, seeds, arguments=None):
@@ -41,7 +41,7 @@ class Story:
 
 
 def figure(columns):
-    """A figure with some panels side by side."""
+    """A figure with some panels in a row."""
     drawn, (axes,) = panels(1, columns, (4.6 * columns, 3.6))
     for a in axes:
         a.spines[["top", "right"]].set_visible(False)

@@ -34,7 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "studies.report",
         "saved runs as one self-contained page: who won, by how much, how sure",
     ),
-    "leaderboard": ("studies.leaderboard", "run an agent of yours for the leaderboard, and check its runs"),
+    "leaderboard": ("studies.leaderboard", "run your agent for the leaderboard, and check its runs"),
     "reproduce": ("studies.reproduce", "a paper's tables and figures again, with verdicts"),
     "importance": (
         "analysis.importance",

@@ -120,7 +120,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
     `reset(seed=s)` gives environment i the episodes of a scalar environment reset with `s + i`.
 
     Args:
-        num_envs: Number of episodes that run side by side, >= 1.
+        num_envs: Number of episodes, >= 1.
         params: What the environment is made of, the same as of the scalar form.
         autoreset_mode: `NEXT_STEP` (default), `SAME_STEP` or `DISABLED`.
         copy: Whether `step` returns arrays that later calls leave alone. With False the observation array is
@@ -195,7 +195,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         members = {
             "__init__": init,
             "__module__": scalar.__module__,
-            "__doc__": f"`{scalar.__name__}` for `num_envs` episodes side by side, with the same arguments.",
+            "__doc__": f"`{scalar.__name__}` vectorized over `num_envs` episodes, with the same arguments.",
         }
         # Some libraries look for `VectorEnv` among the direct bases of a class only.
         return type(name, (cls, VectorEnv), members)

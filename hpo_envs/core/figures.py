@@ -98,7 +98,7 @@ def _style(axes: Any, title: str, x: str, y: str) -> None:
 
 
 def _run(record: Record, axes: Any) -> None:
-    """Each evaluation at what was spent by then, and the best so far; of two objectives the first."""
+    """Each evaluation and the incumbent over the budget used; of two objectives the first."""
     env = record.env
     _style(axes, "", env.params.budget_unit, env.objectives[0])
     axes.set_xlim(0.0, max(min(env.budget, 1.25 * record.spent + 1e-9 + env.budget / 50.0), record.spent))

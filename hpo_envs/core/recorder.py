@@ -87,7 +87,7 @@ def text(record: Record) -> str:
         deviation = f" ± {np.std(scores, ddof=1):.4g}" if len(scores) > 1 else ""
         lines.append(f"{env.table.keys[rows[arm]][:24]:>24}  {len(scores):5} pulls  {np.mean(scores):.4g}{deviation}")
     if record.moves:
-        lines.append(f"{'under way':>16}  {'; '.join(str(m) for m in record.moves)}")
+        lines.append(f"{'in flight':>16}  {'; '.join(str(m) for m in record.moves)}")
     return "\n".join(lines)
 
 

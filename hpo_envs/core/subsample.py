@@ -50,7 +50,7 @@ class View:
 
     @cached_property
     def whole(self) -> bool:
-        """Whether action k is row k in every episode, so that there is nothing to map."""
+        """Whether action k is row k in every episode, so that no mapping is needed."""
         return not self.shuffle and self.subsample == 1.0
 
     def size(self, rows: int) -> int:

@@ -55,7 +55,7 @@ class Workers:
 
 
 class VectorWorkers:
-    """`Workers` for n episodes side by side.
+    """Vectorized `Workers` of n episodes.
 
     Args:
         n: Number of episodes.
@@ -78,7 +78,7 @@ class VectorWorkers:
 
     @property
     def busy(self) -> npt.NDArray[np.bool_]:
-        """(n,) whether anything is under way."""
+        """(n,) whether any evaluation is pending."""
         out: npt.NDArray[np.bool_] = np.isfinite(self._finish).any(axis=1)
         return out
 

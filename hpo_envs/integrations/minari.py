@@ -29,7 +29,7 @@ def to_minari(
     environment ended it (a target, a confident agent) is truncated. `dataset.recover_environment()` makes the
     environment again, by id, for evaluation, too; where a table of your own was given as an object, the dataset has its
     spaces only. Scores are normalised between what random search earns in an episode, on average of `EPISODES`, and
-    the best reward that there is in each of as many steps; where a step calls a function, or no best is known, they are
+    the best known reward in each of as many steps; where a step calls a function, or no best is known, they are
     not, unless `ref_min_score` and `ref_max_score` are among the facts.
 
     Args:

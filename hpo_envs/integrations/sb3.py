@@ -149,7 +149,7 @@ class SB3VecEnv(VecEnv):
 
 
 class JoinedVecEnv(VecEnv):
-    """Several `SB3VecEnv` with equal spaces side by side, such as one for each table that a policy is trained on.
+    """Concatenation of several `SB3VecEnv` with equal spaces, such as one for each table that a policy is trained on.
 
     Args:
         parts: In order; their episodes are numbered one part after the other.

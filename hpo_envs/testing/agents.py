@@ -246,7 +246,7 @@ def _late_results(subject: _Subject) -> None:
     try:
         result = subject.play([0], factory, workers=3)[0]
     except ValueError as error:
-        require(subject.waits, f"must go on while results are on their way (waits=False), got {error}")
+        require(subject.waits, f"must go on while results are pending (waits=False), got {error}")
         require("workers must be 1 for" in str(error), f"must refuse with 'workers must be 1 for ...', got {error}")
         return
     require(not subject.waits, "must refuse steps that only submit something (waits=True): see `agents.require_result`")

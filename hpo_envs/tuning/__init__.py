@@ -1,4 +1,4 @@
-"""Tuning a function of one's own: durable, parallel, and reported like every other run."""
+"""Tuning a user's function: durable, parallel, and reported like every other run."""
 
 from hpo_envs.tuning.objective import Objective, objective
 from hpo_envs.tuning.tune import tune

@@ -112,7 +112,7 @@ class Search:
         with tqdm(
             total=self._params.budget, unit=f" {self._params.budget_unit}", disable=self._hide, desc=self._name()
         ) as bar:
-            for evaluation in running:  # what was under way when the search was stopped
+            for evaluation in running:  # evaluations in flight when the search was stopped
                 crew.submit(perform, self._job(evaluation))
             out = len(running)
             self._advance(bar)

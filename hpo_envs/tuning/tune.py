@@ -72,7 +72,7 @@ def tune(
     accept_changed: bool = False,
     **hyperparameters: Any,
 ) -> Tuned:
-    """Tunes a function of one's own.
+    """Tune your function.
 
     Each evaluation is on the disk before the agent is asked for the next one. A search that was killed, stopped or
     given a larger budget goes on where it was when `tune` is called again with the same folder: evaluations that ended

@@ -108,7 +108,7 @@ class Tuned:
         return pd.DataFrame(rows)
 
     def plot(self, axes: Any = None) -> Any:
-        """Draws all evaluations and the incumbent over what was spent; returns matplotlib's axes.
+        """Plot all evaluations and the incumbent over the budget used; return matplotlib's axes.
 
         Raises:
             ModuleNotFoundError: matplotlib is not installed.

@@ -19,7 +19,7 @@ class RewardTransform(abc.ABC):
     """State and rule of a reward wrapper.
 
     Args:
-        n: Number of episodes side by side.
+        n: Number of episodes.
         scales: By table name, the (lowest, highest) reward in the table; empty where the transform needs none.
     """
 

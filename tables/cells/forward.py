@@ -34,7 +34,7 @@ class Weights:
 
     @functools.cached_property
     def factors(self) -> dict[int, exact.Factor]:
-        """The matrices of each linear, transposed, side by side, prepared for products."""
+        """Transposed matrices of each linear layer, concatenated for products."""
         return {j: exact.Factor(np.vstack(ms).T.copy()) for j, ms in enumerate(self.matrices) if ms}
 
     @property

@@ -1,4 +1,4 @@
-"""SciPy's L-BFGS-B on many problems side by side, whose functions are evaluated together."""
+"""SciPy's L-BFGS-B on a batch of problems, whose functions are evaluated together."""
 
 from __future__ import annotations
 

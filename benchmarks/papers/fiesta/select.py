@@ -15,7 +15,7 @@ from hpo_envs.tables.row_order import natural
 from hpo_envs.tables.table import Table
 
 CHUNK = 500
-"""Runs side by side; more would only cost memory."""
+"""Runs per batch; more would only cost memory."""
 
 
 def select(

@@ -44,7 +44,7 @@ def trace(run: Run, env: Any) -> Trace:
     """
     env.reset(seed=seeds_of(run.header["env"], run.seed)[0])
     hours, losses = np.empty(len(run)), np.empty(len(run))
-    # A replay pays by its own accounting; where workers ran side by side, costs are spread over them.
+    # A replay pays by its own accounting; with parallel workers, costs are spread over them.
     workers = int(run.header["env_kwargs"].get("workers", 1))
     for k, action in enumerate(run.actions):
         env.step(action)

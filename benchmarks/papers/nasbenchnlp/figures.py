@@ -55,7 +55,7 @@ def plot_ranks(table: Table, epochs: Sequence[int], path: Path) -> list[Path]:
 
 
 def plot_cells(named: Mapping[str, cells.Cell], path: Path) -> list[Path]:
-    """Figures 2 and 11: cells side by side."""
+    """Figures 2 and 11: cells."""
     figure, (axes,) = panels(1, len(named), (4.5 * len(named), 6.5))
     for ax, (name, cell) in zip(axes, named.items(), strict=True):
         cells.draw(cell, ax)

@@ -27,7 +27,7 @@ EPILOG = """examples:
 
 study.toml:
   seeds = 100                                  # 0 to 99; or "100-199", or a list; default: 100, of slow agents 20
-  budget = 50                                  # optional, as objective, cost, shuffle, share, transfer
+  budget = 50                                  # optional, as objective, cost, shuffle, subsample, transfer
   isolate = true                               # optional: each agent in a process of its own; or an interpreter
   environments = ["NMTHPO-*-v0", { id = "NMTLC-swen-v0", cost = "evaluations", budget = 200 }]
   agents = ["random", { name = "wide", algorithm = "bo-ucb", hyperparameters = { beta = 4.0 } }, "my_file:MyAgent"]
@@ -35,12 +35,12 @@ study.toml:
 Runs are stored as they finish. After Ctrl-C the same command continues; with more agents or seeds it makes the missing
 runs. Runs on another table, with other versions or arguments are refused in the same --out folder.
 
-By default each seed is a replicate of the problem: it has its own 80 % of the rows, the same for all agents, so that
-agents which always start alike get the variance they deserve. --subsample 1 gives all seeds the whole table.
+By default each seed is a replication: it sees a random 80 % of the configurations, the same for all agents.
+--subsample 1 gives all seeds the whole table.
 
-The score is regret: 0 is the best there is, 1 the median configuration. The verdict answers two questions: who is best
-on these environments, and who would be on environments like these. --scores targets prints those of Zhang and Duh
-(2020) as well: evaluations until the table's best and the like.
+The score is normalised regret: 0 is the best known score, 1 the median configuration. The verdict names the best agent
+on these tasks (only seeds are random) and across tasks (tasks are random, too). --scores targets also prints the scores
+of Zhang and Duh (2020), such as evaluations until the table's best.
 """
 
 LONG = 3600.0

@@ -1,4 +1,4 @@
-"""Runs an agent of yours on the environments of the leaderboard, or checks such runs before they are handed in.
+"""Runs your agent on the environments of the leaderboard, or checks such runs before they are submitted.
 
 `run` continues where it stopped. `check` takes two seeds of each environment again, with the agent in a process of its
 own, and refuses runs that differ in a bit, whose rewards are not the tables', or that were not isolated.

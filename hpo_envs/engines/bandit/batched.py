@@ -1,4 +1,4 @@
-"""`BanditEnv` for many episodes side by side."""
+"""Vectorized `BanditEnv`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ALL = slice(None)
 
 
 class BanditVectorEnv(HPOVectorEnv):
-    """`BanditEnv` for `num_envs` episodes side by side, without a loop over them."""
+    """Vectorized `BanditEnv`, without a loop over its episodes."""
 
     params: BanditParams
 

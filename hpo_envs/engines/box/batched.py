@@ -16,7 +16,7 @@ from hpo_envs.tables import draws
 
 
 class BoxVectorEnv(HPOVectorEnv):
-    """`BoxEnv` for many episodes side by side."""
+    """Vectorized `BoxEnv`."""
 
     params: BoxParams
 

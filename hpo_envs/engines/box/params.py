@@ -162,7 +162,7 @@ class BoxParams(Params):
         objective = check_objective(objective)
         chosen = rewarded(objective, metrics)
         price = _price(cost, costs)
-        unit, dearest = ("evaluations", 1.0) if price is None else (price.unit, price.high)
+        unit, highest = ("evaluations", 1.0) if price is None else (price.unit, price.high)
         (low, high), d, m = bounds_of(chosen).T, len(function.spaces[0]), len(chosen)
         facts = function.facts.shape[1]
         return cls(
@@ -171,7 +171,7 @@ class BoxParams(Params):
             rewarded=chosen,
             vector=not isinstance(objective, str),
             action_space=Box(-1.0, 1.0, (d,), np.float32),
-            observation_space=box((d, -1, 1), (m, low, high), (1, 0, dearest), (m, low, high), (facts + 1, 0, 1)),
+            observation_space=box((d, -1, 1), (m, low, high), (1, 0, highest), (m, low, high), (facts + 1, 0, 1)),
             cost_unit=unit,
             budget=check_budget(budget, WITHOUT_BUDGET[unit], unit),
             function=function,

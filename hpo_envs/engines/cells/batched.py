@@ -25,7 +25,7 @@ _LIMITS = np.array(SIZES)
 
 
 class CellVectorEnv(HPOVectorEnv):
-    """`CellEnv` for many episodes side by side."""
+    """Vectorized `CellEnv`."""
 
     params: CellParams
     mutate = staticmethod(mutate_actions)

@@ -199,7 +199,7 @@ class CurveParams(Params):
         return np.where(np.arange(self.repeats) < self.count[:, None], cost, np.nan)
 
     def whole(self) -> float:
-        """Cost of training every row to its end, by the dearest repeat of each; one evaluation per checkpoint."""
+        """Cost of training every row to its end, by its most expensive repeat; one evaluation per checkpoint."""
         if self.cost_unit == "evaluations":
             return float(self.rows * len(self.levels))
         return float(np.nanmax(self.full(), axis=1).sum())

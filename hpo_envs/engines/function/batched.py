@@ -16,7 +16,7 @@ from hpo_envs.tables import draws
 
 
 class FunctionVectorEnv(HPOVectorEnv):
-    """`FunctionEnv` for many episodes side by side; `info["config"]` and `info["metrics"]` are arrays of dicts."""
+    """Vectorized `FunctionEnv`; `info["config"]` and `info["metrics"]` are arrays of dicts."""
 
     params: FunctionParams
 

@@ -1,4 +1,4 @@
-"""`LookupEnv` for many episodes side by side."""
+"""Vectorized `LookupEnv`."""
 
 from __future__ import annotations
 

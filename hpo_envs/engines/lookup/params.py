@@ -211,7 +211,7 @@ class LookupParams(Params):
 
 @functools.lru_cache(maxsize=64)
 def _prepare(keyed: tuple[ByHash, ...], objective: Objective, cost: str, held_out: tuple[str, ...]) -> LookupParams:
-    """What does not depend on the budget; the budget is that of evaluating every run of the dearest table once."""
+    """Parameters without the budget, which is set to one evaluation of every run of the most expensive table."""
     tables = tuple(k.table for k in keyed)
     first = tables[0]
     for t in tables[1:]:

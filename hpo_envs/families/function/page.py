@@ -1,4 +1,4 @@
-"""FunctionHPO and FunctionLC: a function of one's own as an environment."""
+"""FunctionHPO and FunctionLC: a user's function as an environment."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class NASBenchNLPFinalEnv(LookupEnv):
     ## Description
     4,114 architectures of NAS-Bench-NLP were trained with three seeds each for 50 epochs. Their learning curves are
     large and fetched on their own (`NASBenchNLP-ptb-v0`); their final losses come from a smaller release (Serianni
-    and Kalita 2023). One step trains one architecture with a seed drawn anew; agents know ten released features of
+    and Kalita 2023). One step trains one architecture with a new seed; agents know ten released features of
     each. One episode is one search. Id: `NASBenchNLP-ptb-final-v0`.
 
     ## Action Space

@@ -18,7 +18,7 @@ UNITS = 80
 """Size of embeddings and hidden states."""
 
 STREAMS = 40
-"""Places of the text that are read side by side."""
+"""Batch size: places of the text that are read in parallel."""
 
 STEPS = 25
 """Characters of each stream after which weights are updated and derivatives end."""

@@ -35,7 +35,7 @@ class Forest:
     """Trees ready to be evaluated, see `compile_forest`.
 
     Attributes:
-        order: (columns,) the input columns, those that share a table side by side.
+        order: (columns,) the input columns, those that share a table adjacent.
         groups: (tables,) where in `order` the columns of each table begin.
         lookup: (columns * size,) for each column of `order` and value, what it adds to the row of its table.
         offsets: (columns,) where in `lookup` a column begins.

@@ -49,5 +49,5 @@ def test_batches_of_pulls_and_workers() -> None:
     env = made("NMTLC-ft-zhen-v0", "ansi", workers=3)
     env.reset(seed=0)
     env.step(np.array([1, 2]))
-    assert "under way  [1, 2]" in env.render()
+    assert "in flight  [1, 2]" in env.render()
     assert "0 evaluations" in env.render()
