@@ -23,6 +23,9 @@ def class_of(name: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
+SAME = {n: next(m for m in agents.names() if AGENTS[m].target == AGENTS[n].target) for n in agents.names()}
+"""The first agent of the same class."""
+
 STAGED = [
     pytest.param(
         name,
@@ -32,8 +35,9 @@ STAGED = [
     )
     for name in agents.names()
     for stage in AGENTS[name].supports
-    if stage in STAGES
+    if stage in STAGES and AGENTS[name].alias_of is None and (SAME[name] == name or stage == AGENTS[name].supports[0])
 ]
+"""Settings of one class share all but the stage that they are made for; aliases share everything."""
 
 ALLOWED = {name: {"seen": True} for name, e in AGENTS.items() if e.unseen}
 """Agents with trained weights play on all stages: no score is kept."""

@@ -51,7 +51,10 @@ STEPS = 200
 COSTLY = ("bo", "bo-spread", "bo-thompson", "box-bo", "freeze-thaw")
 """Agents that take most of the time; tests compare them on `FEW` ids."""
 FEW = ("NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTHPO-v0", "NMTLC-ft-zhen-v0", "CharHPO-v0", "FunctionHPO-v0")
-QUICK = ("NMTHPO-", "NMTLC-", "FIESTA-", "CharHPO-inflection-alb-lstm-", "CharHPO-v0", "NASBenchNLP-cell-", "Function")
+QUICK = (
+    "NMTHPO-zhen-", "NMTHPO-v0", "NMTLC-ft-zhen-", "FIESTA-tdsa8-", "FIESTA-gaussian-", "CharHPO-inflection-alb-lstm-",
+    "CharHPO-v0", "NASBenchNLP-cell-", "Function",
+)  # fmt: skip
 """How ids begin on which tests compare the other agents of this package."""
 
 PICKS = "auto"

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import resource
 import signal
@@ -103,7 +102,6 @@ def guarded(entry: str, *folders: Path, allowed: tuple[type[BaseException], ...]
 @contextlib.contextmanager
 def bounded() -> Iterator[None]:
     """Fails if the largest size that the process ever had grows by too much meanwhile."""
-    gc.collect()
     before = peak()
     yield
     assert peak() - before < MEGABYTES, f"memory must stay bounded, grew by {peak() - before:.0f} MB"

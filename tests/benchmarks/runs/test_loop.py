@@ -17,18 +17,6 @@ from hpo_envs.benchmarks.runs import run
 SURROGATE = {}
 
 
-@pytest.mark.parametrize("pair", ["zhen", "swen"])
-def test_random_search_has_its_exact_expectations(pair: str) -> None:
-    """Order statistics without replacement: a target row is found after (n + 1) / 2 evaluations on average."""
-    runs = run("random", f"NMTHPO-{pair}-v0", range(200), env_kwargs={**SURROGATE, "budget": None})
-    n = len(runs[0])
-    for r in runs[:3]:
-        assert sorted(r.actions.tolist()) == list(range(n))
-    position = np.array([targets.first_reaching(r.actions == 11) for r in runs])
-    error = position.std() / np.sqrt(len(position))
-    assert abs(position.mean() - (n + 1) / 2) <= 4 * error
-
-
 def test_target_stops_a_run_where_it_is_met() -> None:
     free = run("random", "NMTHPO-zhen-v0", range(5), env_kwargs=SURROGATE)
     threshold = float(np.median([r.rewards.max() for r in free]))
