@@ -102,7 +102,7 @@ def whole(title: str, body: str, data: Mapping[str, Any]) -> str:
     script = "".join((STATIC / name).read_text("utf-8") for name in ("page.js", "tables.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     text = json.dumps({"colours": len(COLOURS), **data}, separators=(",", ":"), allow_nan=False)
-    return PAGE.format(
+    page = PAGE.format(
         policy=f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:",
         title=escape(title),
         style=_colours() + (STATIC / "page.css").read_text("utf-8"),
@@ -110,6 +110,7 @@ def whole(title: str, body: str, data: Mapping[str, Any]) -> str:
         data=base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode(),
         script=script,
     )
+    return page.encode(errors="backslashreplace").decode()  # names of folders may be no UTF-8
 
 
 def _colours() -> str:

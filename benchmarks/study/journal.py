@@ -2,7 +2,8 @@
 
 Each line is a record as JSON, after the first 16 characters of a sha256 that covers this record and all before it. A
 line is in the file before `append` returns, and on the disk unless the caller says that it may wait for the next one. A
-last line that was cut off by a kill never happened; anything else that does not fit is damage, and refused.
+last line that was cut off by a kill never happened; anything else that does not fit is damage and refused, an emptied
+file, too.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from hpo_envs.tables.files import atomic
 
 LENGTH = 16
 
@@ -52,7 +55,14 @@ class Journal:
         chain = self._chain.copy()
         chain.update(text)
         line = chain.hexdigest()[:LENGTH].encode() + b" " + text + b"\n"
-        new = not self.path.exists()
+        if not self.records:  # whole or not at all: a journal without a record was emptied
+            atomic.write(self.path, line)
+        else:
+            self._extend(line, sync)
+        self._chain, self._size = chain, self._size + len(line)
+        self.records.append(json.loads(text))
+
+    def _extend(self, line: bytes, sync: bool) -> None:
         with open(self.path, "ab") as stream:
             try:
                 stream.truncate(self._size)  # what a kill or a full disk left of the last line
@@ -63,12 +73,6 @@ class Journal:
             except OSError:
                 stream.truncate(self._size)
                 raise
-        if new:
-            from hpo_envs.tables.files import atomic
-
-            atomic.sync(self.path.parent)
-        self._chain, self._size = chain, self._size + len(line)
-        self.records.append(json.loads(text))
 
     def _read(self, data: bytes) -> None:
         *lines, _ = data.split(b"\n")
@@ -79,3 +83,5 @@ class Journal:
                 raise ValueError(f"{self.path}, line {number}: must fit its checksum: the file was changed or damaged")
             self.records.append(json.loads(line[LENGTH + 1 :]))
             self._chain, self._size = chain, self._size + len(line) + 1
+        if not self.records:
+            raise ValueError(f"{self.path} must begin with a whole record, got none: restore the file or delete it")

@@ -11,16 +11,18 @@ An evaluation that began and did not end is carried out again; one that ended ne
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study.journal import Journal
 from hpo_envs.benchmarks.study.store import CODE_KEYS, code_of
+from hpo_envs.checks import shown
 from hpo_envs.tables.table import STATUSES
 
 NAME = "evaluations.journal"
@@ -116,7 +118,10 @@ class Record:
         self._journal = Journal(path)
         if not self._journal.records:
             self._journal.append({"what": "search", **(header or {})})
-        self.header = {k: v for k, v in self._journal.records[0].items() if k != "what"}
+        first = self._journal.records[0]
+        if first.get("what") != "search" or not {*FIXED, "budget", "run"} <= first.keys() or not _is_header(first):
+            self._refuse(0)
+        self.header = {k: v for k, v in first.items() if k != "what"}
         if header is not None:
             self._check(json.loads(json.dumps(header)))
         self.evaluations: list[Evaluation] = []
@@ -127,7 +132,9 @@ class Record:
         self.failed = 0
         self._running: dict[int, Evaluation] = {}
         self._unsynced = 0.0
-        for record in self._journal.records[1:]:
+        for number, record in enumerate(self._journal.records[1:], 1):
+            if not self._follows(record):
+                self._refuse(number)
             self._take(record)
         if header is not None and header["budget"] != self.header["budget"]:
             self._add({"what": "budget", "budget": header["budget"]})
@@ -150,8 +157,48 @@ class Record:
                     "accept_changed=True (--accept-changed)"
                 )
 
+    def _refuse(self, number: int) -> NoReturn:
+        raise ValueError(
+            f"{self.folder / NAME}, line {number + 1}: must be what a search writes after the lines before, got "
+            f"{shown(self._journal.records[number])}"
+        )
+
+    def _follows(self, record: Mapping[str, Any]) -> bool:
+        """Whether a search can have written a record after those before."""
+        what, number = record.get("what"), record.get("number")
+        if what == "budget":
+            return record.keys() == {"what", "budget"} and _is_number(record["budget"], 0.0)
+        if type(number) is not int:
+            return False
+        if what == "begun":
+            action = record.get("action")
+            parts = action if isinstance(action, list) else [action]
+            alike = not self.evaluations or np.shape(action) == np.shape(self.evaluations[0].action)
+            known = {"what", "number", "action", "config"} == record.keys() - {"given"} and isinstance(
+                record["config"], dict
+            )
+            return known and number == len(self.evaluations) and all(map(_is_number, parts)) and alike
+        if (
+            what != "ended"
+            or number not in self._running
+            or not record.keys() <= {"what", *Evaluation.__dataclass_fields__}
+        ):
+            return False
+        rewards, metrics, best = record.get("rewards"), record.get("metrics", {}), record.get("best")
+        scores = [0.0] * len(self.header["objectives"]) if rewards is None else rewards
+        return (
+            record.get("status") in STATUSES
+            and isinstance(scores, list)
+            and len(scores) == len(self.header["objectives"])
+            and isinstance(metrics, dict)
+            and all(map(_is_number, [*scores, *metrics.values(), best or 0.0]))
+            and all(_is_number(record.get(key, 0.0), 0.0) for key in ("spent", "cost", "seconds"))
+            and _is_number(record.get("started", 0.0), 0.0, 2.0**33)
+            and all(isinstance(record.get(key, ""), str) for key in ("error", "worker"))
+        )
+
     def _take(self, record: Mapping[str, Any]) -> None:
-        facts = {k: v for k, v in record.items() if k != "what"}
+        facts = {k: v for k, v in _readable(record).items() if k != "what"}
         if record["what"] == "budget":
             self.header |= facts
             return
@@ -232,6 +279,25 @@ def plain(config: Mapping[str, Any]) -> dict[str, Any]:
     """A configuration as JSON keeps it; what JSON does not know, as text."""
     values = {k: v.item() if isinstance(v, np.generic) else v for k, v in config.items()}
     return {k: v if isinstance(v, (bool, int, float, str, type(None))) else str(v) for k, v in values.items()}
+
+
+def _is_number(value: Any, low: float = -sys.float_info.max, high: float = sys.float_info.max) -> bool:
+    return isinstance(value, (int, float)) and low <= value <= high
+
+
+def _is_header(header: Mapping[str, Any]) -> bool:
+    kinds = {"run": dict, "hyperparameters": dict, "objectives": list, "space": list, "agent": str, "function": str}
+    known = all(isinstance(header[key], kind) for key, kind in kinds.items())
+    return known and type(header["seed"]) is int and _is_number(header["budget"], 0.0)
+
+
+def _readable(value: Any) -> Any:
+    """Plain data without lone surrogates, which JSON has escapes for, but UTF-8 and pandas refuse."""
+    if isinstance(value, dict):
+        return {_readable(k): _readable(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_readable(v) for v in value]
+    return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
 
 
 def apart(folder: Path, header: Mapping[str, Any]) -> tuple[Path, dict[str, Any]]:

@@ -76,6 +76,10 @@ class Search:
         follows = True
         for number, ended in self._record.steps:
             evaluation = self._record.evaluations[number]
+            try:
+                evaluation.given or self._check(evaluation.action)
+            except ValueError as error:
+                raise ValueError(f"action {number} in {self._record.folder} {error}") from None
             if ended:
                 self._note(evaluation)
                 self._tell(evaluation)

@@ -26,6 +26,7 @@ from hpo_envs.checks import nearest
 from hpo_envs.core.params import check_workers
 from hpo_envs.engines.function.params import FunctionParams, count_of
 from hpo_envs.engines.function.scalar import FunctionEnv
+from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.folder import locked
 from hpo_envs.tuning import prior
 from hpo_envs.tuning.record import NAME, Record, apart
@@ -133,6 +134,8 @@ def tune(
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hpo_envs-")) if out is None else out)
         folder.mkdir(parents=True, exist_ok=True)
+        for name in (NAME, "checkpoints"):
+            atomic.inside(folder, folder / name)
         stack.enter_context(locked(folder, lambda: _in_use(folder)))
         count = _count(folder, candidates, budget, epochs if unit == "epochs" else None)
         params = FunctionParams.of(

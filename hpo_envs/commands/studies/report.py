@@ -57,6 +57,8 @@ def run(args: argparse.Namespace) -> int:
     if args.pictures:
         from hpo_envs.benchmarks.report import plots
 
+        for path in (args.pictures, *args.pictures.rglob("*")):
+            atomic.inside(folder, path)
         print(f"pictures: {len(plots.draw_all(found, args.pictures, progress=True))} files in {args.pictures}")
     print(f"page: {out}")
     return 0

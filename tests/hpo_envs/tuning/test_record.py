@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hpo_envs.benchmarks.study.journal import Journal
 from hpo_envs.benchmarks.study.store import code_of
 from hpo_envs.tuning.record import NAME, Record, apart, folders, runs_of
 
@@ -47,6 +48,57 @@ def test_a_line_that_was_cut_off_never_happened(tmp_path: Path) -> None:
     assert [e.number for e in again.running] == [0]
     ended(again, 0, 2.0)
     assert Record(tmp_path).evaluations[0].rewards == [2.0]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"what": what} for what in ("search", "began", None, 3)),
+        *({"number": number} for number in (1, -1, 7, 10**30, 0.0, True, "0", None)),
+        *({"status": status} for status in ("great", None, 3)),
+        *({"rewards": rewards} for rewards in ([], [1.0, 2.0], ["1"], 1.0, [float("nan")], [float("inf")], [10**400])),
+        *({key: value} for key in ("spent", "cost", "seconds") for value in (-1.0, float("nan"), "x", None, 10**400)),
+        *({"started": value} for value in (1e300, -1.0, "now")),
+        *({"metrics": value} for value in ([], {"score": None}, {"score": float("inf")})),
+        *({key: 3} for key in ("error", "worker", "unknown", "best ")),
+        *({"best": value} for value in ("x", float("inf"))),
+    ],
+    ids=str,
+)
+def test_records_that_no_search_writes_are_refused(change: dict[str, Any], tmp_path: Path) -> None:
+    Record(tmp_path, HEADER).begin(1, {})
+    whole = {"what": "ended", "number": 0, "status": "ok", "rewards": [1.0], "metrics": {"score": 1.0}, "best": None}
+    whole |= {"spent": 1.0, "cost": 1.0, "seconds": 1.0, "started": 1.0, "worker": "w", "error": ""}
+    Journal(tmp_path / NAME).append({**whole, **change})
+    with pytest.raises(ValueError, match=f"{NAME}, line 3: must be what a search writes after the lines before, got "):
+        Record(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"number": 0}, {"number": 2}, {"action": "x"}, {"action": [1, 2]}, {"action": 10**400}, {"config": 3}, {"x": 1}],
+    ids=str,
+)
+def test_beginnings_that_no_search_writes_are_refused(change: dict[str, Any], tmp_path: Path) -> None:
+    Record(tmp_path, HEADER).begin(1, {})
+    Journal(tmp_path / NAME).append({"what": "begun", "number": 1, "action": 2, "config": {}} | change)
+    with pytest.raises(ValueError, match=f"{NAME}, line 3: must be what a search writes after the lines before, got "):
+        Record(tmp_path)
+
+
+@pytest.mark.parametrize("change", [{"what": "begun"}, {"budget": "x"}, {"run": 3}, {"objectives": 3}, {"seed": "x"}])
+def test_a_header_that_no_search_writes_is_refused(change: dict[str, Any], tmp_path: Path) -> None:
+    Journal(tmp_path / NAME).append({"what": "search", **HEADER, **change})
+    for header in (None, HEADER):
+        with pytest.raises(ValueError, match=f"{NAME}, line 1: must be what a search writes|must go on as it began"):
+            Record(tmp_path, header)
+
+
+def test_an_emptied_record_is_refused(tmp_path: Path) -> None:
+    Record(tmp_path, HEADER).begin(1, {})
+    (tmp_path / NAME).write_bytes(b"")
+    with pytest.raises(ValueError, match=f"{NAME} must begin with a whole record, .* delete it"):
+        Record(tmp_path, HEADER)
 
 
 def test_another_search_is_refused_a_larger_budget_is_not(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 
 from hpo_envs.agents import Agent
 from hpo_envs.agents.random import RandomSearch
+from hpo_envs.benchmarks.study.journal import Journal
 from hpo_envs.tuning import Tuned, load, tune
+from hpo_envs.tuning.record import NAME
 from tests.hpo_envs.tuning import helpers
 
 TOLD: list[tuple[Any, Any, dict[str, Any]]] = []
@@ -55,13 +58,10 @@ def test_a_search_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 def test_what_had_begun_is_carried_out_again_and_counts_once(tmp_path: Path) -> None:
-    class Stop(Exception):
-        pass
-
     def fails_us(config: Any) -> float:
         calls.append(config)
         if len(calls) == 4:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
         return float(config["x"])
 
     calls: list[Any] = []
@@ -72,6 +72,14 @@ def test_what_had_begun_is_carried_out_again_and_counts_once(tmp_path: Path) -> 
     assert calls[3] == calls[4]
     assert (len(calls), len(done)) == (7, 6)
     assert [e.number for e in done] == list(range(6))
+
+
+def test_actions_outside_of_the_space_are_refused(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"agent": "random", "out": tmp_path, "candidates": 60, "progress": False}
+    tune(helpers.train, helpers.SPACE, budget=3, **given)
+    Journal(tmp_path / NAME).append({"what": "begun", "number": 3, "action": 10**6, "config": {}})
+    with pytest.raises(ValueError, match=r"action 3 in .* must be an int in \[0, \d+\), got 1000000"):
+        tune(helpers.train, helpers.SPACE, budget=5, **given)
 
 
 def test_an_agent_that_changed_its_mind_is_told_and_goes_on(tmp_path: Path) -> None:

@@ -120,6 +120,22 @@ def test_shares_of_importance_have_intervals() -> None:
     assert (low <= high).all()
 
 
+def test_texts_that_are_no_utf_8(tmp_path: Path) -> None:
+    def odd(config: Any) -> dict[str, float]:
+        if config["x"] < 0.5:
+            raise ValueError("lone \ud800")
+        return {"score": config["x"], "also \ud800": 1.0}
+
+    out = tmp_path / "folder \udcff"
+    tuned = tune(odd, {"x": (0.0, 1.0)}, agent="random", budget=6, progress=False, out=out)
+    assert [name for name in tuned.to_frame() if name.startswith("also")] == ["also \\ud800"]
+    assert "lone \\ud800" in max(tuned.to_frame().error)
+    tuned.plot()
+    tuned._repr_html_().encode()
+    assert main(["report", str(out)]) == 0
+    assert "folder \\udcff" in (out / "report.html").read_text(encoding="utf-8")
+
+
 def test_nothing_succeeded(tmp_path: Path) -> None:
     failed = tune(lambda config: 1 / 0, helpers.SPACE, budget=2, progress=False)
     with pytest.raises(ValueError, match=r"an evaluation must have succeeded, got 2 that did not: .*ZeroDivisionError"):
