@@ -13,6 +13,7 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs.checks import shown
+from hpo_envs.core.params import is_integer
 
 Checker = Callable[[Any], Any]
 """Takes an action; returns it as an int or as a new array, or raises a ValueError that says what it must be."""
@@ -62,9 +63,7 @@ def _discrete(low: int, high: int) -> Checker:
     def check(value: Any) -> int:
         if type(value) is int:
             row = value
-        elif isinstance(value, np.integer) or (
-            isinstance(value, np.ndarray) and value.shape == () and value.dtype.kind in "iu"
-        ):
+        elif is_integer(value) or (isinstance(value, np.ndarray) and value.shape == () and value.dtype.kind in "iu"):
             row = int(value)
         else:
             raise ValueError(f"must be an int in [{low}, {high}), got {shown(value)}")
@@ -109,6 +108,6 @@ def _array(value: Any) -> Any:
         return None
     try:
         array = np.array(value)
-    except (ValueError, TypeError, OverflowError):  # ragged lists
+    except Exception:  # ragged lists, and whatever `__array__` raises
         return None
     return None if array.dtype == object else array

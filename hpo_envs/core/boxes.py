@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.checks import shown
-from hpo_envs.core.params import Floats, unmasked
+from hpo_envs.core.params import Floats, array_of
 
 
 def clip(actions: Any, shape: tuple[int, ...], argument: str) -> tuple[Floats, npt.NDArray[np.bool_]]:
@@ -25,11 +25,8 @@ def clip(actions: Any, shape: tuple[int, ...], argument: str) -> tuple[Floats, n
     Raises:
         ValueError: No numbers of that shape, or a NaN among them.
     """
-    try:
-        given = np.asarray(unmasked(actions))
-        array = given.astype(np.float64) if given.dtype.kind in "fiub" else np.empty(0)
-    except (TypeError, ValueError, OverflowError):
-        array = np.empty(0)
+    given = array_of(actions)
+    array = given.astype(np.float64) if given.dtype.kind in "fiub" else np.empty(0)
     # A NaN fails both comparisons.
     inside = np.asarray(((array >= -1.0) & (array <= 1.0)).all(axis=-1))
     if array.shape == shape and inside.all():

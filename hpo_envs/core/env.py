@@ -93,10 +93,10 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
         """Seeds the environment; what each form of episode does besides, its class says.
 
         Raises:
-            ValueError: Options that are no mapping, or unknown keys among them.
+            ValueError: Options that are no mapping, or unknown keys among them; a seed that is no int >= 0.
         """
         check_options(options, self.params.options)
-        return super().reset(seed=seed)
+        return super().reset(seed=None if seed is None else _check_seed(seed))
 
     def _new_key(self, seed: int | None) -> int:
         """Starts an episode; returns its key."""

@@ -284,6 +284,19 @@ def unmasked(actions: Any) -> Any:
     return actions
 
 
+def array_of(actions: Any) -> npt.NDArray[Any]:
+    """An action, or a batch of them, as an array; one of an object where NumPy can make none, whatever it raised.
+
+    Raises:
+        ValueError: As `unmasked`.
+    """
+    given = unmasked(actions)
+    try:
+        return np.asarray(given)
+    except Exception:
+        return np.array(None)
+
+
 def check_ints(
     actions: Any, shape: tuple[int, ...], limits: int | list[int] | npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
@@ -297,7 +310,7 @@ def check_ints(
     Raises:
         ValueError: No ints of that shape, or one outside of [0, limits).
     """
-    array = np.asarray(actions)
+    array = array_of(actions)
     if array.shape != shape or array.dtype.kind not in "iu":
         raise ValueError(f"actions must be ints of shape {shape}, got shape {array.shape} and dtype {array.dtype}")
     array = array.astype(np.int64, copy=False)

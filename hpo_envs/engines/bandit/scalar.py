@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hpo_envs.core.env import HPOEnv
 from hpo_envs.core.infos import STATUS_CODES, Info, numeric
 from hpo_envs.core.loading import provenance_info
-from hpo_envs.core.params import unmasked
+from hpo_envs.core.params import array_of
 from hpo_envs.engines.bandit.arms import Ahead
 from hpo_envs.engines.bandit.params import BanditParams
 from hpo_envs.engines.workers import Workers
@@ -114,7 +114,7 @@ class BanditEnv(HPOEnv):
 
     def _check(self, action: Any) -> list[int]:
         n = self._arms
-        array = np.asarray(unmasked(action))
+        array = array_of(action)
         shape = (self.params.batch,) if self._batched else ()
         if array.shape != shape or array.dtype.kind not in "iu":
             form = f"{self.params.batch} ints" if self._batched else "an int"

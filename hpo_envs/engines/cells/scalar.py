@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hpo_envs.core.env import HPOEnv
 from hpo_envs.core.infos import Info
 from hpo_envs.core.loading import provenance_info
-from hpo_envs.core.params import unmasked
+from hpo_envs.core.params import array_of
 from hpo_envs.engines.cells.params import NODE, CellParams, mutate_actions
 from hpo_envs.tables import draws
 from hpo_envs.tables.cells.canonical import key as key_of
@@ -157,7 +157,7 @@ def check_action(action: Any) -> list[int]:
     Raises:
         ValueError: Not four ints inside the space.
     """
-    array = np.asarray(unmasked(action)) if isinstance(action, (np.ndarray, list, tuple)) else np.asarray(None)
+    array = array_of(action)
     if array.shape == (len(SIZES),) and array.dtype.kind in "iu":
         parts: list[int] = array.tolist()
         if min(parts) >= 0 and parts[0] < SIZES[0] and max(parts) < SIZES[1]:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from hpo_envs.core import boxes
 from hpo_envs.core.infos import STATUS_CODES, Info, numeric
-from hpo_envs.core.params import Floats, is_integer, unmasked
+from hpo_envs.core.params import Floats, array_of, is_integer, unmasked
 from hpo_envs.engines.function.calls import Outcome, Training, call
 from hpo_envs.engines.function.params import FunctionParams
 from hpo_envs.tables import exact
@@ -157,10 +157,7 @@ def check_action(action: Any, params: FunctionParams) -> tuple[Any, Info]:
     if params.kind == "box":
         point, clipped = boxes.clip(given, params.action_space.shape or (), "action")
         return point, {"clipped": clipped[()]}
-    try:
-        array = np.asarray(given)
-    except (TypeError, ValueError):
-        array = np.empty(0)
+    array = array_of(given)
     rows, epochs = params.action_space.nvec.tolist()  # type: ignore[attr-defined]
     inside = array.shape == (2,) and array.dtype.kind in "iu" and 0 <= array[0] < rows and 0 <= array[1] < epochs
     if not inside:

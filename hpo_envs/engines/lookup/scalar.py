@@ -10,7 +10,7 @@ import numpy.typing as npt
 from hpo_envs.core.env import HPOEnv
 from hpo_envs.core.infos import Info, entry, numeric
 from hpo_envs.core.loading import provenance_info
-from hpo_envs.core.params import is_integer, unmasked
+from hpo_envs.core.params import array_of, is_integer, unmasked
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.tables import draws
 
@@ -130,7 +130,7 @@ class LookupEnv(HPOEnv):
             ):
                 return int(action)
             raise ValueError(f"action must be an int in [0, {self._actions}), got {action!r}")
-        array = np.asarray(unmasked(action))
+        array = array_of(action)
         if array.shape != (len(self._sizes),) or array.dtype.kind not in "iu":
             raise ValueError(f"action must be {len(self._sizes)} ints below {self._sizes}, got {action!r}")
         index = 0

@@ -44,7 +44,8 @@ class Odd:
 
 
 @pytest.mark.parametrize(
-    "value", [1.99, "17", True, np.True_, -1, 10, 99, None, [1], np.array([1]), 2**70, np.float64(3), Odd()]
+    "value",
+    [1.99, "17", True, np.True_, -1, 10, 99, None, [1], np.array([1]), 2**70, np.float64(3), np.timedelta64(3), Odd()],
 )
 def test_what_is_no_row_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match=r"must be an int in \[0, 10\), got "):

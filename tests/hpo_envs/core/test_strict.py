@@ -42,13 +42,20 @@ def test_budgets(env_id: str) -> None:
             gym.make(env_id, budget=budget)
 
 
+class Broken:
+    """An array to NumPy, which fails when it is asked for."""
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise RuntimeError("no array today")
+
+
 @pytest.mark.parametrize("env_id", IDS)
 def test_actions(env_id: str) -> None:
     for env in (gym.make(env_id).unwrapped, gym.make_vec(env_id, num_envs=2).unwrapped):
         env.reset(seed=0)
         action = np.asarray(env.action_space.sample())
         wrong = [np.ma.array(action, mask=True), np.ma.array(action), action.astype(np.int64).astype("m8[s]")]
-        for one in [*wrong, wrong[-1][()]]:
+        for one in [*wrong, wrong[-1][()], np.timedelta64(3), np.zeros(2, "m8"), Broken(), [Broken()]]:
             with pytest.raises(ValueError, match="actions? must be"):
                 env.step(one)
         env.step(env.action_space.sample())
@@ -77,9 +84,12 @@ def test_arguments(env_id: str) -> None:
 
 
 def test_seeds_and_counts() -> None:
-    for seed in (-1, 1.5, True, np.timedelta64(5, "s"), "7"):
+    for seed in (-1, 1.5, True, np.bool_(True), np.timedelta64(5), "7"):
         with pytest.raises(ValueError, match="seed must be"):
             gym.make_vec("NMTHPO-swen-v0", num_envs=2).reset(seed=seed)  # type: ignore[arg-type]
+        for env_id in IDS:
+            with pytest.raises(ValueError, match="seed must be"):
+                gym.make(env_id, disable_env_checker=True).reset(seed=seed)  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="seeds must be"):
             run("random", "NMTHPO-swen-v0", [seed])
     for count in (0, 10**400, np.timedelta64(5, "s"), True, 2.0):
