@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
+import multiprocessing
 import os
 import select
 import shutil
@@ -27,6 +28,7 @@ import hpo_envs
 from hpo_envs.agents import Agent, Problem, wire
 from hpo_envs.benchmarks.runs import limits
 from hpo_envs.benchmarks.runs.pool import AgentPool
+from hpo_envs.core import screen
 
 MOST_BYTES = 1 << 24
 """How long an answer may be."""
@@ -85,15 +87,19 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         self._folder = tempfile.TemporaryDirectory(prefix="hpo-envs-agent-", ignore_cleanup_errors=True)
         if self.elsewhere:  # beside this package may lie others, which are not for that interpreter
             Path(self._folder.name, "hpo_envs").symlink_to(Path(hpo_envs.__file__).parent)
+        shown, output = multiprocessing.Pipe(duplex=False)
+        self._output = screen.relay(shown)
         self._process = subprocess.Popen(  # noqa: S603
             [python or sys.executable, "-m", "hpo_envs.agents.serve"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=output,
             bufsize=0,
             cwd=self._folder.name,
             env=_environment(self.agent, self._folder.name, self.elsewhere),
             start_new_session=True,
         )
+        output.close()
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._in, self._out = self._process.stdin.fileno(), self._process.stdout.fileno()
@@ -140,7 +146,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
             if reply["number"] != self._calls:  # sent unasked, and read only now
                 raise self._refused(f"a reply must have the number of its call, {self._calls}, got {reply['number']}")
             if "error" in reply:
-                raise AgentError(_printable(str(reply["error"])))
+                raise AgentError(screen.escaped(str(reply["error"])[-20_000:]))
             return reply["answer"]
         except BaseException:
             self.close()
@@ -170,6 +176,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         self._process.kill()  # where it has left its group
         with self._process:
             pass  # closes the pipes and waits
+        self._output.join(1.0)
         self._folder.cleanup()
 
     def __exit__(self, *error: object) -> None:
@@ -220,7 +227,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         return AgentError(f"the process of {self.agent} ended with exit status {status}")
 
     def _refused(self, rule: str) -> AgentError:
-        return AgentError(f"what the process of {self.agent} sent is refused: {_printable(rule)}")
+        return AgentError(f"what the process of {self.agent} sent is refused: {screen.escaped(rule)}")
 
 
 class _RemotePool(AgentPool):
@@ -296,8 +303,3 @@ def _limit(pid: int) -> None:
     for what, value in wanted.items():
         now = [v for v in resource.prlimit(pid, what) if v != resource.RLIM_INFINITY]
         resource.prlimit(pid, what, (min([value, *now]),) * 2)
-
-
-def _printable(text: str) -> str:
-    """A text without what a terminal would obey."""
-    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text[-20_000:])

@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 import numpy as np
@@ -19,6 +19,9 @@ RUN_SECONDS = 3600.0
 TICKS = 20
 """In how many steps such a time passes; a process that is stopped, as by Ctrl-Z, loses one of them, however long."""
 
+GRACE = 5.0
+"""Seconds after its limit at which code that does not stop is killed with its process, where that is a worker."""
+
 SHARE = 0.8
 """Share of the memory that is free at the start which a batch of runs may take."""
 
@@ -27,20 +30,43 @@ class RunTimeout(BaseException):
     """A run took longer than it may; not an `Exception`, so that agents that catch these do not swallow it."""
 
 
+_tell: Callable[[tuple[float, str] | None], object] = lambda limit: None  # noqa: E731
+
+
+def watch(tell: Callable[[tuple[float, str] | None], object]) -> None:
+    """Calls `tell` whenever a time limit begins (its seconds, and what to say if it is exceeded) or ends (None).
+
+    For whoever watches this process from outside: code may block signals, stop its process or never return to Python.
+    """
+    global _tell
+    _tell = tell
+
+
 @contextlib.contextmanager
-def deadline(seconds: float) -> Iterator[None]:
+def deadline(
+    seconds: float, text: str = "a run must end within {:g} s (--run-seconds), this one did not"
+) -> Iterator[None]:
     """Raises `RunTimeout` in the code within once this time is over, and again every second until it gives up.
 
     Time passes while the process may run, whatever the wall clock says: not while it is stopped or the machine sleeps.
     In the main thread of a process of POSIX a signal does it, which wakes whatever sleeps; elsewhere the interpreter
-    does it between two steps of Python. A loop inside compiled code is stopped by neither.
+    does it between two steps of Python. A loop inside compiled code is stopped by neither, but a worker is killed.
+
+    Args:
+        seconds: The limit.
+        text: Of the error, with a place for the seconds.
     """
-    if threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer"):
-        with _alarm(seconds):
+    main = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
+    text = text.format(seconds)
+    _tell((seconds, text))
+    try:
+        with _alarm(seconds) if main else _thread(seconds):
             yield
-    else:
-        with _thread(seconds):
-            yield
+    except RunTimeout as timeout:
+        timeout.args = (text,)  # another thread can raise no more than a class
+        raise
+    finally:
+        _tell(None)
 
 
 @contextlib.contextmanager
@@ -53,7 +79,7 @@ def _alarm(seconds: float) -> Iterator[None]:
         if passed == TICKS:
             signal.setitimer(signal.ITIMER_REAL, 1.0, 1.0)
         if passed >= TICKS:
-            raise RunTimeout(_text(seconds))
+            raise RunTimeout
 
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds / TICKS, seconds / TICKS)
@@ -86,8 +112,29 @@ def _thread(seconds: float) -> Iterator[None]:
         watch.join()
 
 
-def _text(seconds: float) -> str:
-    return f"a run must end within {seconds:g} s (--run-seconds), this one did not"
+@contextlib.contextmanager
+def interrupts() -> Iterator[None]:
+    """Lets Ctrl-C through; a `KeyboardInterrupt` that the code within raises by itself becomes a `RuntimeError`."""
+    before = signal.getsignal(signal.SIGINT)
+    ours = threading.current_thread() is threading.main_thread() and callable(before)
+    pressed = False
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        pressed = True
+        before(number, frame)  # type: ignore[operator, misc]
+
+    if ours:
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if pressed:
+            raise
+        raise RuntimeError("code must not raise KeyboardInterrupt, which is the user's") from error
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, before)
 
 
 @contextlib.contextmanager

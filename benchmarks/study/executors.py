@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import abc
 import collections
-import concurrent.futures
 import contextlib
 import ctypes
 import multiprocessing
@@ -17,28 +16,55 @@ import os
 import signal
 import sys
 import threading
+import time
+import traceback
+import weakref
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import connection
 from typing import Any
 
+from hpo_envs.benchmarks.runs import limits
+from hpo_envs.core import screen
 from hpo_envs.tables import extras
 
-Call = tuple[Callable[[Any], Any], Any]
-"""A function and its argument."""
-
 LOSSES = 2
-"""How often a worker may die while a call is carried out alone; on a cluster, how often it is given to another."""
+"""How often a call whose worker died is carried out again."""
+
+TICK = 1.0
+"""Seconds between two looks at workers that say nothing."""
+
+
+@dataclass(eq=False)
+class Call:
+    """A function and its argument.
+
+    Attributes:
+        function: Called with the argument.
+        argument: Its `foreign`, if it has one, names code from outside of this package: the worker that has run it
+            runs nothing else.
+        losses: How many workers died at it.
+    """
+
+    function: Callable[[Any], Any]
+    argument: Any
+    losses: int = 0
+
+    @property
+    def foreign(self) -> str | None:
+        """Code from outside of this package that the call runs."""
+        return getattr(self.argument, "foreign", None)
 
 
 class WorkerLost(ChildProcessError):
-    """A worker died whenever it carried out this call.
+    """A call took its worker with it, or exceeded its time limit and was killed.
 
     Attributes:
         argument: Of the call.
     """
 
-    def __init__(self, argument: Any) -> None:
-        super().__init__(f"the worker died each time (out of memory? os._exit?) at {argument!s:.200}")
+    def __init__(self, argument: Any, said: str = "") -> None:
+        super().__init__(said or f"the worker died each time (out of memory? os._exit?) at {argument!s:.200}")
         self.argument = argument
 
 
@@ -50,6 +76,9 @@ class Executor(contextlib.AbstractContextManager["Executor"], abc.ABC):
     """
 
     workers: int = 1
+
+    def __init__(self) -> None:
+        self._calls: collections.deque[Call] = collections.deque()  # that have not begun
 
     @abc.abstractmethod
     def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
@@ -65,7 +94,10 @@ class Executor(contextlib.AbstractContextManager["Executor"], abc.ABC):
 
     def drop(self, unwanted: Callable[[Any], bool]) -> int:
         """Forgets calls that have not begun and whose argument is unwanted; returns how many."""
-        return 0
+        kept = [call for call in self._calls if not unwanted(call.argument)]
+        dropped = len(self._calls) - len(kept)
+        self._calls = collections.deque(kept)
+        return dropped
 
     def map(self, function: Callable[[Any], Any], arguments: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """Carries out a call for each argument; yields (index, result) in the order in which calls are finished."""
@@ -94,134 +126,184 @@ def _numbered(call: tuple[int, Callable[[Any], Any], Any]) -> tuple[int, Any]:
 class Serial(Executor):
     """This process, one call after another."""
 
-    def __init__(self) -> None:
-        self._calls: collections.deque[tuple[Callable[[Any], Any], Any]] = collections.deque()
-
     def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
         """Takes a call."""
-        self._calls.append((function, argument))
+        self._calls.append(Call(function, argument))
 
     def next(self) -> Any:
         """Carries out the oldest call."""
-        function, argument = self._calls.popleft()
-        return function(argument)
-
-    def drop(self, unwanted: Callable[[Any], bool]) -> int:
-        """Forgets calls."""
-        kept = collections.deque(call for call in self._calls if not unwanted(call[1]))
-        dropped = len(self._calls) - len(kept)
-        self._calls = kept
-        return dropped
+        call = self._calls.popleft()
+        return call.function(call.argument)
 
 
 class Processes(Executor):
-    """Processes on this machine.
+    """Processes on this machine, each with one call at a time: what one does is not felt by the others.
 
-    Programs that use it must keep to `if __name__ == "__main__":`, as with every pool of fresh processes.
+    A worker that dies, whose call exceeds its `limits.deadline` by `limits.GRACE`, or that is stopped for so long
+    without such a limit, is killed and replaced. Programs that use it must keep to `if __name__ == "__main__":`, as
+    with every pool of fresh processes.
 
     Args:
         workers: Number of processes, an int >= 1.
+        losses: How often a call whose worker died is carried out again.
     """
 
-    def __init__(self, workers: int) -> None:
-        self.workers = workers
-        self._pool = self._start()
-        self._waiting: dict[concurrent.futures.Future[Any], Call] = {}
-        # After a loss: calls that may have caused it are carried out one at a time, the others wait.
-        self._suspects: collections.deque[Call] = collections.deque()
-        self._held: collections.deque[Call] = collections.deque()
-        self._losses = 0
-
-    def _start(self) -> concurrent.futures.ProcessPoolExecutor:
-        # Fresh processes: a fork of one with threads (Arrow's, BLAS') may hang.
-        context = multiprocessing.get_context("spawn")
-        return concurrent.futures.ProcessPoolExecutor(self.workers, context, initializer=prepare)
+    def __init__(self, workers: int, losses: int = LOSSES) -> None:
+        super().__init__()
+        self.workers, self._losses = workers, losses
+        self._crew: list[_Worker] = []
+        self.close = weakref.finalize(self, _end, self._crew)  # type: ignore[method-assign]
 
     def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
         """Takes a call."""
-        if self._suspects:
-            self._held.append((function, argument))
-            return
-        try:
-            self._waiting[self._pool.submit(function, argument)] = function, argument
-        except BrokenProcessPool:  # a worker has just died, which `next` will see
-            self._held.append((function, argument))
+        self._calls.append(Call(function, argument))
+        self._assign()
 
     def next(self) -> Any:
         """Returns what the call that is finished first returned."""
         while True:
-            if not self._waiting:
-                self._restart()
-            finished, _ = concurrent.futures.wait(self._waiting, return_when=concurrent.futures.FIRST_COMPLETED)
-            intact = [f for f in finished if not isinstance(f.exception(), BrokenProcessPool)]
-            if not intact:
-                self._restart()
-                continue
-            del self._waiting[intact[0]]
-            if self._suspects:
-                self._suspects.popleft()
-                self._resume()
-            return intact[0].result()
+            self._assign()
+            busy = [worker for worker in self._crew if worker.call is not None]
+            assert busy, "next must follow submit"
+            start = time.monotonic()
+            connection.wait([thing for w in busy for thing in (w.pipe, w.process.sentinel)], TICK)
+            passed = min(time.monotonic() - start, 2 * TICK)  # less than the clock says where all were stopped
+            for worker in busy:
+                call = worker.call
+                assert call is not None
+                try:
+                    answer = worker.answer(passed)
+                except ChildProcessError as lost:
+                    self._crew.remove(worker)
+                    worker.end()
+                    call.losses += 1
+                    if str(lost) or call.losses > self._losses:
+                        raise WorkerLost(call.argument, str(lost)) from None
+                    self._calls.appendleft(call)
+                    continue
+                if answer is None:
+                    continue
+                self._assign()
+                ok, value = answer
+                if not ok:
+                    raise value
+                return value
 
-    def _restart(self) -> None:
-        """A worker died, and with it the pool: what may have killed it is tried again, each call alone."""
-        end_pool(self._pool)
-        self._pool = self._start()
-        if self._suspects:
-            self._losses += 1
-        else:
-            calls = list(self._waiting.values())
-            begun = 2 * self.workers + 1  # calls running, and those handed over already
-            self._suspects.extend(calls[:begun])
-            self._held.extend(calls[begun:])
-        self._waiting.clear()
-        if self._losses < LOSSES:
-            self._resume(again=True)
+    def _assign(self) -> None:
+        """Gives calls to workers that have none."""
+        while self._calls:
+            idle = next((worker for worker in self._crew if worker.call is None), None)
+            if idle is None:
+                if len(self._crew) >= self.workers:
+                    return
+                self._crew.append(idle := _Worker())
+            call = next((call for call in self._calls if call.foreign == idle.foreign), self._calls[0])
+            if idle.foreign in (None, call.foreign) and idle.process.is_alive():
+                self._calls.remove(call)
+                idle.take(call)
+            else:
+                self._crew.remove(idle)
+                idle.end()
+
+
+class _Worker:
+    """A process that carries out calls, as its parent sees it."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")  # a fork of a process with threads (Arrow's, BLAS') may hang
+        self.pipe, theirs = context.Pipe()
+        shown, output = context.Pipe(duplex=False)
+        screen.relay(shown)
+        self.process = context.Process(target=_work, args=(theirs, output))
+        self.process.start()
+        theirs.close()
+        output.close()
+        self.call: Call | None = None
+        self.foreign: str | None = None
+        self._limit: tuple[float, str] | None = None
+        self._age = self._stopped = 0.0
+
+    def take(self, call: Call) -> None:
+        """Begins a call."""
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has just died, which `answer` sees
+            self.pipe.send((call.function, call.argument))
+        self.call, self.foreign, self._limit, self._stopped = call, call.foreign, None, 0.0
+
+    def answer(self, passed: float) -> tuple[bool, Any] | None:
+        """Whether the call succeeded and what it returned or raised; None while it runs.
+
+        Args:
+            passed: Seconds since the last look.
+
+        Raises:
+            ChildProcessError: The worker is lost, without a text if it died.
+        """
+        alive, self._age = self.process.is_alive(), self._age + passed
+        while self.pipe.poll():
+            try:
+                kind, *facts = self.pipe.recv()
+            except (EOFError, OSError):
+                raise ChildProcessError from None
+            except Exception as error:  # what was returned or raised cannot be read here
+                kind, facts = "answer", [False, error]
+            if kind == "answer":
+                self.call = None
+                return facts[0], facts[1]
+            self._limit, self._age = facts[0], 0.0
+        self._stopped = self._stopped + passed if alive and _is_stopped(self.process.pid) else 0.0
+        if self._limit is not None and self._age > self._limit[0] + limits.GRACE:
+            raise ChildProcessError(self._limit[1])
+        if not alive or (self._limit is None and self._stopped > limits.GRACE):
+            raise ChildProcessError
+        return None
+
+    def end(self) -> None:
+        """Kills the process: one that is stopped hears nothing else."""
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+def _end(crew: list[_Worker]) -> None:
+    for worker in crew:
+        worker.process.kill()
+    while crew:
+        crew.pop().end()
+
+
+def _is_stopped(pid: int | None) -> bool:
+    try:
+        return os.waitid(os.P_PID, pid or 0, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
+    except (AttributeError, ChildProcessError):  # macOS has it since Python 3.13, Windows never
+        return False
+
+
+def _work(pipe: connection.Connection, output: connection.Connection) -> None:
+    """Carries out calls until there is nobody to send them; tells the parent of limits of time that begin and end."""
+    prepare()
+    if os.name == "posix":
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(output.fileno(), stream.fileno())
+            stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    limits.watch(lambda limit: pipe.send(("limit", limit)))
+    while True:
+        try:
+            function, argument = pipe.recv()
+        except (EOFError, OSError):
             return
-        _, argument = self._suspects.popleft()
-        self._resume()
-        raise WorkerLost(argument)
-
-    def _resume(self, again: bool = False) -> None:
-        """Begins the next suspect, or all calls held back once there is none."""
-        if not again:
-            self._losses = 0
-        if self._suspects:
-            call = self._suspects[0]
-            self._waiting[self._pool.submit(call[0], call[1])] = call
-            return
-        held, self._held = self._held, collections.deque()
-        for call in held:
-            self.submit(*call)
-
-    def drop(self, unwanted: Callable[[Any], bool]) -> int:
-        """Forgets calls."""
-        kept = collections.deque(call for call in self._held if not unwanted(call[1]))
-        dropped = len(self._held) - len(kept)
-        self._held = kept
-        first = list(self._suspects)[:1]
-        rest = [call for call in list(self._suspects)[1:] if not unwanted(call[1])]
-        dropped += max(len(self._suspects) - 1, 0) - len(rest)
-        self._suspects = collections.deque(first + rest)
-        for future, (_, argument) in list(self._waiting.items()):
-            if not first and unwanted(argument) and future.cancel():
-                del self._waiting[future]
-                dropped += 1
-        return dropped
-
-    def close(self) -> None:
-        """Ends the processes at once; calls not finished are dropped."""
-        end_pool(self._pool)
-
-
-def end_pool(pool: concurrent.futures.ProcessPoolExecutor) -> None:
-    """Ends a pool's processes at once, and waits for its thread: one left to the end of the program may fail there."""
-    crew = list((pool._processes or {}).values())
-    for process in crew:
-        process.terminate()
-    pool.shutdown(wait=True, cancel_futures=True)
-    for process in crew:
-        process.join()
+        except Exception as error:  # what the call needs cannot be imported
+            pipe.send(("answer", False, error))
+            continue
+        try:
+            answer = True, function(argument)
+        except BaseException as error:
+            error.add_note(traceback.format_exc())
+            answer = False, error
+        try:
+            pipe.send(("answer", *answer))
+        except Exception as error:
+            problem = ValueError(f"what a call returns or raises must be picklable, got {error!r}")
+            pipe.send(("answer", False, problem))
 
 
 def prepare() -> None:
@@ -259,6 +341,7 @@ class Dask(Executor):
     _GONE = "the Dask scheduler must stay, it is gone; what is stored stays, the same command goes on with another one"
 
     def __init__(self, scheduler: str, workers: int = 2) -> None:
+        super().__init__()
         distributed = extras.module("distributed", "dask", "clusters")
         self._cluster: Any = None
         if scheduler == "local":

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import os
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from multiprocessing import connection
 
 KEPT = "\n\t"
 """Characters that are printed although they are not printable."""
@@ -43,6 +49,20 @@ class Screen:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+def relay(pipe: connection.Connection) -> threading.Thread:
+    """Shows what another process prints into a pipe, `escaped`, on standard error; ends with the last who can write."""
+
+    def show() -> None:
+        decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+        with pipe, contextlib.suppress(OSError, ValueError):  # standard error may be closed
+            while data := os.read(pipe.fileno(), 1 << 16):
+                Screen(sys.stderr).write(decoder.decode(data))
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    return thread
 
 
 @contextlib.contextmanager

@@ -18,9 +18,6 @@ from typing import Any
 from hpo_envs.benchmarks.runs import limits
 from hpo_envs.engines.function.calls import Form, Function, Outcome, Training, call
 
-GRACE = 5.0
-"""Seconds after its limit at which an evaluation that does not stop takes its worker process with it."""
-
 PAUSED = 32
 """Trainings that a worker keeps in memory to go on with; of more, those that waited longest start anew."""
 
@@ -82,12 +79,12 @@ def perform(job: Job) -> Done:
     started, clock = time.time(), time.perf_counter()
     ended = True
     try:
-        with _limited(job.seconds):
+        with limits.interrupts(), _limited(job.seconds):
             outcomes, ended = _carry_out(job)
     except KeyboardInterrupt:
         raise
-    except limits.RunTimeout:
-        error = f"an evaluation must end within {job.seconds:g} s, this one did not\n{traceback.format_exc()}"
+    except limits.RunTimeout as timeout:
+        error = f"{timeout}\n{traceback.format_exc()}"
         outcomes = [(job.epoch, Outcome("failed", seconds=time.perf_counter() - clock, error=error))]
     except BaseException:  # SystemExit, and what else is no Exception
         lost = Outcome("failed", seconds=time.perf_counter() - clock, error=traceback.format_exc())
@@ -116,10 +113,10 @@ def _limited(seconds: float | None) -> Iterator[None]:
         yield
         return
     alone = multiprocessing.parent_process() is not None
-    if alone:
-        faulthandler.dump_traceback_later(seconds + GRACE, exit=True)
+    if alone:  # for workers of a cluster, which nobody watches
+        faulthandler.dump_traceback_later(seconds + 2 * limits.GRACE, exit=True)
     try:
-        with limits.deadline(seconds):
+        with limits.deadline(seconds, "an evaluation must end within {:g} s, this one did not"):
             yield
     finally:
         if alone:

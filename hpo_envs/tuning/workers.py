@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import collections
 import concurrent.futures
 import multiprocessing
 import sys
 import warnings
 from collections.abc import Callable
-from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from hpo_envs.benchmarks.study.executors import Call, Dask, Executor, Serial, WorkerLost, end_pool, prepare
+from hpo_envs.benchmarks.study.executors import Dask, Executor, Processes, Serial, WorkerLost
 from hpo_envs.checks import nearest
 from hpo_envs.engines.function.calls import Function, name_of
 
@@ -29,6 +27,7 @@ class Threads(Executor):
     """
 
     def __init__(self, workers: int) -> None:
+        super().__init__()
         self.workers = workers
         self._pool = concurrent.futures.ThreadPoolExecutor(workers)
         self._waiting: dict[concurrent.futures.Future[Any], Any] = {}
@@ -49,71 +48,21 @@ class Threads(Executor):
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-class LonelyProcesses(Executor):
-    """Processes on this machine, each with a pool of its own: what kills one is not felt by the others.
-
-    A call whose process dies is not carried out again: `next` raises `WorkerLost`.
-
-    Args:
-        workers: Number of processes, an int >= 1.
-        function: What they must be able to import.
+def processes(workers: int, function: Function) -> Processes:
+    """Processes on this machine that have imported a function. A call whose process dies is not carried out again.
 
     Raises:
-        RuntimeError: They are not.
+        RuntimeError: They cannot import it.
     """
-
-    def __init__(self, workers: int, function: Function) -> None:
-        self.workers = workers
-        self._idle = [_pool() for _ in range(workers)]
-        self._busy: dict[concurrent.futures.Future[Any], tuple[concurrent.futures.ProcessPoolExecutor, Any]] = {}
-        self._held: collections.deque[Call] = collections.deque()
-        try:
-            for ready in [pool.submit(callable, function) for pool in self._idle]:
-                ready.result()
-        except BaseException as error:
-            self.close()
-            if isinstance(error, BrokenProcessPool):
-                raise RuntimeError(f"workers must be able to import {name_of(function)}: {GUARD}") from None
-            raise
-
-    def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
-        """Takes a call."""
-        if not self._idle:
-            self._held.append((function, argument))
-            return
-        pool = self._idle.pop()
-        try:
-            self._busy[pool.submit(function, argument)] = pool, argument
-        except BrokenProcessPool:  # it died while it was idle
-            end_pool(pool)
-            pool = _pool()
-            self._busy[pool.submit(function, argument)] = pool, argument
-
-    def next(self) -> Any:
-        """Returns what the call that is finished first returned."""
-        finished, _ = concurrent.futures.wait(self._busy, return_when=concurrent.futures.FIRST_COMPLETED)
-        future = finished.pop()
-        pool, argument = self._busy.pop(future)
-        broken = isinstance(future.exception(), BrokenProcessPool)
-        if broken:
-            end_pool(pool)
-            pool = _pool()
-        self._idle.append(pool)
-        if self._held:
-            self.submit(*self._held.popleft())
-        if broken:
-            raise WorkerLost(argument)
-        return future.result()
-
-    def close(self) -> None:
-        """Ends the processes at once; calls not finished are dropped."""
-        for pool in [*self._idle, *(pool for pool, _ in self._busy.values())]:
-            end_pool(pool)
-
-
-def _pool() -> concurrent.futures.ProcessPoolExecutor:
-    # Fresh processes: a fork of one with threads may hang.
-    return concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=prepare)
+    crew = Processes(workers, losses=0)
+    try:
+        list(crew.map(callable, [function] * workers))
+    except BaseException as error:
+        crew.close()
+        if isinstance(error, WorkerLost):
+            raise RuntimeError(f"workers must be able to import {name_of(function)}: {GUARD}") from None
+        raise
+    return crew
 
 
 def executor_of(kind: str, workers: int, function: Function) -> Executor:
@@ -145,7 +94,7 @@ def executor_of(kind: str, workers: int, function: Function) -> Executor:
         raise ValueError(f"function must be one that other processes can import (or executor='threads'): {reason}")
     if kind != "processes":
         return Dask("local" if kind == "dask" else kind, workers)
-    return LonelyProcesses(workers, function)
+    return processes(workers, function)
 
 
 def not_importable(function: Function) -> str | None:

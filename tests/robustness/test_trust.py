@@ -138,8 +138,8 @@ def test_what_is_no_recommendation_is_refused(value: Any) -> None:
         run(agent, "NMTHPO-zhen-v0", [5], env_kwargs=SURROGATE)
 
 
-BAD = """
-import os, sys, time
+BAD = r'''
+import os, resource, signal, sys, time, warnings
 from hpo_envs.agents.random import RandomSearch
 
 class Exits(RandomSearch):
@@ -180,7 +180,7 @@ class Undecided(RandomSearch):
     done = "no"
 
 class Pops(RandomSearch):
-    '''Writes into its hyperparameters.'''
+    """Writes into its hyperparameters."""
 
     def __init__(self, problem, seed, sizes):
         super().__init__(problem, seed)
@@ -191,12 +191,45 @@ class Messy(RandomSearch):
     def ask(self):
         os.chdir("/")
         raise RuntimeError("what a mess")
-"""
+
+class Interrupts(RandomSearch):
+    def ask(self):
+        raise KeyboardInterrupt
+
+class Prints(RandomSearch):
+    """Prints what a terminal would obey, from Python and past it."""
+
+    def ask(self):
+        print("printed \x1b]0;owned\x07")
+        warnings.warn("warned \x1b[2J")
+        if "pytest" not in sys.modules:
+            os.write(2, b"written \x1b[2J\xff\n")
+        return super().ask()
+
+class Stops(RandomSearch):
+    def ask(self):
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+class Masks(RandomSearch):
+    """Does not hear the alarm of its limit."""
+
+    def ask(self):
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+        time.sleep(1000)
+
+class Lowers(RandomSearch):
+    """Leaves its process without files to open."""
+
+    def ask(self):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
+        return super().ask()
+'''
 WHY = {
     "Exits": "SystemExit: 0",
     "Raises": "no Exception",
     "Undecided": "must be True or False, got 'no'",
     "Messy": "what a mess",
+    "Interrupts": "must not raise KeyboardInterrupt",
     "Swells": "MemoryError",
     "Recommends": "recommends must be an int in [0, 94), got 'garbage'",
 }
@@ -223,8 +256,9 @@ def test_hyperparameters_are_recorded_as_they_were_given(isolate: bool, bad: str
 @pytest.mark.skipif(os.name != "posix", reason="signals and limits of processes")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_bad_agent_stops_alone_and_the_table_says_why(
-    tmp_path: Path, bad: str, jobs: int, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, bad: str, jobs: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(limits, "GRACE", 1.0)
     why = {**WHY, **({"Dies": "the worker died each time"} if jobs > 1 else {})}
     names = ",".join(["random", *(f"{bad}:{name}" for name in why)])
     command = ["compare", "--env", "NMTHPO-zhen-v0", "--seeds", "2", "--jobs", str(jobs)]
@@ -236,10 +270,38 @@ def test_a_bad_agent_stops_alone_and_the_table_says_why(
         assert reason in line
     assert {r.header["agent"] for r in store.read(tmp_path / "runs")} == {"random"}
     # Nobody beside them: a run of an honest agent may take as long on a busy machine.
-    names = ",".join(f"{bad}:{name}" for name in HANG)
+    hang = HANG if jobs == 1 else (*HANG, "Stops", "Masks")
+    names = ",".join(f"{bad}:{name}" for name in hang)
     assert main([*command, "--agents", names, "--run-seconds", "0.5", "--out", str(tmp_path / "hang")]) == 1
     out = capsys.readouterr().out
-    assert out.count("a run must end within 0.5 s (--run-seconds), this one did not") == len(HANG)
+    assert out.count("a run must end within 0.5 s (--run-seconds), this one did not") == len(hang)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
+@pytest.mark.parametrize("how", [[], ["--jobs", "2"], ["--isolate"]])
+def test_output_of_agents_reaches_the_terminal_escaped(
+    how: list[str], tmp_path: Path, bad: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    command = ["compare", "--env", "NMTHPO-zhen-v0", "--seeds", "1", "--budget", "2", "--agents", f"{bad}:Prints"]
+    assert main([*command, *how, "--out", str(tmp_path / "runs")]) == 0
+    said = "".join(capfd.readouterr())
+    assert r"printed \x1b]0;owned\x07" in said
+    if how:  # with one process, pytest takes the warnings
+        assert r"warned \x1b[2J" in said
+        assert r"written \x1b[2J\xff" in said
+    assert not any(c in said for c in "\x1b\x07")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of processes")
+def test_a_worker_is_replaced_after_foreign_code(tmp_path: Path, bad: str) -> None:
+    honest = ("random", "bo-spread", "regularized-evolution")
+    entrants = tuple(Contestant(name, name) for name in (f"{bad}:Lowers", *honest))
+    ids = ("NMTHPO-zhen-v0", "NMTHPO-jaen-v0")
+    study = Study(tuple(Environment(i, {"budget": 4}) for i in ids), entrants, (0, 1))
+    with executors.Processes(2) as executor:
+        outcome = conduct(study, tmp_path / "runs", executor)
+    assert {agent for _, agent in outcome.errors} <= {f"{bad}:Lowers"}
+    assert {r.header["agent"] for r in store.read(tmp_path / "runs")} >= {*honest}
 
 
 def test_a_deadline_holds_in_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:

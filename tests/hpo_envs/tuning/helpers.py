@@ -58,6 +58,15 @@ def deadly(config: Mapping[str, Any]) -> float:
     return float(config["x"])
 
 
+def stops(config: Mapping[str, Any]) -> float:
+    """Stops its process where x is below a half, and does as Ctrl-C does where it is above 0.8."""
+    if config["x"] < 0.5:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    if config["x"] > 0.8:
+        raise KeyboardInterrupt
+    return float(config["x"])
+
+
 def endless(config: Mapping[str, Any]) -> float:
     """Never comes back where x is below a half."""
     while config["x"] < 0.5:

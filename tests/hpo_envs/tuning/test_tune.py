@@ -17,6 +17,7 @@ import pytest
 from hpo_envs.benchmarks import Comparison
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.report import sentences
+from hpo_envs.benchmarks.runs import limits
 from hpo_envs.tuning import record, tune
 from tests.helpers import ROOT
 from tests.hpo_envs.tuning import helpers
@@ -34,6 +35,19 @@ def test_trouble_is_failed_evaluations_and_the_search_goes_on(executor: str, wor
         assert {e.status for e in tuned} == {"ok", "failed", "diverged"}
         for said in ("RuntimeError: no x below 0.2", "SystemExit: exit", "the worker died", "got nan"):
             assert said in errors
+
+
+def test_a_worker_that_stops_itself_is_killed_at_the_time_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "GRACE", 0.5)
+    given: dict[str, Any] = {"agent": "random", "workers": 2, "executor": "processes", "progress": False}
+    tuned = tune(helpers.stops, {"x": (0.0, 1.0)}, budget=8, seconds=1.0, **given)
+    said = {"must end within 1 s": [0.0, 0.5], "must not raise KeyboardInterrupt": [0.8, 1.0], "": [0.5, 0.8]}
+    for text, (low, high) in said.items():
+        errors = [e.error for e in tuned if low <= e.config["x"] < high]
+        assert errors
+        assert all(text in error if text else not error for error in errors)
 
 
 def test_workers_are_busy_at_the_same_time() -> None:
@@ -83,6 +97,16 @@ def test_a_folder_is_of_one_search_at_a_time(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="out must be a folder that no other process tunes in"):
             tune(helpers.train, helpers.SPACE, out=tmp_path)
         other.communicate("\n")
+
+
+@pytest.mark.parametrize("name", [record.NAME, "checkpoints"])
+def test_symbolic_links_in_the_folder_are_refused(name: str, tmp_path: Path) -> None:
+    out, mine = tmp_path / "out", tmp_path / "mine"
+    out.mkdir()
+    (out / name).symlink_to(mine)
+    with pytest.raises(ValueError, match=f"must be a file or folder of .*got a symbolic link to {mine}"):
+        tune(helpers.train, helpers.SPACE, out=out, budget=2, agent="random", progress=False)
+    assert not mine.exists()
 
 
 MINE = "def train(config):\n    return config['x'] * 2\n"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hpo_envs.benchmarks.study.executors import Serial, WorkerLost
-from hpo_envs.tuning.workers import LonelyProcesses, Threads, executor_of, not_importable
+from hpo_envs.tuning.workers import Threads, executor_of, not_importable, processes
 from tests.hpo_envs.tuning import helpers
 
 
@@ -37,7 +37,7 @@ def test_threads_are_side_by_side() -> None:
 
 
 def test_a_death_is_not_felt_by_the_others(tmp_path: Path) -> None:
-    with LonelyProcesses(2, die) as crew:
+    with processes(2, die) as crew:
         crew.submit(wait_for, str(tmp_path / "go"))
         crew.submit(die, 7)
         crew.submit(abs, -3)  # waits for a worker
