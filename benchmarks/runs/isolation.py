@@ -93,7 +93,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
             [python or sys.executable, "-m", "hpo_envs.agents.serve"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=output,
+            stderr=output.fileno(),
             bufsize=0,
             cwd=self._folder.name,
             env=_environment(self.agent, self._folder.name, self.elsewhere),

@@ -151,8 +151,8 @@ class Processes(Executor):
     def __init__(self, workers: int, losses: int = LOSSES) -> None:
         super().__init__()
         self.workers, self._losses = workers, losses
-        self._crew: list[_Worker] = []
-        self.close = weakref.finalize(self, _end, self._crew)  # type: ignore[method-assign]
+        self._pool: list[_Worker] = []
+        self.close = weakref.finalize(self, _end, self._pool)  # type: ignore[method-assign]
 
     def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
         """Takes a call."""
@@ -163,7 +163,7 @@ class Processes(Executor):
         """Returns what the call that is finished first returned."""
         while True:
             self._assign()
-            busy = [worker for worker in self._crew if worker.call is not None]
+            busy = [worker for worker in self._pool if worker.call is not None]
             assert busy, "next must follow submit"
             start = time.monotonic()
             connection.wait([thing for w in busy for thing in (w.pipe, w.process.sentinel)], TICK)
@@ -174,7 +174,7 @@ class Processes(Executor):
                 try:
                     answer = worker.answer(passed)
                 except ChildProcessError as lost:
-                    self._crew.remove(worker)
+                    self._pool.remove(worker)
                     worker.end()
                     call.losses += 1
                     if str(lost) or call.losses > self._losses:
@@ -192,17 +192,17 @@ class Processes(Executor):
     def _assign(self) -> None:
         """Gives calls to workers that have none."""
         while self._calls:
-            idle = next((worker for worker in self._crew if worker.call is None), None)
+            idle = next((worker for worker in self._pool if worker.call is None), None)
             if idle is None:
-                if len(self._crew) >= self.workers:
+                if len(self._pool) >= self.workers:
                     return
-                self._crew.append(idle := _Worker())
+                self._pool.append(idle := _Worker())
             call = next((call for call in self._calls if call.foreign == idle.foreign), self._calls[0])
             if idle.foreign in (None, call.foreign) and idle.process.is_alive():
                 self._calls.remove(call)
                 idle.take(call)
             else:
-                self._crew.remove(idle)
+                self._pool.remove(idle)
                 idle.end()
 
 
@@ -264,11 +264,11 @@ class _Worker:
         self.pipe.close()
 
 
-def _end(crew: list[_Worker]) -> None:
-    for worker in crew:
+def _end(pool: list[_Worker]) -> None:
+    for worker in pool:
         worker.process.kill()
-    while crew:
-        crew.pop().end()
+    while pool:
+        pool.pop().end()
 
 
 def _is_stopped(pid: int | None) -> bool:

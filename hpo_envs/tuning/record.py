@@ -171,7 +171,7 @@ class Record:
         if type(number) is not int:
             return False
         if what == "begun":
-            action = record.get("action")
+            action: Any = record.get("action")
             parts = action if isinstance(action, list) else [action]
             alike = not self.evaluations or np.shape(action) == np.shape(self.evaluations[0].action)
             known = {"what", "number", "action", "config"} == record.keys() - {"given"} and isinstance(

@@ -103,7 +103,7 @@ class Search:
         """Whether there is anything left to do."""
         return bool(self._record.running) or (self._left() > 0 and not self._agent.done)
 
-    def run(self, crew: Executor, workers: int) -> None:
+    def run(self, pool: Executor, workers: int) -> None:
         """Goes on until the budget is spent or the agent is done.
 
         Raises:
@@ -111,23 +111,23 @@ class Search:
         """
         from tqdm.auto import tqdm
 
-        most = 1 if isinstance(crew, Serial) else workers
+        most = 1 if isinstance(pool, Serial) else workers
         running = self._record.running
         with tqdm(
             total=self._params.budget, unit=f" {self._params.budget_unit}", disable=self._hide, desc=self._name()
         ) as bar:
             for evaluation in running:  # evaluations in flight when the search was stopped
-                crew.submit(perform, self._job(evaluation))
+                pool.submit(perform, self._job(evaluation))
             out = len(running)
             self._advance(bar)
             while True:
                 while out < most and self._left() > 0 and not self._agent.done:
-                    crew.submit(perform, self._job(self._begin()))
+                    pool.submit(perform, self._job(self._begin()))
                     out += 1
                 if not out:
                     return
                 try:
-                    done: Done = crew.next()
+                    done: Done = pool.next()
                 except WorkerLost as lost:
                     job: Job = lost.argument
                     done = Done(job.number, ((job.epoch, Outcome("failed", error=str(lost))),), True, 0.0, "")

@@ -54,15 +54,15 @@ def processes(workers: int, function: Function) -> Processes:
     Raises:
         RuntimeError: They cannot import it.
     """
-    crew = Processes(workers, losses=0)
+    pool = Processes(workers, losses=0)
     try:
-        list(crew.map(callable, [function] * workers))
+        list(pool.map(callable, [function] * workers))
     except BaseException as error:
-        crew.close()
+        pool.close()
         if isinstance(error, WorkerLost):
             raise RuntimeError(f"workers must be able to import {name_of(function)}: {GUARD}") from None
         raise
-    return crew
+    return pool
 
 
 def executor_of(kind: str, workers: int, function: Function) -> Executor:

@@ -295,7 +295,7 @@ def test_output_of_agents_reaches_the_terminal_escaped(
 @pytest.mark.skipif(os.name != "posix", reason="limits of processes")
 def test_a_worker_is_replaced_after_foreign_code(tmp_path: Path, bad: str) -> None:
     honest = ("random", "bo-spread", "regularized-evolution")
-    entrants = tuple(Contestant(name, name) for name in (f"{bad}:Lowers", *honest))
+    entrants = tuple(Entrant(name, name) for name in (f"{bad}:Lowers", *honest))
     ids = ("NMTHPO-zhen-v0", "NMTHPO-jaen-v0")
     study = Study(tuple(Environment(i, {"budget": 4}) for i in ids), entrants, (0, 1))
     with executors.Processes(2) as executor:

@@ -30,31 +30,31 @@ def wait_for(path: str) -> str:
 
 def test_threads_are_side_by_side() -> None:
     meeting = threading.Barrier(2, timeout=30)
-    with Threads(2) as crew:
+    with Threads(2) as pool:
         for i in range(2):
-            crew.submit(lambda i: (meeting.wait(), i)[1], i)
-        assert {crew.next(), crew.next()} == {0, 1}
+            pool.submit(lambda i: (meeting.wait(), i)[1], i)
+        assert {pool.next(), pool.next()} == {0, 1}
 
 
 def test_a_death_is_not_felt_by_the_others(tmp_path: Path) -> None:
-    with processes(2, die) as crew:
-        crew.submit(wait_for, str(tmp_path / "go"))
-        crew.submit(die, 7)
-        crew.submit(abs, -3)  # waits for a worker
+    with processes(2, die) as pool:
+        pool.submit(wait_for, str(tmp_path / "go"))
+        pool.submit(die, 7)
+        pool.submit(abs, -3)  # waits for a worker
         with pytest.raises(WorkerLost) as lost:
-            crew.next()
+            pool.next()
         assert lost.value.argument == 7
-        assert crew.next() == 3
+        assert pool.next() == 3
         (tmp_path / "go").touch()
-        assert crew.next() == str(tmp_path / "go")
+        assert pool.next() == str(tmp_path / "go")
 
 
 def test_the_kind_is_chosen_by_what_can_be_imported() -> None:
     assert isinstance(executor_of("auto", 1, lambda config: 1.0), Serial)
     with pytest.warns(UserWarning, match="workers are threads, because"):
-        crew = executor_of("auto", 2, lambda config: 1.0)
-    assert isinstance(crew, Threads)
-    crew.close()
+        pool = executor_of("auto", 2, lambda config: 1.0)
+    assert isinstance(pool, Threads)
+    pool.close()
     with pytest.raises(ValueError, match="function must be one that other processes can import"):
         executor_of("processes", 2, lambda config: 1.0)
     with pytest.raises(ValueError, match="executor must be one of .*, got 'thread', did you mean 'threads'"):
