@@ -6,7 +6,6 @@ Run as `python docs/build.py --out site` after `pip install -e ".[docs]"`.
 from __future__ import annotations
 
 import argparse
-import re
 import shutil
 import sys
 import tempfile
@@ -20,9 +19,6 @@ from _site import agents, api, environments, links, markdown, notebooks, results
 
 ABOVE = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
 """Pages that lie above docs/."""
-
-FIRST = ("## Where to go", "## Start")
-"""Sections of the README that the site's first page begins with."""
 
 EXTRA = {"leaderboard.html"}
 
@@ -55,7 +51,7 @@ def assemble(source: Path) -> None:
         name = path.relative_to(ROOT).as_posix()
         text = markdown.relink(results.fill(path.read_text(encoding="utf-8")), name, pages, EXTRA)
         if name == "README.md":
-            text = entry(text) + "\n\n" + navigation()
+            text += "\n\n" + navigation()
         inside = {"README.md": "index.md"}.get(name, name.lower() if "/" not in name else name.removeprefix("docs/"))
         target = source / inside
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -71,13 +67,6 @@ def assemble(source: Path) -> None:
     api.write(source / "api", source / "extra" / "source")
     notebooks.write(source / "notebooks")
     (source / "results.md").write_text(results.page(found), encoding="utf-8")
-
-
-def entry(readme: str) -> str:
-    """The README as the first page: after its picture, what a reader wants to do, and how to start; then the rest."""
-    opening, *sections = re.split(r"(?m)^(?=## )", readme)
-    place = {heading: i for i, heading in enumerate(FIRST)}
-    return "".join([opening, *sorted(sections, key=lambda text: place.get(text.partition("\n")[0], len(FIRST)))])
 
 
 def navigation() -> str:
