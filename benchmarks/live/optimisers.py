@@ -135,7 +135,7 @@ def _samplers() -> dict[str, Callable[[int], Any]]:
 
     return {
         "optuna-tpe": lambda seed: samplers.TPESampler(seed=seed),
-        "optuna-tpe-multivariate": lambda seed: samplers.TPESampler(seed=seed, multivariate=True, group=True),
+        "optuna-tpe-univariate": lambda seed: samplers.TPESampler(seed=seed, multivariate=False),
         "optuna-gp": lambda seed: samplers.GPSampler(seed=seed),
     }
 
@@ -144,7 +144,8 @@ def make(name: str, problem: Problem, seed: int, budget: int) -> Optimiser:
     """An optimiser by name.
 
     Args:
-        name: A registered agent, `optuna-tpe`, `optuna-tpe-multivariate`, `optuna-gp` or `smac3`.
+        name: A registered agent, `optuna-tpe` (multivariate by default since
+            Optuna 5), `optuna-tpe-univariate`, `optuna-gp` or `smac3`.
         problem: The problem.
         seed: Of the optimiser.
         budget: Evaluations.
