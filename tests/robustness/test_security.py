@@ -61,7 +61,19 @@ MODULES = {
 }
 """What nobody imports."""
 
-NETWORK = {"socket", "requests", "urllib.request", "urllib3", "http", "http.client", "http.server", "aiohttp", "httpx"}
+NETWORK = {
+    "socket",
+    "ssl",
+    "pooch",
+    "requests",
+    "urllib.request",
+    "urllib3",
+    "http",
+    "http.client",
+    "http.server",
+    "aiohttp",
+    "httpx",
+}
 
 ALLOWED = {
     # A list of dicts that its authors pickled: an unpickler that can name no class.

@@ -1,11 +1,16 @@
-"""The catalogue of upstream files."""
+"""The catalogue: rows that are well formed, and languages that families call alike."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import pytest
+
+from hpo_envs import registry, tasks
 from hpo_envs.tables import catalogue
+from hpo_envs.tables.catalogue.languages import ALIASES, canonical, overlap
+from hpo_envs.tables.datasets.charmini import names as charmini
 
 
 def test_catalogue_rows_are_well_formed() -> None:
@@ -20,3 +25,55 @@ def test_catalogue_rows_are_well_formed() -> None:
         assert record.licence
     # Users' own tables, and CellMini, whose text ships, come from no file that is fetched.
     assert set(catalogue.DATASETS) - {"cellmini", "user"} <= set(catalogue.datasets())
+
+
+PAIRS = (
+    ("NMTHPO", "", {"zh": "chi", "ru": "rus", "ja": "jpn", "sw": "swa", "so": "som"}),
+    ("NMTLC", "", {"zh": "chi", "ru": "rus", "ja": "jpn", "sw": "swa", "so": "som", "fr": "fre"}),
+    (
+        "CharHPO",
+        "",
+        {
+            **{code: code for code in ("alb", "ara", "cat", "dut", "gle", "hai", "hun", "geo")},
+            **{"rom": "rum", "arm_e": "arm"},
+        },
+    ),
+    ("CharMini", "LC", {code: code for code in (charmini.ENGLISH, *charmini.SHARED_TASK)}),
+)
+"""Family, suffix of its second name, codes of its languages and what they are everywhere else."""
+
+
+@pytest.mark.parametrize("family, suffix, codes", PAIRS)
+def test_codes_of_a_family_are_listed_with_the_one_code(family: str, suffix: str, codes: dict[str, str]) -> None:
+    for name, d in tasks.DISTRIBUTIONS.items():
+        if name.removesuffix("-v0").removesuffix(suffix) == family:
+            assert {code: canonical(code) for code in d.languages.values()}.items() <= codes.items()
+    assert {code: canonical(code) for code in codes} == codes
+
+
+def test_every_family_with_languages_is_listed() -> None:
+    found = {name for name, family in registry.FAMILIES.items() if family.distributions}
+    assert found <= {f"{family}{end}" for family, suffix, _ in PAIRS for end in ("", suffix)}
+
+
+def test_tables_of_one_language_exclude_each_other_whatever_their_families_call_it() -> None:
+    known = {
+        ("charhpo/inflection-rom-lstm", "rum"),
+        ("charhpo/g2p-arm_e-lstm", "arm"),
+        ("nmtlc/ft-fren", "fre"),
+        ("nmthpo/jaen", "jpn"),
+    }
+    for table, code in known:
+        assert registry.languages_of([table]) == (code,)
+        assert code in charmini.SHARED_TASK
+
+
+@pytest.mark.parametrize("pair", [("rum", "rom"), ("arm", "arm_e"), ("jpn", "ja"), ("fre", "fr"), ("nld", "dut")])
+def test_languages_overlap_whichever_of_their_codes_is_given(pair: tuple[str, str]) -> None:
+    assert overlap(pair[:1], pair[1:]) == [canonical(pair[0])]
+    assert overlap(["xx", pair[0]], ["zz"]) == []
+
+
+def test_no_alias_leads_to_another() -> None:
+    assert not set(ALIASES.values()) & set(ALIASES)
+    assert all(len(code) == 3 and code.isalpha() for code in ALIASES.values())

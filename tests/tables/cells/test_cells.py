@@ -1,18 +1,23 @@
-"""Cells: features, drawing, probes, generation and sizes."""
+"""Cells: features, the generator, actions, graphs and the forward pass."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import gymnasium as gym
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
-from hpo_envs.tables import cells
+from hpo_envs import benchmarks
+from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells import features
 from hpo_envs.tables.cells.draw import layout
 from hpo_envs.tables.cells.forward import draw_weights
 from hpo_envs.tables.cells.generate import HIDDEN
 from hpo_envs.tables.cells.probe import NAMES, probe
 from hpo_envs.tables.cells.recipe import Cell
-from tests.tables.cells.helpers import drawn
+from tests.tables.cells.helpers import SEEDS, drawn
 
 
 def test_features_are_bounded_and_tell_cells_apart() -> None:
@@ -72,9 +77,6 @@ def test_generator_arguments(kwargs: dict[str, int]) -> None:
         cells.generate(np.random.default_rng(0), **kwargs)
 
 
-RNN = {"f": {"op": "linear", "input": ["x", "h_prev_0"]}, "h_new_0": {"op": "activation_tanh", "input": ["f"]}}
-
-
 def test_parameters_count_the_weights_of_three_layers() -> None:
     rng = np.random.default_rng(0)
     for cell in [*cells.EXAMPLES.values(), drawn(5), drawn(6)]:
@@ -88,3 +90,89 @@ def test_table_2_sizes_of_conventional_cells() -> None:
     assert round(sizes["LSTM"] / 1e6, 1) == 10.9
     assert round(sizes["GRU"] / 1e6, 1) == 9.2
     assert round(sizes["RNN"] / 1e6, 2) == 5.73
+
+
+def test_forward_is_the_gru_of_the_textbook() -> None:
+    rng = np.random.default_rng(1)
+    cell = cells.EXAMPLES["GRU"]
+    weights = draw_weights(cell, 3, 5, rng)
+    x, h = rng.standard_normal(3), rng.standard_normal(5)
+    (wr, ur), (wz, uz), (wh, uh) = (m for m in weights.matrices if m)
+    br, bz, bh = (b for b in weights.biases if b is not None)
+    r, z = (1 / (1 + np.exp(-(x @ w + h @ u + b))) for w, u, b in ((wr, ur, br), (wz, uz, bz)))
+    expected = z * h + (1 - z) * np.tanh(x @ wh + (r * h) @ uh + bh)
+    assert np.allclose(cells.forward(cell, weights, x, [h])[0], expected)
+    with pytest.raises(ValueError, match="states must be 1 arrays"):
+        cells.forward(cell, weights, x, [h, h])
+
+
+def test_forward_of_every_operation() -> None:
+    cell = Cell.from_text("1:l0,1;r2;g2;p3,4;s5,2;b4,6,1:7")
+    weights = cells.Weights(((np.eye(2), -np.eye(2)), (), (), (), (), ()), (np.zeros(2), None, None, None, None, None))
+    x, h = np.array([1.0, 0.0]), np.array([0.0, 2.0])
+    lin = x - h
+    leaky, gate = np.where(lin > 0, lin, 0.01 * lin), 1 / (1 + np.exp(-lin))
+    expected = gate * (leaky * gate + lin) + (1 - gate) * h
+    assert np.allclose(cells.forward(cell, weights, x, [h])[0], expected)
+
+
+RNN = {"f": {"op": "linear", "input": ["x", "h_prev_0"]}, "h_new_0": {"op": "activation_tanh", "input": ["f"]}}
+
+
+def test_graphs_and_edit_distance() -> None:
+    lstm, rnn = cells.EXAMPLES["LSTM"], cells.EXAMPLES["RNN"]
+    g = cells.graph(lstm)
+    assert len(g) == 16
+    assert g.nodes["h_new_0"] == {"op": "elementwise_prod", "new": 0}
+    assert {d["role"] for _, _, d in cells.graph(cells.EXAMPLES["GRU"]).edges(data=True)} == {"", "z", "x", "y"}
+    assert cells.edit_distance(rnn, rnn) == 0.0
+    other = Cell.from_text("1:l0,1;g2:3")
+    assert cells.edit_distance(rnn, other) == 1.0
+    assert cells.edit_distance(lstm, rnn, seconds=0.2) >= 11
+    with pytest.raises(ValueError, match="seconds must be a number > 0, got 0"):
+        cells.edit_distance(rnn, other, 0)
+
+
+def test_a_partial_cell_has_the_nodes_added_so_far() -> None:
+    """f = linear(x, h_prev_0), g = tanh(f), in the numbers of actions."""
+    g = cells.partial_graph(
+        [(cells.OPERATIONS.index("linear"), (1, 2)), (cells.OPERATIONS.index("activation_tanh"), (5,))]
+    )
+    assert set(g.edges) == {("x", "node_0"), ("h_prev_0", "node_0"), ("node_0", "node_1")}
+    assert g.nodes["node_1"]["op"] == "activation_tanh"
+
+
+def test_rows_of_a_table_of_cells_are_graphs() -> None:
+    table = store.load("nasbenchnlp/wikitext2")
+    key = table.keys[4].partition("#")[0]
+    assert set(table.graph(4).edges) == set(cells.graph(cells.Cell.from_text(key)).edges)
+    with pytest.raises(ValueError, match="rows of nmthpo/zhen must be cells"):
+        store.load("nmthpo/zhen").graph(0)
+
+
+def make(**kwargs: Any) -> Any:
+    return gym.make("NASBenchNLP-cell-v0", **{**kwargs}).unwrapped
+
+
+def test_mutation_is_a_valid_other_cell_and_seeded() -> None:
+    problem = benchmarks.problem_of(make())
+    first = problem.mutate(None, np.random.default_rng(0))
+    a, b = (problem.mutate(first, np.random.default_rng(1)) for _ in range(2))
+    assert np.array_equal(a, b)
+    assert cells.key(cells.cell_of(a)) != cells.key(cells.cell_of(first))
+    with pytest.raises(ValueError, match=r"actions must be ints of shape \(steps, 4\)"):
+        cells.cell_of(np.zeros(4, int))
+
+
+@given(SEEDS)
+@settings(max_examples=40, deadline=None)
+def test_actions_build_the_cell_that_they_are_of(seed: int) -> None:
+    cell = drawn(seed)
+    if all(len(inputs) <= 3 for _, inputs in cell.nodes):
+        assert cells.key(cells.cell_of(cells.actions_of(cell))) == cells.key(cell)
+
+
+@pytest.mark.parametrize("actions", [[], [[7, 5, 0]], [[7.0, 5.0, 0.0, 0.0]], [7, 5, 0, 0]])
+def test_what_is_no_sequence_of_actions_is_refused(actions: Any) -> None:
+    with pytest.raises(ValueError, match=r"actions must be ints of shape \(steps, 4\)"):
+        cells.cell_of(actions)

@@ -10,12 +10,6 @@ from hpo_envs.tables.files import zips
 from tests.tables.datasets.nasbenchnlp.archives import log, zipped
 
 
-@pytest.mark.parametrize("name", ["../x.json", "/etc/x.json", "a/../../x.json", "C:/x.json", "..\\x.json"])
-def test_member_outside_the_archive(name: str) -> None:
-    with pytest.raises(ValueError, match="must stay inside"):
-        list(zips.members(zipped(**{name: "{}"}), "a.zip", ".json"))
-
-
 def test_bombs_and_damage(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="compression ratio"):
         list(zips.members(zipped(**{"x.json": b"0" * 1_000_000}), "a.zip", ".json"))
@@ -32,11 +26,3 @@ def test_bombs_and_damage(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zips, "MAX_MEMBERS", 1)
     with pytest.raises(ValueError, match="at most 1 members"):
         list(zips.members(zipped(**{"x.json": "{}", "y.json": "{}"}), "a.zip", ".json"))
-
-
-def test_a_member_larger_than_its_header_says() -> None:
-    content = bytearray(zipped(**{"x.json": json.dumps(log())}))
-    directory = content.rindex(b"PK\x01\x02")
-    content[directory + 24 : directory + 28] = (10).to_bytes(4, "little")
-    with pytest.raises(ValueError, match="must have 10 bytes|damaged"):
-        list(zips.members(bytes(content), "a.zip", ".json"))

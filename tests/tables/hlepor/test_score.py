@@ -1,14 +1,18 @@
-"""hLEPOR itself: the paper's formula by hand, the released package's scores, edge cases and laws."""
+"""hLEPOR: tokens, alignment, and the score in every variant."""
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpo_envs.tables import hlepor
+from hpo_envs.tables.hlepor import align
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=9)
 WEIGHT = st.floats(0.0, 20.0, allow_subnormal=False)  # products of subnormal weights have few bits left
@@ -164,3 +168,56 @@ def test_errors(call, message):
         call()
     with pytest.raises(TypeError, match="both"):
         hlepor.score("a", ["a"])
+
+
+HERE = Path(__file__).parent
+
+
+def own() -> tuple[list[list[str]], list[list[str]]]:
+    pairs = json.loads((HERE / "own_segments.json").read_text(encoding="utf-8"))
+    return [p["hypothesis"].split() for p in pairs], [p["reference"].split() for p in pairs]
+
+
+def test_released_variant_equals_the_package():
+    """Golden scores of hLepor 0.0.4 on sentences of our own, 20 parameter vectors."""
+    golden = json.loads((HERE / "package_golden.json").read_text(encoding="utf-8"))
+    hypotheses, references = own()
+    scores = hlepor.Basis(hlepor.collect(hypotheses, references, variant="released")).scores(golden["vectors"])
+    assert np.array(golden["scores"]).shape == (20, len(hypotheses))
+    assert np.abs(scores - golden["scores"]).max() < 1e-11
+
+
+def test_the_golden_sentences_tell_the_variants_apart():
+    golden = json.loads((HERE / "package_golden.json").read_text(encoding="utf-8"))
+    for variant in ("paper", "relative"):
+        scores = hlepor.Basis(hlepor.collect(*own(), variant=variant)).scores(golden["vectors"])
+        assert np.abs(scores - golden["scores"]).max() > 1e-3
+
+
+def test_the_words_around_a_place_are_those_of_slices() -> None:
+    side = [1 << k for k in range(5)]
+    for i in range(5):
+        described, released = (around(side, i, 14) for around in (align._described_context, align._released_context))
+        for n in range(14):
+            right = side[i + 1 : i + n + 1]
+            assert described[n] == sum({*side[max(i - n, 0) : i], *right})
+            assert released[n] == sum({*side[i - n : i], *right})
+
+
+def test_presets_are_the_published_ones():
+    assert hlepor.preset("default") == hlepor.Parameters(9, 1, 2, 2, 1, 7)
+    assert hlepor.preset("cushlepor-lm-zh-en").vector() == (2.85, 4.73, 1, 1.01, 11.13, 4.62)
+    assert hlepor.preset("cushlepor-psqm-en-de").vector() == (1.13, 1.71, 2, 1.06, 11.9, 1.01)
+    with pytest.raises(ValueError, match="did you mean 'cushlepor-lm-en-de'"):
+        hlepor.preset("cushlepor-lm-ende")
+
+
+def test_tokens():
+    assert hlepor.tokenize("  Das Haus, das alt ist. Es steht noch. ") == [
+        *("das", "haus", ",", "das", "alt", "ist", "."),
+        *("es", "steht", "noch", "."),
+    ]
+    assert hlepor.tokenize("") == []
+    assert hlepor.tokenize("Ja", preprocess=str) == ["Ja"]
+    with pytest.raises(TypeError, match="text must be a str"):
+        hlepor.tokenize(None)

@@ -21,6 +21,6 @@ def test_a_record_is_what_is_packed(monkeypatch):
 
 
 def tiny():
-    from tests.tables.datasets.charmini.training.models import small
+    from tests.tables.datasets.charmini.training.test_training import small
 
     return small("lstm", batch_size=256)

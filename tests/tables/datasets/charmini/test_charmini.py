@@ -1,0 +1,113 @@
+"""CharMini: configurations, costs, facts and what is packed of a training."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from hpo_envs.tables.datasets.charhpo import hyperparameters as charhpo
+from hpo_envs.tables.datasets.charmini import cost, facts
+from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, ENGLISH, LANGUAGES, SHARED_TASK, TABLES, parts_of
+from hpo_envs.tables.datasets.charmini.packing import packing
+from hpo_envs.tables.datasets.charmini.space import active, configuration, drawn, space
+from tests.helpers import needs_upstream
+
+
+@pytest.mark.parametrize("architecture", ["lstm", "transformer"])
+def test_axes_are_those_of_charhpo(architecture):
+    ours, theirs = space(architecture), charhpo.space(architecture)
+    assert [(h.name, h.kind, h.log, h.condition) for h in ours] == [
+        (h.name, h.kind, h.log, h.condition) for h in theirs
+    ]
+
+
+@pytest.mark.parametrize("architecture", ["lstm", "transformer"])
+def test_draws_are_distinct_within_their_ranges_and_cover_them(architecture):
+    configs = drawn(architecture)
+    assert len(np.unique(configs, axis=0)) == len(configs) == 128
+    for h, column in zip(space(architecture), configs.T, strict=True):
+        values = column if h.condition is None else column[column != 0]
+        assert ((values >= h.low) & (values <= h.high)).all()
+        if h.values and len(h.values) < 20 and h.kind != "categorical":
+            assert set(values) == set(h.values)
+        elif h.low < h.high:
+            assert np.quantile(h.scale(values), [0.1, 0.9]) == pytest.approx([0.1, 0.9], abs=0.15)
+
+
+def test_a_configuration_has_what_is_active():
+    config = configuration("lstm", 0)
+    assert config["scheduler"] == "none"
+    assert not {"patience", "warmup_samples"} & set(config)
+    assert type(config["batch_size"]) is int
+    assert active("lstm", {**config, "patience": 0, "batch_size": np.float64(64)})["batch_size"] == 64
+
+
+def test_unknown_architectures_are_refused():
+    with pytest.raises(ValueError, match="architecture must be one of lstm, transformer, got 'ltsm', did you mean"):
+        space("ltsm")
+
+
+@pytest.mark.parametrize("architecture", ["lstm", "transformer"])
+def test_larger_models_and_smaller_batches_cost_more(architecture):
+    config = configuration(architecture, 0) | {"batch_size": 64, "hidden_size": 64, "embedding_size": 32}
+    base = cost.epoch(architecture, config)
+    assert 0.05 < base < 5.0
+    for name, value in (("batch_size", 32), ("hidden_size", 128), ("embedding_size", 64)):
+        assert cost.epoch(architecture, config | {name: value}) > base
+
+
+def test_work_of_a_small_lstm():
+    config = {"batch_size": 150, "embedding_size": 2, "hidden_size": 4, "encoder_layers": 1, "decoder_layers": 1}
+    steps, multiplications, fixed = cost.work("lstm", config)
+    assert (steps, fixed) == (10 * (18 + 11), 1.0)
+    letter, phoneme = 16 * (2 + 2), 16 * (2 + 4) + 3 * 16 + 160
+    assert multiplications == pytest.approx(2e-9 * 5500 * (6.7 * letter + 6.65 * phoneme))
+
+
+def test_english_is_counted_in_the_words_that_ship():
+    assert facts.of(ENGLISH) == facts.counted(ENGLISH) == (26, 39, 500, 500, 2801, 2831, 6.7, 6.65)
+
+
+@needs_upstream
+@pytest.mark.parametrize("language", SHARED_TASK)
+def test_others_are_counted_in_their_files(language):
+    assert facts.of(language) == facts.counted(language)
+
+
+def test_development_and_test_sets_have_the_sizes_that_rates_are_divided_by():
+    for language in SHARED_TASK:
+        of = facts.of(language)
+        assert 250 < of.development < 450
+        assert 250 < of.test < 450
+        assert 1.0 < of.development_phonemes / of.development < 10.0
+
+
+def test_unknown_languages_are_refused():
+    with pytest.raises(ValueError, match="language must be one of eng, ady, .*, got 'rom', did you mean 'rum'"):
+        facts.of("rom")
+
+
+def test_tables_are_named_after_language_and_architecture():
+    assert tuple(map(parts_of, TABLES)) == tuple(itertools.product(LANGUAGES, ARCHITECTURES))
+
+
+def test_fields_are_those_of_an_epoch():
+    pytest.importorskip("torch")
+    from hpo_envs.tables.datasets.charmini.training.run import Epoch
+
+    of = packing("hun")
+    assert of.fields == tuple(field.name for field in fields(Epoch))
+    assert {*of.counts, *of.losses} == {*of.fields}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_ships_fits_and_is_complete(language):
+    of = packing(language)
+    arrays, empty = of.load(), of.pack([])
+    assert {name: values.shape for name, values in arrays.items() if name != "machines"} == {
+        name: values.shape for name, values in empty.items() if name != "machines"
+    }
+    assert of.complete(arrays) == {f"{language}-lstm": 64, f"{language}-transformer": 64}
