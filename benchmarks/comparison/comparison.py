@@ -255,28 +255,35 @@ class Comparison:
         Raises:
             ValueError: Runs are in no folder, or a symbolic link is where something is written.
         """
+        from hpo_envs.benchmarks.comparison import summary
         from hpo_envs.benchmarks.plots import style
         from hpo_envs.benchmarks.report import plots
 
         if self.folder is None:
             raise ValueError("folder must be given to save a comparison, got None")
+        try:
+            scored, first, _ = self._parts
+            cells = self.scores["cells"]
+        except ValueError:  # there is nothing to score
+            scored, first, cells = {}, {}, None
+        labels = {h["env"]: label for label, h in first.items()}
         for env, by_agent in self.by_environment().items():
-            first = next(iter(by_agent.values()))[0]
-            h, seeds = first.header_of(0), max(sum(map(len, some)) for some in by_agent.values())
-            text = f"{env}: {h['kind']} table {h['table']}, sha256 {h['sha256'][:12]}\n"
-            text += f"{seeds} seeds, budget {h['budget']:g} {h['cost_unit']}"
-            if first.rewards.ndim == 1:
-                picture, *_ = (atomic.inside(self.folder, f) for f in style.files(self.folder / env / "best"))
+            h, seeds = next(iter(by_agent.values()))[0].header_of(0), max(sum(map(len, b)) for b in by_agent.values())
+            spent = f"{h['budget']:g} {h['cost_unit']}"
+            text = f"{env}: {h['kind']} table {h['table']}, sha256 {h['sha256'][:12]}\n{seeds} seeds, budget {spent}"
+            if env in labels:
+                by = scored[labels[env]]
+                picture, *_ = (atomic.inside(self.folder, f) for f in style.files(self.folder / env / "regret"))
+                panel = summary.rounded(summary.curves(by, h)["evaluations"])
+                raw = any(runs.raw for runs in by.values())
                 try:
-                    plots.best(by_agent, self.folder / env / "best", f"best {' '.join(h['objectives'])} so far")
+                    plots.regret(env, panel, seeds, spent, self.folder / env / "regret", raw)
                 except ModuleNotFoundError as error:
                     text += f"\n{error}"
                 else:
                     text += f"\nplot: {picture}"
             yield text
-        try:
-            cells = self.scores["cells"]
-        except ValueError:  # there is nothing to score
+        if cells is None:
             return
         atomic.write_csv(atomic.inside(self.folder, self.folder / "summary.csv"), [_flat(cell) for cell in cells])
 

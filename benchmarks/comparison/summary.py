@@ -87,7 +87,7 @@ def whole(
         "agents": [_agent(header, name) for name, header in agents.items()],
         "tracks": [{**t, "curves": _track_curves(t, scored)} for t in found["tracks"]],
         "cells": found["cells"],
-        "curves": {env: _curves(by, first[env]) for env, by in scored.items()},
+        "curves": {env: curves(by, first[env]) for env, by in scored.items()},
         "fronts": _fronts({key: collected.cells[key] for key in ordered}) if with_fronts else {},
         "selections": found["selections"],
     }
@@ -247,7 +247,7 @@ def _track_curves(t: Mapping[str, Any], scored: Mapping[str, Mapping[str, Scored
     return {"regret": result["regret"]} if t["raw"] else result
 
 
-def _curves(by: Mapping[str, ScoredRuns], first: Header) -> dict[str, Any]:
+def curves(by: Mapping[str, ScoredRuns], first: Header) -> dict[str, Any]:
     """Regret of one environment against evaluations, and against cost where that is something else."""
     length = next(iter(by.values())).evaluations.shape[1]
     at = np.unique(np.round(np.geomspace(1, length, min(length, 40))).astype(int))

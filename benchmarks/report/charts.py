@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 CIVIDIS = ("#fdea45", "#cab969", "#958f78", "#666970", "#31446b", "#00224e")
 """Six steps of the colour map cividis (Nunez, Anderton and Renslow 2018), from light to dark."""
+
+
+MOST = 6
+"""Lines of a picture, and highlighted lines of a chart."""
+
+FLOOR = 1e-3
+"""Lowest regret on a logarithmic axis."""
+
+
+def most(order: Sequence[str]) -> list[str]:
+    """The first agents and random search, at most `MOST`."""
+    first = [a for a in order if a != "random"][: MOST - ("random" in order)]
+    return [a for a in order if a in first or a == "random"]
+
+
+def crowded(agents: Mapping[str, Sequence[Sequence[float]]]) -> bool:
+    """Whether half of the lines or more end within the lowest tenth of the axis, which a logarithmic one spreads."""
+    top = max(v for band in agents.values() for v in band[0] if v is not None)
+    ends = sorted(band[0][-1] for band in agents.values())
+    return len(ends) > 1 and 0.0 <= ends[0] and FLOOR < ends[(len(ends) - 1) // 2] < 0.1 * top
 
 
 def colour(share: float) -> str:
@@ -38,7 +58,11 @@ def of_track(t: Mapping[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]], 
     title, label = ("Raw score", "raw score") if t.get("raw") else ("Regret", "normalised regret")
     yield (
         "regret",
-        [chart(f"{title} over the budget, {name}", "share of the budget", label, c["regret"])],
+        [
+            chart(
+                f"{title} over the budget, {name}", "share of the budget", label, c["regret"], ylog=_log(c["regret"], t)
+            )
+        ],
         "Lower and further left is better. Mean of environments and runs; bands are 95 % intervals for other seeds.",
     )
     if t.get("raw"):  # targets are regrets
@@ -69,6 +93,11 @@ def of_track(t: Mapping[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]], 
     )
 
 
+def _log(panel: Mapping[str, Any], t: Mapping[str, Any]) -> bool:
+    shown = most([r["agent"] for r in t["ranking"]])
+    return not t.get("raw") and crowded({a: panel["agents"][a] for a in shown})
+
+
 def _positive(panel: Mapping[str, Any]) -> dict[str, Any]:
     """Without the target 0, which a logarithmic axis cannot show; hardest target last."""
     keep = [i for i, x in enumerate(panel["x"]) if x > 0]
@@ -84,7 +113,8 @@ def of_environments(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
         for against, panel in panels.items():
             xlabel = "evaluations" if against == "evaluations" else f"cost ({units[env]})"
             title = f"{env}, by {xlabel}"
-            variants.append(chart(title, xlabel, "normalised regret", panel, xlog=against == "evaluations"))
+            log = {"xlog": against == "evaluations", "ylog": crowded(panel["agents"])}
+            variants.append(chart(title, xlabel, "normalised regret", panel, **log))
     return variants
 
 

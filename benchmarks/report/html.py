@@ -1,4 +1,4 @@
-"""Tables in HTML: cells that sort by their value, and bars inside them. Everything is escaped here."""
+"""Tables in HTML: cells that sort by their value. Everything is escaped here."""
 
 from __future__ import annotations
 
@@ -58,13 +58,3 @@ def num(value: float | None, shown: str | None = None) -> str:
     """A cell that sorts by its value, whatever it shows."""
     raw = "" if value is None else f"{value:.10g}"
     return f'<td class="n" data-value="{raw}">{escape(number(value) if shown is None else shown)}</td>'
-
-
-def bar(values: Sequence[float | None], top: float, shown: str) -> str:
-    """A cell with an interval, where there is one, drawn from 0 to `top`, and the same in figures."""
-    mean, low, high = values
-    at, start, end = (100 * (mean if v is None else v) / top for v in (mean, low, high))  # type: ignore[operator]
-    return (
-        f'<td data-value="{mean}"><span class="span"><i style="left:{start:.1f}%;width:{end - start:.1f}%"></i>'
-        f'<b style="left:{at:.1f}%"></b></span>{escape(shown)}</td>'
-    )

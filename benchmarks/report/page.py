@@ -68,7 +68,7 @@ def render(summary: Mapping[str, Any], *, citations: Sequence[str] = ()) -> str:
     places = looks(a["label"] for a in summary["agents"])
     says = [sentences.verdict(t) for t in summary["tracks"]]
     evidence = [
-        *(_track(t, i, says[i], _made(summary, t), drawn, rows) for i, t in enumerate(summary["tracks"])),
+        *(_track(t, i, _made(summary, t), drawn, rows) for i, t in enumerate(summary["tracks"])),
         *(_selections(family, records) for family, records in summary["selections"].items()),
         _environments(summary, drawn),
         _results(summary, rows),
@@ -154,15 +154,14 @@ def _made(summary: Mapping[str, Any], t: Mapping[str, Any]) -> str:
     if "earlier" not in summary:
         return ""
     versions = publications.of_track(summary, t)["versions"]
-    return f"Published on {versions['published']} with hpo_envs {versions['hpo_envs']}."
+    return f"<p>Published on {escape(versions['published'])} with hpo_envs {escape(versions['hpo_envs'])}.</p>"
 
 
-def _track(t: Mapping[str, Any], i: int, says: Sequence[str], made: str, drawn: Drawn, rows: dict[str, str]) -> str:
+def _track(t: Mapping[str, Any], i: int, made: str, drawn: Drawn, rows: dict[str, str]) -> str:
     figures = "".join(_figure(f"track-{i}-{key}", v, note, drawn) for key, v, note in charts.of_track(t))
     ranking, more = of_track(t, i, rows)
-    lead = f"{sentences.runs(t)}. {escape(' '.join([*says, made]).rstrip())}"
     return (
-        f'<section><h3 id="track-{i}">{escape(t["name"])}</h3><p>{lead}</p>{ranking}'
+        f'<section><h3 id="track-{i}">{escape(t["name"])}</h3>{made}{ranking}'
         f'<div class="grid">{figures}</div>{more}</section>'
     )
 

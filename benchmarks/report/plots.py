@@ -1,6 +1,6 @@
 """Pictures of comparisons as files, in the style of `benchmarks.plots.style`.
 
-All but `best` are drawn from a summary (`benchmarks.summary`), one track or environment at a time.
+They are drawn from a summary (`benchmarks.comparison.summary`), one track or environment at a time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from hpo_envs.benchmarks import plots as pictures
 from hpo_envs.benchmarks.plots.style import COLOURS, STYLE, files, line, panels, save, styles
-from hpo_envs.benchmarks.study.block import Block
+from hpo_envs.benchmarks.report import charts, sentences
 from hpo_envs.tables import extras
 
 AXES = {
@@ -39,41 +39,75 @@ def _figure(
         save(figure, path)
 
 
-def best(by_agent: Mapping[str, Sequence[Block]], path: Path, label: str) -> list[Path]:
-    """Plots the best reward so far against evaluations: mean over runs, and its 95 % interval.
+def regret(env: str, panel: Mapping[str, Any], seeds: int, spent: str, path: Path, raw: bool = False) -> list[Path]:
+    """Plots the mean regret on an environment against evaluations; the title names the agent that ends lowest.
 
     Args:
-        by_agent: Runs with one objective, as columns.
+        env: Id of the environment.
+        panel: Of a summary's `curves`.
+        seeds: Runs of an agent.
+        spent: The budget, with its unit.
         path: Where to save, without suffix.
-        label: Name of the vertical axis.
+        raw: Whether scores have no known scale.
 
     Raises:
         ModuleNotFoundError: matplotlib is missing; the message says how to install it.
     """
-    with _figure(path) as ((axes,),):
-        for (agent, blocks), look in zip(by_agent.items(), styles([*by_agent]).values(), strict=True):
-            length = min(int(np.diff(block.starts).min()) for block in blocks)
-            rewards = [block.rewards[block.starts[:-1, None] + np.arange(length)] for block in blocks]
-            by_seed = np.argsort(np.concatenate([block.seeds for block in blocks]))
-            found = np.maximum.accumulate(np.concatenate(rewards)[by_seed], axis=1)
-            mean, error = found.mean(axis=0), 1.96 * found.std(axis=0) / np.sqrt(len(found))
-            line(axes, np.arange(1, length + 1), [mean, mean - error, mean + error], agent, look)
-        first = next(iter(by_agent.values()))[0].header_of(0)
-        axes.set(xlabel="evaluations", ylabel=label, title=f"{first['env']} ({first['kind']} table)")
-        axes.xaxis.get_major_locator().set_params(integer=True)
-        axes.legend()
-    return files(path)
+    ends = {agent: float(band[0][-1]) for agent, band in panel["agents"].items()}
+    lowest = [agent for agent, end in ends.items() if end <= min(ends.values()) + 1e-12]
+    measure = "negative best reward" if raw else "regret"
+    title = f"On {env}, {sentences.listed(lowest, 3)} {'has' if len(lowest) == 1 else 'have'} the lowest {measure}"
+    title = title if len(ends) > 1 else f"{measure.capitalize()} of {lowest[0]} on {env}"
+    ylabel = measure if raw else "normalised regret (0: best known score)"
+    xlabel = f"evaluations (mean of {seeds} seeds, 95 % intervals)"
+    return curves(panel, path, xlabel, ylabel, f"{title}\nafter {spent}", sorted(ends, key=lambda a: ends[a]))
 
 
-def curves(panel: Mapping[str, Any], path: Path, xlabel: str, ylabel: str, title: str, **axis: Any) -> list[Path]:
-    """Plots a panel of a summary: `x`, and by agent an estimate, perhaps with its interval."""
-    with _figure(path) as ((axes,),):
-        for (agent, band), look in zip(panel["agents"].items(), styles([*panel["agents"]]).values(), strict=True):
-            line(axes, panel["x"], band, agent, look)
+def curves(
+    panel: Mapping[str, Any],
+    path: Path,
+    xlabel: str,
+    ylabel: str,
+    title: str,
+    order: Sequence[str] | None = None,
+    **axis: Any,
+) -> list[Path]:
+    """Plots a panel of a summary: the first agents and random search, at most `charts.MOST` lines.
+
+    Args:
+        panel: `x`, and by agent an estimate, perhaps with its interval.
+        path: Where to save, without suffix.
+        xlabel: Label of the axis.
+        ylabel: Label of the axis; regret has a logarithmic axis where curves crowd.
+        title: Above the picture.
+        order: Agents, the best one first; default: that of the panel.
+        **axis: Scales.
+    """
+    names = charts.most([*panel["agents"]] if order is None else order)
+    bands = {agent: panel["agents"][agent] for agent in names}
+    with _figure(path, size=(7.2, 4.0)) as ((axes,),):
+        from matplotlib.ticker import LogLocator, NullLocator
+
+        looks = styles([*panel["agents"]])
+        for agent, band in bands.items():
+            line(axes, panel["x"], band, agent, looks[agent] | {"linewidth": 3.0 if agent == "random" else 1.6})
+        if ylabel.startswith("normalised regret") and charts.crowded(bands):
+            axis = {
+                "yscale": "log",
+                "ylim": (max(charts.FLOOR, min(b[0][-1] for b in bands.values()) / 2), None),
+            } | axis
         axes.set(xlabel=xlabel, ylabel=ylabel, title=title, **axis)
+        if axis.get("yscale") == "log" and ylabel.startswith("normalised"):
+            axes.yaxis.set(major_locator=LogLocator(subs=(1.0, 2.0, 5.0)), major_formatter="{x:g}")
+            axes.yaxis.set_minor_locator(NullLocator())
         if axis.get("xscale") == "log" and xlabel.startswith("target"):
             axes.invert_xaxis()
-        axes.legend(ncols=1 + (len(panel["agents"]) > 8))
+        if xlabel.startswith("evaluations"):
+            axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.margins(x=0.01)
+        # In the order in which the lines end.
+        handles = sorted(zip(*axes.get_legend_handles_labels(), strict=True), key=lambda h: -bands[h[1]][0][-1])
+        axes.legend(*zip(*handles, strict=True), loc="center left", bbox_to_anchor=(1.0, 0.5))
     return files(path)
 
 
@@ -154,7 +188,9 @@ def draw_all(summary: Mapping[str, Any], folder: Path, progress: bool = False) -
         written += ranking(track, here / "ranking") + heat_map(track, here / "heat-map")
         for key in track["curves"]:
             xlabel, ylabel, axis = AXES[key]
-            written += curves(track["curves"][key], here / key, xlabel, ylabel, track["name"], **axis)
+            title = textwrap.fill(sentences.verdict(track)[0], 70)
+            order = [r["agent"] for r in track["ranking"]]
+            written += curves(track["curves"][key], here / key, xlabel, ylabel, title, order, **axis)
     for env, by_unit in tqdm(summary["curves"].items(), unit=" environments", disable=not progress):
         for against, panel in by_unit.items():
             unit = next(e["cost_unit"] for e in summary["environments"] if e["label"] == env)

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from hpo_envs.benchmarks.report import charts, sentences
-from hpo_envs.benchmarks.report.html import bar, download, head, num, table, text
+from hpo_envs.benchmarks.report.html import download, head, num, table, text
 
 
 def of_track(t: Mapping[str, Any], i: int, packed: dict[str, str]) -> tuple[str, str]:
@@ -17,43 +17,35 @@ def of_track(t: Mapping[str, Any], i: int, packed: dict[str, str]) -> tuple[str,
 
 def _ranking(t: Mapping[str, Any], key: str) -> str:
     leader = t["ranking"][0]["agent"]
-    top = max(v for r in t["ranking"] for v in r["mean"] if v is not None) or 1.0
     timed = any(r.get("seconds") for r in t["ranking"])
     rows = []
     for place, r in enumerate(t["ranking"], 1):
         p = sentences.against(t, r["agent"], leader)
-        differences = [(p[w]["difference"], p[w]["p"]) if p else ([0.0, None, None], None) for w in ("here", "there")]
+        here, there = (p["here"], p["there"]) if p else ({}, {})
         rows.append(
             [
                 num(place),
                 head(r["agent"]),
-                bar(r["mean"], top, sentences.score(r)),
-                text(r["here"]),
-                num(differences[0][0][0], sentences.interval(differences[0][0]) if p else ""),
-                num(differences[0][1], sentences.p_value(differences[0][1])),
-                text(r["there"]),
-                num(differences[1][0][0], sentences.interval(differences[1][0]) if p else ""),
-                num(differences[1][1], sentences.p_value(differences[1][1])),
-                num(p["improvement"], f"{p['improvement']:.0%}") if p else num(None, ""),
-                *(num(r[k]) for k in ("iqm", "median")),
+                num(r["mean"][0], sentences.score(r)),
                 num(r["final"][0], sentences.interval(r["final"])),
                 num(r["solved"], sentences.share(r["solved"])),
-                num(r["first"], f"{r['first']} of {len(t['environments'])}"),
+                num(here["difference"][0] if p else 0.0, sentences.interval(here["difference"]) if p else ""),
+                text(_tested(r["here"], here)),
+                text(_tested(r["there"], there)),
                 *([num(r.get("seconds"), milliseconds(r.get("seconds")))] if timed else []),
             ]
         )
-    columns = [
-        ("n", "#"),
-        ("", "agent"),
-        ("", f"mean {t['score']} {_score(t)}"),
-        ("", "on these tasks"),
-        ("n", "difference to the leader"),
-    ]
-    columns += [("n", "p"), ("", "across tasks"), ("n", "difference across tasks"), ("n", "p across tasks")]
-    columns += [("n", name) for name in ("P(better)", "IQM", "median", "final", "solved", "first on")]
+    columns = [("n", "#"), ("", "agent"), ("n", f"mean {_score(t)}"), ("n", f"final {_score(t)}"), ("n", "solved")]
+    columns += [("n", "difference to the leader"), ("", "on these tasks"), ("", "across tasks")]
     columns += [("n", "ms per suggestion")] if timed else []
     caption = f"{t['name']}: ranked by {sentences.measure(t)}; lower is better"
     return table(key, caption, columns, rows) + download(key, "Ranking")
+
+
+def _tested(verdict: str, test: Mapping[str, Any]) -> str:
+    """A verdict with its p-value."""
+    p = sentences.p_value(test.get("p"))
+    return f"{verdict} ({p})" if p else verdict
 
 
 def milliseconds(seconds: float | None) -> str:

@@ -20,7 +20,7 @@ function html(parent, name, attributes, text) {
   return node;
 }
 
-const MOST = 8;  // highlighted lines
+const MOST = 6;  // highlighted lines
 const look = name => {
   const n = data.colours, i = data.looks[name] ?? n - 1;
   return { color: `var(--c${i % n})`, dash: DASHES[Math.floor(i / n) % DASHES.length] };

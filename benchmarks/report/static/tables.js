@@ -40,14 +40,6 @@ function tableCsv(table) {
   return [...table.rows].filter(r => !r.hidden).map(r => [...r.cells].map(c => quoted(c.dataset.value ?? c.textContent.trim())).join(",")).join("\n") + "\n";
 }
 
-function chartsNear(entries, watcher) {
-  for (const entry of entries) {
-    if (!entry.isIntersecting) continue;
-    watcher.unobserve(entry.target);
-    new Chart(entry.target, data.charts[entry.target.dataset.chart]);
-  }
-}
-
 // Rows of long tables are text that the page's maker has escaped.
 function rows(table) {
   const body = data.rows[table.id];
@@ -73,12 +65,9 @@ async function start() {
   });
   const { rows: _, ...scores } = data;
   document.getElementById("everything").onclick = () => save("report.json", "application/json", JSON.stringify(scores, null, 1));
-  // Charts are drawn when they come near the screen: a report of 50 environments opens at once on a phone.
-  const watcher = new IntersectionObserver(chartsNear, { rootMargin: "600px" });
-  const figures = document.querySelectorAll("figure[data-chart]");
-  figures.forEach(f => watcher.observe(f));
+  // At once, not when they come near the screen: PDFs and screenshots have no screen.
+  document.querySelectorAll("figure[data-chart]").forEach(f => new Chart(f, data.charts[f.dataset.chart]));
   addEventListener("beforeprint", () => {
-    chartsNear([...figures].filter(f => !f.querySelector("svg")).map(target => ({ target, isIntersecting: true })), watcher);
     document.querySelectorAll("details").forEach(d => { d.open = true; d.querySelectorAll("table").forEach(rows); });
   });
   // What is wider than the screen says so.

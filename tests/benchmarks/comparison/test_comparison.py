@@ -121,7 +121,9 @@ def test_report_refuses_to_write_through_symbolic_links(tmp_path: Path, capsys: 
     assert mine.read_text() == "precious"
 
 
-@pytest.mark.parametrize("name", ["summary.csv", "study.json", "NMTHPO-zhen-v0/best.png", "NMTHPO-zhen-v0/targets.csv"])
+@pytest.mark.parametrize(
+    "name", ["summary.csv", "study.json", "NMTHPO-zhen-v0/regret.png", "NMTHPO-zhen-v0/targets.csv"]
+)
 def test_compare_refuses_to_write_through_symbolic_links(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
