@@ -33,9 +33,9 @@ class Weights:
     biases: tuple[Floats | None, ...]
 
     @functools.cached_property
-    def side_by_side(self) -> dict[int, Floats]:
-        """(hidden size, all inputs' sizes) transposed matrices of each linear layer, concatenated."""
-        return {j: np.vstack(ms).T.copy() for j, ms in enumerate(self.matrices) if ms}
+    def factors(self) -> dict[int, exact.Factor]:
+        """Transposed matrices of each linear layer, concatenated for products."""
+        return {j: exact.Factor(np.vstack(ms).T.copy()) for j, ms in enumerate(self.matrices) if ms}
 
     @property
     def parameters(self) -> int:
@@ -87,7 +87,7 @@ def _step(cell: Cell, weights: Weights, vectors: list[Floats], cap: float) -> li
         if op == _LINEAR:
             bias = weights.biases[j]
             assert bias is not None
-            y = weights.side_by_side[j] @ np.concatenate(a)
+            y = weights.factors[j].times(np.concatenate(a))
             y += bias[:, None]
         else:
             y = _simple(op, a)
