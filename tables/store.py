@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import io
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -133,12 +132,8 @@ def read(file: str, root: Path | None = None) -> bytes:
         content = path.read_bytes()
     except FileNotFoundError:
         raise TableNotInstalled(f"{path} is missing. Run `hpo-envs fetch {record.dataset}`.") from None
-    digest = record.checksum(io.BytesIO(content), len(content))
-    if digest != record.sha256:
-        raise CorruptFile(
-            f"{path} must have {record.promise}, got {len(content)} bytes with {digest}. "
-            f"Run `hpo-envs fetch {record.dataset}` to install it again."
-        )
+    if fault := record.fault(content):
+        raise CorruptFile(f"{path} {fault}. Run `hpo-envs fetch {record.dataset}` to install it again.")
     return content
 
 

@@ -6,7 +6,7 @@ import csv
 import functools
 import hashlib
 from pathlib import Path
-from typing import BinaryIO, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from hpo_envs.checks import nearest
 from hpo_envs.tables.table import Provenance
@@ -17,6 +17,7 @@ LARGEST = 100 * 2**20
 PINS = Path(__file__).with_name("packs.csv")
 
 _GITBLOB = "gitblob:"
+_Bytes = bytes  # a file has a field of that name
 
 
 class Dataset(NamedTuple):
@@ -70,17 +71,16 @@ class File(NamedTuple):
         """The most bytes that the file may have."""
         return self.bytes or LARGEST
 
-    def checksum(self, stream: BinaryIO, size: int) -> str:
-        """Checksum of a stream of `size` bytes, in the form that the `sha256` field has."""
+    def fault(self, content: _Bytes) -> str:
+        """What is wrong with the file's content; empty where size and checksum are those promised."""
         if self.sha256.startswith(_GITBLOB):
-            return _GITBLOB + _hash_stream(hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False), stream)
-        return _hash_stream(hashlib.sha256(), stream)
-
-
-def _hash_stream(digest: hashlib._Hash, stream: BinaryIO) -> str:
-    while chunk := stream.read(1 << 20):
-        digest.update(chunk)
-    return digest.hexdigest()
+            head = b"blob %d\0" % len(content)
+            digest = _GITBLOB + hashlib.sha1(head + content, usedforsecurity=False).hexdigest()
+        else:
+            digest = hashlib.sha256(content).hexdigest()
+        if digest == self.sha256 and len(content) == (self.bytes or len(content)):
+            return ""
+        return f"must have {self.promise}, got {len(content)} bytes with {digest}"
 
 
 DATASETS: dict[str, Dataset] = {

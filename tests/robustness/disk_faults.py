@@ -231,9 +231,6 @@ def fetching(url: str) -> Work:
             now = path.read_bytes() if path.exists() else None
             assert now in (content, wrong if file == "toy/a.txt" else None), file
             news.append(now == content)
-            part = path.with_name(path.name + ".part")
-            if part.exists():  # it will be continued
-                assert content.startswith(part.read_bytes()), part
         return "new" if all(news) else "between" if any(news) else "old"
 
     return Work(prepare, act, judge)

@@ -1,6 +1,6 @@
 """Faults injected: whatever breaks, what is on the disk is the old state or the new one, and the next try succeeds.
 
-Interrupted, resumed and wrong downloads in general are in test_fetch.py, writers killed at random moments in
+Interrupted and wrong downloads in general are in test_fetch.py, writers killed at random moments in
 test_store.py and test_study.py; here the break comes at every step and at every kind of byte.
 """
 
@@ -32,7 +32,7 @@ from hpo_envs.benchmarks.study import study, task
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.commands import main
 from hpo_envs.tables import catalogue, store
-from hpo_envs.tables.files import atomic, download, folder, table_file
+from hpo_envs.tables.files import atomic, download, table_file
 from hpo_envs.tables.files.folder import FetchError
 from hpo_envs.tables.user import saved
 from tests.tables.files import test_download as test_fetch
@@ -75,8 +75,7 @@ def test_broken_at_every_step(name: str, tmp_path: Path, server: test_fetch.Upst
         assert kinds | EVERY <= set(seen["steps"]), seen
         assert {"old", "new"} <= set(seen["states"]) <= {"old", "new", "between"}
         assert seen["left"] <= 1  # one unfinished file, which nobody reads
-    # A process that lives clears up; of a download it keeps the beginning, for the next.
-    assert found["full"]["left"] == 0 or name == "fetch"
+    assert found["full"]["left"] == 0  # a process that lives clears up
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
@@ -140,7 +139,6 @@ class Wire:
 
     def __init__(self) -> None:
         self.script: list[tuple[list[bytes], str]] = []
-        self.asked: list[str] = []
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         threading.Thread(target=self._serve, daemon=True).start()
@@ -162,10 +160,7 @@ class Wire:
             if not piece:
                 return
             request += piece
-        text = request.decode()
-        start = int(text.split("Range: bytes=")[1].split("-")[0]) if "Range: bytes=" in text else 0
-        self.asked.append(f"{start}")
-        pieces, end = self.script.pop(0) if self.script else ([answer(start)], "fin")
+        pieces, end = self.script.pop(0) if self.script else ([answer()], "fin")
         for piece in pieces:
             connection.sendall(piece)
         if end == "reset":
@@ -177,12 +172,9 @@ class Wire:
         self._socket.close()
 
 
-def answer(start: int = 0, body: bytes = BODY) -> bytes:
-    """The whole answer to a request for the bytes from `start`."""
-    lines = ["HTTP/1.1 206 Partial Content" if start else "HTTP/1.1 200 OK", f"Content-Length: {len(body) - start}"]
-    if start:
-        lines.append(f"Content-Range: bytes {start}-{len(body) - 1}/{len(body)}")
-    return "\r\n".join([*lines, "Connection: close", "", ""]).encode() + body[start:]
+def answer() -> bytes:
+    """The whole answer to a request."""
+    return f"HTTP/1.1 200 OK\r\nContent-Length: {len(BODY)}\r\nConnection: close\r\n\r\n".encode() + BODY
 
 
 def chunked(body: bytes = BODY, size: int = 5000) -> bytes:
@@ -257,19 +249,16 @@ def cuts_of(payload: bytes) -> dict[str, int]:
     return found
 
 
-ANSWERS = {"sized": answer(), "chunked": chunked(), "resumed": answer(9000)}
+ANSWERS = {"sized": answer(), "chunked": chunked()}
 PLACES = [(form, place) for form, payload in ANSWERS.items() for place in cuts_of(payload)]
 
 
 @pytest.mark.parametrize("end", ["fin", "reset"])
 @pytest.mark.parametrize("form, place", PLACES)
 def test_a_connection_that_breaks(get: Any, wire: Wire, tmp_path: Path, form: str, place: str, end: str) -> None:
-    """One attempt: an error or the right file, and of the file only its beginning. The next has it all."""
+    """One attempt: an error or the right file. The next has it all."""
     payload = ANSWERS[form]
-    target, part = tmp_path / "data/toy/a.txt", tmp_path / "data/toy/a.txt.part"
-    if form == "resumed":
-        part.parent.mkdir(parents=True)
-        part.write_bytes(BODY[:9000])
+    target = tmp_path / "data/toy/a.txt"
     wire.script.append(([payload[: cuts_of(payload)[place]]], end))
     said = ""
     try:
@@ -278,7 +267,6 @@ def test_a_connection_that_breaks(get: Any, wire: Wire, tmp_path: Path, form: st
         said = str(error)
     assert target.exists() == (not said)
     assert target.read_bytes() == BODY if not said else said.startswith("toy/a.txt must be delivered by http://127")
-    assert not part.exists() or BODY.startswith(part.read_bytes())
     wire.script.clear()
     get(retries=1)
     assert test_fetch.tree(tmp_path / "data") == {"toy/a.txt": BODY}
@@ -360,45 +348,6 @@ def test_a_compressed_bomb_is_cut_off(get: Any, wire: Wire, tmp_path: Path, monk
     with pytest.raises(FetchError, match=r"toy/a.txt must be delivered .* must have .*, got more than \d+ bytes"):
         get(retries=1)
     assert test_fetch.tree(tmp_path / "data") == {}
-
-
-# -- during and after verification -------------------------------------------------------------------------------------
-
-
-def test_a_disk_that_cannot_be_read_back(get: Any, wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = folder.fingerprint
-
-    def broken(record: catalogue.File, path: Path) -> tuple[int, str]:
-        if path.suffix == ".part":
-            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
-        return real(record, path)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(folder, "fingerprint", broken)
-        with pytest.raises(FetchError, match="data folder .* must be writable, got Input/output error"):
-            get(retries=1)
-    assert not (tmp_path / "data/toy/a.txt").exists()
-    get(retries=1)
-    assert test_fetch.tree(tmp_path / "data") == {"toy/a.txt": BODY}
-
-
-def test_bytes_that_change_on_the_disk(get: Any, wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What arrived was right, what lies there is not: it is read again from the disk, so it does not get its name."""
-    real = folder.accept
-
-    def rot(record: catalogue.File, part: Path, target: Path, source: str) -> None:
-        data = bytearray(part.read_bytes())
-        data[7] ^= 1
-        part.write_bytes(bytes(data))
-        real(record, part, target, source)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(folder, "accept", rot)
-        with pytest.raises(FetchError, match=r"toy/a.txt must have .*, got 20480 bytes with"):
-            get(retries=1)
-    assert test_fetch.tree(tmp_path / "data") == {}
-    get(retries=1)
-    assert test_fetch.tree(tmp_path / "data") == {"toy/a.txt": BODY}
 
 
 # -- a home that cannot be written, and clocks -------------------------------------------------------------------------

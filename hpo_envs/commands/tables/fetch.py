@@ -1,7 +1,7 @@
 """Installs upstream files of data sets that do not ship, or not whole.
 
 Files go to $HPO_ENVS_DATA, else to the user's cache folder. They are checked against the catalogue before they get
-their names; those already right are left alone, wrong ones are replaced, interrupted downloads are continued.
+their names; those already right are left alone, wrong ones are replaced.
 """
 
 from __future__ import annotations

@@ -17,32 +17,15 @@ RECORD = catalogue.files_of("nmthpo")[0]._replace(
 
 
 def test_a_file_is_missing_corrupt_or_right(tmp_path: Path) -> None:
-    assert folder.check(RECORD, tmp_path).status == "missing"
     path = tmp_path / RECORD.file
+    assert not folder.is_installed(RECORD, tmp_path)
     path.parent.mkdir()
-    folder.part_of(path).write_bytes(CONTENT[:2])
-    assert folder.check(RECORD, tmp_path).detail == "2 bytes of an interrupted download"
-    path.write_bytes(CONTENT[::-1])
-    assert folder.check(RECORD, tmp_path).status == "corrupt"
+    for content in (CONTENT[::-1], CONTENT[:-1], CONTENT + b"3"):
+        path.write_bytes(content)
+        assert not folder.is_installed(RECORD, tmp_path)
     path.write_bytes(CONTENT)
-    assert folder.check(RECORD, tmp_path).status == "ok"
-
-
-@pytest.mark.parametrize("content", [CONTENT[:-1], CONTENT + b"3", b"9" * len(CONTENT)])
-def test_wrong_bytes_never_get_the_name(tmp_path: Path, content: bytes) -> None:
-    target = tmp_path / "b.tsv"
-    folder.part_of(target).write_bytes(content)
-    with pytest.raises(folder.WrongContent, match="a/b.tsv must have 4 bytes with sha256"):
-        folder.accept(RECORD, folder.part_of(target), target, "somewhere")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_right_bytes_do(tmp_path: Path) -> None:
-    target = tmp_path / "b.tsv"
-    folder.part_of(target).write_bytes(CONTENT)
-    folder.accept(RECORD, folder.part_of(target), target, "somewhere")
-    assert target.read_bytes() == CONTENT
-    assert not folder.part_of(target).exists()
+    assert folder.is_installed(RECORD, tmp_path)
+    assert "must have 5 bytes" in RECORD._replace(bytes=5).fault(CONTENT)
 
 
 def test_unknown_data_sets_suggest_the_nearest() -> None:
@@ -51,12 +34,7 @@ def test_unknown_data_sets_suggest_the_nearest() -> None:
         folder.select(["nmtpho"])
 
 
-def test_a_full_disk_is_seen_before_the_first_byte(tmp_path: Path) -> None:
-    with pytest.raises(folder.FetchError, match="must have .* bytes free"):
-        folder.need_space([RECORD._replace(bytes=1 << 60)], tmp_path)
-
-
 def test_the_lock_goes_with_its_holder(tmp_path: Path) -> None:
     for _ in range(2):
-        with folder.locked(tmp_path, lambda: pytest.fail("nobody holds the lock")) as held:
+        with folder.locked(tmp_path) as held:
             assert held
