@@ -1,8 +1,9 @@
-"""The process that agents have to themselves: what it answers, and what it keeps from them."""
+"""Agents in another process: messages, spaces, and the same search."""
 
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
 from typing import Any
@@ -13,9 +14,11 @@ import pytest
 
 from hpo_envs import agents
 from hpo_envs.agents import serve, wire
+from hpo_envs.agents.encoding import decode_function, decode_space, encode_function, encode_space
 from hpo_envs.benchmarks.runs import problem_of, run
 from hpo_envs.benchmarks.runs.isolation import AgentError
 from tests.benchmarks.helpers import HOSTILE, SURROGATE, isolated
+from tests.helpers import raises
 
 posix = pytest.mark.skipif(os.name != "posix", reason="isolation needs POSIX's pipes")
 
@@ -98,3 +101,89 @@ def test_actions_are_kept_as_they_were_answered() -> None:
     buffer[:] = 1.0
     assert kept.tolist() == [0.0, 0.0]
     assert serve._kept("1") == "1"
+
+
+def test_messages_keep_every_bit() -> None:
+    message = {
+        "a": [np.array([[1.5, np.nan]]), np.float32(0.1), np.int64(-3), np.array("ä"), np.zeros((0, 3)), True, None],
+        "b": b"\x00\xff",
+        "c": [0.1, float("inf"), -0.0, 2**70, "ü"],
+    }
+    data = wire.encode(message)
+    text, arrays = wire.lengths(data[: wire.HEAD.size])
+    found = wire.decode(data[wire.HEAD.size :][:text], data[wire.HEAD.size + text :])
+    assert len(data) == wire.HEAD.size + text + arrays
+    assert found["b"] == message["b"]
+    assert found["c"] == message["c"]
+    for one, other in zip(message["a"][:5], found["a"][:5], strict=True):  # type: ignore[index]
+        assert np.asarray(one).dtype == other.dtype
+        assert np.asarray(one).shape == other.shape
+        assert np.asarray(one).tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"{",
+        b"[" * 100_000,
+        b"\xff",
+        b"1" * 10_000,
+        b'{"$array": 1}',
+        b'{"$array": ["|O", [1], 0]}',
+        b'{"$array": ["<f8", [9999999999999], 0]}',
+        b'{"$array": ["<f8", [-1], 0]}',
+        b'{"$array": ["<f8", [1, 1e300], 0]}',
+        b'{"$array": ["<f8", [0, 1e300], 0]}',
+        b'{"$bytes": ["a", 0]}',
+    ],
+)
+def test_what_is_no_message_is_refused(text: bytes) -> None:
+    with pytest.raises(ValueError, match="a message must be"):
+        wire.decode(text, b"12345678")
+
+
+@pytest.mark.parametrize("value", [object(), np.array([object()]), np.ma.masked_array([1], [True]), {1, 2}, 1j])
+def test_what_cannot_be_sent_is_refused(value: Any) -> None:
+    with pytest.raises(TypeError, match="a message must be of JSON, bytes and arrays"):
+        wire.encode(value)
+
+
+def test_heads_are_checked_before_anything_is_read() -> None:
+    head = wire.HEAD.pack(b"hpo1", 30, 12)
+    assert wire.lengths(head) == wire.lengths(head, 42) == (30, 12)
+    with raises("a message must have at most 41 bytes, got 42"):
+        wire.lengths(head, 41)
+    with pytest.raises(ValueError, match="a message must begin with b'hpo1', got b'hpo2"):
+        wire.lengths(wire.HEAD.pack(b"hpo2", 30, 12))
+
+
+SPACES = [
+    gym.spaces.Discrete(5, start=2),
+    gym.spaces.MultiDiscrete([3, 4]),
+    gym.spaces.MultiDiscrete([3, 4], dtype=np.int32),
+    gym.spaces.Box(-1.0, 1.0, (2, 3)),
+    gym.spaces.Box(np.array([0.1, -np.inf]), np.array([0.2, np.inf]), dtype=np.float64),
+    gym.spaces.Tuple([gym.spaces.Discrete(2), gym.spaces.Box(0, 9, (1,), np.int64)]),
+    gym.spaces.Dict({"b": gym.spaces.Discrete(2), "a": gym.spaces.Dict({"c": gym.spaces.Discrete(3)})}),
+]
+
+
+@pytest.mark.parametrize("space", SPACES, ids=str)
+def test_spaces_survive_json(space: gym.Space[Any]) -> None:
+    back = decode_space(json.loads(json.dumps(encode_space(space))))
+    assert back == space
+    assert back.dtype == space.dtype
+
+
+def test_other_kinds_are_refused() -> None:
+    with pytest.raises(ValueError, match="kind must be Discrete, .*, got 'Graph'"):
+        decode_space({"kind": "Graph"})
+
+
+def test_functions_are_named() -> None:
+    assert encode_function(encode_space) == "hpo_envs.agents.encoding:encode_space"
+    assert decode_function("hpo_envs.agents.encoding:encode_space") is encode_space
+    with pytest.raises(ValueError, match="one of the packages hpo_envs, got 'os:system'"):
+        decode_function("os:system")
+    with pytest.raises(ValueError, match="mutate must name a function, got 'hpo_envs.agents.encoding:TRUSTED'"):
+        decode_function("hpo_envs.agents.encoding:TRUSTED")

@@ -1,4 +1,4 @@
-"""The bandit agents: what each of them pulls, and when it stops."""
+"""Bandits one by one: schedules, draws and optimal weights."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hpo_envs import agents
+from hpo_envs.agents.bandits.elimination import halving_schedule
 from hpo_envs.agents.bandits.track_and_stop import optimal_weights
 from tests.agents.bandits.helpers import play, problem
 
@@ -53,3 +54,55 @@ def test_optimal_weights_against_a_direct_search() -> None:
     best = max(rate(np.array([a, c, 1 - a - c])) for a in grid for c in grid if a + c < 0.995)
     assert rate(w) >= best - 1e-9
     assert optimal_weights(np.array([0.5, 0.5]), np.array([1.0, 1.0])) == pytest.approx([0.5, 0.5], abs=1e-3)
+
+
+def test_table_1_schedule() -> None:
+    # Four models and a budget of 16: two evaluations each, then four each of the two that are left.
+    assert halving_schedule(4, 16) == [(4, 2), (2, 4)]
+    agent = agents.make("sh", problem(4, budget=16), 0)
+    pulled = play(agent, [0.5, 0.8, 0.4, 0.6])
+    assert np.bincount(pulled).tolist() == [2, 6, 2, 6]
+    assert agent.survivors == [1]
+    # Section 4.1: the last two are evaluated 2^floor(log2 N) - 1 times as often as the first to leave.
+    assert 6 / 2 == 2 ** int(np.log2(4)) - 1
+
+
+def test_halving_of_twelve_arms_spends_197_of_204() -> None:
+    schedule = halving_schedule(12, 204)
+    assert schedule == [(12, 4), (6, 8), (3, 17), (2, 25)]
+    assert sum(n * each for n, each in schedule) == 197
+    assert sum(n * each for n, each in halving_schedule(12, 204, "floor")) == 260
+    agent = agents.make("sh", problem(12, budget=300), 0, rounds="floor", total=204)
+    assert len(play(agent, np.linspace(0.3, 0.8, 12).tolist())) == 260
+
+
+def test_successive_rejects_schedule() -> None:
+    # Audibert, Bubeck and Munos 2010, Figure 2, by hand: logbar(4) = 1/2 + 1/2 + 1/3 + 1/4, n_k = 9, 12, 18.
+    agent = agents.make("sr", problem(4, budget=60), 0)
+    pulled = play(agent, [0.5, 0.8, 0.4, 0.6])
+    assert np.bincount(pulled).tolist() == [12, 18, 9, 18]
+    assert len(pulled) <= 60
+
+
+def test_top_two_draws_follow_pi() -> None:
+    agent: Any = agents.make("ttts", problem(3), 0, confidence=None)
+    play(agent, [0.5, 0.502, 0.5], limit=9)
+    pi = agent.pi
+    n = 4000
+    drawn = np.bincount([agent.sample() for _ in range(n)], minlength=3) / n
+    # P(m) = pi_m / 2 + sum over leaders l of pi_l / 2 * pi_m / (1 - pi_l).
+    expected = [0.5 * pi[m] + sum(0.5 * pi[k] * pi[m] / (1 - pi[k]) for k in range(3) if k != m) for m in range(3)]
+    assert drawn == pytest.approx(expected, abs=4 * np.sqrt(0.25 / n))
+    thompson: Any = agents.make("bts", problem(3), 0, confidence=None)
+    play(thompson, [0.5, 0.502, 0.5], limit=9)
+    drawn = np.bincount([thompson.sample() for _ in range(n)], minlength=3) / n
+    assert drawn == pytest.approx(thompson.pi, abs=4 * np.sqrt(0.25 / n))
+
+
+def test_certain_leader_still_has_a_challenger() -> None:
+    agent: Any = agents.make("ttts", problem(3), 0, confidence=None)
+    for arm, value in ((0, 0.1), (1, 0.9), (2, 0.1)):
+        for _ in range(3):
+            agent.tell(arm, value, {})
+    assert agent.pi[1] == pytest.approx(1.0)
+    assert {agent.sample() for _ in range(50)} == {0, 1, 2}

@@ -1,13 +1,18 @@
-"""What agents of other packages share."""
+"""Optimisers of other packages: what they draw from, and what they may suggest."""
 
 from __future__ import annotations
 
 import json
 import random
+from collections.abc import Mapping
+from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
+from hpo_envs.agents import Problem
+from hpo_envs.agents.external.nearest import NearestCandidate
 from hpo_envs.agents.external.packages import Generators, package
 from hpo_envs.agents.registry import install
 
@@ -36,3 +41,65 @@ def test_what_is_not_installed_says_which_extra_brings_it() -> None:
         package("nowhere.inside")
     assert [install(n) for n in ("ax", "optuna")] == [f'pip install "hpo_envs[{e}]"' for e in ("optimizers", "optuna")]
     assert install("dehb").startswith("pip install --no-deps dehb")
+
+
+X = np.array([[0.0, 0.2, 0.5], [0.5, 0.2, 0.5], [1.0, 0.2, 1.0], [0.5, 0.2, 0.6]])
+OK, FAILED = {"status": "ok"}, {"status": "failed"}
+
+
+class Scripted(NearestCandidate):
+    """Suggests places one after the other, and notes what it is told."""
+
+    def __init__(self, problem: Problem, places: list[list[float]]) -> None:
+        super().__init__(problem, 0)
+        self.places, self.heard = list(enumerate(places)), []  # type: ignore[var-annotated]
+
+    def suggest(self) -> tuple[Any, Any]:
+        number, place = self.places.pop(0)
+        return number, np.array(place)
+
+    def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
+        self.heard.append((suggestion, loss))
+
+
+def test_rows_are_the_nearest_not_tried_and_the_suggestion_is_told() -> None:
+    """The constant feature is no dimension; the box is that of the others."""
+    agent = Scripted(Problem(gym.spaces.Discrete(4), features=X), [[0.5, 0.0], [0.5, 0.0], [2.0, 0.9]])
+    assert agent.size == 2
+    asked = [agent.ask() for _ in range(3)]
+    assert asked == [1, 3, 2]
+    for row, reward, info in ((3, 0.4, OK), (2, 9.0, FAILED), (0, 0.1, OK), (1, 0.7, OK)):
+        agent.tell(row, reward, info)
+    assert agent.heard == [(1, -0.4), (2, None), (0, -0.7)]  # row 0 was not asked for
+    assert agent.recommend() == 1
+
+
+def test_pairs_are_trained_to_the_end() -> None:
+    space = gym.spaces.MultiDiscrete([4, 3])
+    agent = Scripted(Problem(space, features=X, levels=np.array([1.0, 2.0, 4.0])), [[1.0, 1.0]])
+    assert agent.ask().tolist() == [2, 2]
+
+
+def test_boxes_are_scaled_and_grids_cut() -> None:
+    box = Scripted(Problem(gym.spaces.Box(-1.0, 3.0, (2,))), [[0.0, 0.75]])
+    assert box.ask().tolist() == [-1.0, 2.0]
+    grid = Scripted(Problem(gym.spaces.MultiDiscrete([4, 2])), [[0.49, 1.0]])
+    assert grid.ask().tolist() == [1, 1]
+    assert grid.recommend() in grid.problem.action_space
+
+
+def test_points_of_a_grid_that_a_worker_has_are_left_for_those_beside_them() -> None:
+    grid = Scripted(Problem(gym.spaces.MultiDiscrete([4, 2])), [[0.49, 0.9]] * 9)
+    first = [grid.ask().tolist() for _ in range(5)]
+    assert first == [[1, 1], [2, 1], [0, 1], [3, 1], [1, 0]]
+    grid.tell(np.array([2, 1]), 0.5, OK)
+    assert grid.ask().tolist() == [2, 1]  # what was told may be asked for again
+    assert grid.ask().tolist() == [1, 1]  # nothing beside it is left
+    assert grid.heard == [(1, -0.5)]
+
+
+def test_problems_that_are_no_cube() -> None:
+    with pytest.raises(ValueError, match="objectives must be 1 for this agent, got 2"):
+        Scripted(Problem(gym.spaces.Discrete(4), features=X, objectives=2), [])
+    with pytest.raises(ValueError, match="action_space must be a Box, a MultiDiscrete or rows, got Dict"):
+        Scripted(Problem(gym.spaces.Dict({"a": gym.spaces.Discrete(2)})), [])

@@ -12,7 +12,6 @@ import pytest
 
 from hpo_envs import agents
 from hpo_envs.agents import Problem
-from hpo_envs.tables import store
 
 optuna = pytest.importorskip("optuna", reason="extra optuna is not installed")
 suites = pytest.importorskip("optuna.testing.pytest_samplers", reason="this Optuna has no sampler tests to offer")
@@ -59,12 +58,6 @@ def best(sampler: Any, trials: int = 25) -> float:
     study = optuna.create_study(sampler=sampler)
     study.optimize(bowl, trials)
     return float(study.best_value)
-
-
-def test_a_model_finds_more_than_random_search() -> None:
-    random = np.median([best(optuna.samplers.RandomSampler(seed=s)) for s in range(8)])
-    ours = np.median([best(AgentSampler("bo-ei-matern52", seed=s, candidates=300)) for s in range(4)])
-    assert ours < 0.5 * random
 
 
 def test_small_grids_are_searched_without_repeats() -> None:
@@ -208,34 +201,6 @@ def test_several_workers_and_saved_samplers(name: str) -> None:
     study.optimize(bowl, 2)
     assert len(study.trials) == 18
     assert len(study.sampler._told) == 17  # all but the one that is out
-
-
-def test_a_table_as_an_objective() -> None:
-    table = store.load("nmthpo/zhen-grid")
-    bleu = {tuple(table.config(i).items()): table.values[i, 0, 0, table.metric("bleu")] for i in range(len(table))}
-
-    def objective(trial: Any) -> float:
-        config = {h.name: trial.suggest_categorical(h.name, h.values) for h in table.space}
-        return float(bleu[tuple(config.items())])
-
-    study = optuna.create_study(direction="maximize", sampler=AgentSampler("bo-ei-matern52", seed=0))
-    study.optimize(objective, 30)
-    assert len({tuple(t.params.items()) for t in study.trials[1:]}) == 29
-    assert sum(v > study.best_value for v in bleu.values()) < 0.03 * len(bleu)
-
-
-def test_two_objectives() -> None:
-    def objective(trial: Any) -> tuple[float, float]:
-        x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
-        return x + y, (x - 1) ** 2 + y  # the front is y = 0
-
-    def area(sampler: Any) -> float:
-        study = optuna.create_study(directions=["minimize", "minimize"], sampler=sampler)
-        study.optimize(objective, 30)
-        return float(np.median([t.params["y"] for t in study.best_trials]))
-
-    random = np.median([area(optuna.samplers.RandomSampler(seed=s)) for s in range(5)])
-    assert np.median([area(AgentSampler("bo", seed=s, candidates=200)) for s in range(3)]) < random
 
 
 def test_wrong_agents_are_named() -> None:

@@ -29,13 +29,6 @@ def test_models_beat_random_search_where_features_tell(name: str) -> None:
     assert np.mean(ours) < np.mean(random)
 
 
-@pytest.mark.parametrize("name", ["regularized-evolution", "bagged-trees", "smac-like"])
-def test_no_row_is_evaluated_twice(name: str) -> None:
-    hyper: dict[str, Any] = {"bag": 3, "trees": 5} if name == "bagged-trees" else {}
-    rows = [row for (row, _), _, _ in play(name, make(), 1, 60, **hyper)[1]]
-    assert len(set(rows)) == 60
-
-
 def test_beyond_what_is_affordable_a_pool_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name, value in ((trees, "AFFORDABLE", 50), (pool, "NEIGHBOURS", 3), (pool, "RANDOM", 4)):
         monkeypatch.setattr(module, name, value)
