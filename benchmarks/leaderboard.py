@@ -269,7 +269,7 @@ def write(found: Mapping[str, Any], root: Path) -> None:
     inside = f"{BEGIN}\n{headline(found)}\n{END}"
     text = re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: inside, text, flags=re.S)
     html = page.render(found, citations=summary.citations(found))
-    plots.overview({**found, "tracks": drawn(found)}, root / "docs" / "leaderboard")
+    plots.board(found, root / "docs" / "leaderboard")
     summed = json.dumps(found, separators=(",", ":")) + "\n"
     atomic.write_all({root / "docs" / "leaderboard.html": html, SUMMARY: summed, readme: text})
 

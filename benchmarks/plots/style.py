@@ -38,6 +38,12 @@ TRANSFER = {
 
 PLACES = {name: i for names in (SEARCH, ARMS) for i, name in enumerate(names)} | TRANSFER
 
+MOST = 6
+"""Lines of a picture, and highlighted lines of a chart."""
+
+FLOOR = 1e-3
+"""Lowest regret on a logarithmic axis."""
+
 STYLE = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -121,3 +127,16 @@ def line(axes: Any, x: Any, band: Sequence[Any], label: str, look: Mapping[str, 
     axes.plot(x, lines[0], label=label, **look)
     if len(lines) == 3:
         axes.fill_between(x, lines[1], lines[2], color=look["color"], alpha=0.15, linewidth=0)
+
+
+def most(order: Sequence[str]) -> list[str]:
+    """The first agents and random search, at most `MOST`."""
+    first = [a for a in order if a != "random"][: MOST - ("random" in order)]
+    return [a for a in order if a in first or a == "random"]
+
+
+def crowded(agents: Mapping[str, Sequence[Sequence[float]]]) -> bool:
+    """Whether half of the lines or more end within the lowest tenth of the axis, which a logarithmic one spreads."""
+    top = max(v for band in agents.values() for v in band[0] if v is not None)
+    ends = sorted(band[0][-1] for band in agents.values())
+    return len(ends) > 1 and 0.0 <= ends[0] and FLOOR < ends[(len(ends) - 1) // 2] < 0.1 * top

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from hpo_envs.benchmarks.plots.style import COLOURS
-from hpo_envs.benchmarks.report import charts, sentences
+from hpo_envs.benchmarks.plots.style import COLOURS, most
+from hpo_envs.benchmarks.report import sentences
 
 KEY = (
     '<p class="soft key"><span class="spans"><i class="here"></i></span> 95&nbsp;% interval on these tasks '
@@ -35,7 +35,7 @@ def of_track(track: Mapping[str, Any], says: Sequence[str], link: str, looks: Ma
 def _picture(track: Mapping[str, Any], link: str, looks: Mapping[str, int]) -> str:
     """Rows of dots and intervals; positions are shares of the row's width, so that it fits any screen."""
     ranking = track["ranking"]
-    names = charts.most([r["agent"] for r in ranking])
+    names = most([r["agent"] for r in ranking])
     shown = [r for r in ranking if r["agent"] in names]
     ends = [v for r in shown for k in ("mean", "elsewhere") for v in r[k] if v is not None]
     low, high = (min(ends), max(ends)) if track.get("raw") else (min(0.0, *ends), max(ends))

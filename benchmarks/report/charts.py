@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+from hpo_envs.benchmarks.plots.style import crowded, most
 
 CIVIDIS = ("#fdea45", "#cab969", "#958f78", "#666970", "#31446b", "#00224e")
 """Six steps of the colour map cividis (Nunez, Anderton and Renslow 2018), from light to dark."""
-
-
-MOST = 6
-"""Lines of a picture, and highlighted lines of a chart."""
-
-FLOOR = 1e-3
-"""Lowest regret on a logarithmic axis."""
-
-
-def most(order: Sequence[str]) -> list[str]:
-    """The first agents and random search, at most `MOST`."""
-    first = [a for a in order if a != "random"][: MOST - ("random" in order)]
-    return [a for a in order if a in first or a == "random"]
-
-
-def crowded(agents: Mapping[str, Sequence[Sequence[float]]]) -> bool:
-    """Whether half of the lines or more end within the lowest tenth of the axis, which a logarithmic one spreads."""
-    top = max(v for band in agents.values() for v in band[0] if v is not None)
-    ends = sorted(band[0][-1] for band in agents.values())
-    return len(ends) > 1 and 0.0 <= ends[0] and FLOOR < ends[(len(ends) - 1) // 2] < 0.1 * top
 
 
 def colour(share: float) -> str:

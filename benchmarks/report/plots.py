@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.benchmarks import plots as pictures
-from hpo_envs.benchmarks.plots.style import COLOURS, STYLE, files, line, panels, save, styles
-from hpo_envs.benchmarks.report import charts, sentences
+from hpo_envs.benchmarks.plots.style import COLOURS, FLOOR, STYLE, crowded, files, line, most, panels, save, styles
+from hpo_envs.benchmarks.report import sentences
 from hpo_envs.tables import extras
 
 AXES = {
@@ -26,6 +27,11 @@ AXES = {
     "profile": ("score", "share of runs at least as good", {}),
 }
 """Curves of a track: labels of their axes, and their scales."""
+
+LEADERS = 3
+"""Agents of a family in the picture of the leaderboard, beside random search."""
+
+LEGEND = (("best or tied for best", COLOURS[0], "o"), ("worse", COLOURS[-1], "o"), ("random search", "black", "D"))
 
 
 @contextmanager
@@ -72,7 +78,7 @@ def curves(
     order: Sequence[str] | None = None,
     **axis: Any,
 ) -> list[Path]:
-    """Plots a panel of a summary: the first agents and random search, at most `charts.MOST` lines.
+    """Plots a panel of a summary: the first agents and random search, at most six lines.
 
     Args:
         panel: `x`, and by agent an estimate, perhaps with its interval.
@@ -83,7 +89,7 @@ def curves(
         order: Agents, the best one first; default: that of the panel.
         **axis: Scales.
     """
-    names = charts.most([*panel["agents"]] if order is None else order)
+    names = most([*panel["agents"]] if order is None else order)
     bands = {agent: panel["agents"][agent] for agent in names}
     with _figure(path, size=(7.2, 4.0)) as ((axes,),):
         from matplotlib.ticker import LogLocator, NullLocator
@@ -91,10 +97,10 @@ def curves(
         looks = styles([*panel["agents"]])
         for agent, band in bands.items():
             line(axes, panel["x"], band, agent, looks[agent] | {"linewidth": 3.0 if agent == "random" else 1.6})
-        if ylabel.startswith("normalised regret") and charts.crowded(bands):
+        if ylabel.startswith("normalised regret") and crowded(bands):
             axis = {
                 "yscale": "log",
-                "ylim": (max(charts.FLOOR, min(b[0][-1] for b in bands.values()) / 2), None),
+                "ylim": (max(FLOOR, min(b[0][-1] for b in bands.values()) / 2), None),
             } | axis
         axes.set(xlabel=xlabel, ylabel=ylabel, title=title, **axis)
         if axis.get("yscale") == "log" and ylabel.startswith("normalised"):
@@ -118,28 +124,57 @@ def ranking(track: Mapping[str, Any], path: Path) -> list[Path]:
     return files(path)
 
 
-def overview(summary: Mapping[str, Any], path: Path, columns: int = 3) -> list[Path]:
-    """The ranking of every track next to each other, as small as a page allows."""
-    tracks = [t for t in summary["tracks"] if len(t["ranking"]) > 1]
-    rows = -(-len(tracks) // columns)
-    tallest = [max(len(t["ranking"]) for t in tracks[i : i + columns]) for i in range(0, len(tracks), columns)]
-    size = (4.2 * columns, sum(0.7 + 0.17 * n for n in tallest))
-    with _figure(path, rows, columns, size, height_ratios=[0.7 + 0.17 * n for n in tallest]) as axes:
-        for spare in axes.ravel()[len(tracks) :]:
-            spare.axis("off")
-        for here, track in zip(axes.ravel(), tracks, strict=False):
-            for y, r in enumerate(track["ranking"]):
+def board(summary: Mapping[str, Any], path: Path) -> list[Path]:
+    """The first agents of each family and random search, with their 95 % intervals, on one axis.
+
+    Args:
+        summary: Of the leaderboard. A family has one row: its track with the most environments, without source tasks.
+        path: Where to save, without suffix.
+    """
+    main = rows_of_board(summary)
+    (times, top), *_ = sorted(
+        (-n, agent) for agent, n in Counter(t["ranking"][0]["agent"] for t in main.values()).items()
+    )
+    with _figure(path, size=(7.3, 6.0)) as ((axes,),):
+        names: list[str] = []
+        for family, t in main.items():
+            shown = [r["agent"] for r in t["ranking"] if r["agent"] != "random"][:LEADERS]
+            axes.axhline(len(names) - 0.85, color="#cccccc", linewidth=0.6)
+            size = len(t["environments"])
+            note = f"{family}\n{size} environment{'s' * (size > 1)}"
+            place = {"xycoords": ("axes fraction", "data"), "xytext": (-190, 3), "textcoords": "offset points"}
+            axes.annotate(note, (0.0, len(names)), va="top", fontsize=7.5, **place)
+            for r in (r for r in t["ranking"] if r["agent"] in (*shown, "random")):
                 mean, low, high = np.array(r["mean"], dtype=float)
-                colour = COLOURS[-1] if r["agent"] == "random" else COLOURS[0]
-                here.plot([low, high], [y, y], color=colour, linewidth=1.5)
-                here.plot(mean, y, "o", color=colour, markersize=3)
-            names = [r["agent"] for r in track["ranking"]]
-            here.set_yticks(range(len(names)), names, fontsize=7)
-            here.set_title(textwrap.fill(f"{track['name']} ({len(track['environments'])})", 40), fontsize=9)
-            here.tick_params(axis="x", labelsize=7)
-            here.invert_yaxis()
-        axes.ravel()[0].figure.supxlabel("normalised regret and its 95 % interval, left is better", fontsize=9)
+                colour, marker = ("black", "D") if r["agent"] == "random" else (COLOURS[0], "o")
+                colour = COLOURS[-1] if r["here"] == "worse" and marker == "o" else colour
+                axes.plot([low, high], [len(names)] * 2, color=colour, linewidth=2)
+                axes.plot(mean, len(names), marker, color=colour, markersize=4)
+                names.append(r["agent"])
+            names.append("")
+        axes.set_yticks([y for y, n in enumerate(names) if n], [n for n in names if n], fontsize=6.5)
+        axes.tick_params(axis="y", length=0)
+        axes.grid(axis="y", visible=False)
+        title = f"{top} has the lowest regret in {-times} of {len(main)} families"
+        xlabel = "normalised regret over the budget (FIESTA: final) and its 95 % interval"
+        xlabel += "\n0: best known score; 1: median configuration"
+        axes.set(xlabel=xlabel, xlim=(0.0, min(1.0, axes.get_xlim()[1])), ylim=(len(names) - 1.2, -0.9))
+        axes.figure.suptitle(title, fontsize=10)
+        for label, colour, marker in LEGEND:
+            axes.plot([], [], marker, color=colour, label=label, markersize=4)
+        axes.legend(loc="lower right", fontsize=7, frameon=True)
     return files(path)
+
+
+def rows_of_board(summary: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The track of each family that the picture of the leaderboard shows."""
+    family = {e["label"]: e["family"] for e in summary["environments"]}
+    main: dict[str, Mapping[str, Any]] = {}
+    for t in sorted(summary["tracks"], key=lambda t: (-len(t["environments"]), t["objectives"])):
+        first = t["environments"][0]
+        if not t.get("flat") and len(t["ranking"]) > 1 and not re.search(r"(transfer|budget)=", first):
+            main.setdefault(family[first], t)
+    return {name: main[name] for name in dict.fromkeys(family.values()) if name in main}
 
 
 def heat_map(track: Mapping[str, Any], path: Path) -> list[Path]:

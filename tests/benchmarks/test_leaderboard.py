@@ -12,6 +12,7 @@ import pytest
 from hpo_envs.agents import AGENTS, Problem
 from hpo_envs.benchmarks import leaderboard
 from hpo_envs.benchmarks.comparison import publication
+from hpo_envs.benchmarks.report import plots
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.study import Entrant, Environment
 from hpo_envs.registry import FAMILIES, SPECS, kind_of
@@ -210,6 +211,14 @@ def test_committed_leaderboard_is_in_the_order_in_which_groups_are_put_onto_it()
 
 
 @pytest.mark.skipif(not COMMITTED or not (ROOT / "README.md").exists(), reason="no leaderboard or no README here")
+def test_picture_has_one_row_for_each_family_and_fits_a_screen() -> None:
+    rows = plots.rows_of_board(json.loads(leaderboard.SUMMARY.read_text("utf-8")))
+    assert all(t["name"].partition(",")[0] == family for family, t in rows.items())
+    assert {"CharHPO", "FIESTA", "NMTHPO", "NMTLC"} <= {*rows}
+    picture = (ROOT / "docs" / "leaderboard.png").read_bytes()
+    assert [int.from_bytes(picture[at : at + 4], "big") for at in (16, 20)] == [1095, 900]
+
+
 def test_readme_shows_the_committed_leaderboard() -> None:
     found = json.loads(leaderboard.SUMMARY.read_text(encoding="utf-8"))
     text = (ROOT / "README.md").read_text(encoding="utf-8")

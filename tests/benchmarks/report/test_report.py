@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from hpo_envs.benchmarks.analysis import forest_importance as fi
-from hpo_envs.benchmarks.report import charts, importance, plots, selections
+from hpo_envs.benchmarks.plots import style
+from hpo_envs.benchmarks.report import importance, plots, selections
 
 RISING = (0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.5)
 
@@ -34,10 +35,10 @@ def test_pictures_of_the_same_runs_are_alike(tmp_path: Path) -> None:
 
 def test_regret_has_a_logarithmic_axis_where_curves_crowd() -> None:
     crowded = {"a": [[1.0, 0.01]], "b": [[1.0, 0.02]], "c": [[1.0, 0.5]]}
-    assert charts.crowded(crowded)
-    assert not charts.crowded({"a": [[1.0, 0.3]], "b": [[1.0, 0.02]], "c": [[1.0, 0.5]]})
-    assert not charts.crowded({name: [[1.0, 0.0]] for name in "ab"})
-    assert charts.most(["a", "b", "c", "d", "e", "f", "random"]) == ["a", "b", "c", "d", "e", "random"]
+    assert style.crowded(crowded)
+    assert not style.crowded({"a": [[1.0, 0.3]], "b": [[1.0, 0.02]], "c": [[1.0, 0.5]]})
+    assert not style.crowded({name: [[1.0, 0.0]] for name in "ab"})
+    assert style.most(["a", "b", "c", "d", "e", "f", "random"]) == ["a", "b", "c", "d", "e", "random"]
 
 
 def test_picture_of_ranges_choices_and_logarithms(tmp_path: Path) -> None:
