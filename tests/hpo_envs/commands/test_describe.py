@@ -1,11 +1,18 @@
-"""`hpo-envs describe`: everything about an id."""
+"""`hpo-envs list` and `hpo-envs describe`: every id and every agent."""
 
 from __future__ import annotations
 
+import inspect
 import json
+from pathlib import Path
 
+import gymnasium as gym
 import pytest
 
+from hpo_envs import agents
+from hpo_envs.benchmarks import problem_of
+from hpo_envs.benchmarks.runs import transfer
+from hpo_envs.commands import agents as commands
 from hpo_envs.commands import main
 from hpo_envs.registry import SPECS, kind_of
 from hpo_envs.tables import store
@@ -38,3 +45,95 @@ def test_describe_an_id_of_every_family(env_id: str, capsys: pytest.CaptureFixtu
 def test_describe_shortens_long_grids(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["describe", "CharHPO-g2p-hun-lstm-v0"]) == 0
     assert "16, 32, ..., 2048" in capsys.readouterr().out
+
+
+def test_list_shows_every_id_and_what_answers_it(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["list"]) == 0
+    ship, *fetched = capsys.readouterr().out.split("\nAfter `")
+    rows = [[line.split()[:2] for line in part.splitlines() if line.startswith("  ")] for part in (ship, *fetched)]
+    assert {
+        part.partition("`")[0]: [name for name, _ in some] for part, some in zip(fetched, rows[1:], strict=True)
+    } == {
+        "hpo-envs fetch cushlepor-news": [i for i in SPECS if i.startswith("CushLEPOR-news")],
+        "hpo-envs fetch nasbenchnlp-ptb-logs": ["NASBenchNLP-ptb-v0"],
+    }
+    assert sorted(name for some in rows for name, _ in some) == sorted(SPECS)
+    assert {name for name, kind in rows[0] if kind == "surrogate"} == {
+        "CharHPO-v0",
+        "FIESTA-gaussian-v0",
+        "TableHPO-v0",
+    }
+    assert main.main(["list", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [r["id"] for r in listed] == list(SPECS)
+    assert all(r["summary"].endswith((".", "?")) for r in listed)
+    assert main.main(["list", "swen"]) == 0
+    assert "NMTHPO-zhen-v0" not in capsys.readouterr().out
+
+
+OF_EACH_CLASS = sorted({agents.entry(name).target: name for name in agents.names()}.values())
+
+
+def test_list_shows_every_agent(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["list", "--agents", "--json"]) == 0
+    rows = {r["name"]: r for r in json.loads(capsys.readouterr().out)}
+    assert sorted(rows) == agents.names()
+    for name, row in rows.items():
+        e = agents.entry(name)
+        assert (row["summary"], row["extra"]) == (e.summary, e.extra)
+        assert agents.entry(row["algorithm"]).target == e.target
+        assert tuple(row["works_on"]) == e.supports
+    assert main.main(["list", "--agents"]) == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
+    assert set(rows) < set(lines)
+    assert "BO_EI_M" not in lines
+    assert lines["bo-spread"].startswith("  bo-spread ")
+    assert " optuna " in lines["tpe"]
+
+
+def test_list_filters_agents(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["list", "LEVELS", "--agents", "--json"]) == 0
+    found = [r["name"] for r in json.loads(capsys.readouterr().out)]
+    assert found
+    assert all("levels" in agents.entry(name).supports for name in found)
+
+
+@pytest.mark.parametrize("name", OF_EACH_CLASS)
+def test_describe_an_agent_of_every_class(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["describe", name]) == 0
+    text = capsys.readouterr().out
+    cls = commands.load(agents.entry(name).target)
+    for heading in ("Hyperparameters", "\nFormula:", "\nPaper:", "\nComplexity:", "fits  "):
+        assert heading in text
+    assert inspect.getdoc(cls).partition("\n")[0] in text  # type: ignore[union-attr]
+    for parameter in inspect.signature(cls).parameters.values():
+        if parameter.name in ("problem", "seed") or parameter.kind is parameter.VAR_KEYWORD:
+            continue
+        value = agents.entry(name).kwargs.get(parameter.name, parameter.default)
+        assert f"  {parameter.name} = {value!r}" in text
+
+
+def test_describe_follows_options_into_the_bases(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["describe", "BO_EI_R", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["alias_of"] == "bo-ei-rbf"
+    assert facts["hyperparameters"]["kernel"]["default"] == "'rbf'"  # what the name fixes, not the class's default
+    assert facts["hyperparameters"]["acquisition"]["what"].startswith("`ei`")
+    assert all(h["what"] for h in facts["hyperparameters"].values())
+
+
+def test_the_ids_shown_are_those_that_fit() -> None:
+    """Only one id of those that are alike is made; here all are."""
+    problems = {}
+    for name in IDS:
+        problems[name] = problem_of(gym.make(name))
+    distinct = {e.supports: name for name in agents.names() if not (e := agents.entry(name)).sources}
+    for agent in distinct.values():
+        assert set(commands.fitting(agent)) == {name for name, p in problems.items() if agents.fits(agent, p)}, agent
+
+
+def test_agents_that_need_sources_fit_where_a_family_has_a_split() -> None:
+    divided = {d.ids.format(label) for d in transfer.distributions().values() for label in d.languages}
+    assert set(commands.fitting("rgpe")) == divided
+    both = {name for name in IDS if name.startswith("NMTHPO-") and "-mo-" in name}
+    assert set(commands.fitting("tst-tpe")) == divided | both

@@ -1,4 +1,4 @@
-"""Batched infos: scattered, merged, blanked."""
+"""Batched infos: scattered, merged, blanked; histories of masks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import data_equivalence
 
-from hpo_envs.core import infos
+from hpo_envs.core import history, infos
+from hpo_envs.core.history import History
 from hpo_envs.core.infos import STATUS_CODES, STATUS_COLUMN, column
 
 
@@ -150,3 +151,40 @@ def test_what_one_environment_said() -> None:
     assert infos.of_one(info, 0, ["a", "b", "other"]) == {"a": 1.0}
     assert infos.of_one(info, 1, ["a", "b", "other"]) == {"b": {"c": "y"}}
     assert infos.of_one(info, 0, []) == {}
+
+
+@pytest.mark.parametrize("every", [1, 7, 100])
+@pytest.mark.parametrize("k", [5, 16, 300])
+def test_every_step_is_kept_through_restarts(k: int, every: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether masks are read at every step, now and then, or at the end."""
+    monkeypatch.setattr(history, "KEPT", 3)
+    rng, n = np.random.default_rng(0), 3
+    flags, expected = History(n, k), np.ones((n, k), bool)
+    kept = []
+    for step in range(60):
+        if step % 7 == 3:
+            some = np.arange(n) if step % 2 else rng.permutation(n)[:2]
+            flags.restart(some)
+            expected[some] = True
+        columns = rng.integers(0, k, n)
+        flags.clear(columns)
+        expected[np.arange(n), columns] = False
+        kept.append((flags.then(), expected.copy()))
+        if step % every == 0:
+            assert np.array_equal(kept[-1][0](), expected)
+        assert len(flags._log) < max(3, k // 8), "memory does not grow with the steps"
+    for then, expected in kept:
+        assert np.array_equal(then(), expected)
+        assert then().dtype == bool
+        assert then() is not then()
+
+
+def test_masks_made_late_do_not_change_what_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "KEPT", 2)
+    flags = History(2, 40)
+    for k in range(3):
+        flags.clear(np.array([k, k]))
+    before = flags.then()
+    flags.restart(np.array([0]))
+    assert before().sum(axis=1).tolist() == [37, 37]
+    assert flags.then()().sum(axis=1).tolist() == [40, 37]

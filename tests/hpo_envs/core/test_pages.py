@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
-
-from hpo_envs.core.pages import HEADINGS, complete
+from hpo_envs.core.pages import complete
 from hpo_envs.engines.curves.scalar import CurvesEnv
-from hpo_envs.families.nmthpo.page import NMTHPOEnv, NMTHPOGridEnv
-from hpo_envs.families.nmtlc.page import NMTLCEnv
+from hpo_envs.families.nmthpo.page import NMTHPOEnv
 
 ENGINE = """One step.
 
@@ -45,13 +42,6 @@ def test_a_section_is_the_familys_then_the_engines() -> None:
         "- `pair`: one of `subsample`, or more.\n- `shuffle`, `levels`: not here.\n"
         '- `table="auto"`: which table,\n  and where from.\n- `subsample=1.0`: of rows.'
     )
-
-
-def test_pages_are_whole_wherever_they_are_read() -> None:
-    for env in (NMTHPOEnv, NMTHPOGridEnv, NMTLCEnv):
-        page = inspect.getdoc(env) or ""
-        assert [line[3:] for line in page.splitlines() if line.startswith("## ")] == [*HEADINGS]
-        assert page.count("- `table=") == page.count("Episode End") == 1
 
 
 def test_classes_without_a_page_and_engines_keep_their_docstrings() -> None:

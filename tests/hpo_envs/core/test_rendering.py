@@ -1,4 +1,4 @@
-"""Rendering: every mode of every family, and what it must leave alone."""
+"""Rendering: every mode of every engine, what it must leave alone, and the words of a step."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import importlib
 import pickle
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -137,3 +139,84 @@ def test_a_batch_is_drawn_as_its_first_episodes(mode: str) -> None:
     assert np.array_equal(envs.render()[3], env.render())
     with pytest.raises(ValueError, match="render_mode of a batch must be None or rgb_array, got 'ansi'"):
         gym.make_vec("NMTHPO-zhen-v0", num_envs=2, render_mode="ansi")
+
+
+def test_human_draws_in_a_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a backend that counts instead of showing."""
+    pytest.importorskip("matplotlib", reason="extra plots is not installed")
+    import matplotlib.backends.backend_agg as agg
+    from matplotlib import figure, pyplot
+
+    shown: list[Any] = []
+    monkeypatch.setattr("matplotlib.get_backend", lambda: "counting")
+    monkeypatch.setattr(pyplot, "figure", lambda **kwargs: agg.FigureCanvasAgg(figure.Figure(**kwargs)).figure)
+    monkeypatch.setattr(figure.Figure, "show", lambda self: shown.append("new"))
+    monkeypatch.setattr(agg.FigureCanvasAgg, "draw_idle", lambda self: shown.append("drawn"))
+    monkeypatch.setattr(agg.FigureCanvasAgg, "flush_events", lambda self: None)
+    monkeypatch.setattr(pyplot, "close", lambda f: shown.append("closed"))
+    played(made("NMTHPO-zhen-v0", "human"), 3).close()
+    assert shown == ["new", "drawn", "drawn", "drawn", "drawn", "closed"]
+
+
+def test_pictures_without_matplotlib_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    env = played(made("NMTHPO-zhen-v0", "rgb_array"), 1)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install .hpo_envs\[plots\]"):
+        env.render()
+
+
+def test_record_video(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="extra plots is not installed")
+    pytest.importorskip("moviepy", reason="moviepy is not installed")
+    from gymnasium.wrappers import RecordVideo
+
+    env = RecordVideo(made("NMTHPO-zhen-v0", "rgb_array", budget=3), str(tmp_path), disable_logger=True)
+    played(env, 3)
+    env.close()
+    (video,) = tmp_path.glob("*.mp4")
+    assert video.stat().st_size > 1000
+
+
+def test_text_is_what_happened() -> None:
+    env = made("NMTHPO-zhen-v0", "ansi")
+    env.reset(seed=0)
+    rewards = [env.step(row)[1] for row in (5, 80, 30)]
+    said = env.render()
+    at = int(np.argmax(rewards))
+    assert "3 evaluations, 3 of 20 evaluations" in said
+    assert f"{rewards[at]:.6g} at evaluation {at + 1}: bpe=" in said
+    line = next(s for s in said.splitlines() if s.strip().startswith("bleu"))
+    blocks = line.split()[1]
+    assert blocks[at] == "█"
+    assert blocks[int(np.argmin(rewards))] == "▁"
+
+
+def test_losses_are_shown_as_losses() -> None:
+    env = made("NMTHPO-zhen-v0", "ansi", objective="perplexity")
+    env.reset(seed=0)
+    reward = env.step(5)[1]
+    assert reward < 0
+    assert f"{-reward:.6g} at evaluation 1" in env.render()
+
+
+def test_arms_are_ranked_by_their_means() -> None:
+    env = made("FIESTA-gaussian-v0", "ansi")
+    env.reset(seed=0)
+    scores = {arm: [env.step(arm)[1] for _ in range(3)] for arm in (0, 2, 4)}
+    lines = [s for s in env.render().splitlines() if "pulls" in s]
+    order = sorted(scores, key=lambda a: -np.mean(scores[a]))
+    assert [float(s.split("pulls")[1].split("±")[0]) for s in lines] == pytest.approx(
+        [np.mean(scores[a]) for a in order], rel=1e-3
+    )
+
+
+def test_batches_of_pulls_and_workers() -> None:
+    env = made("FIESTA-tdsa8-v0", "ansi", batch_size=3)
+    env.reset(seed=0)
+    env.step(np.array([1, 1, 4]))
+    assert "2 pulls" in env.render()
+    env = made("NMTLC-ft-zhen-v0", "ansi", workers=3)
+    env.reset(seed=0)
+    env.step(np.array([1, 2]))
+    assert "in flight  [1, 2]" in env.render()
+    assert "0 evaluations" in env.render()

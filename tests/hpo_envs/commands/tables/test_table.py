@@ -1,4 +1,4 @@
-"""`hpo-envs table`: from a file to a saved table, and what is said of it."""
+"""`hpo-envs table` and `hpo-envs fetch`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hpo_envs.commands.main import main
+from hpo_envs.tables import catalogue
 
 SWEEP = "lr,layers,accuracy\n0.1,1,0.7\n0.01,2,0.8\n0.001,1,0.75\n0.01,1,0.72\n"
 
@@ -43,3 +44,10 @@ def test_a_table_of_that_name_is_kept(file: str, capsys: pytest.CaptureFixture[s
 def test_an_unknown_column_is_named(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["table", "from-csv", file, "--score", "acuracy"]) == 2
     assert "accuracy" in capsys.readouterr().err
+
+
+def test_fetch_list(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fetch", "--list"]) == 0
+    out = capsys.readouterr().out
+    assert [line.split()[0] for line in out.splitlines()[1:-1]] == catalogue.datasets()
+    assert out.endswith(f"folder: {empty}\n")

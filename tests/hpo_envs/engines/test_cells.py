@@ -1,4 +1,4 @@
-"""The environment that builds cells node by node: scores, illegal moves, masks, mutation, vector rewards."""
+"""The engine that builds cells: scores, illegal moves, masks, batches, words."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ import pytest
 from hypothesis import given, settings
 
 from hpo_envs import benchmarks
+from hpo_envs.engines.cells.params import CellParams
+from hpo_envs.engines.cells.simulated import Simulated
 from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells.grammar import END, SIZES, SOURCES
 from hpo_envs.tables.cells.recipe import OPERATIONS, Cell
+from hpo_envs.tables.datasets.nasbenchnlp import model
 from tests.tables.cells.helpers import SEEDS, drawn
 
 
@@ -149,3 +152,111 @@ def test_the_cell_so_far_is_a_graph() -> None:
     assert set(env.graph()) == {"x", "h_prev_0", "h_prev_1", "h_prev_2"}
     env.step(np.array([OPERATIONS.index("linear"), 1, 2, 0]))
     assert set(env.graph().edges) == {("x", "node_0"), ("h_prev_0", "node_0")}
+
+
+def batch(num_envs: int, **kwargs: Any) -> Any:
+    return gym.make_vec("NASBenchNLP-cell-v0", num_envs=num_envs, **kwargs)
+
+
+def test_cells_of_different_sizes_are_built_side_by_side() -> None:
+    envs = batch(2, budget=3)
+    envs.reset(seed=0)
+    plans = [cells.actions_of(cells.EXAMPLES[name]) for name in ("RNN", "GRU")]
+    short, long = map(len, plans)
+    assert short < long
+    for t in range(short):
+        info = envs.step(np.array([plan[t] for plan in plans]))[4]
+    assert info["finished"].tolist() == [True, False]
+    assert info["key"].tolist() == [cells.key(cells.EXAMPLES["RNN"]), ""]
+    assert envs.action_masks().shape == (2, 95)
+
+
+@pytest.mark.parametrize(
+    ("actions", "message"),
+    [
+        (np.zeros((2, 3), int), r"actions must be ints of shape \(2, 4\), got shape \(2, 3\)"),
+        (np.zeros((2, 4)), "actions must be ints of shape .* and dtype float64"),
+        (np.array([[0, 1, 2, 0], [8, 0, 0, 0]]), r"actions must be ints in .*, got \[8, 0, 0, 0\]"),
+        (np.array([[0, 1, 2, 0], [0, -1, 0, 0]]), r"actions must be ints in .*, got \[0, -1, 0, 0\]"),
+    ],
+)
+def test_actions_outside_the_space_are_refused(actions: Any, message: str) -> None:
+    envs = batch(2)
+    envs.reset(seed=0)
+    with pytest.raises(ValueError, match=message):
+        envs.step(actions)
+
+
+def test_illegal_moves_are_told_as_by_the_scalar_form() -> None:
+    moves = [[0, 0, 0, 0], [1, 1, 2, 0], [2, 1, 0, 0], [4, 0, 1, 2], [4, 9, 0, 0], [3, 1, 0, 28], [7, 0, 3, 1],
+             [7, 5, 0, 9], [7, 6, 0, 0], [0, 1, 2, 0], [5, 5, 28, 28]]  # fmt: skip
+    envs, one = batch(len(moves), budget=99), gym.make("NASBenchNLP-cell-v0", budget=99)
+    envs.reset(seed=0)
+    said = envs.step(np.array([[4, 1, 0, 0]] * len(moves)))[4], *envs.step(np.array(moves))
+    for i, move in enumerate(moves):
+        one.reset(seed=i)
+        one.step(np.array([4, 1, 0, 0]))
+        observation, reward, _, _, info = one.step(np.array(move))
+        assert said[-1]["error"][i] == info["error"]
+        assert (said[1][i] == observation).all()
+        assert said[2][i] == reward
+    one.reset(seed=0)
+    envs.reset(seed=0)
+    for _ in range(24):
+        one.step(np.array([4, 1, 0, 0]))
+        envs.step(np.array([[4, 1, 0, 0]] * len(moves)))
+    error = one.step(np.array([4, 1, 0, 0]))[4]["error"]
+    assert error.startswith("nodes: ")
+    assert set(envs.step(np.array([[4, 1, 0, 0]] * len(moves)))[4]["error"]) == {error}
+
+
+def params(**kwargs: Any) -> CellParams:
+    table = store.load("nasbenchnlp/wikitext2")
+    return CellParams.of(table, Simulated(table), **{"objective": "validation_loss", "budget": 2, **kwargs})
+
+
+def test_spaces_follow_from_the_bounds_of_the_metrics() -> None:
+    p = params(objective=("validation_loss", "parameters"), budget=None)
+    assert (p.kind, p.vector, p.cost_unit, p.budget) == ("graph", True, "evaluations", float(len(p.table)))
+    assert p.action_space.nvec.tolist() == [*SIZES]
+    assert p.observation_space.shape == (247,)
+    assert np.array_equal(p.observation_space.low[241:245], np.float32([*p.low, *p.low]))
+    assert np.array_equal(p.observation_space.high[241:245], np.float32([*p.high, *p.high]))
+
+
+def test_an_invalid_cell_has_the_worst_of_everything() -> None:
+    p = params()
+    report = p.invalid()
+    assert (report["status"], report["source"], report["metrics"]["validation_loss"]) == ("failed", "none", 50.0)
+    assert p.reward(report) == [-50.0]
+    assert set(p.unfinished()) == set(report)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"objective": "test_loss"}, "objective must be one of .*, got 'test_loss'"),
+        ({"objective": ()}, "objective must name at least one metric"),
+        ({"budget": 0}, "budget must be"),
+    ],
+)
+def test_bad_arguments(kwargs: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        params(**kwargs)
+
+
+def test_a_known_cell_is_looked_up_and_another_simulated() -> None:
+    table = store.load("nasbenchnlp/wikitext2")
+    scorer = Simulated(table)
+    name = next(iter(scorer.runs))
+    row, repeat = scorer.runs[name][0]
+    known = scorer.score(cells.Cell.from_text(name), name, 0)
+    assert known.metrics["seconds"] == np.nanmax(table.cost[row, repeat])
+    cell = cells.EXAMPLES["LSTM"]
+    scorer.runs.pop(cells.key(cell), None)
+    bits = [(s << 61) + 1 for s in range(8)]
+    scores = [scorer.score(cell, cells.key(cell), b) for b in bits]
+    assert {s.source for s in scores} == {"surrogate"}
+    assert len({s.metrics["validation_loss"] for s in scores}) == model.SEEDS
+    assert scorer.score(cell, cells.key(cell), bits[3]).metrics == scores[3].metrics
+    assert set(known.metrics) == {m.name for m in scorer.metrics} | {"seconds"}
