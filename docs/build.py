@@ -27,13 +27,9 @@ GUIDES = (
     "tune-your-own-model",
     "writing-an-agent",
     "adding-a-table",
-    "testing-your-own",
     "training-a-policy",
     "choosing-an-optimiser",
     "submitting-an-agent",
-    "optimisers-of-others",
-    "simulating-a-cluster",
-    "measuring-sensitivity",
 )
 """The order of the guides; others follow."""
 

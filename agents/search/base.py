@@ -38,10 +38,10 @@ class CandidateAgent(Agent):
         problem: A finite problem with features. Actions may be rows, values of a grid, or (row, level) pairs, of
             which the last level is asked for.
         initial: Candidates of the initial design, before the model chooses (section 4.3 of Zhang and Duh 2020 has 3).
-        design: How they are drawn: `random`, the first ones of `random` with the same seed, so that runs of several
-            agents are paired; `spread`, see `spread_row`; or `auto`: those nearest to the best of `problem.sources` in
-            turn (Feurer et al. 2015), where there are some; else random ones, but `spread` beside others that are under
-            way, as parallel workers would otherwise begin with nothing but random search.
+        design: Initial design: `random`, the first ones of `random` with the same seed, so that runs of several agents
+            are paired; `spread`, see `spread_row`; or `auto`: those nearest to the best of `problem.sources` in turn
+            (Feurer et al. 2015), if there are source tasks; else random ones, but `spread` for parallel workers while
+            evaluations are pending.
         features: Prefix, or several, of the names of the features that the model sees; all by default.
 
     Attributes:

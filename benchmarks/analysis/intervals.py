@@ -89,8 +89,7 @@ def here(differences: npt.ArrayLike) -> Estimate:
 def elsewhere(differences: npt.ArrayLike, clusters: Sequence[Any] | None = None) -> Estimate:
     """Intervals across tasks: t over the means of environments, or of clusters of related ones.
 
-    What seeds shared by all environments add to the variance is added (`max(0, V_block - V)`). One cluster says
-    nothing about others: no interval.
+    The variance of seeds that all environments share is added (`max(0, V_block - V)`). One cluster has no interval.
 
     Args:
         differences: (..., environments, seeds).

@@ -29,7 +29,7 @@ _NEW_POINT, _WANTS_BOTH, _STOPPED, _AT_ITERATIONS = 1, 3, 5, 504
 def minimise_each(both: Both, starts: Floats, low: Floats, high: Floats, steps: int) -> Floats:
     """(k, p) minimisers of k functions within bounds, bit for bit those of `scipy.optimize.minimize`.
 
-    SciPy takes one problem at a time and spends more on its way to a function than small functions cost. Its routine
+    SciPy takes one problem at a time and has more overhead per call than small functions cost. Its routine
     itself asks for values where it needs them, so all problems can be asked first and evaluated together.
 
     Args:
