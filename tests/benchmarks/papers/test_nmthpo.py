@@ -1,11 +1,15 @@
-"""The numbers of Zhang and Duh 2020, and what becomes of its claims."""
+"""The numbers of Zhang and Duh 2020, what becomes of its claims, and the AutoML-2022 protocol."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.papers.nmthpo import analysis, settings
+from hpo_envs.benchmarks.papers.common import Reproduction
+from hpo_envs.benchmarks.papers.nmthpo import analysis, automl2022, figures, settings, tables
+from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 
 
@@ -79,3 +83,52 @@ def test_gaussian_process_search_reproduces_on_ja_en() -> None:
     trials = settings.evaluate(settings.Task(3, "jaen", "BO_EI_R", "BO_EI_R"), list(range(30)))
     entries = analysis.entries({(3, "jaen", "BO_EI_R", s): [t[s] for t in trials] for s in ("ftb", "ftc", "fb")})
     assert all(abs(e.z or 0.0) < 3.0 for e in entries)
+
+
+def test_scores_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(automl2022, "LOOKUPS", 25)
+    monkeypatch.setattr(automl2022, "OURS", ("bo-ehvi-matern52",))
+    monkeypatch.setattr(automl2022, "LEARNING", ("tst-tpe",))
+    monkeypatch.setattr(automl2022, "PUBLIC", ("soen",))
+    with Reproduction(tmp_path, trials=2) as r:
+        rows = automl2022.run(r)["automl2022"]
+    assert [row["method"] for row in rows] == ["random search, exact", "bo-ehvi-matern52", "tst-tpe"]
+    found = [float(row["soen"].split()[0]) for row in rows]
+    assert np.isfinite(found).all()
+    assert max(found) > 0.0
+
+
+def test_fixed_target_of_the_tied_rows() -> None:
+    table = store.load("nmthpo/zhen")
+    bleu = table.final("bleu")
+    row = settings.target_row(table, "zhen")
+    assert (bleu == bleu.max()).sum() == 3
+    assert bleu[row] == bleu.max() == 14.66
+    assert table.configs[row].tolist() == list(settings.ZHEN_TARGET)
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_every_printed_value_is_that_of_the_table(pair: str) -> None:
+    assert [r["verdict"] for r in tables.compare(pair, store.load(f"nmthpo/{pair}"))] == ["agrees"] * 4
+
+
+def test_another_table_differs() -> None:
+    found = tables.compare("soen", store.load("nmthpo/swen"))
+    assert {r["verdict"] for r in found} == {"differs"}
+
+
+def test_correlations_of_figure_4() -> None:
+    tables = {pair: store.load(f"nmthpo/{pair}") for pair in PAIRS}
+    pairs = list(PAIRS)
+    rho = figures.correlations(tables)
+    assert len(figures.common_configurations(tables)["zhen"]) == 28
+    assert rho[pairs.index("jaen"), pairs.index("soen")] == pytest.approx(0.084, abs=5e-4)
+    assert rho[pairs.index("jaen"), pairs.index("enja")] == pytest.approx(0.964, abs=5e-4)
+
+
+def test_course_of_the_surrogate_error() -> None:
+    table = store.load("nmthpo/jaen")
+    best, errors = figures.course(table, "jaen", "BO_EI_M", [0, 1], 25)
+    assert best.shape == errors.shape == (2, 25)
+    assert (np.diff(best, axis=1) >= 0).all()
+    assert (errors[:, -1] < errors[:, 0]).all()

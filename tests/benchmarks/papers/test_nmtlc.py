@@ -11,7 +11,7 @@ import pytest
 from hpo_envs.benchmarks.papers.nmtlc import analysis as nmtlc_analysis
 from hpo_envs.benchmarks.papers.nmtlc import reproduce as nmtlc
 from hpo_envs.tables import store
-from tests.benchmarks.papers.nasbenchnlp.helpers import run_of
+from tests.benchmarks.papers.test_nasbenchnlp import run_of
 
 
 def test_nmtlc_regret_by_hand() -> None:

@@ -1,0 +1,109 @@
+"""The published numbers of the character transduction paper, its settings, figures and command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hpo_envs.benchmarks.papers.charhpo import analysis, figures, reproduce, settings
+from hpo_envs.commands import main
+
+
+@pytest.fixture(scope="module")
+def sweeps() -> tuple[settings.Sweep, ...]:
+    return settings.sweeps()
+
+
+DIFFERENT = {
+    (6, "inflection", "gle", "lstm", "mean"): 81.13,
+    (6, "inflection", "avg", "lstm", "mean"): 86.19,
+    (6, "g2p", "arm_e", "lstm", "mean"): 84.59,
+}
+"""The values that no reading of the files explains, with our values."""
+
+
+def test_every_value_agrees_with_the_published_one_but_three(sweeps: tuple[settings.Sweep, ...]) -> None:
+    entries = analysis.entries(settings.expected(), analysis.values(sweeps))
+    assert len(entries) == 1000
+    assert {e.key: round(float(e.ours), 2) for e in entries if e.verdict == "differs"} == DIFFERENT
+
+
+def test_the_quirks_matter(sweeps: tuple[settings.Sweep, ...]) -> None:
+    """Each departure from the text is needed for the published similarity."""
+    expected = settings.expected()
+    key = (12, "inflection", "hun", "transformer", "maxima")
+    one = next(s for s in sweeps if (s.lang, s.task, s.architecture) == ("hun", "inflection", "transformer"))
+    for variant, verdict in (("published", "agrees"), ("paper", "differs")):
+        values = analysis.of_sweep(one, variant)["maxima"]  # type: ignore[arg-type]
+        assert analysis.entry(key, expected[key].text, values).verdict == verdict
+    assert reproduce.first_best() == (17, 24)
+    assert one.ranked(True).shape == (200, 14)
+    assert one.ranked(False).shape == (200, 16)
+
+
+def test_verdicts_reject_the_next_value() -> None:
+    key = (10, "g2p", "dut", "lstm", "rel@25")
+    assert analysis.entry(key, "99.34", [99.3449]).verdict == "agrees"
+    assert analysis.entry(key, "99.34", [99.3451]).verdict == "differs"
+    assert analysis.entry(key, "99.34", [1.0, 99.34]).ours == 99.34
+    rate = (8, "g2p", "dut", "lstm", "learning_rate")
+    assert analysis.entry(rate, "1.1e-3", [1.104e-3]).verdict == "agrees"
+    assert analysis.entry(rate, "1.1e-3", [1.106e-3]).verdict == "differs"
+    assert analysis.entry((8, "", "", "", "beta2"), "1.0", [0.9951]).verdict == "agrees"
+    assert analysis.entry((8, "", "", "", "beta2"), "1.0", [0.994]).verdict == "differs"
+    assert analysis.entry((8, "", "", "", "batch_size"), "576", [577.0]).verdict == "differs"
+    assert analysis.entry((8, "", "", "", "scheduler"), "none", ["warmupinvsqrt"]).verdict == "differs"
+    assert analysis.entry((8, "", "", "", "scheduler"), "none", ["warmupinvsqrt", "none"]).verdict == "agrees"
+
+
+def test_the_published_tables_are_typed_in_full() -> None:
+    published = {key: p.text for key, p in settings.expected().items()}
+    counts = [sum(key[0] == t for key in published) for t in (3, 4, 5, 6, 8, 9, 10, 11, 12)]
+    # Table 4 lost the means of its last column in the text that we have: 4 x (5 means + 5 deviations) are left.
+    assert counts == [32, 40, 48, 112, 240, 144, 96, 144, 144]
+    assert published[3, "inflection", "", "transformer", "rel@150 sd"] == "15.26"
+    assert published[5, "g2p", "", "lstm", "rho"] == "-0.04"
+    assert published[6, "g2p", "arm_e", "transformer", "zero"] == "7.00"
+    assert published[8, "inflection", "rom", "transformer", "warmup_steps"] == "47847"
+    assert published[9, "g2p", "dut", "lstm", "dropout"] == "0.01"
+    assert published[12, "g2p", "hun", "transformer", "bs_change"] == "31.30"
+
+
+def test_the_cases_of_figure_1_differ_as_the_paper_says() -> None:
+    robust, linear, rough, random = figures.of_cases()
+    assert robust["equivalent"] == 100
+    assert robust["rho"] is None
+    assert linear["rho"] == 1
+    assert linear["maxima"] == 0
+    assert linear["equivalent"] < 10
+    assert linear["change"] < rough["change"] < random["change"]
+    assert linear["rho"] > rough["rho"] > random["rho"]
+    assert rough["rel@25"] == random["rel@25"]
+
+
+def test_figure_2_has_the_best_configurations_of_tables_8_and_9(sweeps: tuple[settings.Sweep, ...]) -> None:
+    published = settings.expected()
+    boxes = figures.boxes(sweeps)
+    assert len(boxes) == 12
+    for box in boxes:
+        table = 8 if box["hyperparameter"] == "batch_size" else 9
+        wanted = (table, box["task"], box["architecture"], box["hyperparameter"])
+        values = [p.value for k, p in published.items() if (k[0], k[1], k[3], k[4]) == wanted]
+        assert (box["low"], box["high"], box["mean"]) == (min(values), max(values), np.mean(values))
+    # Section 5.5: "in G2P the average LSTM batch size is higher".
+    means = {(b["hyperparameter"], b["task"], b["architecture"]): b["mean"] for b in boxes}
+    assert means["batch_size", "g2p", "lstm"] > means["batch_size", "g2p", "transformer"]
+
+
+def test_the_command_writes_what_is_committed_and_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["reproduce", "charhpo", "--only", "tables", "--out", str(tmp_path)]) == 0
+    assert "Table all   997 of 1000" in capsys.readouterr().out
+    committed = Path(settings.__file__).parent / "results" / "tables.json"
+    assert json.loads((tmp_path / "tables.json").read_text()) == json.loads(committed.read_text())
+    assert len((tmp_path / "verdicts.csv").read_text().splitlines()) == 1001
+    assert main.main(["reproduce", "charhpo", "--only", "figures", "--out", str(tmp_path)]) == 0
+    assert (tmp_path / "figure2.svg").is_file()
+    assert (tmp_path / "figure1.png").is_file()

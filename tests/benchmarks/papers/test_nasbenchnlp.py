@@ -1,0 +1,160 @@
+"""NAS-Bench-NLP: analysis, printed numbers, predictability, comparisons, and the released environment."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hpo_envs.benchmarks.papers import common
+from hpo_envs.benchmarks.papers.common import Reproduction
+from hpo_envs.benchmarks.papers.nasbenchnlp import analysis, numbers, predictability, search, settings
+from hpo_envs.benchmarks.papers.nasbenchnlp import cells as study
+from hpo_envs.engines.curves.params import CurveParams
+from hpo_envs.engines.curves.scalar import CurvesEnv
+from hpo_envs.tables import store
+from hpo_envs.tables.datasets.nasbenchnlp.paired import paired_losses
+from hpo_envs.tables.table import Metric
+from tests.hpo_envs.engines.curves.helpers import KWARGS, T1
+
+
+def run_of(actions: list[list[int]], workers: int = 1) -> Any:
+    class Run(SimpleNamespace):
+        def __len__(self) -> int:
+            return len(self.actions)
+
+    return Run(
+        seed=0,
+        actions=np.array(actions),
+        header={"env": "NASBenchNLP-wikitext2-v0", "env_kwargs": {"workers": workers}},
+    )
+
+
+def test_figure_6_correlation() -> None:
+    """.926 and .940 over 270 recipes was found elsewhere; here only architectures with features and finite losses."""
+    x, y = paired_losses(store.load(study.WIKITEXT2), store.load(study.FINAL))
+    found = analysis.correlations(x, y)
+    assert found["n"] == 260
+    assert found["r"] == pytest.approx(0.926, abs=0.01)
+    assert found["rho"] == pytest.approx(0.940, abs=0.01)
+
+
+def test_table_2_generated_rows_and_ranks() -> None:
+    top = analysis.top_architectures(store.load(study.FINAL), 2)
+    assert [t["parameters"] for t in top] == ["9.2M", "11.0M"]
+    assert top[0]["architecture"] == "1007537"
+    assert top[0]["test_perplexity"] == pytest.approx(83.8, abs=0.05)
+    ranks = {r["cell"]: r["rank"] for r in analysis.ranks_of_examples(store.load(study.WIKITEXT2))}
+    assert ranks["LSTM"] == 1
+    assert ranks["GRU"] == 3
+
+
+def curves_env(*args: Any, **kwargs: Any) -> CurvesEnv:
+    return CurvesEnv(CurveParams.of(*args, **kwargs))
+
+
+def test_trace_is_the_test_loss_of_the_best_by_validation() -> None:
+    env = curves_env("x", table=T1, budget=None, **KWARGS)
+    found = analysis.trace(run_of([[0, 4], [0, 9], [5, 2]]), env)
+    hours = np.cumsum([T1.cost[0, 0, 4], T1.cost[0, 0, 9] - T1.cost[0, 0, 4], T1.cost[5, 0, 2]]) / 3600
+    assert np.allclose(found.hours, hours)
+    for k, seen in enumerate([[(0, 4)], [(0, 9)], [(0, 9), (5, 2)]]):
+        _, loss = min((T1.values[r, 0, e, 0], T1.values[r, 0, e, 1]) for r, last in seen for e in range(last + 1))
+        assert found.loss[k] == loss
+    losses = np.where(np.isnan(T1.values[:, 0, :, 1]), np.inf, T1.values[:, 0, :, 1])
+    assert losses[analysis.best_row(T1)].min() == losses.min()
+    assert analysis.lowest(T1) == np.nanmin(T1.values[..., 1])
+    half = analysis.trace(run_of([[0, 4]], workers=2), env)
+    assert half.hours[0] == pytest.approx(hours[0] / 2)
+
+
+def test_exact_random_search_of_one_row_is_the_mean_and_of_all_rows_the_best() -> None:
+    env = curves_env("x", table=T1, budget=None, **KWARGS)
+    params = env.params
+    tests = np.array([params.peak_hidden[(r + 1) * len(params.levels) - 1, 0] for r in range(params.rows)])
+    peaks = [params.peaks[(r + 1) * len(params.levels) - 1, 0] for r in range(params.rows)]
+    column = params.held_out.index("test_loss")
+    assert column == 0
+    assert analysis.exact_random(params, 1) == pytest.approx(tests.mean())
+    assert analysis.exact_random(params, params.rows) == pytest.approx(tests[int(np.argmax(peaks))])
+
+
+def named(t: Any) -> Any:
+    metrics = (Metric("validation_loss", "nat", "min", 0, 20), Metric("test_loss", "nat", "min", 0, 20), t.metrics[2])
+    return dataclasses.replace(t, metrics=metrics, provenance=dataclasses.replace(t.provenance, sha256=""))
+
+
+def test_rank_correlations_by_hand() -> None:
+    t = named(T1)
+    rows = analysis.epoch_correlations(t, (1, 10))
+    assert [r["cells"] for r in rows] == [3, 3], "rows 1, 2 and 3 did not reach the last epoch"
+    whole = [0, 4, 5]
+    for r, epoch in zip(rows, (0, 9), strict=True):
+        a, b = (np.argsort(np.argsort(v)) for v in (t.values[whole, 0, epoch, 0], t.values[whole, 0, 9, 1]))
+        assert float(r["rho"]) == pytest.approx(1 - 6 * ((a - b) ** 2).sum() / 24, abs=1e-3)
+
+
+def test_a_number_without_ours_says_what_it_needs() -> None:
+    printed = common.expected("nasbenchnlp")
+    assert len(printed) == 134
+    ours = numbers.of_tables(store.load(numbers.FINAL), store.load(numbers.WIKITEXT2))
+    checks = {("section 4", name) for name in ("auc_diverged", "r2_loss", "r2_loss<=6")}
+    assert set(ours) <= set(printed)
+    for key, p in printed.items():
+        flawed = key[1] == "share of flawed architectures"
+        assert (key in ours or key in checks) == (p.details["needs"] == "") or flawed, key
+
+
+def test_verdicts_follow_the_printed_digits() -> None:
+    p = common.Published("9.2M", {"needs": ""})
+    assert numbers.entry(("", ""), p, 9.17e6)["verdict"] == "agrees"
+    assert numbers.entry(("", ""), p, 9.26e6)["verdict"] == "differs"
+    share = common.Published("0.24", {"needs": ""})
+    assert numbers.entry(("", ""), share, (0.22, 0.17, 0.26))["verdict"] == "agrees"
+    assert numbers.entry(("", ""), share, (0.1, 0.07, 0.13))["verdict"] == "differs"
+    missing = numbers.entry(("", ""), common.Published("4.36", {"needs": "the PTB logs"}), None)
+    assert (missing["verdict"], missing["needs"]) == ("reported", "the PTB logs")
+
+
+def test_logs_give_the_lowest_loss() -> None:
+    """Of curves of the same form: those on WikiText-2, since the logs of PTB have to be fetched."""
+    ours = numbers.of_logs(store.load(numbers.WIKITEXT2))
+    assert ours["section 3", "architectures on PTB"] == 291
+    assert ours["section 5", "lowest test log perplexity"] == pytest.approx(4.516, abs=2e-3)
+    assert ours["Table 2", "LSTM perplexity"] == pytest.approx(np.exp(4.516), rel=2e-3)
+
+
+def test_what_the_released_tables_give() -> None:
+    ours = numbers.of_tables(store.load(numbers.FINAL), store.load(numbers.WIKITEXT2))
+    printed = common.expected("nasbenchnlp")
+    found = {key: numbers.entry(key, printed[key], value)["verdict"] for key, value in ours.items()}
+    assert sorted(k[1] for k, v in found.items() if v == "differs") == [
+        "Top-2 perplexity",
+        "Top-4 perplexity",
+        "architectures on WikiText-2",
+        "share of flawed architectures",
+    ]
+
+
+def test_section_4_checks_on_ptb() -> None:
+    table = store.load(study.FINAL)
+    records = {r["check"]: r for r in predictability.feature_checks(table, range(10), "released 10-D", 2, 0)}
+    assert records["auc_diverged"]["value"] == pytest.approx(0.98, abs=0.01)
+    assert records["r2_loss<=6"]["value"] == pytest.approx(0.24, abs=0.05)
+
+
+def test_a_small_comparison_runs_and_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = tuple(m for m in settings.SENSIBLE if m.agent in ("random", "asha"))
+    monkeypatch.setitem(settings.PRESETS, "sensible", quick)
+    monkeypatch.setattr(settings, "BUDGET", 4)
+    rows = search.compare(Reproduction(tmp_path, trials=2), "sensible")
+    assert [r["method"] for r in rows] == ["RS 50E", "RS 10E", "ASHA", "ASHA, 4 workers"]
+    assert all(float(r["final regret"]) >= 0 for r in rows)
+    files = {p.name for p in tmp_path.iterdir()}
+    assert {"figure10-wikitext2-sensible.png", "figure12-wikitext2-sensible.svg", "wikitext2-sensible.csv"} <= files
+    monkeypatch.setattr(search, "run_method", lambda *a: pytest.fail("runs on disk are not run again"))
+    assert search.compare(Reproduction(tmp_path, trials=2), "sensible") == rows
