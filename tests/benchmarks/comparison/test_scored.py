@@ -1,4 +1,4 @@
-"""Runs scored by environment and agent, and what may not be compared."""
+"""Scores by environment and agent; fronts and selections of runs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from hpo_envs.benchmarks import Comparison
 from hpo_envs.benchmarks.analysis import regret
-from hpo_envs.benchmarks.comparison import scored
-from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.analysis.statistics import clopper_pearson
+from hpo_envs.benchmarks.comparison import fronts, scored
+from hpo_envs.benchmarks.comparison.reference import table_of
+from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.benchmarks.study.block import Block
 
 
@@ -76,10 +79,10 @@ def test_scores_are_kept_by_environment_and_agent(runs: list[Run]) -> None:
 
 def one_by_one(block: Block, index: npt.NDArray[np.intp], scales: Any) -> list[npt.NDArray[np.float64]]:
     rows = []
-    for run in (block.run(int(i)) for i in index):
-        after = regret.after(run)
-        spent = run.costs.sum() / float(run.header["budget"])
-        rows.append((regret.anytime(run, after), regret.final(run, after), after, run.costs, spent))
+    for one in (block.run(int(i)) for i in index):
+        after = regret.after(one)
+        spent = one.costs.sum() / float(one.header["budget"])
+        rows.append((regret.anytime(one, after), regret.final(one, after), after, one.costs, spent))
     return [np.array(column) for column in zip(*rows, strict=True)]
 
 
@@ -97,3 +100,83 @@ def test_runs_scored_side_by_side_have_the_scores_of_each(runs: list[Run], monke
         for agent, cell in by.items():
             for field in dataclasses.fields(cell):
                 np.testing.assert_array_equal(getattr(together[env][agent], field.name), getattr(cell, field.name))
+
+
+def test_fronts_in_native_units(summarised: dict[str, Any]) -> None:
+    entry = summarised["fronts"]["NMTHPO-zhen-mo-v0"]
+    assert (entry["objectives"], entry["signs"]) == (["bleu", "decoding_seconds"], [1.0, -1.0])
+    final = entry["stages"]["100%"]["random"]
+    median, low, high = (np.array([np.inf if v is None else v for v in band]) for band in final)
+    # Seconds that more runs attain are more seconds, and more budget never costs any.
+    assert (high <= median).all()
+    assert (median <= low).all()
+    early = np.array([np.inf if v is None else v for v in entry["stages"]["25%"]["random"][0]])
+    assert (median <= early).all()
+    assert np.isfinite(median).any()
+
+
+def made(rewards: list[list[float]], costs: list[float], **header: Any) -> Run:
+    head = {"table": "no/such", "objectives": ["a", "b"], "budget": 10.0, **header}
+    return Run(0, np.zeros(len(costs), int), np.array(rewards), np.array(costs), 0, head)
+
+
+def test_what_is_finished_within_a_share_of_the_budget_counts() -> None:
+    r = made([[1.0, 5.0], [2.0, 3.0], [3.0, 1.0]], [4.0, 1.0, 9.0])
+    assert [len(fronts.until(r.rewards, r.costs, 10.0, share)) for share in (0.1, 0.4, 0.49, 0.5, 0.99, 1.0)] == [
+        1,
+        1,
+        1,
+        2,
+        2,
+        3,
+    ]
+
+
+def test_surfaces_by_hand() -> None:
+    pairs = ([1.0, 6.0], [1.0, 5.0], [2.0, 4.0], [1.0, 1.0])
+    runs = [made([pair], [1.0]) for pair in pairs]
+    none = -np.inf
+    # Second rewards of the runs that have the first one: (6, 5, 4, 1) up to 1, and 4 up to 2.
+    assert [s.tolist() for s in fronts.surfaces([(r.rewards, r.costs) for r in runs], 10.0, [1.0, 2.0])] == [
+        [5.0, none],
+        [4.0, none],
+        [6.0, 4.0],
+    ]
+
+
+def test_only_two_objectives_have_fronts(runs: list[Run]) -> None:
+    found = fronts.of_cells(scored.Scores.of(runs).cells)
+    assert list(found) == ["NMTHPO-zhen-mo-v0"]
+    entry = found["NMTHPO-zhen-mo-v0"]
+    assert list(entry["stages"]) == ["25%", "50%", "100%"]
+    assert set(entry["stages"]["50%"]) == {"random", "bo-ehvi-rbf"}
+    assert (np.diff(entry["x"]) > 0).all()
+
+
+def test_errors_and_evaluations_are_those_of_the_runs() -> None:
+    env = "FIESTA-gaussian-v0"
+    runs = [r for a in ("sh", "ttts", "random") for b in (102, 408) for r in run(a, env, range(12), budget=b)]
+    found = Comparison.of(runs).summary()
+    assert found["selections"] == Comparison.of(runs).scores["selections"]
+    assert list(found["selections"]) == ["FIESTA"]
+    records = {(r["agent"], r["budget"]): r for r in found["selections"]["FIESTA"]}
+    assert len(records) == 6
+    best = table_of(runs[0].header).final("score").argmax()
+    for (agent, budget), record in records.items():
+        own = [r for r in runs if (r.header["agent"], r.header["budget"]) == (agent, budget)]
+        wrong = sum(int(r.recommended) != best for r in own)
+        assert record["n"] == 12
+        assert record["wrong"] == pytest.approx([wrong / 12, *clopper_pearson(wrong, 12)], abs=1e-3)
+        assert record["evaluations"] == pytest.approx(np.mean([len(r) for r in own]), rel=1e-3)
+    assert records["ttts", 408]["sure"] == 1.0  # these arms are easy
+    assert records["ttts", 408]["evaluations"] < 102
+    # Halving ends a few pulls before its budget, because its rounds are whole; it is never sure.
+    assert records["sh", 408]["sure"] == records["random", 102]["sure"] == 0.0
+    # Budgets that the leaderboard shows apart are tracks of their own.
+    assert [t["name"] for t in found["tracks"]] == ["FIESTA, budget 102", "FIESTA, budget 408"]
+    assert {t["score"] for t in found["tracks"]} == {"final"}
+
+
+def test_other_families_have_none() -> None:
+    runs = run("random", "NMTHPO-zhen-v0", [0, 1])
+    assert Comparison.of(runs).scores["selections"] == {}

@@ -1,16 +1,102 @@
-"""The training command."""
+"""Agents that are trained by evolution: tasks, episodes, training and the study."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import gymnasium as gym
+import numpy as np
 import pytest
 
-from hpo_envs.agents.models.stacked_gp import START
+from hpo_envs import agents
+from hpo_envs.agents.models.stacked_gp import LENGTHS, START
 from hpo_envs.agents.transfer import learned
-from hpo_envs.benchmarks.learned import tasks, train
+from hpo_envs.benchmarks.learned import evolution, reproduce, tasks, train
+from hpo_envs.benchmarks.learned.evolution import Settings
+from hpo_envs.benchmarks.learned.tasks import Draws
 from hpo_envs.benchmarks.learned.train import Group
+from hpo_envs.benchmarks.papers.common import Reproduction
+from hpo_envs.benchmarks.runs import run
+
+
+def test_a_task_has_the_rewards_and_the_sources_of_its_id() -> None:
+    t = tasks.task("NMTHPO-jaen-v0")
+    assert t.languages == ("jpn",)
+    assert sorted(t.sources) == [("chi",), ("rus",), ("som",), ("swa",)]
+    env = gym.make(t.env_id)
+    env.reset(seed=0)
+    assert t.rewards[7] == env.step(7)[1]
+    assert t.predictions.shape == (4, len(t.rewards))
+    assert t.correlations.shape == (LENGTHS, len(t.rewards), len(t.rewards))
+    np.testing.assert_allclose(t.correlations.diagonal(axis1=1, axis2=2), 1.0)
+
+
+def test_episodes_are_parts_of_tables_and_sources() -> None:
+    pair = [tasks.task(f"NMTHPO-{p}-v0") for p in ("zhen", "swen")]
+    how = Draws(rows=30, shares=(0.1, 0.2), some=1.0, mixed=0.0)
+    drawn = tasks.draw(pair, 12, frozenset({"som", "rus"}), np.random.default_rng(0), how)
+    counts = drawn.tables.valid.sum(axis=1)
+    assert counts.max() == 30
+    assert (counts >= 11).all()
+    assert drawn.tables.used.sum(axis=1).max() <= 3  # ja twice, and the other of the pair
+    known = {r for t in pair for r in t.rewards.tolist()}
+    for i in range(12):
+        rewards = drawn.rewards[i, drawn.tables.valid[i]]
+        assert set(rewards.tolist()) <= known
+        assert drawn.best[i] == rewards.max()
+        assert drawn.span[i] == rewards.max() - np.median(rewards)
+        for p in drawn.tables.predictions[i, drawn.tables.used[i]]:
+            assert abs(p[drawn.tables.valid[i]].mean()) < 1e-9
+
+
+def test_mixed_rewards_are_new_tasks() -> None:
+    t = tasks.task("NMTHPO-zhen-v0")
+    how = Draws(rows=50, some=0.0, mixed=1.0)
+    drawn = tasks.draw([t], 3, frozenset(), np.random.default_rng(0), how)
+    assert len({*drawn.best.tolist()} - {*t.rewards.tolist()}) == 3
+
+
+def test_flat_tables_are_none_of_the_ids() -> None:
+    assert len(tasks.ids("CharHPO")) == 22
+    assert len(tasks.ids("NMTHPO")) == 6
+
+
+FIRST = np.array([[*START.values()]])
+
+
+def test_models_side_by_side_play_as_the_agent_does() -> None:
+    """All rows and all sources: the agent's run on the id, up to ties."""
+    t = tasks.task("NMTHPO-ruen-v0")
+    whole = tasks.draw([t], 1, frozenset(), np.random.default_rng(0), Draws(10**6, (1.0, 1.0), some=0.0, mixed=0.0))
+    numbers = np.concatenate([FIRST, FIRST + 0.3])
+    regret = evolution.play(numbers, whole, 12)
+    for i in range(2):
+        given = {"env_kwargs": {}, "budget": 12, "numbers": numbers[[i]], "transfer": "family"}
+        (one,) = run("learned", t.env_id, [0], **given)
+        best = (whole.best - np.maximum.accumulate(one.rewards)) / whole.span
+        np.testing.assert_allclose(regret[i, 0], np.clip(best, 0.0, 1.0), atol=1e-9)
+    assert agents.entry("learned").target.endswith(":Learned")
+
+
+def test_training_is_repeatable_and_lowers_the_score() -> None:
+    t = [tasks.task(f"NMTHPO-{p}-v0") for p in ("zhen", "ruen", "jaen")]
+    s = replace(Settings(), generations=3, pairs=3, episodes=3, every=1, validation=3)
+    looks: list[tuple[int, float, float]] = []
+    one = evolution.train(t[:2], t[2:], frozenset(), s, 0, lambda *look: looks.append(look))
+    assert [g for g, *_ in looks] == [0, 1, 2, 3]
+    np.testing.assert_array_equal(one, evolution.train(t[:2], t[2:], frozenset(), s, 0))
+    checked = tasks.draw(t[2:], 3, frozenset(), np.random.default_rng([0, 1]), tasks.AS_USED)
+    score = evolution.scores(evolution.play(one[None], checked, 20), s.final).mean()
+    assert score == min(found for _, found, _ in looks)
+    last = evolution.train(t[:2], [], frozenset(), s, 0)
+    assert not np.array_equal(last, FIRST[0])
+
+
+def test_scores_weigh_the_end() -> None:
+    regret = np.array([[[1.0, 0.5, 0.0], [1.0, 1.0, 0.6]]])
+    np.testing.assert_allclose(evolution.scores(regret, 0.5), [[0.5, 0.8667 + 0.3]], atol=1e-4)
 
 
 def test_training_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -40,3 +126,33 @@ def test_a_language_that_is_left_out_is_no_target_and_no_source() -> None:
 
 def test_shipped_weights_are_those_of_the_command() -> None:
     assert [w.name for w in learned.shipped()] == [g.name for g in train.groups()]
+
+
+@pytest.mark.parametrize("part", ["training", "agents"])
+def test_study_runs(
+    part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reproduce, "every_id", lambda: ["NMTHPO-zhen-v0", "NMTHPO-ruen-v0"])
+    monkeypatch.setattr(reproduce, "METHODS", {m: reproduce.METHODS[m] for m in ("zero-shot", "untrained", "learned")})
+    r = Reproduction(tmp_path, trials=2)
+    reproduce.training(r) if part == "training" else reproduce.agents(r, [*reproduce.METHODS])
+    models = 4 if part == "training" else 3
+    assert (tmp_path / f"{part}.csv").read_text().count("\n") == 1 + 2 * models
+    pair = "seed 2,untrained" if part == "training" else "learned,zero-shot"
+    assert (tmp_path / f"{part}_differences.csv").read_text().count(pair) == 4  # two scores; both groups
+    assert "2 replicates, 20 evaluations" in capsys.readouterr().out
+
+
+def test_differences_are_over_tables_and_over_clusters_of_them() -> None:
+    japanese, others = ["NMTHPO-jaen-v0", "NMTHPO-enja-v0"], ["NMTHPO-zhen-v0", "NMTHPO-ruen-v0"]
+    rng = np.random.default_rng(0)
+    found = {}
+    for i in (*japanese, *others):
+        found[i, "untrained"] = np.full((2, 6), 0.5) + 0.01 * rng.normal(size=(2, 6))
+        found[i, "learned"] = found[i, "untrained"] + (0.3 if i in japanese else -0.1)
+    records = reproduce.overall(found)
+    assert {r["tables"] for r in records} == {"all", "NMTHPO"}
+    first = records[0]
+    assert (first["method"], first["minus"], first["better on"]) == ("learned", "untrained", "2/4")
+    assert float(first["difference"]) == pytest.approx(0.1)
+    assert float(first["over clusters"]) == pytest.approx(0.1 / 3, abs=1e-3)

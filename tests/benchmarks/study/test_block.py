@@ -1,15 +1,22 @@
-"""Runs as columns are the runs, whichever of them are taken."""
+"""Blocks of runs, calls in processes, and expected runs."""
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import math
+import types
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hpo_envs.benchmarks.runs import Run, run
-from hpo_envs.benchmarks.study import store
+from hpo_envs.benchmarks.study import executors, expected, store
+from hpo_envs.benchmarks.study import task as work
 from hpo_envs.benchmarks.study.block import Block, blocks_of, layout_of
+from hpo_envs.benchmarks.study.study import Entrant, Environment
+from hpo_envs.benchmarks.study.task import Task, perform, remainder
 
 
 @pytest.fixture(scope="module")
@@ -50,3 +57,65 @@ def test_runs_of_one_layout_are_together(runs: list[Run]) -> None:
         Block.of([runs[0], *other])
     with pytest.raises(ValueError, match="actions must be numbers"):
         layout_of(dataclasses.replace(runs[0], actions=np.array(["a"])))
+
+
+def test_tasks_take_about_their_time_and_lose_no_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = itertools.count()
+    clock = types.SimpleNamespace(perf_counter=lambda: next(ticks) / 10)  # each look at it is a tenth of a second later
+    monkeypatch.setattr(work, "time", clock)
+    environment = Environment("NMTHPO-zhen-v0", {})
+    task = Task(environment, Entrant("random", "random"), tuple(range(50)), seconds=0.35)
+    done = perform(task)  # batches of 1, 2, 2 and 1 begin before the time is over
+    rest = remainder(done)
+    assert [r.seed for r in done.runs] == list(range(6))
+    assert [len(t.seeds) for t in rest] == [4] * 11  # six runs took half a second
+    assert [s for t in rest for s in t.seeds] == list(range(6, 50))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_map_has_every_result_under_its_index(jobs: int) -> None:
+    with executors.of_jobs(jobs) as executor:
+        assert executor.workers == jobs
+        assert dict(executor.map(math.factorial, [5, 0, 3])) == {0: 120, 1: 1, 2: 6}
+        assert dict(executor.map(math.factorial, [])) == {}
+        with pytest.raises(ValueError, match="not defined for negative"):
+            list(executor.map(math.factorial, [-1]))
+
+
+def test_one_process_takes_calls_in_order() -> None:
+    executor = executors.Serial()
+    executor.submit(math.sqrt, 4.0)
+    executor.submit(math.sqrt, 9.0)
+    assert [executor.next(), executor.next()] == [2.0, 3.0]
+
+
+def test_expected_runs_are_kept_and_extended(tmp_path: Path) -> None:
+    assert expected.read(tmp_path) is None
+    assert expected.missing(tmp_path, {}) == ""
+    assert "there is no study.json" in expected.missing(tmp_path, {("E-v0", "a"): [0]})
+    expected.note(tmp_path, {("E-v0", "a"): (0, 1, 2, 7), ("E-v0", "b"): (0,)})
+    assert expected.read(tmp_path) == {("E-v0", "a"): {0, 1, 2, 7}, ("E-v0", "b"): {0}}
+    (tmp_path / "E-v0").mkdir()
+    (tmp_path / "E-v0" / "part.parquet").touch()
+    expected.note(tmp_path, {("E-v0", "a"): (3,)})
+    assert expected.read(tmp_path) == {("E-v0", "a"): {0, 1, 2, 3, 7}, ("E-v0", "b"): {0}}
+    here = {("E-v0", "a"): [0, 2, 3, 7], ("E-v0", "b"): [0, 5]}
+    assert expected.missing(tmp_path, here) == "INCOMPLETE: 1 of 6 runs of the study are missing: a on E-v0, seeds 1."
+    assert expected.missing(tmp_path, {}).endswith("a on E-v0, seeds 0-3, 7; b on E-v0, seeds 0.")
+    (tmp_path / "E-v0" / "part.parquet").unlink()
+    expected.note(tmp_path, {("E-v0", "a"): (3,)})
+    assert expected.read(tmp_path) == {("E-v0", "a"): {3}}, "runs that were deleted are made otherwise"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", '{"format": 2, "runs": {}}', '{"format": 1, "runs": {"E": 3}}', "[" * 5000]
+    + [
+        f'{{"format": 1, "runs": {{"E": {{"a": [{pair}]}}}}}}'
+        for pair in ("[0, 1e9]", "[0, 999999999999]", "[2, 1]", "3")
+    ],
+)
+def test_damaged_files_are_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "study.json").write_text(text)
+    with pytest.raises(ValueError, match=r"study.json must list runs as hpo_envs writes them, got "):
+        expected.read(tmp_path)

@@ -1,0 +1,118 @@
+"""Pictures of runs and configurations show what the frame has, and agents look the same in all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hpo_envs.agents import AGENTS
+from hpo_envs.benchmarks.plots import configurations, runs, style
+
+
+def frame(**columns: object) -> pd.DataFrame:
+    """Two runs of `a` and one of `b`, three evaluations each."""
+    return pd.DataFrame(
+        {
+            "env": "X-v0",
+            "agent": ["a"] * 6 + ["b"] * 3,
+            "seed": [0, 0, 0, 1, 1, 1, 0, 0, 0],
+            "cost": [1.0, 1.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0],
+            "incumbent": [1.0, 3.0, 3.0, 5.0, 5.0, 5.0, 0.0, 0.0, 4.0],
+            "regret": [1.0, 0.5, 0.5, 0.0, 0.0, 0.0, 1.0, 1.0, 0.2],
+            **columns,
+        }
+    )
+
+
+def test_the_incumbent_is_a_mean_over_runs_at_what_was_spent() -> None:
+    axes = runs.incumbent(frame())
+    a, b = axes.get_lines()
+    # Before 2, the second run of a has nothing.
+    assert a.get_xdata().tolist() == [2.0, 3.0, 4.0]
+    assert a.get_ydata().tolist() == [4.0, 4.0, 4.0]
+    assert b.get_ydata().tolist() == [0.0, 0.0, 4.0]
+    assert [t.get_text() for t in axes.get_legend().get_texts()] == ["a", "b"]
+    assert runs.incumbent(frame(), axes) is axes
+    with pytest.raises(ValueError, match="frame must be of one environment and one objective, got 2 environments"):
+        runs.incumbent(frame(env=["X-v0"] * 6 + ["Y-v0"] * 3))
+    with pytest.raises(ValueError, match="got several objectives"):
+        runs.incumbent(frame().drop(columns="incumbent"))
+
+
+def test_the_share_of_targets_met() -> None:
+    axes = runs.ecdf(frame(), targets=[0.5, 0.0])
+    a, b = axes.get_lines()
+    # The second run of a meets both targets at 2 of 4; the first meets one at 2 of 4.
+    assert list(zip(a.get_xdata(), a.get_ydata(), strict=True)) == [(0.5, 0.75), (1.0, 0.75)]
+    assert list(zip(b.get_xdata(), b.get_ydata(), strict=True)) == [(0.75, 0.5), (1.0, 0.5)]
+    with pytest.raises(ValueError, match="frame must have a regret in each row, got 9 without"):
+        runs.ecdf(frame(regret=np.nan))
+
+
+def test_a_ranking_has_the_best_on_top() -> None:
+    ranked = [{"agent": "a", "mean": [0.2, 0.1, 0.3]}, {"agent": "b", "mean": [0.5, 0.4, 0.6]}]
+    axes = runs.ranking({"name": "all", "score": "anytime", "ranking": ranked})
+    assert [t.get_text() for t in axes.get_yticklabels()] == ["a", "b"]
+    assert axes.yaxis_inverted()
+    assert axes.get_lines()[0].get_xdata().tolist() == [0.1, 0.3]
+
+
+def test_a_front_has_what_nothing_dominates() -> None:
+    points = frame(reward_x=[1.0, 2, 3, 1, 1, 1, 0, 0, 0], reward_y=[3.0, 2, 1, 1, 0, 2, 0, 1, 0])
+    axes = runs.pareto(points)
+    front = axes.get_lines()[1]
+    assert list(zip(front.get_xdata(), front.get_ydata(), strict=True)) == [(1, 3), (2, 2), (3, 1)]
+    with pytest.raises(ValueError, match="frame must have two objectives on one environment, got 1 objectives on 1"):
+        runs.pareto(frame())
+
+
+FRAME = pd.DataFrame(
+    {"lr": [1e-4, 1e-3, 1e-2], "layers": [1, 2, 5], "kind": ["b", None, "a"], "same": 1, "reward": [1.0, 3.0, 2.0]}
+)
+
+
+def test_lines_go_through_the_values_and_the_best_is_on_top() -> None:
+    axes = configurations.parallel_coordinates(FRAME, ["lr", "layers", "kind", "same"])
+    (lines,) = axes.collections
+    heights = [path.vertices[:, 1].tolist() for path in lines.get_paths()]
+    assert heights[0] == pytest.approx([0.0, 0.0, 1.0])
+    assert heights[1] == pytest.approx([1.0, 1.0, 0.0])
+    assert heights[2] == pytest.approx([0.5, 0.25, configurations.MISSING])  # the best; lr is on a logarithmic scale
+    assert [t.get_text() for t in axes.get_xticklabels()] == ["lr", "layers", "kind"]
+    named = FRAME.copy()
+    named.attrs["configuration"] = ["lr"]
+    assert len(configurations.parallel_coordinates(named).get_xticklabels()) == 1
+    with pytest.raises(ValueError, match="columns must be among lr, .*, got 'rl'"):
+        configurations.parallel_coordinates(FRAME, ["rl"])
+    with pytest.raises(ValueError, match="columns must have at least one that varies, got same"):
+        configurations.parallel_coordinates(FRAME, ["same"])
+
+
+def test_panels_are_saved_twice_and_alike(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    written = []
+    for name in ("a", "b"):
+        figure, axes = style.panels(1, 2, (4.0, 2.0), sharey=True)
+        assert axes.shape == (1, 2)
+        axes[0, 0].plot([1, 2], [3, 4])
+        written.append(style.save(figure, tmp_path / name / "x.y"))
+    assert [f.name for f in written[0]] == ["x.y.png", "x.y.svg"]
+    assert [f.read_bytes()[:8] for f in written[0]] == [b"\x89PNG\r\n\x1a\n", b"<?xml ve"]
+    assert written[0][0].read_bytes() == written[1][0].read_bytes()
+
+
+def test_an_agent_looks_the_same_in_every_picture() -> None:
+    alone, among = style.looks(["bo"]), style.looks(["random", "learned (seen)", "bo", "somebody:Else"])
+    assert among["bo"] == alone["bo"] == style.looks(["bo (refit=1)"])["bo (refit=1)"]
+    assert among["learned (seen)"] == style.looks(["learned"])["learned"]
+    assert len(set(among.values())) == 4
+    both = style.looks(["bo (1)", "bo (2)"])
+    assert both["bo (1)"] != both["bo (2)"]
+    assert len(style.looks(map(str, range(40)))) == 40, "more agents than looks share some"
+
+
+def test_every_agent_of_a_leaderboard_has_a_look() -> None:
+    assert {n for n, e in AGENTS.items() if e.entrant and e.extra is None} <= style.PLACES.keys()
