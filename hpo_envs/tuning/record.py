@@ -141,10 +141,13 @@ class Record:
 
     def _check(self, new: Mapping[str, Any]) -> None:
         for key in FIXED:
-            if self.header.get(key) != new.get(key):
+            old, given = self.header.get(key), new.get(key)
+            if old != given:
+                if key == "space":
+                    old, given = _changed(old or [], given or [])
                 raise ValueError(
-                    f"a search must go on as it began: {self.folder} has {key} {self.header.get(key)!r}, got "
-                    f"{new.get(key)!r}. Choose another folder"
+                    f"a search must go on as it began: {self.folder} has {key} {old!r}, got {given!r}. Choose another "
+                    "folder"
                 )
         before, now = (
             {f"{key} {n}": v for key in CODE_KEYS for n, v in h["run"].get(key, {}).items()} for h in (self.header, new)
@@ -273,6 +276,15 @@ class Record:
                 "price": np.array([e.cost for e in ended]),
             },
         )
+
+
+def _changed(*spaces: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What differs between two spaces of headers, by hyperparameter."""
+    told = [
+        {h["name"]: {k: h[k] for k in sorted(h) if k != "name" and (h[k] or k == "low")} for h in space}
+        for space in spaces
+    ]
+    return [{n: h for n, h in one.items() if any(other.get(n) != h for other in told)} for one in told]
 
 
 def plain(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -107,6 +107,12 @@ def test_another_search_is_refused_a_larger_budget_is_not(tmp_path: Path) -> Non
     assert Record(tmp_path).header["budget"] == 9.0  # scores are of the whole search
     with pytest.raises(ValueError, match=r"a search must go on as it began: .* has agent 'bo', got 'random'"):
         Record(tmp_path, {**HEADER, "agent": "random"})
+    x, y = ({"name": n, "kind": "float", "low": 0.0, "high": 1.0, "values": []} for n in "xy")
+    Record(tmp_path / "space", {**HEADER, "space": [x, y]})
+    message = r"has space {'y': {'high': 1.0, .*}}, got {'y': {'high': 2.0, .*}}. Choose another folder"
+    with pytest.raises(ValueError, match=message) as refused:
+        Record(tmp_path / "space", {**HEADER, "space": [x, {**y, "high": 2.0}]})
+    assert "'x'" not in str(refused.value)
     other = {**HEADER, "run": {**HEADER["run"], "versions": {"numpy": "0.1"}}}
     with pytest.raises(ValueError, match=r"has versions numpy None, got '0.1'. .* keep both searches, apart"):
         Record(tmp_path, other)
