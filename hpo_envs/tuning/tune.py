@@ -136,7 +136,10 @@ def tune(
         folder.mkdir(parents=True, exist_ok=True)
         for name in (NAME, "checkpoints"):
             atomic.inside(folder, folder / name)
-        stack.enter_context(locked(folder, lambda: _in_use(folder)))
+        try:
+            stack.enter_context(locked(folder, wait=False))
+        except BlockingIOError:
+            raise ValueError(f"out must be a folder that no other process tunes in, got {folder}") from None
         count = _count(folder, candidates, budget, epochs if unit == "epochs" else None)
         params = FunctionParams.of(
             function,
@@ -221,10 +224,6 @@ def _inner_threads(workers: int) -> Iterator[None]:
     finally:
         for name in names:
             del os.environ[name]
-
-
-def _in_use(folder: Path) -> None:
-    raise ValueError(f"out must be a folder that no other process tunes in, got {folder}")
 
 
 def _actions(agent: Any, epochs: int | None, candidates: Any, objective: Any, sources: tuple[Any, ...]) -> str:

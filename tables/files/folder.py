@@ -55,11 +55,14 @@ def is_installed(record: catalogue.File, root: Path) -> bool:
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[bool]:
+def locked(folder: Path, wait: bool = True) -> Iterator[bool]:
     """Hold the lock on a folder, after another process has released it.
 
     The lock is on the folder itself, so nothing is left behind, and it goes with the process that holds it. Yields
     whether there is a lock: not on file systems without locks, nor on Windows.
+
+    Raises:
+        BlockingIOError: Another process holds it, and `wait` is False.
     """
     try:
         import fcntl
@@ -69,8 +72,10 @@ def locked(folder: Path) -> Iterator[bool]:
     handle = os.open(folder, os.O_RDONLY)
     try:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             held = True
+        except BlockingIOError:
+            raise
         except OSError:
             held = False
         yield held

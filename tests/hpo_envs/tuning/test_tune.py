@@ -176,10 +176,10 @@ def test_two_objectives_without_bounds_have_raw_scores(bounds: Any, tmp_path: Pa
     said = sentences.measure(Comparison.load(tmp_path, more=record.runs_of(tmp_path)).scores["tracks"][0])
     if regret.raw(run):
         assert regret.after(run)[-1] == -tuned.best.score
-        assert said == "minus the best sum of the objectives' rewards so far, averaged over the budget"
+        assert said == "negative best sum of the objectives' rewards, mean over the budget"
     else:
         assert 0.0 < regret.after(run)[-1] < 1.0
-        assert said == "regret averaged over the budget"
+        assert said == "mean normalised regret over the budget"
 
 
 def test_agents_that_wait_for_each_result_have_one_worker() -> None:
