@@ -15,7 +15,7 @@ from hpo_envs.benchmarks import problem_of
 from hpo_envs.testing.families import given
 
 STEPS = 40
-"""Steps of a run, unless the episode ends before."""
+"""Evaluations of a run, unless its budget is smaller; five times as many steps of learning curves and of cells."""
 
 
 def agent_for(problem: Problem) -> str:
@@ -35,13 +35,17 @@ def frame(env_id: str, seed: int = 0) -> tuple[Any, str, int]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         family = registry.family_of(env_id)
-        env = gym.make(env_id, render_mode="rgb_array", **(given(family) if family else {}))
+        arguments = given(family) if family else {}
+        plain: Any = gym.make(env_id, **arguments).unwrapped
+        if plain.params.budget_unit == "evaluations" and plain.params.kind != "graph":
+            arguments["budget"] = min(plain.budget, STEPS)
+        env = gym.make(env_id, render_mode="rgb_array", **arguments)
     problem = problem_of(env)
     name = agent_for(problem)
     agent = agents.make(name, problem, seed)
     env.reset(seed=seed)
     steps = 0
-    while steps < STEPS and not agent.done:
+    while steps < 5 * STEPS and not agent.done:
         action = agent.ask()
         _, reward, terminated, _, info = env.step(action)
         hidden = {k: v for k, v in info.items() if k != "held_out"}

@@ -71,11 +71,14 @@ def paint(record: Record, figure: Any) -> None:
     figure.clear()
     kind = env.params.kind
     # Fixed margins: to fit them to the labels is half of the time of a picture, and makes videos tremble.
-    margins = {"left": 0.1, "right": 0.98, "bottom": 0.11, "top": 0.87, "wspace": 0.65 if kind == "arms" else 0.3}
+    margins = {"left": 0.1, "right": 0.98, "bottom": 0.11, "top": 0.82, "wspace": 0.65 if kind == "arms" else 0.3}
     left, right = figure.subplots(1, 2, width_ratios=(1.1, 1.0), gridspec_kw=margins)
-    _run(record, left)
+    top = _best_known(env)
+    _run(record, top, left)
     if kind == "graph":
         _cell(record, right)
+    elif kind == "rows" and _is_cell(env.table.keys[0]):
+        _best_cell(record, right)
     elif kind == "arms":
         _arms(record, right)
     elif len(env.objectives) == 2:
@@ -85,7 +88,42 @@ def paint(record: Record, figure: Any) -> None:
     else:
         _configuration(record, right)
     source = f"{env.table.name} ({env.table.provenance.kind})"
-    figure.suptitle(f"{source}: {record.spent:g} of {env.budget:g} {env.params.budget_unit}", fontsize=9)
+    figure.suptitle(f"{_sentence(record, top)}\n{source}", fontsize=9)
+
+
+def _best_known(env: Any) -> float | None:
+    """The best value of the first objective in the rows of the episode, in native units; None where no table lists all.
+
+    With repeats it is the best mean: a single evaluation may be better.
+    """
+    p, t = env.params, env.table
+    if p.known is not None:
+        return float(p.signs[0] * p.known[0][0])
+    if p.kind in ("box", "graph"):
+        return None
+    metric = t.metrics[t.metric(env.objectives[0])]
+    if p.kind == "fidelity":  # a run may stop at any level
+        values = t.values[..., t.metric(metric.name)] * metric.sign
+        rewards = np.where(np.isnan(values), -np.inf, values).mean(axis=1).max(axis=-1)
+    else:
+        rewards = t.final(metric.name) * metric.sign
+    best = np.nanmax(rewards[env.rows if p.kind in ("rows", "fidelity") else slice(None)])
+    return float(best * metric.sign) if np.isfinite(best) else None
+
+
+def _sentence(record: Record, known: float | None) -> str:
+    """The title: what was found for how much of the budget."""
+    env, unit = record.env, record.env.params.budget_unit
+    spent, budget = (f"{v:,.0f}" if v >= 100 else f"{v:g}" for v in (record.spent, env.budget))
+    if not record.entries:
+        return f"Nothing is evaluated yet; the budget is {budget} {unit}"
+    best = max(record.entries, key=lambda e: float(e["rewards"][0]))["values"][0]
+    text = f"After {spent} of {budget} {unit}, the best {env.objectives[0]} is {best:.4g}"
+    return text if known is None else f"{text} ({_name_of_known(env)}: {known:.4g})"
+
+
+def _name_of_known(env: Any) -> str:
+    return "best known mean" if env.table.repeats > 1 or env.params.kind == "arms" else "best known"
 
 
 def _style(axes: Any, title: str, x: str, y: str) -> None:
@@ -97,13 +135,16 @@ def _style(axes: Any, title: str, x: str, y: str) -> None:
         axes.spines[side].set_visible(False)
 
 
-def _run(record: Record, axes: Any) -> None:
-    """Each evaluation and the incumbent over the budget used; of two objectives the first."""
+def _run(record: Record, top: float | None, axes: Any) -> None:
+    """Each evaluation over the budget, the best so far and the best known value; of two objectives the first."""
     env = record.env
     _style(axes, "", env.params.budget_unit, env.objectives[0])
-    axes.set_xlim(0.0, max(min(env.budget, 1.25 * record.spent + 1e-9 + env.budget / 50.0), record.spent))
+    axes.set_xlim(0.0, max(env.budget, record.spent))
+    if top is not None:
+        axes.axhline(top, color=FRONT, lw=1.0, ls="--", label=_name_of_known(env))
     if env.params.budget_unit == "evaluations":
         axes.xaxis.get_major_locator().set_params(integer=True)
+    above = {"loc": "lower center", "bbox_to_anchor": (0.5, 0.98), "ncols": 2, "frameon": False}
     if not record.entries:
         return
     spent = np.array([e["spent"] for e in record.entries])
@@ -120,7 +161,6 @@ def _run(record: Record, axes: Any) -> None:
         axes.step(spent[known], values[at[known]], where="post", color=BEST, lw=1.5, label="best so far")
     for i, x in enumerate(spent[~ok]):
         axes.axvline(x, color=FAINT, lw=0.5, ls=":", label="" if i else "failed")
-    above = {"loc": "lower center", "bbox_to_anchor": (0.5, 0.98), "ncols": 3, "frameon": False}
     axes.legend(fontsize=7, handletextpad=0.3, columnspacing=1.0, **above)
 
 
@@ -221,6 +261,28 @@ def _cell(record: Record, axes: Any) -> None:
         axes.set_title(f"invalid cell: {error.rule}", fontsize=9)
         return
     draw(cell, axes)
+
+
+def _is_cell(key: str) -> bool:
+    from hpo_envs.tables.cells.recipe import Cell, InvalidRecipe
+
+    try:
+        return bool(Cell.from_text(key))
+    except InvalidRecipe:
+        return False
+
+
+def _best_cell(record: Record, axes: Any) -> None:
+    """The cell of the best row so far."""
+    from hpo_envs.tables.cells.draw import draw
+    from hpo_envs.tables.cells.recipe import Cell
+
+    env = record.env
+    axes.set_axis_off()
+    if record.entries:
+        best = max(record.entries, key=lambda e: float(e["rewards"][0]))
+        axes.set_title("best cell so far", fontsize=9)
+        draw(Cell.from_text(env.table.keys[env.rows[int(best["action"])]]), axes)
 
 
 def _configuration(record: Record, axes: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from hpo_envs.benchmarks.analysis.scales import Scales
+from hpo_envs.core import figures
 from hpo_envs.core.family import Spec
 from hpo_envs.core.recorder import MODES
 from hpo_envs.engines.lookup.scalar import LookupEnv
@@ -51,6 +54,20 @@ def test_text_and_picture_of_every_engine(spec_id: str) -> None:
     assert said.startswith(f"{spec_id}: ")
     assert "best" in said
     assert max(map(len, said.splitlines())) < 600
+
+
+@pytest.mark.parametrize("spec_id", ["CellMini-v0", "NMTHPO-swen-v0", "NMTLC-swen-v0", "NMTHPO-v0", "FIESTA-tdsa8-v0"])
+def test_axis_reaches_the_budget_and_best_known_value_is_a_line(spec_id: str) -> None:
+    figure = pytest.importorskip("matplotlib.figure", reason="extra plots is not installed").Figure()
+    env = played(made(spec_id, "rgb_array"), 4).unwrapped
+    figures.paint(env.render.__self__.record, figure)
+    left, right = figure.axes
+    assert left.get_xlim() == (0.0, env.budget)
+    best = Scales(spec_id, env.params, {}).of(env.params.tables.index(env.table)).best[0]
+    lines = {line.get_label(): line.get_ydata() for line in left.lines}
+    assert next(y for name, y in lines.items() if "known" in name)[0] == pytest.approx(env.params.signs[0] * best)
+    assert re.match(r"After [\d,.]+ of [\d,.]+ \w+, the best \w+ is [-\d.]+ \(best known", figure.get_suptitle())
+    assert (right.get_title() == "best cell so far") == (spec_id == "CellMini-v0")
 
 
 def test_without_a_mode_nothing_is_drawn_and_nothing_breaks() -> None:
