@@ -3,7 +3,7 @@
 from hpo_envs.agents.base import Agent, Planned
 from hpo_envs.agents.models.source import Source
 from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.registry import AGENTS, Entry, entry, factory, fits, make, make_each, names, slow, usual
+from hpo_envs.agents.registry import AGENTS, Entry, entry, factory, fits, make, make_each, names, slow
 
 __all__ = [
     "AGENTS",
@@ -19,5 +19,4 @@ __all__ = [
     "make_each",
     "names",
     "slow",
-    "usual",
 ]

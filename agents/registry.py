@@ -21,11 +21,8 @@ from hpo_envs.agents.base import Agent
 from hpo_envs.agents.problem import Problem, private
 from hpo_envs.checks import one_of
 
-LARGEST_GRAPH = 100_000
-"""Candidates of a sparse graph, `sparse_graph.LARGEST`, which is not imported before an agent is made."""
-
-LARGEST_DENSE = 5000
-"""Those of a dense one, `similarity_graph.LARGEST`."""
+LARGEST_GRAPH = 5000
+"""Candidates of a graph, `similarity_graph.LARGEST`, which is not imported before an agent is made."""
 
 CONTAINERS = (list, dict, set, np.ndarray)
 """Types of hyperparameters that an agent could write to."""
@@ -48,7 +45,6 @@ class Entry:
         slow: Where a run takes more than a second of processor time, so that studies plan fewer of them (`anywhere`,
             or see `slow`).
         most: Candidates that it takes at most; None: any number.
-        usual: Candidates up to which it is among `all` agents of a comparison; beyond, it is asked for by its name.
         unseen: Of an agent with trained weights, `module:function` that says of a problem and of hyperparameters
             whether it has weights that have not seen the problem's languages.
         sources: Whether it learns from other tables and cannot do without, see `Problem.sources`.
@@ -66,7 +62,6 @@ class Entry:
     open: bool = False
     slow: tuple[str, ...] = ()
     most: float = math.inf
-    usual: float = math.inf
     unseen: str | None = None
     sources: bool = False
     modules: tuple[str, ...] = ()
@@ -130,7 +125,7 @@ def _candidate_agents() -> dict[str, Entry]:
         for name, paper, target, supports, acquisition, summary in rows:
             kwargs = {"kernel": kernel} | ({} if acquisition is None else {"acquisition": acquisition})
             slow = ("large",) if name == "graph-ei" else ()
-            limits = {"most": LARGEST_GRAPH, "usual": LARGEST_DENSE} if name.startswith("graph") else {}
+            limits = {"most": LARGEST_GRAPH} if name.startswith("graph") else {}
             made = _entry(target, supports, summary.format(kernel), kwargs=kwargs, slow=slow, **limits)
             entries[f"{name}-{kernel}"] = made
             entries[f"{paper}_{letter}"] = dataclasses.replace(made, alias_of=f"{name}-{kernel}")
@@ -331,15 +326,6 @@ def fits(name: str, problem: Problem, **hyperparameters: Any) -> bool:
     if e.sources and not any(s.shared(problem.feature_names)[0] for s in problem.sources):
         return False
     return e.unseen is None or bool(_load(e.unseen)(problem, **{**e.kwargs, **hyperparameters}))
-
-
-def usual(name: str, problem: Problem) -> bool:
-    """Whether a problem has no more candidates than comparisons of all agents give this one.
-
-    Raises:
-        ValueError: No such agent.
-    """
-    return _candidates(problem) <= entry(name).usual
 
 
 def _candidates(problem: Problem) -> int:

@@ -100,9 +100,9 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
     external = [c for n in others if n in AGENTS for c in entrants(n, isolated=False)]
     alone = [c for n in others if n not in AGENTS for c in entrants(n, isolated=True)]
     policy = [c for c in alone if c.algorithm == POLICY]
-    agents = [Entrant(n, n, named=False) for n, e in AGENTS.items() if e.entrant and not e.unseen]
+    agents = [Entrant(n, n) for n, e in AGENTS.items() if e.entrant and not e.unseen]
     agents += [c for c in alone if c not in policy]
-    learning = [Entrant(n, n, named=False) for n, e in AGENTS.items() if n in BESIDE or e.sources or e.unseen]
+    learning = [Entrant(n, n) for n, e in AGENTS.items() if n in BESIDE or e.sources or e.unseen]
     groups: list[tuple[str, Sequence[Environment], Sequence[Entrant]]] = []
     for k, envs in enumerate(settings := environments(only), 1):
         folder = f"setting-{k}" if k > 1 else ""

@@ -45,7 +45,6 @@ class FiniteGP:
         variance: (n,) prior variances.
         noise: Observation variance, > 0; it is never raised behind the caller's back.
         outputs: Number of observed quantities per candidate.
-        estimated: Whether `variance` is an estimate, which columns correct where candidates are observed.
 
     Attributes:
         count: Number of observations.
@@ -59,11 +58,8 @@ class FiniteGP:
         variance: Floats,
         noise: float,
         outputs: int = 1,
-        *,
-        estimated: bool = False,
     ) -> None:
         self._column = column
-        self._estimated = estimated
         self.noise = float(noise)
         self.count = 0
         self.means = np.zeros((1 + outputs, len(variance)))
@@ -79,8 +75,6 @@ class FiniteGP:
             self._alphas = np.concatenate([self._alphas, np.empty_like(self._alphas)])
         v, past = self._v[:t], self._v[:t, k].copy()
         covariances = self._column(k) - past @ v
-        if self._estimated:
-            self.variances[k] = covariances[k]
         # In exact arithmetic the pivot is variance + noise >= noise; round-off cannot push it below.
         d = np.sqrt(max(float(self.variances[k]), 0.0) + self.noise)
         row = self._v[t]

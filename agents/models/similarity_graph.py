@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,15 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models.kernels import gram
-from hpo_envs.agents.models.sparse_graph import LIGHTEST, SparseGraph
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
-_TINY = 1e-300
-
 LARGEST = 5000
-"""Candidates of the largest dense graph: its inverse takes 200 MB and about half a minute there. See `SparseGraph`."""
+"""Candidates of the largest graph: its inverse takes 200 MB and about half a minute there."""
+
+LIGHTEST = 1e-10
+"""Edges lighter than this, relative to the heaviest, are left out: what only they connect is, in double precision,
+not connected, and the Laplacian would be singular without saying so."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,41 +41,6 @@ class SimilarityGraph:
     def laplacian(self) -> Floats:
         """(n, n) D - W (section 5.2.1)."""
         return np.diag(self.weights.sum(axis=1)) - self.weights
-
-    def edges(self, k: int) -> Floats:
-        """(n,) weights of a node's edges."""
-        out: Floats = self.weights[k]
-        return out
-
-    def green_column(self, k: int) -> Floats:
-        """(n,) column of `green`."""
-        out: Floats = self.green[k]
-        return out
-
-    def green_diagonal(self, members: Ints) -> Floats:
-        """(k,) entries of the diagonal of `green`."""
-        return self.green[members, members]
-
-    def green_totals(self, members: Ints) -> Floats:
-        """(k,) column sums of `green` over the members of a component."""
-        return np.asarray(self.green[np.ix_(members, members)].sum(axis=0))
-
-    def to_networkx(self, **columns: Sequence[Any]) -> Any:
-        """A `networkx.Graph`: nodes are candidates with an attribute for each column, edges have `weight`.
-
-        Args:
-            **columns: (n,) values of each attribute, plain numbers or text, as GraphML can hold them.
-        """
-        import networkx as nx  # half a second, so only where a graph is wanted
-
-        g = nx.Graph()
-        names = list(columns)
-        for i, values in enumerate(zip(*columns.values(), strict=True) if names else [()] * len(self.weights)):
-            g.add_node(i, **dict(zip(names, values, strict=True)))
-        rows, others = np.nonzero(np.triu(self.weights))
-        weights = self.weights[rows, others]
-        g.add_weighted_edges_from(zip(rows.tolist(), others.tolist(), weights.tolist(), strict=True))
-        return g
 
     @classmethod
     def of_weights(cls, weights: Floats) -> SimilarityGraph:
@@ -176,7 +141,7 @@ class Harmonic:
         sums: (n,) column sums of G.
     """
 
-    def __init__(self, graph: SimilarityGraph | SparseGraph) -> None:
+    def __init__(self, graph: SimilarityGraph) -> None:
         self.graph = graph
         n = len(graph.component)
         self.nodes: list[int] = []
@@ -205,8 +170,6 @@ class Harmonic:
             self._v = np.concatenate([self._v, np.empty_like(self._v)])
             self._factor = np.pad(self._factor, (0, t))
         row, column = self._v[t], self.column(k)
-        if not isinstance(self.graph, SimilarityGraph):
-            self.diagonal[k] = max(column[k], _TINY)  # what was known of it is an estimate
         pivot = np.sqrt(self.diagonal[k])
         self._factor[t, :t] = self._v[:t, k]
         self._factor[t, t] = pivot
@@ -229,16 +192,16 @@ class Harmonic:
     def _anchor_at(self, k: int, component: int) -> None:
         self._anchor[component] = k
         members = np.flatnonzero(self.graph.component == component)
-        column = self._anchored[component] = self.graph.green_column(k)
+        column = self._anchored[component] = self.graph.green[k]
         from_anchor, at = column[members], column[k]
-        self.diagonal[members] = np.maximum(self.graph.green_diagonal(members) - 2.0 * from_anchor + at, 0.0)
-        totals = self.graph.green_totals(members)
+        self.diagonal[members] = np.maximum(self.graph.green[members, members] - 2.0 * from_anchor + at, 0.0)
+        totals = self.graph.green[np.ix_(members, members)].sum(axis=0)
         self.sums[members] = totals - len(members) * from_anchor - from_anchor.sum() + len(members) * at
         self.diagonal[k] = self.sums[k] = 0.0
 
     def column(self, k: int) -> Floats:
         """(n,) G[:, k] of an anchored component's node."""
-        component, column = self.graph.component, self.graph.green_column(k)
+        component, column = self.graph.component, self.graph.green[k]
         a, anchored = self._anchor[int(component[k])], self._anchored[int(component[k])]
         g = np.where(component == component[k], column - anchored - anchored[k] + anchored[a], 0.0)
         t = len(self._inner)

@@ -10,11 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.base import positive
-from hpo_envs.agents.models import sparse_graph
 from hpo_envs.agents.models.finite_gp import FiniteGP, root
 from hpo_envs.agents.models.kernels import KERNELS
 from hpo_envs.agents.models.similarity_graph import LARGEST, Harmonic, SimilarityGraph
-from hpo_envs.agents.models.sparse_graph import NEAREST, SparseGraph
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
 from hpo_envs.agents.search.posterior_search import PosteriorSearch
@@ -32,16 +30,15 @@ class OnGraph(CandidateAgent):
     """An optimiser on the similarity graph of its candidates.
 
     Where the candidates are rows of a base that several problems share, the graph is that of the base, so that all of
-    them have one; rows that are no candidates stay unlabelled. More than `LARGEST` candidates have a `SparseGraph`.
-    Where `tie_order` is given, and where the base is too large for the kind of graph that its candidates have, the
-    graph is that of the candidates alone.
+    them have one; rows that are no candidates stay unlabelled. Where `tie_order` is given, and where the base is too
+    large, the graph is that of the candidates alone.
 
     Args:
         problem: A finite problem with features.
         kernel: Of the edge weights, `matern52` or `rbf` (equation 4).
         length_scale: Sigma of equation 4, of all features alike.
-        neighbours: How many nearest neighbours to join; `auto` is a seventh of the nodes (footnote 12), `NEAREST` in a
-            sparse graph; None joins all.
+        neighbours: How many nearest neighbours to join; `auto` is a seventh of the nodes (footnote 12); None
+            joins all.
         tie_order: All candidates in the order in which equally near ones become neighbours; the order of the
             rows by default. On a grid this matters: published graphs depend on the shuffled order of upstream's rows.
         **common: See `CandidateAgent`.
@@ -68,24 +65,17 @@ class OnGraph(CandidateAgent):
         super().__init__(problem, seed, **common)
         one_of("kernel", kernel, KERNELS)
         positive("length_scale", length_scale)
-        base, index, sparse = self.problem.base, self.problem.index, len(self.features) > LARGEST
-        most = sparse_graph.LARGEST if sparse else LARGEST
-        if base is None or index is None or len(base) > most or tie_order is not None:
+        base, index = self.problem.base, self.problem.index
+        if base is None or index is None or len(base) > LARGEST or tie_order is not None:
             base, index = self.features, np.arange(len(self.features))
         if neighbours == "auto":
-            neighbours = NEAREST if sparse else max(1, round(SHARE * len(base)))
+            neighbours = max(1, round(SHARE * len(base)))
         if neighbours is not None and (
             isinstance(neighbours, (bool, str)) or int(neighbours) != neighbours or neighbours < 1
         ):
             raise ValueError(f"neighbours must be an int >= 1, 'auto' or None, got {neighbours!r}")
-        if sparse and (neighbours is None or tie_order is not None):
-            raise ValueError(f"neighbours must be an int, and tie_order None, beyond {LARGEST} candidates")
         ties = None if tie_order is None else tuple(int(i) for i in tie_order)
-        self.graph: SimilarityGraph | SparseGraph
-        if sparse:
-            self.graph = SparseGraph.of_features(base, kernel, length_scale, int(neighbours or 0))
-        else:
-            self.graph = SimilarityGraph.of_features(base, kernel, length_scale, neighbours, ties)
+        self.graph = SimilarityGraph.of_features(base, kernel, length_scale, neighbours, ties)
         self.nodes = index
 
 
@@ -106,8 +96,7 @@ class GraphSearch(OnGraph, PosteriorSearch):
     Paper: Xuan Zhang and Kevin Duh. Reproducible and Efficient Benchmarks for Hyperparameter Optimization of Neural
     Machine Translation Systems. Transactions of the ACL 8:393-408, 2020, sections 5.2.1, 5.3 and 5.4.
 
-    Complexity: O(t n) a suggestion after one O(n^3) inversion that all agents on the same candidates share. On a sparse
-    graph a suggestion takes one solve, and variances of what was not observed are estimates.
+    Complexity: O(t n) a suggestion after one O(n^3) inversion that all agents on the same candidates share.
 
     Args:
         problem: A finite problem with features and one or two objectives.
@@ -136,22 +125,13 @@ class GraphSearch(OnGraph, PosteriorSearch):
             positive("precision", (0.05 if single else 0.5) if precision is None else precision),
             positive("sigma2", (50.0 if single else 3.0) if sigma2 is None else sigma2),
         )
-        self._gp = self._prior_of(self.graph, positive("noise", noise))
-
-    def _prior_of(self, graph: SimilarityGraph | SparseGraph, noise: float) -> FiniteGP:
-        nodes, many = self.nodes, self.problem.objectives
-        if isinstance(graph, SimilarityGraph):
-            covariance = _covariance(graph, *self._scales)
-            return FiniteGP(lambda k: covariance[nodes[k], nodes], np.diag(covariance)[nodes], noise, many)
-        precision, ridge = self._scales[0], 1.0 / self._scales[1]
-
-        def column(k: int) -> Floats:
-            right = np.zeros((len(graph.degrees), 1))
-            right[nodes[k]] = 0.5 / precision
-            out: Floats = graph.solve(right, ridge)[nodes, 0]
-            return out
-
-        return FiniteGP(column, _sparse_variances(graph, *self._scales)[nodes], noise, many, estimated=True)
+        covariance, nodes = _covariance(self.graph, *self._scales), self.nodes
+        self._gp = FiniteGP(
+            lambda k: covariance[nodes[k], nodes],
+            np.diag(covariance)[nodes],
+            positive("noise", noise),
+            problem.objectives,
+        )
 
     @property
     def _models(self) -> tuple[FiniteGP]:
@@ -165,11 +145,7 @@ class GraphSearch(OnGraph, PosteriorSearch):
         return self._gp.means[1:], np.tile(deviation, (self.problem.objectives, 1)), np.array(self.rewards)
 
     def _draw(self) -> Floats:
-        if isinstance(self.graph, SimilarityGraph):
-            prior = _root(self.graph, *self._scales) @ self.rng.standard_normal(len(self.graph.weights))
-        else:
-            precision, sigma2 = self._scales
-            prior = self.graph.draw(1.0 / sigma2, self.rng) / np.sqrt(2.0 * precision)
+        prior = _root(self.graph, *self._scales) @ self.rng.standard_normal(len(self.graph.weights))
         return self._gp.sample(prior[self.nodes], self.rows, np.array(self.rewards)[:, 0], self.rng)
 
 
@@ -181,11 +157,6 @@ def _covariance(graph: SimilarityGraph, precision: float, sigma2: float) -> Floa
     k = 0.5 * (k + k.T)
     k.setflags(write=False)  # all agents on this graph share it
     return k
-
-
-@functools.lru_cache(maxsize=4)
-def _sparse_variances(graph: SparseGraph, precision: float, sigma2: float) -> Floats:
-    return graph.diagonal(1.0 / sigma2) / (2.0 * precision)
 
 
 @functools.lru_cache(maxsize=4)
@@ -293,7 +264,7 @@ class GraphInfluence(OnGraph):
         if self.variant == "default":
             labels[:] = observed >= observed.mean()
         if self.variant == "literal":
-            steps = self.graph.edges(self._harmonic.nodes[best])
+            steps = self.graph.weights[self._harmonic.nodes[best]]
             chance = steps / max(float(steps.max()), 1e-300)
             labels[:] = chance[self._harmonic.nodes] > 0.5
         labels[best] = 1.0

@@ -74,7 +74,6 @@ class Entrant:
         changed: Whether its runs stand beside some of the same agent that were made with other code.
         isolated: Whether it runs in a process of its own; its code is never imported elsewhere. A text is the
             interpreter of another environment, which has its packages.
-        named: Whether it was asked for by its name; else it takes part where comparisons of all agents have it.
     """
 
     name: str
@@ -82,7 +81,6 @@ class Entrant:
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
     changed: bool = False
     isolated: bool | str = False
-    named: bool = True
 
     def describe(self, header: Mapping[str, Any]) -> dict[str, Any]:
         """A header under the entrant's own name, with what its algorithm is."""
@@ -107,9 +105,7 @@ class Entrant:
             return policies.fits(problem, **given)
         if ":" in self.algorithm:
             return True
-        return registry.fits(self.algorithm, problem, **given) and (
-            self.named or registry.usual(self.algorithm, problem)
-        )
+        return registry.fits(self.algorithm, problem, **given)
 
 
 @dataclass(frozen=True)
@@ -254,7 +250,7 @@ def entrants(entry: Any, isolated: Any) -> list[Entrant]:
         raise ValueError(f"isolate must be true, false or an interpreter, got {isolated!r}")
     if entry == "all":
         names = [n for n, e in registry.AGENTS.items() if e.entrant and e.installed]
-        return [Entrant(n, n, isolated=isolated, named=False) for n in names]
+        return [Entrant(n, n, isolated=isolated) for n in names]
     _known(given, ("name", "algorithm", "hyperparameters", "isolate"), "key of an agent")
     name = given.get("name", given.get("algorithm"))
     if not isinstance(name, str):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hpo_envs import agents, benchmarks
-from hpo_envs.agents.models import similarity_graph, sparse_graph
+from hpo_envs.agents.models import similarity_graph
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,7 @@ def test_where_agents_are_slow(name: str, spec_id: str, expected: bool) -> None:
 
 
 def test_graphs_have_at_most_so_many_nodes() -> None:
-    limits = {(e.usual, e.most) for n, e in agents.AGENTS.items() if n.startswith("graph-")}
-    assert limits == {(similarity_graph.LARGEST, sparse_graph.LARGEST)}
+    assert {e.most for n, e in agents.AGENTS.items() if n.startswith("graph-")} == {similarity_graph.LARGEST}
 
 
 def test_fits() -> None:
@@ -57,12 +56,10 @@ def test_fits() -> None:
     ]:
         problem = benchmarks.problem_of(gym.make(spec_id))
         assert agents.fits(name, problem) is expected, (name, spec_id)
-        assert agents.usual(name, problem)
 
 
-def test_graphs_of_very_many_candidates_are_not_usual() -> None:
+def test_graphs_of_very_many_candidates_do_not_fit() -> None:
     problem = benchmarks.problem_of(gym.make("NMTLC-zhen-v0"))
     features = np.random.default_rng(0).random((14_322, 3))  # as many as NASBenchNLP-ptb-v0 has
     large = dataclasses.replace(problem, features=features, base=None, index=None)
-    assert [agents.fits(name, large) for name in ("graph-ei-rbf", "bo-ei-rbf")] == [True, True]
-    assert [agents.usual(name, large) for name in ("graph-ei-rbf", "bo-ei-rbf")] == [False, True]
+    assert [agents.fits(name, large) for name in ("graph-ei-rbf", "bo-ei-rbf")] == [False, True]

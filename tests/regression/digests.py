@@ -221,7 +221,7 @@ def tasks(ids: Sequence[str] = ()) -> Iterator[Task]:
             here = entry.extra is None or (entry.installed and env_id in FEW)
             if not here or entry.alias_of or entry.external or name == PICKS:
                 continue
-            if agents.fits(name, problem) and agents.usual(name, problem):
+            if agents.fits(name, problem):
                 yield env_id, kind, name
             learns = entry.sources or entry.unseen or name == "freeze-thaw"
             if learns and env_id in HELPED and agents.fits(name, helped):

@@ -9,10 +9,7 @@ import pytest
 from hpo_envs import agents
 from hpo_envs.agents import Problem
 from hpo_envs.agents.models.similarity_graph import SimilarityGraph
-from hpo_envs.agents.search import graph_search
 from hpo_envs.agents.search.graph_search import VARIANTS, GraphInfluence, GraphSearch
-from tests.agents.helpers import solved
-from tests.helpers import raises
 
 RNG = np.random.default_rng
 
@@ -122,36 +119,3 @@ def test_rows_of_one_base_have_one_graph_whatever_their_order_and_share(name: st
             variances = k.diagonal() - (gain * k[:, told]).sum(axis=1)
             np.testing.assert_allclose(agent._gp.variances, variances[index], rtol=1e-6)
         assert 0 <= agent.ask() < len(index)
-
-
-@pytest.mark.parametrize("subsample", [1.0, 0.8])
-def test_more_candidates_have_a_sparse_graph(monkeypatch: pytest.MonkeyPatch, subsample: float) -> None:
-    x = RNG(7).random((120, 3))
-    index = RNG(8).permutation(120)[: round(subsample * 120)]
-    problem = Problem(gym.spaces.Discrete(len(index)), base=x, index=index)
-    rewards = np.sin(4 * x[index, 0]) + x[index, 1]
-    monkeypatch.setattr(graph_search, "LARGEST", 50)
-    monkeypatch.setattr(graph_search, "NEAREST", 9)
-    agent = GraphSearch(problem, 0)
-    influence = GraphInfluence(problem, 0, variant="literal")
-    drawn = GraphSearch(problem, 0, acquisition="thompson")
-    for each in (agent, influence, drawn):
-        for _ in range(12):
-            row = each.ask()
-            each.tell(row, float(rewards[row]), {"cost": 1.0})
-        assert each is drawn or each.candidates.best[0] > np.quantile(rewards, 0.8)
-    assert len(agent.graph.component) == 120
-    weights = agent.graph.weights.toarray()
-    prior = np.linalg.inv(2 * 0.05 * (np.diag(weights.sum(axis=1)) - weights + np.eye(120) / 50.0))[
-        np.ix_(index, index)
-    ]
-    means, variances = solved(prior, agent.rows, np.array(agent.rewards), 1e-4)
-    got, deviations, _ = agent._posterior()
-    np.testing.assert_allclose(got[0], means[1], atol=1e-5)
-    np.testing.assert_allclose(deviations[0, agent.rows] ** 2, variances[agent.rows], atol=1e-6)
-    nodes = index[influence.rows]
-    expected = propagate(weights, nodes.tolist(), rewards[influence.rows])[index]
-    np.testing.assert_allclose(influence.predict()[0], expected, atol=1e-6)
-    for wrong in ({"neighbours": None}, {"tie_order": range(len(index))}):
-        with raises("neighbours must be an int, and tie_order None, beyond 50 candidates"):
-            GraphSearch(problem, 0, **wrong)

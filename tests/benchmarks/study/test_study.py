@@ -12,20 +12,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
-import pyarrow as pa
 import pytest
 from gymnasium.spaces import Discrete
 
 from hpo_envs import agents, benchmarks
-from hpo_envs.benchmarks.comparison.replay import Replay
 from hpo_envs.benchmarks.runs import provenance
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import Entrant, from_data, from_file, seeds_of
 from hpo_envs.registry import SPECS
-from hpo_envs.tables.user import from_frame
 from tests.benchmarks.study.helpers import MINE, SMALL, UNLUCKY
 from tests.helpers import IDS
 
@@ -134,17 +130,6 @@ def test_by_default_each_seed_is_a_replicate_and_slow_agents_have_fewer(tmp_path
 
 
 # -- running it ----------------------------------------------------------------------------------------------------
-
-
-def test_graphs_have_more_candidates_where_they_are_asked_for_by_name(tmp_path: Path) -> None:
-    columns = np.random.default_rng(0).random((3, 5001))
-    table = from_frame(pa.table(dict(zip(("x", "y", "accuracy"), columns, strict=True))), name="many")
-    data = {"environments": ["TableHPO-many-v0"], "budget": 4, "seeds": 1, "subsample": 1}
-    assert conduct(from_data({**data, "agents": ["graph-ei-matern52"]}), tmp_path).errors == {}
-    (block,) = store.Store(tmp_path).once(check=Replay())
-    assert len(set(block.actions.tolist())) == 4
-    problem = benchmarks.problem_of(gym.make("TableHPO-v0", table=table, disable_env_checker=True))
-    assert "graph-ei-matern52" not in {c.name for c in from_data({**data, "agents": "all"}).agents if c.fits(problem)}
 
 
 def test_a_study_is_the_run_loop(tmp_path: Path) -> None:
