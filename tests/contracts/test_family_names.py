@@ -7,8 +7,6 @@ import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import hpo_envs
 from hpo_envs import families
 from hpo_envs.registry import FAMILIES
@@ -83,25 +81,6 @@ def test_nothing_is_keyed_by_the_name_of_a_family() -> None:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         wrong += [f"{label}:{line} {name}" for line, name in keyed(tree, starts=not label.startswith("tests/"))]
     assert not wrong, f"belongs into the record of the family: {', '.join(wrong)}"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'BUDGETS = {"NMTHPO": 20}',
-        'def f(family):\n    return 1 if family == "FIESTA" else 2',
-        'found = [s for s in specs if s.family in ("NMTHPO", "CharHPO")]',
-        'while name.startswith("NASBenchNLP-"):\n    pass',
-        'match family:\n    case "CushLEPOR":\n        pass',
-    ],
-)
-def test_it_would_be_seen(text: str) -> None:
-    assert list(keyed(ast.parse(text)))
-
-
-@pytest.mark.parametrize("text", ['"""NMTHPO is one."""', 'assert spec.family == "FIESTA"', 'tables = {"zhen": 1}'])
-def test_texts_and_expected_values_may_name_families(text: str) -> None:
-    assert not list(keyed(ast.parse(text)))
 
 
 def test_records_name_known_data_sets_and_their_tables() -> None:

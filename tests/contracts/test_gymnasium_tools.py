@@ -8,7 +8,6 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.utils import performance
-from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.utils.env_match import check_environments_match
 
 from hpo_envs.registry import SPECS
@@ -30,25 +29,6 @@ def test_gymnasium_finds_two_of_an_id_alike(spec_id: str) -> None:
 def test_gymnasium_tells_different_environments_apart() -> None:
     with pytest.raises(AssertionError):
         check_environments_match(make("NMTHPO-zhen-v0"), make("NMTHPO-ruen-v0"), num_steps=5, skip_render=True)
-
-
-@pytest.mark.parametrize("spec_id", ONE_OF_EACH)
-def test_gymnasium_finds_batch_and_scalar_equivalent(spec_id: str) -> None:
-    """`data_equivalence`, exactly, of a batch of one and of the scalar form."""
-    env = make(spec_id)
-    envs = gym.make_vec(spec_id, num_envs=1, **short(spec_id))
-    first, many = env.reset(seed=5)[0], envs.reset(seed=[5])[0]
-    assert data_equivalence(first, many[0], exact=True)
-    env.action_space.seed(0)
-    for _ in range(6):
-        action = env.action_space.sample()
-        observation, reward, terminated, truncated, _ = env.step(action)
-        got = envs.step(np.asarray(action)[None])
-        assert data_equivalence(observation, got[0][0], exact=True)
-        assert np.array_equal(np.asarray(reward), np.asarray(got[1][0]))
-        assert (terminated, truncated) == (bool(got[2][0]), bool(got[3][0]))
-        if terminated:
-            break
 
 
 @pytest.mark.parametrize("spec_id", ["NMTHPO-swen-v0", "NMTLC-ft-zhen-v0", "FIESTA-tdsa8-v0", "CushLEPOR-ted-ende-v0"])

@@ -35,30 +35,6 @@ def short(env_id: str, **kwargs: Any) -> gym.Env[Any, Any]:
     return gym.make(env_id, **kwargs)
 
 
-def test_linear_reward_is_the_weighted_sum() -> None:
-    from mo_gymnasium.wrappers import LinearReward
-
-    env = LinearReward(short("NMTHPO-zhen-mo-v0").unwrapped, weight=np.array([1.0, 0.1]))
-    env.reset(seed=0)
-    _, reward, _, _, info = env.step(7)
-    assert reward == pytest.approx(info["metrics"]["bleu"] - 0.1 * info["metrics"]["decoding_seconds"])
-
-
-def test_vector_wrapper_of_mo_gymnasium_on_a_batch() -> None:
-    from mo_gymnasium.wrappers.vector import MORecordEpisodeStatistics
-
-    envs = gym.make_vec("NMTHPO-zhen-mo-v0", num_envs=3, budget=4)
-    envs = MORecordEpisodeStatistics(envs)
-    envs.reset(seed=0)
-    total = np.zeros((3, 2))
-    for row in range(4):
-        _, rewards, terminated, _, info = envs.step(np.full(3, row))
-        total += rewards
-    assert terminated.all()
-    assert np.allclose(info["episode"]["r"], total, rtol=1e-5)
-    assert info["episode"]["l"].tolist() == [4, 4, 4]
-
-
 def test_vector_environment_of_mo_gymnasium_agrees_with_ours() -> None:
     from mo_gymnasium.wrappers.vector import MOSyncVectorEnv
 

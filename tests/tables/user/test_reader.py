@@ -1,11 +1,23 @@
-"""A file's columns, step by step."""
+"""Files become tables: cells, roles of columns, repeats, outcomes, folders of runs."""
 
 from __future__ import annotations
 
+import json
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import check_env
 
-from tests.tables.user.helpers import from_text
+from hpo_envs.benchmarks import run
+from hpo_envs.tables import user
+from hpo_envs.tables.row_order import natural
+from hpo_envs.tables.user import cells, files, json_runs, outcomes, roles, trackers
+from hpo_envs.tables.user import cells as of_cells
+from tests.tables.user.helpers import frame, from_text, write
 
 
 def test_each_way_out_that_a_sentence_names_works() -> None:
@@ -56,3 +68,235 @@ def test_repeated_headers_of_files_put_together_are_left_out() -> None:
     table = from_text(text, explain=said.append)
     assert sorted(table.values.ravel()) == [10.0, 20.5, 30.5]
     assert "1 line with the header again, the first line 4: left out" in said
+
+
+def test_the_order_of_the_lines_says_nothing(tmp_path: Path) -> None:
+    """A file sorted by score has the rows where the same file in another order has them."""
+    lines = [f".{i},{'ab'[i % 2]},.{i}5" for i in range(1, 9)]
+    orders = [lines, lines[::-1], lines[1::2] + lines[::2]]
+    tables = [user.from_csv(write(tmp_path, "\n".join(["lr,kind,acc", *o, ""])), "acc", "max") for o in orders]
+    configs = [[t.config(row) for row in range(8)] for t in tables]
+    assert configs[0] == configs[1] == configs[2]
+    assert all((t.values == tables[0].values).all() for t in tables)
+
+
+CURVES = "lr,epoch,loss,seconds\n.1,1,2.5,3\n.1,2,2.0,6\n.1,4,1.5,12\n.01,1,2.7,3\n.01,2,2.6,7\n"
+
+
+def test_checkpoints_become_levels(tmp_path: Path) -> None:
+    t = natural(user.from_csv(write(tmp_path, CURVES), "loss", level="epoch", cost="seconds"))
+    assert t.levels.tolist() == [1, 2, 4]
+    assert t.metrics[0].goal == "min"
+    env = gym.make("TableLC-v0", table=t, budget=None)
+    check_env(env.unwrapped, skip_render_check=True)
+    env.reset(seed=0)
+    _, reward, _, _, info = env.step(np.array([1, 1]))
+    assert (reward, info["cost"]) == (-2.0, 6.0)
+    _, reward, _, _, info = env.step(np.array([1, 2]))
+    assert (reward, info["cost"]) == (-1.5, 6.0)
+    assert run("hyperband", "TableLC-v0", [0], env_kwargs={"table": t})[0].rewards.max() <= -1.5
+    # As a table of final scores, the last checkpoint counts.
+    env = gym.make("TableHPO-v0", table=t)
+    env.reset()
+    assert env.step(0)[1] == -2.6
+
+
+def test_costs_that_fall_are_refused(tmp_path: Path) -> None:
+    text = CURVES.replace(".1,4,1.5,12", ".1,4,1.5,5")
+    with pytest.raises(ValueError, match="line 4, column seconds: must be the cost since the start of the run"):
+        user.from_csv(write(tmp_path, text), "loss", level="epoch", cost="seconds")
+    with pytest.raises(ValueError, match="line 7: must be another configuration than line 6, .*--repeat"):
+        user.from_csv(write(tmp_path, CURVES + ".01,2,2.8,7\n"), "loss", level="epoch", cost="seconds")
+
+
+def test_equal_configurations_are_repeats(tmp_path: Path) -> None:
+    text = "lr,seed,acc\n.1,1,.5\n.1,2,.6\n.2,1,.7\n.2,2,\n"
+    t = natural(user.from_csv(write(tmp_path, text), "acc", "max", repeat="seed"))
+    assert t.source_index.tolist() == [0, 2], "the first line of each"
+    assert t.values.shape == (2, 2, 1, 1)
+    # The failure is an outcome like the other run's.
+    assert t.values[1, :, 0, 0].tolist() == [0.7, 0.0]
+    env = gym.make("TableHPO-v0", table=t, budget=None)
+    seen = set()
+    for seed in range(20):
+        env.reset(seed=seed)
+        seen.add(env.step(1)[1])
+    assert seen == {0.7, 0.0}
+    without = natural(user.from_csv(write(tmp_path, text), "acc", "max", drop=["seed"]))
+    assert np.array_equal(without.values, t.values)
+    assert "2 lines repeat a configuration" in " ".join(without.provenance.notes)
+
+
+def test_reading_a_frame_takes_a_few_times_the_memory_of_its_table() -> None:
+    made = frame(30_000)
+    tracemalloc.start()
+    try:
+        t = user.from_frame(made, "accuracy", cost="seconds")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * (t.configs.nbytes + t.features.nbytes + t.values.nbytes)
+
+
+def test_whole_numbers_that_float64_would_merge_are_refused() -> None:
+    big = 2**53 + 1
+    text = f"width,accuracy\n{big},0.5\n{big - 1},0.6\n4,0.7"
+    with pytest.raises(ValueError, match=rf"column width: whole numbers must be at most 2\*\*53, .* got {big}"):
+        from_text(text.encode(), "accuracy", "max")
+    kept = from_text(text.encode(), "accuracy", "max", categorical=["width"])
+    assert len(kept) == 3
+    levels = f"lr,epoch,accuracy\n1,{big},0.5\n1,{big - 1},0.6\n2,1,0.7\n3,1,0.2"
+    with pytest.raises(ValueError, match="column epoch: whole numbers must be"):
+        from_text(levels.encode(), "accuracy", "max", level="epoch")
+    scores = from_text(f"lr,score\n1,{big}\n2,5\n3,6".encode(), "score", "max")  # rounded, as any measurement
+    assert scores.final("score").max() == 2.0**53
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"a": {"b": 1}, "c": "x"}, {"a": {"b": 2}, "c": "y"}]',
+        '{"trials": [{"a": {"b": 1}, "c": "x"}, {"a": {"b": 2}, "c": "y"}]}',
+        '{"a": {"b": 1}, "c": "x"}\n{"a": {"b": 2}, "c": "y"}\n',
+        '{"a.b": [1, 2], "c": ["x", "y"]}',
+        '{"a.b": {"0": 1, "1": 2}, "c": {"0": "x", "1": "y"}}',
+    ],
+)
+def test_shapes_of_a_document(text: str) -> None:
+    assert json_runs.of_text("f.json", text.encode()) == [{"a.b": 1, "c": "x"}, {"a.b": 2, "c": "y"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[1, 2]", r"f.json must list runs as objects, got '\[1, 2\]'"),
+        ('{"a": 1}\n{"a": }\n', "f.json: line 2: must be JSON"),
+        ("{", "f.json: line 1: must be JSON"),
+        ("[" * 100_000, "not nested beyond reason"),
+        ('[{"a": ' + "1" * 5000 + "}]", "f.json must be JSON, got Exceeds the limit"),
+        ('{"a": 1}\n{"a": ' + "1" * 5000 + "}", "f.json: line 2: must be JSON, got Exceeds the limit"),
+    ],
+)
+def test_what_is_no_list_of_runs(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        json_runs.of_text("f.json", text.encode())
+
+
+def test_a_folder_has_a_file_or_a_subfolder_for_each_run(tmp_path: Path) -> None:
+    for i in (10, 2):
+        (tmp_path / str(i)).mkdir()
+        (tmp_path / str(i) / "args.json").write_text(json.dumps({"lr": i}))
+        (tmp_path / str(i) / "out.json").write_text(json.dumps({"acc": i / 10}))
+    sheet = files.of_path(tmp_path)
+    assert sheet.frame["lr"].tolist() == [2, 10]
+    assert sheet.frame["acc"].tolist() == [0.2, 1.0]
+    assert [sheet.where(i) for i in range(2)] == ["run 2", "run 10"]
+    (tmp_path / "10" / "out.json").write_text("{")
+    with pytest.raises(ValueError, match=r"10/out.json: line 1: must be JSON"):
+        files.of_path(tmp_path)
+    (tmp_path / "3").mkdir()
+    with pytest.raises(ValueError, match="must have JSON files, got none"):
+        files.of_path(tmp_path / "3")
+
+
+def made(**columns: list[Any]) -> cells.Sheet:
+    rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+    return cells.of_rows("f", rows, "line", range(2, len(rows) + 2), "0")
+
+
+@pytest.mark.parametrize(
+    ("word", "status"),
+    [
+        ("OOM", outcomes.FAILED), ("CUDA out of memory", outcomes.FAILED), ("ValueError", outcomes.FAILED),
+        ("NaN", outcomes.DIVERGED), ("-inf", outcomes.DIVERGED), ("Diverged", outcomes.DIVERGED),
+        ("PRUNED", outcomes.TRUNCATED), ("early stopping", None), ("TrialState.COMPLETE", outcomes.OK),
+        ("running", outcomes.UNFINISHED), ("fine", None),
+    ],
+)  # fmt: skip
+def test_words(word: str, status: int | None) -> None:
+    assert outcomes.meaning(word) == status
+
+
+def test_scores_say_how_a_run_ended() -> None:
+    errors: list[str] = []
+    values, status = outcomes.scores(made(acc=["0.5", "oom", "", "nan", "good"]), ["acc"], errors)
+    assert status.tolist() == [0, 1, 1, 2, 1]
+    assert np.isnan(values[1:]).all()
+    assert errors == ["line 6, column acc: must be a number, or empty for a failed run, got 'good'"]
+    assert outcomes.scores(made(acc=[0.5, float("nan"), None]), ["acc"], errors)[1].tolist() == [0, 2, 1]
+
+
+def test_a_failed_run_needs_no_cost() -> None:
+    status, said = np.array([0, 1, 1, 0], np.uint8), []
+    sheet = made(t=["10", "", "4", "30"], u=["10", "1", "1", ""])
+    cost = outcomes.costs(sheet, "t", status, [], lambda *words: said.append(words), True)
+    assert cost is not None
+    assert cost.tolist() == [10, 4, 4, 30]
+    assert said == [("t", "empty for 1 failed run: taken as 4, the median of failed runs")]
+    errors: list[str] = []
+    outcomes.costs(sheet, "u", status, errors, lambda *words: None, True)
+    assert errors == ["line 5, column u: must be a number >= 0, got ''"]
+    assert outcomes.costs(sheet, "u", status, [], lambda *words: None, False) is None
+
+
+def test_states_are_words_of_one_kind() -> None:
+    sheet = made(state=["done", "killed", "running", None], other=["done", "x", "y", "z"])
+    assert outcomes.states(sheet, "state", True).tolist() == [0, 1, 255, 0]  # type: ignore[union-attr]
+    assert outcomes.states(sheet, "other", False) is None
+    with pytest.raises(ValueError, match="line 3, column other: must be a state such as finished, .*, got 'x'"):
+        outcomes.states(sheet, "other", True)
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "reason"),
+    [
+        ("created_at", ["a", "b", "c", "d", "e", "f"], "when, not what"),
+        ("begun", ["2024-01-02", "2024-01-03", None, "2024-01-05", "2024-01-06", "2024-01-07"], "when, not what"),
+        ("Notes", ["a", "b", "a", "b", "a", "b"], "a note"),
+        ("what", ["a", "b", "c", "d", "e", "f"], "another text for each run"),
+        ("train_loss", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "measured, not set"),
+        ("loss", ["hinge", "log", "hinge", "log", "hinge", "log"], None),
+        ("time_limit", [60, 120, 60, 120, 60, 120], None),
+        ("epochs", [1, 2, 3, 1, 2, 3], None),
+        ("job_id", ["1", "2", "3", "4", "5", "6"], "names the runs"),
+    ],
+)
+def test_a_column_is_left_out_for_its_name_or_its_values(column: str, cells: list[object], reason: str | None) -> None:
+    rows = [{"lr": 0.1 * (i + 1), "width": i, column: cell, "acc": 0.1 * i} for i, cell in enumerate(cells)]
+    read = trackers.read(of_cells.of_rows("f", rows, "line", range(6), "0"))
+    said: list[str] = []
+    chosen, names = roles.hyperparameters(
+        read, ["acc"], np.zeros(6, bool), [], lambda name, why: said.append(f"{name}: {why}")
+    )
+    assert (column in chosen) == (reason is None)
+    assert reason is None or column in names or said[0].startswith(f"{column}: {reason}")
+
+
+def test_a_column_is_meant_by_its_name_in_the_file_and_by_its_end() -> None:
+    text = b"run_id,params.lr,metrics.val_f1,metrics.val_em\na,.1,.5,.4\nb,.2,.6,.5\n"
+    for word in ("val_f1", "metrics.val_f1", "f1"):
+        assert from_text(text, word).metrics[0].name == "val_f1"
+    with pytest.raises(ValueError, match="column must be one of .*, got 'val_f2', did you mean 'val_f1'"):
+        from_text(text, "val_f2")
+
+
+def test_checkpoints_need_runs_of_several_lines() -> None:
+    once = b"lr,epochs,acc\n.1,5,.5\n.2,10,.6\n.3,5,.7\n.1,10,.8\n"
+    assert len(from_text(once).levels) == 1
+    twice = b"lr,epoch,acc\n.1,1,.5\n.1,2,.6\n.2,1,.7\n.2,2,.8\n"
+    assert from_text(twice).levels.tolist() == [1, 2]
+
+
+def test_a_first_column_that_counts_is_a_hyperparameter_where_no_other_varies() -> None:
+    depths = "".join(f"{k},.1,.{k}\n" for k in range(1, 9))
+    assert [h.name for h in from_text(f"max_depth,lr,score\n{depths}".encode()).space] == ["max_depth"]
+    both = "".join(f"{k},{k % 3 + 1},.{k}\n" for k in range(1, 9)).encode()
+    assert [h.name for h in from_text(b"line,lr,score\n" + both).space] == ["lr"]
+    taken = from_text(b"line,lr,score\n" + both, categorical=["line"])
+    assert [h.name for h in taken.space] == ["line", "lr"]
+
+
+def test_a_step_of_weights_and_biases_is_no_setting_called_step() -> None:
+    lines = "".join(f"r{k},finished,{10 * (k % 2 + 1)},{k},.0{k},.{k}\n" for k in range(1, 7))
+    table = from_text(f"Name,State,lr_step,trainer/global_step,lr,acc\n{lines}".encode(), "acc")
+    assert [h.name for h in table.space] == ["lr_step", "lr"]

@@ -1,14 +1,26 @@
-"""The package hands on its readers, which are imported when one is asked for."""
+"""The readers of users' files: what the package hands on, definitions, and saved tables."""
 
 from __future__ import annotations
 
+import hashlib
+import io
+import os
 import subprocess
 import sys
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
 
+import gymnasium as gym
+import numpy as np
 import pytest
 
-from hpo_envs.tables import user
-from hpo_envs.tables.user import reader
+from hpo_envs import registry
+from hpo_envs.tables import store, user
+from hpo_envs.tables.table import Table
+from hpo_envs.tables.user import reader, schema
+from tests.tables.user.helpers import from_text
 
 
 def test_readers_are_those_of_their_modules() -> None:
@@ -23,3 +35,99 @@ def test_importing_the_package_imports_no_reader() -> None:
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "reader" not in said
     assert "optuna_reader" not in said
+
+
+TEXT = b'lr,"odd ""name""",depth,momentum,opt,acc\n' + b"".join(
+    f'{lr},{n},{d},{m},{o},{a}\n'.encode()
+    for lr, n, d, m, o, a in [
+        (0.001, "x", 3, 0.9, "sgd", 0.5), (0.5, "y", "none", "", "adam", 0.6), (0.02, "x", 5, 0.5, "sgd", 0.7),
+        (0.03, "y", 3, "", "adam", 0.8),
+    ]
+)  # fmt: skip
+
+
+def test_a_file_says_all_that_was_guessed(tmp_path: Path) -> None:
+    settled: list[schema.Schema] = []
+    guessed = from_text(TEXT, log={"lr": False}, settle=settled.append)
+    text = schema.to_toml(settled[0], guessed)
+    assert tomllib.loads(text)["space"]["depth"]["choices"] == [3, 5, "none"]
+    (tmp_path / "s.toml").write_text(text)
+    fixed = from_text(TEXT, schema=tmp_path / "s.toml")
+    assert fixed.space == guessed.space
+    assert fixed.provenance.sha256 == guessed.provenance.sha256
+    assert schema.from_file(tmp_path / "s.toml").space == guessed.space
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("scores = 1", "keys must be among score, .*, got 'scores', did you mean 'score'"),
+        ("cost = 1", "cost must be the name of a column, got 1"),
+        ("duplicates = 'no'", "duplicates must be true or false, got 'no'"),
+        ("drop = 3", "drop must be a list of names, got 3"),
+        ("fill = 3", "fill must map columns to values, got 3"),
+        ("[space]\nlr = {low = 1}", "lr must have numbers as low and high"),
+        ("a = ", "must be TOML"),
+    ],
+)
+def test_what_is_wrong_in_a_schema(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "s.toml").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        schema.from_file(tmp_path / "s.toml")
+
+
+def test_a_saved_table_is_the_table(table: Table, tmp_path: Path) -> None:
+    path = user.save(table, tmp_path / "here.npz")
+    user.saved._remembered.clear()
+    assert not user.exists("sweep")
+    assert gym.make("TableHPO-v0", table=str(path)).unwrapped.table.provenance == table.provenance
+    assert user.exists("sweep")  # known by name from now on, so that runs can be scored
+    assert store.load("user/sweep").provenance.sha256 == table.provenance.sha256
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(ValueError, match="must be a table written by hpo-envs"):
+        user.load(path)
+
+
+def test_a_failed_save_leaves_the_old_table(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = user.save(table)
+    before = path.read_bytes()
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(user.saved.os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        user.save(user.renamed(table.subset([0, 1]), "sweep"), replace=True)
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == ["sweep.npz"]
+
+
+def test_replacing_a_table_is_seen_at_once(table: Table) -> None:
+    user.save(table)
+    assert len(store.load("user/sweep")) == 8
+    user.save(table.subset([0, 1, 2]), replace=True)
+    assert len(store.load("user/sweep")) == 3
+
+
+def test_an_unreadable_table_hides_no_other(table: Table, folder: Path) -> None:
+    user.save(table)
+    (folder / "broken.npz").write_bytes(b"PK\x03\x04 not a table")
+    with pytest.warns(UserWarning, match="saved table broken is left out"):
+        assert [s.id for s in registry.own()] == ["TableHPO-sweep-v0"]
+
+
+def test_a_file_that_promises_more_than_memory_is_refused_and_a_pipe_is_not_read(tmp_path: Path) -> None:
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)})
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name in ("head", "values"):
+            archive.writestr(f"{name}.npy", header.getvalue() + bytes(64))
+    (tmp_path / "a.npz").write_bytes(hashlib.sha256(stream.getvalue()).digest() + stream.getvalue())
+    with pytest.raises(
+        ValueError, match="a.npz must be a table written by hpo-envs, got a file that is none: Unable to "
+    ):
+        user.load(tmp_path / "a.npz")
+    os.mkfifo(tmp_path / "b.npz")
+    with pytest.raises(ValueError, match="b.npz must be a regular file, got a pipe or a device"):
+        user.load(tmp_path / "b.npz")
