@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         epochs=args.epochs,
         seconds=args.seconds,
         seed=args.seed,
-        points=() if args.points is None else json.loads(args.points.read_text(encoding="utf-8")),
+        points=() if args.points is None else _points(args.points),
         tolerate=args.tolerate,
         accept_changed=args.accept_changed,
     )
@@ -107,6 +107,14 @@ def space_of(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} must be a TOML file, got {error}") from None
+
+
+def _points(path: Path) -> Any:
+    """Configurations of a JSON file."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"--points must be a JSON list of configurations, got {path}: {error}") from None
 
 
 def _one_or_more(text: str) -> str | tuple[str, ...]:

@@ -24,13 +24,19 @@ def words(tmp_path: Path) -> list[str]:
     return ["tune", FUNCTION, "--space", str(tmp_path / "space.toml"), "--out", str(tmp_path / "out")]
 
 
-def test_it_tunes_and_goes_on(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_tunes_and_goes_on(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "points.json").write_text('[{"x": 0.3, "kind": "good", "depth": 3}]', encoding="utf-8")
+    words += ["--points", str(tmp_path / "points.json")]
     assert main([*words, "--budget", "4"]) == 0
     assert f"4 evaluations of {FUNCTION} by auto (box-bo), 0 without a score; best: score" in capsys.readouterr().out
     assert main([*words, "--budget", "6", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["evaluations"] == 6
     assert set(facts["metrics"]) == {"score"}
+    assert facts["config"] == {"x": 0.3, "kind": "good", "depth": 3}  # the best one is where it began
+    (tmp_path / "points.json").write_text("[{", encoding="utf-8")
+    assert main(words) == 2
+    assert "--points must be a JSON list of configurations, got" in capsys.readouterr().err
 
 
 def test_mistakes_are_named(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
