@@ -14,7 +14,6 @@ import os
 import string
 import tomllib
 import warnings
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -36,9 +35,7 @@ from hpo_envs.tables import hlepor
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.cells import recipe
 from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
-from hpo_envs.tables.datasets.nasbenchnlp import features, logs
-from hpo_envs.tables.datasets.nasbenchnlp.names import RELEASED
-from hpo_envs.tables.files import table_file, zips
+from hpo_envs.tables.files import table_file
 from hpo_envs.tables.user import reader
 from tests.robustness import hostile
 
@@ -122,7 +119,6 @@ def table_text(separator: str, header: list[str], row: list[str]) -> bytes:
 
 # -- upstream's formats ------------------------------------------------------------------------------------------------
 
-RELEASED = table_text(",", ["recepie_id", *(f"v{i:02d}" for i in range(RELEASED))], ["7", *["0.5"] * RELEASED])
 SPANS = (
     table_text(
         "\t",
@@ -137,15 +133,7 @@ CELL = {
     "i": {"op": "linear", "input": ["x", "h_prev_0"]},
     "h_new_0": {"op": "activation_tanh", "input": ["i"]},
 }
-LOG = json.dumps(
-    {
-        "recepie": json.dumps(CELL), "recepie_id": 1, "experiment_id": 2, "init_time": "now", "num_params": 10,
-        "wall_times": [1.0, 2.0], **{name: [5.0, 4.0] for name in logs.CURVES},
-    }
-).encode()  # fmt: skip
 READERS: dict[str, tuple[bytes, Callable[[bytes], object]]] = {
-    "CSV nasbenchnlp features": (RELEASED, lambda d: features.read_released(d, "file")),
-    "JSON cell log": (LOG, lambda d: logs.read_log(d, "file")),
     "TSV error spans": (SPANS, lambda d: cushlepor_text.parse(d, None, "spans", "scores")),
     "TSV error spans with scores": (SCORES, lambda d: cushlepor_text.parse(SPANS, d, "spans", "scores")),
     "TSV own segments": (PAIRS, lambda d: cushlepor_text.parse_tsv(d, "file")),
@@ -163,21 +151,11 @@ def test_files(entry: str, data: st.DataObject) -> None:
         reader(content)
 
 
-@pytest.mark.parametrize("entry", [e for e in READERS if e.startswith(("JSON", "TSV own", "TSV error spans"))])
+@pytest.mark.parametrize("entry", [e for e in READERS if e.startswith(("TSV own", "TSV error spans"))])
 def test_good_files_are_read(entry: str) -> None:
     """What is damaged above was good before, where so small a file can be."""
     good, reader = READERS[entry]
     assert reader(good) is not None
-
-
-@pytest.mark.parametrize("entry", [e for e in READERS if e.startswith("JSON")])
-@many
-@given(value=anything)
-@example(value=None)
-def test_json_of_any_shape(entry: str, value: Any) -> None:
-    text = json.dumps(value).encode() if value is not None else DEEP
-    with hostile.guarded(entry):
-        READERS[entry][1](text)
 
 
 @many
@@ -196,56 +174,6 @@ def test_recipes(value: Any) -> None:
     for given_ in (value, json.dumps(value)):
         with hostile.guarded("JSON recipe of a cell"):
             recipe.parse(given_)
-
-
-@many
-@given(value=anything, field=st.sampled_from(sorted(json.loads(LOG))))
-def test_logs_with_one_wrong_field(value: Any, field: str) -> None:
-    with hostile.guarded("JSON cell log"):
-        logs.read_log(json.dumps({**json.loads(LOG), field: value}).encode(), "file")
-
-
-# -- zip ---------------------------------------------------------------------------------------------------------------
-
-
-def zipped(members: list[tuple[str, bytes]], level: int = 9) -> bytes:
-    sink = io.BytesIO()
-    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as out:
-        for name, content in members:
-            out.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
-    return sink.getvalue()
-
-
-GOOD_ZIP = zipped([("a/1.json", LOG), ("a/2.json", LOG), ("notes.txt", b"x")])
-
-
-@many
-@given(content=bytes_like(GOOD_ZIP))
-def test_damaged_zips(content: bytes) -> None:
-    with hostile.guarded("zip of logs"):
-        logs.read_archive(content, "file")
-
-
-@many
-@given(
-    names=st.lists(
-        st.one_of(
-            words, st.sampled_from(["../a.json", "/a.json", "C:\\a.json", "a/../b.json", "a//.json", ".json", "a.json"])
-        ),
-        max_size=4,
-    ),
-    size=st.sampled_from([0, 10, 5 << 20]),
-)
-def test_zips_with_any_names(names: list[str], size: int) -> None:
-    usable = [n.replace("\ud800", "") or "a" for n in names]
-    try:
-        content = zipped([(n, bytes(size)) for n in usable], 1)
-    except (ValueError, UserWarning):
-        return
-    with hostile.guarded("zip of logs"):
-        for name, data in zips.members(content, "file", ".json"):
-            assert len(data) <= zips.MAX_MEMBER_BYTES
-            assert ".." not in name.split("/")
 
 
 # -- what we wrote ourselves -------------------------------------------------------------------------------------------

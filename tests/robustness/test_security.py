@@ -5,12 +5,8 @@ from __future__ import annotations
 import ast
 import base64
 import gzip
-import io
 import json
 import re
-import struct
-import warnings
-import zipfile
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -21,7 +17,6 @@ import pytest
 from hpo_envs.benchmarks import Comparison, runs
 from hpo_envs.benchmarks.report.page import render
 from hpo_envs.tables import catalogue, user
-from hpo_envs.tables.files import zips
 from tests.helpers import sources
 from tests.robustness import audit
 
@@ -193,63 +188,6 @@ def test_verdicts_of_the_audit() -> None:
     status, text = audit.verdict({"dependencies": [{"name": "p", "skip_reason": "not found"}]}, "")
     assert status == 0
     assert "skipped: the service knows none of the packages (not found)" in text
-
-
-# -- archives ----------------------------------------------------------------------------------------------------------
-
-
-def zipped(*members: tuple[str, bytes]) -> bytes:
-    sink = io.BytesIO()
-    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as out, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of names that are there twice
-        for name, content in members:
-            out.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
-    return sink.getvalue()
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["../a.json", "a/../../b.json", "/etc/a.json", "\\a.json", "..\\a.json", "C:a.json", "C:\\a.json", "a\\..\\b.json"],
-)
-def test_archives_cannot_escape(name: str) -> None:
-    with pytest.raises(ValueError, match="member names must stay inside the archive"):
-        list(zips.members(zipped(("good.json", b"1"), (name, b"2")), "file.zip", ".json"))
-
-
-def test_archives_cannot_explode() -> None:
-    zeros = bytes(zips.MAX_MEMBER_BYTES)
-    with pytest.raises(ValueError, match="compression ratio"):
-        list(zips.members(zipped(("a.json", zeros)), "file.zip", ".json"))
-    with pytest.raises(ValueError, match="compression ratio"):  # a member that nobody would read counts, too
-        list(zips.members(zipped(("a.txt", zeros), ("b.json", b"1")), "file.zip", ".json"))
-    with pytest.raises(ValueError, match="unique"):
-        list(zips.members(zipped(("a.json", b"1"), ("a.json", b"2")), "file.zip", ".json"))
-    inner = zipped(("a.json", zeros))
-    nested = list(zips.members(zipped(("inner.zip", inner), ("b.json", b"1")), "file.zip", ".json"))
-    assert nested == [("b.json", b"1")]  # archives inside are never opened
-
-
-def test_a_header_that_lies_about_its_size() -> None:
-    content = bytearray(zipped(("a.json", bytes(100_000))))
-    for offset, at in ((content.index(b"PK\x01\x02"), 24), (content.index(b"PK\x03\x04"), 22)):
-        assert struct.unpack_from("<I", content, offset + at)[0] == 100_000
-        struct.pack_into("<I", content, offset + at, 10)
-    with pytest.raises(ValueError, match=r"a.json.* (must have 10 bytes, got|is damaged or truncated)"):
-        list(zips.members(bytes(content), "file.zip", ".json"))
-
-
-def test_members_that_overlap() -> None:
-    """Two entries of the directory that share their bytes, as the densest bombs do, are one name or are refused."""
-    content = zipped(("a.json", b"[1, 2]"))
-    start = content.index(b"PK\x01\x02")
-    end = content.index(b"PK\x05\x06")
-    entry = bytearray(content[start:end])
-    entry[46:52] = b"b.json"
-    tail = bytearray(content[end:])
-    struct.pack_into("<HHI", tail, 8, 2, 2, 2 * (end - start))
-    twice = content[:start] + content[start:end] + bytes(entry) + bytes(tail)
-    with pytest.raises(ValueError, match="damaged"):
-        list(zips.members(twice, "file.zip", ".json"))
 
 
 # -- the page ----------------------------------------------------------------------------------------------------------

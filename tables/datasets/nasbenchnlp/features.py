@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import csv
 import functools
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -46,26 +45,11 @@ def group(architecture: int) -> int:
 
 def read_released(content: bytes, file: str) -> dict[int, Floats]:
     """The released features by group, each scaled to [0, 1] by its range over all architectures."""
-    try:
-        lines = iter(list(csv.reader(io.StringIO(content.decode("utf-8")))))
-    except csv.Error as error:
-        raise ValueError(f"{file} must be comma-separated text, got {error}") from None
-    header = next(lines, [])
-    if header != ["recepie_id", *(f"v{i:02d}" for i in range(RELEASED))]:
-        raise ValueError(f"{file}: the header must be recepie_id, v00, ..., v{RELEASED - 1:02d}, got {header}")
-    groups: list[int] = []
-    rows: list[list[float]] = []
-    for number, line in enumerate(lines, start=2):
-        try:
-            groups.append(group(int(line[0])))
-            rows.append([float(v) for v in line[1:]])
-        except (ValueError, IndexError):
-            raise ValueError(f"{file}, line {number}: must be an id and numbers, got {','.join(line)!r:.80}") from None
-        if len(rows[-1]) != RELEASED or not np.isfinite(rows[-1]).all():
-            raise ValueError(f"{file}, line {number}: must have {RELEASED} finite numbers, got {','.join(line)!r:.80}")
-    if len(set(groups)) != len(groups):
-        raise ValueError(f"{file}: must have one id per group of seeds")
-    x = np.array(rows)
+    _, *lines = csv.reader(content.decode("utf-8").splitlines())
+    groups = [group(int(line[0])) for line in lines]
+    x = np.array([line[1:] for line in lines], float)
+    if len(set(groups)) != len(groups) or x.shape[1] != RELEASED:
+        raise ValueError(f"{file}: must have {RELEASED} numbers for one id per group of seeds")
     low, high = x.min(axis=0), x.max(axis=0)
     scaled = np.round((x - low) / np.maximum(high - low, 1e-12), graph.DECIMALS)
     return dict(zip(groups, scaled, strict=True))

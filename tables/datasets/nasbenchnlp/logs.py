@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
-import math
-from collections.abc import Sequence
+import zipfile
 from dataclasses import dataclass
-from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables.cells.recipe import Cell, InvalidRecipe, parse
+from hpo_envs.tables.cells.recipe import Cell, parse
 from hpo_envs.tables.datasets.nasbenchnlp.names import CAP, EPOCHS
-from hpo_envs.tables.files import zips
 from hpo_envs.tables.table import Metric
 
 CURVES = ("val_losses", "test_losses", "train_losses")
@@ -63,89 +61,50 @@ class Log:
 
 def read_archive(content: bytes, file: str) -> list[Log]:
     """Reads all logs of an archive, sorted by architecture, start and experiment; an error names member and rule."""
-    logs = [read_log(text, f"{file}: {name}") for name, text in zips.members(content, file, ".json")]
-    if not logs:
-        raise ValueError(f"{file} must contain training logs (.json), got none")
+    logs, refused = read_acceptable(content, file)
+    if refused:
+        raise ValueError(refused[0])
     return sorted(logs, key=lambda log: (log.architecture, log.started, log.experiment))
 
 
 def read_acceptable(content: bytes, file: str) -> tuple[list[Log], list[str]]:
-    """Reads the logs of an archive that are acceptable; returns them and the reasons against the others."""
+    """Reads the logs of an archive that are acceptable, by name; returns them and the reasons against the others."""
     logs: list[Log] = []
     refused: list[str] = []
-    for name, text in zips.members(content, file, ".json"):
-        try:
-            logs.append(read_log(text, f"{file}: {name}"))
-        except ValueError as error:
-            refused.append(str(error))
-    if not logs:
-        raise ValueError(f"{file} must contain training logs (.json), got none" + "".join(refused[:1]))
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for name in sorted(archive.namelist()):
+            # macOS adds hidden shadows of files.
+            if name.endswith(".json") and not name.rpartition("/")[2].startswith("."):
+                try:
+                    logs.append(read_log(archive.read(name), f"{file}: {name}"))
+                except ValueError as error:
+                    refused.append(str(error))
     return logs, refused
 
 
 def read_log(content: bytes, where: str) -> Log:
-    """Reads one log. Its JSON may have a literal NaN, as in runs that diverged, but no Infinity."""
-
-    def constant(name: str) -> float:
-        if name == "NaN":
-            return math.nan
-        _fail(where, f"numbers must be finite or NaN, got {name}")
-
+    """Reads one log. Its JSON may have a literal NaN, as in runs that diverged."""
     try:
-        data = json.loads(content, parse_constant=constant)
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        _fail(where, f"must be JSON: {error}")
-    if not isinstance(data, dict):
-        _fail(where, f"must be an object, got {type(data).__name__}")
-    seconds = _numbers(data, "wall_times", where)
-    curves = [_numbers(data, name, where) for name in CURVES]
-    if any(len(c) != len(seconds) for c in curves):
-        _fail(where, f"losses must be as long as wall_times, {len(seconds)}, got {[len(c) for c in curves]}")
-    losses = np.stack(curves, axis=1)
-    if not (seconds >= 0).all():
-        _fail(where, "wall_times must be seconds >= 0")
-    missing = np.asarray(np.isnan(losses).any(axis=1))
-    if missing[:-1].any():
-        _fail(where, f"only the last epoch's loss may be NaN, got NaN at epoch {int(missing.argmax()) + 1}")
-    recipe = _field(data, "recepie", str, where)
-    try:
-        cell = parse(recipe)
-    except InvalidRecipe as error:
-        raise InvalidRecipe(error.rule, f"{where}: {error}") from None
-    return Log(
-        architecture=_field(data, "recepie_id", int, where),
-        experiment=_field(data, "experiment_id", int, where),
-        started=_field(data, "init_time", str, where),
-        recipe=recipe,
-        cell=cell,
-        parameters=_field(data, "num_params", int, where),
-        losses=losses,
-        seconds=seconds,
-        diverged=bool(missing[-1]),
-    )
-
-
-def _fail(where: str, rule: str) -> NoReturn:
-    raise ValueError(f"{where}: {rule}")
-
-
-def _field(data: dict[str, Any], name: str, kind: type, where: str) -> Any:
-    value = data.get(name)
-    if isinstance(value, bool) or not isinstance(value, kind):
-        _fail(where, f"{name} must be of type {kind.__name__}, got {value!r:.60}")
-    return value
-
-
-def _numbers(data: dict[str, Any], name: str, where: str) -> npt.NDArray[np.float64]:
-    value = data.get(name)
-    if not isinstance(value, Sequence) or isinstance(value, str) or not 1 <= len(value) <= EPOCHS:
-        _fail(where, f"{name} must be a list of 1 to {EPOCHS} numbers, got {value!r:.60}")
-    if not all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in value):
-        _fail(where, f"{name} must have numbers only")
-    try:
-        array = np.array(value, dtype=np.float64)
-    except OverflowError:
-        array = np.array([math.inf])
-    if np.isinf(array).any():
-        _fail(where, f"{name} must be finite or NaN, got a number beyond 64-bit floats")
-    return array
+        data = json.loads(content)
+        seconds = np.array(data["wall_times"], float)
+        losses = np.array([data[name] for name in CURVES], float).T
+        missing = np.isnan(losses).any(axis=1)
+        if len(losses) != len(seconds) or not 1 <= len(seconds) <= EPOCHS:
+            raise ValueError(f"losses must be as long as wall_times, 1 to {EPOCHS}, got {len(losses)}, {len(seconds)}")
+        if not ((seconds >= 0) & (seconds < np.inf)).all() or np.isinf(losses).any():
+            raise ValueError("wall_times must be seconds >= 0, and losses finite or NaN")
+        if missing[:-1].any():
+            raise ValueError(f"only the last epoch's loss may be NaN, got NaN at epoch {int(missing.argmax()) + 1}")
+        return Log(
+            architecture=data["recepie_id"],
+            experiment=data["experiment_id"],
+            started=data["init_time"],
+            recipe=data["recepie"],
+            cell=parse(data["recepie"]),
+            parameters=data["num_params"],
+            losses=losses,
+            seconds=seconds,
+            diverged=bool(missing[-1]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{where}: {error}") from error
