@@ -15,7 +15,6 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.encoding import TRUSTED, decode_function, decode_space, encode_function, encode_space
 from hpo_envs.agents.models.source import Source, immutable, read_only
 
 Floats = npt.NDArray[np.float64]
@@ -153,6 +152,8 @@ class Problem:
         Raises:
             ValueError: A space of another kind than Gymnasium's plain ones, or a grammar that is no module's function.
         """
+        from hpo_envs.agents.encoding import encode_function, encode_space
+
         plain = {name: getattr(self, name) for name in _PLAIN}
         plain["action_space"] = encode_space(self.action_space)
         plain["mutate"] = None if self.mutate is None else encode_function(self.mutate)
@@ -167,7 +168,7 @@ class Problem:
         return file.getvalue()
 
     @classmethod
-    def from_bytes(cls, data: bytes, trusted: tuple[str, ...] = TRUSTED) -> Problem:
+    def from_bytes(cls, data: bytes, trusted: tuple[str, ...] = ("hpo_envs",)) -> Problem:
         """The problem that `to_bytes` wrote.
 
         Args:
@@ -177,6 +178,8 @@ class Problem:
         Raises:
             ValueError: The bytes are not a problem's, or its grammar is not of a trusted package.
         """
+        from hpo_envs.agents.encoding import decode_function, decode_space
+
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         plain = json.loads(str(arrays.pop("problem")))

@@ -1,8 +1,9 @@
-"""Checks of arguments, shared by all layers: one of several names, the nearest name, a value in an error."""
+"""What all layers share: one of several names, the nearest name, a value in an error, a module of an extra."""
 
 from __future__ import annotations
 
 import difflib
+import importlib
 import re
 from collections.abc import Collection
 from typing import Any
@@ -51,3 +52,22 @@ def one_of(name: str, value: Any, known: Collection[str], more: str = "", listed
         return value
     hint = nearest(value, known) if isinstance(value, str) else ""
     raise ValueError(f"{name} must be one of {listed or ', '.join(known)}{more}, got {shown(value)}{hint}")
+
+
+def extra_module(name: str, extra: str, what: str) -> Any:
+    """Imports a module of a package that comes with an extra only.
+
+    Args:
+        name: Of the module.
+        extra: That brings it.
+        what: For the message: what needs it, in the plural.
+
+    Raises:
+        ModuleNotFoundError: It is not installed; the message says how to install it.
+    """
+    try:
+        importlib.import_module(name.partition(".")[0])  # a module of it may be there from before
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        message = f'{what} need {error.name}: pip install "hpo_envs[{extra}]"'
+        raise ModuleNotFoundError(message, name=error.name) from None

@@ -1,17 +1,22 @@
-"""Tables as pandas frames, and facts as HTML for notebooks.
+"""Tables as pandas frames and as HTML for notebooks, and the order of their rows.
+
+Where actions are rows, an index that says something of the row gives the answer away: in the order of a grid, rows 0,
+1, 2, ... beat most optimisers on some tables. So such rows are kept in the order of a hash of their keys.
 
 A space is a sequence of `Hyperparameter`s: `hpo_envs.tables.table` has these and imports this module.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+T = TypeVar("T", bound=Any)  # a `Table`
 
 
 def active(space: Sequence[Any], raw: Floats) -> npt.NDArray[np.bool_]:
@@ -83,3 +88,26 @@ def facts(title: str, values: Mapping[str, Any]) -> str:
         for name, value in values.items()
     )
     return f"<p><b>{html.escape(title)}</b></p><table>{cells}</table>"
+
+
+def hashed(table: T, keys: Sequence[str] | None = None) -> T:
+    """The same rows in the order of a hash of the table's name and their keys.
+
+    Args:
+        table: The table.
+        keys: (rows,) what to hash, nothing measured; default: `table.keys`. Equal ones keep their order.
+    """
+    hashes = [hashlib.sha256(f"{table.name} {key}".encode()).digest() for key in keys or table.keys]
+    found: T = table.subset(sorted(range(len(table)), key=hashes.__getitem__))
+    return found
+
+
+def natural(table: T) -> T:
+    """The same rows in the order of the grid they come from, else of their source: for fits and reproductions.
+
+    Rows are in grid order, the last hyperparameter varying fastest, where every hyperparameter has a list of values;
+    elsewhere, and among runs of one configuration, in the order of `source_index`.
+    """
+    of_grid = all(h.values for h in table.space)
+    found: T = table.subset(np.lexsort((table.source_index, *(table.configs.T[::-1] if of_grid else ()))))
+    return found

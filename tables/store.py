@@ -21,8 +21,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.checks import one_of
-from hpo_envs.tables import catalogue, row_order, user
+from hpo_envs.checks import one_of, shown
+from hpo_envs.tables import catalogue, user
+from hpo_envs.tables import frames as row_order
 from hpo_envs.tables.files.folder import CorruptFile, data_folder
 from hpo_envs.tables.table import Table
 
@@ -191,3 +192,22 @@ def _fetched(name: str, root: str) -> Table:
 
 def _ordered(builder: Any, table: Table) -> Table:
     return table if table.name in getattr(builder, "UNHASHED", ()) else row_order.hashed(table)
+
+
+def load_tables(names: tuple[str, ...], table: Any) -> tuple[Table, ...]:
+    """The tables of an id.
+
+    Args:
+        names: Table names.
+        table: None for those, or a `Table` instead, a tuple of them for several names.
+
+    Raises:
+        ValueError: Neither.
+    """
+    if table is None:
+        return tuple(load(name) for name in names)
+    if isinstance(table, Table):
+        return (table,)
+    if isinstance(table, (tuple, list)) and table and all(isinstance(t, Table) for t in table):
+        return tuple(table)
+    raise ValueError(f"table must be a Table, got {shown(table)}")

@@ -159,7 +159,7 @@ class Table:
         level_unit: Unit of `levels` ("epochs", "updates", ...).
         status: (rows, repeats) uint8, index into `STATUSES`.
         source_index: (rows,) int64, position of each row upstream, in the file or among the draws, as the builder says;
-            default: 0, 1, 2, ... Rows that are actions are kept in another order, see `hpo_envs.tables.row_order`.
+            default: 0, 1, 2, ... Rows that are actions are kept in another order, see `hpo_envs.tables.frames`.
         provenance: Where the numbers come from.
     """
 

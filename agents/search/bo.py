@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.base import positive
+from hpo_envs.agents.candidates import AFFORDABLE, Pool
 from hpo_envs.agents.models import kernels
-from hpo_envs.agents.models.finite_gp import FiniteGP, cholesky, root
 from hpo_envs.agents.models.kernel_fit import KernelFit, Prior, is_due
-from hpo_envs.agents.models.pool import AFFORDABLE, Pool
+from hpo_envs.agents.models.kernels import FiniteGP, cholesky, root
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.posterior_search import PosteriorSearch
 from hpo_envs.checks import one_of

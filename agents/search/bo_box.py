@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hpo_envs.agents.base import Agent, whole
 from hpo_envs.agents.candidates import Incumbent, lost
-from hpo_envs.agents.models.hypervolume import expected_hypervolume_improvement
+from hpo_envs.agents.models.acquisition import expected_hypervolume_improvement
 from hpo_envs.agents.models.kernel_fit import KernelFit, is_due
 from hpo_envs.agents.problem import Axis, Problem
 from hpo_envs.agents.search.box_gp import BEST, BoxGP, half_rank, maximise

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from hpo_envs.agents.models.acquisition import log_expected_improvement
 from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
-from hpo_envs.agents.models.kernel_fit.lbfgsb import minimise_each
 from hpo_envs.agents.models.kernels import square_distances, with_slope
+from hpo_envs.agents.models.lbfgsb import minimise_each
 from hpo_envs.agents.search.box_space import BoxSpace
 
 Floats = npt.NDArray[np.float64]

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.base import positive
-from hpo_envs.agents.models.finite_gp import FiniteGP, root
-from hpo_envs.agents.models.kernels import KERNELS
+from hpo_envs.agents.models.kernels import KERNELS, FiniteGP, root
 from hpo_envs.agents.models.similarity_graph import LARGEST, Harmonic, SimilarityGraph
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.base import Agent, whole
-from hpo_envs.agents.candidates import Candidates, Floats, lost
+from hpo_envs.agents.candidates import AFFORDABLE, Candidates, Floats, Pool, lost
 from hpo_envs.agents.models.acquisition import expected_improvement
-from hpo_envs.agents.models.pool import AFFORDABLE, Pool
 from hpo_envs.agents.models.tree_ensembles import Splits, boosted, splits_of
 from hpo_envs.agents.problem import Problem
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models.acquisition import expected_improvement
-from hpo_envs.agents.models.hypervolume import expected_hypervolume_improvement
+from hpo_envs.agents.models.acquisition import expected_hypervolume_improvement, expected_improvement
 from hpo_envs.agents.models.kernels import of_square_distances, square_distances
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.transfer.base import TransferAgent

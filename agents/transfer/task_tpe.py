@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.base import positive, whole
+from hpo_envs.agents.models.acquisition import pareto_front
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
 from hpo_envs.agents.transfer.base import usable
-from hpo_envs.pareto import pareto_front
 
 Floats = npt.NDArray[np.float64]
 

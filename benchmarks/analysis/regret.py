@@ -28,9 +28,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models.hypervolume import hypervolume
+from hpo_envs.agents.models.acquisition import hypervolume, pareto_front
 from hpo_envs.benchmarks.analysis.scales import Scale, of_header, scale_of
-from hpo_envs.pareto import pareto_front
 
 Floats = npt.NDArray[np.float64]
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.agents.models.acquisition import pareto_front
 from hpo_envs.core.params import Params
-from hpo_envs.pareto import pareto_front
 from hpo_envs.tables.table import LOST
 
 Floats = npt.NDArray[np.float64]

@@ -255,8 +255,8 @@ class Comparison:
         Raises:
             ValueError: Runs are in no folder, or a symbolic link is where something is written.
         """
+        from hpo_envs.benchmarks import plots as style
         from hpo_envs.benchmarks.comparison import summary
-        from hpo_envs.benchmarks.plots import style
         from hpo_envs.benchmarks.report import plots
 
         if self.folder is None:

@@ -15,19 +15,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models.hypervolume import hypervolume
+from hpo_envs import registry
+from hpo_envs.agents.models.acquisition import hypervolume, pareto_front
 from hpo_envs.benchmarks.analysis import regret
-from hpo_envs.benchmarks.analysis.expected import below, expected_best
 from hpo_envs.benchmarks.analysis.scales import of_header
-from hpo_envs.benchmarks.comparison import reference
+from hpo_envs.benchmarks.analysis.statistics import below, expected_best
 from hpo_envs.benchmarks.runs import Run
-from hpo_envs.core.subsample import View
-from hpo_envs.pareto import pareto_front
+from hpo_envs.benchmarks.runs.episodes import seeds_of
+from hpo_envs.core.subsample import View, first_key
 from hpo_envs.tables import store
-from hpo_envs.tables.table import LOST, ByHash
+from hpo_envs.tables import store as tables
+from hpo_envs.tables.table import LOST, ByHash, Table
 
 Floats = npt.NDArray[np.float64]
 
@@ -188,7 +190,7 @@ def _rows(run: Run) -> Floats | None:
     """(n, m) rewards of the rows that a run searched; None where these do not say all."""
     if (rewards := _all_rows(run)) is None:
         return None
-    rows = reference.rows(reference.table_of(run.header), reference.key(run.header))
+    rows = rows_of(table_of(run.header), part_of(run.header))
     return rewards if rows is None else rewards[rows]
 
 
@@ -200,7 +202,7 @@ def _all_rows(run: Run) -> Floats | None:
     if set(h["env_kwargs"]) - {"table", "budget", "shuffle", "subsample", "objective"}:
         return None
     try:
-        table = reference.table_of(h)
+        table = table_of(h)
     except store.TableNotInstalled:
         return None
     _, repeats, levels, _ = table.values.shape
@@ -270,7 +272,7 @@ def baselines(run: Run, scales: Mapping[int, Mapping[str, Any]]) -> list[tuple[f
         one = ({**h, "seed": seed, "scale": scale} for seed, scale in scales.items())
         return [baseline(dataclasses.replace(run, header=header)) for header in one]
     rewards = np.nan_to_num(known[:, 0], nan=-np.inf)
-    keys = np.array([reference.key({**h, "seed": seed})[1] for seed in scales], np.uint64)  # type: ignore[misc]
+    keys = np.array([part_of({**h, "seed": seed})[1] for seed in scales], np.uint64)  # type: ignore[misc]
     best, median = (np.array([s[name] for s in scales.values()]) for name in ("best", "reference"))
     found = np.empty((len(keys), 2))
     for at in np.array_split(np.arange(len(keys)), -(-len(keys) // SIDE_BY_SIDE)):
@@ -280,3 +282,46 @@ def baselines(run: Run, scales: Mapping[int, Mapping[str, Any]]) -> list[tuple[f
         after = -np.sort(-regrets, axis=1) @ chances.T
         found[at] = np.stack([after.mean(axis=1), after[:, -1]], axis=1)
     return [(anytime, final) for anytime, final in found.tolist()]
+
+
+def table_of(header: Mapping[str, Any]) -> Table:
+    """The table that a saved run was made on.
+
+    Raises:
+        ValueError: It has changed since.
+    """
+    spec, arguments = registry.find(header["env"]), header.get("env_kwargs", {})
+    arms = {k: v for k, v in arguments.items() if k in ("means", "deviations", "bounds")}
+    if spec is not None and (spec.surrogate or arms):  # the environment makes its tables
+        made = gym.make(spec.id, **arms).unwrapped.params.tables  # type: ignore[attr-defined]
+        table: Table = next(t for t in made if t.name == header["table"])
+    else:
+        table = tables.load(header["table"])
+    if table.provenance.sha256 != header["sha256"]:
+        raise ValueError(
+            f"runs must be scored against the table they were made on: {header['table']} ({header['kind']}) has "
+            f"sha256 {table.provenance.sha256}, the runs say {header['sha256']}"
+        )
+    return table
+
+
+def part_of(header: Mapping[str, Any]) -> tuple[float, int] | tuple[()]:
+    """Share of the rows and the key that draws them; nothing where every seed has the whole table."""
+    subsample = float(header.get("subsample", 1.0))
+    return (subsample, first_key(seeds_of(header["env"], int(header["seed"]))[0])) if subsample < 1.0 else ()
+
+
+def subset(table: Table, part: tuple[float, int] | tuple[()]) -> Table:
+    """The rows that the episode of a run had, whatever their order.
+
+    Args:
+        table: The whole table.
+        part: What `key` says of the run.
+    """
+    index = rows_of(table, part)
+    return table if index is None else table.subset(index)
+
+
+def rows_of(table: Table, part: tuple[float, int] | tuple[()]) -> npt.NDArray[np.int64] | None:
+    """Which rows those are; None: all."""
+    return View(subsample=part[0]).rows(part[1], len(table)) if part else None

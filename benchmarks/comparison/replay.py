@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from hpo_envs import registry
 from hpo_envs.benchmarks.analysis.scales import Scales
-from hpo_envs.benchmarks.comparison import reference
-from hpo_envs.benchmarks.runs import actions as strict
+from hpo_envs.benchmarks.comparison import random_search
+from hpo_envs.benchmarks.runs import pool as strict
 from hpo_envs.benchmarks.runs import provenance, transfer
 from hpo_envs.benchmarks.runs.episodes import Episodes, seeds_of
 from hpo_envs.benchmarks.study.block import Block
@@ -75,10 +75,10 @@ class Replay:
             self.unchecked[env] = f"table {lacking[0]} is not installed" if lacking else "no such id is registered"
             return
         for header in used.values():
-            reference.table_of(header)
+            random_search.table_of(header)
         try:
             for runs in _alike(block):
-                most = max(CELLS // max(len(reference.table_of(h)) for h in used.values()), 64)
+                most = max(CELLS // max(len(random_search.table_of(h)) for h in used.values()), 64)
                 # Cut at the same seeds in every part, wherever it begins: after thousands, where most parts begin.
                 most = most - most % 1000 or most
                 cuts = range(most - int(block.seeds[runs[0]]) % most, len(runs), most)
@@ -98,7 +98,7 @@ class Replay:
         h = block.header_of(0)
         asked = json.dumps([h["env"], h["kind"], h["table"], *(h[k] for k in SETTING)]) + block.seeds.tobytes().hex()
         if asked not in self._kept:
-            cells = len(block) * len(reference.table_of(h))
+            cells = len(block) * len(random_search.table_of(h))
             while self._kept and cells + sum(p.cells for p in self._kept.values()) > KEPT:
                 del self._kept[next(iter(self._kept))]  # before the next are made
             self._kept[asked] = _Problems(h, block.seeds.tolist())

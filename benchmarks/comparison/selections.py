@@ -13,7 +13,7 @@ import numpy as np
 
 from hpo_envs import registry
 from hpo_envs.benchmarks.analysis.statistics import clopper_pearson
-from hpo_envs.benchmarks.comparison import reference
+from hpo_envs.benchmarks.comparison import random_search
 from hpo_envs.benchmarks.comparison.scored import ScoredRuns
 
 
@@ -36,7 +36,7 @@ def of_scored(
         header = first[env]
         family = registry.family_of(header["env"])
         if family is not None and family.score == "final":
-            arms = len(reference.table_of(header))
+            arms = len(random_search.table_of(header))
             for agent, cell in by.items():
                 found.setdefault(family.name, {}).setdefault((agent, header["budget"]), []).append((cell, arms))
     return {

@@ -22,7 +22,7 @@ from hpo_envs.benchmarks.learned.evolution import Settings, train
 from hpo_envs.benchmarks.runs import transfer
 from hpo_envs.benchmarks.runs.loop import one_blas_thread
 from hpo_envs.core import screen
-from hpo_envs.tables.catalogue.languages import canonical
+from hpo_envs.tables.catalogue import canonical
 from hpo_envs.tables.files import atomic
 
 Floats = npt.NDArray[np.float64]

@@ -1,12 +1,23 @@
-"""Pictures for notebooks: functions of frames that return matplotlib's axes.
+"""Pictures for notebooks, functions of frames that return matplotlib's axes; and the style of all pictures.
 
 >>> from hpo_envs.benchmarks import plots, run
 >>> runs = run("random", "NMTHPO-zhen-v0", range(4))
 >>> axes = plots.incumbent(runs.to_frame())
 """
 
+from __future__ import annotations
+
 import importlib
+import io
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+import numpy as np
+
+from hpo_envs.checks import extra_module
+from hpo_envs.tables.files import atomic
 
 _PLACES = {"configurations": ("importance", "parallel_coordinates"), "runs": ("ecdf", "incumbent", "pareto", "ranking")}
 
@@ -19,3 +30,132 @@ def __getattr__(name: str) -> Any:
         if name in names:
             return getattr(importlib.import_module(f"{__name__}.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
+"""Okabe and Ito's palette, safe for colour-blind readers; grey for its yellow, which white paper swallows."""
+
+DASHES = ("-", "--", ":", "-.")
+"""Line styles; a second set of eight agents is dashed, so that no two look the same."""
+
+SEARCH = (
+    "bo", "learned", "regularized-evolution", "hyperband", "tpe", "smac-like", "bo-spread", "random",
+    "tpe-features", "asha", "successive-halving", "bo-thompson", "bagged-trees", "box-bo", "graph-ei-rbf", "bo-ucb",
+    "bo-ei-rbf", "bo-ei-matern52", "cmaes", "graph-ei-matern52", "graph-eif-rbf", "graph-eif-matern52", "optuna",
+    "learned-unseen", "bo-ehvi-rbf", "bo-ehvi-matern52", "graph-ehvi-rbf", "graph-ehvi-matern52",
+    "freeze-thaw", "auto",
+)  # fmt: skip
+"""Agents in the order of their looks: each has one colour and line style, whatever else is in a picture."""
+
+ARMS = ("ttts", "sr", "sh", "lucb", "t3c", "bts", "track-and-stop", "random", "ttei", "nonadaptive")
+"""The same for bandits, which no picture shows beside other agents but `random`."""
+
+TRANSFER = {
+    "rgpe": 30, "zero-shot": 31, "quantile-copula": 3, "tst-tpe": 9, "stacked-gp": 10, "warm-gp": 11, "portfolio": 14,
+}  # fmt: skip
+"""Agents that learn from other tables, in the looks of agents that they do not meet in a picture."""
+
+PLACES = {name: i for names in (SEARCH, ARMS) for i, name in enumerate(names)} | TRANSFER
+
+MOST = 6
+"""Lines of a picture, and highlighted lines of a chart."""
+
+FLOOR = 1e-3
+"""Lowest regret on a logarithmic axis."""
+
+STYLE = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "savefig.dpi": 150,
+    "svg.hashsalt": "hpo_envs",
+}
+
+
+def axes_of(axes: Any = None) -> Any:
+    """The axes given, or new ones in our style, which a notebook shows.
+
+    Raises:
+        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
+    """
+    if axes is not None:
+        return axes
+    pyplot = extra_module("matplotlib.pyplot", "plots", "plots")
+    # Outside of the context: a notebook's first figure turns on interactive mode, which must stay on.
+    figure = pyplot.figure(layout="constrained")
+    with pyplot.rc_context(STYLE):
+        return figure.subplots()
+
+
+def panels(rows: int, columns: int, size: tuple[float, float], **options: Any) -> tuple[Any, Any]:
+    """A figure and its (rows, columns) axes, without touching pyplot's global state; for `save`.
+
+    Raises:
+        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
+    """
+    figure = extra_module("matplotlib.figure", "plots", "plots").Figure(figsize=size, layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False, **options)
+
+
+def save(figure: Any, path: Path) -> list[Path]:
+    """Writes a figure as `.png` and `.svg`; the same data give the same bytes, for there is no date inside."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for file in files(path):
+        drawn = io.BytesIO()
+        figure.savefig(
+            drawn, format=file.suffix[1:], dpi=150, metadata={"Date": None} if file.suffix == ".svg" else None
+        )
+        atomic.write(file, drawn.getvalue())
+    return files(path)
+
+
+def files(path: Path) -> list[Path]:
+    """The two files of a picture, from its path without suffix."""
+    return [path.with_name(path.name + suffix) for suffix in (".png", ".svg")]
+
+
+def looks(names: Iterable[str]) -> dict[str, int]:
+    """Places of agents among all colours, solid first, then dashed: an agent has the same in every picture.
+
+    Settings and remarks behind a name ("bo (2)", "learned (seen)") do not change it, other people's agents have a place
+    made of their name; who meets a taken place has the next one.
+    """
+    count, found = len(COLOURS) * len(DASHES), dict[str, int]()
+    for name in names:
+        agent = name.partition(" ")[0]
+        at = PLACES.get(agent, zlib.crc32(agent.encode())) % count
+        while at in found.values() and len(found) < count:
+            at = (at + 1) % count
+        found[name] = at
+    return found
+
+
+def styles(names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Colour and line style by name."""
+    dashes = len(COLOURS)
+    return {n: {"color": COLOURS[i % dashes], "linestyle": DASHES[i // dashes]} for n, i in looks(names).items()}
+
+
+def line(axes: Any, x: Any, band: Sequence[Any], label: str, look: Mapping[str, Any]) -> None:
+    """Draws a line of (estimate) or of (estimate, lower, upper)."""
+    lines = [np.array(b, dtype=float) for b in band]
+    axes.plot(x, lines[0], label=label, **look)
+    if len(lines) == 3:
+        axes.fill_between(x, lines[1], lines[2], color=look["color"], alpha=0.15, linewidth=0)
+
+
+def most(order: Sequence[str]) -> list[str]:
+    """The first agents and random search, at most `MOST`."""
+    first = [a for a in order if a != "random"][: MOST - ("random" in order)]
+    return [a for a in order if a in first or a == "random"]
+
+
+def crowded(agents: Mapping[str, Sequence[Sequence[float]]]) -> bool:
+    """Whether half of the lines or more end within the lowest tenth of the axis, which a logarithmic one spreads."""
+    top = max(v for band in agents.values() for v in band[0] if v is not None)
+    ends = sorted(band[0][-1] for band in agents.values())
+    return len(ends) > 1 and 0.0 <= ends[0] and FLOOR < ends[(len(ends) - 1) // 2] < 0.1 * top

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.plots.style import COLOURS, axes_of
+from hpo_envs.benchmarks.plots import COLOURS, axes_of
 
 MISSING = -0.12
 """Where lines are that have no value of a hyperparameter, below its lowest."""

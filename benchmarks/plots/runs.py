@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.agents.models.acquisition import pareto_front
 from hpo_envs.benchmarks.analysis.regret import TARGETS
-from hpo_envs.benchmarks.plots.style import COLOURS, axes_of, line, styles
-from hpo_envs.pareto import pareto_front
+from hpo_envs.benchmarks.plots import COLOURS, axes_of, line, styles
 
 Floats = npt.NDArray[np.float64]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from hpo_envs.benchmarks.plots.style import COLOURS, most
+from hpo_envs.benchmarks.plots import COLOURS, most
 from hpo_envs.benchmarks.report import sentences
 
 KEY = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hpo_envs.benchmarks.plots.style import crowded, most
+from hpo_envs.benchmarks.plots import crowded, most
 
 CIVIDIS = ("#fdea45", "#cab969", "#958f78", "#666970", "#31446b", "#00224e")
 """Six steps of the colour map cividis (Nunez, Anderton and Renslow 2018), from light to dark."""

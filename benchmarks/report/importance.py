@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from hpo_envs.benchmarks.analysis.forest_importance import Axis, ForestImportance
+from hpo_envs.benchmarks.plots import COLOURS, panels, save
 from hpo_envs.benchmarks.plots.configurations import bars
-from hpo_envs.benchmarks.plots.style import COLOURS, panels, save
 
 SHOWN = 4
 """Marginals that are drawn."""

@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.benchmarks.plots.style import COLOURS, looks
+from hpo_envs.benchmarks.plots import COLOURS, looks
 from hpo_envs.benchmarks.report import answer, charts, publications, selections, sentences
 from hpo_envs.benchmarks.report.html import download, head, num, table, text
 from hpo_envs.benchmarks.report.rankings import of_track

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.benchmarks import plots as pictures
-from hpo_envs.benchmarks.plots.style import COLOURS, FLOOR, STYLE, crowded, files, line, most, panels, save, styles
+from hpo_envs.benchmarks.plots import COLOURS, FLOOR, STYLE, crowded, files, line, most, panels, save, styles
 from hpo_envs.benchmarks.report import sentences
-from hpo_envs.tables import extras
+from hpo_envs.checks import extra_module
 
 AXES = {
     "regret": ("share of the budget", "normalised regret", {}),
@@ -39,7 +39,7 @@ def _figure(
     path: Path, rows: int = 1, columns: int = 1, size: tuple[float, float] = (6.4, 4.0), **grid: Any
 ) -> Iterator[Any]:
     """A figure's axes in our style, saved next to each other as `.png` and `.svg` at the end."""
-    with extras.module("matplotlib", "plots", "plots").rc_context(STYLE):
+    with extra_module("matplotlib", "plots", "plots").rc_context(STYLE):
         figure, axes = panels(rows, columns, size, gridspec_kw=grid)
         yield axes
         save(figure, path)

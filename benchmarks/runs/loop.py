@@ -19,7 +19,7 @@ from hpo_envs import agents, registry
 from hpo_envs.agents import Agent, Problem
 from hpo_envs.agents.problem import sealed
 from hpo_envs.benchmarks.analysis.scales import Scales
-from hpo_envs.benchmarks.runs import actions
+from hpo_envs.benchmarks.runs import pool as actions
 from hpo_envs.benchmarks.runs.episodes import Episodes, arguments, is_live, seeds_of
 from hpo_envs.benchmarks.runs.frame import Runs
 from hpo_envs.benchmarks.runs.pool import AgentPool, LocalPool
@@ -27,7 +27,7 @@ from hpo_envs.benchmarks.runs.record import Log, copied, header_of, records
 from hpo_envs.checks import nearest, shown
 from hpo_envs.core.params import is_integer
 from hpo_envs.registry import SPECS
-from hpo_envs.tables.catalogue.languages import overlap
+from hpo_envs.tables.catalogue import overlap
 
 if TYPE_CHECKING:
     from hpo_envs.benchmarks.runs.isolation import IsolatedProcess

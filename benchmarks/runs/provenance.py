@@ -33,7 +33,6 @@ CHOOSES = "hpo_envs.agents.transfer.auto"
 
 WITHOUT_NUMBERS = (
     "hpo_envs.core.figures",
-    "hpo_envs.core.recorder",
     "hpo_envs.core.rendering",
     "hpo_envs.core.family",
     "hpo_envs.registry",
@@ -52,7 +51,7 @@ WITHOUT_NUMBERS = (
 BEHIND_A_HASH = ("hpo_envs.tables.files", "hpo_envs.tables.store", "hpo_envs.tables.catalogue", "hpo_envs.tables.user")
 """Modules that only load a table, whose content is known by its sha256."""
 
-LOOP = ("hpo_envs.benchmarks.runs", "hpo_envs.benchmarks.runs.episodes", "hpo_envs.benchmarks.runs.actions")
+LOOP = ("hpo_envs.benchmarks.runs", "hpo_envs.benchmarks.runs.episodes", "hpo_envs.benchmarks.runs.pool")
 """Modules of the run loop, which count for every environment."""
 
 PACKAGES = frozenset({"site-packages", "dist-packages"})

@@ -23,7 +23,7 @@ from hpo_envs.core.family import Distribution
 from hpo_envs.core.params import Params
 from hpo_envs.registry import FAMILIES
 from hpo_envs.tables import exact
-from hpo_envs.tables.catalogue.languages import overlap
+from hpo_envs.tables.catalogue import overlap
 from hpo_envs.tables.table import LOST, Hyperparameter, Table
 
 Floats = npt.NDArray[np.float64]

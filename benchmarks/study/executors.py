@@ -25,8 +25,8 @@ from multiprocessing import connection
 from typing import Any
 
 from hpo_envs.benchmarks.runs import limits
+from hpo_envs.checks import extra_module
 from hpo_envs.core import screen
-from hpo_envs.tables import extras
 
 LOSSES = 2
 """How often a call whose worker died is carried out again."""
@@ -342,7 +342,7 @@ class Dask(Executor):
 
     def __init__(self, scheduler: str, workers: int = 2) -> None:
         super().__init__()
-        distributed = extras.module("distributed", "dask", "clusters")
+        distributed = extra_module("distributed", "dask", "clusters")
         self._cluster: Any = None
         if scheduler == "local":
             self._cluster = distributed.LocalCluster(

@@ -17,7 +17,7 @@ from gymnasium.spaces import Discrete
 
 from hpo_envs.agents import Problem
 from hpo_envs.agents.encoding import decode_space
-from hpo_envs.tables.catalogue.languages import overlap
+from hpo_envs.tables.catalogue import overlap
 
 RECORD = "hpo_envs.json"
 """The entry of the archive that holds the record."""

@@ -7,8 +7,8 @@ import numpy as np
 from story import COLOURS, Story, figure, options, save
 
 from hpo_envs.benchmarks import run
-from hpo_envs.benchmarks.analysis.expected import expected_best
 from hpo_envs.benchmarks.analysis.sensitivity import ROPE, analyse
+from hpo_envs.benchmarks.analysis.statistics import expected_best
 from hpo_envs.registry import SPECS
 from hpo_envs.tables import store
 

@@ -8,7 +8,7 @@ from story import COLOURS, Story, figure, options, save
 
 from hpo_envs.benchmarks import run
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets.fiesta.names import NER_SEEDS, NER_SPLITS
+from hpo_envs.tables.datasets.fiesta import NER_SEEDS, NER_SPLITS
 
 DELTAS = (0.2, 0.1, 0.05)
 BUDGETS = (48, 96, 204)

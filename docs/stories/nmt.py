@@ -9,9 +9,9 @@ from story import COLOURS, Story, figure, options, save
 from hpo_envs.benchmarks import run
 from hpo_envs.benchmarks.analysis.importance import decompose
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets.nmthpo import names
+from hpo_envs.tables.datasets import nmthpo
 
-PAIRS = tuple(names.PAIRS)
+PAIRS = tuple(nmthpo.PAIRS)
 AGENTS = {
     "bo-ei-matern52": "BO_EI_M",
     "graph-ei-matern52": "GB_EI_M",

@@ -4,7 +4,7 @@ import argparse
 import textwrap
 from pathlib import Path
 
-from hpo_envs.benchmarks.plots.style import panels
+from hpo_envs.benchmarks.plots import panels
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 """Colour-blind safe palette (Okabe and Ito)."""

@@ -22,39 +22,21 @@ from hpo_envs import __version__
 from hpo_envs.checks import nearest
 from hpo_envs.core import screen
 
-COMMANDS: dict[str, tuple[str, str]] = {
-    "list": ("list", "show all environment ids, or the agents"),
-    "describe": (
-        "describe",
-        "show spaces, table, citation and page of an id, or the page of an agent",
-    ),
-    "fetch": ("tables.fetch", "install the files of data sets that do not ship"),
-    "compare": ("studies.compare", "run agents against each other: table, plot, saved runs"),
-    "report": (
-        "studies.report",
-        "saved runs as one self-contained page: who won, by how much, how sure",
-    ),
-    "leaderboard": ("studies.leaderboard", "run your agent for the leaderboard, and check its runs"),
-    "reproduce": ("studies.reproduce", "a paper's tables and figures again, with verdicts"),
-    "importance": (
-        "analysis.importance",
-        "how much each hyperparameter matters, on any table or study; how sensitive the score is",
-    ),
-    "select": (
-        "analysis.select",
-        "which model is best by your own scores, and which to evaluate next",
-    ),
-    "tune": (
-        "studies.tune",
-        "tune a training function of your own: durable, parallel, with a report",
-    ),
-    "table": ("tables.table", "an environment of your own: from a CSV file or an Optuna study"),
-    "lepor": (
-        "analysis.lepor",
-        "score translations with hLEPOR, or tune its weights to your human scores",
-    ),
+COMMANDS = {
+    "list": "show all environment ids, or the agents",
+    "describe": "show spaces, table, citation and page of an id, or the page of an agent",
+    "fetch": "install the files of data sets that do not ship",
+    "compare": "run agents against each other: table, plot, saved runs",
+    "report": "saved runs as one self-contained page: who won, by how much, how sure",
+    "leaderboard": "run your agent for the leaderboard, and check its runs",
+    "reproduce": "a paper's tables and figures again, with verdicts",
+    "importance": "how much each hyperparameter matters, on any table or study; how sensitive the score is",
+    "select": "which model is best by your own scores, and which to evaluate next",
+    "tune": "tune a training function of your own: durable, parallel, with a report",
+    "table": "an environment of your own: from a CSV file or an Optuna study",
+    "lepor": "score translations with hLEPOR, or tune its weights to your human scores",
 }
-"""Subcommand -> its module in `hpo_envs.commands` and what it does."""
+"""Subcommand, a module of `hpo_envs.commands` -> what it does."""
 
 EPILOG = """\
 examples:
@@ -147,10 +129,10 @@ def parser_of(name: str | None) -> tuple[argparse.ArgumentParser, Any]:
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", parser_class=_Parser)
     module: Any = None
-    for each, (path, summary) in COMMANDS.items():
+    for each, summary in COMMANDS.items():
         chosen = commands.add_parser(each, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
         if each == name:
-            module = importlib.import_module(f"hpo_envs.commands.{path}")
+            module = importlib.import_module(f"hpo_envs.commands.{name}")
             chosen.description, chosen.epilog = module.__doc__, module.EPILOG
             chosen.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks")
             module.add_arguments(chosen)

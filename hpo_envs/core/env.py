@@ -18,15 +18,27 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from hpo_envs.core.infos import Column, Info, MaskedInfo, blank, blanks, column, copy_info, merge, scatter
-from hpo_envs.core.loading import provenance_info
-from hpo_envs.core.pages import complete
+from hpo_envs.core.family import complete
+from hpo_envs.core.infos import (
+    Column,
+    Info,
+    MaskedInfo,
+    blank,
+    blanks,
+    column,
+    copy_info,
+    merge,
+    provenance_info,
+    scatter,
+)
 from hpo_envs.core.params import HasParams, Params, check_int, check_options, is_integer, unmasked
-from hpo_envs.core.recorder import FPS, MODES
 from hpo_envs.tables import draws
 from hpo_envs.tables.table import Table
 
 Floats = npt.NDArray[np.float64]
+
+MODES, FPS = ("human", "rgb_array", "ansi"), 4
+"""Of rendering."""
 
 
 def _check_seed(seed: Any) -> int:

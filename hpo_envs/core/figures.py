@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.core.recorder import Record
-from hpo_envs.pareto import pareto_front
-from hpo_envs.tables import extras
+from hpo_envs.checks import extra_module
 
 SIZE = (6.4, 4.8)
 DPI = 100
@@ -26,9 +24,9 @@ class NoDisplay(RuntimeError):
     """There is no window to draw in."""
 
 
-def pixels(record: Record) -> npt.NDArray[np.uint8]:
+def pixels(record: Any) -> npt.NDArray[np.uint8]:
     """(480, 640, 3) uint8: the episode so far."""
-    agg = extras.module("matplotlib.backends.backend_agg", "plots", "pictures")
+    agg = extra_module("matplotlib.backends.backend_agg", "plots", "pictures")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=SIZE, dpi=DPI)
@@ -38,13 +36,13 @@ def pixels(record: Record) -> npt.NDArray[np.uint8]:
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
-def window(record: Record, figure: Any) -> Any:
+def window(record: Any, figure: Any) -> Any:
     """Draws the episode in a window, a new one if there is none; returns it.
 
     Raises:
         NoDisplay: matplotlib has no window here.
     """
-    matplotlib = extras.module("matplotlib", "plots", "pictures")
+    matplotlib = extra_module("matplotlib", "plots", "pictures")
     from matplotlib import pyplot
 
     if matplotlib.get_backend().lower() in ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template"):
@@ -65,7 +63,7 @@ def shut(figure: Any) -> None:
     pyplot.close(figure)
 
 
-def paint(record: Record, figure: Any) -> None:
+def paint(record: Any, figure: Any) -> None:
     """Draws the episode on a matplotlib figure, from scratch."""
     env = record.env
     figure.clear()
@@ -111,7 +109,7 @@ def _best_known(env: Any) -> float | None:
     return float(best * metric.sign) if np.isfinite(best) else None
 
 
-def _sentence(record: Record, known: float | None) -> str:
+def _sentence(record: Any, known: float | None) -> str:
     """The title: what was found for how much of the budget."""
     env, unit = record.env, record.env.params.budget_unit
     spent, budget = (f"{v:,.0f}" if v >= 100 else f"{v:g}" for v in (record.spent, env.budget))
@@ -135,7 +133,7 @@ def _style(axes: Any, title: str, x: str, y: str) -> None:
         axes.spines[side].set_visible(False)
 
 
-def _run(record: Record, top: float | None, axes: Any) -> None:
+def _run(record: Any, top: float | None, axes: Any) -> None:
     """Each evaluation over the budget, the best so far and the best known value; of two objectives the first."""
     env = record.env
     _style(axes, "", env.params.budget_unit, env.objectives[0])
@@ -164,14 +162,15 @@ def _run(record: Record, top: float | None, axes: Any) -> None:
     axes.legend(fontsize=7, handletextpad=0.3, columnspacing=1.0, **above)
 
 
-def _front(record: Record, axes: Any) -> None:
+def _front(record: Any, axes: Any) -> None:
     """Two objectives against each other, and the Pareto front found so far."""
     env = record.env
     _style(axes, "Pareto front so far", *env.objectives)
     if not record.entries:
         return
     points = np.array([e["rewards"] for e in record.entries])
-    dominated = ~pareto_front(points)
+    better, as_good = (f(points[None], points[:, None]) for f in (np.greater, np.greater_equal))
+    dominated = (as_good.all(axis=2) & better.any(axis=2)).any(axis=1)
     native = np.array([e["values"] for e in record.entries])
     axes.plot(*native[dominated].T, "o", ms=3, color=FAINT, label="dominated")
     front = native[~dominated]
@@ -184,7 +183,7 @@ def _front(record: Record, axes: Any) -> None:
     axes.legend(fontsize=7, handletextpad=0.3, frameon=False)
 
 
-def _curves(record: Record, axes: Any) -> None:
+def _curves(record: Any, axes: Any) -> None:
     """Learning curves of the rows trained so far; the one with the best value stands out."""
     env = record.env
     _style(axes, "learning curves (orange: best)", env.table.level_unit, "")
@@ -202,7 +201,7 @@ def _curves(record: Record, axes: Any) -> None:
         axes.plot(x, y, "o-", ms=3, lw=1.6 if bold else 0.7, color=BEST if bold else FAINT, zorder=2 + bold)
 
 
-def _arms(record: Record, axes: Any) -> None:
+def _arms(record: Any, axes: Any) -> None:
     """Posterior of each arm's mean under the usual vague prior: Student's t, from two pulls on; a dot before."""
     from scipy import stats
 
@@ -238,7 +237,7 @@ class Sketch:
         return 1 + self.hidden
 
 
-def _cell(record: Record, axes: Any) -> None:
+def _cell(record: Any, axes: Any) -> None:
     """The cell under construction; when none is, the last complete one."""
     from hpo_envs.tables.cells.draw import draw
     from hpo_envs.tables.cells.grammar import cell_of, node_of
@@ -272,7 +271,7 @@ def _is_cell(key: str) -> bool:
         return False
 
 
-def _best_cell(record: Record, axes: Any) -> None:
+def _best_cell(record: Any, axes: Any) -> None:
     """The cell of the best row so far."""
     from hpo_envs.tables.cells.draw import draw
     from hpo_envs.tables.cells.recipe import Cell
@@ -285,7 +284,7 @@ def _best_cell(record: Record, axes: Any) -> None:
         draw(Cell.from_text(env.table.keys[env.rows[int(best["action"])]]), axes)
 
 
-def _configuration(record: Record, axes: Any) -> None:
+def _configuration(record: Any, axes: Any) -> None:
     """The best configuration so far and the last one, in natural values."""
     axes.set_axis_off()
     axes.set_title("configuration", fontsize=9)

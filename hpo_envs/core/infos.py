@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables.table import STATUSES, Hyperparameter
+from hpo_envs.tables.table import STATUSES, Hyperparameter, Table
 
 Info = dict[str, Any]
 Masks = npt.NDArray[np.int8]
@@ -266,3 +266,24 @@ STATUS_COLUMN: Column = np.array(STATUSES).view(type(column((), STATUSES)))
 """Every status; `STATUS_COLUMN.take(codes)` has the texts of codes."""
 STATUS_CODES = {name: np.int64(code) for code, name in enumerate(STATUSES)}
 """`info["status_code"]` of each status."""
+
+
+KINDS = ("measured", "surrogate")
+"""Kinds of table; `info["kind_code"]` is a place in here."""
+
+
+def provenance_info(tables: Sequence[Table], index: int = 0) -> Info:
+    """What `reset` says of the table: `table`, `kind`, `sha256`, and the same as numbers.
+
+    Args:
+        tables: Of the environment.
+        index: Of the episode's table.
+
+    Returns:
+        The three texts; `table_code`, the index; `kind_code`, a place in `KINDS`; `sha256_code`, (32,) uint8.
+    """
+    table = tables[index]
+    sha256, kind = table.provenance.sha256, table.provenance.kind
+    code = np.frombuffer(bytes.fromhex(sha256), np.uint8).copy()
+    codes = {"table_code": np.int64(index), "kind_code": np.int64(KINDS.index(kind)), "sha256_code": code}
+    return {"table": table.name, "kind": kind, "sha256": sha256, **codes}

@@ -13,9 +13,11 @@ import numpy as np
 
 from hpo_envs import registry
 from hpo_envs.checks import one_of
-from hpo_envs.tables import row_order, user
+from hpo_envs.tables import frames as row_order
+from hpo_envs.tables import user
+from hpo_envs.tables import user as saved
 from hpo_envs.tables.table import Hyperparameter, Provenance, Table
-from hpo_envs.tables.user import roles, saved
+from hpo_envs.tables.user import roles
 from hpo_envs.tasks import Split
 
 CITATION = (

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.benchmarks.runs import Runs
-from hpo_envs.tables import extras
+from hpo_envs.checks import extra_module
 from hpo_envs.tables.table import STATUSES, Table
 
 COCO_DIMENSIONS = (2, 3, 5, 10, 20, 40)
@@ -32,7 +32,7 @@ def to_studies(runs: Runs) -> list[Any]:
     Raises:
         ModuleNotFoundError: Optuna is not installed.
     """
-    optuna = extras.module("optuna", "optuna", "studies")
+    optuna = extra_module("optuna", "optuna", "studies")
     return [_study(optuna, runs[i : i + 1]) for i in range(len(runs))]
 
 

@@ -13,7 +13,7 @@ from hpo_envs import registry
 from hpo_envs.benchmarks.analysis.scales import of_header as scales_of
 from hpo_envs.benchmarks.runs import Run, problem_of, run
 from hpo_envs.benchmarks.runs.episodes import is_live, seeds_of
-from hpo_envs.tables import extras
+from hpo_envs.checks import extra_module
 
 EPISODES = 100
 """Of random search, whose mean return is the lower reference score."""
@@ -48,7 +48,7 @@ def to_minari(
         ValueError: No runs, or an empty one; runs of different environments, of several objectives, or such that an
             entry is no step; another table, or other rewards, than the runs had.
     """
-    minari, collector = (extras.module(m, "interop", "datasets") for m in ("minari", "minari.data_collector"))
+    minari, collector = (extra_module(m, "interop", "datasets") for m in ("minari", "minari.data_collector"))
     if not runs:
         raise ValueError("runs must be at least one, got none")
     first = runs[0].header

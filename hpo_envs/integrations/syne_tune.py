@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.checks import extra_module
 from hpo_envs.integrations.blackboxes import from_blackbox
-from hpo_envs.tables import extras
 from hpo_envs.tables.table import Table
 
 __all__ = ["LEVEL", "SECONDS", "from_blackbox", "to_backend", "to_blackbox"]
@@ -92,7 +92,7 @@ def to_backend(table: Table, blackbox: Any = None, **settings: Any) -> Any:
 def _imported() -> tuple[Any, Any]:
     """The modules of Syne Tune's tabular blackboxes and of its configuration spaces."""
     names = ("syne_tune.blackbox_repository.blackbox_tabular", "syne_tune.config_space")
-    blackboxes, spaces = (extras.module(name, "syne_tune", "blackboxes") for name in names)
+    blackboxes, spaces = (extra_module(name, "syne_tune", "blackboxes") for name in names)
     return blackboxes, spaces
 
 

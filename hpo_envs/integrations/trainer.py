@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.tables import extras
+from hpo_envs.checks import extra_module
 
 STATE = "trainer_state.json"
 """File of a checkpoint that a `Trainer` writes last."""
@@ -39,7 +39,7 @@ class Trained:
             ValueError: The trainer writes elsewhere, or ends with fewer evaluations.
             ModuleNotFoundError: transformers is missing; the message says how to install it.
         """
-        transformers = extras.module("transformers", "trainer", "trainers")
+        transformers = extra_module("transformers", "trainer", "trainers")
 
         class Pause(transformers.TrainerCallback):  # type: ignore[misc,name-defined]
             """Saves and stops after the last evaluation asked for."""

@@ -10,8 +10,7 @@ from typing import Any
 import gymnasium as gym
 
 from hpo_envs import registry
-from hpo_envs.core.family import Family, Spec
-from hpo_envs.core.pages import HEADINGS
+from hpo_envs.core.family import HEADINGS, Family, Spec
 from hpo_envs.testing.envs import check_env
 from hpo_envs.testing.rules import obey, require
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents import Agent
-from hpo_envs.benchmarks.runs import actions
+from hpo_envs.benchmarks.runs import pool as actions
 from hpo_envs.benchmarks.runs.loop import one_blas_thread
 from hpo_envs.benchmarks.study.executors import Executor, Serial, WorkerLost
 from hpo_envs.engines.function.calls import Outcome

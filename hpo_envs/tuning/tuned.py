@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.agents.models.acquisition import pareto_front
 from hpo_envs.benchmarks.analysis.forest_importance import Axis, axis_of, numbers
-from hpo_envs.benchmarks.plots.style import COLOURS, axes_of
-from hpo_envs.pareto import pareto_front
+from hpo_envs.benchmarks.plots import COLOURS, axes_of
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user.points import Points

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hpo_envs.tables import extras
+from hpo_envs.checks import extra_module
 from hpo_envs.tables.cells.graph import graph
 from hpo_envs.tables.cells.recipe import Cell
 
@@ -51,7 +51,7 @@ def draw(cell: Cell, axes: Any = None) -> Any:
     Raises:
         ModuleNotFoundError: matplotlib is not installed.
     """
-    matplotlib = extras.module("matplotlib.figure", "plots", "drawings")
+    matplotlib = extra_module("matplotlib.figure", "plots", "drawings")
     g, at = graph(cell), layout(cell)
     if axes is None:
         width = max(abs(x) for x, _ in at.values()) * 2 + 1

@@ -12,12 +12,12 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from hpo_envs.tables import extras
+from hpo_envs.checks import extra_module
 
 
 @functools.cache
 def _tools() -> tuple[Any, Any]:
-    rules = extras.module("nltk.tokenize", "mt", "texts")
+    rules = extra_module("nltk.tokenize", "mt", "texts")
     return rules.PunktSentenceTokenizer(), rules.NLTKWordTokenizer()
 
 

@@ -1,13 +1,26 @@
 """Tables of the user's own: from a CSV file, a DataFrame or an Optuna study, kept as a file each, found by name."""
 
+from __future__ import annotations
+
+import dataclasses
 import importlib
+import os
+import re
+import zipfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hpo_envs.tables.user.saved import EXAMPLE, PREFIX, exists, folder, load, names, remember, renamed, save
+from hpo_envs.checks import nearest
+from hpo_envs.tables.files import atomic
+from hpo_envs.tables.files import packs as table_file
+from hpo_envs.tables.table import Table
 
 if TYPE_CHECKING:
-    from hpo_envs.tables.user.optuna_reader import from_study
-    from hpo_envs.tables.user.reader import from_csv, from_frame
+    from collections.abc import Callable
+
+    from_csv: Callable[..., Table]
+    from_frame: Callable[..., Table]
+    from_study: Callable[..., Table]
 
 __all__ = [
     "EXAMPLE",
@@ -32,3 +45,133 @@ def __getattr__(name: str) -> Any:
     if name not in _READERS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"{__name__}.{_READERS[name]}"), name)
+
+
+PREFIX = "user/"
+"""Of the names of such tables."""
+
+EXAMPLE = PREFIX + "example"
+"""A synthetic table that is always there."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._]*(?:-[A-Za-z0-9._]+)*")
+
+_remembered: dict[str, Table] = {}
+
+
+def folder() -> Path:
+    """Where tables are saved: `$HPO_ENVS_TABLES`, else `tables` in the user's data folder."""
+    given = os.environ.get("HPO_ENVS_TABLES")
+    if given:
+        return Path(given).expanduser()
+    import platformdirs  # imported here to keep `import hpo_envs` light
+
+    return Path(platformdirs.user_data_dir("hpo_envs", appauthor=False)) / "tables"
+
+
+def check_name(name: str) -> str:
+    """Returns a table's name without its prefix.
+
+    Raises:
+        ValueError: Not letters, digits, dots and underscores, with single hyphens between them; or with the ending
+            of an id's version.
+    """
+    short = str(name).removeprefix(PREFIX)
+    if not _NAME.fullmatch(short) or len(short) > 80 or re.search(r"-v\d+$", short) or short == "example":
+        raise ValueError(
+            "name must be letters, digits, dots, underscores and single hyphens, at most 80, not 'example' and not "
+            f"ending in -v0, got {short!r}"
+        )
+    return short
+
+
+def names() -> list[str]:
+    """Names of the saved tables and of those made in this process, sorted, without prefix."""
+    saved = {p.stem for p in folder().glob("*.npz")}
+    return sorted(saved | {n.removeprefix(PREFIX) for n in _remembered})
+
+
+def exists(name: str) -> bool:
+    """Whether there is a table of this name, with or without prefix."""
+    short = str(name).removeprefix(PREFIX)
+    return PREFIX + short in _remembered or bool(_NAME.fullmatch(short) and (folder() / f"{short}.npz").is_file())
+
+
+def remember(table: Table) -> Table:
+    """Makes a table known by its name until the process ends; one saved under that name is shadowed."""
+    _remembered[table.name] = table
+    return table
+
+
+def renamed(table: Table, name: str) -> Table:
+    """The same table under another name."""
+    fresh = dataclasses.replace(table.provenance, sha256="")
+    return remember(dataclasses.replace(table, name=PREFIX + check_name(name), provenance=fresh))
+
+
+def save(table: Table, path: str | Path | None = None, *, replace: bool = False) -> Path:
+    """Writes a table, atomically; anybody can read it with `load`.
+
+    Args:
+        table: The table.
+        path: File to write (.npz); default: by its name in `folder()`.
+        replace: Whether a table that is already there may go.
+
+    Raises:
+        FileExistsError: There is another table, and `replace` is False.
+        ValueError: The path does not end in .npz, or a name that no file can have.
+    """
+    target = folder() / f"{check_name(table.name)}.npz" if path is None else Path(path)
+    if target.suffix != ".npz":
+        raise ValueError(f"path must end in .npz, got {target}")
+    if target.exists() and not replace:
+        if _same(target, table):
+            return target
+        raise FileExistsError(f"{target} has another table already: choose another name, or replace it (--replace)")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    atomic.write(target, table_file.pack(table))
+    _remembered.pop(table.name, None)
+    return target
+
+
+def load(name: str | Path) -> Table:
+    """Reads a saved table.
+
+    Args:
+        name: A name, with or without prefix, or the path of a file ending in .npz.
+
+    Raises:
+        ValueError: No such table, or a file that is none.
+        FileNotFoundError: No such file.
+    """
+    text = str(name)
+    if text.endswith(".npz"):
+        return _read(Path(name).expanduser())
+    if not exists(text):
+        known = names()
+        raise ValueError(
+            f"table must be one of {', '.join(known) or '(none saved yet)'} (hpo-envs table list), a Table or the path "
+            f"of an .npz file, got {text!r}{nearest(text.removeprefix(PREFIX), known)}"
+        )
+    full = PREFIX + text.removeprefix(PREFIX)
+    return _remembered[full] if full in _remembered else _read(folder() / f"{full.removeprefix(PREFIX)}.npz")
+
+
+_NO_TABLE = (ValueError, MemoryError, TypeError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile)
+
+
+def _read(path: Path) -> Table:
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} must be a regular file, got a pipe or a device")
+    content = path.read_bytes()
+    try:
+        table = table_file.unpack(content)
+    except _NO_TABLE as error:
+        raise ValueError(f"{path} must be a table written by hpo-envs, got a file that is none: {error}") from None
+    return remember(table) if table.name.startswith(PREFIX) else table
+
+
+def _same(path: Path, table: Table) -> bool:
+    try:
+        return table_file.unpack(path.read_bytes()).provenance.sha256 == table.provenance.sha256
+    except _NO_TABLE:
+        return False

@@ -14,8 +14,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from hpo_envs.tables import draws
+from hpo_envs.tables import user as saved
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table, searched
-from hpo_envs.tables.user import roles, saved
+from hpo_envs.tables.user import roles
 from hpo_envs.tables.user.cells import CHOICES, Column, Floats, Index, Mask
 
 CELLS = 50_000_000

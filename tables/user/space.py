@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.checks import nearest
-from hpo_envs.tables import extras
+from hpo_envs.checks import extra_module, nearest
 from hpo_envs.tables.table import Hyperparameter
 
 LOG = 100.0
@@ -223,7 +222,7 @@ def to_configspace(space: tuple[Hyperparameter, ...], seed: int | None = None) -
     Raises:
         ModuleNotFoundError: ConfigSpace is not installed.
     """
-    cs = extras.module("ConfigSpace", "interop", "exports")
+    cs = extra_module("ConfigSpace", "interop", "exports")
     out = cs.ConfigurationSpace(seed=seed)
     made: dict[str, Any] = {}
     for h in space:

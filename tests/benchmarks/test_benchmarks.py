@@ -12,7 +12,7 @@ from hpo_envs import benchmarks
 from hpo_envs.benchmarks.comparison.comparison import Comparison
 from tests.helpers import raises
 
-MODULES = 127
+MODULES = 100
 """Modules of this project that one comparison loads, at most."""
 
 

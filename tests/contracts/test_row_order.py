@@ -12,7 +12,8 @@ import pytest
 from hpo_envs.benchmarks.analysis.significance import holm
 from hpo_envs.benchmarks.runs.episodes import arguments
 from hpo_envs.registry import SPECS
-from hpo_envs.tables import draws, row_order, store
+from hpo_envs.tables import draws, store
+from hpo_envs.tables import frames as row_order
 from hpo_envs.tables.table import Table
 from hpo_envs.testing.families import page_of, section
 from tests.helpers import IDS, ONE_OF_EACH, raises

@@ -8,7 +8,7 @@ import pytest
 from gymnasium.utils.env_checker import data_equivalence
 
 from hpo_envs import registry, tasks
-from hpo_envs.tables.datasets.charmini.names import LANGUAGES, SHARED_TASK
+from hpo_envs.tables.datasets.charmini import LANGUAGES, SHARED_TASK
 
 PARTS = ("train", "validation", "test")
 

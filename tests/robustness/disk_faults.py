@@ -245,7 +245,7 @@ def own_table() -> Work:
     import dataclasses
 
     from hpo_envs.tables import store
-    from hpo_envs.tables.user import saved
+    from hpo_envs.tables import user as saved
 
     shas = {}
     made = {}

@@ -100,9 +100,8 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
     ),
     "gp": (
         [
-            "agents/models/finite_gp.py",
-            "agents/search/bo.py",
             "agents/models/kernels.py",
+            "agents/search/bo.py",
             "agents/models/acquisition.py",
         ],
         [
@@ -110,7 +109,7 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
             "tests/agents/search/test_bo.py",
             "tests/agents/models/test_kernels.py",
             "tests/agents/models/test_acquisition.py",
-            "tests/agents/models/kernel_fit/test_fit.py",
+            "tests/agents/models/test_kernel_fit.py",
         ],
     ),
     "belief": (

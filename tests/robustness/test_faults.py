@@ -31,10 +31,10 @@ from hpo_envs.benchmarks.study import store as runs
 from hpo_envs.benchmarks.study import study, task
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.commands import main
-from hpo_envs.tables import catalogue, store
-from hpo_envs.tables.files import atomic, download, table_file
+from hpo_envs.tables import catalogue, store, user
+from hpo_envs.tables.files import atomic, download
+from hpo_envs.tables.files import packs as table_file
 from hpo_envs.tables.files.folder import FetchError
-from hpo_envs.tables.user import saved
 from tests.tables.files import test_download as test_fetch
 
 server = test_fetch.server  # fixtures
@@ -458,7 +458,7 @@ def test_a_saved_table_that_rots_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_while_own_tables_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = saved.renamed(store.load("nmthpo/zhen"), "full")
+    table = user.renamed(store.load("nmthpo/zhen"), "full")
 
     class Full(io.FileIO):
         def write(self, data: Any) -> int:
@@ -469,7 +469,7 @@ def test_a_full_disk_while_own_tables_are_saved(tmp_path: Path, monkeypatch: pyt
     with monkeypatch.context() as patch:
         patch.setattr(atomic, "open", Full, raising=False)
         with pytest.raises(OSError, match="No space left on device"):
-            saved.save(table, tmp_path / "t.npz")
+            user.save(table, tmp_path / "t.npz")
     assert not list(tmp_path.iterdir())
-    saved.save(table, tmp_path / "t.npz")
-    assert saved.load(str(tmp_path / "t.npz")).provenance.sha256 == table.provenance.sha256
+    user.save(table, tmp_path / "t.npz")
+    assert user.load(str(tmp_path / "t.npz")).provenance.sha256 == table.provenance.sha256

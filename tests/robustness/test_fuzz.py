@@ -28,14 +28,19 @@ from hpo_envs import benchmarks
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import parquet, store, study
 from hpo_envs.benchmarks.study.block import Block
-from hpo_envs.commands import main
-from hpo_envs.commands.analysis import lepor, select
+from hpo_envs.commands import lepor, main, select
 from hpo_envs.registry import SPECS, installed
 from hpo_envs.tables import hlepor
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.cells import recipe
 from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
-from hpo_envs.tables.files import table_file
+<<<<<<< HEAD
+from hpo_envs.tables.files import packs as table_file
+=======
+from hpo_envs.tables.datasets.nasbenchnlp import RELEASED, features, logs
+from hpo_envs.tables.files import packs as table_file
+from hpo_envs.tables.files import zips
+>>>>>>> d1104442 (Merge small modules: a comparison loads 100, and pareto joins acquisition)
 from hpo_envs.tables.user import reader
 from tests.robustness import hostile
 

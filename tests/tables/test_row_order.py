@@ -11,9 +11,10 @@ import sys
 import numpy as np
 import pytest
 
-from hpo_envs.tables import row_order, store
+from hpo_envs.tables import frames as row_order
+from hpo_envs.tables import store
+from hpo_envs.tables.datasets.nmthpo import PAIRS
 from hpo_envs.tables.datasets.nmthpo import build as nmthpo
-from hpo_envs.tables.datasets.nmthpo.names import PAIRS
 from hpo_envs.tables.table import Provenance, Table
 from tests.helpers import needs_upstream, raises
 from tests.hpo_envs.engines.lookup.model import tiny

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets.nasbenchnlp.names import MULTI
+from hpo_envs.tables.datasets.nasbenchnlp import MULTI
 from tests.helpers import raises
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hpo_envs.benchmarks.analysis import sensitivity as sens
 from hpo_envs.benchmarks.papers.charhpo.analysis import best_configs, printed_runs
 from hpo_envs.benchmarks.papers.charhpo.settings import Sweep
-from hpo_envs.benchmarks.plots.style import COLOURS, panels, save
+from hpo_envs.benchmarks.plots import COLOURS, panels, save
 
 Floats = npt.NDArray[np.float64]
 

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Published
 from hpo_envs.tables import store
+from hpo_envs.tables.datasets.charhpo import RUNS, SCHEDULERS, parts
 from hpo_envs.tables.datasets.charhpo import build as charhpo
-from hpo_envs.tables.datasets.charhpo.names import RUNS, SCHEDULERS, parts
-from hpo_envs.tables.row_order import natural
+from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import Hyperparameter, Table
 
 Floats = npt.NDArray[np.float64]

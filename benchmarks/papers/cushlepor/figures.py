@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.plots.style import COLOURS, panels, save
+from hpo_envs.benchmarks.plots import COLOURS, panels, save
 
 Floats = npt.NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.benchmarks.plots.style import COLOURS, panels, save
+from hpo_envs.benchmarks.plots import COLOURS, panels, save
 
 
 def draw_all(out: Path, rows: list[dict[str, Any]], seed: int) -> None:
@@ -27,8 +27,8 @@ def draw_all(out: Path, rows: list[dict[str, Any]], seed: int) -> None:
 def figure1(out: Path) -> None:
     """Distribution over splits and seeds (left), three single splits (right); not converged runs left out."""
     from hpo_envs.tables import store
-    from hpo_envs.tables.datasets.fiesta.names import NER, NER_SEEDS, NER_SPLITS
-    from hpo_envs.tables.row_order import natural
+    from hpo_envs.tables.datasets.fiesta import NER, NER_SEEDS, NER_SPLITS
+    from hpo_envs.tables.frames import natural
 
     x = natural(store.load("fiesta/ner")).values[:, :, 0, 0].reshape(2, NER_SPLITS, NER_SEEDS)
     fig, (axes,) = panels(1, 4, (9, 3), sharey=True, width_ratios=(2, 1, 1, 1))
@@ -78,7 +78,7 @@ def figure2(out: Path, seed: int) -> None:
 def figure3(out: Path) -> None:
     """Scores of the eight sentiment models."""
     from hpo_envs.tables import store
-    from hpo_envs.tables.row_order import natural
+    from hpo_envs.tables.frames import natural
 
     t = natural(store.load("fiesta/tdsa8"))
     fig, ((ax,),) = panels(1, 1, (7, 3.5))

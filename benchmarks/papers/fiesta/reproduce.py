@@ -99,7 +99,7 @@ def figure4(r: Reproduction) -> None:
 def complexity(r: Reproduction) -> None:
     """H of appendix A for each set of arms."""
     from hpo_envs.tables import store
-    from hpo_envs.tables.row_order import natural
+    from hpo_envs.tables.frames import natural
 
     for name, metric in (("tdsa8", "f1"), ("tdsa12", "f1"), ("ner", "test_f1"), ("gaussian", "score")):
         note(r, "Appendix A", name, None, "H", analysis.complexity(natural(store.load(f"fiesta/{name}")).final(metric)))
@@ -108,8 +108,8 @@ def complexity(r: Reproduction) -> None:
 def figure1(r: Reproduction) -> None:
     """Section 2: how often the better recogniser wins on one split, on one seed, and over both."""
     from hpo_envs.tables import store
-    from hpo_envs.tables.datasets.fiesta.names import NER_SEEDS, NER_SPLITS
-    from hpo_envs.tables.row_order import natural
+    from hpo_envs.tables.datasets.fiesta import NER_SEEDS, NER_SPLITS
+    from hpo_envs.tables.frames import natural
 
     x = natural(store.load("fiesta/ner")).values[:, :, 0, 0].reshape(2, NER_SPLITS, NER_SEEDS)
     note(r, "Figure 1", "all runs", None, "mean F1 of lstm minus cnn", float(x[1].mean() - x[0].mean()))

@@ -11,7 +11,7 @@ from hpo_envs.benchmarks.papers.fiesta.analysis import Selections
 from hpo_envs.benchmarks.papers.fiesta.settings import ENOUGH, Setting
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.tables import store
-from hpo_envs.tables.row_order import natural
+from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import Table
 
 CHUNK = 500

@@ -20,7 +20,7 @@ from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells import features
 from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.datasets.nasbenchnlp.paired import paired_losses
-from hpo_envs.tables.row_order import natural
+from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import Table
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.papers.nasbenchnlp import analysis
-from hpo_envs.benchmarks.plots.style import COLOURS, panels, save, styles
+from hpo_envs.benchmarks.plots import COLOURS, panels, save, styles
 from hpo_envs.tables import cells
 from hpo_envs.tables.table import Table
 

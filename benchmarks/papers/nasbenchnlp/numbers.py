@@ -9,7 +9,7 @@ from hpo_envs.benchmarks.papers.common import Record, Reproduction
 from hpo_envs.benchmarks.papers.nasbenchnlp import analysis, predictability, settings
 from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells import grammar, recipe
-from hpo_envs.tables.row_order import natural
+from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import STATUSES, Table
 
 WIKITEXT2, FINAL, PTB = "nasbenchnlp/wikitext2", "nasbenchnlp/ptb-final", "nasbenchnlp/ptb"

@@ -16,7 +16,7 @@ from hpo_envs.benchmarks.papers.common import Reproduction, show
 from hpo_envs.benchmarks.papers.nasbenchnlp import analysis, figures, settings
 from hpo_envs.benchmarks.study import store
 from hpo_envs.tables import store as tables
-from hpo_envs.tables.row_order import natural
+from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import Table
 
 EPOCHS = (5, 10, 25, 50)

@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from hpo_envs import agents
 from hpo_envs.agents import Agent, Problem
+from hpo_envs.agents.models.acquisition import pareto_front
 from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.analysis import forest_importance
 from hpo_envs.benchmarks.papers.nmthpo import settings
+from hpo_envs.benchmarks.plots import COLOURS, panels, save
 from hpo_envs.benchmarks.plots.configurations import bars
-from hpo_envs.benchmarks.plots.style import COLOURS, panels, save
-from hpo_envs.pareto import pareto_front
-from hpo_envs.tables.datasets.nmthpo.names import PAIRS
+from hpo_envs.tables.datasets.nmthpo import PAIRS
 from hpo_envs.tables.table import Table
 
 Floats = npt.NDArray[np.float64]

@@ -10,7 +10,7 @@ from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Record, Reproduction
 from hpo_envs.benchmarks.papers.nmthpo import analysis, automl2022, figures, settings, tables
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets.nmthpo.names import PAIRS
+from hpo_envs.tables.datasets.nmthpo import PAIRS
 
 MISSING = "Figure 8 (retraining with other seeds) is not here: those runs are not in the published data."
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from hpo_envs.agents.models.acquisition import pareto_front
 from hpo_envs.benchmarks.comparison import random_search, targets
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.runs import Run
-from hpo_envs.pareto import pareto_front
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets.nmthpo.names import PAIRS
-from hpo_envs.tables.row_order import natural
+from hpo_envs.tables.datasets.nmthpo import PAIRS
+from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import Table
 
 TRIALS = 100

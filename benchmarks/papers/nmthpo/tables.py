@@ -8,9 +8,9 @@ import numpy as np
 
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Record, Reproduction
-from hpo_envs.benchmarks.plots.style import COLOURS, panels, save
+from hpo_envs.benchmarks.plots import COLOURS, panels, save
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets.nmthpo.names import PAIRS
+from hpo_envs.tables.datasets.nmthpo import PAIRS
 from hpo_envs.tables.table import Table
 
 TABLE_1 = {

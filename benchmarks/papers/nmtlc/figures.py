@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.benchmarks.papers.nmtlc import settings
-from hpo_envs.benchmarks.plots.style import COLOURS, panels, save
+from hpo_envs.benchmarks.plots import COLOURS, panels, save
 
 
 def plot(curves: Mapping[str, Mapping[str, Any]], path: Path) -> list[Path]:

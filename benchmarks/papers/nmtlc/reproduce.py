@@ -14,7 +14,7 @@ from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.papers.nmtlc import analysis, figures, settings
 from hpo_envs.tables import store
-from hpo_envs.tables.row_order import natural
+from hpo_envs.tables.frames import natural
 
 
 def corpus(name: str, r: Reproduction) -> dict[str, Any]:

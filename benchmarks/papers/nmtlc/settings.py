@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hpo_envs.tables.datasets.nmtlc import names
+from hpo_envs.tables.datasets import nmtlc
 
-CORPORA = tuple(names.CORPORA)
+CORPORA = tuple(nmtlc.CORPORA)
 
 AGENTS = ("random", "successive-halving", "hyperband", "asha")
 

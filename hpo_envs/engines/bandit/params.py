@@ -10,7 +10,6 @@ import numpy.typing as npt
 from gymnasium.spaces import Discrete, MultiDiscrete
 
 from hpo_envs.checks import one_of
-from hpo_envs.core.loading import load_tables
 from hpo_envs.core.params import (
     Floats,
     Index,
@@ -26,9 +25,10 @@ from hpo_envs.core.params import (
 )
 from hpo_envs.core.subsample import View
 from hpo_envs.engines.bandit.arms import Arms, GaussianArms, MeasuredArms
+from hpo_envs.tables.datasets import fiesta
+from hpo_envs.tables.datasets.fiesta import TASKS
 from hpo_envs.tables.datasets.fiesta import build as data
-from hpo_envs.tables.datasets.fiesta import names
-from hpo_envs.tables.datasets.fiesta.names import TASKS
+from hpo_envs.tables.store import load_tables
 from hpo_envs.tables.table import Table, numbers
 
 
@@ -139,7 +139,7 @@ class BanditParams(Params):
 def _arms(table: Table, replacement: bool, shared: bool, fix_split: int | None, fix_seed: int | None) -> Arms:
     """Planted arms are drawn from their moments, everything else is resampled."""
     if table.repeats == 1 and "deviation" in table.metric_names:
-        return GaussianArms(table, names.TDSA_EVALUATIONS)
+        return GaussianArms(table, fiesta.TDSA_EVALUATIONS)
     return MeasuredArms(table, _columns(table, fix_split, fix_seed), replacement, shared)
 
 
@@ -156,11 +156,11 @@ def _columns(table: Table, fix_split: int | None, fix_seed: int | None) -> npt.N
     columns = np.arange(table.repeats)
     if fix_split is None and fix_seed is None:
         return columns
-    sizes = (names.NER_SPLITS, names.NER_SEEDS)
+    sizes = (fiesta.NER_SPLITS, fiesta.NER_SEEDS)
     for name, value, size in (("fix_split", fix_split, sizes[0]), ("fix_seed", fix_seed, sizes[1])):
         if value is not None and not (is_integer(value) and 0 <= value < size):
             raise ValueError(f"{name} must be None or an int in [0, {size}), got {value!r}")
-    split, seed = columns // names.NER_SEEDS, columns % names.NER_SEEDS
+    split, seed = columns // fiesta.NER_SEEDS, columns % fiesta.NER_SEEDS
     keep = (split == fix_split) | (fix_split is None)
     out: npt.NDArray[np.int64] = columns[keep & ((seed == fix_seed) | (fix_seed is None))]
     return out
@@ -171,8 +171,8 @@ def _gaussian_table(table: Any, means: Any, deviations: Any, bounds: Any) -> Tab
     if table is not None or (means, deviations, bounds) == (None,) * 3:
         return load_tables(("fiesta/gaussian",), table)[0]
     return data.gaussian(
-        names.GAUSSIAN_MEANS if means is None else means,
-        names.GAUSSIAN_DEVIATION if deviations is None else deviations,
+        fiesta.GAUSSIAN_MEANS if means is None else means,
+        fiesta.GAUSSIAN_DEVIATION if deviations is None else deviations,
         (0.0, 1.0) if bounds is None else bounds,
     )
 

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOEnv
-from hpo_envs.core.infos import STATUS_CODES, Info, numeric
-from hpo_envs.core.loading import provenance_info
+from hpo_envs.core.infos import STATUS_CODES, Info, numeric, provenance_info
 from hpo_envs.core.params import array_of
 from hpo_envs.engines.bandit.arms import Ahead
 from hpo_envs.engines.bandit.params import BanditParams

@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from hpo_envs.core import boxes
 from hpo_envs.core.env import HPOEnv
-from hpo_envs.core.infos import STATUS_CODES, Info, entry
-from hpo_envs.core.loading import provenance_info
+from hpo_envs.core.infos import STATUS_CODES, Info, entry, provenance_info
 from hpo_envs.engines.box.params import BoxParams
 from hpo_envs.tables import draws
 

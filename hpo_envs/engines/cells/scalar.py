@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOEnv
-from hpo_envs.core.infos import Info
-from hpo_envs.core.loading import provenance_info
+from hpo_envs.core.infos import Info, provenance_info
 from hpo_envs.core.params import array_of
 from hpo_envs.engines.cells.params import NODE, CellParams, mutate_actions
 from hpo_envs.tables import draws

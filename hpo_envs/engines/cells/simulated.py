@@ -8,8 +8,7 @@ from hpo_envs.engines.cells.params import Report
 from hpo_envs.tables import draws
 from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.cells.size import VOCABULARY, parameters
-from hpo_envs.tables.datasets.nasbenchnlp import model
-from hpo_envs.tables.datasets.nasbenchnlp.names import CAP, EPOCHS
+from hpo_envs.tables.datasets.nasbenchnlp import CAP, EPOCHS, model
 from hpo_envs.tables.table import STATUSES, Table
 
 

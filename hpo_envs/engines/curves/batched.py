@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOVectorEnv
-from hpo_envs.core.history import History
 from hpo_envs.core.infos import Info, scatter
 from hpo_envs.core.params import Floats, check_ints
+from hpo_envs.core.subsample import History
 from hpo_envs.engines.curves.params import COST_HIGH, CurveParams
 from hpo_envs.engines.workers import VectorWorkers
 from hpo_envs.tables import draws

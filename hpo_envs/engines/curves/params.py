@@ -14,7 +14,6 @@ from gymnasium.spaces import MultiDiscrete
 
 from hpo_envs.checks import one_of, shown
 from hpo_envs.core.infos import STATUS_COLUMN, Column, Info, choices_of, natural
-from hpo_envs.core.loading import load_tables
 from hpo_envs.core.params import (
     Floats,
     Index,
@@ -30,6 +29,7 @@ from hpo_envs.core.params import (
 )
 from hpo_envs.core.subsample import View
 from hpo_envs.tables import draws
+from hpo_envs.tables.store import load_tables
 from hpo_envs.tables.table import LOST, ByHash, Table
 
 VARIANTS = ("paper", "released")

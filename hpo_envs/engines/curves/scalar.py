@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOEnv
-from hpo_envs.core.infos import Info, entry, numeric
-from hpo_envs.core.loading import provenance_info
+from hpo_envs.core.infos import Info, entry, numeric, provenance_info
 from hpo_envs.core.params import Floats, is_integer, unmasked
 from hpo_envs.engines.curves.params import COST_HIGH, CurveParams
 from hpo_envs.engines.workers import Workers

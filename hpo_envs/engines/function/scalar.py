@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOEnv
-from hpo_envs.core.infos import Info
-from hpo_envs.core.loading import provenance_info
+from hpo_envs.core.infos import Info, provenance_info
 from hpo_envs.engines.function.episode import Episode, check_action
 from hpo_envs.engines.function.params import FunctionParams
 

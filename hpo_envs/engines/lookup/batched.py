@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOVectorEnv
-from hpo_envs.core.history import History
 from hpo_envs.core.infos import Info
 from hpo_envs.core.params import check_ints
+from hpo_envs.core.subsample import History
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.tables import draws
 

@@ -15,7 +15,6 @@ from gymnasium.spaces import Discrete, MultiDiscrete
 
 from hpo_envs.checks import nearest, one_of, shown
 from hpo_envs.core.infos import STATUS_COLUMN, Column, Info, choices_of
-from hpo_envs.core.loading import load_tables
 from hpo_envs.core.params import (
     Floats,
     Index,
@@ -30,6 +29,7 @@ from hpo_envs.core.params import (
 )
 from hpo_envs.core.subsample import View
 from hpo_envs.tables import draws
+from hpo_envs.tables.store import load_tables
 from hpo_envs.tables.table import ByHash, Table
 
 EVALUATIONS = 20

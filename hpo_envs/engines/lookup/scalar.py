@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOEnv
-from hpo_envs.core.infos import Info, entry, numeric
-from hpo_envs.core.loading import provenance_info
+from hpo_envs.core.infos import Info, entry, numeric, provenance_info
 from hpo_envs.core.params import array_of, is_integer, unmasked
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.tables import draws

@@ -11,8 +11,7 @@ from hpo_envs.engines.cells.scalar import CellEnv
 from hpo_envs.engines.function.params import WITHOUT_BUDGET
 from hpo_envs.tables.cells.canonical import canonical
 from hpo_envs.tables.cells.recipe import Cell
-from hpo_envs.tables.datasets.cellmini import build, cost, measure
-from hpo_envs.tables.datasets.cellmini.names import EPOCHS
+from hpo_envs.tables.datasets.cellmini import EPOCHS, build, cost, measure
 from hpo_envs.tables.datasets.trained.process import Trainer
 from hpo_envs.tables.table import Provenance, Table
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hpo_envs.core.family import Distribution, Family, Spec
-from hpo_envs.tables.datasets.charhpo.names import SWEEPS, TABLES
+from hpo_envs.tables.datasets.charhpo import SWEEPS, TABLES
 
 _LANGUAGES = {f"{task}-{lang}-{architecture}": lang for task, lang, architecture in SWEEPS}
 

@@ -9,7 +9,7 @@ from hpo_envs.core.params import Objective
 from hpo_envs.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.engines.lookup.scalar import LookupEnv
-from hpo_envs.tables.datasets.charhpo import names
+from hpo_envs.tables.datasets import charhpo
 
 
 def table_name(task: str, lang: str, architecture: str) -> str:
@@ -18,9 +18,9 @@ def table_name(task: str, lang: str, architecture: str) -> str:
     Raises:
         ValueError: No such task, language of the task, or architecture.
     """
-    one_of("task", task, names.TASKS)
-    one_of("lang", lang, names.LANGUAGES[task], f" for {task}")
-    one_of("architecture", architecture, names.ARCHITECTURES)
+    one_of("task", task, charhpo.TASKS)
+    one_of("lang", lang, charhpo.LANGUAGES[task], f" for {task}")
+    one_of("architecture", architecture, charhpo.ARCHITECTURES)
     return f"charhpo/{task}-{lang}-{architecture}"
 
 

@@ -13,8 +13,7 @@ from hpo_envs.core.params import Floats, Objective, check_bool, check_names
 from hpo_envs.engines.box.batched import BoxVectorEnv
 from hpo_envs.engines.box.params import Answer, BoxFunction, BoxParams, Ints
 from hpo_envs.engines.box.scalar import BoxEnv
-from hpo_envs.tables.datasets.charhpo import build, model, space
-from hpo_envs.tables.datasets.charhpo.names import SWEEPS
+from hpo_envs.tables.datasets.charhpo import SWEEPS, build, model, space
 
 CALLED = tuple(
     {"task": task, "lang": lang, "architecture": architecture, "table": f"{task}-{lang}-{architecture}"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hpo_envs.core.family import Distribution, Family, Spec
-from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, LANGUAGES
+from hpo_envs.tables.datasets.charmini import ARCHITECTURES, LANGUAGES
 
 
 def _ids(name: str) -> tuple[Spec, ...]:

@@ -12,8 +12,7 @@ from hpo_envs.engines.function.batched import FunctionVectorEnv
 from hpo_envs.engines.function.params import FunctionParams
 from hpo_envs.engines.function.scalar import FunctionEnv
 from hpo_envs.families.charmini.page import table_name
-from hpo_envs.tables.datasets.charmini import build, cost, measure
-from hpo_envs.tables.datasets.charmini.names import ENGLISH, EPOCHS
+from hpo_envs.tables.datasets.charmini import ENGLISH, EPOCHS, build, cost, measure
 from hpo_envs.tables.datasets.charmini.space import space
 from hpo_envs.tables.datasets.charmini.words import entries
 from hpo_envs.tables.datasets.trained.process import Trainer

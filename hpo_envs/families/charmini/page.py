@@ -12,8 +12,8 @@ from hpo_envs.engines.curves.scalar import CurvesEnv
 from hpo_envs.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.engines.lookup.scalar import LookupEnv
+from hpo_envs.tables.datasets.charmini import ARCHITECTURES, ENGLISH, LANGUAGES
 from hpo_envs.tables.datasets.charmini.build import HELD_OUT
-from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, ENGLISH, LANGUAGES
 
 
 def table_name(architecture: str, language: str) -> str:

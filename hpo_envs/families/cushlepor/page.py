@@ -8,14 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.checks import one_of
-from hpo_envs.core.loading import load_tables
 from hpo_envs.core.params import Floats, Objective, check_names, check_objective
 from hpo_envs.engines.box.batched import BoxVectorEnv
 from hpo_envs.engines.box.params import Answer, BoxFunction, BoxParams, Ints
 from hpo_envs.engines.box.scalar import BoxEnv
 from hpo_envs.tables import hlepor
-from hpo_envs.tables.datasets.cushlepor import agreement, names
+from hpo_envs.tables.datasets import cushlepor
+from hpo_envs.tables.datasets.cushlepor import agreement
 from hpo_envs.tables.datasets.cushlepor.space import Bounds, ParameterBox
+from hpo_envs.tables.store import load_tables
 from hpo_envs.tables.table import Table
 
 
@@ -156,11 +157,11 @@ class CushLEPOREnv(BoxEnv):
         held_out: tuple[str, ...] | None = None,
         render_mode: str | None = None,
     ) -> None:
-        one_of("pair", pair, names.PAIRS)
-        one_of("labels", labels, names.LABELS)
-        known = names.references(pair)
+        one_of("pair", pair, cushlepor.PAIRS)
+        one_of("labels", labels, cushlepor.LABELS)
+        known = cushlepor.references(pair)
         chosen = known[0] if reference is None else one_of("reference", reference, known, f" for {pair}")
-        tables = load_tables((names.table(pair, labels, chosen),), table)
+        tables = load_tables((cushlepor.table(pair, labels, chosen),), table)
         held_out = None if held_out is None else check_names("held_out", held_out)
         function = MetricTuning(tables[0], variant, bounds, held_out, "kendall" in check_objective(objective))
         super().__init__(BoxParams.of(function, agreement.METRICS, objective, cost, budget), render_mode)

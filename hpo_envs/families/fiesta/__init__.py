@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hpo_envs.core.family import Family, Spec
-from hpo_envs.tables.datasets.fiesta.names import TASKS
+from hpo_envs.tables.datasets.fiesta import TASKS
 
 FAMILY = Family(
     name="FIESTA",

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hpo_envs.core.family import Family, Spec
-from hpo_envs.families.function import example
+
+SPACE: dict[str, Any] = {
+    "lr": {"low": 1e-5, "high": 1e-1, "log": True},
+    "optimizer": ["sgd", "adam"],
+    "momentum": {"low": 0.0, "high": 0.99, "if": {"optimizer": ["sgd"]}},
+    "layers": {"low": 1, "high": 8},
+}
+"""Search space of both."""
+
+EPOCHS = 9
 
 FINAL = Family(
     name="FunctionHPO",
@@ -11,7 +22,7 @@ FINAL = Family(
     entry_point=f"{__name__}.page:FunctionHPOEnv",
     ids=(Spec("FunctionHPO-v0", ("function/function",)),),
     listed=False,  # without a function as argument there is nothing to call
-    example={"function": f"{example.__name__}:train", "space": example.SPACE},
+    example={"function": f"{__name__}.example:train", "space": SPACE},
 )
 
 CURVES = Family(
@@ -20,5 +31,5 @@ CURVES = Family(
     entry_point=f"{__name__}.page:FunctionLCEnv",
     ids=(Spec("FunctionLC-v0", ("function/function",)),),
     listed=False,
-    example={"function": f"{example.__name__}:train_epochs", "space": example.SPACE, "epochs": example.EPOCHS},
+    example={"function": f"{__name__}.example:train_epochs", "space": SPACE, "epochs": EPOCHS},
 )

@@ -6,15 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-SPACE: dict[str, Any] = {
-    "lr": {"low": 1e-5, "high": 1e-1, "log": True},
-    "optimizer": ["sgd", "adam"],
-    "momentum": {"low": 0.0, "high": 0.99, "if": {"optimizer": ["sgd"]}},
-    "layers": {"low": 1, "high": 8},
-}
-"""Search space of both."""
-
-EPOCHS = 9
+from hpo_envs.families.function import EPOCHS
 
 
 def train(config: Mapping[str, Any]) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hpo_envs.core.family import Distribution, Family, Spec
-from hpo_envs.tables.datasets.nmthpo.names import BUDGETS, LANGUAGES, PAIRS, SHARED_GRID
+from hpo_envs.tables.datasets.nmthpo import BUDGETS, LANGUAGES, PAIRS, SHARED_GRID
 
 _CLUSTERS = {"enja": "ja", "jaen": "ja", "soen": "low-resource", "swen": "low-resource"}
 """Rewards of the same configurations correlate .70 between the Japanese pairs, .51 between Somali and Swahili."""

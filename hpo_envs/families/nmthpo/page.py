@@ -10,7 +10,7 @@ from hpo_envs.core.params import check_names
 from hpo_envs.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.engines.lookup.scalar import LookupEnv
-from hpo_envs.tables.datasets.nmthpo.names import PAIRS, SHARED_GRID
+from hpo_envs.tables.datasets.nmthpo import PAIRS, SHARED_GRID
 
 
 class NMTHPOEnv(LookupEnv):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hpo_envs.core.family import Distribution, Family, Spec
-from hpo_envs.tables.datasets.nmtlc.names import CORPORA, LANGUAGES
+from hpo_envs.tables.datasets.nmtlc import CORPORA, LANGUAGES
 
 _LOW_RESOURCE = ("so", "sw")
 """Somali and Swahili: rewards of the same configurations correlate .51 between them."""

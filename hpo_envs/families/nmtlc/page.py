@@ -9,7 +9,7 @@ from hpo_envs.core.params import Objective
 from hpo_envs.engines.curves.batched import CurvesVectorEnv
 from hpo_envs.engines.curves.params import CurveParams
 from hpo_envs.engines.curves.scalar import CurvesEnv
-from hpo_envs.tables.datasets.nmtlc.names import CORPORA
+from hpo_envs.tables.datasets.nmtlc import CORPORA
 
 
 class NMTLCEnv(CurvesEnv):

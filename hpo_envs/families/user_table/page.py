@@ -7,7 +7,6 @@ from typing import Any
 
 from hpo_envs.checks import nearest, shown
 from hpo_envs.core.env import HPOEnv
-from hpo_envs.core.loading import hint
 from hpo_envs.core.params import Objective
 from hpo_envs.engines.curves.batched import CurvesVectorEnv
 from hpo_envs.engines.curves.params import CurveParams
@@ -36,7 +35,7 @@ def own_table(name: str, table: Any) -> Table:
             known = user.names()
             raise ValueError(
                 "table must be the name of a saved table (hpo-envs table list), a Table or the path of an .npz file"
-                f"{hint(table)}, got {table!r}{nearest(str(table), known)}"
+                f", got {table!r}{nearest(str(table), known)}"
             )
         return user.load(table)
     if table is not None:

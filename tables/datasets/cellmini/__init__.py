@@ -1,1 +1,33 @@
 """Recurrent cells trained by this project as character language models: the table CellMini, and how to train any."""
+
+from __future__ import annotations
+
+SEEDS = 2
+"""Trainings of each cell."""
+
+EPOCHS = 15
+"""Passes over the training text of each."""
+
+DRAWN = 300
+"""Cells that are drawn, in the order in which they are trained."""
+
+SPLITS = {"train": 80_000, "development": 10_000, "test": 10_000}
+"""Characters of each part, in the order of the text."""
+
+UNITS = 80
+"""Size of embeddings and hidden states."""
+
+STREAMS = 40
+"""Batch size: places of the text that are read in parallel."""
+
+STEPS = 25
+"""Characters of each stream after which weights are updated and derivatives end."""
+
+DROPOUT = 0.1
+"""Of embeddings and outputs, with one mask for a stretch of `STEPS` (NAS-Bench-NLP, section 3: dropout)."""
+
+LARGEST = 1.0
+"""Euclidean norm to which larger gradients are scaled down."""
+
+RATE, DECAY = 3e-3, (0.9, 0.999)
+"""Adam's learning rate, and its decays of the moments."""

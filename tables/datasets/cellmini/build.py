@@ -10,10 +10,9 @@ import numpy as np
 
 from hpo_envs.tables import catalogue, cells
 from hpo_envs.tables.cells import features
-from hpo_envs.tables.datasets.cellmini import cost
+from hpo_envs.tables.datasets.cellmini import EPOCHS, cost
 from hpo_envs.tables.datasets.cellmini.drawn import drawn
 from hpo_envs.tables.datasets.cellmini.measured import PACKING
-from hpo_envs.tables.datasets.cellmini.names import EPOCHS
 from hpo_envs.tables.datasets.trained.packed import UNIT, Arrays, machines
 from hpo_envs.tables.table import GRAPHS, STATUSES, Metric, Provenance, Table
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from hpo_envs.tables import cells
-from hpo_envs.tables.datasets.cellmini.names import DRAWN
+from hpo_envs.tables.datasets.cellmini import DRAWN
 from hpo_envs.tables.files import atomic
 
 FILE = Path(__file__).with_name("cells.csv")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hpo_envs.tables.datasets.cellmini.names import DRAWN, EPOCHS, SEEDS
+from hpo_envs.tables.datasets.cellmini import DRAWN, EPOCHS, SEEDS
 from hpo_envs.tables.datasets.trained.packed import Packing
 
 _LOSSES = ("development", "loss", "test")

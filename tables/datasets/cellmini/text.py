@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables.datasets.cellmini.names import SPLITS
+from hpo_envs.tables.datasets.cellmini import SPLITS
 from hpo_envs.tables.files import atomic
 
 WHOLE = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"

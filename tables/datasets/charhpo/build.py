@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import catalogue
+from hpo_envs.tables.datasets.charhpo import RUNS, TABLES, WARMUP_STEP, parts
 from hpo_envs.tables.datasets.charhpo.hyperparameters import deactivate, space
-from hpo_envs.tables.datasets.charhpo.names import RUNS, TABLES, WARMUP_STEP, parts
 from hpo_envs.tables.files import packs
 from hpo_envs.tables.table import Floats, Metric, Provenance, Table, searched
 

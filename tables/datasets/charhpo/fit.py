@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets.charhpo import build, model
+from hpo_envs.tables.datasets.charhpo import RUNS, build, model
 from hpo_envs.tables.datasets.charhpo.forests import DEPTH
 from hpo_envs.tables.datasets.charhpo.model import DATA, KNOTS, LEAF, SIZES, UNIT, Surrogate
-from hpo_envs.tables.datasets.charhpo.names import RUNS
 from hpo_envs.tables.files import atomic
-from hpo_envs.tables.row_order import natural
+from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import Floats
 
 Ints = npt.NDArray[np.int64]

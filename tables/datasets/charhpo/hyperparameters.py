@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.checks import nearest
-from hpo_envs.tables.datasets.charhpo.names import ARCHITECTURES, SCHEDULERS
+from hpo_envs.tables.datasets.charhpo import ARCHITECTURES, SCHEDULERS
 from hpo_envs.tables.table import Floats, Hyperparameter
 
 SCHEDULER = Hyperparameter("scheduler", "categorical", 0, 2, False, SCHEDULERS, None, "Learning rate scheduler.")

@@ -21,10 +21,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import catalogue, exact, row_order
-from hpo_envs.tables.datasets.charhpo import build, hyperparameters, space
+from hpo_envs.tables import catalogue, exact
+from hpo_envs.tables import frames as row_order
+from hpo_envs.tables.datasets.charhpo import (
+    ARCHITECTURES,
+    RUNS,
+    SCHEDULERS,
+    TABLES,
+    build,
+    hyperparameters,
+    parts,
+    space,
+)
 from hpo_envs.tables.datasets.charhpo.forests import Forest, compile_forest
-from hpo_envs.tables.datasets.charhpo.names import ARCHITECTURES, RUNS, SCHEDULERS, TABLES, parts
 from hpo_envs.tables.draws import mix_many, uniform_many
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Floats, Table

@@ -10,9 +10,9 @@ import numpy as np
 
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets import packing
+from hpo_envs.tables.datasets.charhpo import ARCHITECTURES, LANGUAGES, TABLES, TASKS, WARMUP_STEP, parts
 from hpo_envs.tables.datasets.charhpo.build import CLOCK, pack_of
 from hpo_envs.tables.datasets.charhpo.hyperparameters import space
-from hpo_envs.tables.datasets.charhpo.names import ARCHITECTURES, LANGUAGES, TABLES, TASKS, WARMUP_STEP, parts
 from hpo_envs.tables.files import packs
 from hpo_envs.tables.table import Floats
 

@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from hpo_envs.checks import nearest
 from hpo_envs.tables import exact
-from hpo_envs.tables.datasets.charhpo import hyperparameters
-from hpo_envs.tables.datasets.charhpo.names import ARCHITECTURES, WARMUP_STEP
+from hpo_envs.tables.datasets.charhpo import ARCHITECTURES, WARMUP_STEP, hyperparameters
 from hpo_envs.tables.table import Floats, Hyperparameter
 
 Ints = npt.NDArray[np.int64]

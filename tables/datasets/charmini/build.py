@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from hpo_envs.tables import catalogue
-from hpo_envs.tables.datasets.charmini import cost, facts
-from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, ENGLISH, EPOCHS, TABLES, parts_of
+from hpo_envs.tables.datasets.charmini import ARCHITECTURES, ENGLISH, EPOCHS, TABLES, cost, facts, parts_of
 from hpo_envs.tables.datasets.charmini.packing import packing
 from hpo_envs.tables.datasets.charmini.space import configuration, drawn, space
 from hpo_envs.tables.datasets.trained.packed import UNIT, Arrays, machines

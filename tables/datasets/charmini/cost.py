@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hpo_envs.tables import exact
-from hpo_envs.tables.datasets.charmini import facts
-from hpo_envs.tables.datasets.charmini.names import DRAWN, ENGLISH, TRAINED_ON
+from hpo_envs.tables.datasets.charmini import DRAWN, ENGLISH, TRAINED_ON, facts
 from hpo_envs.tables.datasets.charmini.space import configuration
 
 _PASSES = 3

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from hpo_envs.tables.datasets.charmini import ARCHITECTURES, ENGLISH, EPOCHS, ROWS, SHARED_TASK
 from hpo_envs.tables.datasets.charmini.build import rates
-from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, ENGLISH, EPOCHS, ROWS, SHARED_TASK
 from hpo_envs.tables.datasets.charmini.packing import packing
 from hpo_envs.tables.datasets.charmini.space import configuration
 from hpo_envs.tables.datasets.trained.record import Training, record, trainer

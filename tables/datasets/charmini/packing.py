@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, EPOCHS, MEASURED, ROWS, seeds_of
+from hpo_envs.tables.datasets.charmini import ARCHITECTURES, EPOCHS, MEASURED, ROWS, seeds_of
 from hpo_envs.tables.datasets.trained.packed import Packing
 
 

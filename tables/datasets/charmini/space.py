@@ -11,7 +11,7 @@ from hpo_envs.checks import one_of
 from hpo_envs.tables import draws
 from hpo_envs.tables.datasets.charhpo.hyperparameters import PLATEAU, SCHEDULER, WARMUP, deactivate, grid, number
 from hpo_envs.tables.datasets.charhpo.space import natural
-from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, DRAWN
+from hpo_envs.tables.datasets.charmini import ARCHITECTURES, DRAWN
 from hpo_envs.tables.table import Floats, Hyperparameter
 
 _KEY = 0x43686172

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from hpo_envs.checks import one_of
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets.charmini.names import ENGLISH, SHARED_TASK, TRAINED_ON
+from hpo_envs.tables.datasets.charmini import ENGLISH, SHARED_TASK, TRAINED_ON
 from hpo_envs.tables.files import atomic
 
 FILE = "cmudict/cmudict.dict"

@@ -1,1 +1,52 @@
 """Han et al. 2021: translations with human scores."""
+
+from __future__ import annotations
+
+PAIRS = tuple(f"{test_set}-{pair}" for test_set in ("ted", "newstest2020", "newstest2021") for pair in ("ende", "zhen"))
+"""Test set and language pair, as in ids."""
+
+LABELS = ("mqm", "psqm")
+"""How humans judged."""
+
+REFERENCES = {"ted-zhen": ("B", "A")}
+"""References that a pair can be scored against, its default first; the other pairs have `A`, the first one."""
+
+TED = {"cushlepor/ted-ende": "A", "cushlepor/ted-zhen": "B", "cushlepor/ted-zhen-a": "A"}
+"""Tables of TED talks -> their reference: A is `ref` in upstream's files, B `refB`."""
+
+NEWS = tuple(
+    f"cushlepor/newstest{labels}"
+    for labels in (
+        "2020-ende-psqm",
+        "2020-ende-mqm",
+        "2020-zhen-psqm",
+        "2020-zhen-mqm",
+        "2021-ende-mqm",
+        "2021-zhen-mqm",
+    )
+)
+"""Tables of news, scored against the first reference."""
+
+TABLES = (*TED, *NEWS)
+"""Names of the tables."""
+
+HELD_OUT = {
+    "cushlepor/ted-ende": ("talk.5", "talk.6"),
+    "cushlepor/ted-zhen": ("talk.7", "talk.9"),
+    "cushlepor/ted-zhen-a": ("talk.7", "talk.9"),
+}
+"""Documents that no reward sees: 229 of 529 segments of each system; of news the last ones, about 40 %."""
+
+SPLITS = ("train", "held-out")
+
+
+def table(pair: str, labels: str, reference: str) -> str:
+    """The table of a pair, of `PAIRS`, with labels of `LABELS` against a reference."""
+    if not pair.startswith("ted-") or labels != "mqm":
+        return f"cushlepor/{pair}-{labels}"
+    return f"cushlepor/{pair}" if reference == references(pair)[0] else f"cushlepor/{pair}-{reference.lower()}"
+
+
+def references(pair: str) -> tuple[str, ...]:
+    """References that a pair can be scored against, its default first."""
+    return REFERENCES.get(pair, ("A",))

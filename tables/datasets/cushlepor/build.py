@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from hpo_envs.tables import catalogue, hlepor
+from hpo_envs.tables.datasets.cushlepor import HELD_OUT, SPLITS, TABLES, TED
 from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
-from hpo_envs.tables.datasets.cushlepor.names import HELD_OUT, SPLITS, TABLES, TED
 from hpo_envs.tables.datasets.cushlepor.text import WORST_MQM
 from hpo_envs.tables.files import packs
 from hpo_envs.tables.table import Floats, Hyperparameter, Metric, Provenance, Table

@@ -13,8 +13,7 @@ import numpy as np
 
 from hpo_envs.tables import hlepor, store
 from hpo_envs.tables.datasets import packing
-from hpo_envs.tables.datasets.cushlepor import build, text, text_metrics
-from hpo_envs.tables.datasets.cushlepor.names import HELD_OUT, TED
+from hpo_envs.tables.datasets.cushlepor import HELD_OUT, TED, build, text, text_metrics
 from hpo_envs.tables.files import packs
 from hpo_envs.tables.table import Table
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import extras, store
+from hpo_envs.checks import extra_module
+from hpo_envs.tables import store
 from hpo_envs.tables.datasets.cushlepor import build
 from hpo_envs.tables.files import packs
 
@@ -42,7 +43,7 @@ def sentence_scores(hypotheses: Sequence[str], references: Sequence[str]) -> dic
     Raises:
         ModuleNotFoundError: sacrebleu is missing; the message says how to install it.
     """
-    metrics = extras.module("sacrebleu.metrics", "mt", "sentence BLEU and chrF")
+    metrics = extra_module("sacrebleu.metrics", "mt", "sentence BLEU and chrF")
     pairs = list(zip(hypotheses, references, strict=True))
     found = {}
     for name, metric in zip(NAMES, (metrics.BLEU(effective_order=True), metrics.CHRF()), strict=True):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.tables import catalogue
-from hpo_envs.tables.datasets.fiesta.names import (
+from hpo_envs.tables.datasets.fiesta import (
     GAUSSIAN_DEVIATION,
     GAUSSIAN_MEANS,
     NER,

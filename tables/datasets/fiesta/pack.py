@@ -9,8 +9,8 @@ import numpy as np
 
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets import packing
+from hpo_envs.tables.datasets.fiesta import MEASURED, NER, NER_SEEDS, NER_SPLITS, TDSA, TDSA_EVALUATIONS
 from hpo_envs.tables.datasets.fiesta.build import NER_FILE, PACK, TDSA_FILE
-from hpo_envs.tables.datasets.fiesta.names import MEASURED, NER, NER_SEEDS, NER_SPLITS, TDSA, TDSA_EVALUATIONS
 
 
 def make() -> packing.Packs:

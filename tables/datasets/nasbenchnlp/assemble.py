@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.tables.datasets.nasbenchnlp import EPOCHS
 from hpo_envs.tables.datasets.nasbenchnlp.features import FEATURE_NAMES
 from hpo_envs.tables.datasets.nasbenchnlp.logs import METRICS, Log
-from hpo_envs.tables.datasets.nasbenchnlp.names import EPOCHS
 from hpo_envs.tables.table import STATUSES, Floats, Provenance, Table
 
 OK, FAILED, DIVERGED, TRUNCATED = (STATUSES.index(s) for s in ("ok", "failed", "diverged", "truncated"))

@@ -22,10 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import catalogue, cells
-from hpo_envs.tables.datasets.nasbenchnlp import assemble, build_ptb
-from hpo_envs.tables.datasets.nasbenchnlp.features import RELEASED_NAMES
-from hpo_envs.tables.datasets.nasbenchnlp.logs import FINAL_METRICS, METRICS
-from hpo_envs.tables.datasets.nasbenchnlp.names import (
+from hpo_envs.tables.datasets.nasbenchnlp import (
     EPOCHS,
     LOGS,
     PARAMETERS,
@@ -33,7 +30,11 @@ from hpo_envs.tables.datasets.nasbenchnlp.names import (
     PTB_FINAL,
     TABLES,
     WIKITEXT2,
+    assemble,
+    build_ptb,
 )
+from hpo_envs.tables.datasets.nasbenchnlp.features import RELEASED_NAMES
+from hpo_envs.tables.datasets.nasbenchnlp.logs import FINAL_METRICS, METRICS
 from hpo_envs.tables.files import packs
 from hpo_envs.tables.table import GRAPHS, Table
 

@@ -14,10 +14,7 @@ import numpy as np
 
 from hpo_envs.tables import catalogue
 from hpo_envs.tables.cells import features as graph
-from hpo_envs.tables.datasets.nasbenchnlp.assemble import arrays, curves_table
-from hpo_envs.tables.datasets.nasbenchnlp.features import group, read_released
-from hpo_envs.tables.datasets.nasbenchnlp.logs import Log, read_acceptable
-from hpo_envs.tables.datasets.nasbenchnlp.names import (
+from hpo_envs.tables.datasets.nasbenchnlp import (
     MULTI,
     PTB,
     PTB_REPEATS,
@@ -25,6 +22,9 @@ from hpo_envs.tables.datasets.nasbenchnlp.names import (
     RELEASED_FEATURES,
     SINGLE,
 )
+from hpo_envs.tables.datasets.nasbenchnlp.assemble import arrays, curves_table
+from hpo_envs.tables.datasets.nasbenchnlp.features import group, read_released
+from hpo_envs.tables.datasets.nasbenchnlp.logs import Log, read_acceptable
 from hpo_envs.tables.table import Floats, Table
 
 SHARED = 0.01

@@ -20,7 +20,7 @@ import numpy as np
 from hpo_envs.tables import exact
 from hpo_envs.tables.cells import features as graph
 from hpo_envs.tables.cells.recipe import Cell
-from hpo_envs.tables.datasets.nasbenchnlp.names import RELEASED
+from hpo_envs.tables.datasets.nasbenchnlp import RELEASED
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Floats
 

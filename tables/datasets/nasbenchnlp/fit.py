@@ -21,10 +21,9 @@ from hpo_envs.tables.cells import features
 from hpo_envs.tables.cells.canonical import key
 from hpo_envs.tables.cells.generate import generate
 from hpo_envs.tables.cells.recipe import Cell
-from hpo_envs.tables.datasets.nasbenchnlp import model
+from hpo_envs.tables.datasets.nasbenchnlp import EPOCHS, LOGS, RELEASED_FEATURES, model
 from hpo_envs.tables.datasets.nasbenchnlp.features import group, read_released
 from hpo_envs.tables.datasets.nasbenchnlp.logs import Log, read_archive
-from hpo_envs.tables.datasets.nasbenchnlp.names import EPOCHS, LOGS, RELEASED_FEATURES
 from hpo_envs.tables.table import Floats
 
 DATA = Path(__file__).parent / "data"

@@ -22,7 +22,7 @@ from hpo_envs.tables import exact
 from hpo_envs.tables.cells.canonical import canonical, key
 from hpo_envs.tables.cells.probe import probe
 from hpo_envs.tables.cells.recipe import EXAMPLES, MAX_LINEAR, OPERATIONS, Cell
-from hpo_envs.tables.datasets.nasbenchnlp.names import CAP, EPOCHS
+from hpo_envs.tables.datasets.nasbenchnlp import CAP, EPOCHS
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Floats
 

@@ -17,10 +17,7 @@ from hpo_envs.tables import store
 from hpo_envs.tables.cells.canonical import key
 from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.datasets import packing
-from hpo_envs.tables.datasets.nasbenchnlp.build import FEATURE_DECIMALS, LOSS_DECIMALS, PACKS, TICK, WORDS
-from hpo_envs.tables.datasets.nasbenchnlp.features import group, read_released, row_features
-from hpo_envs.tables.datasets.nasbenchnlp.logs import Log, read_archive
-from hpo_envs.tables.datasets.nasbenchnlp.names import (
+from hpo_envs.tables.datasets.nasbenchnlp import (
     EPOCHS,
     LOGS,
     PARAMETERS,
@@ -29,6 +26,9 @@ from hpo_envs.tables.datasets.nasbenchnlp.names import (
     RELEASED_FEATURES,
     WIKITEXT2,
 )
+from hpo_envs.tables.datasets.nasbenchnlp.build import FEATURE_DECIMALS, LOSS_DECIMALS, PACKS, TICK, WORDS
+from hpo_envs.tables.datasets.nasbenchnlp.features import group, read_released, row_features
+from hpo_envs.tables.datasets.nasbenchnlp.logs import Log, read_archive
 from hpo_envs.tables.files import packs
 from hpo_envs.tables.table import Floats
 

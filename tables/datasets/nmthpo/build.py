@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.tables import catalogue
-from hpo_envs.tables.datasets.nmthpo.names import TABLES
+from hpo_envs.tables.datasets.nmthpo import TABLES
 from hpo_envs.tables.files import packs
 from hpo_envs.tables.table import STATUSES, Floats, Hyperparameter, Metric, Provenance, Table, searched
 

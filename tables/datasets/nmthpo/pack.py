@@ -8,8 +8,8 @@ import numpy as np
 
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets import packing
+from hpo_envs.tables.datasets.nmthpo import PAIRS, TABLES
 from hpo_envs.tables.datasets.nmthpo.build import DECIMALS, PACK, grid
-from hpo_envs.tables.datasets.nmthpo.names import PAIRS, TABLES
 from hpo_envs.tables.files import packs
 
 

@@ -1,1 +1,27 @@
 """Learning curves of machine translation systems."""
+
+from __future__ import annotations
+
+from hpo_envs.tables.datasets import nmthpo
+
+CORPORA: dict[str, tuple[str, str, str]] = {
+    **{pair: ("scratch", name[:2], name[3:]) for pair, name in nmthpo.PAIRS.items()},
+    "ft-fren": ("finetune", "fr", "en"),
+    "ft-zhen": ("finetune", "zh", "en"),
+}
+"""Name in ids -> task, source and target language in the file."""
+
+LANGUAGES = {c: source if target == "en" else target for c, (_, source, target) in CORPORA.items()}
+"""Corpus -> its language besides English."""
+
+TABLES = tuple(f"nmtlc/{corpus}" for corpus in CORPORA)
+"""Names of the tables."""
+
+UPDATES_PER_CHECKPOINT = 2000
+"""From scratch; runs that are also in the six tables of the paper have 2,000 updates for each point of the curve."""
+
+PATIENCE = {"scratch": 16, "finetune": 11}
+"""Checkpoints without improvement after which a run was stopped, read off the curves."""
+
+MAX_LOG_PERPLEXITY = 40.0
+"""Bound of observations and the value of a run without a usable model; the largest in the file is 34.2."""

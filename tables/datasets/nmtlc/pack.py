@@ -12,8 +12,8 @@ import numpy as np
 
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets import packing
+from hpo_envs.tables.datasets.nmtlc import CORPORA, TABLES
 from hpo_envs.tables.datasets.nmtlc.build import DECIMALS, FILE, PACK, space
-from hpo_envs.tables.datasets.nmtlc.names import CORPORA, TABLES
 from hpo_envs.tables.files import packs
 from hpo_envs.tables.table import Hyperparameter
 

@@ -9,7 +9,7 @@ from dataclasses import astuple
 from importlib.metadata import version
 from typing import Any, Protocol
 
-from hpo_envs.tables import extras
+from hpo_envs.checks import extra_module
 from hpo_envs.tables.datasets.trained.training import Diverged
 
 
@@ -69,7 +69,7 @@ def trainer() -> Any:
     Raises:
         ModuleNotFoundError: It is not installed; the message says how to install it.
     """
-    return extras.module("torch", "live", "trainings")
+    return extra_module("torch", "live", "trainings")
 
 
 def check_trainer() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.agents.models import kernels
-from hpo_envs.agents.models.finite_gp import FiniteGP, cholesky
+from hpo_envs.agents.models.kernels import FiniteGP, cholesky
 from tests.agents.helpers import solved
 
 Floats = np.ndarray

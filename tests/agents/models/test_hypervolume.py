@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpo_envs.agents.models.hypervolume import expected_hypervolume_improvement, front, hypervolume
+from hpo_envs.agents.models.acquisition import expected_hypervolume_improvement, front, hypervolume
 
 POINTS = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=0, max_size=12)
 REFERENCE = np.array([7.0, 6.0])

@@ -7,9 +7,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from hpo_envs.agents.models import pool
-from hpo_envs.agents.models.costs import CostModel
+from hpo_envs.agents import candidates as pool
 from hpo_envs.agents.models.source import Source
+from hpo_envs.agents.search.posterior_search import CostModel
 
 X = np.linspace(0.0, 1.0, 100)[:, None]
 FREE = np.ones(100, bool)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from hpo_envs.agents import Problem
-from hpo_envs.agents.models import kernels, pool
+from hpo_envs.agents import candidates as pool
+from hpo_envs.agents.models import kernels
 from hpo_envs.agents.models.kernel_fit import Prior
 from hpo_envs.agents.search import bo
 from hpo_envs.agents.search.bo import BayesianOptimisation

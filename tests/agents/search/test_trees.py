@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.agents.models import pool
+from hpo_envs.agents import candidates as pool
 from hpo_envs.agents.search import trees
 from tests.agents.helpers import problem
 from tests.agents.multifidelity.helpers import make, play

@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 from hpo_envs.agents import AGENTS, Source, make
+from hpo_envs.agents.models.acquisition import pareto_front
 from hpo_envs.agents.transfer import source_gp
 from hpo_envs.agents.transfer.base import TREES, TargetGP, predictions, standardised, usable
 from hpo_envs.agents.transfer.quantile import copula
@@ -18,7 +19,6 @@ from hpo_envs.agents.transfer.rgpe import misranked, misranked_left_out, weights
 from hpo_envs.agents.transfer.source_gp import normal_scores
 from hpo_envs.agents.transfer.stacked import LENGTHS, robust
 from hpo_envs.agents.transfer.task_tpe import crowding, density, ranked, split
-from hpo_envs.pareto import pareto_front
 from tests.agents.transfer.helpers import ALIKE, OTHER, TRUTH, X, problem, regret
 
 

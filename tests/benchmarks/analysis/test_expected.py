@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hpo_envs.benchmarks.analysis.expected import expected_best
+from hpo_envs.benchmarks.analysis.statistics import expected_best
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import build as charhpo
 

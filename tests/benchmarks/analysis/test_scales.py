@@ -10,13 +10,13 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from hpo_envs.agents.models.acquisition import pareto_front
 from hpo_envs.benchmarks import Comparison, problem_of
 from hpo_envs.benchmarks.analysis import regret, scales
 from hpo_envs.benchmarks.analysis.scales import Scales, of_header
 from hpo_envs.benchmarks.report import sentences
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.benchmarks.runs.episodes import Episodes
-from hpo_envs.pareto import pareto_front
 from hpo_envs.tables import store
 from hpo_envs.tables.table import Metric, Provenance, Table
 from tests.helpers import ONE_OF_EACH

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpo_envs.agents.models.hypervolume import hypervolume
+from hpo_envs.agents.models.acquisition import hypervolume, pareto_front
 from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.comparison import random_search, targets
-from hpo_envs.pareto import pareto_front
 
 
 def _moments(exact: random_search.Exact, values: list[float]) -> None:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from hpo_envs.benchmarks.comparison import reference
+from hpo_envs.benchmarks.comparison import random_search
 from hpo_envs.benchmarks.runs import run
 
 
 def test_the_table_is_the_one_the_run_was_made_on() -> None:
     (one,) = run("random", "NMTHPO-zhen-mo-v0", [0], budget=3)
-    table = reference.table_of(one.header)
+    table = random_search.table_of(one.header)
     assert table.provenance.sha256 == one.header["sha256"]
     with pytest.raises(ValueError, match="runs must be scored against the table they were made on"):
-        reference.table_of({**one.header, "sha256": "0" * 64})
+        random_search.table_of({**one.header, "sha256": "0" * 64})
 
 
 def test_the_part_of_a_table_is_what_a_run_with_the_whole_budget_met() -> None:
     kwargs = {"budget": None, "subsample": 0.3}
     for r in run("random", "NMTHPO-zhen-v0", range(3), env_kwargs=kwargs):
-        table = reference.table_of(r.header)
-        part = reference.subset(table, reference.key(r.header))
+        table = random_search.table_of(r.header)
+        part = random_search.subset(table, random_search.part_of(r.header))
         assert sorted(part.keys) == sorted(table.keys[row] for row in r.actions)
-    assert reference.key({**r.header, "subsample": 1.0}) == ()
-    assert reference.subset(table, ()) is table
+    assert random_search.part_of({**r.header, "subsample": 1.0}) == ()
+    assert random_search.subset(table, ()) is table

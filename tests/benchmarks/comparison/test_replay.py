@@ -177,7 +177,7 @@ def test_what_cannot_be_checked_is_said(tmp_path: Path, monkeypatch: pytest.Monk
     _stored(tmp_path / "runs", run("random", "TableHPO-v0", [0], env_kwargs={"table": table}))
     assert _checked(tmp_path / "runs").checked == 2
     shutil.rmtree(user.folder())
-    user.saved._remembered.clear()  # another process would not have it in memory
+    user._remembered.clear()  # another process would not have it in memory
     assert str(_checked(tmp_path / "runs")).startswith("Runs on TableHPO-mine-v0 were not checked: ")
 
 

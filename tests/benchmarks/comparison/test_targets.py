@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hpo_envs.agents.models.acquisition import pareto_front
 from hpo_envs.benchmarks import run
 from hpo_envs.benchmarks.analysis.scales import of_header
 from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study.block import Block
-from hpo_envs.pareto import pareto_front
 
 NAN = float("nan")
 

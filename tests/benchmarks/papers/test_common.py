@@ -13,7 +13,7 @@ import pytest
 
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction
-from hpo_envs.commands.studies.reproduce import PAPERS
+from hpo_envs.commands.reproduce import PAPERS
 from hpo_envs.tables.files import atomic
 
 HERE = Path(common.__file__).parent

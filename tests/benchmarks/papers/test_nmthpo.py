@@ -10,7 +10,7 @@ import pytest
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.papers.nmthpo import analysis, automl2022, figures, settings, tables
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets.nmthpo.names import PAIRS
+from hpo_envs.tables.datasets.nmthpo import PAIRS
 
 
 def test_every_number_of_the_paper_is_there() -> None:

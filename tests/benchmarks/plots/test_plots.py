@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from hpo_envs.agents import AGENTS
-from hpo_envs.benchmarks.plots import configurations, runs, style
+from hpo_envs.benchmarks import plots as style
+from hpo_envs.benchmarks.plots import configurations, runs
 
 
 def frame(**columns: object) -> pd.DataFrame:

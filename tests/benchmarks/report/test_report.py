@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from hpo_envs.benchmarks import plots as style
 from hpo_envs.benchmarks.analysis import forest_importance as fi
-from hpo_envs.benchmarks.plots import style
 from hpo_envs.benchmarks.report import importance, selections
 
 

@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.runs import actions
+from hpo_envs.benchmarks.runs import pool as actions
 
 ROWS = gym.spaces.Discrete(10)
 PAIRS = gym.spaces.MultiDiscrete([10, 3])

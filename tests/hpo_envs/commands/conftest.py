@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hpo_envs.tables.user import saved
+from hpo_envs.tables import user as saved
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ def test_help_of_every_command_has_examples_that_parse(
     assert main.main([name, "--help"]) == 0
     out = capsys.readouterr().out
     assert f"usage: hpo-envs {name}" in out
-    module = importlib.import_module(f"hpo_envs.commands.{main.COMMANDS[name][0]}")
+    module = importlib.import_module(f"hpo_envs.commands.{name}")
     assert (module.__doc__ or "").strip().partition("\n")[0] in out
     # A comment may follow a command line after two spaces.
     examples = [line.strip().split("  ")[0].split() for line in out.splitlines() if line.startswith("  hpo-envs ")]
@@ -53,7 +53,7 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["--help"]) == 0
     whole = capsys.readouterr().out
     words = " ".join(whole.split())  # help wraps at the terminal's width
-    assert all(f" {name} {summary}" in words for name, (_, summary) in main.COMMANDS.items())
+    assert all(f" {name} {summary}" in words for name, summary in main.COMMANDS.items())
     assert main.main([]) == 0
     assert capsys.readouterr().out == whole
     assert main.main(["--version"]) == 0
@@ -93,7 +93,7 @@ def test_debug_shows_the_traceback(empty: Path) -> None:
 
 
 def test_a_bug_is_not_dressed_up_as_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
-    from hpo_envs.commands.tables import fetch
+    from hpo_envs.commands import fetch
 
     monkeypatch.setattr(fetch, "run", lambda _: {}["bug"])
     with pytest.raises(KeyError):
@@ -101,7 +101,7 @@ def test_a_bug_is_not_dressed_up_as_a_mistake(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_ctrl_c_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from hpo_envs.commands.tables import fetch
+    from hpo_envs.commands import fetch
 
     def run(_: Any) -> int:
         raise KeyboardInterrupt

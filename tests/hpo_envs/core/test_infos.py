@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import data_equivalence
 
-from hpo_envs.core import history, infos
-from hpo_envs.core.history import History
+from hpo_envs.core import infos
+from hpo_envs.core import subsample as history
 from hpo_envs.core.infos import STATUS_CODES, STATUS_COLUMN, column
+from hpo_envs.core.subsample import History
 
 
 def test_batched_infos() -> None:
@@ -157,7 +158,7 @@ def test_what_one_environment_said() -> None:
 @pytest.mark.parametrize("k", [5, 16, 300])
 def test_every_step_is_kept_through_restarts(k: int, every: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether masks are read at every step, now and then, or at the end."""
-    monkeypatch.setattr(history, "KEPT", 3)
+    monkeypatch.setattr(history, "REPLAYED", 3)
     rng, n = np.random.default_rng(0), 3
     flags, expected = History(n, k), np.ones((n, k), bool)
     kept = []
@@ -180,7 +181,7 @@ def test_every_step_is_kept_through_restarts(k: int, every: int, monkeypatch: py
 
 
 def test_masks_made_late_do_not_change_what_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "KEPT", 2)
+    monkeypatch.setattr(history, "REPLAYED", 2)
     flags = History(2, 40)
     for k in range(3):
         flags.clear(np.array([k, k]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hpo_envs.core.pages import complete
+from hpo_envs.core.family import complete
 from hpo_envs.engines.curves.scalar import CurvesEnv
 from hpo_envs.families.nmthpo.page import NMTHPOEnv
 

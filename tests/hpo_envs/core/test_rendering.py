@@ -17,8 +17,8 @@ import pytest
 
 from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.core import figures
+from hpo_envs.core.env import MODES
 from hpo_envs.core.family import Spec
-from hpo_envs.core.recorder import MODES
 from hpo_envs.engines.lookup.scalar import LookupEnv
 from hpo_envs.registry import SPECS
 from tests.helpers import IDS, ROOT

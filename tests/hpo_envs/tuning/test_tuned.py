@@ -15,8 +15,8 @@ import pytest
 
 import hpo_envs
 from hpo_envs.benchmarks.analysis import forest_importance
+from hpo_envs.commands import report
 from hpo_envs.commands.main import main
-from hpo_envs.commands.studies import report
 from hpo_envs.tuning import Tuned, tune
 from tests.hpo_envs.tuning import helpers
 

@@ -9,8 +9,8 @@ import pytest
 
 from hpo_envs import registry, tasks
 from hpo_envs.tables import catalogue
-from hpo_envs.tables.catalogue.languages import ALIASES, canonical, overlap
-from hpo_envs.tables.datasets.charmini import names as charmini
+from hpo_envs.tables.catalogue import ALIASES, canonical, overlap
+from hpo_envs.tables.datasets import charmini
 
 
 def test_catalogue_rows_are_well_formed() -> None:

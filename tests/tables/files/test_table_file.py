@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.tables import store
-from hpo_envs.tables.files import table_file
+from hpo_envs.tables.files import packs as table_file
 
 
 @pytest.mark.parametrize("name", ["nmthpo/zhen", "nmtlc/ft-zhen", "fiesta/ner"])

@@ -14,7 +14,7 @@ from tests.tables.user.helpers import SWEEP, write
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HPO_ENVS_TABLES", str(tmp_path / "tables"))
-    monkeypatch.setattr("hpo_envs.tables.user.saved._remembered", {})
+    monkeypatch.setattr("hpo_envs.tables.user._remembered", {})
     return tmp_path / "tables"
 
 

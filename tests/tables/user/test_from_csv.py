@@ -20,7 +20,7 @@ from hpo_envs.benchmarks import Comparison, problem_of, run
 from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.commands.main import main
 from hpo_envs.tables import user
-from hpo_envs.tables.row_order import natural
+from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import Table
 from hpo_envs.testing.rules import same
 from tests.tables.user.helpers import SWEEP, write
@@ -96,7 +96,7 @@ def test_the_command_line_from_file_to_report(tmp_path: Path, capsys: pytest.Cap
     said = capsys.readouterr().out
     assert "momentum: active only while optimiser is sgd" in said
     assert "hpo-envs compare --env TableHPO-mine-v0" in said
-    user.saved._remembered.clear()  # another process would not have it in memory
+    user._remembered.clear()  # another process would not have it in memory
     out = str(tmp_path / "runs")
     assert main(["compare", "--env", "TableHPO-mine-v0", "--agents", "random,bo-ei-rbf", "--seeds", "2",
                  "--budget", "4", "--out", out]) == 0  # fmt: skip

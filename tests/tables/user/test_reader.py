@@ -14,7 +14,7 @@ from gymnasium.utils.env_checker import check_env
 
 from hpo_envs.benchmarks import run
 from hpo_envs.tables import user
-from hpo_envs.tables.row_order import natural
+from hpo_envs.tables.frames import natural
 from hpo_envs.tables.user import cells, files, json_runs, outcomes, roles, trackers
 from hpo_envs.tables.user import cells as of_cells
 from tests.tables.user.helpers import frame, from_text, write

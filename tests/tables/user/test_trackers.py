@@ -19,7 +19,7 @@ from pyarrow import feather
 
 from hpo_envs.commands.main import main
 from hpo_envs.tables import user
-from hpo_envs.tables.row_order import natural
+from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import STATUSES, Table
 from tests.helpers import ROOT
 

@@ -78,7 +78,7 @@ def test_what_is_wrong_in_a_schema(tmp_path: Path, text: str, message: str) -> N
 
 def test_a_saved_table_is_the_table(table: Table, tmp_path: Path) -> None:
     path = user.save(table, tmp_path / "here.npz")
-    user.saved._remembered.clear()
+    user._remembered.clear()
     assert not user.exists("sweep")
     assert gym.make("TableHPO-v0", table=str(path)).unwrapped.table.provenance == table.provenance
     assert user.exists("sweep")  # known by name from now on, so that runs can be scored
@@ -95,7 +95,7 @@ def test_a_failed_save_leaves_the_old_table(table: Table, monkeypatch: pytest.Mo
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(user.saved.os, "fsync", full)
+    monkeypatch.setattr(user.os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
         user.save(user.renamed(table.subset([0, 1]), "sweep"), replace=True)
     assert path.read_bytes() == before

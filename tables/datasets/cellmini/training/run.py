@@ -13,7 +13,7 @@ from torch import Tensor
 from hpo_envs.tables import draws, exact
 from hpo_envs.tables.cells.canonical import canonical
 from hpo_envs.tables.cells.recipe import Cell
-from hpo_envs.tables.datasets.cellmini.names import DECAY, DROPOUT, LARGEST, RATE, STEPS, STREAMS, UNITS
+from hpo_envs.tables.datasets.cellmini import DECAY, DROPOUT, LARGEST, RATE, STEPS, STREAMS, UNITS
 from hpo_envs.tables.datasets.cellmini.text import Ints, split, symbols
 from hpo_envs.tables.datasets.cellmini.training.cell import Graph, Unrolled
 from hpo_envs.tables.datasets.charmini.training.layers import Dropout, Parameters, Shapes

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from hpo_envs.tables import draws
-from hpo_envs.tables.datasets.charmini.names import ENGLISH
+from hpo_envs.tables.datasets.charmini import ENGLISH
 from hpo_envs.tables.datasets.charmini.space import active
 from hpo_envs.tables.datasets.charmini.training.batches import Packed, Words, corpus
 from hpo_envs.tables.datasets.charmini.training.layers import Dropout, Parameters

@@ -6,7 +6,7 @@ import numpy as np
 
 from hpo_envs.engines.bandit.arms import AHEAD, TOGETHER, Ahead, Arms, GaussianArms, MeasuredArms
 from hpo_envs.engines.bandit.params import BanditParams
-from hpo_envs.tables.row_order import natural
+from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import Table
 from tests.hpo_envs.engines.bandit.model import DRAWN, PLANTED, SOURCE
 

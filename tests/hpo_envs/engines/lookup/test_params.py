@@ -11,8 +11,8 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from hpo_envs.core.infos import choices_of
-from hpo_envs.core.loading import load_tables
 from hpo_envs.engines.lookup.params import LookupParams, grid_sizes
+from hpo_envs.tables.store import load_tables
 from hpo_envs.tables.table import STATUSES, ByHash, Provenance
 from tests.helpers import raises
 from tests.hpo_envs.engines.lookup.model import (

@@ -52,7 +52,7 @@ def test_the_store_has_it():
 
 
 def test_every_linear_and_bias_of_a_cell_is_counted():
-    from hpo_envs.tables.datasets.cellmini.names import UNITS
+    from hpo_envs.tables.datasets.cellmini import UNITS
     from hpo_envs.tables.datasets.cellmini.text import symbols
 
     shipped = PACKING.load()

@@ -10,10 +10,9 @@ import pytest
 
 from hpo_envs.tables import cells
 from hpo_envs.tables.cells.recipe import Cell
-from hpo_envs.tables.datasets.cellmini import cost, fit, text
+from hpo_envs.tables.datasets.cellmini import DRAWN, SPLITS, cost, fit, text
 from hpo_envs.tables.datasets.cellmini.drawn import draw, drawn
 from hpo_envs.tables.datasets.cellmini.measured import PACKING
-from hpo_envs.tables.datasets.cellmini.names import DRAWN, SPLITS
 
 
 def test_work_tells_what_is_computed_at_once_from_what_is_computed_step_by_step():

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from hpo_envs.tables import store
+from hpo_envs.tables.datasets import charhpo as names
+from hpo_envs.tables.datasets.charhpo import SCHEDULERS, model, pack
 from hpo_envs.tables.datasets.charhpo import build as charhpo
-from hpo_envs.tables.datasets.charhpo import model, names, pack
-from hpo_envs.tables.datasets.charhpo.names import SCHEDULERS
 from tests.helpers import needs_upstream
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hpo_envs.tables.datasets import charhpo as names
+from hpo_envs.tables.datasets.charhpo import SCHEDULERS, forests, model
 from hpo_envs.tables.datasets.charhpo import build as charhpo
-from hpo_envs.tables.datasets.charhpo import forests, model, names
 from hpo_envs.tables.datasets.charhpo import space as encoding
 from hpo_envs.tables.datasets.charhpo.hyperparameters import deactivate, space
-from hpo_envs.tables.datasets.charhpo.names import SCHEDULERS
 from tests.helpers import raises
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from hpo_envs.tables import store
+from hpo_envs.tables.datasets import charhpo as names
 from hpo_envs.tables.datasets.charhpo import build as charhpo
-from hpo_envs.tables.datasets.charhpo import model, names
+from hpo_envs.tables.datasets.charhpo import model
 from hpo_envs.tables.table import Table, feature_matrix
 
 

@@ -9,8 +9,16 @@ import numpy as np
 import pytest
 
 from hpo_envs.tables.datasets.charhpo import hyperparameters as charhpo
-from hpo_envs.tables.datasets.charmini import cost, facts
-from hpo_envs.tables.datasets.charmini.names import ARCHITECTURES, ENGLISH, LANGUAGES, SHARED_TASK, TABLES, parts_of
+from hpo_envs.tables.datasets.charmini import (
+    ARCHITECTURES,
+    ENGLISH,
+    LANGUAGES,
+    SHARED_TASK,
+    TABLES,
+    cost,
+    facts,
+    parts_of,
+)
 from hpo_envs.tables.datasets.charmini.packing import packing
 from hpo_envs.tables.datasets.charmini.space import active, configuration, drawn, space
 from tests.helpers import needs_upstream

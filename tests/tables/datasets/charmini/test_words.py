@@ -5,8 +5,7 @@ import hashlib
 import pytest
 
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets.charmini import words
-from hpo_envs.tables.datasets.charmini.names import SHARED_TASK
+from hpo_envs.tables.datasets.charmini import SHARED_TASK, words
 from hpo_envs.tables.files import atomic
 from tests.helpers import needs_upstream
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from hpo_envs.tables import catalogue, hlepor, store
+from hpo_envs.tables.datasets import cushlepor as names
 from hpo_envs.tables.datasets.cushlepor import build as cushlepor
-from hpo_envs.tables.datasets.cushlepor import names
 from tests.helpers import ROOT
 from tests.tables.datasets.cushlepor.test_text import psqm_files
 

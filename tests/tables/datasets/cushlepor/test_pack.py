@@ -7,8 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from hpo_envs.tables.datasets.cushlepor import build, pack
-from hpo_envs.tables.datasets.cushlepor.names import TED
+from hpo_envs.tables.datasets.cushlepor import TED, build, pack
 from hpo_envs.tables.datasets.cushlepor.text import Segment
 from hpo_envs.tables.files import packs
 from hpo_envs.tables.table import Table

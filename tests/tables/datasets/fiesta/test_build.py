@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.fiesta import build as data
-from hpo_envs.tables.row_order import natural
+from hpo_envs.tables.frames import natural
 
 
 def test_measured_tables_hold_what_the_paper_says() -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from hpo_envs.tables import catalogue, store
 from hpo_envs.tables.cells import key
-from hpo_envs.tables.datasets.nasbenchnlp import assemble, build, features, fit, names
-from hpo_envs.tables.datasets.nasbenchnlp.names import EPOCHS
+from hpo_envs.tables.datasets import nasbenchnlp as names
+from hpo_envs.tables.datasets.nasbenchnlp import EPOCHS, assemble, build, features, fit
 from hpo_envs.tables.datasets.nasbenchnlp.paired import paired_losses
 
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.tables import catalogue, cells, store
-from hpo_envs.tables.datasets.nasbenchnlp import build_ptb
-from hpo_envs.tables.datasets.nasbenchnlp.names import MULTI, PTB, SINGLE
+from hpo_envs.tables.datasets.nasbenchnlp import MULTI, PTB, SINGLE, build_ptb
 from hpo_envs.tables.table import STATUSES
 from tests.tables.datasets.nasbenchnlp.archives import log, zipped
 

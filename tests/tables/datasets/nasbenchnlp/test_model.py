@@ -10,8 +10,7 @@ import pytest
 
 from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells.recipe import Cell
-from hpo_envs.tables.datasets.nasbenchnlp import model
-from hpo_envs.tables.datasets.nasbenchnlp.names import EPOCHS
+from hpo_envs.tables.datasets.nasbenchnlp import EPOCHS, model
 from tests.tables.cells.helpers import drawn
 
 

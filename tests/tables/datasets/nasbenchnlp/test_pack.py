@@ -10,9 +10,8 @@ import pytest
 
 from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells.size import VOCABULARY, parameters
-from hpo_envs.tables.datasets.nasbenchnlp import build, pack
+from hpo_envs.tables.datasets.nasbenchnlp import PTB_FINAL, WIKITEXT2, build, pack
 from hpo_envs.tables.datasets.nasbenchnlp.logs import read_archive
-from hpo_envs.tables.datasets.nasbenchnlp.names import PTB_FINAL, WIKITEXT2
 from tests.tables.datasets.nasbenchnlp.archives import log, zipped
 
 LOSSES = np.array([[1.0, 2.0, 3.0], [1.5, 2.5, 3.5], [np.nan, 2.0, 3.0]], np.float32)

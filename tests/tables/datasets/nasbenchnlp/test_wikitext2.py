@@ -13,7 +13,7 @@ import pytest
 from hpo_envs.tables import store
 from hpo_envs.tables.cells.canonical import key
 from hpo_envs.tables.cells.recipe import EXAMPLES, parse
-from hpo_envs.tables.datasets.nasbenchnlp import names
+from hpo_envs.tables.datasets import nasbenchnlp as names
 from hpo_envs.tables.table import STATUSES
 from tests.helpers import needs_upstream
 

@@ -6,11 +6,11 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from hpo_envs.pareto import pareto_front
+from hpo_envs.agents.models.acquisition import pareto_front
 from hpo_envs.tables import store
+from hpo_envs.tables.datasets.nmthpo import PAIRS, SHARED_GRID
 from hpo_envs.tables.datasets.nmthpo import build as nmthpo
-from hpo_envs.tables.datasets.nmthpo.names import PAIRS, SHARED_GRID
-from hpo_envs.tables.row_order import natural
+from hpo_envs.tables.frames import natural
 from tests.helpers import needs_upstream
 
 # Table 2 of Zhang and Duh 2020: number of models, best BLEU and its configuration.

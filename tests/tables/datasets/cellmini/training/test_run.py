@@ -9,8 +9,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from hpo_envs.tables import cells  # noqa: E402
+from hpo_envs.tables.datasets.cellmini import STEPS, STREAMS  # noqa: E402
 from hpo_envs.tables.datasets.cellmini.drawn import drawn  # noqa: E402
-from hpo_envs.tables.datasets.cellmini.names import STEPS, STREAMS  # noqa: E402
 from hpo_envs.tables.datasets.cellmini.training import run  # noqa: E402
 from hpo_envs.tables.datasets.charmini.training import layers, optimiser  # noqa: E402
 from hpo_envs.tables.datasets.trained import training as shared  # noqa: E402

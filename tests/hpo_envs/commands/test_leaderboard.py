@@ -10,8 +10,8 @@ import pytest
 
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import store
+from hpo_envs.commands import leaderboard
 from hpo_envs.commands.main import main
-from hpo_envs.commands.studies import leaderboard
 
 AGENT, ONLY = "hpo_envs.agents.random:RandomSearch", ["--only", "FIESTA-gaussian"]
 

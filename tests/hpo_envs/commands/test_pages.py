@@ -10,8 +10,8 @@ import pytest
 
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.commands import main as command
+from hpo_envs.commands import reproduce
 from hpo_envs.commands.main import main
-from hpo_envs.commands.studies import reproduce
 
 
 def test_what_is_no_comparison_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

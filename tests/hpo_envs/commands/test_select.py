@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from hpo_envs.agents.bandits.best_arm import best_probability, moments, posterior
-from hpo_envs.commands.analysis.select import advise, read_scores
 from hpo_envs.commands.main import main
+from hpo_envs.commands.select import advise, read_scores
 
 WIDE = "bert,lstm,svm\n.812,.790,.744\n.805,.797,.751\n.809,.801,\n,.795,.748\n"
 SCORES = {"bert": [0.812, 0.805, 0.809], "lstm": [0.790, 0.797, 0.801, 0.795], "svm": [0.744, 0.751, 0.748]}

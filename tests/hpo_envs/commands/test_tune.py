@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hpo_envs.commands.main import main
-from hpo_envs.commands.studies.tune import space_of
+from hpo_envs.commands.tune import space_of
 
 SPACE = """
 x = { low = 0.0, high = 1.0 }

@@ -11,10 +11,8 @@ import pytest
 from scipy import stats
 from scipy.optimize import minimize
 
-from hpo_envs.agents.models import kernels
-from hpo_envs.agents.models.kernel_fit import KernelFit, Prior, is_due, lbfgsb
-from hpo_envs.agents.models.kernel_fit.fit import TOGETHER
-from hpo_envs.agents.models.kernel_fit.posterior import Posteriors
+from hpo_envs.agents.models import kernels, lbfgsb
+from hpo_envs.agents.models.kernel_fit import TOGETHER, KernelFit, Posteriors, Prior, is_due
 from tests.agents.helpers import RNG
 
 Floats = np.ndarray

@@ -101,7 +101,7 @@ def _from_csv(args: argparse.Namespace) -> Table:
     table = user.from_csv(
         args.source,
         _words(args.score),
-        _words(args.goal),  # type: ignore[arg-type]
+        _words(args.goal),
         cost=args.cost,
         level=args.level,
         repeat=args.repeat,

@@ -1,1 +1,0 @@
-"""Commands that say what scores mean: of hyperparameters, of models, of translations."""

@@ -1,1 +1,0 @@
-"""Commands that plan, run and report comparisons, reproductions and tuning."""

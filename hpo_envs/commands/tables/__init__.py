@@ -1,1 +1,0 @@
-"""Commands about the tables behind environments: installed ones, your own, and their graphs."""
