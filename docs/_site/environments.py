@@ -148,12 +148,11 @@ def agents(spec: Spec, found: results.Found) -> str:
     kinds = sorted({t["kind"] for t in entry["tables"]})
     track = results.track_of(spec.id, found)
     ranked = "at the end" if track and track["score"] == "final" else "over the budget"
-    rows = ", each run on its own 80 % of the rows" if "subsample=0.8" in entry["label"] else ""
+    rows = ", each seed on a random 80 % of the configurations" if "subsample=0.8" in entry["label"] else ""
     return (
         f"On the {' and '.join(kinds)} table{rows}, budget {entry['budget']:g} {entry['cost_unit']}, ranked by regret "
-        f"{ranked} (0: the best from the start; 1: nothing better than the median), with 95 % intervals over "
-        f"runs. What the [leaderboard](../results.md) makes of it is in the ranking of the whole group: differences on "
-        f"one id alone may be chance.\n\n" + results.environment_table(spec.id, found)
+        f"{ranked} (0: best known score; 1: median configuration), with 95 % intervals over runs. See the "
+        f"[leaderboard](../results.md) for tests over the whole group of tasks.\n\n" + results.environment_table(spec.id, found)
     )
 
 
@@ -218,7 +217,7 @@ def index(found: results.Found) -> str:
     """All families."""
     rows = []
     for family, specs in families().items():
-        about = "; ".join(dict.fromkeys(summary_of(s) for s in specs))
+        about = " ".join(dict.fromkeys(summary_of(s) for s in specs))
         rows.append((f"[{family}]({slug(family)}.md)", len(specs), about))
     return "\n\n".join(
         [
