@@ -55,7 +55,7 @@ class Agent(abc.ABC):
         return f"<p><b>{type(self).__name__}</b>: {summary}<br>on {html.escape(str(self.problem))}</p>"
 
     def observe(self, observation: npt.NDArray[np.float32], mask: npt.NDArray[np.int8] | None) -> None:  # noqa: B027
-        """Takes what the environment shows before an action; only agents that `observes` get it.
+        """Take what the environment shows before an action; only agents that `observes` get it.
 
         Args:
             observation: (d,) of the environment without wrappers.
@@ -64,7 +64,7 @@ class Agent(abc.ABC):
 
     @classmethod  # noqa: B027
     def prepare(cls, agents: Sequence[Any]) -> None:
-        """Does together what the next `ask` of several agents would do one after the other; by default nothing.
+        """Do together what the next `ask` of several agents would do one after the other; by default nothing.
 
         No suggestion may depend on it: an agent that is asked alone says the same.
 
@@ -74,14 +74,14 @@ class Agent(abc.ABC):
 
     @abc.abstractmethod
     def ask(self) -> Any:
-        """Returns the next action, an element of `problem.action_space`.
+        """Return the next action, an element of `problem.action_space`.
 
         Only agents that are `parallel` may be asked again before they were told.
         """
 
     @abc.abstractmethod
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Takes the outcome of an evaluation.
+        """Take the outcome of an evaluation.
 
         Args:
             action: The action evaluated.
@@ -91,11 +91,11 @@ class Agent(abc.ABC):
 
     @abc.abstractmethod
     def recommend(self) -> Any:
-        """Returns the action that the agent would choose if the run stopped now."""
+        """Return the action that the agent would choose if the run stopped now."""
 
 
 def prepare_each(agents: Iterable[Agent]) -> None:
-    """Lets the agents of each class prepare what they are asked next, see `Agent.prepare`."""
+    """Let the agents of each class prepare what they are asked next, see `Agent.prepare`."""
     alike: dict[type[Any], list[Agent]] = {}
     for agent in agents:
         alike.setdefault(type(agent), []).append(agent)
@@ -133,17 +133,17 @@ class Planned(Agent):
 
     @abc.abstractmethod
     def plan(self) -> Generator[Any, tuple[Any, Mapping[str, Any]], None]:
-        """Yields actions and receives `(reward, info)` of each."""
+        """Yield actions and receive `(reward, info)` of each."""
 
     def ask(self) -> Any:
-        """Returns the action that the plan waits for."""
+        """Return the action that the plan waits for."""
         if not self._started:
             self._started = True
             self._next = next(self._plan)
         return self._next
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Sends the outcome to the plan.
+        """Send the outcome to the plan.
 
         Raises:
             ValueError: Nothing was evaluated: a plan waits for each outcome, simulated workers do not.
@@ -156,7 +156,7 @@ class Planned(Agent):
 
 
 def whole(name: str, value: Any, least: int) -> int:
-    """Returns `value` as an int.
+    """Return `value` as an int.
 
     Raises:
         ValueError: It is not a whole number >= `least`.
@@ -167,7 +167,7 @@ def whole(name: str, value: Any, least: int) -> int:
 
 
 def positive(name: str, value: float) -> float:
-    """Returns `value` as a float.
+    """Return `value` as a float.
 
     Raises:
         ValueError: It is not a finite number > 0.

@@ -21,7 +21,7 @@ only while no run succeeded, and no model of the reward learns from it."""
 
 
 def lost(info: Mapping[str, Any]) -> bool:
-    """Whether a run failed or diverged, so that its reward is a stand-in."""
+    """Return whether a run failed or diverged, so that its reward is a stand-in."""
     return info.get("status") in LOST
 
 
@@ -38,7 +38,7 @@ class Incumbent:
         self.succeeded = False
 
     def note(self, action: Any, reward: Any, info: Mapping[str, Any]) -> bool:
-        """Remembers the best action, of those that succeeded if any did; False for a step that evaluated nothing."""
+        """Remember the best action, of those that succeeded if any did; False for a step that evaluated nothing."""
         if not info.get("finished", True):
             return False
         score = reward if type(reward) is float else float(np.sum(reward))
@@ -169,7 +169,7 @@ class Candidates(Incumbent):
         return self.action(row, level)
 
     def note(self, action: Any, reward: Any, info: Mapping[str, Any]) -> bool:
-        """Takes an outcome, asked for or not; returns False for a step that evaluated nothing."""
+        """Take an outcome, asked for or not; return False for a step that evaluated nothing."""
         if not super().note(action, reward, info):
             return False
         row = self.row(action)
@@ -190,7 +190,7 @@ class Candidates(Incumbent):
         return int(np.argmin(np.where(self.free, distances, np.inf) if fresh else distances))
 
     def shuffle(self, rng: np.random.Generator) -> None:
-        """Draws the permutation that `draw` goes through."""
+        """Draw the permutation that `draw` goes through."""
         self._order = rng.permutation(self.count).tolist()
 
     def draw(self, rng: np.random.Generator) -> int:

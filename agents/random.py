@@ -58,7 +58,7 @@ class RandomSearch(Agent):
             self._space.seed(int(self.rng.integers(2**31)))
 
     def ask(self) -> Any:
-        """Returns a candidate that was not drawn before, or a uniform sample."""
+        """Return a candidate that was not drawn before, or a uniform sample."""
         if self.problem.mutate is not None:
             return self._from_grammar()
         if isinstance(self._told, Candidates):
@@ -75,9 +75,9 @@ class RandomSearch(Agent):
         return self._building[1].pop(0)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Remembers the best action; with several objectives, the best sum of rewards."""
+        """Remember the best action; with several objectives, the best sum of rewards."""
         self._told.note(action if self.problem.mutate is None else self._building[0], reward, info)
 
     def recommend(self) -> Any:
-        """Returns the best action told, or a random one before the first."""
+        """Return the best action told, or a random one before the first."""
         return self.ask() if self._told.best is None else self._told.best[1]

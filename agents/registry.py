@@ -315,7 +315,7 @@ def install(package: str) -> str:
 
 
 def fits(name: str, problem: Problem, **hyperparameters: Any) -> bool:
-    """Whether an agent can work on a problem, one with trained weights with some that have not seen it.
+    """Return whether an agent can work on a problem, one with trained weights with some that have not seen it.
 
     Raises:
         ValueError: No such agent.
@@ -373,7 +373,7 @@ MANY_CANDIDATES, MANY_EVALUATIONS = 1000, 100
 
 
 def slow(name: str, problem: Problem) -> bool:
-    """Whether a run of an agent takes more than a second of processor time, as measured on the suite's ids.
+    """Return whether a run of an agent takes more than a second of processor time, as measured on the suite's ids.
 
     Its entry says where: on a `box`, with a `large` number of candidates, with several `objectives` and many
     evaluations, with `sources`; on cells every agent is, because evaluations are. `docs/studies.md` has the seconds.
@@ -398,7 +398,7 @@ def make_each(
     hyperparameters: Mapping[str, Any],
     rows: npt.NDArray[Any] | None = None,
 ) -> Iterator[Agent]:
-    """Makes agents that share nothing which one of them could write to.
+    """Make agents that share nothing which one of them could write to.
 
     Args:
         agent: What `factory` takes, or a factory.
@@ -414,7 +414,7 @@ def make_each(
 
 
 def make(name: str, problem: Problem, seed: int, **hyperparameters: Any) -> Agent:
-    """Makes an agent.
+    """Make an agent.
 
     Args:
         name: A registered name, see `names()`.

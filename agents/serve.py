@@ -36,14 +36,14 @@ class AgentPool:
         self._agents: list[Agent] = []
 
     def load(self, agent: str) -> None:
-        """Imports an agent's module, for what it takes is not the agent's time; `make` says what goes wrong."""
+        """Import an agent's module, for what it takes is not the agent's time; `make` says what goes wrong."""
         with contextlib.suppress(Exception):
             factory(agent) if ":" in agent else importlib.import_module(entry(agent).target.partition(":")[0])
 
     def make(
         self, agent: str, problem: bytes, seeds: list[int], hyperparameters: Mapping[str, Any], rows: Any = None
     ) -> list[bool]:
-        """Makes one agent a seed, in place of those before.
+        """Make one agent a seed, in place of those before.
 
         Args:
             agent: Registered name, or `module:factory`.
@@ -60,7 +60,7 @@ class AgentPool:
         return [agent.observes for agent in self._agents]
 
     def observe(self, who: list[int], observations: Any, masks: Any) -> None:
-        """Shows each of these agents an observation, and a mask where there are any."""
+        """Show each of these agents an observation, and a mask where there are any."""
         for k, i in enumerate(who):
             self._agents[i].observe(observations[k], None if masks is None else masks[k])
 
@@ -71,7 +71,7 @@ class AgentPool:
         return [_kept(agent.ask()) for agent in asked]
 
     def tell(self, who: list[int], actions: list[Any], rewards: list[Any], infos: list[Any]) -> list[bool]:
-        """Tells each of these agents an outcome; returns which of them are done."""
+        """Tell each of these agents an outcome; return which of them are done."""
         for i, action, reward, info in zip(who, actions, rewards, infos, strict=True):
             self._agents[i].tell(action, reward, info)
         done = (self._agents[i].done for i in who)
@@ -82,7 +82,7 @@ class AgentPool:
         return [_kept(agent.recommend()) for agent in self._agents]
 
     def random(self, counts: list[int]) -> list[bool]:
-        """Whether so many evaluations of each agent are those of random search."""
+        """Return whether so many evaluations of each agent are those of random search."""
         return [bool(k <= agent.random_first) for k, agent in zip(counts, self._agents, strict=True)]
 
     def trained_on(self) -> list[list[str]]:
@@ -100,7 +100,7 @@ def _kept(value: Any) -> Any:
 
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
-    """Answers messages until no more come; whatever an agent raises is an answer, too."""
+    """Answer messages until no more come; whatever an agent raises is an answer, too."""
     pool = AgentPool()
     while len(head := requests.read(wire.HEAD.size)) == wire.HEAD.size:
         text, arrays = wire.lengths(head)
@@ -124,7 +124,7 @@ def _pipes() -> tuple[IO[bytes], IO[bytes]]:
 
 
 def _refuse_tables() -> None:
-    """Lets nothing of this process open a table that is shipped with the package."""
+    """Let nothing of this process open a table that is shipped with the package."""
     folder = os.path.realpath(Path(__file__).parent.parent / "tables") + os.sep
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
@@ -144,7 +144,7 @@ def _die_with_parent() -> None:
 
 
 def main() -> None:
-    """Serves the process that started this one."""
+    """Serve the process that started this one."""
     pipes = _pipes()
     _die_with_parent()
     _refuse_tables()

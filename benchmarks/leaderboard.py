@@ -144,7 +144,7 @@ def unseen(agent: Entrant, envs: Sequence[Environment]) -> list[Environment]:
 
 
 def run_all(folder: Path, planned: Sequence[tuple[str, Study]], jobs: int) -> int:
-    """Runs what is missing of the studies; returns how many pairs of agent and id failed."""
+    """Run what is missing of the studies; return how many pairs of agent and id failed."""
     from tqdm.auto import tqdm
 
     failed = 0
@@ -222,7 +222,7 @@ def without_doubles(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def publish(folder: Path, root: Path, onto: bool = False) -> None:
-    """Writes scores, picture, page and the README's table below the root of the repository.
+    """Write scores, picture, page and the README's table below the root of the repository.
 
     Args:
         folder: The runs.
@@ -261,7 +261,7 @@ def _onto(stored: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:
 
 
 def write(found: Mapping[str, Any], root: Path) -> None:
-    """Writes what is committed of a summary."""
+    """Write what is committed of a summary."""
     readme = root / "README.md"
     text = readme.read_text(encoding="utf-8")
     if BEGIN not in text or END not in text:

@@ -62,13 +62,13 @@ class MinimalTable(gym.Env[Any, Any]):
         self.observation_space = gym.spaces.Box(0.0, 1.0, (6,), np.float32)
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
-        """Starts an episode."""
+        """Start an episode."""
         super().reset(seed=seed)
         self.left = 10**9
         return self.rows[0].copy(), {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Looks one row up."""
+        """Look one row up."""
         self.left -= 1
         return self.rows[action].copy(), self.rewards[action], self.left <= 0, False, {"cost": 1.0}
 
@@ -112,7 +112,7 @@ def json_option(doc: str | None) -> argparse.ArgumentParser:
 
 
 def write(path: Path | None, figures: Any) -> None:
-    """Writes figures as JSON, if a file was asked for."""
+    """Write figures as JSON, if a file was asked for."""
     if path is not None:
         path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
@@ -276,7 +276,7 @@ PARTS: dict[str, tuple[Callable[[], dict[str, float]], str]] = {
 
 
 def report(names: list[str]) -> dict[str, dict[str, float]]:
-    """Runs the parts of these names and prints them, each figure beside the first ones, which are its peers."""
+    """Run the parts of these names and print them, each figure beside the first ones, which are its peers."""
     result = {}
     for part in (p for p in PARTS if not names or p.partition(" ")[0] in names):
         measure, unit = PARTS[part]

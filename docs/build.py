@@ -41,7 +41,7 @@ def written() -> list[Path]:
 
 
 def assemble(source: Path) -> None:
-    """Writes all of Sphinx's input into an empty folder."""
+    """Write all of Sphinx's input into an empty folder."""
     pages = {p.relative_to(ROOT).as_posix() for p in written()}
     for path in written():
         name = path.relative_to(ROOT).as_posix()
@@ -85,7 +85,7 @@ def navigation() -> str:
 
 
 def build(out: Path, jobs: int = 1) -> int:
-    """Builds the site into `out`; returns Sphinx's exit status. Warnings are errors."""
+    """Build the site into `out`; return Sphinx's exit status. Warnings are errors."""
     from sphinx.cmd.build import main as sphinx
 
     with tempfile.TemporaryDirectory() as folder:

@@ -59,7 +59,7 @@ def opened(env, page):
 
 
 def side_bar(app, page, template, context, doctree):
-    """Replaces the theme's side bar, before and after the theme, by one that pages of a branch share."""
+    """Replace the theme's side bar, before and after the theme, by one that pages of a branch share."""
     if "furo_navigation_tree" in context:
         context["furo_navigation_tree"] = context.pop("side_bar", "")
     elif toctree := context.get("toctree"):
@@ -87,7 +87,7 @@ FOR_ALL = {
 
 
 def accessible(app, error):
-    """Adds it to all pages of the theme."""
+    """Add it to all pages of the theme."""
     for path in Path(app.outdir).rglob("*.html"):
         page = path.read_text(encoding="utf-8")
         if path.name not in html_extra_path:

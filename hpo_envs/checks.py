@@ -10,7 +10,7 @@ from typing import Any
 
 
 def nearest(name: str, names: Collection[str]) -> str:
-    """Returns `", did you mean 'x'?"` for a misspelt name, or the empty string if nothing is close.
+    """Return `", did you mean 'x'?"` for a misspelt name, or the empty string if nothing is close.
 
     Names of the same family, those that begin with the same word (`NMTHPO-`, `nmthpo/`), come first.
     """
@@ -33,7 +33,7 @@ def shown(value: Any) -> str:
 
 
 def one_of(name: str, value: Any, known: Collection[str], more: str = "", listed: str = "") -> str:
-    """Checks an argument that is a name.
+    """Check an argument that is a name.
 
     Args:
         name: Of the argument.
@@ -55,7 +55,7 @@ def one_of(name: str, value: Any, known: Collection[str], more: str = "", listed
 
 
 def extra_module(name: str, extra: str, what: str) -> Any:
-    """Imports a module of a package that comes with an extra only.
+    """Import a module of a package that comes with an extra only.
 
     Args:
         name: Of the module.

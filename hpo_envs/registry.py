@@ -23,14 +23,14 @@ SPECS: dict[str, Spec] = {}
 
 
 def add(family: Family) -> None:
-    """Adds a family and registers its ids with Gymnasium."""
+    """Add a family and register its ids with Gymnasium."""
     FAMILIES[family.name] = family
     SPECS.update((spec.id, spec) for spec in family.ids if family.listed)
     _register(family.ids)
 
 
 def register_all() -> None:
-    """Adds every family and registers its ids with Gymnasium; ids already registered are left alone."""
+    """Add every family and register its ids with Gymnasium; ids already registered are left alone."""
     for family in _records():
         add(family)
 
@@ -87,7 +87,7 @@ def kind_of(spec: Spec) -> Literal["measured", "surrogate"]:
 
 
 def installed(spec: Spec) -> bool:
-    """Whether the tables of an id ship or have been fetched."""
+    """Return whether the tables of an id ship or have been fetched."""
     from hpo_envs.tables import store
 
     return not any(store.exists(table) and store.missing(table) for table in spec.tables)
@@ -129,7 +129,7 @@ def of_user(table: str, levels: int) -> list[Spec]:
 
 
 def names_user_tables(pattern: str) -> bool:
-    """Whether a pattern of ids begins like those of the user's own tables: `TableHPO-*`, `Table*`, but not `*`."""
+    """Return whether a pattern matches ids of users' tables: `TableHPO-*`, `Table*`, but not `*`."""
     start = re.split(r"[*?[-]", pattern)[0]
     return bool(start) and any(family.name.startswith(start) for family in _of_users())
 

@@ -82,13 +82,13 @@ class ArmsAgent(Agent):
 
     @abc.abstractmethod
     def choose(self) -> int:
-        """Returns the arm to evaluate next, given all that was told."""
+        """Return the arm to evaluate next, given all that was told."""
 
     def told(self) -> None:
         """Hook: called after the results of an action were added to `belief`."""
 
     def ask(self) -> Any:
-        """Returns an arm, or a (batch,) int64 vector of arms."""
+        """Return an arm, or a (batch,) int64 vector of arms."""
         if not self._vector:
             self.asked += 1
             return self.choose()
@@ -99,7 +99,7 @@ class ArmsAgent(Agent):
         return arms
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Adds the score, or each of `info["scores"]`, to its arm."""
+        """Add the score, or each of `info["scores"]`, to its arm."""
         if not info.get("finished", True):
             return
         action = info.get("action", action)
@@ -111,7 +111,7 @@ class ArmsAgent(Agent):
         self.told()
 
     def recommend(self) -> Any:
-        """Returns the arm with the best mean; in the batched form a batch of it."""
+        """Return the arm with the best mean; in the batched form a batch of it."""
         return self._action(self.best_mean())
 
     def best_mean(self) -> int:
@@ -119,7 +119,7 @@ class ArmsAgent(Agent):
         return int(np.where(self.belief.counts > 0, self.belief.means, -np.inf).argmax())
 
     def draw(self, weights: Floats) -> int:
-        """Draws an arm with probability proportional to the weights."""
+        """Draw an arm with probability proportional to the weights."""
         total = weights.cumsum()
         return min(int(total.searchsorted(self.rng.random() * total[-1], side="right")), self.arms - 1)
 
@@ -187,7 +187,7 @@ class ConfidentAgent(ArmsAgent):
 
     @abc.abstractmethod
     def sample(self) -> int:
-        """Returns the arm to evaluate next; called once every arm was asked for `initial` times."""
+        """Return the arm to evaluate next; called once every arm was asked for `initial` times."""
 
     def choose(self) -> int:
         """The initial evaluations first, then what the sampling rule says."""
@@ -202,23 +202,23 @@ class ConfidentAgent(ArmsAgent):
         return self.sample()
 
     def told(self) -> None:
-        """Applies the stopping rule."""
+        """Apply the stopping rule."""
         self._sampled = None
         if not self._queue and self._begun() and self.at_checkpoint():
             self.done = self.stops()
 
     def _begun(self) -> bool:
-        """Whether every arm has its initial evaluations."""
+        """Return whether every arm has its initial evaluations."""
         if not self._started:  # counts never fall
             self._started = bool(self.belief.counts.min() >= self.initial)
         return self._started
 
     def at_checkpoint(self) -> bool:
-        """Whether the stopping rule is looked at now; overridden where evaluations come in rounds."""
+        """Return whether the stopping rule is looked at now; overridden where evaluations come in rounds."""
         return True
 
     def stops(self) -> bool:
-        """Whether the stopping rule holds."""
+        """Return whether the stopping rule holds."""
         if self.confidence is None:
             return False
         if self.stopping == "pi":
@@ -227,7 +227,7 @@ class ConfidentAgent(ArmsAgent):
         return bool(likelihood_ratio(self.belief) > np.log((1.0 + np.log(t)) / (1.0 - self.confidence)))
 
     def recommend(self) -> Any:
-        """Returns the arm with the largest pi (the best mean under `glr`, or before pi is defined)."""
+        """Return the arm with the largest pi (the best mean under `glr`, or before pi is defined)."""
         if self.stopping == "pi" and self.belief.ready:
             return self._action(int(self.pi.argmax()))
         return super().recommend()

@@ -48,7 +48,7 @@ class BTS(ConfidentAgent):
         return self.draw(self.pi)
 
     def told(self) -> None:
-        """Looks at the stopping rule when the batch is in."""
+        """Look at the stopping rule when the batch is in."""
         self._out = max(self._out - self.batch, 0)
         super().told()
 

@@ -139,7 +139,7 @@ class Belief:
         self._ready = False
 
     def add(self, arm: int, score: float) -> None:
-        """Takes one more score of an arm.
+        """Take one more score of an arm.
 
         Raises:
             ValueError: The score is NaN or infinite.

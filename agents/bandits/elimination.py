@@ -76,14 +76,14 @@ class Elimination(ArmsAgent):
         return self._queue.popleft()
 
     def told(self) -> None:
-        """Ends the round when all of its evaluations are in."""
+        """End the round when all of its evaluations are in."""
         if not self.done and self.belief.counts.sum() >= self._due:
             self._queue.clear()
             self._drop()
             self._start()
 
     def recommend(self) -> Any:
-        """Returns the survivor with the best mean."""
+        """Return the survivor with the best mean."""
         return self._action(max(self.survivors, key=lambda arm: (self.belief.counts[arm] > 0, self.belief.means[arm])))
 
     def _drop(self) -> None:

@@ -50,7 +50,7 @@ class NonAdaptive(ConfidentAgent):
         return self._turn()
 
     def told(self) -> None:
-        """Stops at the end of the budget, or by the stopping rule."""
+        """Stop at the end of the budget, or by the stopping rule."""
         if not self._fixed:
             super().told()
         elif self._limit is not None:

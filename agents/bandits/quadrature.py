@@ -73,7 +73,7 @@ class Quadrature:
         self.density[arm] = np.exp(-0.5 * (df + 1.0) * np.log1p(z * z / df)) * (_constant(df) / scale)
 
     def update(self, p: Posterior, arms: list[int]) -> bool:
-        """Refills the rows of arms that changed and integrates; returns whether the nodes still fit."""
+        """Refill the rows of arms that changed and integrates; return whether the nodes still fit."""
         for arm in arms:
             self._fill(p, arm)
         everyone = np.multiply.reduce(self.cumulative, axis=0)

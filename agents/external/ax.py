@@ -49,14 +49,14 @@ class Ax(NearestCandidate):
             self._client.configure_optimization(objective="reward")
 
     def suggest(self) -> tuple[Any, Floats]:
-        """Asks for one trial."""
+        """Ask for one trial."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ((number, point),) = self._client.get_next_trials(max_trials=1).items()
         return number, np.array([point[name] for name in self._names])
 
     def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
-        """Completes the trial, or marks it as failed."""
+        """Complete the trial, or marks it as failed."""
         if loss is None:
             self._client.mark_trial_failed(suggestion)
         else:

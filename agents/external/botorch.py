@@ -78,7 +78,7 @@ class BoTorch(Agent):
         self._generators = Generators(int(self.rng.integers(2**31)))
 
     def ask(self) -> Any:
-        """Returns the untried candidate with the highest acquisition."""
+        """Return the untried candidate with the highest acquisition."""
         rows = self._candidates
         if rows.times.sum() < self.random_first or len(self._learnt) < 2:
             return rows.submit(rows.draw(self.rng))
@@ -99,12 +99,12 @@ class BoTorch(Agent):
             return np.concatenate([acquisition(part).numpy() for part in points.split(CHUNK)])
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Remembers the outcome; the model learns from runs that did not diverge or fail."""
+        """Remember the outcome; the model learns from runs that did not diverge or fail."""
         if self._candidates.note(action, reward, info) and not lost(info):
             self._learnt.append((self._candidates.row(action), np.atleast_1d(np.asarray(reward, dtype=np.float64))))
 
     def recommend(self) -> Any:
-        """Returns the best action told, or a random candidate before the first."""
+        """Return the best action told, or a random candidate before the first."""
         return self._candidates.recommend(self.rng)
 
 

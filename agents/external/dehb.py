@@ -52,7 +52,7 @@ class DEHB(NearestCandidate):
             self._dehb.logger.remove()
 
     def suggest(self) -> tuple[Any, Floats]:
-        """Asks for the next job; a configuration that was asked for before keeps its row."""
+        """Ask for the next job; a configuration that was asked for before keeps its row."""
         job = self._dehb.ask()
         return job, np.asarray(job["config"], dtype=np.float64)
 
@@ -69,6 +69,6 @@ class DEHB(NearestCandidate):
         return self._of_config[config]
 
     def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
-        """Tells DEHB a loss; a run that failed is worse than any number."""
+        """Tell DEHB a loss; a run that failed is worse than any number."""
         fitness = float("inf") if loss is None else loss
         self._dehb.tell(suggestion, {"fitness": fitness, "cost": float(info.get("cost", 0.0))})

@@ -84,7 +84,7 @@ class AnySampler(Agent):
         return self._inner.done
 
     def ask(self) -> Any:
-        """Returns the sampler's next suggestion, or the row nearest to it."""
+        """Return the sampler's next suggestion, or the row nearest to it."""
         point = self._inner.ask()
         rows = self._candidates
         if rows is None:
@@ -94,7 +94,7 @@ class AnySampler(Agent):
         return rows.submit(row)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Hands the reward to the sampler, for the point that it suggested."""
+        """Hand the reward to the sampler, for the point that it suggested."""
         if self._candidates is None:
             self._inner.tell(action, reward, info)
         elif self._candidates.note(action, reward, info):
@@ -103,7 +103,7 @@ class AnySampler(Agent):
             self._inner.tell(points.pop(0) if points else self._x[row], reward, info)
 
     def recommend(self) -> Any:
-        """Returns the best action told, with several objectives by the sum of rewards."""
+        """Return the best action told, with several objectives by the sum of rewards."""
         return self._inner.recommend() if self._candidates is None else self._candidates.recommend(self.rng)
 
 
@@ -159,7 +159,7 @@ class FeatureTPE(AnySampler):
         return self._left is not None and self._left <= 0
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Hands the reward to the sampler."""
+        """Hand the reward to the sampler."""
         super().tell(action, reward, info)
         if self._left is not None and info.get("finished", True):
             self._left -= 1

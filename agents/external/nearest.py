@@ -106,7 +106,7 @@ class NearestCandidate(Agent):
 
     @abc.abstractmethod
     def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
-        """Takes what came of a suggestion: a loss, lower is better; None where its run failed."""
+        """Take what came of a suggestion: a loss, lower is better; None where its run failed."""
 
     def level(self, suggestion: Any) -> int | None:
         """Checkpoint of a pair that a suggestion is trained to; None = the last."""
@@ -119,7 +119,7 @@ class NearestCandidate(Agent):
         return self._rows.nearest(((self._x - point) ** 2).sum(axis=1), fresh=True)
 
     def ask(self) -> Any:
-        """Returns the package's next suggestion, or the row nearest to it."""
+        """Return the package's next suggestion, or the row nearest to it."""
         with self._generators.active():
             suggestion, place = self.suggest()
         place = np.clip(place, 0.0, 1.0)
@@ -152,7 +152,7 @@ class NearestCandidate(Agent):
         return next((a for a in map(action, beside[nearest]) if not self.asked.has(a)), action(point))
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Hands the negative reward to the package, for the point that it suggested."""
+        """Hand the negative reward to the package, for the point that it suggested."""
         if not self._told.note(action, reward, info):
             return
         if (suggestion := self.asked.take(action)) is not None:
@@ -160,7 +160,7 @@ class NearestCandidate(Agent):
                 self.learn(suggestion, action, None if lost(info) else -float(np.sum(reward)), info)
 
     def recommend(self) -> Any:
-        """Returns the best action told, or a random one before the first."""
+        """Return the best action told, or a random one before the first."""
         if self._told.best is not None:
             return self._told.best[1]
         return self._point(self.rng.random(self.size)) if self._rows is None else self._rows.recommend(self.rng)

@@ -57,7 +57,7 @@ class Nevergrad(NearestCandidate):
             self._start()
 
     def _start(self) -> None:
-        """Begins with an optimiser for so many workers; tells it what is known, where it takes points of others."""
+        """Begin with an optimiser for so many workers; tell it what is known, where it takes points of others."""
         if self._workers > 1 and self._make.no_parallelization:
             raise ValueError(f"workers must be 1 for optimizer={self._name!r}, which waits for each result")
         self._cube = self._array(init=self.rng.random(self.size), lower=0.0, upper=1.0)
@@ -67,7 +67,7 @@ class Nevergrad(NearestCandidate):
                 self._optimizer.tell(self._cube.spawn_child(new_value=place), loss)
 
     def suggest(self) -> tuple[Any, Floats]:
-        """Asks the optimiser, or one for more workers than before if so many results are pending.
+        """Ask the optimiser, or one for more workers than before if so many results are pending.
 
         Those that NGOpt picks for one worker would wait for these for ever.
         """
@@ -81,7 +81,7 @@ class Nevergrad(NearestCandidate):
         return (self._optimizer, point), np.asarray(point.value, dtype=np.float64)
 
     def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
-        """Tells the optimiser; a run that failed is worse than any number."""
+        """Tell the optimiser; a run that failed is worse than any number."""
         asked, point = suggestion
         value = math.inf if loss is None else loss
         self._waiting -= 1

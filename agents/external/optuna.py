@@ -77,14 +77,14 @@ class OptunaAgent(Agent):
         self.done = True
 
     def ask(self) -> Any:
-        """Returns the sampler's next suggestion."""
+        """Return the sampler's next suggestion."""
         trial = self._study.ask(self._axes)
         action = np.array([trial.params[name] for name in self._axes], dtype=self._dtype).reshape(self._shape)
         self._trials.append((action.tobytes(), trial))
         return action
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Tells the study the rewards, or that the run failed; remembers the best action by the sum of rewards."""
+        """Tell the study the rewards, or that the run failed; remember the best action by the sum of rewards."""
         if not self._told.note(action, reward, info):
             return
         optuna = _optuna()
@@ -99,7 +99,7 @@ class OptunaAgent(Agent):
             self._study.add_trial(optuna.trial.create_trial(params=params, distributions=self._axes, values=values))
 
     def recommend(self) -> Any:
-        """Returns the best action told, or the middle of the space before the first."""
+        """Return the best action told, or the middle of the space before the first."""
         if self._told.best is not None:
             return self._told.best[1]
         middle = [(axis.low + axis.high) / 2 for axis in self._axes.values()]

@@ -15,7 +15,7 @@ from hpo_envs.agents.registry import install
 
 
 def package(name: str) -> Any:
-    """Imports a module of another package.
+    """Import a module of another package.
 
     Args:
         name: Of the module.

@@ -94,7 +94,7 @@ class SMAC(Agent):
                 self._smac = self._facade(facade, Path(folder))
 
     def _list(self, x: Floats) -> None:
-        """Makes the candidates SMAC's configurations, and its random ones random candidates."""
+        """Make the candidates SMAC's configurations, and its random ones random candidates."""
         from ConfigSpace import Configuration
 
         names = list(self._space)
@@ -134,7 +134,7 @@ class SMAC(Agent):
         return facade(scenario, target, overwrite=True, logging_level=False, **given)
 
     def ask(self) -> Any:
-        """Returns SMAC's next trial, or a random candidate where it has none left."""
+        """Return SMAC's next trial, or a random candidate where it has none left."""
         rows, trial = self._candidates, None
         with self._generators.active():
             try:
@@ -159,7 +159,7 @@ class SMAC(Agent):
         return rows.submit(row, level)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Tells SMAC the negative reward as a cost, or that the run crashed."""
+        """Tell SMAC the negative reward as a cost, or that the run crashed."""
         if not self._told.note(action, reward, info):
             return
         from smac.runhistory import StatusType, TrialValue
@@ -171,7 +171,7 @@ class SMAC(Agent):
                 self._smac.tell(trial, value, save=False)
 
     def recommend(self) -> Any:
-        """Returns the best action told, or a random one before the first."""
+        """Return the best action told, or a random one before the first."""
         if self._told.best is not None:
             return self._told.best[1]
         return self.problem.action_space.sample() if self._candidates is None else self._candidates.recommend(self.rng)

@@ -76,7 +76,7 @@ class SyneTune(NearestCandidate):
         self._running: list[tuple[Any, int, int]] = []
 
     def suggest(self) -> tuple[Any, Floats]:
-        """Starts a trial."""
+        """Start a trial."""
         from syne_tune.backend.trial_status import Trial
 
         config = self._scheduler.suggest().config
@@ -86,7 +86,7 @@ class SyneTune(NearestCandidate):
         return trial, np.array([config[f"x{i}"] for i in range(self.size)])
 
     def ask(self) -> Any:
-        """Returns the next checkpoint of a run that goes on, or what a new trial asks for."""
+        """Return the next checkpoint of a run that goes on, or what a new trial asks for."""
         if not self._running:
             return super().ask()
         assert self._rows is not None
@@ -100,7 +100,7 @@ class SyneTune(NearestCandidate):
         return 0 if self._curves else None
 
     def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
-        """Reports to the scheduler; where it does not stop a run, the next checkpoint is asked for."""
+        """Report to the scheduler; where it does not stop a run, the next checkpoint is asked for."""
         if loss is None:
             self._scheduler.on_trial_error(suggestion)
         elif not self._curves:

@@ -89,7 +89,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         self._lock = threading.RLock()
 
     def reseed_rng(self) -> None:
-        """Takes a fresh seed and keeps what was learned: Optuna asks for it before every trial of `n_jobs=2`."""
+        """Take a fresh seed and keep what was learned: Optuna asks for it before every trial of `n_jobs=2`."""
         self._independent.reseed_rng()
         with self._lock:
             self._rng = np.random.default_rng()
@@ -97,7 +97,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
                 self._agent.rng = np.random.default_rng()
 
     def before_trial(self, study: Any, trial: Any) -> None:
-        """Refuses a study with more objectives than the agent can work on, when its first trial starts."""
+        """Refuse a study with more objectives than the agent can work on, when its first trial starts."""
         self._check(study)
 
     def _check(self, study: Any) -> None:
@@ -110,7 +110,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
             raise ValueError(f"agent must work on one objective for this study, got {self._name!r}")
 
     def after_trial(self, study: Any, trial: Any, state: Any, values: Any) -> None:
-        """Keeps the constraints of a trial with it, as Optuna's own samplers do."""
+        """Keep the constraints of a trial with it, as Optuna's own samplers do."""
         if self._constraints is not None and state.name in ("COMPLETE", "PRUNED"):
             broken = tuple(map(float, self._constraints(trial)))
             study._storage.set_trial_system_attr(trial._trial_id, CONSTRAINTS, broken)
@@ -145,7 +145,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         return {name: d.to_external_repr(v) for (name, d), v in zip(space.items(), point, strict=True)}
 
     def _begin(self, space: dict[str, Any], study: Any) -> None:
-        """Draws candidates and makes the agent, which knows of the trials that are running."""
+        """Draw candidates and make the agent, which knows of the trials that are running."""
         self._space, self._cube = space, Cube(list(space.values()))
         seed, objectives = int(self._rng.integers(2**31)), len(study.directions)
         if self._finite:
@@ -180,7 +180,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         return int(self._rng.choice(free if len(free) else len(self._points)))
 
     def _hear(self, study: Any) -> None:
-        """Tells the agent of every trial that has finished since."""
+        """Tell the agent of every trial that has finished since."""
         signs = np.array([1.0 if d.name == "MAXIMIZE" else -1.0 for d in study.directions])
         finished = {t.number: t for t in study.get_trials(deepcopy=False) if t.state.is_finished()}
         rewards = {n: signs * t.values for n, t in finished.items() if _complete(t)}
@@ -215,7 +215,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
 
 
 def _complete(trial: Any) -> bool:
-    """Whether a trial has finite values and breaks no constraint."""
+    """Return whether a trial has finite values and breaks no constraint."""
     return trial.state.name == "COMPLETE" and all(map(math.isfinite, trial.values)) and not _breaks(trial)
 
 

@@ -220,5 +220,5 @@ class CurveProcess:
         return self._count, self._surprise, self.mean.copy(), self._variance
 
     def undo(self, mark: tuple[int, float, Floats, Floats]) -> None:
-        """Forgets what was observed since a mark."""
+        """Forget what was observed since a mark."""
         self._count, self._surprise, self.mean, self._variance = mark

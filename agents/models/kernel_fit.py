@@ -29,7 +29,7 @@ TOGETHER = 1 << 14
 
 
 def is_due(t: int, estimated_at: int, growth: float) -> bool:
-    """Whether observations have grown by so much, and by one at least, since a kernel was estimated from them.
+    """Return whether observations have grown by so much, and by one at least, since a kernel was estimated from them.
 
     Args:
         t: Observations now.

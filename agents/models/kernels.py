@@ -143,7 +143,7 @@ class FiniteGP:
         self.count = t + 1
 
     def load(self, rows: npt.NDArray[np.intp], cross: Floats, factor: Floats, values: Floats) -> None:
-        """Replaces the posterior by one computed at once, O(t^2 n).
+        """Replace the posterior by one computed at once, O(t^2 n).
 
         Args:
             rows: (t,) candidates observed.
@@ -169,7 +169,7 @@ class FiniteGP:
         return self.count, self.means.copy(), self.variances.copy()
 
     def undo(self, mark: tuple[int, Floats, Floats]) -> None:
-        """Forgets what was observed since a mark."""
+        """Forget what was observed since a mark."""
         self.count, self.means, self.variances = mark
 
     def sample(self, prior: Floats, rows: Sequence[int], values: Floats, rng: np.random.Generator) -> Floats:

@@ -156,7 +156,7 @@ class Harmonic:
         self._sizes = np.bincount(graph.component)[graph.component]
 
     def label(self, k: int) -> None:
-        """Adds a labelled node; a node labelled before stays as it is."""
+        """Add a labelled node; a node labelled before stays as it is."""
         if self._labelled[k]:
             return
         self._labelled[k] = True
@@ -186,7 +186,7 @@ class Harmonic:
         return (*lists, self.diagonal.copy(), self.sums.copy(), self._labelled.copy())
 
     def undo(self, mark: tuple[Any, ...]) -> None:
-        """Forgets what was labelled since a mark."""
+        """Forget what was labelled since a mark."""
         self.nodes, self._anchor, self._inner, self.diagonal, self.sums, self._labelled = mark
 
     def _anchor_at(self, k: int, component: int) -> None:

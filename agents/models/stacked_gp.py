@@ -198,7 +198,7 @@ class StackedGP:
         return self.count, self.variance.copy(), self._log_det.copy()
 
     def undo(self, mark: tuple[int, Floats, Floats]) -> None:
-        """Forgets what was observed since a mark."""
+        """Forget what was observed since a mark."""
         self.count, self.variance, self._log_det = mark
 
     def predict(self, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:

@@ -67,7 +67,7 @@ class Splits:
         share: float = 1.0,
         rng: np.random.Generator | None = None,
     ) -> Floats:
-        """Fits trees by least squares and returns what they predict for every row of the set.
+        """Fit trees by least squares and return what they predict for every row of the set.
 
         Args:
             rows: (n,) rows with a target.

@@ -58,7 +58,7 @@ class ASHA(Agent):
         self._order = self.rng.permutation(rows.count).tolist()
 
     def ask(self) -> Any:
-        """Returns a promotion if there is one, else a new row."""
+        """Return a promotion if there is one, else a new row."""
         # Once all rows were tried, the best of those that wait go up, whatever their rank.
         for eta in (self.eta,) if self._order else (self.eta, 1.0):
             for k in range(len(self.rungs) - 2, -1, -1):
@@ -80,7 +80,7 @@ class ASHA(Agent):
         return self._rows.submit(row, self.rungs[rung])
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Enters a result into its rung; a step that only submitted tells nothing."""
+        """Enter a result into its rung; a step that only submitted tells nothing."""
         if not self._rows.note(action, reward, info):
             return
         row, level = (int(v) for v in action)
@@ -93,5 +93,5 @@ class ASHA(Agent):
         self.done = not (self._order or self._pending or waiting)
 
     def recommend(self) -> Any:
-        """Returns the best action told, or a random one before the first."""
+        """Return the best action told, or a random one before the first."""
         return self._rows.recommend(self.rng)

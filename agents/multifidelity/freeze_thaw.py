@@ -92,7 +92,7 @@ class FreezeThaw(Agent):
         self._waiting: list[int] = []  # rows that no pending evaluation trains
 
     def ask(self) -> Any:
-        """Returns the next checkpoint of a row in training, or of the most promising one."""
+        """Return the next checkpoint of a row in training, or of the most promising one."""
         if self._waiting:
             i = self._waiting.pop(0)
         else:
@@ -141,7 +141,7 @@ class FreezeThaw(Agent):
         return np.asarray(np.maximum(prices[:, None] * (self._rows.levels[self._rungs] - spent[:, None]), LEAST))
 
     def _begin(self) -> None:
-        """Makes the model; without sources, once there are `INITIAL` rows to tell the rewards' scale from.
+        """Make the model; without sources, once there are `INITIAL` rows to tell the rewards' scale from.
 
         Whenever twice as many rows have rewards it is made again: the first ones may all have failed to learn.
         """
@@ -164,7 +164,7 @@ class FreezeThaw(Agent):
             self._process.observe(i, at, (peak - self._shift) / self._scale)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Learns the best reward that a row has reached; a step that only submitted tells nothing."""
+        """Learn the best reward that a row has reached; a step that only submitted tells nothing."""
         if not self._rows.note(action, reward, info):
             return
         row, level = (int(v) for v in action)
@@ -193,7 +193,7 @@ class FreezeThaw(Agent):
         self.done = bool((self._at == top).all())
 
     def recommend(self) -> Any:
-        """Returns the best action told, or a random one before the first."""
+        """Return the best action told, or a random one before the first."""
         return self._rows.recommend(self.rng)
 
 

@@ -87,7 +87,7 @@ class Halving(Planned):
         super().__init__(problem, seed)
 
     def run_bracket(self, rungs: list[tuple[int, int]]) -> Plan:
-        """Trains rung after rung; runs that diverged never survive."""
+        """Train rung after rung; diverged runs never survive."""
         rows = self._rows
         drawn = self.rng.permutation(rows.count)
         if self.fresh:
@@ -108,7 +108,7 @@ class Halving(Planned):
                 alive = alive[order[np.isfinite(scores[order])]]
 
     def recommend(self) -> Any:
-        """Returns the best action told, or a random one before the first."""
+        """Return the best action told, or a random one before the first."""
         return self._rows.recommend(self.rng)
 
 

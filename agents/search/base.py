@@ -89,7 +89,7 @@ class CandidateAgent(Agent):
         return self.candidates.free
 
     def ask(self) -> Any:
-        """Returns an untried candidate; after the last one, starts over with what it learned."""
+        """Return an untried candidate; after the last one, start over with what it learned."""
         if self._in_design():
             row = self._first()
         else:
@@ -98,7 +98,7 @@ class CandidateAgent(Agent):
         return self.candidates.submit(row)
 
     def _in_design(self) -> bool:
-        """Whether the next candidate is one of the initial design."""
+        """Return whether the next candidate is one of the initial design."""
         return max(self._asked, len(self.rows)) < self.initial or not self.rows
 
     def _first(self) -> int:
@@ -110,7 +110,7 @@ class CandidateAgent(Agent):
         return self.candidates.draw(self.rng)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Learns the outcome of one candidate, asked for or not, unless its run failed.
+        """Learn the outcome of one candidate, asked for or not, unless its run failed.
 
         Raises:
             ValueError: `reward` is not finite, or has another number of objectives.
@@ -128,7 +128,7 @@ class CandidateAgent(Agent):
             self._observe(row, rewards)
 
     def recommend(self) -> Any:
-        """Returns the best candidate told (the largest sum of rewards), or a random one before the first."""
+        """Return the best candidate told (the largest sum of rewards), or a random one before the first."""
         return self.candidates.recommend(self.rng)
 
     def _suggest_beside(self, pending: list[int]) -> int:
@@ -171,7 +171,7 @@ class CandidateAgent(Agent):
 
     @abc.abstractmethod
     def _observe(self, row: int, rewards: Floats) -> None:
-        """Updates the model."""
+        """Update the model."""
 
     def best_free(self, scores: Floats, rows: npt.NDArray[np.intp] | None = None) -> int:
         """The free candidate with the highest score; ties, up to round-off, are broken at random.

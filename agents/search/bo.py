@@ -199,12 +199,12 @@ class BayesianOptimisation(PosteriorSearch):
         return root(self.amplitude * self.candidates.gram(self.kernel, self.length_scale))
 
     def _due(self) -> bool:
-        """Whether the posterior is to be renewed with what was observed."""
+        """Return whether the posterior is to be renewed with what was observed."""
         return (self.fit or self._pool is not None) and is_due(len(self.rows), self._fitted_at, self.refit)
 
     @staticmethod
     def _renew(agents: Sequence[BayesianOptimisation]) -> None:
-        """Draws the pools, estimates each objective's kernel where that is wanted, and recomputes the posteriors."""
+        """Draw the pools, estimates each objective's kernel where that is wanted, and recomputes the posteriors."""
         wanted: dict[tuple[str, Prior], list[_Estimate]] = {}
         for agent in agents:
             agent._draw_pool()
@@ -236,7 +236,7 @@ class BayesianOptimisation(PosteriorSearch):
             yield _Estimate(self, j, self.features[rows], y)
 
     def _condition(self) -> None:
-        """Computes the posteriors of the kernels as they are now."""
+        """Compute the posteriors of the kernels as they are now."""
         rows, observed = np.array(self.rows, dtype=np.intp), np.array(self.rewards)
         if self.fit:
             self._gps = [self._gp_of(f, rows, observed[:, j : j + 1]) for j, f in enumerate(self._fits) if f]

@@ -85,13 +85,13 @@ class BoxBayesianOptimisation(Agent):
         return [*self._space.snap(np.concatenate([np.full((1, d), 0.5), sobol]))[::-1]]
 
     def ask(self) -> Any:
-        """Returns the next point of the design, or the point of largest acquisition found."""
+        """Return the next point of the design, or the point of largest acquisition found."""
         action = self._action(self._unseen([self._design.pop()] if self._design else self._suggest()))
         self._pending.append(self._point(action))
         return action
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Adds an observation; a failed evaluation counts as the worst one."""
+        """Add an observation; a failed evaluation counts as the worst one."""
         if not self._told.note(action, reward, info):
             return
         x = self._point(action)
@@ -102,7 +102,7 @@ class BoxBayesianOptimisation(Agent):
         self._y.append(None if lost(info) else np.atleast_1d(np.asarray(reward, dtype=np.float64)))
 
     def recommend(self) -> Any:
-        """Returns the best action told (the largest sum of rewards), or the centre before the first."""
+        """Return the best action told (the largest sum of rewards), or the centre before the first."""
         if self._told.best is not None:
             return self._told.best[1]
         return self._action(self._space.snap(np.full((1, len(self._space)), 0.5))[0])

@@ -158,7 +158,7 @@ def maximise(
 def _climb(
     space: BoxSpace, slope: Callable[[Floats], tuple[Floats, Floats]], top: Floats, held: Floats
 ) -> tuple[Floats, Floats]:
-    """Starts and scores after L-BFGS-B along the active real axes."""
+    """Start and scores after L-BFGS-B along the active real axes."""
     real, active = space.real, space.active(top)[:, space.real]
 
     def negative(points: Floats, which: list[int]) -> tuple[Floats, Floats]:

@@ -105,7 +105,7 @@ class RegularizedEvolution(Agent):
             raise ValueError(f"action_space must be rows, a grid or have a grammar, got {problem.action_space}")
 
     def ask(self) -> Any:
-        """Returns a random candidate while the population is young, then a mutated winner; or its next action."""
+        """Return a random candidate while the population is young, then a mutated winner; or its next action."""
         if self._building is not None:
             member, actions = self._building
             return actions.pop(0) if len(actions) > 1 else actions[0]
@@ -119,7 +119,7 @@ class RegularizedEvolution(Agent):
         return self.ask()
 
     def _young(self) -> bool:
-        """Whether the next candidate is one of the first population, which is settled when this is no longer so."""
+        """Return whether the next candidate belongs to the first population."""
         count = len(self._members)
         if count < self.population and (count < 2 or self._spent < self._first):
             self.random_first += 1
@@ -169,7 +169,7 @@ class RegularizedEvolution(Agent):
         return 1.0 - self._x @ point / np.where(lengths > 0, lengths, 1.0)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Appends the child once it was evaluated; the oldest member leaves."""
+        """Append the child once it was evaluated; the oldest member leaves."""
         member = action if self._building is None else self._building[0]
         if not self._told.note(member, reward, info):
             return
@@ -181,7 +181,7 @@ class RegularizedEvolution(Agent):
         self._members.append((-np.inf if lost(info) else float(np.sum(reward)), member))
 
     def recommend(self) -> Any:
-        """Returns the best member told (all its actions, where it is built by several), or a random one."""
+        """Return the best member told (all its actions, where it is built by several), or a random one."""
         return self._random() if self._told.best is None else self._told.best[1]
 
 

@@ -64,7 +64,7 @@ class TreeSearch(Agent):
         self._scores: Floats | None = None
 
     def ask(self) -> Any:
-        """Returns the untried row with the highest score; the model is fitted again after `batch` evaluations."""
+        """Return the untried row with the highest score; the model is fitted again after `batch` evaluations."""
         return self.candidates.submit(self._start.pop() if self._start else self._next())
 
     def _next(self) -> int:
@@ -99,14 +99,14 @@ class TreeSearch(Agent):
         return self.score(self._splits, rows, y) + jitter
 
     def score(self, splits: Splits, rows: Rowids, y: Floats) -> Floats:
-        """Fits the model to the (n,) rewards of (n,) rows; returns the desirability of every row."""
+        """Fit the model to the (n,) rewards of (n,) rows; return the desirability of every row."""
         raise NotImplementedError
 
     def _at_random(self) -> bool:
         return False
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Remembers the outcome; the model learns from runs that did not diverge or fail."""
+        """Remember the outcome; the model learns from runs that did not diverge or fail."""
         if not self.candidates.note(action, reward, info):
             return
         self._told += 1
@@ -115,7 +115,7 @@ class TreeSearch(Agent):
             self._y.append(float(np.sum(reward)))
 
     def recommend(self) -> Any:
-        """Returns the best action told, or a random row before the first."""
+        """Return the best action told, or a random row before the first."""
         return self.candidates.recommend(self.rng)
 
 

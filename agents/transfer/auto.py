@@ -63,7 +63,7 @@ class Auto(Agent):
     """
 
     def __new__(cls, problem: Problem, seed: int, *, late: bool = False, **hyperparameters: Any) -> Any:
-        """Returns the agent of `chosen`."""
+        """Return the agent of `chosen`."""
         from hpo_envs.agents.registry import make
 
         return make(chosen(problem, late), problem, seed, **hyperparameters)

@@ -127,7 +127,7 @@ class Learned(CandidateAgent):
         self._spent, self._evaluations = 0.0, 0
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Learns the outcome of one candidate, and what it cost."""
+        """Learn the outcome of one candidate, and what it cost."""
         self._spent += float(info.get("cost", 1.0))
         self._evaluations += bool(info.get("finished", True))
         super().tell(action, reward, info)
@@ -195,7 +195,7 @@ def chosen(excluded: Iterable[str], name: str | None = None) -> Weights:
 
 
 def has_unseen(problem: Problem, **hyperparameters: Any) -> bool:
-    """Whether weights are needed that have not seen a problem's languages and there are none."""
+    """Return whether weights are needed that have not seen a problem's languages and there are none."""
     given = hyperparameters.get
     if not problem.sources or given("seen") or given("numbers") is not None or not given("trained", True):
         return True

@@ -52,7 +52,7 @@ def codes(configs: npt.ArrayLike) -> npt.NDArray[np.intp]:
 
 
 def complete(levels: npt.NDArray[np.intp], values: Floats, shape: tuple[int, ...] | None = None) -> Floats:
-    """Lays values out on the grid and fills the cells without one.
+    """Lay values out on the grid and fills the cells without one.
 
     The fill is the fitted value of the least-squares model with all main effects, plus that of the model with all
     pairwise interactions for what is left; where the measured cells do not determine the latter, the solution of

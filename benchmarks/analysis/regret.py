@@ -112,18 +112,18 @@ def final(run: Recorded, regret: Floats) -> float:
 
 
 def raw(run: _Headed) -> bool:
-    """Whether no scale is known, so that scores are minus the rewards."""
+    """Return whether no scale is known, so that scores are minus the rewards."""
     return bool(scale_of(run.header)["source"] == "none")
 
 
 def flat(run: Recorded) -> bool:
-    """Whether the task is degenerate: best = median, so that regret is 0/0, and shown as 0."""
+    """Return whether the task is degenerate: best = median, so that regret is 0/0, and shown as 0."""
     scale = scale_of(run.header)
     return bool(scale["source"] != "none" and run.rewards.ndim == 1 and scale["best"][0] <= scale["reference"][0])
 
 
 def noisy(run: _Evaluated) -> bool:
-    """Whether a reward says less than the mean of its row."""
+    """Return whether a reward says less than the mean of its row."""
     return "truth" in run.evaluated
 
 

@@ -162,7 +162,7 @@ class Scales:
         return self._named("table", best, worst - 0.1 * span, front=front, **self._noise(table))
 
     def _noise(self, table: int) -> dict[str, Any]:
-        """Repeats, and how far a single reward of the first objective is from its row's mean."""
+        """Repeat, and how far a single reward of the first objective is from its row's mean."""
         t, name = self._params.tables[table], self._params.objectives[0]
         if t.repeats == 1:
             return {}

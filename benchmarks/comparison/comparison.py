@@ -98,7 +98,7 @@ class Comparison:
         return comparison
 
     def run(self, executor: Executor | None = None, **how: Any) -> Comparison:
-        """Runs what is missing of the study. What was stored before is replayed, what is made now is not.
+        """Run what is missing of the study. What was stored before is replayed, what is made now is not.
 
         Args:
             executor: Where to run; default: this process. It is not closed.
@@ -126,7 +126,7 @@ class Comparison:
         return self
 
     def _stored(self, made: Sequence[Block]) -> Iterator[Block]:
-        """Runs of the study that were stored before, replayed."""
+        """Run of the study that were stored before, replayed."""
         assert self.outcome is not None
         if not self.outcome.found:
             return
@@ -209,7 +209,7 @@ class Comparison:
         return Runs(run for block in self.blocks() for run in block.runs()).to_frame()
 
     def plot(self, track: str | None = None, axes: Any = None) -> Any:
-        """Draws the ranking of a track with its intervals; returns matplotlib's axes.
+        """Draw the ranking of a track with its intervals; return matplotlib's axes.
 
         Args:
             track: Name of the track; default: the first.
@@ -227,7 +227,7 @@ class Comparison:
         return ranking(tracks[track or next(iter(tracks))], axes)
 
     def report(self, path: Path | str | None = None, *, title: str = "Comparison of agents", command: str = "") -> Path:
-        """Writes the comparison as one page, which needs no network and no other file; returns its path.
+        """Write the comparison as one page, which needs no network and no other file; return its path.
 
         Args:
             path: Of the page; default: `report.html` in the folder of the runs.
@@ -250,7 +250,7 @@ class Comparison:
         return page
 
     def save(self) -> Iterator[str]:
-        """Writes `summary.csv` and pictures of the incumbents into the folder; yields what was run on each id.
+        """Write `summary.csv` and pictures of the incumbents into the folder; yield what was run on each id.
 
         Raises:
             ValueError: Runs are in no folder, or a symbolic link is where something is written.

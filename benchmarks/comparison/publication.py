@@ -24,7 +24,7 @@ Group = tuple[str, str, str]
 
 
 def onto(stored: Found, found: Found) -> dict[str, Any]:
-    """Puts the groups of a summary in the place of those that are stored; the other groups stay as they are.
+    """Put the groups of a summary in the place of those that are stored; the other groups stay as they are.
 
     Groups that nobody could run again, because none of their ids is registered, or their budget is no longer one of
     the leaderboard's, are left out: see `gone`.
@@ -150,13 +150,13 @@ def _budgets(family: str) -> list[str]:
 
 
 def _is_run(e: Found) -> bool:
-    """Whether runs of an environment can be made for the leaderboard."""
+    """Return whether runs of an environment can be made for the leaderboard."""
     family, budget, _ = _group(e)
     return e["id"] in SPECS and budget in _budgets(family)
 
 
 def _is_external(agent: str) -> bool:
-    """Whether an agent takes part where it is asked for by its registered name."""
+    """Return whether an agent takes part where it is asked for by its registered name."""
     entry = AGENTS.get(agent)
     return entry is not None and not (entry.entrant or entry.sources or entry.unseen)
 
@@ -167,7 +167,7 @@ def _place(e: Found) -> tuple[bool, int, str]:
 
 
 def _check_complete(stored: Found, found: Found, replaced: set[Group]) -> None:
-    """Refuses groups that lack what is stored of them, as far as it can still be run."""
+    """Refuse groups that lack what is stored of them, as far as it can still be run."""
     envs = {e["label"]: e for e in stored["environments"] if _group(e) in replaced and _is_run(e)}
     names = {a["label"]: a["name"] for a in stored["agents"]}
     # Agents that were never registered, `module:factory` or `policy:FILE`, are other people's, and stay.

@@ -58,7 +58,7 @@ class Replay:
     """What other agents were asked, too: their parts come one after the other. The last is the one asked last."""
 
     def __call__(self, part: Path, block: Block) -> None:
-        """Checks the runs of a part.
+        """Check the runs of a part.
 
         Raises:
             ValueError: A value that the environment does not answer, named by file, run and evaluation; or the table
@@ -192,7 +192,7 @@ class _Runs:
         self.episodes = problems.episodes
 
     def check(self) -> None:
-        """Compares all that is stored.
+        """Compare all that is stored.
 
         Raises:
             _FalseError: A value that is not what the environment answers.
@@ -271,7 +271,7 @@ class _Runs:
         return {"reward": rewards, "cost": costs, "status": statuses}, over
 
     def _check_recommended(self) -> None:
-        """Compares recommendations: actions of the episode, and their true rewards."""
+        """Compare recommendations: actions of the episode, and their true rewards."""
         run, each = np.arange(len(self.block)), self.recommended
         if self.params.kind == "arms":  # the first counts
             each = each.reshape(len(run), -1)[:, 0]
@@ -293,7 +293,7 @@ class _Runs:
         return True
 
     def _equal_all(self, name: str, stored: Array, answered: Array) -> None:
-        """Compares a column of all evaluations."""
+        """Compare a column of all evaluations."""
         self._equal(0, f"shape of {name}", stored.shape, answered.shape)
         false = (stored != answered).any(axis=tuple(range(1, stored.ndim)))
         if false.any():
@@ -301,13 +301,13 @@ class _Runs:
             raise self._false_at(at, name, stored[at].tolist(), answered[at].tolist())
 
     def _equal_each(self, name: str, stored: list[Any], answered: list[Any]) -> None:
-        """Compares what all runs have once."""
+        """Compare what all runs have once."""
         if stored != answered:
             for i, (one, other) in enumerate(zip(stored, answered, strict=True)):
                 self._equal(i, name, one, other)
 
     def _equal(self, i: int, name: str, stored: Any, answered: Any) -> None:
-        """Compares what a run has once."""
+        """Compare what a run has once."""
         if stored != answered:
             raise self._false(i, name, stored, answered)
 

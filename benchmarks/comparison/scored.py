@@ -73,7 +73,7 @@ class _Facts:
         self.facts: dict[tuple[str, ...], Any] = {}
 
     def check(self, h: Header, env: str) -> None:
-        """Refuses a header that differs from those before it."""
+        """Refuse a header that differs from those before it."""
         here = {
             ("sha256", f"table {h['table']} ({h['kind']})"): h["sha256"],
             ("budget", env): (h["budget"], h["cost_unit"]),
@@ -201,7 +201,7 @@ class Scores:
         return scores
 
     def add(self, block: Block, rank: tuple[Any, ...]) -> None:
-        """Takes in runs.
+        """Take in runs.
 
         Args:
             block: The runs.
@@ -258,7 +258,7 @@ class Scores:
         return sorted(self.cells, key=lambda key: self.cells[key].rank)
 
     def averaged(self, env: str) -> bool:
-        """Whether an environment has runs that are not flat; then the flat ones are in no average."""
+        """Return whether an environment has runs that are not flat; then the flat ones are in no average."""
         return any(False in cell.first for (e, _), cell in self.cells.items() if e == env)
 
     def first(self) -> dict[str, dict[str, Any]]:
@@ -333,7 +333,7 @@ def _scale(block: Block, i: int) -> dict[str, Any]:
 
 
 def _lengths(block: Block, index: npt.NDArray[np.intp]) -> Iterable[npt.NDArray[np.intp]]:
-    """Runs by their number of evaluations and where their scales come from."""
+    """Run by their number of evaluations and where their scales come from."""
     groups: dict[Any, list[int]] = {}
     for i, length in zip(index.tolist(), np.diff(block.starts)[index].tolist(), strict=True):
         groups.setdefault((length, _scale(block, i)["source"]), []).append(i)

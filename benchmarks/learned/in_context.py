@@ -193,7 +193,7 @@ def tested(networks: Sequence[InContext], env_id: str, trials: int) -> Floats:
 
 @screen.on()
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Trains the networks of each group and tests them on the tables whose languages they have not seen."""
+    """Train the networks of each group and tests them on the tables whose languages they have not seen."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--batches", type=int, default=120, help="steps of the gradient (default: %(default)s)")
     parser.add_argument("--seeds", type=int, default=3, help="trainings of each group (default: %(default)s)")

@@ -124,7 +124,7 @@ def every_id() -> list[str]:
 
 
 def show(name: str, found: Mapping[tuple[str, str], Floats], r: Reproduction) -> None:
-    """Writes and prints the (2, seeds) scores of (id, method)."""
+    """Write and print the (2, seeds) scores of (id, method)."""
     rows = [
         {"id": i, "method": m, "anytime": f"{s[0].mean():.4f}", "final": f"{s[1].mean():.4f}", "seeds": s.shape[1]}
         for (i, m), s in found.items()

@@ -22,7 +22,7 @@ class Optimiser(abc.ABC):
 
     @abc.abstractmethod
     def tell(self, handle: Any, score: float) -> None:
-        """Takes the score of what a handle stands for; higher is better."""
+        """Take the score of what a handle stands for; higher is better."""
 
 
 class Ours(Optimiser):
@@ -46,7 +46,7 @@ class Ours(Optimiser):
         return action, self._params.points.config(self._params.stored(action))
 
     def tell(self, handle: Any, score: float) -> None:
-        """Tells the agent."""
+        """Tell the agent."""
         self._agent.tell(handle, score, {"cost": 1.0, "metrics": {"score": score}, "status": "ok"})
 
 
@@ -81,7 +81,7 @@ class Optuna(Optimiser):
         return trial, config
 
     def tell(self, handle: Any, score: float) -> None:
-        """Ends a trial."""
+        """End a trial."""
         self._study.tell(handle, score)
 
 
@@ -124,7 +124,7 @@ class Smac(Optimiser):
         return trial, dict(trial.config)
 
     def tell(self, handle: Any, score: float) -> None:
-        """Ends a trial; SMAC minimises."""
+        """End a trial; SMAC minimises."""
         from smac.runhistory.dataclasses import TrialValue
 
         self._facade.tell(handle, TrialValue(cost=-score))

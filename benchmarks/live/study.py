@@ -104,7 +104,7 @@ def play(problem: Problem, optimiser: str, seed: int, budget: int, workers: int 
 
 
 def run(optimisers: Iterable[str], names: Iterable[str], seeds: Iterable[int], budget: int, workers: int) -> None:
-    """Carries out runs that `results.csv` lacks, seed by seed."""
+    """Carry out runs that `results.csv` lacks, seed by seed."""
     from tqdm.auto import tqdm
 
     known = {(r.problem, r.optimiser, r.workers, r.budget, r.seed) for r in load().itertuples()}

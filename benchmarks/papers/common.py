@@ -184,12 +184,12 @@ class Reproduction(contextlib.ExitStack):
         self.compared.append(dict(zip(COMPARED, values, strict=True)))
 
     def write(self, name: str, records: Sequence[Mapping[str, Any]]) -> None:
-        """Writes `{name}.csv` with every column that a record has; what one lacks is left empty."""
+        """Write `{name}.csv` with every column that a record has; what one lacks is left empty."""
         columns = list(dict.fromkeys(k for r in records for k in r))
         atomic.write_csv(self.out / f"{name}.csv", records, columns)
 
     def write_json(self, name: str, content: Any) -> None:
-        """Writes `{name}.json`."""
+        """Write `{name}.json`."""
         atomic.write(self.out / f"{name}.json", json.dumps(content, indent=1) + "\n")
 
 
@@ -210,7 +210,7 @@ def reproduce(
     chosen: Sequence[str] | None = None,
     **settings: Any,
 ) -> int:
-    """Runs all parts of a paper, or some; returns 0.
+    """Run all parts of a paper, or some; return 0.
 
     Args:
         paper: Its name.
@@ -238,7 +238,7 @@ def reproduce(
 
 
 def write_summary(r: Reproduction) -> None:
-    """Writes what the parts returned, joined, as `summary.json`, or as a file named after the only part."""
+    """Write what the parts returned, joined, as `summary.json`, or as a file named after the only part."""
     merged: Record = {"command": r.command}
     for result in r.results.values():
         merged |= result or {}
@@ -246,7 +246,7 @@ def write_summary(r: Reproduction) -> None:
 
 
 def drawn(draw: Callable[[], Sequence[Path]]) -> None:
-    """Draws pictures and names them; says what to install where matplotlib is missing."""
+    """Draw pictures and names them; says what to install where matplotlib is missing."""
     try:
         files = draw()
     except ModuleNotFoundError as error:
@@ -256,7 +256,7 @@ def drawn(draw: Callable[[], Sequence[Path]]) -> None:
 
 
 def show(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Prints a table whose rows have the same columns."""
+    """Print a table whose rows have the same columns."""
     print(f"\n{title}")
     widths = {k: max(len(str(k)), *(len(str(row[k])) for row in rows)) for k in rows[0]}
     print("  ".join(str(k).ljust(w) for k, w in widths.items()))

@@ -17,7 +17,7 @@ STYLE = (
 
 
 def write(folder: Path, titles: Mapping[str, str], command: str) -> Path:
-    """Writes `index.html` about reproductions that are in a folder, and returns its path.
+    """Write `index.html` about reproductions that are in a folder, and return its path.
 
     Args:
         folder: Has one folder a paper, each with `compared.csv` and figures.

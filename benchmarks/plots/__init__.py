@@ -25,7 +25,7 @@ __all__ = ["ecdf", "importance", "incumbent", "parallel_coordinates", "pareto", 
 
 
 def __getattr__(name: str) -> Any:
-    """Imports a picture's module where it is asked for."""
+    """Import a picture's module where it is asked for."""
     for module, names in _PLACES.items():
         if name in names:
             return getattr(importlib.import_module(f"{__name__}.{module}"), name)
@@ -102,7 +102,7 @@ def panels(rows: int, columns: int, size: tuple[float, float], **options: Any) -
 
 
 def save(figure: Any, path: Path) -> list[Path]:
-    """Writes a figure as `.png` and `.svg`; the same data give the same bytes, for there is no date inside."""
+    """Write a figure as `.png` and `.svg`; the same data give the same bytes, for there is no date inside."""
     path.parent.mkdir(parents=True, exist_ok=True)
     for file in files(path):
         drawn = io.BytesIO()
@@ -141,7 +141,7 @@ def styles(names: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def line(axes: Any, x: Any, band: Sequence[Any], label: str, look: Mapping[str, Any]) -> None:
-    """Draws a line of (estimate) or of (estimate, lower, upper)."""
+    """Draw a line of (estimate) or of (estimate, lower, upper)."""
     lines = [np.array(b, dtype=float) for b in band]
     axes.plot(x, lines[0], label=label, **look)
     if len(lines) == 3:
@@ -155,7 +155,7 @@ def most(order: Sequence[str]) -> list[str]:
 
 
 def crowded(agents: Mapping[str, Sequence[Sequence[float]]]) -> bool:
-    """Whether half of the lines or more end within the lowest tenth of the axis, which a logarithmic one spreads."""
+    """Return whether a log axis is better: half of the lines end within the lowest tenth."""
     top = max(v for band in agents.values() for v in band[0] if v is not None)
     ends = sorted(band[0][-1] for band in agents.values())
     return len(ends) > 1 and 0.0 <= ends[0] and FLOOR < ends[(len(ends) - 1) // 2] < 0.1 * top

@@ -15,7 +15,7 @@ MISSING = -0.12
 
 
 def parallel_coordinates(frame: Any, columns: Sequence[str] | None = None, by: str = "reward", axes: Any = None) -> Any:
-    """Draws each row as a line through the values of its hyperparameters, coloured by its rank in a column.
+    """Draw each row as a line through the values of its hyperparameters, coloured by its rank in a column.
 
     Args:
         frame: With a column for each hyperparameter, such as that of runs or of a table.
@@ -76,7 +76,7 @@ def _places(values: Any) -> tuple[npt.NDArray[np.float64], str, str]:
 
 
 def importance(found: Any, axes: Any = None) -> Any:
-    """Draws the share of the variance that each hyperparameter explains alone, the largest on top.
+    """Draw the share of the variance that each hyperparameter explains alone, the largest on top.
 
     Args:
         found: From `analysis.forest_importance.importance`: its `names` and `main`.
@@ -93,7 +93,7 @@ def importance(found: Any, axes: Any = None) -> Any:
 
 
 def bars(axes: Any, names: Sequence[str], shares: Sequence[float], title: str) -> Any:
-    """Draws shares of the variance, the first on top; returns the axes."""
+    """Draw shares of the variance, the first on top; return the axes."""
     axes.barh([*names][::-1], [*shares][::-1], color=COLOURS[0])
     axes.set(title=title, xlabel="share of the variance")
     axes.tick_params(axis="y", labelsize=7)

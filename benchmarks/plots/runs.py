@@ -53,7 +53,7 @@ def incumbent(frame: Any, axes: Any = None) -> Any:
 
 
 def ecdf(frame: Any, axes: Any = None, targets: npt.ArrayLike = TARGETS) -> Any:
-    """Draws how many of all pairs of a run and a target were met by then, a line an agent; higher is better.
+    """Draw how many of all pairs of a run and a target were met by then, a line an agent; higher is better.
 
     Args:
         frame: Of runs whose regret is known.
@@ -87,7 +87,7 @@ def ecdf(frame: Any, axes: Any = None, targets: npt.ArrayLike = TARGETS) -> Any:
 
 
 def ranking(track: Mapping[str, Any], axes: Any = None) -> Any:
-    """Draws the mean score of each agent with its 95 % interval, the best on top.
+    """Draw the mean score of each agent with its 95 % interval, the best on top.
 
     Args:
         track: One of a summary's, `Comparison.of(runs).scores["tracks"]`.
@@ -111,7 +111,7 @@ def ranking(track: Mapping[str, Any], axes: Any = None) -> Any:
 
 
 def pareto(frame: Any, axes: Any = None) -> Any:
-    """Draws the rewards of two objectives against each other, and the Pareto front that each agent's runs make.
+    """Draw the rewards of two objectives against each other, and the Pareto front that each agent's runs make.
 
     Args:
         frame: Of runs on one environment, with two objectives.

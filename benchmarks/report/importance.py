@@ -16,7 +16,7 @@ SHOWN = 4
 
 
 def draw(found: ForestImportance, metric: str, axes: Sequence[Axis], sign: float, path: Path) -> list[Path]:
-    """Draws main effects and interactions above, marginals of the most important hyperparameters below.
+    """Draw main effects and interactions above, marginals of the most important hyperparameters below.
 
     Args:
         found: From `forest_importance.importance`.

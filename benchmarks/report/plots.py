@@ -46,7 +46,7 @@ def _figure(
 
 
 def regret(env: str, panel: Mapping[str, Any], seeds: int, spent: str, path: Path, raw: bool = False) -> list[Path]:
-    """Plots the mean regret on an environment against evaluations; the title names the agent that ends lowest.
+    """Plot the mean regret on an environment against evaluations; the title names the agent that ends lowest.
 
     Args:
         env: Id of the environment.
@@ -78,7 +78,7 @@ def curves(
     order: Sequence[str] | None = None,
     **axis: Any,
 ) -> list[Path]:
-    """Plots a panel of a summary: the first agents and random search, at most six lines.
+    """Plot a panel of a summary: the first agents and random search, at most six lines.
 
     Args:
         panel: `x`, and by agent an estimate, perhaps with its interval.
@@ -214,7 +214,7 @@ def fronts(name: str, entry: Mapping[str, Any], path: Path) -> list[Path]:
 
 
 def draw_all(summary: Mapping[str, Any], folder: Path, progress: bool = False) -> list[Path]:
-    """Draws everything a summary has, a folder per track; returns the files."""
+    """Draw everything a summary has, a folder per track; return the files."""
     from tqdm.auto import tqdm
 
     written = []

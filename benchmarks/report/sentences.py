@@ -197,7 +197,7 @@ def _transfer(track: Mapping[str, Any]) -> list[str]:
 
 
 def _excluded(track: Mapping[str, Any]) -> list[str]:
-    """Runs on degenerate tasks."""
+    """Run on degenerate tasks."""
     return [
         f"{count} runs on {env} are excluded: their best configuration is the median, so regret is undefined."
         for env, count in track.get("left_out", {}).items()

@@ -43,12 +43,12 @@ def kind_of_action(env_id: str, env_kwargs: Mapping[str, Any]) -> str | None:
 
 
 def is_live(env_id: str, env_kwargs: Mapping[str, Any]) -> bool:
-    """Whether a step on an id calls a function."""
+    """Return whether a step on an id calls a function."""
     return _actions(env_id, env_kwargs)[1]
 
 
 def has_rows(env_id: str, env_kwargs: Mapping[str, Any]) -> bool:
-    """Whether an id's actions are rows or arms of its table, alone or with a checkpoint."""
+    """Return whether an id's actions are rows or arms of its table, alone or with a checkpoint."""
     kind, live = _actions(env_id, env_kwargs)
     return kind in ("rows", "fidelity", "arms") and not live  # a function's candidates are in no telling order
 

@@ -66,7 +66,7 @@ class Runs(list[Run]):
         return frame.loc[rewards.idxmax()].dropna()
 
     def plot(self, axes: Any = None) -> Any:
-        """Draws the incumbent over cost, or with two objectives the Pareto fronts; returns matplotlib's axes.
+        """Draw the incumbent over cost, or with two objectives the Pareto fronts; return matplotlib's axes.
 
         Raises:
             ValueError: Runs on several environments.

@@ -114,7 +114,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         hyperparameters: Mapping[str, Any],
         rows: npt.NDArray[np.int64] | None = None,
     ) -> AgentPool:
-        """Makes one agent a seed.
+        """Make one agent a seed.
 
         Raises:
             ValueError: Hyperparameters that are no JSON data.
@@ -132,7 +132,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         return pool
 
     def call(self, do: str, **message: Any) -> Any:
-        """Sends a message and returns the answer; whatever goes wrong ends the process.
+        """Send a message and return the answer; whatever goes wrong ends the process.
 
         Raises:
             AgentError: The agent raised an error, its process ended or what it sent is no answer.
@@ -165,7 +165,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         return answer
 
     def close(self) -> None:
-        """Ends the process and everything that it has started."""
+        """End the process and everything that it has started."""
         if not self._open:
             return
         self._open = False

@@ -34,7 +34,7 @@ _tell: Callable[[tuple[float, str] | None], object] = lambda limit: None  # noqa
 
 
 def watch(tell: Callable[[tuple[float, str] | None], object]) -> None:
-    """Calls `tell` whenever a time limit begins (its seconds, and what to say if it is exceeded) or ends (None).
+    """Call `tell` whenever a time limit begins (its seconds, and what to say if it is exceeded) or ends (None).
 
     For whoever watches this process from outside: code may block signals, stop its process or never return to Python.
     """
@@ -46,7 +46,7 @@ def watch(tell: Callable[[tuple[float, str] | None], object]) -> None:
 def deadline(
     seconds: float, text: str = "a run must end within {:g} s (--run-seconds), this one did not"
 ) -> Iterator[None]:
-    """Raises `RunTimeout` in the code within once this time is over, and again every second until it gives up.
+    """Raise `RunTimeout` in the code within once this time is over, and again every second until it gives up.
 
     Time passes while the process may run, whatever the wall clock says: not while it is stopped or the machine sleeps.
     In the main thread of a process of POSIX a signal does it, which wakes whatever sleeps; elsewhere the interpreter
@@ -114,7 +114,7 @@ def _thread(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def interrupts() -> Iterator[None]:
-    """Lets Ctrl-C through; a `KeyboardInterrupt` that the code within raises by itself becomes a `RuntimeError`."""
+    """Let Ctrl-C through; a `KeyboardInterrupt` that the code within raises by itself becomes a `RuntimeError`."""
     before = signal.getsignal(signal.SIGINT)
     ours = threading.current_thread() is threading.main_thread() and callable(before)
     pressed = False
@@ -139,7 +139,7 @@ def interrupts() -> Iterator[None]:
 
 @contextlib.contextmanager
 def memory(share: float = SHARE) -> Iterator[None]:
-    """Lets the code within take a share of the memory that is free now; more raises a `MemoryError`.
+    """Let the code within take a share of the memory that is free now; more raises a `MemoryError`.
 
     On Linux, in the main thread; elsewhere nothing is limited.
     """
@@ -162,7 +162,7 @@ def memory(share: float = SHARE) -> Iterator[None]:
 
 @contextlib.contextmanager
 def restored() -> Iterator[None]:
-    """Restores what the code within changes for the whole process.
+    """Restore what the code within changes for the whole process.
 
     That is: working folder, environment variables, filters of warnings, NumPy's handling of floating-point errors.
     """

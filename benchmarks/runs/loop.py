@@ -71,7 +71,7 @@ def run(
     transfer: str | None = None,
     **hyperparameters: Any,
 ) -> Runs:
-    """Runs an agent once per seed and returns what happened, as a list with `.to_frame()`, `.best()` and `.plot()`.
+    """Run an agent once per seed and return what happened, as a list with `.to_frame()`, `.best()` and `.plot()`.
 
     Seed 7 alone gives the same run as seed 7 among others.
 

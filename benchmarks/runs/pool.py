@@ -120,7 +120,7 @@ def checker(space: gym.Space[Any]) -> Checker:
 
 
 def recommendation(check: Checker, value: Any, several: bool) -> Any:
-    """Checks what an agent recommends.
+    """Check what an agent recommends.
 
     Args:
         check: Of the action space.

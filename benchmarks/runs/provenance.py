@@ -210,7 +210,7 @@ def _spec(name: str) -> ModuleSpec | None:
 
 
 def _installed(path: Path) -> bool:
-    """Whether a file belongs to Python or to an installed package, for all users or for one."""
+    """Return whether a file belongs to Python or to an installed package, for all users or for one."""
     path = path.resolve()
     return not PACKAGES.isdisjoint(path.parts) or any(path.is_relative_to(folder) for folder in _folders())
 

@@ -108,13 +108,13 @@ class Log:
         return found
 
     def move(self, action: Any, finished: bool) -> None:
-        """Keeps an action of an evaluation that takes several."""
+        """Keep an action of an evaluation that takes several."""
         self.moves[-1].append(action)
         if finished:
             self.moves.append([])
 
     def add(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Keeps an evaluation, or each pull of a batch of them."""
+        """Keep an evaluation, or each pull of a batch of them."""
         scores, status = info.get("scores"), _NUMBERS[info["status"]]
         if "price" in info:
             self.prices.append(info["price"])

@@ -57,7 +57,7 @@ class Block:
 
     @staticmethod
     def of(runs: Sequence[Run]) -> Block:
-        """Puts runs together.
+        """Put runs together.
 
         Raises:
             ValueError: Runs of different layouts, or arrays that do not hold numbers.
@@ -151,7 +151,7 @@ def _parsed(texts: tuple[str, ...]) -> list[dict[str, Any] | None]:
 
 
 def blocks_of(runs: Sequence[Run]) -> Iterator[Block]:
-    """Runs as blocks, in the order of the first run of each.
+    """Run as blocks, in the order of the first run of each.
 
     Raises:
         ValueError: An array that does not hold numbers.

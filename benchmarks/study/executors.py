@@ -82,32 +82,32 @@ class Executor(contextlib.AbstractContextManager["Executor"], abc.ABC):
 
     @abc.abstractmethod
     def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
-        """Takes the call `function(argument)`."""
+        """Take the call `function(argument)`."""
 
     @abc.abstractmethod
     def next(self) -> Any:
-        """Returns what one of the calls submitted returned, or raises what it raised; waits for it.
+        """Return what one of the calls submitted returned, or raise what it raised; wait for it.
 
         Raises:
             WorkerLost: Workers keep dying at this call; others go on.
         """
 
     def drop(self, unwanted: Callable[[Any], bool]) -> int:
-        """Forgets calls that have not begun and whose argument is unwanted; returns how many."""
+        """Forget calls that have not begun and whose argument is unwanted; return how many."""
         kept = [call for call in self._calls if not unwanted(call.argument)]
         dropped = len(self._calls) - len(kept)
         self._calls = collections.deque(kept)
         return dropped
 
     def map(self, function: Callable[[Any], Any], arguments: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        """Carries out a call for each argument; yields (index, result) in the order in which calls are finished."""
+        """Carry out a call for each argument; yield (index, result) in the order in which calls are finished."""
         for i, argument in enumerate(arguments):
             self.submit(_numbered, (i, function, argument))
         for _ in arguments:
             yield self.next()
 
     def close(self) -> None:
-        """Drops what is not finished and ends what was started."""
+        """Drop what is not finished and ends what was started."""
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -127,11 +127,11 @@ class Serial(Executor):
     """This process, one call after another."""
 
     def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
-        """Takes a call."""
+        """Take a call."""
         self._calls.append(Call(function, argument))
 
     def next(self) -> Any:
-        """Carries out the oldest call."""
+        """Carry out the oldest call."""
         call = self._calls.popleft()
         return call.function(call.argument)
 
@@ -155,12 +155,12 @@ class Processes(Executor):
         self.close = weakref.finalize(self, _end, self._pool)  # type: ignore[method-assign]
 
     def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
-        """Takes a call."""
+        """Take a call."""
         self._calls.append(Call(function, argument))
         self._assign()
 
     def next(self) -> Any:
-        """Returns what the call that is finished first returned."""
+        """Return what the call that is finished first returned."""
         while True:
             self._assign()
             busy = [worker for worker in self._pool if worker.call is not None]
@@ -190,7 +190,7 @@ class Processes(Executor):
                 return value
 
     def _assign(self) -> None:
-        """Gives calls to workers that have none."""
+        """Give calls to workers that have none."""
         while self._calls:
             idle = next((worker for worker in self._pool if worker.call is None), None)
             if idle is None:
@@ -224,13 +224,13 @@ class _Worker:
         self._age = self._stopped = 0.0
 
     def take(self, call: Call) -> None:
-        """Begins a call."""
+        """Begin a call."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has just died, which `answer` sees
             self.pipe.send((call.function, call.argument))
         self.call, self.foreign, self._limit, self._stopped = call, call.foreign, None, 0.0
 
     def answer(self, passed: float) -> tuple[bool, Any] | None:
-        """Whether the call succeeded and what it returned or raised; None while it runs.
+        """Return whether the call succeeded and what it returned or raised; None while it runs.
 
         Args:
             passed: Seconds since the last look.
@@ -258,7 +258,7 @@ class _Worker:
         return None
 
     def end(self) -> None:
-        """Kills the process: one that is stopped hears nothing else."""
+        """Kill the process: one that is stopped hears nothing else."""
         self.process.kill()
         self.process.join()
         self.pipe.close()
@@ -279,7 +279,7 @@ def _is_stopped(pid: int | None) -> bool:
 
 
 def _work(pipe: connection.Connection, output: connection.Connection) -> None:
-    """Carries out calls until there is nobody to send them; tells the parent of limits of time that begin and end."""
+    """Carry out calls until there is nobody to send them; tell the parent of limits of time that begin and end."""
     prepare()
     if os.name == "posix":
         for stream in (sys.stdout, sys.stderr):
@@ -358,7 +358,7 @@ class Dask(Executor):
         return int(max(1, sum(self.client.nthreads().values())))
 
     def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
-        """Takes a call."""
+        """Take a call."""
         if self.client.status != "running":
             raise ConnectionError(self._GONE)
         # Not pure: what was computed for another study must not answer.
@@ -367,7 +367,7 @@ class Dask(Executor):
         self._results.add(future)
 
     def next(self) -> Any:
-        """Returns what the call that is finished first returned.
+        """Return what the call that is finished first returned.
 
         Raises:
             ConnectionError: The scheduler is gone.
@@ -386,7 +386,7 @@ class Dask(Executor):
         return done
 
     def close(self) -> None:
-        """Cancels what is not finished; a local cluster ends, another one stays."""
+        """Cancel what is not finished; a local cluster ends, another one stays."""
         self.client.cancel(list(self._futures), force=True)
         self.client.close()
         if self._cluster is not None:

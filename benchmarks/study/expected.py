@@ -27,7 +27,7 @@ Pairs = Mapping[tuple[str, str], Iterable[int]]
 
 
 def note(folder: Path, pairs: Pairs) -> None:
-    """Adds runs to those that a folder should have.
+    """Add runs to those that a folder should have.
 
     Of an id of which nothing is stored, what was noted before is forgotten: its runs were deleted to be made otherwise.
 

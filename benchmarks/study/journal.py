@@ -41,7 +41,7 @@ class Journal:
             self._read(self.path.read_bytes())
 
     def append(self, record: Mapping[str, Any], sync: bool = True) -> None:
-        """Adds a record; when it returns, no end of this process can lose it.
+        """Add a record; when it returns, no end of this process can lose it.
 
         Args:
             record: Plain data; floats come back to the bit.

@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Trains, checks or packs what the arguments say."""
+    """Train, check or pack as the arguments say."""
     ids = {env_id: suite for suite in SUITES.values() for env_id in suite.ids}
     if args.name in ids:
         return _again(ids[args.name], args.name, args.row, args.seed)
@@ -96,7 +96,7 @@ def _folder(out: Path, suite: Suite) -> Path:
 
 
 def _again(suite: Suite, env_id: str, row: int | None, seed: int) -> int:
-    """Trains a row again; the exit status is 1 where it differs by more than seeds do."""
+    """Train a row again; the exit status is 1 where it differs by more than seeds do."""
     table, prefix = suite.ids[env_id]
     stored, seeds = store.load(table), len(suite.packing.axes[-1])
     if row is None or not 0 <= row < len(stored):
@@ -136,7 +136,7 @@ def _check(suites: Sequence[Suite], out: Path, count: int) -> int:
 
 
 def _complete(suite: Suite, folder: Path) -> None:
-    """Prints how many configurations have all their trainings: those that ship, and those in the folder."""
+    """Print how many configurations have all their trainings: those that ship, and those in the folder."""
     packing = suite.packing
     ships, kept = packing.stored(), trainings.records(folder) if folder.exists() else []
     shipped, done = packing.complete(ships), packing.complete(packing.pack(kept, ships))

@@ -86,7 +86,7 @@ OLD = re.compile(r"(.+)-(\d+)-(\d+)\.parquet")
 
 
 def decode(path: Path) -> Block:
-    """Reads a part.
+    """Read a part.
 
     Raises:
         ValueError: Not the bytes that were written, not such a part, or one of an earlier version.
@@ -119,7 +119,7 @@ def _verified(path: Path) -> bytes:
 
 
 def parse(data: bytes, path: Path) -> Block:
-    """Reads the bytes of a part.
+    """Read the bytes of a part.
 
     Raises:
         ValueError: Not such a part.

@@ -45,7 +45,7 @@ def arguments(file: str) -> dict[str, Any]:
 
 
 def fits(problem: Problem, file: str, seen: bool = True, **others: Any) -> bool:
-    """Whether a file's policy can run on a problem, one that it has seen only if it may."""
+    """Return whether a file's policy can run on a problem, one that it has seen only if it may."""
     return unfit(problem, read(file)[0], seen) is None
 
 
@@ -65,7 +65,7 @@ def unfit(problem: Problem, record: Mapping[str, Any], seen: bool) -> str | None
 
 
 def by_number(record: Mapping[str, Any]) -> bool:
-    """Whether actions are the table's rows."""
+    """Return whether actions are the table's rows."""
     return not record["shuffle"] and record["kind"] in ("rows", "fidelity")
 
 

@@ -76,7 +76,7 @@ def conduct(
     accept_changed: bool = False,
     most: float = math.inf,
 ) -> Outcome:
-    """Runs what is missing of a study and stores it.
+    """Run what is missing of a study and store it.
 
     Whatever stops it (an error, Ctrl-C, a kill), what was stored stays; calling it again runs the rest. An agent
     that raises an error stops for that id alone.
@@ -255,11 +255,11 @@ class _Clock:
 
     @property
     def left(self) -> int:
-        """Runs left."""
+        """Run left."""
         return sum(self._left.values())
 
     def count(self, key: tuple[str, str], runs: Sequence[Run], seconds: float, settled: int) -> None:
-        """Takes in what came of a task: of its seeds, so many need no further one."""
+        """Take in what came of a task: of its seeds, so many need no further one."""
         self._left[key] -= settled
         for each in (key, ("", key[1]), ("", "")):
             self._spent[each] += seconds

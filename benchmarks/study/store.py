@@ -63,12 +63,12 @@ Agents = str | Collection[str] | None
 
 
 def write(runs: Sequence[Run], folder: Path | str) -> int:
-    """Stores runs that are not stored yet; see `Store.write`."""
+    """Store runs that are not stored yet; see `Store.write`."""
     return Store(folder).write(runs)
 
 
 def read(folder: Path | str, env: str | None = None, agent: str | None = None, check: Check | None = None) -> list[Run]:
-    """Reads all runs of a folder, or those of one id, one agent; sorted by id, agent and seed.
+    """Read all runs of a folder, or those of one id, one agent; sorted by id, agent and seed.
 
     Args:
         folder: Of a store.
@@ -120,7 +120,7 @@ class _Setting:
         self.seeds: dict[str, set[int]] = {}
 
     def check(self, h: dict[str, Any], folder: Path | None) -> None:
-        """Refuses a header that must not stand beside the others."""
+        """Refuse a header that must not stand beside the others."""
         if h["agent"] in self.agents:
             if _setting(h) != _setting(self.agents[h["agent"]]):
                 _compare(h, self.agents[h["agent"]], RUN_KEYS, folder)
@@ -133,7 +133,7 @@ class _Setting:
             raise _mixed(h, f"sha256 of table {h['table']}", self.tables[h["table"]], h["sha256"], folder)
 
     def add(self, h: dict[str, Any], seeds: Iterable[int] = ()) -> None:
-        """Takes in a header that agrees with the others."""
+        """Take in a header that agrees with the others."""
         self.first.setdefault(h.get("changed", False), h)
         self.agents.setdefault(h["agent"], h)
         self.tables.setdefault(h["table"], h["sha256"])
@@ -159,7 +159,7 @@ class Store:
         self._settings: dict[str, _Setting] = {}
 
     def write(self, runs: Sequence[Run]) -> int:
-        """Stores runs, one part for each agent and id; runs already stored are left as they are.
+        """Store runs, one part for each agent and id; skip runs that are stored.
 
         When it returns, the new runs are on the disk. If it raises, or the process dies, parts are there as a
         whole or not at all.
@@ -196,7 +196,7 @@ class Store:
         return written
 
     def read(self, env: str | None = None, agent: str | None = None, check: Check | None = None) -> list[Run]:
-        """Reads runs; see the function of this name."""
+        """Read runs; see the function of this name."""
         return sorted((run for block in self.once(env, agent, check) for run in block.runs()), key=key_of)
 
     def once(self, env: str | None = None, agent: Agents = None, check: Check | None = None) -> Iterator[Block]:
@@ -256,7 +256,7 @@ class Store:
         return set(self._setting(env).seeds.get(agent, ()))
 
     def check(self, headers: Sequence[dict[str, Any]]) -> None:
-        """Refuses runs that must not stand beside those that are stored, nor beside each other.
+        """Refuse runs that must not stand beside those that are stored, nor beside each other.
 
         Raises:
             ValueError: Another table, other versions, another budget or other arguments; the message says which.
@@ -268,11 +268,11 @@ class Store:
             new[h["env"]].add(h)
 
     def refresh(self) -> None:
-        """Looks again at what other processes have stored."""
+        """Look again at what other processes have stored."""
         self._settings.clear()
 
     def settle(self) -> None:
-        """Leaves each run in one part, where parallel processes stored it twice.
+        """Leave each run in one part, where parallel processes stored it twice.
 
         Raises:
             ValueError: Runs that must not be mixed, or a run that is there with two results.
@@ -337,7 +337,7 @@ def _publish(block: Block, root: Path) -> Path:
 
 
 def _check_place(part: Path, header: Mapping[str, Any], seeds: npt.NDArray[np.int64]) -> None:
-    """Refuses a part that lies where others belong: runs are looked for by the names of folders and files."""
+    """Refuse a part that lies where others belong: runs are looked for by the names of folders and files."""
     env, agent = quote(header["env"], safe=""), quote(header["agent"], safe="")
     stem = f"{agent}-{seeds.min()}-{seeds.max()}-"
     if part.parent.name != env or not re.fullmatch(re.escape(stem) + parquet.ENDING, part.name):
@@ -345,7 +345,7 @@ def _check_place(part: Path, header: Mapping[str, Any], seeds: npt.NDArray[np.in
 
 
 def _same(part: Path, block: Block, others: Sequence[Path], seeds: set[int]) -> None:
-    """Refuses a part whose runs with these seeds are not the same in the other parts that have them."""
+    """Refuse a part whose runs with these seeds are not the same in the other parts that have them."""
     expected = {run.seed: digest([run]) for run in block.runs() if run.seed in seeds}
     for other in others:
         _, low, high, *_ = parquet.NAME.fullmatch(other.name).groups()  # type: ignore[union-attr]

@@ -97,7 +97,7 @@ class Entrant:
         return named
 
     def fits(self, problem: registry.Problem, **more: Any) -> bool:
-        """Whether it can work on a problem, with hyperparameters in addition; a user's class is taken to."""
+        """Return whether it can work on a problem, with hyperparameters in addition; a user's class is taken to."""
         given = {**self.hyperparameters, **more}
         if self.algorithm == POLICY:
             from hpo_envs.benchmarks.study import policies
@@ -147,7 +147,7 @@ MOST_SEEDS = 1_000_000
 
 
 def from_file(path: Path) -> Study:
-    """Reads a study file.
+    """Read a study file.
 
     Raises:
         FileNotFoundError: No such file.
@@ -168,7 +168,7 @@ def from_file(path: Path) -> Study:
 
 
 def from_data(data: Mapping[str, Any]) -> Study:
-    """Makes a study of what a study file holds.
+    """Make a study of what a study file holds.
 
     Raises:
         ValueError: As `from_file`.

@@ -70,7 +70,7 @@ def key_of(task: Task) -> tuple[str, str]:
 
 
 def perform(task: Task) -> Done:
-    """Carries out a task.
+    """Carry out a task.
 
     Runs go in batches that grow while there is time: that a run is the same alone and among others
     is what makes results independent of all this. Whatever an agent raises (`SystemExit`, say) stops it on this id

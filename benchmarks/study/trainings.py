@@ -22,7 +22,7 @@ def conduct(
     known: Collection[str] = (),
     watch: Callable[[int, int, dict[str, Any] | None], object] = lambda done, total, record: None,
 ) -> int:
-    """Carries out what is missing of some trainings, in their order, and keeps each as it comes.
+    """Carry out what is missing of some trainings, in their order, and keep each as it comes.
 
     Args:
         tasks: Distinct names of the trainings.

@@ -96,7 +96,7 @@ def example(name: str) -> str:
 
 
 def write(folder: Path, found: results.Found) -> None:
-    """Writes all pages below `folder`."""
+    """Write all pages below `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = []
     for target, names in classes().items():

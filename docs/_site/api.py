@@ -88,7 +88,7 @@ def modules() -> dict[str, list[str]]:
 
 
 def load(name: str) -> ModuleType:
-    """Imports a module, a large optional package that it needs replaced by a stand-in."""
+    """Import a module, a large optional package that it needs replaced by a stand-in."""
     from sphinx.ext.autodoc.mock import mock
 
     with mock([OPTIONAL]):
@@ -189,7 +189,7 @@ def page(name: str, pages: dict[str, str]) -> str:
 
 
 def write(folder: Path, sources: Path) -> None:
-    """Writes all pages below `folder`, and the modules' own text below `sources`, which costs no page of the theme."""
+    """Write all pages below `folder`, and the modules' own text below `sources`, which costs no page of the theme."""
     from _site.agents import classes
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -152,7 +152,8 @@ def agents(spec: Spec, found: results.Found) -> str:
     return (
         f"On the {' and '.join(kinds)} table{rows}, budget {entry['budget']:g} {entry['cost_unit']}, ranked by regret "
         f"{ranked} (0: best known score; 1: median configuration), with 95 % intervals over runs. See the "
-        f"[leaderboard](../results.md) for tests over the whole group of tasks.\n\n" + results.environment_table(spec.id, found)
+        f"[leaderboard](../results.md) for tests over the whole group of tasks.\n\n"
+        + results.environment_table(spec.id, found)
     )
 
 

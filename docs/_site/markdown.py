@@ -26,7 +26,7 @@ def nav(entries: Sequence[str], *, hidden: bool = True, caption: str = "", depth
 
 
 def relink(text: str, page: str, pages: set[str], extra: set[str]) -> str:
-    """Turns links that hold in the repository into links that hold on the site.
+    """Turn links that hold in the repository into links that hold on the site.
 
     Args:
         text: Markdown.
@@ -61,6 +61,6 @@ def relink(text: str, page: str, pages: set[str], extra: set[str]) -> str:
 
 
 def outside_code(text: str, change: Any) -> str:
-    """Applies a function to what lies outside fenced blocks of code."""
+    """Apply a function to what lies outside fenced blocks of code."""
     parts = re.split(r"(^```.*?^```[ ]*$)", text, flags=re.M | re.S)
     return "".join(p if i % 2 else change(p) for i, p in enumerate(parts))

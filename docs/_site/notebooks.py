@@ -86,7 +86,7 @@ def ordered() -> list[Path]:
 
 
 def write(folder: Path) -> None:
-    """Executes all notebooks and writes their pages."""
+    """Execute all notebooks and write their pages."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work:
         for path, book in zip(ordered(), together(ordered(), Path(work)), strict=True):

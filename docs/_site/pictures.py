@@ -59,7 +59,7 @@ def frame(env_id: str, seed: int = 0) -> tuple[Any, str, int]:
 
 
 def save(env_id: str, path: Path) -> str:
-    """Writes the picture and returns its caption."""
+    """Write the picture and return its caption."""
     from PIL import Image
 
     picture, name, steps = frame(env_id)

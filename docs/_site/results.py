@@ -218,7 +218,7 @@ PLACEHOLDERS: dict[str, Callable[[Found], str]] = {
 
 
 def fill(text: str) -> str:
-    """Puts results where a page asks for them.
+    """Put results where a page asks for them.
 
     Raises:
         KeyError: A page asks for what there is not.

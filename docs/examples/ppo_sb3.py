@@ -56,7 +56,7 @@ class Curve(BaseCallback):
 
 
 def main(arguments=None):
-    """Trains, writes the policy, and returns its file."""
+    """Train, write the policy, and return its file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=300_000)
     parser.add_argument("--envs", type=int, default=8, help="of each table")

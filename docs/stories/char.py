@@ -32,7 +32,7 @@ def more(pairs):
 
 
 def main(arguments=None):
-    """Tells the story; returns its verdicts."""
+    """Tell the story; return its verdicts."""
     args = options(__doc__, 10, arguments)
     tables = {(t, m): store.load(f"{t}-{m}") for t in TASKS for m in MODELS}
     story = Story("Are transformers harder to tune?")

@@ -20,7 +20,7 @@ RESAMPLES = 200
 
 
 def main(arguments=None):
-    """Tells the story; returns its verdicts."""
+    """Tell the story; return its verdicts."""
     args = options(__doc__, 10, arguments)
     table = store.load("cushlepor/ted-ende")
     story = Story("Teaching a metric to agree with people")

@@ -22,7 +22,7 @@ def select(agent, env_id, best, args, budget, **settings):
 
 
 def main(arguments=None):
-    """Tells the story; returns its verdicts."""
+    """Tell the story; return its verdicts."""
     args = options(__doc__, 100, arguments)
     eight, twelve, ner = (store.load(f"fiesta/{name}") for name in ("tdsa8", "tdsa12", "ner"))
     story = Story("Which model is really the best?")

@@ -26,7 +26,7 @@ AGENTS = {
 
 
 def main(arguments=None):
-    """Tells the story; returns its verdicts."""
+    """Tell the story; return its verdicts."""
     args = options(__doc__, 20, arguments)
     table = store.load("nasbenchnlp/wikitext2")
     story = Story("Cells that nobody designed")

@@ -42,7 +42,7 @@ def transfer(tables):
 
 
 def main(arguments=None):
-    """Tells the story; returns its verdicts."""
+    """Tell the story; return its verdicts."""
     args = options(__doc__, 20, arguments)
     tables = [store.load(f"nmthpo/{p}") for p in PAIRS]
     story = Story("Six tables of translation models")

@@ -49,7 +49,7 @@ def figure(columns):
 
 
 def save(drawn, out, name):
-    """Writes the figure and says where."""
+    """Write the figure and says where."""
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{name}.png"
     drawn.savefig(path, dpi=110)

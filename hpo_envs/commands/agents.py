@@ -125,7 +125,7 @@ def hyperparameters(cls: Any) -> list[tuple[str, str, str, str]]:
 
 
 def _refers(text: str) -> bool:
-    """Whether a meaning is missing, or is said elsewhere."""
+    """Return whether a meaning is missing, or is said elsewhere."""
     return not text or (text.startswith("See `") and text.count(" ") < 3)
 
 

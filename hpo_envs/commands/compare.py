@@ -1,4 +1,4 @@
-"""Compares agents on environments, in one process or many. Repeated, a stopped comparison continues."""
+"""Compare agents on environments, in one process or many. Repeated, a stopped comparison continues."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ DEFAULTS = {"env": "NMTHPO-swen-v0", "agents": "random"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument("study", nargs="?", type=Path, help="TOML file, in place of --env, --agents and the like")
     parser.add_argument("--env", help=f"ids, separated by commas, or 'all' (default: {DEFAULTS['env']})")
     parser.add_argument("--agents", help=f"names, separated by commas, or 'all' (default: {DEFAULTS['agents']})")
@@ -119,7 +119,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs what is missing of the study, prints rankings and verdicts and saves summaries and plots."""
+    """Run what is missing of the study, print rankings and verdicts, save summaries and plots."""
     from hpo_envs.benchmarks import Comparison
 
     study, name = _study(args), args.study.stem if args.study else args.env or DEFAULTS["env"]
@@ -143,7 +143,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _power(study: Study, effect: float) -> int:
-    """Prints how often a study of this size names the better of its agents, by simulation; none is run."""
+    """Print how often a study of this size names the better of its agents, by simulation; none is run."""
     from hpo_envs.benchmarks.analysis import intervals, power
 
     if not effect > 0:
@@ -216,7 +216,7 @@ class _Bar:
             self._bar.close()
 
     def show(self, done: int, total: int, left: float | None) -> None:
-        """Shows how far the study is."""
+        """Show how far the study is."""
         from tqdm.auto import tqdm
 
         if self._bar is None:
@@ -228,7 +228,7 @@ class _Bar:
 
 
 def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int:
-    """Prints and saves what came of a comparison; returns the exit status."""
+    """Print and save what came of a comparison; return the exit status."""
     outcome, out = comparison.outcome, comparison.folder
     assert outcome is not None
     assert out is not None
@@ -260,7 +260,7 @@ def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int
 
 
 def _show_targets(env: str, by_agent: dict[str, list[Block]], out: Path, tolerance: float | None) -> None:
-    """Prints the targets of an id and saves them beside its runs."""
+    """Print the targets of an id and save them beside its runs."""
     from hpo_envs.benchmarks.comparison import targets
     from hpo_envs.benchmarks.report import terminal
     from hpo_envs.tables.files import atomic

@@ -1,4 +1,4 @@
-"""Shows all about one id, agent or search: the page of its class, and what is particular to this id or name.
+"""Show all about one id, agent or search: the page of its class, and what is particular to this id or name.
 
 Of an id: spaces, tables with their provenance, citation. Of an agent: settings and the ids that it works on. Of the
 folder of a search by `tune`: the best configuration, evaluations, failures.
@@ -35,7 +35,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
+    """Declare the options."""
     parser.add_argument(
         "subject", metavar="NAME", help="environment id or agent, see `hpo-envs list [--agents]`, or a search"
     )
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the command."""
+    """Run the command."""
     name = args.subject.removeprefix("hpo_envs:")
     spec = find(name)
     if spec is None and Path(name).is_dir():

@@ -1,4 +1,4 @@
-"""Installs upstream files of data sets that do not ship, or not whole.
+"""Install upstream files of data sets that do not ship, or not whole.
 
 Files go to $HPO_ENVS_DATA, else to the user's cache folder. They are checked against the catalogue before they get
 their names; those already right are left alone, wrong ones are replaced.
@@ -19,7 +19,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
+    """Declare the options."""
     parser.add_argument("names", nargs="*", metavar="NAME", help="data sets, see --list")
     parser.add_argument("--all", action="store_true", help="every data set")
     parser.add_argument("--list", action="store_true", help="show the data sets and stop")
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the command."""
+    """Run the command."""
     if args.list:
         return _list()
     known = ", ".join(catalogue.datasets())

@@ -33,7 +33,7 @@ alike that have similar configurations; arrows point to less sensitive:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument("source", help="name of a table, id of an environment, or a folder of runs or of a search")
     parser.add_argument("--metric", help="metric that is explained (default: the reward, or the table's first)")
     parser.add_argument("--cutoff", help="worse counts as this: a value of the metric, or median (default: none)")
@@ -64,7 +64,7 @@ class Runs(NamedTuple):
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints, writes and draws the shares."""
+    """Print, write and draw the shares."""
     from hpo_envs.benchmarks.analysis import forest_importance
 
     if args.sensitivity:
@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _sensitivity(args: argparse.Namespace) -> int:
-    """Prints the metrics of sensitivity of a table."""
+    """Print the metrics of sensitivity of a table."""
     from hpo_envs.benchmarks.analysis import sensitivity
 
     if Path(args.source).is_dir():
@@ -215,7 +215,7 @@ def _of_search(source: str, metric: str | None) -> Runs:
 
 
 def save(out: Path, found: Any, runs: Runs, shares: list[dict[str, Any]]) -> list[Path]:
-    """Writes shares as CSV and draws them, with the marginals of the four that matter most."""
+    """Write shares as CSV and draw them, with the marginals of the four that matter most."""
     from hpo_envs.benchmarks.report import importance as pictures
     from hpo_envs.tables.files import atomic
 

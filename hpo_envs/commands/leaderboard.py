@@ -1,4 +1,4 @@
-"""Runs your agent on the environments of the leaderboard, or checks such runs before they are submitted.
+"""Run your agent on the environments of the leaderboard, or check such runs before they are submitted.
 
 `run` continues where it stopped. `check` takes two seeds of each environment again, with the agent in a process of its
 own, and refuses runs that differ in a bit, whose rewards are not the tables', or that were not isolated.
@@ -111,7 +111,7 @@ def _where(before: Run, after: Run) -> str:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
+    """Declare the options."""
     parser.add_argument("what", choices=("run", "check"), help="run the agent, or check its runs")
     parser.add_argument("agent", help="module:factory or policy:FILE; it runs in a process of its own")
     parser.add_argument("--runs", type=Path, required=True, help="folder of the agent's runs")
@@ -121,7 +121,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs or checks; returns 1 if the agent failed or a run is wrong."""
+    """Run or check; return 1 if the agent failed or a run is wrong."""
     from hpo_envs.benchmarks import leaderboard
 
     sys.path.append(str(Path.cwd()))  # where my_agents.py is

@@ -33,7 +33,7 @@ OBJECTIVES = ("pearson", "kendall", "system_pearson", "rmse")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
+    """Declare the options."""
     what = parser.add_subparsers(title="what to do", metavar="ACTION", dest="action", required=True)
     score = what.add_parser("score", help="score the rows of a file; prints one score a row and the mean")
     score.add_argument("file", type=Path, help="TSV with columns hypothesis and reference")
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the command."""
+    """Run the command."""
     if args.action == "presets":
         for name, p in hlepor.PRESETS.items():
             print(f"{name:26} {_text(p)}")

@@ -1,4 +1,4 @@
-"""Shows all environment ids by family, and what answers them; with --agents, the agents.
+"""Show all environment ids by family, and what answers them; with --agents, the agents.
 
 `measured`: a table of measurements; `surrogate`: a model of the whole space, or synthetic arms. Ids whose files have
 to be fetched first stand apart.
@@ -28,7 +28,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
+    """Declare the options."""
     parser.add_argument(
         "text", nargs="?", default="", metavar="TEXT", help="part of an id, family or agent, in any case"
     )
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the command."""
+    """Run the command."""
     if args.agents:
         found = agents.rows(args.text)
         print(json.dumps(found, indent=2) if args.json else agents.listing(found))

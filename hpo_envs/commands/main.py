@@ -66,7 +66,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command line.
+    """Run the command line.
 
     Args:
         argv: Arguments without the program's name; default: the process's own.
@@ -147,12 +147,12 @@ def _message(error: Exception) -> str:
 
 
 def _is_users(error: Exception) -> bool:
-    """Whether an error is one that the user can mend: what our own checks, the system and Gymnasium's `make` raise."""
+    """Return whether an error is the user's: raised by checks, the system or Gymnasium's `make`."""
     return isinstance(error, (ValueError, OSError)) or type(error).__module__.startswith("gymnasium.")
 
 
 def _forget_stdout() -> None:
-    """Keeps the interpreter from complaining at exit that its output has no reader."""
+    """Keep the interpreter from complaining at exit that its output has no reader."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):

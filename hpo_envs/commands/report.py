@@ -1,4 +1,4 @@
-"""Writes a comparison, or a search by tune, as one self-contained HTML page.
+"""Write a comparison, or a search by tune, as one self-contained HTML page.
 
 Of a comparison: which agent is best, by how much, how sure. Of a search: the best configuration, the scores over time,
 what mattered, all evaluations and failures. The page needs no network and no other file: send it, or open it anywhere.
@@ -22,7 +22,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
+    """Declare the options."""
     parser.add_argument("runs", type=Path, help="folder of runs or of a search, or a summary (.json)")
     parser.add_argument("--out", type=Path, help="the page (default: report.html in the folder)")
     parser.add_argument("--title", help="title of the page")
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Writes the page and what else was asked for."""
+    """Write the page and what else was asked for."""
     if _is_search(args.runs):
         return _search(args)
     from hpo_envs.benchmarks.comparison import summary
@@ -76,14 +76,14 @@ def _load(path: Path) -> dict[str, Any]:
 
 
 def _is_search(folder: Path) -> bool:
-    """Whether a folder has one search by `tune` and nothing else to compare."""
+    """Return whether a folder has one search by `tune` and nothing else to compare."""
     from hpo_envs.tuning import record
 
     return folder.is_dir() and [*record.folders(folder)] == [folder] and not any(folder.glob("*/*.parquet"))
 
 
 def _search(args: argparse.Namespace) -> int:
-    """Writes the page of a search."""
+    """Write the page of a search."""
     from hpo_envs.tuning import load
 
     if args.title or args.pictures or args.summary:

@@ -38,7 +38,7 @@ papers:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument("paper", help=f"which paper, see below, or {ALL}")
     parser.add_argument(
         "--out", type=Path, help="folder for tables and figures (default: studies/reproduce-PAPER; of all: papers)"
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Reproduces a paper, or all; the exit status is 0 if it ran, whatever the verdicts."""
+    """Reproduce a paper, or all; the exit status is 0 if it ran, whatever the verdicts."""
     if args.paper not in (*PAPERS, ALL):
         known = [*PAPERS, ALL]
         raise ValueError(f"paper must be one of {', '.join(known)}, got {args.paper!r}{nearest(args.paper, known)}")

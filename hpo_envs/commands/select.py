@@ -1,4 +1,4 @@
-"""Reads a table of your own scores: which model is the best, how sure that is, and which to evaluate next."""
+"""Read a table of your own scores: which model is the best, how sure that is, and which to evaluate next."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PROPOSERS = ("ttts", "t3c", "ttei", "bts", "lucb", "track-and-stop", "nonadaptiv
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
+    """Declare the options."""
     parser.add_argument("file", type=Path, metavar="FILE", help="CSV file with scores, see below")
     parser.add_argument("--confidence", type=float, default=0.95, help="when to stop evaluating (default: %(default)s)")
     parser.add_argument("--batch", type=int, default=1, help="evaluations to propose (default: %(default)s)")
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the command."""
+    """Run the command."""
     result = advise(
         read_scores(args.file),
         confidence=args.confidence,

@@ -1,4 +1,4 @@
-"""Makes environments of your own data: a file or folder of runs, exported by any tool, or an Optuna study."""
+"""Make environments of your own data: a file or folder of runs, exported by any tool, or an Optuna study."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ checkpoints also TableLC-NAME-v0. Agents, sensitivity, compare, report and descr
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments."""
+    """Add the command's arguments."""
     parser.add_argument("what", choices=("from-csv", "from-optuna", "list", "show"), help="what to do")
     parser.add_argument("source", nargs="?", help="file or folder, name of the study, or name of a saved table")
     parser.add_argument(
@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the command."""
+    """Run the command."""
     if args.what == "list":
         return _list(args)
     if args.source is None:

@@ -1,4 +1,4 @@
-"""Tunes a function of your own: calls it, stores every evaluation, and continues where it was stopped.
+"""Tune a function of your own: calls it, store every evaluation, and continues where it was stopped.
 
 `module:function` is looked for in the current folder, too. It gets a dict of hyperparameters and returns its score, or
 a mapping with it. The search space is a TOML file, one hyperparameter a line:
@@ -31,7 +31,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options."""
+    """Declare the options."""
     parser.epilog = EPILOG
     parser.add_argument("function", help="the function to tune, as module:function")
     parser.add_argument("--space", type=Path, required=True, metavar="FILE.toml", help="the search space")
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Tunes, and says what is best."""
+    """Tune, and says what is best."""
     from hpo_envs.tuning import tune
 
     sys.path.insert(0, str(Path.cwd()))

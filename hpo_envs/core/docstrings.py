@@ -41,7 +41,7 @@ class Parsed:
 
 
 def parse(doc: str | None) -> Parsed:
-    """Takes a docstring apart."""
+    """Take a docstring apart."""
     lines = inspect.cleandoc(doc or "").splitlines()
     parsed, text = Parsed(), []
     i, fenced = 0, False
@@ -64,7 +64,7 @@ def parse(doc: str | None) -> Parsed:
 
 
 def _inside(lines: list[str], i: int, match: re.Match[str]) -> bool:
-    """Whether an empty line lies inside an indented section."""
+    """Return whether an empty line lies inside an indented section."""
     following = next((line for line in lines[i:] if line), "")
     return not match[2] and not lines[i] and following.startswith(" ")
 

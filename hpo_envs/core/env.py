@@ -70,7 +70,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
     _table_index = 0
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Completes the page of a family by those of its bases."""
+        """Complete the page of a family by those of its bases."""
         super().__init_subclass__(**kwargs)
         for base in cls.__bases__:
             page, shared = cls.__dict__.get("__doc__") or "", base.__doc__ or ""
@@ -111,7 +111,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
         return super().reset(seed=None if seed is None else _check_seed(seed))
 
     def _new_key(self, seed: int | None) -> int:
-        """Starts an episode; returns its key."""
+        """Start an episode; return its key."""
         if seed is not None:
             self._stream, self._episode = draws.mix(seed, 0), 0
         elif self._stream is None:
@@ -216,7 +216,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
 
     @abc.abstractmethod
     def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
-        """Starts fresh episodes at `index` (k,) with `keys` (k,); returns their info as (k,) arrays."""
+        """Start fresh episodes at `index` (k,) with `keys` (k,); return their info as (k,) arrays."""
 
     def _said(self, index: npt.NDArray[np.intp]) -> Info:
         """What `reset` says of the tables of the episodes at `index`."""
@@ -225,7 +225,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
 
     @abc.abstractmethod
     def _advance(self, actions: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], Info]:
-        """Performs one evaluation in every episode.
+        """Perform one evaluation in every episode.
 
         Must tolerate episodes that have ended: what they return is overwritten.
 
@@ -235,11 +235,11 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
 
     @abc.abstractmethod
     def _observe(self) -> Any:
-        """Returns the observations; a fresh array if `self.copy`."""
+        """Return the observations; a fresh array if `self.copy`."""
 
     @abc.abstractmethod
     def _check_actions(self, actions: Any) -> Any:
-        """Validates a batch of actions.
+        """Validate a batch of actions.
 
         Raises:
             ValueError: Wrong shape or type, or an action outside the space.
@@ -250,7 +250,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, Info]:
-        """Starts a fresh episode in every environment (or those in `options["reset_mask"]`, (n,) bool)."""
+        """Start a fresh episode in every environment (or those in `options["reset_mask"]`, (n,) bool)."""
         index = self._index
         check_options(options, (*self.params.options, "reset_mask"))
         if options is not None and "reset_mask" in options:
@@ -268,7 +268,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         return self._observe(), self._with_mask(info)
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, Info]:
-        """Performs one evaluation in every environment.
+        """Perform one evaluation in every environment.
 
         Returns:
             Observations, rewards (n,) or (n, m), terminated (n,), truncated (n,) (always False: limits on steps are
@@ -385,7 +385,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
             self._episodes[chosen] = 0
 
     def _begin(self, index: npt.NDArray[np.intp], options: dict[str, Any] | None, info: Info) -> Info:
-        """Starts episodes and adds their info, as (num_envs, ...) arrays with masks; returns it."""
+        """Start episodes and add their info, as (num_envs, ...) arrays with masks; return it."""
         assert self._streams is not None
         self._episodes[index] += np.uint64(1)
         self._keys = self._keys.copy()  # masks of earlier steps are made of the keys that were

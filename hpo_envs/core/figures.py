@@ -37,7 +37,7 @@ def pixels(record: Any) -> npt.NDArray[np.uint8]:
 
 
 def window(record: Any, figure: Any) -> Any:
-    """Draws the episode in a window, a new one if there is none; returns it.
+    """Draw the episode in a window, a new one if there is none; return it.
 
     Raises:
         NoDisplay: matplotlib has no window here.
@@ -57,14 +57,14 @@ def window(record: Any, figure: Any) -> Any:
 
 
 def shut(figure: Any) -> None:
-    """Closes a window."""
+    """Close a window."""
     from matplotlib import pyplot
 
     pyplot.close(figure)
 
 
 def paint(record: Any, figure: Any) -> None:
-    """Draws the episode on a matplotlib figure, from scratch."""
+    """Draw the episode on a matplotlib figure, from scratch."""
     env = record.env
     figure.clear()
     kind = env.params.kind

@@ -25,7 +25,7 @@ class MaskedInfo(Info):
     __slots__ = ("_make",)
 
     def defer_mask(self, make: Callable[[], npt.NDArray[Any]], reported: npt.NDArray[np.bool_]) -> MaskedInfo:
-        """Adds `action_mask`.
+        """Add `action_mask`.
 
         Args:
             make: Returns the (n, k) mask, bool or int8, as a fresh array.
@@ -36,7 +36,7 @@ class MaskedInfo(Info):
         return self
 
     def change_mask(self, change: Callable[[Masks], Masks] | None) -> None:
-        """Replaces the mask by a function of it; None removes it."""
+        """Replace the mask by a function of it; None removes it."""
         if "action_mask" not in self:
             return
         if change is None:
@@ -87,7 +87,7 @@ class MaskedInfo(Info):
         return dict(self) | other
 
     def __eq__(self, other: object) -> bool:
-        """Whether all values are equal."""
+        """Return whether all values are equal."""
         return dict(self) == other
 
     def __repr__(self) -> str:
@@ -110,7 +110,7 @@ _NUMPYS: dict[type, Callable[[Any], Any]] = {bool: np.bool_, int: np.int64, floa
 
 
 def scatter(value: Any, index: npt.NDArray[np.intp], n: int) -> Any:
-    """Spreads (k, ...) values to (n, ...), zeros elsewhere."""
+    """Spread (k, ...) values to (n, ...), zeros elsewhere."""
     if isinstance(value, dict):
         return {k: scatter(v, index, n) for k, v in value.items()}
     if len(index) == n:
@@ -132,7 +132,7 @@ def entry(value: Any, i: int = 0) -> Any:
 
 
 def merge(info: Info, new: Info, index: npt.NDArray[np.intp]) -> None:
-    """Adds the info of the environments at `index` to a batched info, with masks."""
+    """Add the info of the environments at `index` to a batched info, with masks."""
     fresh: npt.NDArray[np.bool_] | None = None
     for key, value in new.items():
         if key.startswith("_"):
@@ -152,7 +152,7 @@ def merge(info: Info, new: Info, index: npt.NDArray[np.intp]) -> None:
 
 
 def assign(target: Any, value: Any, index: npt.NDArray[np.intp]) -> None:
-    """Copies the entries at `index` from one nested batched value to another."""
+    """Copy the entries at `index` from one nested batched value to another."""
     if isinstance(target, dict):
         for k in target:
             assign(target[k], value[k], index)
@@ -161,7 +161,7 @@ def assign(target: Any, value: Any, index: npt.NDArray[np.intp]) -> None:
 
 
 def blank(value: Any, index: npt.NDArray[np.intp]) -> None:
-    """Zeroes (None for objects) the entries of environments that reported nothing."""
+    """Zero (None for objects) the entries of environments that reported nothing."""
     if isinstance(value, dict):
         for v in value.values():
             blank(v, index)

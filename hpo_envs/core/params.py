@@ -231,7 +231,7 @@ class HasParams:
         return frames.facts(self._name(), self._facts())
 
     def render(self) -> Any:
-        """Draws nothing and says so, as Gymnasium's environments do: pictures need a `render_mode`."""
+        """Draw nothing and says so, as Gymnasium's environments do: pictures need a `render_mode`."""
         gym.logger.warn(f"render_mode must be given when {self._name()} is made, got None: nothing is drawn")
 
     def _name(self) -> str:
@@ -269,7 +269,7 @@ class HasParams:
 
 
 def is_integer(value: Any) -> bool:
-    """Whether a value is an int, Python's or NumPy's; bool and timedelta64, which derive from these, are none."""
+    """Return whether a value is an int of Python or NumPy, but neither bool nor timedelta64."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
 
 
@@ -323,7 +323,7 @@ def check_ints(
 
 
 def check_options(options: Any, names: tuple[str, ...]) -> None:
-    """Validates the `options` of `reset`.
+    """Validate the `options` of `reset`.
 
     Args:
         options: None, or a mapping.
@@ -343,7 +343,7 @@ def check_options(options: Any, names: tuple[str, ...]) -> None:
 
 
 def check_int(name: str, value: Any, low: int = 1, high: int = 10**9, *, optional: bool = False) -> int:
-    """Validates an argument that counts.
+    """Validate an argument that counts.
 
     Args:
         name: Of the argument.
@@ -363,7 +363,7 @@ def check_int(name: str, value: Any, low: int = 1, high: int = 10**9, *, optiona
 
 
 def check_bool(name: str, value: Any) -> bool:
-    """Validates a switch.
+    """Validate a switch.
 
     Raises:
         ValueError: Neither True nor False.
@@ -374,7 +374,7 @@ def check_bool(name: str, value: Any) -> bool:
 
 
 def check_names(argument: str, names: Any) -> tuple[str, ...]:
-    """Validates names; one alone will do.
+    """Validate names; one alone will do.
 
     Raises:
         ValueError: Neither a name nor a tuple or list of them.
@@ -386,7 +386,7 @@ def check_names(argument: str, names: Any) -> tuple[str, ...]:
 
 
 def check_budget(budget: Any, whole: float, unit: str) -> float:
-    """Validates `budget`; None stands for `whole`.
+    """Validate `budget`; None stands for `whole`.
 
     Raises:
         ValueError: Not None and not a positive finite number (for evaluations: not an int >= 1).
@@ -407,7 +407,7 @@ def check_budget(budget: Any, whole: float, unit: str) -> float:
 
 
 def check_workers(workers: Any) -> int:
-    """Validates `workers`.
+    """Validate `workers`.
 
     Raises:
         ValueError: Not an int >= 1.

@@ -32,7 +32,7 @@ class Watch:
         self._window: Any = None
 
     def reset(self, **kwargs: Any) -> Any:
-        """Resets the environment and forgets the last episode."""
+        """Reset the environment and forget the last episode."""
         self.record = Record(self.env)
         out = self._reset(self.env, **kwargs)
         if self.mode == "human":
@@ -58,7 +58,7 @@ class Watch:
         return figures.pixels(self.record) if self.mode == "rgb_array" else None
 
     def close(self) -> None:
-        """Closes the window, if there is one, and the environment."""
+        """Close the window, if there is one, and the environment."""
         if self._window is not None:
             figures.shut(self._window)
             self._window = None
@@ -93,7 +93,7 @@ class VectorWatch:
         self._records = [Record(_Episode(envs, i)) for i in range(min(SHOWN, envs.num_envs))]
 
     def reset(self, **kwargs: Any) -> Any:
-        """Resets the environment and forgets the last episodes."""
+        """Reset the environment and forget the last episodes."""
         out = self._reset(self.envs, **kwargs)
         self._begin(out[1])
         return out
@@ -121,7 +121,7 @@ class VectorWatch:
         return tuple(figures.pixels(record) for record in self._records)
 
     def _begin(self, info: Any) -> None:
-        """Forgets the episodes of those that say at which table they start."""
+        """Forget the episodes of those that say at which table they start."""
         for i in range(len(self._records)):
             if "table" in info and info["_table"][i]:
                 self._records[i] = Record(_Episode(self.envs, i))
@@ -174,7 +174,7 @@ class Record:
         self.spent = 0.0
 
     def note(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Adds a step."""
+        """Add a step."""
         action = info.get("action", action)
         if not info.get("finished", True):
             self.moves.append(np.array(action).tolist())

@@ -38,21 +38,21 @@ class Screen:
         self._stream, self._before = stream, before
 
     def write(self, text: str) -> int:
-        """Writes a text; a carriage return at its start is that of a progress bar."""
+        """Write a text; a carriage return at its start is that of a progress bar."""
         self._before()
         bar = "\r" if text.startswith("\r") else ""
         self._stream.write(bar + escaped(text.removeprefix(bar)))
         return len(text)
 
     def close(self) -> None:
-        """Leaves the stream open, for those who print after whoever would close it."""
+        """Leave the stream open, for those who print after whoever would close it."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
 
 def relay(pipe: connection.Connection) -> threading.Thread:
-    """Shows what another process prints into a pipe, `escaped`, on standard error; ends with the last who can write."""
+    """Show what another process prints into a pipe, `escaped`, on standard error; ends with the last who can write."""
 
     def show() -> None:
         decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
@@ -82,7 +82,7 @@ def _traceback(*error: Any) -> None:
 
 @contextlib.contextmanager
 def notes(note: Callable[[Warning], str | None]) -> Iterator[None]:
-    """Holds warnings back until something is printed, and drops them if an error comes first.
+    """Hold warnings back until something is printed, and drop them if an error comes first.
 
     Args:
         note: A warning as one line; None leaves it to Python.

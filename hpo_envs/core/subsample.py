@@ -124,13 +124,13 @@ class History:
         self._since: Since | None = None
 
     def clear(self, columns: npt.NDArray[np.int64]) -> None:
-        """Clears a flag of each episode; the (n,) array must be left alone from now on."""
+        """Clear a flag of each episode; the (n,) array must be left alone from now on."""
         self._log.append(columns)
         if len(self._log) == self._most:
             self.then()()
 
     def restart(self, episodes: npt.NDArray[np.intp]) -> None:
-        """Restarts these episodes."""
+        """Restart these episodes."""
         n, _ = self._shape
         if len(episodes) == n:
             self._bits, self._log, self._since = None, [], None
@@ -139,7 +139,7 @@ class History:
         self._since[episodes] = len(self._log)
 
     def then(self) -> Callable[[], npt.NDArray[np.bool_]]:
-        """Returns a function that makes the (n, k) flags as they are now, a fresh array at each call."""
+        """Return a function that makes the (n, k) flags as they are now, a fresh array at each call."""
         return functools.partial(self._replay, self._bits, self._log, len(self._log), self._since)
 
     def _replay(

@@ -44,7 +44,7 @@ class Workers:
         return max([self.clock, *(finish for finish, _, job in self._jobs if job[0] == row)])
 
     def submit(self, job: tuple[Any, ...], start: float, duration: float) -> None:
-        """Gives a job, its row first, to an idle worker."""
+        """Give a job, its row first, to an idle worker."""
         heapq.heappush(self._jobs, (start + duration, self.submitted, job))
         self.submitted += 1
 
@@ -73,7 +73,7 @@ class VectorWorkers:
         self._jobs, self._durations = np.zeros((n, count, width), np.int64), np.zeros((n, count))
 
     def reset(self, index: npt.NDArray[np.intp]) -> None:
-        """Starts fresh episodes."""
+        """Start fresh episodes."""
         self.clock[index], self.submitted[index], self._finish[index] = 0.0, 0, np.inf
 
     @property
@@ -90,14 +90,14 @@ class VectorWorkers:
         return free
 
     def submit(self, i: npt.NDArray[np.intp], jobs: Ints, start: Floats, duration: Floats) -> None:
-        """Gives (k, width) jobs to the first idle worker of each of the episodes at `i`."""
+        """Give (k, width) jobs to the first idle worker of each of the episodes at `i`."""
         slot = np.isinf(self._finish[i]).argmax(axis=1)
         self._finish[i, slot], self._order[i, slot] = start + duration, self.submitted[i]
         self._jobs[i, slot], self._durations[i, slot] = jobs, duration
         self.submitted[i] += 1
 
     def next(self, closed: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.intp], Ints, Floats]:
-        """Brings back what finishes next in each episode that has no idle worker, or that is closed.
+        """Bring back what finishes next in each episode that has no idle worker, or that is closed.
 
         Args:
             closed: (n,) whether nothing more may be submitted.

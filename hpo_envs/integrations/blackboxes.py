@@ -34,7 +34,7 @@ def from_blackbox(
     bounds: Mapping[str, tuple[float, float]] | None = None,
     explain: Callable[[str], None] = lambda text: None,
 ) -> Table:
-    """Makes a table of a blackbox, for `gym.make("TableHPO-v0", table=...)`, or `TableLC-v0` where it has checkpoints.
+    """Make a table of a blackbox, for `gym.make("TableHPO-v0", table=...)`, or `TableLC-v0` where it has checkpoints.
 
     A tabular blackbox is taken as it is: its configurations, seeds as repeats, fidelities as checkpoints, objectives as
     metrics. Any other one (a surrogate, a function) is asked for random configurations of its space, and for each of

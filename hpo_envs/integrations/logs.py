@@ -57,7 +57,7 @@ def _study(optuna: Any, one: Runs) -> Any:
 
 
 def _lost(run: Any, step: int) -> bool:
-    """Whether an evaluation failed or diverged."""
+    """Return whether an evaluation failed or diverged."""
     status = run.evaluated.get("status")
     return status is not None and STATUSES[int(status[step])] in ("failed", "diverged")
 
@@ -77,7 +77,7 @@ def _distribution(optuna: Any, name: str, values: list[Any], table: Table | None
 
 
 def to_carps(runs: Runs, folder: str | Path) -> list[Path]:
-    """Writes each run as carps logs it: `ENV/AGENT/SEED/trial_logs.jsonl` with `.hydra/config.yaml` beside it.
+    """Write each run as carps logs it: `ENV/AGENT/SEED/trial_logs.jsonl` with `.hydra/config.yaml` beside it.
 
     `carps.analysis` reads the folder: a trial is an evaluation, costs are negative rewards, a multi-fidelity budget is
     the level, and virtual time is the cost. Failed and diverged runs are crashed trials.
@@ -132,7 +132,7 @@ def _config(run: Any, trials: int) -> dict[str, Any]:
 
 
 def to_ioh(runs: Runs, folder: str | Path) -> list[Path]:
-    """Writes runs as the experimenter of the IOHprofiler does; `iohinspector` reads them.
+    """Write runs as the experimenter of the IOHprofiler does; `iohinspector` reads them.
 
     A function is an id, numbered in alphabetical order, an algorithm an agent, an instance a seed; its dimension is the
     number of hyperparameters. What is maximised is the reward.
@@ -182,7 +182,7 @@ def to_ioh(runs: Runs, folder: str | Path) -> list[Path]:
 
 
 def to_coco(runs: Runs, folder: str | Path) -> list[Path]:
-    """Writes runs as COCO's experiments do; `cocopp FOLDER/AGENT FOLDER/AGENT ...` post-processes them.
+    """Write runs as COCO's experiments do; `cocopp FOLDER/AGENT FOLDER/AGENT ...` post-processes them.
 
     COCO knows no suites but its own, so these call themselves `bbob`. A function is an id, numbered in alphabetical
     order (the comment of its .info file has the name), an instance a seed, and the dimension the suite's smallest that

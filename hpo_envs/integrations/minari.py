@@ -22,7 +22,7 @@ EPISODES = 100
 def to_minari(
     runs: Sequence[Run], dataset_id: str, *, env_kwargs: Mapping[str, Any] | None = None, **facts: Any
 ) -> Any:
-    """Writes runs of one environment as a Minari dataset, one episode a run.
+    """Write runs of one environment as a Minari dataset, one episode a run.
 
     Saved runs have no observations: each is played again, and must give the rewards that it gave. What each step cost
     is in the episode's infos, `cost` ((steps + 1, 1) float64, 0 at reset). An episode that stopped before its
@@ -78,7 +78,7 @@ def to_minari(
 
 
 def _references(env_id: str, kwargs: Mapping[str, Any]) -> dict[str, float]:
-    """Returns of random search, and of one who evaluates the best at each of its steps; empty where there are none."""
+    """Return of random search, and of one who evaluates the best at each of its steps; empty where there are none."""
     kwargs = {k: v for k, v in kwargs.items() if k != "max_episode_steps"}
     if is_live(env_id, kwargs):
         return {}

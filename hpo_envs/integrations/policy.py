@@ -71,7 +71,7 @@ class TrainedPolicy(Agent):
         self._moves: list[Any] = []
 
     def observe(self, observation: npt.NDArray[np.float32], mask: npt.NDArray[np.int8] | None) -> None:
-        """Takes an observation through the wrappers.
+        """Take an observation through the wrappers.
 
         Raises:
             ValueError: It has another shape than those trained on.
@@ -85,7 +85,7 @@ class TrainedPolicy(Agent):
         self._observation = self._env.reset()[0] if self._action is None else self._env.step(self._action)[0]
 
     def ask(self) -> Any:
-        """Returns the policy's action for the last observation.
+        """Return the policy's action for the last observation.
 
         Raises:
             ValueError: There was none: nothing but an environment can ask a policy.
@@ -108,7 +108,7 @@ class TrainedPolicy(Agent):
         raise AssertionError("wrappers must pass actions on")
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Remembers the best action, or all of those that made it where a candidate takes several."""
+        """Remember the best action, or all of those that made it where a candidate takes several."""
         self._episode.finished = finished = bool(info.get("finished", True))
         if self.problem.mutate is not None:
             self._moves.append(action)
@@ -117,7 +117,7 @@ class TrainedPolicy(Agent):
         self._incumbent.note(action, reward, info)
 
     def recommend(self) -> Any:
-        """Returns the best action told."""
+        """Return the best action told."""
         if self._incumbent.best is not None:
             return self._incumbent.best[1]
         mutate = self.problem.mutate

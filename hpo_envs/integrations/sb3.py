@@ -71,7 +71,7 @@ class SB3VecEnv(VecEnv):
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
 
     def reset(self) -> Any:
-        """Starts an episode in every environment."""
+        """Start an episode in every environment."""
         observations, self.last_infos = self.envs.reset(seed=self._seed, options=self._options_given)
         self._seed = self._options_given = None
         self._returns[:], self._lengths[:] = 0.0, 0
@@ -87,7 +87,7 @@ class SB3VecEnv(VecEnv):
         self._options_given = options
 
     def step_async(self, actions: np.ndarray) -> None:
-        """Takes the actions."""
+        """Take the actions."""
         self._actions = actions
 
     def step_wait(self) -> Any:
@@ -109,7 +109,7 @@ class SB3VecEnv(VecEnv):
         return observations, rewards.astype(np.float32), done, infos
 
     def close(self) -> None:
-        """Closes the environments."""
+        """Close the environments."""
         self.envs.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
@@ -118,7 +118,7 @@ class SB3VecEnv(VecEnv):
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Sets an attribute where it is, or of the outermost wrapper.
+        """Set an attribute where it is, or of the outermost wrapper.
 
         Raises:
             ValueError: Of some episodes only: those of a batch share one object.
@@ -136,12 +136,12 @@ class SB3VecEnv(VecEnv):
         return self.envs.render() or ()  # type: ignore[return-value]
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
-        """Calls a method of the batched environment that returns one row per episode, such as `action_masks`."""
+        """Call a method of the batched environment that returns one row per episode, such as `action_masks`."""
         result = _attribute(self.envs, method_name)(*args, **kwargs)
         return [result[i] for i in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
-        """Whether the batched environment is wrapped in a class; returns and lengths are always recorded."""
+        """Return whether the batched environment is wrapped in a class; return and lengths are always recorded."""
         env, wrapped = self.envs, wrapper_class.__name__ == "Monitor"
         while not wrapped and hasattr(env, "env"):
             wrapped, env = isinstance(env, wrapper_class), env.env
@@ -168,7 +168,7 @@ class JoinedVecEnv(VecEnv):
         super().__init__(int(self._ends[-1]), first.observation_space, first.action_space)
 
     def reset(self) -> Any:
-        """Starts an episode in every environment."""
+        """Start an episode in every environment."""
         return np.concatenate([p.reset() for p in self.parts])
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
@@ -177,7 +177,7 @@ class JoinedVecEnv(VecEnv):
         return [s for p, k in zip(self.parts, starts, strict=True) for s in p.seed(None if seed is None else seed + k)]
 
     def step_async(self, actions: np.ndarray) -> None:
-        """Takes the actions."""
+        """Take the actions."""
         for part, some in zip(self.parts, np.split(actions, self._ends[:-1]), strict=True):
             part.step_async(some)
 
@@ -187,7 +187,7 @@ class JoinedVecEnv(VecEnv):
         return *map(np.concatenate, (observations, rewards, dones)), [i for some in infos for i in some]
 
     def close(self) -> None:
-        """Closes the environments."""
+        """Close the environments."""
         for part in self.parts:
             part.close()
 
@@ -196,7 +196,7 @@ class JoinedVecEnv(VecEnv):
         return self._of(indices, [p.get_attr(attr_name) for p in self.parts])
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Sets an attribute of all parts.
+        """Set an attribute of all parts.
 
         Raises:
             ValueError: Of some episodes only.
@@ -207,11 +207,11 @@ class JoinedVecEnv(VecEnv):
             part.set_attr(attr_name, value)
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
-        """Calls a method of each part's batched environment that returns one row per episode."""
+        """Call a method of each part's batched environment that returns one row per episode."""
         return self._of(indices, [p.env_method(method_name, *args, **kwargs) for p in self.parts])
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
-        """Whether the batched environments are wrapped in a class."""
+        """Return whether the batched environments are wrapped in a class."""
         return self._of(indices, [p.env_is_wrapped(wrapper_class) for p in self.parts])
 
     def _of(self, indices: Any, values: Sequence[Sequence[Any]]) -> list[Any]:
@@ -229,7 +229,7 @@ def _attribute(envs: Any, name: str) -> Any:
 
 
 def save_policy(model: Any, file: Path | str, env: Any = None) -> Path:
-    """Writes a model as stable-baselines3 does, with a record of its policy and of its wrappers inside.
+    """Write a model as stable-baselines3 does, with a record of its policy and of its wrappers inside.
 
     Args:
         model: Of stable-baselines3 or sb3-contrib.

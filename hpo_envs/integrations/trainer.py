@@ -33,7 +33,7 @@ class Trained:
         self.__module__, self.__qualname__ = make.__module__, make.__qualname__
 
     def __call__(self, config: Mapping[str, Any], resume_from: Path, epochs: int) -> dict[str, float]:
-        """Trains until `epochs` evaluations are done; returns the metrics of the last one.
+        """Train until `epochs` evaluations are done; return the metrics of the last one.
 
         Raises:
             ValueError: The trainer writes elsewhere, or ends with fewer evaluations.

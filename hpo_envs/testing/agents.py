@@ -47,7 +47,7 @@ class _Subject:
     transfer: str | None = None
 
     def play(self, seeds: Iterable[int], agent: Any = None, **arguments: Any) -> list[Run]:
-        """Runs of the agent, or of another one, on the stage."""
+        """Run of the agent, or of another one, on the stage."""
         spec_id, kwargs = STAGES[self.stage]
         # Not shuffled: what is recorded is what the agent asked for, and only its seed makes runs differ.
         order = {"shuffle": False} if has_rows(spec_id, kwargs) else {}
@@ -87,7 +87,7 @@ def check_agent(
     transfer: str | None = None,
     **hyperparameters: Any,
 ) -> None:
-    """Checks that an agent keeps what comparisons rely on, with a few short runs.
+    """Check that an agent keeps what comparisons rely on, with a few short runs.
 
     Registered agents that take more than a second a run everywhere (`Entry.slow`: `anywhere`) play shorter episodes:
     three evaluations beyond their random ones, which are taken for five where the agent does not know how many.
@@ -149,7 +149,7 @@ def _actions(subject: _Subject) -> None:
 
 
 def _inside(action: Any, space: gym.Space[Any]) -> bool:
-    """Whether a recorded action is in a space, whatever the dtype that it was recorded with."""
+    """Return whether a recorded action is in a space, whatever the dtype that it was recorded with."""
     return action in space or np.asarray(action, dtype=space.dtype) in space
 
 

@@ -38,7 +38,7 @@ def check_env(
     rules: Iterable[str] | None = None,
     **arguments: Any,
 ) -> None:
-    """Checks that an environment is one that agents, the run loop and reports can rely on, in both forms.
+    """Check that an environment is one that agents, the run loop and reports can rely on, in both forms.
 
     Args:
         env: Registered id, or a factory of a scalar environment such as its class; the batched form of an id is found
@@ -108,7 +108,7 @@ def rollout(env: Any, seed: int, steps: int = 10) -> list[Any]:
 
 
 def _equal_trails(one: Any, two: Any, seed: int, what: str) -> None:
-    """Requires that two environments do the same."""
+    """Require that two environments do the same."""
     for a, b in zip(rollout(one, seed), rollout(two, seed), strict=True):
         require(same(a, b), f"{what} must give the same trajectory, got {b!r} for {a!r}")
 

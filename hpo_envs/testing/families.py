@@ -16,7 +16,7 @@ from hpo_envs.testing.rules import obey, require
 
 
 def check_family(family: Family, *, rules: Iterable[str] | None = None, environments: bool = True) -> None:
-    """Checks a family's record and pages, and every id of it on the table that ships.
+    """Check a family's record and pages, and every id of it on the table that ships.
 
     Args:
         family: The record; its ids are registered with Gymnasium if they are not yet. Those that need an argument are

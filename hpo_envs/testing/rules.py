@@ -14,7 +14,7 @@ Subject = TypeVar("Subject")
 
 
 def require(holds: object, sentence: str) -> None:
-    """Raises an `AssertionError` with the sentence unless it holds; not an `assert`, which `python -O` drops."""
+    """Raise an `AssertionError` with the sentence unless it holds; not an `assert`, which `python -O` drops."""
     if not holds:
         raise AssertionError(sentence)
 
@@ -22,7 +22,7 @@ def require(holds: object, sentence: str) -> None:
 def obey(
     label: str, subject: Subject, rules: Mapping[str, Callable[[Subject], None]], names: Iterable[str] | None
 ) -> None:
-    """Applies rules to a subject, in order.
+    """Apply rules to a subject, in order.
 
     Args:
         label: What is checked, for the message.
@@ -46,7 +46,7 @@ def obey(
 
 
 def refuses(call: Callable[[], Any], pattern: str, what: str, error: type[Exception] = ValueError) -> None:
-    """Requires that a call raises an error of a type, with a message that a pattern is found in."""
+    """Require that a call raises an error of a type, with a message that a pattern is found in."""
     try:
         call()
     except error as raised:
@@ -56,7 +56,7 @@ def refuses(call: Callable[[], Any], pattern: str, what: str, error: type[Except
 
 
 def same(a: Any, b: Any, rtol: float = 0.0) -> bool:
-    """Whether two nested values are equal, floats to a relative tolerance."""
+    """Return whether two nested values are equal, floats to a relative tolerance."""
     if isinstance(a, dict):
         return isinstance(b, dict) and a.keys() == b.keys() and all(same(a[k], b[k], rtol) for k in a)
     if isinstance(a, (float, np.floating)) or (isinstance(a, np.ndarray) and a.dtype.kind == "f"):
@@ -65,7 +65,7 @@ def same(a: Any, b: Any, rtol: float = 0.0) -> bool:
 
 
 def finite(value: Any) -> bool:
-    """Whether a nested value holds no NaN and no infinity."""
+    """Return whether a nested value holds no NaN and no infinity."""
     if isinstance(value, dict):
         return all(finite(v) for v in value.values())
     array = np.asarray(value)

@@ -12,7 +12,7 @@ from hpo_envs.testing.rules import obey, require
 
 
 def check_table(table: Table, *, rules: Iterable[str] | None = None) -> None:
-    """Checks that a table is one that environments can be built on.
+    """Check that a table is one that environments can be built on.
 
     Most laws are checked by `Table` itself when it is made, and raise a ValueError there; this adds what a table says
     of its origin, and that it is still the one that was made.

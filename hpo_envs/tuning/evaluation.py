@@ -75,7 +75,7 @@ _paused: OrderedDict[tuple[str, int], Training] = OrderedDict()
 
 
 def perform(job: Job) -> Done:
-    """Carries out a job; whatever the function does, something comes of it."""
+    """Carry out a job; whatever the function does, something comes of it."""
     started, clock = time.time(), time.perf_counter()
     ended = True
     try:
@@ -108,7 +108,7 @@ def _carry_out(job: Job) -> tuple[list[tuple[int, Outcome]], bool]:
 
 @contextlib.contextmanager
 def _limited(seconds: float | None) -> Iterator[None]:
-    """Stops what is within after some seconds; in a process of its own, even if it never comes back to Python."""
+    """Stop what is within after some seconds; in a process of its own, even if it never comes back to Python."""
     if seconds is None:
         yield
         return

@@ -52,7 +52,7 @@ class Objective:
         return table  # type: ignore[no-any-return]
 
     def __call__(self, config: Mapping[str, Any], *, fidelity: float | None = None) -> dict[str, float]:
-        """Returns the metrics of a configuration in native units, and its `cost` in the table's unit.
+        """Return the metrics of a configuration in native units, and its `cost` in the table's unit.
 
         Repeats are averaged. A run that failed or diverged has the metric's worst value; one that ended before
         `fidelity` has its last.
@@ -94,7 +94,7 @@ def _made(env_id: str, kwargs: dict[str, Any]) -> Objective:
 
 
 def objective(env_id: str, **kwargs: Any) -> Objective:
-    """Makes a picklable function of a configuration of an id: `config -> {"bleu": ..., "cost": ...}`.
+    """Make a picklable function of a configuration of an id: `config -> {"bleu": ..., "cost": ...}`.
 
     `.space` is the search space in the form that `hpo_envs.tune` takes, and `fidelity=` of a call how long to train,
     for ids with learning curves. Combinations that were not measured raise a `ValueError`.

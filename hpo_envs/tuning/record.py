@@ -167,7 +167,7 @@ class Record:
         )
 
     def _follows(self, record: Mapping[str, Any]) -> bool:
-        """Whether a search can have written a record after those before."""
+        """Return whether a search can have written a record after those before."""
         what, number = record.get("what"), record.get("number")
         if what == "budget":
             return record.keys() == {"what", "budget"} and _is_number(record["budget"], 0.0)
@@ -239,7 +239,7 @@ class Record:
         self._take(self._journal.records[-1])
 
     def discard(self) -> None:
-        """Removes a search in which nothing was found."""
+        """Remove a search in which nothing was found."""
         (self.folder / NAME).unlink()
 
     @property

@@ -72,7 +72,7 @@ class Search:
         self._replay()
 
     def _replay(self) -> None:
-        """Asks and tells the agent as it was asked and told; from where it answers otherwise, it is only told."""
+        """Ask and tell the agent as it was asked and told; from where it answers otherwise, it is only told."""
         follows = True
         for number, ended in self._record.steps:
             evaluation = self._record.evaluations[number]
@@ -104,7 +104,7 @@ class Search:
         return bool(self._record.running) or (self._left() > 0 and not self._agent.done)
 
     def run(self, pool: Executor, workers: int) -> None:
-        """Goes on until the budget is spent or the agent is done.
+        """Go on until the budget is spent or the agent is done.
 
         Raises:
             ValueError: All of the first evaluations failed by the same mistake; nothing of them is kept.
@@ -144,7 +144,7 @@ class Search:
         return str(self._record.header["function"]).rpartition(":")[2]
 
     def _advance(self, bar: Any) -> None:
-        """Shows what is spent, and the incumbent."""
+        """Show what is spent, and the incumbent."""
         if self._hide:
             return
         best, failed = self._record.best, self._record.failed
@@ -164,7 +164,7 @@ class Search:
         return "; ".join([*said, f"{evaluation.seconds:.3g} s", str(evaluation.config)])
 
     def _refuse_mistakes(self) -> None:
-        """Ends a search whose evaluations all failed by one mistake.
+        """End a search whose evaluations all failed by one mistake.
 
         Raises:
             ValueError: They did.
@@ -205,7 +205,7 @@ class Search:
         return Job(evaluation.number, config=config, epoch=level + 1, training=(search, row), folder=folder, **job)  # type: ignore[arg-type]
 
     def _end(self, done: Done) -> Evaluation:
-        """Keeps what came of an evaluation."""
+        """Keep what came of an evaluation."""
         p, action = self._params, self._record.evaluations[done.number].action
         outcomes = [outcome for _, outcome in done.outcomes]
         last = outcomes[-1] if outcomes else Outcome("failed", error="function must yield at least one score, got none")
@@ -235,7 +235,7 @@ class Search:
         return evaluation
 
     def _note(self, evaluation: Evaluation) -> None:
-        """Remembers how far a training came."""
+        """Remember how far a training came."""
         if self._params.kind == "fidelity":
             row, level = evaluation.action
             self._reached[row] = max(self._reached.get(row, 0), level + 1)

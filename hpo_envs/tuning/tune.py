@@ -177,7 +177,7 @@ def tune(
 
 @contextlib.contextmanager
 def _unknown_names() -> Iterator[None]:
-    """Answers arguments that neither `tune` nor the agent has, by the nearest or by what other packages call so.
+    """Answer arguments that neither `tune` nor the agent has, by the nearest or by what other packages call so.
 
     Raises:
         ValueError: The agent was made with one.
@@ -227,7 +227,7 @@ def _inner_threads(workers: int) -> Iterator[None]:
 
 
 def _actions(agent: Any, epochs: int | None, candidates: Any, objective: Any, sources: tuple[Any, ...]) -> str:
-    """Whether actions are values of the hyperparameters (`box`) or candidates, by what the agent works on.
+    """Return whether actions are values of the hyperparameters (`box`) or candidates, by what the agent works on.
 
     The default searches the whole space unless it has sources, epochs or more than two objectives to learn from.
     """

@@ -124,7 +124,7 @@ class Tuned:
         return axes
 
     def report(self, path: Path | str | None = None) -> Path:
-        """Writes the page of the search, as `hpo-envs report` does; returns its path.
+        """Write the page of the search, as `hpo-envs report` does; return its path.
 
         Args:
             path: Of the page; default: `report.html` in the folder of the search.

@@ -33,18 +33,18 @@ class Threads(Executor):
         self._waiting: dict[concurrent.futures.Future[Any], Any] = {}
 
     def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
-        """Takes a call."""
+        """Take a call."""
         self._waiting[self._pool.submit(function, argument)] = argument
 
     def next(self) -> Any:
-        """Returns what the call that is finished first returned."""
+        """Return what the call that is finished first returned."""
         finished, _ = concurrent.futures.wait(self._waiting, return_when=concurrent.futures.FIRST_COMPLETED)
         future = finished.pop()
         del self._waiting[future]
         return future.result()
 
     def close(self) -> None:
-        """Drops what has not begun; a thread cannot be ended from outside."""
+        """Drop what has not begun; a thread cannot be ended from outside."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -109,7 +109,7 @@ def not_importable(function: Function) -> str | None:
 
 
 def check_main() -> None:
-    """Refuses to tune in a process that is still being started, because it imports a program without a guard.
+    """Refuse to tune in a process that is still being started, because it imports a program without a guard.
 
     Raises:
         RuntimeError: It does.

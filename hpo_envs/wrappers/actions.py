@@ -41,7 +41,7 @@ class Meaning(abc.ABC):
 
     @abc.abstractmethod
     def check(self, actions: Any, k: int) -> Given:
-        """Validates k actions of the new space.
+        """Validate k actions of the new space.
 
         Raises:
             ValueError: Others than that.

@@ -27,11 +27,11 @@ class Memory(abc.ABC):
 
     @abc.abstractmethod
     def start(self, index: Indices, observations: Observations) -> None:
-        """Starts fresh episodes at `index` (k,) whose first observations are (k, d)."""
+        """Start fresh episodes at `index` (k,) whose first observations are (k, d)."""
 
     @abc.abstractmethod
     def add(self, observations: Observations, actions: npt.NDArray[Any], evaluated: npt.NDArray[np.bool_]) -> None:
-        """Takes the observations (n, d) that followed the actions (n, ...)."""
+        """Take the observations (n, d) that followed the actions (n, ...)."""
 
     @abc.abstractmethod
     def observe(self) -> Observations:
@@ -51,12 +51,12 @@ class History(Memory):
         self._past = np.zeros((n, length, *observation.shape), np.float32)
 
     def start(self, index: Indices, observations: Observations) -> None:
-        """Forgets the past."""
+        """Forget the past."""
         self._past[index] = 0.0
         self._past[index, -1] = observations
 
     def add(self, observations: Observations, actions: npt.NDArray[Any], evaluated: npt.NDArray[np.bool_]) -> None:
-        """Moves the past up by one."""
+        """Move the past up by one."""
         self._past[:, :-1] = self._past[:, 1:]
         self._past[:, -1] = observations
 
@@ -90,12 +90,12 @@ class Candidates(Memory):
         self._index = np.arange(n)
 
     def start(self, index: Indices, observations: Observations) -> None:
-        """Forgets what was evaluated."""
+        """Forget what was evaluated."""
         self._known[index, :, self._d : self._d + 2] = 0.0
         self._known[index, :, -2:] = observations[:, None, -2:]
 
     def add(self, observations: Observations, actions: npt.NDArray[Any], evaluated: npt.NDArray[np.bool_]) -> None:
-        """Writes the reward of the evaluated row."""
+        """Write the reward of the evaluated row."""
         at = self._index[evaluated]
         row = np.asarray(actions, dtype=np.intp)[evaluated]
         self._known[at, row, self._d] = 1.0

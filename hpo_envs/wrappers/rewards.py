@@ -29,7 +29,7 @@ class RewardTransform(abc.ABC):
         self.scales = scales
 
     def start(self, index: Indices, tables: npt.NDArray[Any]) -> None:  # noqa: B027 (a transform may have no state)
-        """Starts fresh episodes at `index` (k,) on the tables named in `tables` (k,)."""
+        """Start fresh episodes at `index` (k,) on the tables named in `tables` (k,)."""
 
     @abc.abstractmethod
     def __call__(self, reward: Floats, cost: Floats, evaluated: npt.NDArray[np.bool_]) -> Floats:
@@ -57,7 +57,7 @@ class Improvement(RewardTransform):
         self.best = np.full(n, self.baseline)
 
     def start(self, index: Indices, tables: npt.NDArray[Any]) -> None:
-        """Forgets the best."""
+        """Forget the best."""
         self.best[index] = self.baseline
 
     def __call__(self, reward: Floats, cost: Floats, evaluated: npt.NDArray[np.bool_]) -> Floats:
@@ -76,7 +76,7 @@ class _Scaled(RewardTransform):
         self.low, self.high = np.zeros(n), np.ones(n)
 
     def start(self, index: Indices, tables: npt.NDArray[Any]) -> None:
-        """Looks the scale of each episode's table up."""
+        """Look the scale of each episode's table up."""
         bounds = np.array([self.scales[name] for name in tables]).reshape(-1, 2)
         self.low[index], self.high[index] = bounds[:, 0], bounds[:, 1]
 
@@ -98,7 +98,7 @@ class Regret(_Scaled):
         self.best = np.full(n, -np.inf)
 
     def start(self, index: Indices, tables: npt.NDArray[Any]) -> None:
-        """Forgets the best."""
+        """Forget the best."""
         super().start(index, tables)
         self.best[index] = -np.inf
 

@@ -34,7 +34,7 @@ def key(cell: Cell) -> str:
 
 
 def _merge(cell: Cell) -> Cell:
-    """Computes repeated operations without parameters once."""
+    """Compute repeated operations without parameters once."""
     number = list(range(cell.first))
     seen: dict[Any, int] = {}
     nodes: list[tuple[int, tuple[int, ...]]] = []
@@ -56,7 +56,7 @@ def _initial(cell: Cell) -> list[int]:
 
 
 def _refine(cell: Cell, colours: list[int]) -> list[int]:
-    """Splits colours by those of neighbours until nothing changes; ranks do not depend on numbering."""
+    """Split colours by those of neighbours until nothing changes; ranks do not depend on numbering."""
     first, total = cell.first, len(colours)
     while True:
         consumers: list[list[tuple[int, int]]] = [[] for _ in range(total)]
@@ -122,7 +122,7 @@ def _any_leaf(cell: Cell, colours: list[int]) -> Cell:
 
 
 def _relabel(cell: Cell, colours: list[int]) -> Cell:
-    """Renumbers hidden states by colour and nodes in the topological order that takes the smallest colour first."""
+    """Renumber hidden states by colour and nodes in the topological order that takes the smallest colour first."""
     states = sorted(range(cell.hidden), key=lambda i: colours[1 + i])
     number = {0: 0} | {1 + i: 1 + place for place, i in enumerate(states)}
     waiting = sorted(range(len(cell.nodes)), key=lambda j: colours[cell.first + j])

@@ -46,7 +46,7 @@ def layout(cell: Cell) -> dict[str, tuple[float, float]]:
 
 
 def draw(cell: Cell, axes: Any = None) -> Any:
-    """Draws a cell, inputs at the bottom, on matplotlib axes (None: new ones), and returns them.
+    """Draw a cell, inputs at the bottom, on matplotlib axes (None: new ones), and return them.
 
     Raises:
         ModuleNotFoundError: matplotlib is not installed.

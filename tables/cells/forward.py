@@ -44,7 +44,7 @@ class Weights:
 
 
 def draw_weights(cell: Cell, inputs: int, size: int, rng: np.random.Generator) -> Weights:
-    """Draws all parameters uniformly in +-1/sqrt(size), as the release initialises cells; `x` has length `inputs`."""
+    """Draw all parameters uniformly in +-1/sqrt(size), as the release initialises cells; `x` has length `inputs`."""
     bound = 1.0 / np.sqrt(size)
     matrices: list[tuple[Floats, ...]] = []
     biases: list[Floats | None] = []

@@ -50,7 +50,7 @@ _ACTIVATIONS = tuple(OPERATIONS.index(f"activation_{a}") for a in ("tanh", "sigm
 
 
 def generate(rng: np.random.Generator, hidden: int | None = None, nodes: int | None = None) -> Cell:
-    """Draws cells until one is accepted.
+    """Draw cells until one is accepted.
 
     Args:
         rng: Source of randomness.
@@ -101,7 +101,7 @@ def _node(rng: np.random.Generator, vector: int, sources: list[int], bare: list[
 
 
 def prune(hidden: int, nodes: list[Node], outputs: tuple[int, ...]) -> Cell | None:
-    """Removes the nodes that lead to no new hidden state; None if the rest is outside the search space."""
+    """Remove the nodes that lead to no new hidden state; None if the rest is outside the search space."""
     first, used = 1 + hidden, leading(nodes, 1 + hidden, outputs)
     kept = [j for j in range(len(nodes)) if first + j in used]
     number = {k: k for k in range(first)} | {first + j: first + place for place, j in enumerate(kept)}

@@ -157,7 +157,7 @@ def _edit(cell: Cell, rng: np.random.Generator) -> Cell | None:
 
 
 def _insert(cell: Cell, j: int, rng: np.random.Generator) -> Cell | None:
-    """Puts a new node between node j and one of its inputs."""
+    """Put a new node between node j and one of its inputs."""
     if len(cell.nodes) >= MAX_NODES:
         return None
     at = cell.first + j

@@ -87,7 +87,7 @@ class Cell:
 
     @classmethod
     def from_text(cls, text: str) -> Cell:
-        """Reads what `text` wrote.
+        """Read what `text` wrote.
 
         Raises:
             InvalidRecipe: Not such a text, or outside the search space.
@@ -124,7 +124,7 @@ class Cell:
 
 
 def parse(recipe: str | Mapping[str, Any]) -> Cell:
-    """Reads a recipe in the released form.
+    """Read a recipe in the released form.
 
     Args:
         recipe: A JSON string or the object it stands for.

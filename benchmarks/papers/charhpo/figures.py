@@ -65,7 +65,7 @@ def boxes(sweeps: Sequence[Sweep]) -> list[dict[str, Any]]:
 
 
 def plot_cases(path: Path) -> list[Path]:
-    """Draws figure 1; returns the files."""
+    """Draw figure 1; return the files."""
     figure, (axes,) = panels(1, 4, (11, 2.6), sharey=True)
     for axis, (name, a) in zip(axes, cases().items(), strict=True):
         axis.plot(np.arange(len(a)), a, ".-", color=COLOURS[0], linewidth=0.8, markersize=3)
@@ -75,7 +75,7 @@ def plot_cases(path: Path) -> list[Path]:
 
 
 def plot_boxes(sweeps: Sequence[Sweep], path: Path) -> list[Path]:
-    """Draws figure 2: box plots with means as triangles; returns the files."""
+    """Draw figure 2: box plots with means as triangles; return the files."""
     records = boxes(sweeps)
     figure, (axes,) = panels(1, 3, (11, 3.4))
     for axis, name in zip(axes, BOXES, strict=True):

@@ -10,7 +10,7 @@ from hpo_envs.benchmarks.papers.common import Record, Reproduction
 
 
 def tables(r: Reproduction) -> Record:
-    """Prints and writes the verdict on every published value; returns their summary."""
+    """Print and write the verdict on every published value; return their summary."""
     expected = settings.expected()
     summary: Record = {}
     for variant in ("published", "paper"):

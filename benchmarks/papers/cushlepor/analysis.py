@@ -41,7 +41,7 @@ class Corpus:
 
     @staticmethod
     def of(table: Table, variant: str = "released") -> Corpus:
-        """Prepares a table."""
+        """Prepare a table."""
         system, document, segment = (table.configs[:, j].astype(np.int64) for j in range(3))
         return Corpus(
             table.values[:, 0, 0, 0],

@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 def best(
     corpus: agreement.Agreement, box: ParameterBox, objective: str, *, points: int = 400, seed: int = 0
 ) -> tuple[float, Floats]:
-    """Searches each n on its own: random points, then Nelder and Mead from the best two.
+    """Search each n on its own: random points, then Nelder and Mead from the best two.
 
     The agreement is smooth and, as far as we see, unimodal for each n.
 

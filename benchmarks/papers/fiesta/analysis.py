@@ -41,7 +41,7 @@ class Selections:
 
 
 def verdict(quantity: str, ours: float, error: float, published: float, n: int, published_n: int) -> Verdict:
-    """Whether a published number and ours are the same but for chance.
+    """Return whether a published number and ours are the same but for chance.
 
     The published number's own standard error is taken to be ours, scaled to its number of runs. Extremes of a
     few hundred runs have no such error: they are reported without a verdict.
@@ -67,7 +67,7 @@ def verdict(quantity: str, ours: float, error: float, published: float, n: int, 
 
 
 def promise(failures: int, n: int, delta: float) -> Claim:
-    """Whether the rate of wrong selections is at most delta.
+    """Return whether the rate of wrong selections is at most delta.
 
     Returns:
         `fails`: the interval lies above delta; `holds`: below it; `open`: delta is inside.

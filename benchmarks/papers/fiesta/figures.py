@@ -11,7 +11,7 @@ from hpo_envs.benchmarks.plots import COLOURS, panels, save
 
 
 def draw_all(out: Path, rows: list[dict[str, Any]], seed: int) -> None:
-    """Draws all figures into a folder; Figure 4 from `rows`, if they have it.
+    """Draw all figures into a folder; Figure 4 from `rows`, if they have it.
 
     Raises:
         ModuleNotFoundError: matplotlib is missing.

@@ -26,7 +26,7 @@ def select(
     budget: int = ENOUGH,
     **hyperparameters: Any,
 ) -> Selections:
-    """Plays one setting once per seed.
+    """Play one setting once per seed.
 
     Args:
         r: The reproduction, which has the processes.

@@ -36,7 +36,7 @@ class Trace:
 
 
 def trace(run: Run, env: Any) -> Trace:
-    """Replays a run and reads what its agent could not see.
+    """Replay a run and read what its agent could not see.
 
     Args:
         run: On the same table; its actions are repeated in the order in which results came back.

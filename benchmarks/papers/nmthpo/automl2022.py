@@ -34,7 +34,7 @@ def _found(method: str, pair: str, seeds: list[int]) -> list[float]:
 
 
 def run(r: Reproduction) -> Record:
-    """Runs every method, prints and writes its score on both tables."""
+    """Run every method, print and write its score on both tables."""
     seeds = list(r.seeds(settings.TRIALS))
     methods = [*OURS, *LEARNING]
     todo = [(m, pair, seeds) for m in methods for pair in PUBLIC]

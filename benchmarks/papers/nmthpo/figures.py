@@ -27,7 +27,7 @@ FIGURE6 = ("RS", "BO_EI_M", "GB_EI_M", "GB_EIF_M")
 
 
 def draw(out: Path, seeds: list[int]) -> None:
-    """Draws every figure as .png and .svg, and prints the numbers behind figures 4 and 5.
+    """Draw every figure as .png and .svg, and print the numbers behind figures 4 and 5.
 
     Raises:
         ModuleNotFoundError: matplotlib is not installed.

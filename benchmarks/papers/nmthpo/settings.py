@@ -110,7 +110,7 @@ def front_rewards(table: Table) -> np.ndarray:
 
 
 def evaluate(task: Task, seeds: list[int]) -> list[dict[str, float]]:
-    """Runs a task and scores each run; runs stop once the last of their targets is met."""
+    """Run a task and score each run; runs stop once the last of their targets is met."""
     table = table_of(task.pair)
     return _single(task, table, seeds) if task.table == 3 else _multi(task, table, seeds)
 
@@ -132,7 +132,7 @@ def exact_random(number: int, pair: str) -> dict[str, random_search.Exact]:
 
 
 def run(task: Task, seeds: list[int], env_id: str, target: Callable[[Any, float], bool] | None) -> list[Run]:
-    """Runs of a task, through the batched run loop, until the target is met or the whole table is read."""
+    """Run of a task, through the batched run loop, until the target is met or the whole table is read."""
     from hpo_envs.benchmarks import runs
 
     table = table_of(task.pair)

@@ -73,7 +73,7 @@ def draw(tables: dict[str, Table], path: Path) -> list[Path]:
 
 
 def run(r: Reproduction) -> Record:
-    """Prints, writes and draws them."""
+    """Print, write and draw them."""
     tables = {pair: store.load(f"nmthpo/{pair}") for pair in PAIRS}
     rows = [record for pair, table in tables.items() for record in compare(pair, table)]
     common.show(f"Tables 1 and 2: {sum(map(len, tables.values()))} models, 1,983 published", rows)

@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def regret(run: Run, env: Any) -> tuple[Floats, Floats]:
-    """Replays a run: (k,) budget spent and (k,) regret after each step.
+    """Replay a run: (k,) budget spent and (k,) regret after each step.
 
     The regret is the best log perplexity at any checkpoint passed so far minus the lowest of the table.
 

@@ -34,7 +34,7 @@ def _play(name: str, agent: str, seeds: list[int]) -> Any:
 
 
 def finish(r: Reproduction) -> None:
-    """Writes and prints what all corpora together say."""
+    """Write and print what all corpora together say."""
     rows, early = [], []
     for name, regrets in r.results.items():
         table = gym.make(f"NMTLC-{name}-v0").unwrapped.table  # type: ignore[attr-defined]

@@ -61,7 +61,7 @@ class Ahead(dict[int, list[list[float]]]):
         self._drawn = [0] * arms.arms
 
     def draw(self, arm: int) -> list[list[float]]:
-        """Draws for an arm that has nothing left, and for its neighbours that have nothing, either."""
+        """Draw for an arm that has nothing left, and for its neighbours that have nothing, either."""
         first = arm - arm % TOGETHER
         arms = [a for a in range(first, min(first + TOGETHER, len(self._drawn))) if not self.get(a)]
         k = np.array([self._drawn[a] for a in arms])[:, None] + _LAST_FIRST
@@ -122,7 +122,7 @@ class MeasuredArms(Arms):
         return self._flat.take(self._cells(keys, arms, k), axis=0)
 
     def listed(self, keys: draws.Keys, arms: Ints, k: Ints) -> list[list[float]]:
-        """Lists that are there already."""
+        """List that are there already."""
         out: list[list[float]] = self._lists.take(self._cells(keys, arms, k)).tolist()
         return out
 

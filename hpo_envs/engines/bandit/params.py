@@ -144,7 +144,7 @@ def _arms(table: Table, replacement: bool, shared: bool, fix_split: int | None, 
 
 
 def _only(task: str, **unset: bool) -> None:
-    """Raises ValueError for an argument that means nothing for a task."""
+    """Raise ValueError for an argument that means nothing for a task."""
     for name, is_unset in unset.items():
         if not is_unset:
             where = {"fix_split": "ner", "fix_seed": "ner", "replacement": "measured arms", "shared": "measured arms"}
@@ -152,7 +152,7 @@ def _only(task: str, **unset: bool) -> None:
 
 
 def _columns(table: Table, fix_split: int | None, fix_seed: int | None) -> npt.NDArray[np.int64]:
-    """Repeats that may be drawn."""
+    """Repeat that may be drawn."""
     columns = np.arange(table.repeats)
     if fix_split is None and fix_seed is None:
         return columns

@@ -34,7 +34,7 @@ class BanditEnv(HPOEnv):
         self._last = 3 * self._arms  # where the last reward is observed; cost and budget left follow
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Starts an episode; `options` are not used."""
+        """Start an episode; `options` are not used."""
         super().reset(seed=seed, options=options)
         self._new_key(seed)
         n, p = self._arms, self.params
@@ -52,7 +52,7 @@ class BanditEnv(HPOEnv):
         return self._observation.copy(), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Evaluates a model, or a batch of them."""
+        """Evaluate a model, or a batch of them."""
         several = self._batched
         arm = int(action) if type(action) is _INT else action  # comparisons of NumPy's numbers take longer
         if several or type(arm) is not int or not 0 <= arm < self._arms:
@@ -95,7 +95,7 @@ class BanditEnv(HPOEnv):
         return shown.copy(), reward, terminated, False, info
 
     def _schedule(self, arm: int) -> tuple[int | None, Info]:
-        """Submits an evaluation; returns the arm whose evaluation comes back now, if any, and what to say."""
+        """Submit an evaluation; return the arm whose evaluation comes back now, if any, and what to say."""
         workers = self._workers
         if workers.submitted < self.budget:
             workers.submit(

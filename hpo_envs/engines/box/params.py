@@ -66,7 +66,7 @@ class BoxFunction(abc.ABC):
 
     @abc.abstractmethod
     def evaluate(self, tasks: Ints, actions: Floats) -> Answer:
-        """Evaluates (n, d) actions, each on its task (n,); the answer to one does not depend on the others."""
+        """Evaluate (n, d) actions, each on its task (n,); the answer to one does not depend on the others."""
 
     @abc.abstractmethod
     def action_of(self, task: int, config: Any) -> npt.NDArray[np.float32]:
@@ -196,7 +196,7 @@ class BoxParams(Params):
     def observe(
         self, out: npt.NDArray[np.float32], actions: Floats, rewards: Floats, costs: Floats, best: Floats, left: Any
     ) -> None:
-        """Writes an evaluation into (n, w) observations; what they say of the task stays."""
+        """Write an evaluation into (n, w) observations; what they say of the task stays."""
         d, m = actions.shape[1], rewards.shape[1]
         out[:, :d], out[:, d : d + m], out[:, d + m] = actions, rewards, costs
         out[:, d + m + 1 : d + 2 * m + 1], out[:, -1] = best, np.maximum(left, 0.0) / self.budget

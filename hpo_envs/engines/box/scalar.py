@@ -52,7 +52,7 @@ class BoxEnv(HPOEnv):
         return self.params.function.action_of(self._table_index, config)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Starts an episode on a drawn task; see Starting State for `options`."""
+        """Start an episode on a drawn task; see Starting State for `options`."""
         super().reset(seed=seed, options=options)
         p = self.params
         among = p.function.choose(options)
@@ -63,7 +63,7 @@ class BoxEnv(HPOEnv):
         return self._seen[0].copy(), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Evaluates one configuration."""
+        """Evaluate one configuration."""
         p = self.params
         if not self._live:
             raise self._not_live()

@@ -80,7 +80,7 @@ class CellVectorEnv(HPOVectorEnv):
         return rewards if p.vector else rewards[:, 0].copy(), ended & (self._spent >= p.budget), info
 
     def _add(self, index: npt.NDArray[np.intp], actions: Ints) -> None:
-        """Adds the nodes of legal moves at `index`."""
+        """Add the nodes of legal moves at `index`."""
         if not len(index):
             return
         moves, at = actions[index], self._counts[index]
@@ -95,7 +95,7 @@ class CellVectorEnv(HPOVectorEnv):
         self._out[index, MAX_NODES * NODE] = self._counts[index] / MAX_NODES
 
     def _complete(self, index: npt.NDArray[np.intp], rewards: Floats) -> None:
-        """Clears the workbenches at `index` and notes the scores."""
+        """Clear the workbenches at `index` and notes the scores."""
         o, p, m = self._out, self.params, self.params.reward_dim
         o[index[self._counts[index] > 0], : MAX_NODES * NODE + 1] = 0.0
         self._counts[index] = 0
@@ -143,7 +143,7 @@ def _of_each(pairs: Info, kinds: npt.NDArray[np.intp]) -> Info:
 
 
 def _put(info: Info, said: Info, i: int) -> None:
-    """Writes what is said of episode i into arrays."""
+    """Write what is said of episode i into arrays."""
     for name, value in said.items():
         if isinstance(value, dict):
             _put(info[name], value, i)

@@ -143,7 +143,7 @@ class CellParams(Params):
         return _copied(self._unfinished)
 
     def priced(self, info: Info, finished: Any) -> Info:
-        """Adds what a step takes of the budget, where that is counted in another unit than the cost."""
+        """Add what a step takes of the budget, where that is counted in another unit than the cost."""
         return info if self.budget_unit == self.cost_unit else info | {"spent": np.float64(1.0) * finished}
 
     @functools.cached_property

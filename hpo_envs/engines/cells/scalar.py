@@ -35,7 +35,7 @@ class Episode:
         self._bounds = [*zip(params.low.tolist(), params.high.tolist(), strict=True)]
 
     def act(self, action: list[int]) -> tuple[list[float], bool, Info]:
-        """Performs one action inside the space; returns the m rewards, terminated and info."""
+        """Perform one action inside the space; return the m rewards, terminated and info."""
         try:
             if action[0] != END:
                 self._add(node_of(action, len(self.nodes)))
@@ -61,7 +61,7 @@ class Episode:
         self.observation[MAX_NODES * NODE] = len(self.nodes) / MAX_NODES
 
     def _complete(self, rewards: list[float]) -> None:
-        """Clears the workbench and notes the score."""
+        """Clear the workbench and notes the score."""
         o, m = self.observation, len(rewards)
         if self.nodes:
             self.nodes = []
@@ -104,14 +104,14 @@ class CellEnv(HPOEnv):
     _run: Episode | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Starts an episode with an empty cell."""
+        """Start an episode with an empty cell."""
         super().reset(seed=seed, options=options)
         self._run = Episode(self.params, self._new_key(seed))
         info = {**provenance_info(self.tables), "action_mask": MASKS[len(self._run.nodes)].copy()}
         return self._run.observation.copy(), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Adds a node, or ends the cell."""
+        """Add a node, or ends the cell."""
         move = check_action(action)
         if not self._live or self._run is None:
             raise self._not_live()

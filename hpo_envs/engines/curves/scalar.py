@@ -80,7 +80,7 @@ class CurvesEnv(HPOEnv):
         self._workers = Workers(p.workers)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Starts an episode: nothing is trained."""
+        """Start an episode: nothing is trained."""
         super().reset(seed=seed, options=options)
         p = self.params
         self._new_key(seed)
@@ -99,7 +99,7 @@ class CurvesEnv(HPOEnv):
         return self._last.copy(), {**provenance_info(self.tables), "action_mask": self._mask.copy()}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Trains a row up to a checkpoint; with several workers, submits that to an idle one."""
+        """Train a row up to a checkpoint; with several workers, submit that to an idle one."""
         index, level = self._pair(action)
         if not self._live:
             raise self._not_live()
@@ -114,7 +114,7 @@ class CurvesEnv(HPOEnv):
         return observation, reward, terminated, False, info
 
     def _done(self) -> bool:
-        """Whether nothing is left to train, or the steps are used up."""
+        """Return whether nothing is left to train, or the steps are used up."""
         return self._count >= self._limit or self._floor == self._levels
 
     def _step_workers(self, index: int, row: int, level: int) -> tuple[Any, Any, bool, bool, Info]:
@@ -160,7 +160,7 @@ class CurvesEnv(HPOEnv):
         return base, end, self._paid(base + end) - (self._paid(base + before) if before >= 0 else 0.0)
 
     def _complete(self, row: int, base: int, level: int, reached: int, cost: float) -> tuple[Any, Any, Info]:
-        """Returns observation, reward and info of a finished training."""
+        """Return observation, reward and info of a finished training."""
         p, best, at, top = self.params, self._best, self.params.cost_at, base + reached
         reward, template, info, dicts = self._cells.get(base + level) or self._fill(row, base + level)
         observation, info, peak = template.copy(), info.copy(), self._peaks(top, 0)

@@ -79,7 +79,7 @@ def form_of(function: Function) -> Form:
 
 
 def check_signature(function: Function, form: Form) -> None:
-    """Refuses a function that could never be called, before anything is spent on it.
+    """Refuse a function that could never be called, before anything is spent on it.
 
     Raises:
         ValueError: It takes something other than one dict of hyperparameters.
@@ -98,7 +98,7 @@ def check_signature(function: Function, form: Form) -> None:
 
 
 def call(function: Function, config: Mapping[str, Any], objectives: tuple[str, ...], **arguments: Any) -> Outcome:
-    """Calls a function; what it raises becomes a failed outcome.
+    """Call a function; what it raises becomes a failed outcome.
 
     Args:
         function: Called with a dict of its own and `arguments`.
@@ -110,7 +110,7 @@ def call(function: Function, config: Mapping[str, Any], objectives: tuple[str, .
 
 
 def timed(work: Callable[[], Any], objectives: tuple[str, ...]) -> Outcome:
-    """Does some work and reads what it returns."""
+    """Do some work and read what it returns."""
     start = time.perf_counter()
     try:
         returned = work()
@@ -176,7 +176,7 @@ class Training:
         self.ended = False
 
     def until(self, epoch: int) -> list[tuple[int, Outcome]]:
-        """Trains on to an epoch; returns (epoch, outcome) of each score on the way, none if it was reached before.
+        """Train on to an epoch; return (epoch, outcome) of each score on the way, none if it was reached before.
 
         A generator that ends early, raises or diverges has ended: it is not trained any further.
         """

@@ -49,7 +49,7 @@ class Episode:
         return np.concatenate([left, np.ones(epochs, bool)]).astype(np.int8)
 
     def step(self, action: Any, noted: Info) -> Step:
-        """Evaluates one configuration; action and what is noted of it are `check_action`'s."""
+        """Evaluate one configuration; action and what is noted of it are `check_action`'s."""
         p = self._p
         raw = p.stored(action)
         config = p.points.config(raw)
@@ -79,7 +79,7 @@ class Episode:
         return observation, reward if p.vector else float(reward[0]), terminated, info
 
     def _train(self, row: int, level: int, config: dict[str, Any]) -> tuple[Outcome, float, Info]:
-        """Trains a candidate on to a checkpoint.
+        """Train a candidate on to a checkpoint.
 
         Returns:
             The outcome at the last epoch reached up to there, with what the new epochs cost; what the step takes of the

@@ -225,7 +225,7 @@ def known_of(metrics: Sequence[Metric], best: Any, reference: Any) -> tuple[Floa
 
 
 def _finite(value: Any) -> bool:
-    """Whether a value is a number that scores can be."""
+    """Return whether a value is a number that scores can be."""
     return (is_integer(value) or isinstance(value, (float, np.floating))) and abs(value) <= sys.float_info.max
 
 

@@ -49,7 +49,7 @@ class FunctionEnv(HPOEnv):
     params: FunctionParams
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Starts an episode: nothing is evaluated."""
+        """Start an episode: nothing is evaluated."""
         super().reset(seed=seed, options=options)
         self._new_key(seed)
         self._episode_state = Episode(self.params)
@@ -59,7 +59,7 @@ class FunctionEnv(HPOEnv):
         return self._episode_state.first(), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Calls the function."""
+        """Call the function."""
         checked, noted = check_action(action, self.params)
         if not self._live:
             raise self._not_live()

@@ -63,7 +63,7 @@ class LookupEnv(HPOEnv):
         self._mask = np.ones(p.actions, np.int8)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Starts an episode; `options={"table": name}` chooses among several tables."""
+        """Start an episode; `options={"table": name}` chooses among several tables."""
         super().reset(seed=seed, options=options)
         p = self.params
         chosen = p.choose(options)
@@ -82,7 +82,7 @@ class LookupEnv(HPOEnv):
         return p.templates[-1].copy(), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Evaluates one row."""
+        """Evaluate one row."""
         index = int(action) if type(action) in self._plain else self._index_of(action)
         if not 0 <= index < self._actions:
             raise ValueError(f"action must be an int in [0, {self._actions}), got {action!r}")

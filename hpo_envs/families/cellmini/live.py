@@ -44,7 +44,7 @@ class Live:
         self._trainer = Trainer(measure.__name__, seconds)
 
     def score(self, cell: Cell, name: str, bits: int) -> Report:
-        """Trains a cell."""
+        """Train a cell."""
         price = self.epochs * cost.epoch(canonical(cell))
         curve = np.full(self.epochs, build.CAP)
         lost = {m.name: m.worst for m in self.metrics}

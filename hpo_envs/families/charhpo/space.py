@@ -40,7 +40,7 @@ class Sweeps(BoxFunction):
         self.facts = np.array([[x["architecture"] == "transformer", x["task"] == "g2p"] for x in self.labels], float)
 
     def evaluate(self, tasks: Ints, actions: Floats) -> Answer:
-        """Evaluates (n, 16) actions, each on its task (n,)."""
+        """Evaluate (n, 16) actions, each on its task (n,)."""
         numbers, u = self.numbers[tasks], (actions + 1.0) / 2.0
         configs = space.configurations(numbers % 2, u)
         metrics = self.model.evaluate(numbers, configs, self.noise)

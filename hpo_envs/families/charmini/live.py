@@ -49,7 +49,7 @@ class Live:
         self.__qualname__ = f"charmini-{language}-{architecture}-{seed}"
 
     def __call__(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """Trains a configuration; metrics and `cost`."""
+        """Train a configuration; metrics and `cost`."""
         return self._measured(config, self._epochs, None)
 
     def _measured(self, config: Mapping[str, Any], epochs: int, folder: Path | None) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class LiveEpochs(Live):
     """The same, epoch by epoch."""
 
     def __call__(self, config: Mapping[str, Any], resume_from: Path, epochs: int) -> dict[str, Any]:  # type: ignore[override]
-        """Trains a configuration on until so many epochs are done; `cost` is that of the new ones."""
+        """Train a configuration on until so many epochs are done; `cost` is that of the new ones."""
         kept = Path(resume_from) / "epochs"
         before = int(kept.read_text(encoding="ascii")) if kept.exists() else 0
         said = self._measured(config, epochs, Path(resume_from))

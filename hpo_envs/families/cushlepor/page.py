@@ -38,7 +38,7 @@ class MetricTuning(BoxFunction):
         self.kendall = kendall
 
     def evaluate(self, tasks: Ints, actions: Floats) -> Answer:
-        """Evaluates (n, 6) actions."""
+        """Evaluate (n, 6) actions."""
         vectors = self.box.natural(actions)
         train, *held_out = self.corpus.evaluate(vectors, kendall=self.kendall)
         return Answer(vectors, train, held_out[0] if held_out else None)

@@ -169,7 +169,7 @@ FunctionLCVectorEnv = FunctionVectorEnv.twin_of(FunctionLCEnv)
 
 
 def _only(kwargs: dict[str, Any], *other: str) -> None:
-    """Refuses arguments of the other family.
+    """Refuse arguments of the other family.
 
     Raises:
         TypeError: One of them is there.

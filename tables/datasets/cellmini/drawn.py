@@ -37,7 +37,7 @@ def drawn() -> tuple[cells.Cell, ...]:
 
 
 def main() -> None:
-    """Draws the cells again."""
+    """Draw the cells again."""
     atomic.write_csv(FILE, [{"cell": key} for key in draw()])
 
 

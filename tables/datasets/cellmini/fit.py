@@ -26,7 +26,7 @@ def fit() -> tuple[Floats, Floats]:
 
 
 def main() -> None:
-    """Prints what `cost.COEFFICIENTS` should be, and their errors."""
+    """Print what `cost.COEFFICIENTS` should be, and their errors."""
     found, errors = fit()
     print("COEFFICIENTS =", tuple(float(f"{c:.3g}") for c in found))
     print(f"{len(errors)} cells, median absolute error {100 * np.median(np.abs(errors)):.1f} %")

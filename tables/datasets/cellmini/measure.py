@@ -27,7 +27,7 @@ def begin(cell: str, seed: int) -> Training:
 
 
 def train(task: str) -> dict[str, Any]:
-    """Carries out a training of the table, such as `3-1`, in this process; see `record`."""
+    """Carry out a training of the table, such as `3-1`, in this process; see `record`."""
     draw, seed = map(int, task.split("-"))
     return record(task, begin(drawn()[draw].text(), seed), EPOCHS)
 

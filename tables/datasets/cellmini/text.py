@@ -49,7 +49,7 @@ def split(name: str) -> Ints:
 
 
 def main(file: str) -> None:
-    """Cuts the text again from the whole file.
+    """Cut the text again from the whole file.
 
     Raises:
         ValueError: It is another file.

@@ -59,7 +59,7 @@ def pack_of(name: str) -> str:
 
 
 def shipped(name: str) -> Table:
-    """Builds a table from its pack: the first `RUNS` runs."""
+    """Build a table from its pack: the first `RUNS` runs."""
     runs = recorded(name)
     values = np.column_stack([runs.accuracy, runs.runtime])[:RUNS]
     configs = deactivate(space(parts(name)[2]), runs.drawn[:RUNS])
@@ -94,6 +94,6 @@ def _nudged(values: npt.NDArray[np.floating], ulps: npt.NDArray[np.int8]) -> Flo
 
 
 def assemble(name: str, keys: tuple[str, ...], configs: Floats, values: Floats, provenance: Provenance) -> Table:
-    """Puts (rows, 16) configurations and (rows, 2) metrics into a Table whose cost is the runtime."""
+    """Put (rows, 16) configurations and (rows, 2) metrics into a Table whose cost is the runtime."""
     axes, values = searched(space(parts(name)[2]), configs), values[:, None, None, :]
     return Table(name, keys, METRICS, values, values[..., 1], provenance, "s", **axes)

@@ -74,7 +74,7 @@ def normal_scores(values: Floats) -> Floats:
 
 
 def train(metric: int, x: Ints, y: Floats) -> tuple[Any, Any, Any, float]:
-    """Trains a forest; returns its features, thresholds and leaves as `Surrogate` has them, and its base."""
+    """Train a forest; return its features, thresholds and leave as `Surrogate` has them, and its base."""
     from sklearn.ensemble import GradientBoostingRegressor
 
     forest = GradientBoostingRegressor(n_estimators=TREES[metric], **TRAINING).fit(expand(x), y)
@@ -94,7 +94,7 @@ def expand(x: Ints) -> Ints:
 
 
 def _export(tree: Any, features: Any, thresholds: Any, leaves: Any) -> None:
-    """Writes one of scikit-learn's trees in heap order; a leaf above the last level fills all below it."""
+    """Write one of scikit-learn's trees in heap order; a leaf above the last level fills all below it."""
     rate, splits = TRAINING["learning_rate"], len(features)
     stack = [(0, 0)]
     while stack:
@@ -169,7 +169,7 @@ def quantiles(arch: int) -> Floats:
 
 
 def fit() -> tuple[Surrogate, list[dict[str, Any]]]:
-    """Fits everything; returns the surrogate and one record of errors a task."""
+    """Fit everything; return the surrogate and one record of errors a task."""
     forests, out = [], []
     level, noise = np.empty((24, len(KNOTS))), np.empty((24, len(KNOTS)))
     spread, values = np.empty(24), np.empty((24, len(QUANTILE_AT)))
@@ -207,7 +207,7 @@ def errors(s: Surrogate, arch: int, predicted: Floats, log_predicted: Floats) ->
 
 
 def main() -> None:
-    """Fits and writes both files."""
+    """Fit and write both files."""
     surrogate, records = fit()
     np.savez_compressed(DATA, **vars(surrogate))
     atomic.write_csv(DATA.with_name("charhpo_fit.csv"), records)

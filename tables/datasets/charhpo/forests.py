@@ -84,7 +84,7 @@ def compile_forest(
     sizes: Sequence[int],
     size: int,
 ) -> Forest:
-    """Compiles trees.
+    """Compile trees.
 
     Args:
         features: (trees, 31) feature of each split, in heap order. A number is one feature; a choice among k is k

@@ -88,7 +88,7 @@ class Surrogate:
     quantiles: Floats
 
     def evaluate(self, tasks: npt.ArrayLike, configs: Floats, noise: bool = True) -> Floats:
-        """Answers configurations.
+        """Answer configurations.
 
         Args:
             tasks: (n,) ints, or one int for all: index into `names.TABLES`.

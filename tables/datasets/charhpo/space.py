@@ -26,7 +26,7 @@ ONLY_PLATEAU = [7, 8, 9]
 
 
 def natural(h: Hyperparameter, u: npt.ArrayLike) -> Floats:
-    """Maps [0, 1], any shape, to raw values of a hyperparameter, uniformly on its own scale."""
+    """Map [0, 1], any shape, to raw values of a hyperparameter, uniformly on its own scale."""
     u = np.asarray(u, dtype=np.float64)
     if h.kind == "categorical" or h.values:
         choice = np.minimum((u * len(h.values)).astype(np.int64), len(h.values) - 1)

@@ -36,7 +36,7 @@ TRAINED_ON = 1500
 
 
 def seeds_of(language: str) -> int:
-    """Runs of each configuration of a language."""
+    """Run of each configuration of a language."""
     return 3 if language == ENGLISH else 2
 
 

@@ -81,7 +81,7 @@ def counted(language: str) -> Facts:
 
 
 def main() -> None:
-    """Writes the numbers of all languages."""
+    """Write the numbers of all languages."""
     languages = (ENGLISH, *SHARED_TASK)
     atomic.write_csv(_FILE, [{"language": code} | counted(code)._asdict() for code in languages])
 

@@ -31,7 +31,7 @@ def begin(architecture: str, config: Mapping[str, Any], seed: int, language: str
 
 
 def train(task: str) -> dict[str, Any]:
-    """Carries out a training of the table, such as `eng-lstm-3-1`, in this process; see `record`."""
+    """Carry out a training of the table, such as `eng-lstm-3-1`, in this process; see `record`."""
     language, architecture, draw, seed = task.split("-")
     return record(task, begin(architecture, configuration(architecture, int(draw)), int(seed), language), EPOCHS)
 

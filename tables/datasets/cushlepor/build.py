@@ -68,12 +68,12 @@ def upstream(name: str) -> tuple[str, str]:
 
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """Builds a table of news; `read` gives the content of fetched files, an error names file, line and value."""
+    """Build a table of news; `read` gives the content of fetched files, an error names file, line and value."""
     return from_segments(segments_of(name, read), name, None, provenance("the first reference"))
 
 
 def shipped(name: str) -> Table:
-    """Builds a table of TED talks from its pack."""
+    """Build a table of TED talks from its pack."""
     return unpacked(packs.read(pack(name)), name)
 
 
@@ -83,7 +83,7 @@ def pack(name: str) -> str:
 
 
 def unpacked(data: Mapping[str, packs.Array], name: str) -> Table:
-    """Builds a table of TED talks from the arrays that `pack.rows` and `pack.against` made."""
+    """Build a table of TED talks from the arrays that `pack.rows` and `pack.against` made."""
     reference = TED[name]
     lengths = ("hypothesis_length", f"{reference}/reference_length", f"{reference}/matches")
     h, r, a = (data[length].astype(np.float64) for length in lengths)
@@ -110,7 +110,7 @@ def segments_of(name: str, read: Callable[[str], bytes]) -> list[Segment]:
 
 
 def from_folder(folder: str | Path, name: str | None = None, *, reference: str | None = None) -> Table:
-    """Builds a table from a downloaded folder of the upstream repository, such as `ted/zhen` or `newstest2020/ende`.
+    """Build a table from a downloaded folder of the upstream repository, such as `ted/zhen` or `newstest2020/ende`.
 
     The folder must hold one `mqm*.tsv` with spans and text. Averaged scores are read from `mqm*.avg_seg_scores.tsv`, or
     computed from the spans where there is no such file.
@@ -144,7 +144,7 @@ def from_folder(folder: str | Path, name: str | None = None, *, reference: str |
 
 
 def from_tsv(path: str | Path, name: str | None = None, *, score_range: tuple[float, float] | None = None) -> Table:
-    """Builds a table from a user's TSV: columns hypothesis, reference, score; optionally system, document.
+    """Build a table from a user's TSV: columns hypothesis, reference, score; optionally system, document.
 
     Args:
         path: A UTF-8 file with a header line, tab-separated, no quoting. Higher scores are better.
@@ -163,7 +163,7 @@ def from_tsv(path: str | Path, name: str | None = None, *, score_range: tuple[fl
 def from_segments(
     segments: Sequence[Segment], name: str, held_out: tuple[str, ...] | None, provenance: Provenance
 ) -> Table:
-    """Builds a table from text; without documents of the held-out split the last ones are, see `hold_out`."""
+    """Build a table from text; without documents of the held-out split the last ones are, see `hold_out`."""
     # Each reference is compared with many translations: tokenise every text once.
     texts = dict.fromkeys(text for s in segments for text in (s.hypothesis, s.reference))
     tokens = {text: hlepor.tokenize(text) for text in texts}
@@ -203,7 +203,7 @@ def assemble(
     held_out: tuple[str, ...] | None,
     provenance: Provenance,
 ) -> Table:
-    """Puts the rows into a Table: (rows,) labels and (rows, metrics) values."""
+    """Put the rows into a Table: (rows,) labels and (rows, metrics) values."""
     held = set(hold_out(documents) if held_out is None else held_out)
     axes = [tuple(dict.fromkeys(column)) for column in (systems, documents)]
     space = (

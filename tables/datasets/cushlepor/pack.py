@@ -79,7 +79,7 @@ def text_scores(segments: Sequence[text.Segment]) -> Arrays:
 
 
 def compare(texts: Table, packed: Table) -> None:
-    """Compares tables, and the scores of random settings on them.
+    """Compare tables, and the scores of random settings on them.
 
     Raises:
         ValueError: A number differs.

@@ -50,7 +50,7 @@ def reference_letter(system: str) -> str | None:
 def parse(
     spans: bytes, scores: bytes | None, spans_file: str, scores_file: str, *, reference: str | None = None
 ) -> list[Segment]:
-    """Joins text and scores of a test set.
+    """Join text and scores of a test set.
 
     Args:
         spans: The file with one line per error span: system, doc, doc_id, seg_id, rater, source, target, ...
@@ -79,7 +79,7 @@ def parse(
 def parse_psqm(
     labels: bytes, spans: bytes, labels_file: str, spans_file: str, *, reference: str | None = None
 ) -> list[Segment]:
-    """Reads the pSQM labels of a test set: one line a rating, with the translation and a score of 0 to 6.
+    """Read the pSQM labels of a test set: one line a rating, with the translation and a score of 0 to 6.
 
     Args:
         labels: system, doc, doc_id, seg_id, rater, source, target, score; raters of a segment are averaged.
@@ -216,7 +216,7 @@ def _scores(content: bytes, file: str) -> dict[tuple[str, int], float | None]:
 
 
 def parse_tsv(content: bytes, file: str, score_range: tuple[float, float] | None = None) -> tuple[list[Segment], str]:
-    """Reads a user's TSV, see `build.from_tsv`; returns the segments and a sentence on how scores were scaled."""
+    """Read a user's TSV, see `build.from_tsv`; return the segments and a sentence on how scores were scaled."""
     rows: list[tuple[dict[str, str], float]] = []
     for number, row in _rows(content, file, ("hypothesis", "reference", "score")):
         try:

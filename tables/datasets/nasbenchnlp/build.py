@@ -61,12 +61,12 @@ def files(name: str) -> tuple[str, ...]:
 
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """Builds `ptb`; `read` gives the content of fetched files, a message about a wrong one names member and rule."""
+    """Build `ptb`; `read` gives the content of fetched files, a message about a wrong one names member and rule."""
     return build_ptb.build(read)
 
 
 def shipped(name: str) -> Table:
-    """Builds a table from its pack."""
+    """Build a table from its pack."""
     return _wikitext2() if name == WIKITEXT2 else _ptb_final()
 
 

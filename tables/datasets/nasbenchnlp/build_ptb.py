@@ -34,7 +34,7 @@ FILES = (SINGLE, MULTI, RELEASED_FEATURES)
 
 
 def build(read: Callable[[str], bytes]) -> Table:
-    """Builds the table; see `nasbenchnlp.build`."""
+    """Build the table; see `nasbenchnlp.build`."""
     released = read_released(read(RELEASED_FEATURES), RELEASED_FEATURES)
     return build_curves({SINGLE: read(SINGLE), MULTI: read(MULTI)}, released)
 

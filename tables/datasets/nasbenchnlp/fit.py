@@ -52,7 +52,7 @@ def distinct(count: int, seed: int) -> list[Cell]:
 
 
 def main() -> None:
-    """Fits everything and writes the files."""
+    """Fit everything and write the files."""
     DATA.mkdir(exist_ok=True)
     _write(features.BASIS, features.fit_basis(distinct(BASIS_CELLS, 0)))
     parameters, report = fit_model(read_archive(store.read(LOGS), LOGS))
@@ -71,7 +71,7 @@ def _write(name: str | Path, arrays: Mapping[str, Any]) -> None:
 
 
 def fit_model(logs: list[Log]) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
-    """Fits the surrogate; returns its parameters and its held-out errors."""
+    """Fit the surrogate; return its parameters and its held-out errors."""
     complete = [log for log in logs if not log.diverged and len(log.seconds) == EPOCHS]
     names = [key(log.cell) for log in complete]
     curves = model.log_curves(np.stack([log.losses for log in complete]))
@@ -143,7 +143,7 @@ def _fit_folds(x: Floats, targets: Floats, folds: npt.NDArray[np.intp]) -> tuple
 
 
 def _complete(tree: Any, rate: float, out: dict[str, Any], where: tuple[int, int, int]) -> None:
-    """Writes a scikit-learn tree as a complete binary tree; early leaves are repeated below."""
+    """Write a scikit-learn tree as a complete binary tree; early leaves are repeated below."""
 
     def walk(node: int, place: int) -> None:
         if place >= 2**model.DEPTH - 1:

@@ -54,7 +54,7 @@ class Unrolled(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, graph: Graph, x: Tensor, states: Tensor, *weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Runs a cell over a stretch of several streams of text.
+        """Run a cell over a stretch of several streams of text.
 
         Args:
             ctx: Of autograd.

@@ -63,7 +63,7 @@ class Training(Resumable):
         self.epochs = 0
 
     def epoch(self) -> Epoch:
-        """Trains on the whole text once more and evaluates.
+        """Train on the whole text once more and evaluate.
 
         Raises:
             Diverged: A loss or gradient is not finite.

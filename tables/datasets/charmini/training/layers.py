@@ -66,7 +66,7 @@ class Dropout:
         self._limit, self._key, self._calls = round(share * 2**16), key, 0
 
     def __call__(self, x: Tensor) -> Tensor:
-        """Drops numbers of a tensor and scales the others."""
+        """Drop numbers of a tensor and scales the others."""
         if self._key is None or not self._limit:
             return x
         key = np.array([draws.mix(self._key, self._calls)], np.uint64)

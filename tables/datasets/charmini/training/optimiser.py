@@ -35,7 +35,7 @@ class Adam:
         self._factor, self._best, self._bad = 1.0, -math.inf, 0
 
     def update(self, gradient: Floats, samples: int) -> None:
-        """Takes a step.
+        """Take a step.
 
         Args:
             gradient: (n,) derivatives; rounded here.
@@ -70,7 +70,7 @@ class Adam:
         return float(rate)
 
     def epoch(self, correct: int) -> None:
-        """Tells the scheduler how many development words are right after an epoch."""
+        """Tell the scheduler how many development words are right after an epoch."""
         self._bad = 0 if correct > self._best else self._bad + 1
         self._best = max(self._best, correct)
         if self._config["scheduler"] == "reduceonplateau" and self._bad > self._config["patience"]:
@@ -82,7 +82,7 @@ class Adam:
         return {"first": self._first, "second": self._second, "optimiser": np.array(kept, np.float64)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Goes on where another one was."""
+        """Go on where another one was."""
         self._first[:], self._second[:] = state["first"], state["second"]
         *decay, samples, self._factor, self._best, bad = np.asarray(state["optimiser"]).tolist()
         self._decay, self._samples, self._bad = decay, int(samples), int(bad)

@@ -77,7 +77,7 @@ class Training(Resumable):
         self.epochs = 0
 
     def epoch(self) -> Epoch:
-        """Trains on all words once more and evaluates.
+        """Train on all words once more and evaluate.
 
         Raises:
             Diverged: A loss is not finite.
