@@ -34,13 +34,7 @@ from hpo_envs.tables import hlepor
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.cells import recipe
 from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
-<<<<<<< HEAD
 from hpo_envs.tables.files import packs as table_file
-=======
-from hpo_envs.tables.datasets.nasbenchnlp import RELEASED, features, logs
-from hpo_envs.tables.files import packs as table_file
-from hpo_envs.tables.files import zips
->>>>>>> d1104442 (Merge small modules: a comparison loads 100, and pareto joins acquisition)
 from hpo_envs.tables.user import reader
 from tests.robustness import hostile
 

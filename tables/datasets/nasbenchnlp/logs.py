@@ -10,14 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-<<<<<<< HEAD
 from hpo_envs.tables.cells.recipe import Cell, parse
 from hpo_envs.tables.datasets.nasbenchnlp import CAP, EPOCHS
-=======
-from hpo_envs.tables.cells.recipe import Cell, InvalidRecipe, parse
-from hpo_envs.tables.datasets.nasbenchnlp import CAP, EPOCHS
-from hpo_envs.tables.files import zips
->>>>>>> d1104442 (Merge small modules: a comparison loads 100, and pareto joins acquisition)
 from hpo_envs.tables.table import Metric
 
 CURVES = ("val_losses", "test_losses", "train_losses")

@@ -11,13 +11,8 @@ import pytest
 
 from hpo_envs.tables import store
 from hpo_envs.tables.cells.size import VOCABULARY, parameters
-<<<<<<< HEAD
 from hpo_envs.tables.datasets import nasbenchnlp as names
 from hpo_envs.tables.datasets.nasbenchnlp.logs import CURVES, read_archive, read_log
-=======
-from hpo_envs.tables.datasets import nasbenchnlp as names
-from hpo_envs.tables.datasets.nasbenchnlp.logs import read_archive, read_log
->>>>>>> d1104442 (Merge small modules: a comparison loads 100, and pareto joins acquisition)
 from tests.helpers import needs_upstream
 from tests.tables.datasets.nasbenchnlp.archives import log
 
