@@ -17,7 +17,7 @@ from hpo_envs.agents import serve, wire
 from hpo_envs.agents.encoding import decode_function, decode_space, encode_function, encode_space
 from hpo_envs.benchmarks.runs import problem_of, run
 from hpo_envs.benchmarks.runs.isolation import AgentError
-from tests.benchmarks.helpers import HOSTILE, SURROGATE, isolated
+from tests.benchmarks.helpers import HOSTILE, isolated
 from tests.helpers import raises
 
 posix = pytest.mark.skipif(os.name != "posix", reason="isolation needs POSIX's pipes")
@@ -40,7 +40,7 @@ def test_the_same_search_finds_what_is_in_this_process() -> None:
 
     try:
         with pytest.raises(AssertionError, match="Table"):
-            run(LooksForTables, "NMTHPO-zhen-v0", [0], budget=5, env_kwargs=SURROGATE)
+            run(LooksForTables, "NMTHPO-zhen-v0", [0], budget=5)
     finally:
         del sys.modules[HOSTILE]
 

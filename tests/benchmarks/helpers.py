@@ -6,9 +6,8 @@ from typing import Any
 
 from hpo_envs.benchmarks.runs import Run, run
 
-SURROGATE = {}
 HOSTILE = "tests.benchmarks.hostile_agents"
 
 
 def isolated(agent: str, seeds: list[int] | None = None, **hyperparameters: Any) -> list[Run]:
-    return run(agent, "NMTHPO-zhen-v0", seeds or [0], budget=5, env_kwargs=SURROGATE, isolate=True, **hyperparameters)
+    return run(agent, "NMTHPO-zhen-v0", seeds or [0], budget=5, isolate=True, **hyperparameters)

@@ -22,7 +22,6 @@ from hpo_envs.benchmarks.study.study import Entrant, Environment, Study
 from hpo_envs.commands.main import main
 from tests.helpers import ROOT, short
 
-SURROGATE = {}
 IDS = ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTLC-zhen-v0", "FIESTA-tdsa8-v0", "NMTHPO-v0", "CharHPO-v0"]
 
 
@@ -54,7 +53,7 @@ class Reuser(RandomSearch):
 
 @pytest.mark.parametrize("env", IDS)
 def test_what_is_recorded_is_what_the_environment_did(env: str) -> None:
-    kwargs: dict[str, Any] = {"env_kwargs": {**SURROGATE, **short(env)}}
+    kwargs: dict[str, Any] = {"env_kwargs": {**short(env)}}
     honest = run("random", env, [0, 1], **kwargs)
     for agent in (Liar, Reuser):
         for a, b in zip(honest, run(agent, env, [0, 1], **kwargs), strict=True):
@@ -81,8 +80,8 @@ class Digger(RandomSearch):
 
 @pytest.mark.parametrize("env", ["NMTHPO-zhen-v0", "NMTLC-zhen-v0"])
 def test_nothing_that_agents_reach_is_the_tables_memory(env: str) -> None:
-    honest = run("random", env, range(3), env_kwargs=SURROGATE)
-    dug = run(Digger, env, range(3), env_kwargs=SURROGATE)
+    honest = run("random", env, range(3))
+    dug = run(Digger, env, range(3))
     assert all(np.array_equal(a.rewards, b.rewards) for a, b in zip(honest, dug, strict=True))
 
 
@@ -110,7 +109,7 @@ def test_no_reference_of_a_problem_leads_to_a_table_or_its_memory(env: str) -> N
             super().__init__(problem, seed)
             found.extend(_reached(problem))
 
-    run(Follows, env, [0, 1], env_kwargs={**SURROGATE, **short(env)})
+    run(Follows, env, [0, 1], env_kwargs={**short(env)})
     assert len(found) > 40
     assert not [thing for thing in found if type(thing).__name__.endswith(("Table", "Params", "Env"))]
 
@@ -128,14 +127,14 @@ def test_what_is_no_action_is_refused_with_agent_id_seed_rule_and_value(value: A
     with pytest.raises(
         ValueError, match=r"action 0 of Asks on NMTHPO-zhen-v0, seed 5, must be an int in \[0, 118\), got"
     ):
-        run(agent, "NMTHPO-zhen-v0", [5], env_kwargs=SURROGATE)
+        run(agent, "NMTHPO-zhen-v0", [5])
 
 
 @pytest.mark.parametrize("value", [None, "best", 1e9, [1, 2], np.nan])
 def test_what_is_no_recommendation_is_refused(value: Any) -> None:
     agent = type("Recommends", (RandomSearch,), {"recommend": lambda self: value})
     with pytest.raises(ValueError, match="what Recommends on NMTHPO-zhen-v0, seed 5, recommends must be an int"):
-        run(agent, "NMTHPO-zhen-v0", [5], env_kwargs=SURROGATE)
+        run(agent, "NMTHPO-zhen-v0", [5])
 
 
 BAD = r'''
@@ -248,7 +247,7 @@ def bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.mark.parametrize("isolate", [False, True])
 def test_hyperparameters_are_recorded_as_they_were_given(isolate: bool, bad: str) -> None:
-    kwargs: dict[str, Any] = {"budget": 2, "env_kwargs": SURROGATE, "isolate": isolate, "sizes": [1, 2, 3]}
+    kwargs: dict[str, Any] = {"budget": 2, "isolate": isolate, "sizes": [1, 2, 3]}
     runs = run(f"{bad}:Pops", "NMTHPO-zhen-v0", [0, 1], **kwargs)
     assert [r.header["hyperparameters"] for r in runs] == [{"sizes": [1, 2, 3]}] * 2
 
@@ -352,7 +351,7 @@ def _dies_once(flag: str) -> str:
 
 
 def _study(name: str, mapping: Mapping[str, Any]) -> Study:
-    return Study((Environment("NMTHPO-zhen-v0", SURROGATE),), (Entrant(name, name, mapping),), (0,))
+    return Study((Environment("NMTHPO-zhen-v0", {}),), (Entrant(name, name, mapping),), (0,))
 
 
 def test_a_study_of_one_agent_that_stops_ends(tmp_path: Path, bad: str) -> None:
@@ -381,7 +380,7 @@ def test_the_page_of_threats_names_commands_that_exist() -> None:
 def test_an_agent_is_done_by_true_or_false(isolate: bool, bad: str, tmp_path: Path) -> None:
     rule = "seed 0, must be True or False, got 'no'"
     with pytest.raises(ValueError, match=f"done of .*Undecided on NMTHPO-zhen-v0, {rule}"):
-        run(f"{bad}:Undecided" if isolate else Undecided, "NMTHPO-zhen-v0", [0], env_kwargs=SURROGATE, isolate=isolate)
+        run(f"{bad}:Undecided" if isolate else Undecided, "NMTHPO-zhen-v0", [0], isolate=isolate)
 
 
 class Undecided(RandomSearch):

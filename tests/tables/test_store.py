@@ -1,13 +1,14 @@
-"""Tables by name, and the bytes they are built from."""
+"""Tables by name, and what they are read from."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from hpo_envs.tables import store
-from hpo_envs.tables.datasets.nasbenchnlp import MULTI
+from hpo_envs.tables import extras, store
+from hpo_envs.tables.datasets.nasbenchnlp.names import MULTI
 from tests.helpers import raises
 
 
@@ -47,3 +48,12 @@ def test_a_table_that_does_not_ship_names_the_command_that_installs_it(
         store.load(name)
     assert store.missing(name)
     assert not store.missing("nmthpo/swen")
+
+
+def test_a_module_or_how_to_install_it() -> None:
+    assert extras.module("json", "plots", "pictures") is json
+    with pytest.raises(
+        ModuleNotFoundError, match=r'^pictures need no_such: pip install "hpo_envs\[plots\]"$'
+    ) as caught:
+        extras.module("no_such.part", "plots", "pictures")
+    assert caught.value.name == "no_such"

@@ -22,7 +22,6 @@ from hpo_envs.tables.table import Metric, Provenance, Table
 from tests.helpers import ONE_OF_EACH
 
 NAN = float("nan")
-SURROGATE = {}
 SOURCE = Provenance("surrogate", "nobody/nothing", "0" * 40, "none", "none")
 METRICS = (Metric("score", "", "max", -10.0, 10.0), Metric("loss", "", "min", -10.0, 10.0))
 FINALS = np.array([[1.0, 5.0], [4.0, 2.0], [2.0, 1.0], [-1.0, 0.0], [NAN, NAN]])
@@ -88,7 +87,7 @@ def test_what_a_user_says_is_the_scale_and_else_scores_are_raw() -> None:
 
 def test_headers_hold_scales_to_the_bit() -> None:
     for env_id, share in (("NMTHPO-zhen-mo-v0", 0.5), ("FIESTA-tdsa8-v0", 1.0), ("NASBenchNLP-wikitext2-v0", 1.0)):
-        for r in run("random", env_id, [0, 1], env_kwargs={**SURROGATE, "subsample": share, "budget": 4}):
+        for r in run("random", env_id, [0, 1], env_kwargs={"subsample": share, "budget": 4}):
             scale = of_header(json.loads(json.dumps(r.header)))
             assert scale.header() == r.header["scale"]
             assert scale.front.shape[1] == len(r.header["objectives"])
@@ -96,7 +95,7 @@ def test_headers_hold_scales_to_the_bit() -> None:
 
 def test_a_share_of_the_rows_has_its_own_scale() -> None:
     for env_id in ("NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0"):
-        runs = run("random", env_id, range(4), env_kwargs={**SURROGATE, "budget": None, "subsample": 0.3})
+        runs = run("random", env_id, range(4), env_kwargs={"budget": None, "subsample": 0.3})
         for r in runs:
             scale, t = of_header(r.header), store.load(r.header["table"])
             seen = np.unique(r.rewards, axis=0).reshape(-1, len(r.header["objectives"]))
@@ -114,7 +113,7 @@ def test_a_share_of_the_rows_has_its_own_scale() -> None:
              ("NASBenchNLP-ptb-final-v0", {"subsample": 0.1}), ("FIESTA-ner-v0", {})], ids=str
 )  # fmt: skip
 def test_scales_of_many_episodes_are_those_of_each(case: tuple[str, dict[str, Any]]) -> None:
-    envs: Any = gym.make_vec(case[0], num_envs=5, **SURROGATE, **case[1])
+    envs: Any = gym.make_vec(case[0], num_envs=5, **case[1])
     envs.reset(seed=3)
     episodes, scales = Episodes.of(envs), Scales(case[0], envs.unwrapped.params, {})
     rows = [None] * 5 if episodes.shares is None else episodes.shares
@@ -124,7 +123,7 @@ def test_scales_of_many_episodes_are_those_of_each(case: tuple[str, dict[str, An
 
 def test_arms_have_the_scale_of_the_repeats_that_are_drawn() -> None:
     for kwargs in ({}, {"fix_split": 7}):
-        (r,) = run("random", "FIESTA-ner-v0", [0], env_kwargs={**SURROGATE, "budget": 60, **kwargs})
+        (r,) = run("random", "FIESTA-ner-v0", [0], env_kwargs={"budget": 60, **kwargs})
         assert of_header(r.header).best[0] == r.evaluated["truth"].max()
 
 
@@ -144,7 +143,7 @@ def test_scores_depend_on_no_other_run_and_on_no_table(monkeypatch: pytest.Monke
         r
         for env_id in ("CharHPO-v0", "CushLEPOR-ted-ende-v0", "NMTHPO-zhen-mo-v0", "NASBenchNLP-cell-v0")
         for agent in ("random", "box-bo" if "Char" in env_id else "random")
-        for r in run(agent, env_id, range(5), env_kwargs={**SURROGATE, "budget": 6})
+        for r in run(agent, env_id, range(5), env_kwargs={"budget": 6})
     ]
     runs = list({(r.header["env"], r.header["agent"], r.seed): r for r in runs}.values())
 
@@ -159,7 +158,7 @@ def test_scores_depend_on_no_other_run_and_on_no_table(monkeypatch: pytest.Monke
 
 def test_an_environment_whose_best_is_its_median_is_in_no_average() -> None:
     ids = ["CharHPO-g2p-geo-lstm-v0", "CharHPO-g2p-geo-transformer-v0", "CharHPO-g2p-hun-lstm-v0"]
-    kwargs: dict[str, Any] = {"env_kwargs": SURROGATE, "budget": 4}
+    kwargs: dict[str, Any] = {"budget": 4}
     runs = [r for a in ("random", "regularized-evolution") for i in ids for r in run(a, i, range(5), **kwargs)]
     assert {r.header["env"] for r in runs if regret.flat(r)} == {ids[0]}
     alone, together = sorted(Comparison.of(runs).summary()["tracks"], key=lambda t: len(t["environments"]))
@@ -170,7 +169,7 @@ def test_an_environment_whose_best_is_its_median_is_in_no_average() -> None:
 
 
 def test_flat_runs_of_an_environment_that_draws_its_task_are_left_out() -> None:
-    kwargs = {**SURROGATE, "sweeps": ("g2p-geo-lstm", "g2p-hun-lstm"), "budget": 3}
+    kwargs = {"sweeps": ("g2p-geo-lstm", "g2p-hun-lstm"), "budget": 3}
     runs = [r for a in ("random", "box-bo") for r in run(a, "CharHPO-v0", range(12), env_kwargs=kwargs)]
     flat = [r for r in runs if r.header["table"].endswith("geo-lstm")]
     assert flat == [r for r in runs if regret.flat(r)]
@@ -183,14 +182,14 @@ def test_flat_runs_of_an_environment_that_draws_its_task_are_left_out() -> None:
 
 
 def test_raw_scores_are_ranked_on_one_environment_each() -> None:
-    kwargs = {**SURROGATE, "budget": 5, "variant": "paper"}
+    kwargs = {"budget": 5, "variant": "paper"}
     runs = [r for a in ("random", "box-bo") for r in run(a, "CushLEPOR-ted-ende-v0", range(6), env_kwargs=kwargs)]
     found = Comparison.of(runs).summary()
     (track,) = found["tracks"]
     assert track["raw"]
     assert [*track["curves"]] == ["regret"]
     assert found["environments"][0]["optimum"] == "none"
-    assert problem_of(gym.make("CushLEPOR-ted-ende-v0", **SURROGATE)).objectives == 1
+    assert problem_of(gym.make("CushLEPOR-ted-ende-v0")).objectives == 1
     for standing in track["ranking"]:
         mean, low, high = standing["mean"]
         assert low < mean < high < 0.0

@@ -11,11 +11,9 @@ from hpo_envs.benchmarks import Runs, run
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.tables import store
 
-SURROGATE = {}
-
 
 def test_a_frame_has_a_row_an_evaluation() -> None:
-    runs = run("random", "NMTHPO-zhen-v0", range(3), budget=7, env_kwargs=SURROGATE)
+    runs = run("random", "NMTHPO-zhen-v0", range(3), budget=7)
     frame, table = runs.to_frame(), store.load("nmthpo/zhen")
     names = [h.name for h in table.space]
     assert [*frame] == ["env", "agent", "seed", "step", *names, "reward", "incumbent", "cost", "regret"]
@@ -44,7 +42,7 @@ def test_a_frame_has_a_row_an_evaluation() -> None:
     ],
 )
 def test_every_kind_of_action_has_its_columns(env_id: str, columns: set[str]) -> None:
-    runs = run("random", env_id, [0, 1], budget=3 if env_id != "NMTLC-zhen-v0" else None, env_kwargs=SURROGATE)
+    runs = run("random", env_id, [0, 1], budget=3 if env_id != "NMTLC-zhen-v0" else None)
     frame = runs.to_frame()
     assert len(frame) == sum(map(len, runs))
     assert columns <= {*frame}
@@ -67,15 +65,15 @@ def test_a_function_of_ones_own_has_its_configurations() -> None:
 
 
 def test_runs_are_a_list_that_stays_one() -> None:
-    runs = run("random", "NMTHPO-zhen-v0", range(3), budget=2, env_kwargs=SURROGATE)
-    both = runs[:2] + run("bo", "NMTHPO-zhen-v0", [0], budget=2, env_kwargs=SURROGATE)
+    runs = run("random", "NMTHPO-zhen-v0", range(3), budget=2)
+    both = runs[:2] + run("bo", "NMTHPO-zhen-v0", [0], budget=2)
     assert isinstance(both, Runs)
     assert repr(both) == "<Runs: 2 of random on NMTHPO-zhen-v0, 1 of bo on NMTHPO-zhen-v0>"
     assert repr(both[0]) == "<Run of random on NMTHPO-zhen-v0, seed 0: 2 evaluations>"
     assert "random" in both._repr_html_()
     assert "bleu" in both[0]._repr_html_()
     assert (repr(Runs()), len(Runs().to_frame())) == ("<Runs: none>", 0)
-    other = run("random", "NMTHPO-ruen-v0", [0], budget=2, env_kwargs=SURROGATE)
+    other = run("random", "NMTHPO-ruen-v0", [0], budget=2)
     with pytest.raises(ValueError, match="runs must be on one environment to have a best one, got NMTHPO-ruen-v0, NM"):
         (both + other).best()
 
@@ -84,13 +82,13 @@ def test_runs_of_one_and_of_two_objectives_are_drawn() -> None:
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("agg")
     for env_id, label in (("NMTHPO-zhen-v0", "evaluations"), ("NMTHPO-zhen-mo-v0", "bleu (reward)")):
-        axes = run("random", env_id, [0, 1], budget=9, env_kwargs=SURROGATE).plot()
+        axes = run("random", env_id, [0, 1], budget=9).plot()
         assert axes.get_xlabel() == label
     pyplot.close("all")
 
 
 def test_progress_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    run("random", "NMTHPO-zhen-v0", [0, 1], budget=5, env_kwargs=SURROGATE, progress=True)
+    run("random", "NMTHPO-zhen-v0", [0, 1], budget=5, progress=True)
     assert "10/10" in capsys.readouterr().err
-    run("random", "NMTHPO-zhen-v0", [0, 1], budget=5, env_kwargs=SURROGATE)
+    run("random", "NMTHPO-zhen-v0", [0, 1], budget=5)
     assert capsys.readouterr().err == ""

@@ -21,7 +21,7 @@ from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import Entrant, Environment, Study, from_data
 from hpo_envs.commands.main import main
-from tests.benchmarks.helpers import HOSTILE, SURROGATE, isolated
+from tests.benchmarks.helpers import HOSTILE, isolated
 from tests.helpers import missing_extra
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="isolation needs POSIX's pipes")
@@ -65,7 +65,7 @@ def test_results_are_those_of_the_same_process(agent: str) -> None:
             fits = agents.fits(agent, problem_of(envs))
             envs.close()
             if fits:
-                kwargs: dict[str, Any] = {"budget": BUDGETS.get(env, 8), "env_kwargs": SURROGATE}
+                kwargs: dict[str, Any] = {"budget": BUDGETS.get(env, 8)}
                 here = run(agent, env, [3, 0], **kwargs)
                 for a, b in zip(here, run(agent, env, [3, 0], isolate=host, **kwargs), strict=True):
                     assert_same(a, b)
@@ -74,7 +74,7 @@ def test_results_are_those_of_the_same_process(agent: str) -> None:
 
 
 def test_target_and_agents_that_are_done_end_a_run_as_ever() -> None:
-    met = {"target": lambda action, reward: action % 7 == 0, "env_kwargs": SURROGATE}
+    met = {"target": lambda action, reward: action % 7 == 0}
     for a, b in zip(
         run("random", "NMTHPO-zhen-v0", range(4), **met),
         run("random", "NMTHPO-zhen-v0", range(4), isolate=True, **met),
@@ -121,7 +121,7 @@ def test_an_agent_that_hangs_is_ended_with_its_process(thread: bool) -> None:
     def within() -> None:
         try:
             with IsolatedProcess(MISBEHAVES) as host, limits.deadline(1.0):
-                run(host.agent, "NMTHPO-zhen-v0", [0], env_kwargs=SURROGATE, isolate=host, how="hangs")
+                run(host.agent, "NMTHPO-zhen-v0", [0], isolate=host, how="hangs")
         except BaseException as error:
             caught.append(error)
             with pytest.raises(ProcessLookupError):
@@ -139,7 +139,7 @@ def test_an_agent_that_hangs_is_ended_with_its_process(thread: bool) -> None:
 def test_one_bad_agent_stops_alone_in_a_study(tmp_path: Path) -> None:
     bad = Entrant("bad", MISBEHAVES, {"how": "ends"}, isolated=True)
     good = Entrant("good", "random", isolated=True)
-    study = Study((Environment("NMTHPO-zhen-v0", SURROGATE),), (bad, good), (0, 1, 2))
+    study = Study((Environment("NMTHPO-zhen-v0", {}),), (bad, good), (0, 1, 2))
     outcome = conduct(study, tmp_path)
     assert outcome.errors.keys() == {("NMTHPO-zhen-v0", "bad")}
     runs = store.read(tmp_path)
@@ -189,12 +189,12 @@ def test_a_host_that_has_ended_says_so() -> None:
     assert not Path(folder).exists()
     host.close()
     with pytest.raises(AgentError, match="has ended before"):
-        run("random", "NMTHPO-zhen-v0", [0], env_kwargs=SURROGATE, isolate=host)
+        run("random", "NMTHPO-zhen-v0", [0], isolate=host)
 
 
 def test_an_interpreter_of_another_environment_plays_the_same() -> None:
     """Headers have its versions."""
-    kwargs: dict[str, Any] = {"budget": 4, "env_kwargs": SURROGATE}
+    kwargs: dict[str, Any] = {"budget": 4}
     (here,) = run("bo", "NMTHPO-zhen-v0", [1], **kwargs)
     (there,) = run("bo", "NMTHPO-zhen-v0", [1], isolate=sys.executable, **kwargs)
     assert there.actions.tolist() == here.actions.tolist()

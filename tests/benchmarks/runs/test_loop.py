@@ -14,13 +14,11 @@ import pytest
 from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.benchmarks.runs import run
 
-SURROGATE = {}
-
 
 def test_target_stops_a_run_where_it_is_met() -> None:
-    free = run("random", "NMTHPO-zhen-v0", range(5), env_kwargs=SURROGATE)
+    free = run("random", "NMTHPO-zhen-v0", range(5))
     threshold = float(np.median([r.rewards.max() for r in free]))
-    stopped = run("random", "NMTHPO-zhen-v0", range(5), env_kwargs=SURROGATE, target=lambda a, r: r >= threshold)
+    stopped = run("random", "NMTHPO-zhen-v0", range(5), target=lambda a, r: r >= threshold)
     for a, b in zip(free, stopped, strict=True):
         k = targets.first_reaching(a.rewards >= threshold)
         assert len(b) == min(k, len(a))
@@ -30,7 +28,7 @@ def test_target_stops_a_run_where_it_is_met() -> None:
 def test_a_target_is_asked_of_every_evaluation() -> None:
     """Also of the one with which the budget ends a run."""
     asked: list[tuple[Any, float]] = []
-    (one,) = run("random", "NMTHPO-zhen-v0", [3], env_kwargs=SURROGATE, target=lambda *a: asked.append(a))
+    (one,) = run("random", "NMTHPO-zhen-v0", [3], target=lambda *a: asked.append(a))
     assert asked == list(zip(one.actions.tolist(), one.rewards.tolist(), strict=True))
 
 
@@ -40,7 +38,7 @@ def test_a_target_is_asked_of_every_evaluation() -> None:
 )
 def test_seeds_are_validated(seeds: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        run("random", "NMTHPO-zhen-v0", seeds, env_kwargs=SURROGATE)
+        run("random", "NMTHPO-zhen-v0", seeds)
 
 
 def test_unknown_ids_suggest_the_nearest() -> None:

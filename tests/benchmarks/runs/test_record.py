@@ -8,11 +8,9 @@ import operator
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.benchmarks.runs.record import Log, called, copied
 
-SURROGATE = {}
-
 
 def test_headers_say_what_was_run() -> None:
-    (r,) = run("random", "NMTHPO-v0", [3], budget=5, env_kwargs=SURROGATE)
+    (r,) = run("random", "NMTHPO-v0", [3], budget=5)
     assert len(r) == 5
     assert r.header["env"] == "NMTHPO-v0"
     assert r.header["kind"] == "measured"

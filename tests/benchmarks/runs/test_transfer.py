@@ -23,12 +23,11 @@ from hpo_envs.registry import SPECS, languages_of
 from hpo_envs.tables.table import Table
 from tests.helpers import ROOT
 
-SURROGATE = {}
 NMT = ("zhen", "ruen", "jaen", "enja", "swen", "soen")
 
 
 def sources(env_id: str, distribution: str = transfer.FAMILY, **kwargs: Any) -> transfer.Transfer:
-    return transfer.of(gym.make(env_id, **SURROGATE, **kwargs), distribution)
+    return transfer.of(gym.make(env_id, **kwargs), distribution)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +61,7 @@ def test_all_of_a_language_is_left_out() -> None:
 
 
 def test_features_are_the_problems_and_values_lie_on_its_scale() -> None:
-    table: Table = gym.make("NMTHPO-zhen-v0", **SURROGATE).unwrapped.tables[0]
+    table: Table = gym.make("NMTHPO-zhen-v0").unwrapped.tables[0]
     known = {s.name: s for s in sources("NMTHPO-zhen-v0").sources}
     assert all(not s.feature_names and s.features.shape[1] == 6 for s in known.values())
     assert set(known["nmthpo/ruen"].features.ravel()) == set(table.features.ravel())
@@ -79,7 +78,7 @@ def test_what_a_table_lacks_has_names_of_its_own() -> None:
     assert not known["swen"].feature_names
     far = sources("NMTHPO-zhen-v0", "CharHPO").sources[0]
     assert far.shared(("bpe", "layers")) == ([], [])
-    problem = problem_of(gym.make("NMTLC-ruen-v0", **SURROGATE), "family").with_features(("layers", "embed"))
+    problem = problem_of(gym.make("NMTLC-ruen-v0"), "family").with_features(("layers", "embed"))
     assert [s.features.shape[1] for s in problem.sources] == [2] * len(problem.sources)
     assert {s.feature_names for s in problem.sources} == {()}
 
@@ -113,8 +112,8 @@ def test_all_agents_get_the_same_immutable_sources() -> None:
             super().__init__(problem, seed)
             taken.append(problem)
 
-    with_sources = run(Keeps, "NMTHPO-zhen-v0", [0, 1], env_kwargs={**SURROGATE, "subsample": 0.8}, transfer="family")
-    without = run(Keeps, "NMTHPO-zhen-v0", [0, 1], env_kwargs={**SURROGATE, "subsample": 0.8})
+    with_sources = run(Keeps, "NMTHPO-zhen-v0", [0, 1], env_kwargs={"subsample": 0.8}, transfer="family")
+    without = run(Keeps, "NMTHPO-zhen-v0", [0, 1], env_kwargs={"subsample": 0.8})
     assert [len(p.sources) for p in taken] == [5, 5, 0, 0]
     assert taken[0].sources is taken[1].sources
     for array in taken[0].sources[0].arrays().values():
@@ -134,7 +133,7 @@ print([s.digest for s in problem_of(gym.make("NMTHPO-swen-mo-v0"), "family").sou
 
 def test_another_process_gets_the_same_bytes() -> None:
     done = subprocess.run([sys.executable, "-c", _SCRIPT], cwd=ROOT, capture_output=True, text=True, check=True)
-    problem = problem_of(gym.make("NMTHPO-swen-mo-v0", **SURROGATE), "family")
+    problem = problem_of(gym.make("NMTHPO-swen-mo-v0"), "family")
     assert done.stdout.strip() == str([s.digest for s in problem.sources])
     assert len({s.digest for s in type(problem).from_bytes(problem.to_bytes()).sources}) == len(problem.sources) == 5
 
@@ -155,7 +154,7 @@ def test_what_cannot_be_transferred_says_so(env_id: str, asked: str, message: st
 
 
 def test_runs_with_sources_are_apart_and_resumed_only_on_the_same(tmp_path: Path) -> None:
-    data = {"seeds": 2, "budget": 3, "agents": ["random"], "environments": ["NMTHPO-zhen-v0"], **SURROGATE}
+    data = {"seeds": 2, "budget": 3, "agents": ["random"], "environments": ["NMTHPO-zhen-v0"]}
     study = from_data({**data, "transfer": "family"})
     assert conduct(study, tmp_path).made == 2
     assert conduct(study, tmp_path).found == 2

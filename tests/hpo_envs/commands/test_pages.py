@@ -1,17 +1,24 @@
-"""`hpo-envs report` and `hpo-envs reproduce`."""
+"""`hpo-envs report`, `reproduce`, `leaderboard` and `tune`."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
+import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hpo_envs.benchmarks.papers import common
+from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.study import store
 from hpo_envs.commands import main as command
 from hpo_envs.commands import reproduce
 from hpo_envs.commands.main import main
+from hpo_envs.commands.studies import leaderboard, reproduce
+from hpo_envs.commands.studies.tune import space_of
 
 
 def test_what_is_no_comparison_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,3 +76,70 @@ def test_printed_parts_exist(folder: str) -> None:
     module = importlib.import_module(f"hpo_envs.benchmarks.{folder}.reproduce")
     assert set(getattr(module, "PRINTED", ())) <= set(module.PARTS)
     assert module.QUICK >= 1
+
+
+AGENT, ONLY = "hpo_envs.agents.random:RandomSearch", ["--only", "FIESTA-gaussian"]
+
+
+def exchanged(run: Run) -> Run:
+    """Two neighbouring pulls of different arms in the other order: as true, and not what the agent does."""
+    j = next(j for j in range(1, len(run)) if run.actions[j] != run.actions[j - 1])
+    order = np.arange(len(run))
+    order[[j - 1, j]] = j, j - 1
+    arrays = {name: getattr(run, name)[order] for name in ("actions", "rewards", "costs")}
+    return dataclasses.replace(run, **arrays, evaluated={k: v[order] for k, v in run.evaluated.items()})
+
+
+def test_two_seeds_come_out_again_or_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = leaderboard.planned
+    monkeypatch.setattr(leaderboard, "planned", lambda *arguments: whole(*arguments)[:1])  # the first of three budgets
+    mine = tmp_path / "mine"
+    assert main(["leaderboard", "run", AGENT, "--runs", str(mine), "--seeds", "3", *ONLY]) == 0
+    assert main(["leaderboard", "check", AGENT, "--runs", str(mine), *ONLY]) == 0
+    assert "came out the same to the bit" in capsys.readouterr().out
+    store.write([exchanged(r) if r.seed == 2 else r for r in store.read(mine)], tmp_path / "false")
+    assert main(["leaderboard", "check", AGENT, "--runs", str(tmp_path / "false"), *ONLY]) == 1
+    said = capsys.readouterr().out
+    assert "FIESTA-gaussian-v0, seed 2: not the run that was handed in" in said
+    assert said.count("seed") == 1
+
+
+def test_agents_of_the_suite_are_no_submission() -> None:
+    with pytest.raises(ValueError, match="agent must be module:factory or policy:FILE, got 'random'"):
+        leaderboard.planned("random", [0])
+
+
+SPACE = """
+x = { low = 0.0, high = 1.0 }
+kind = ["good", "bad"]
+depth = { low = 1, high = 3, if = { kind = ["good"] } }
+"""
+FUNCTION = "tests.hpo_envs.tuning.helpers:train"
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> list[str]:
+    (tmp_path / "space.toml").write_text(SPACE, encoding="utf-8")
+    return ["tune", FUNCTION, "--space", str(tmp_path / "space.toml"), "--out", str(tmp_path / "out")]
+
+
+def test_it_tunes_and_goes_on(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*words, "--budget", "4"]) == 0
+    assert f"4 evaluations of {FUNCTION} by auto (box-bo), 0 without a score; best: score" in capsys.readouterr().out
+    assert main([*words, "--budget", "6", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["evaluations"] == 6
+    assert set(facts["metrics"]) == {"score"}
+
+
+def test_mistakes_are_named(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(FileNotFoundError, match="--space must be a TOML file"):
+        space_of(tmp_path / "none.toml")
+    (tmp_path / "bad.toml").write_text("x = ", encoding="utf-8")
+    with pytest.raises(ValueError, match="must be a TOML file, got"):
+        space_of(tmp_path / "bad.toml")
+    words[1] = "tests.hpo_envs.tuning.helpers:trian"
+    assert main(words) == 2
+    assert "function must be importable as module:name" in capsys.readouterr().err

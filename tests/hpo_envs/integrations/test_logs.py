@@ -13,8 +13,6 @@ from hpo_envs.integrations.logs import to_carps, to_coco, to_ioh, to_studies
 from hpo_envs.tables import user
 from hpo_envs.tables.table import STATUSES
 
-SURROGATE = {}
-
 
 @pytest.mark.parametrize(
     "env_id, budget",
@@ -23,7 +21,7 @@ SURROGATE = {}
 def test_a_study_has_what_the_run_has(env_id: str, budget: int) -> None:
     optuna = pytest.importorskip("optuna", reason="extra optuna is not installed")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    runs = run("random", env_id, [0, 1], budget=budget, env_kwargs=SURROGATE)
+    runs = run("random", env_id, [0, 1], budget=budget)
     studies = to_studies(runs)
     assert [s.study_name for s in studies] == [f"{env_id}-random-{i}" for i in range(2)]
     for one, study in zip(runs, studies, strict=True):
@@ -38,7 +36,7 @@ def test_a_study_has_what_the_run_has(env_id: str, budget: int) -> None:
 
 
 def test_carps_reads_its_logs(tmp_path: Path) -> None:
-    runs = run("random", "NMTHPO-zhen-v0", [0, 1], budget=5, env_kwargs=SURROGATE)
+    runs = run("random", "NMTHPO-zhen-v0", [0, 1], budget=5)
     places = to_carps(runs, tmp_path)
     lines = [json.loads(line) for line in (places[1] / "trial_logs.jsonl").read_text().splitlines()]
     assert [line["trial_value"]["cost"] for line in lines] == (-runs[1].rewards).tolist()
@@ -52,8 +50,8 @@ def test_carps_reads_its_logs(tmp_path: Path) -> None:
 
 
 def test_ioh_reads_its_logs(tmp_path: Path) -> None:
-    runs = run("random", "NMTHPO-zhen-v0", [0, 3], budget=5, env_kwargs=SURROGATE)
-    runs += run("bo", "NMTHPO-jaen-v0", [0], budget=4, env_kwargs=SURROGATE)
+    runs = run("random", "NMTHPO-zhen-v0", [0, 3], budget=5)
+    runs += run("bo", "NMTHPO-jaen-v0", [0], budget=4)
     files = to_ioh(runs, tmp_path)
     assert [f.parent.name for f in files] == ["random", "bo"]
     meta = json.loads(files[0].read_text())
@@ -68,13 +66,13 @@ def test_ioh_reads_its_logs(tmp_path: Path) -> None:
 
 
 def test_carps_has_one_objective(tmp_path: Path) -> None:
-    runs = run("random", "NMTHPO-zhen-mo-v0", [0], budget=3, env_kwargs=SURROGATE)
+    runs = run("random", "NMTHPO-zhen-mo-v0", [0], budget=3)
     with pytest.raises(ValueError, match="runs must have one objective for carps, got bleu, "):
         to_carps(runs, tmp_path)
 
 
 def test_a_failed_run_is_a_crashed_trial(tmp_path: Path) -> None:
-    runs = run("random", "NASBenchNLP-ptb-final-v0", [0], budget=60, env_kwargs=SURROGATE)
+    runs = run("random", "NASBenchNLP-ptb-final-v0", [0], budget=60)
     failed = [STATUSES[int(s)] in ("failed", "diverged") for s in runs[0].evaluated["status"]]
     assert 0 < sum(failed) < len(failed)
     lines = (to_carps(runs, tmp_path)[0] / "trial_logs.jsonl").read_text().splitlines()
@@ -82,8 +80,8 @@ def test_a_failed_run_is_a_crashed_trial(tmp_path: Path) -> None:
 
 
 def test_coco_reads_its_logs(tmp_path: Path) -> None:
-    runs = run("random", "NMTHPO-zhen-v0", [0, 3], budget=5, env_kwargs=SURROGATE)
-    runs += run("bo", "NMTHPO-jaen-v0", [0, 1], budget=5, env_kwargs=SURROGATE)
+    runs = run("random", "NMTHPO-zhen-v0", [0, 3], budget=5)
+    runs += run("bo", "NMTHPO-jaen-v0", [0, 1], budget=5)
     files = to_coco(runs, tmp_path)
     assert [str(f.relative_to(tmp_path)) for f in files] == ["random/bbobexp_f2.info", "bo/bbobexp_f1.info"]
     header, name, data = files[0].read_text().splitlines()
@@ -98,6 +96,6 @@ def test_coco_reads_its_logs(tmp_path: Path) -> None:
 
 
 def test_coco_has_one_objective(tmp_path: Path) -> None:
-    runs = run("random", "NMTHPO-zhen-mo-v0", [0], budget=3, env_kwargs=SURROGATE)
+    runs = run("random", "NMTHPO-zhen-mo-v0", [0], budget=3)
     with pytest.raises(ValueError, match="runs must have one objective and a known optimum for COCO, got NMTHPO-zhen"):
         to_coco(runs, tmp_path)

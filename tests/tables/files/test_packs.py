@@ -1,13 +1,19 @@
+"""Packs, table files and zips: what was packed comes back, what is damaged is refused."""
+
+from __future__ import annotations
+
 import hashlib
 import io
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from hpo_envs.tables import catalogue
-from hpo_envs.tables.files import packs
+from hpo_envs.tables import catalogue, store
+from hpo_envs.tables.files import packs, table_file, zips
 from hpo_envs.tables.files.folder import CorruptFile
+from tests.tables.datasets.nasbenchnlp.test_logs import log, zipped
 
 ARRAYS = {
     "a/whole": np.arange(5000, dtype=np.int64) ** 2,
@@ -86,3 +92,31 @@ def test_scaled_rejects_what_has_more_decimals(value: float) -> None:
 @pytest.mark.parametrize(("whole", "dtype"), [([0, 255], "u1"), ([0, 256], "u2"), ([-1, 200], "i2"), ([2**40], "i8")])
 def test_smallest_type_that_holds_integers(whole: list[int], dtype: str) -> None:
     assert packs.smallest(np.array(whole)).dtype == np.dtype(dtype)
+
+
+@pytest.mark.parametrize("name", ["nmthpo/zhen", "nmtlc/ft-zhen", "fiesta/ner"])
+def test_pack_and_unpack_are_inverse(name: str) -> None:
+    table = store.load(name)
+    again = table_file.unpack(table_file.pack(table))
+    assert again.provenance == table.provenance
+    assert (again.keys, again.space, again.metrics) == (table.keys, table.space, table.metrics)
+    for array in ("values", "cost", "configs", "features", "status", "source_index"):
+        assert np.array_equal(getattr(again, array), getattr(table, array), equal_nan=array in ("values", "cost"))
+
+
+def test_bombs_and_damage(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="compression ratio"):
+        list(zips.members(zipped(**{"x.json": b"0" * 1_000_000}), "a.zip", ".json"))
+    with pytest.raises(ValueError, match="must be a zip"):
+        list(zips.members(b"PK no", "a.zip", ".json"))
+    good = zipped(**{"x.json": json.dumps(log())})
+    with pytest.raises(ValueError, match="must be a zip"):
+        list(zips.members(good[:-30], "a.zip", ".json"))
+    # Bytes of the compressed stream changed or cut, directory intact.
+    start = good.index(b"x.json") + len("x.json")
+    broken = good[: start + 5] + bytes(20) + good[start + 25 :]
+    with pytest.raises(ValueError, match="damaged or truncated"):
+        list(zips.members(broken, "a.zip", ".json"))
+    monkeypatch.setattr(zips, "MAX_MEMBERS", 1)
+    with pytest.raises(ValueError, match="at most 1 members"):
+        list(zips.members(zipped(**{"x.json": "{}", "y.json": "{}"}), "a.zip", ".json"))

@@ -1,12 +1,25 @@
-"""Files of translations with human scores."""
+"""Texts and labels of translations, the space of settings, agreement, and what is packed."""
 
 from __future__ import annotations
 
-import pytest
+import dataclasses
+import sys
+from dataclasses import replace
 
-from hpo_envs.tables import store
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hpo_envs.tables import hlepor, store
+from hpo_envs.tables.datasets.cushlepor import agreement, build, pack, text_metrics
 from hpo_envs.tables.datasets.cushlepor import build as cushlepor
 from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
+from hpo_envs.tables.datasets.cushlepor.names import TED
+from hpo_envs.tables.datasets.cushlepor.space import ParameterBox
+from hpo_envs.tables.datasets.cushlepor.text import Segment
+from hpo_envs.tables.files import packs
+from hpo_envs.tables.table import Table
 from tests.helpers import needs_upstream
 
 NAME = "cushlepor/ted-ende"
@@ -91,3 +104,138 @@ def test_psqm_labels_are_averaged_and_references_found() -> None:
     for bad, message in ((b"6.0", "score must be in"), (b"score", "must name the columns")):
         with pytest.raises(ValueError, match=message):
             cushlepor_text.parse_psqm(labels.replace(bad, b"nine"), spans, "psqm.tsv", "mqm.tsv")
+
+
+def test_equal_sentences_score_one_and_others_less() -> None:
+    pytest.importorskip("sacrebleu", reason="extra mt is not installed")
+    found = text_metrics.sentence_scores(["the cat sat down", "a dog"], ["the cat sat down", "the cat sat down"])
+    assert tuple(found) == text_metrics.NAMES
+    for values in found.values():
+        assert values[0] == pytest.approx(1.0)
+        assert 0.0 <= values[1] < 0.5
+
+
+def test_without_sacrebleu_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
+    with pytest.raises(ModuleNotFoundError, match=r"hpo_envs\[mt\]"):
+        text_metrics.sentence_scores(["a"], ["a"])
+
+
+def test_packed_scores_correlate_with_human_scores_as_those_of_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pearson on training and held-out talks, computed from the text with other code."""
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
+    table = store.load(text_metrics.PACKED[0])
+    human, train = table.values[:, 0, 0, 0], table.configs[:, 3] == 0
+    found = text_metrics.of_table(table.name)
+    for name, want in {"sentence BLEU": (0.181, 0.159), "chrF": (0.139, 0.174)}.items():
+        got = [np.corrcoef(found[name][part], human[part])[0, 1] for part in (train, ~train)]
+        assert got == pytest.approx(want, abs=6e-4)
+
+
+POINT = st.lists(st.floats(-1, 1), min_size=6, max_size=6)
+
+
+@settings(max_examples=100, deadline=None)
+@given(POINT, st.sampled_from(["published", "wide"]))
+def test_box_map_is_inverted_by_action(point, bounds):
+    box = ParameterBox(bounds)
+    vector = box.natural(np.array([point]))[0]
+    back = box.natural(box.action(vector)[None])[0]
+    assert back == pytest.approx(vector, rel=1e-12)
+    assert ((vector >= box.low) & (vector <= box.high)).all()
+
+
+def test_parts_of_the_axis_of_n_are_equal():
+    grid = np.zeros((4000, 6))
+    grid[:, 2] = np.linspace(-1, 1, 4000)
+    n, counts = np.unique(ParameterBox("published").natural(grid)[:, 2], return_counts=True)
+    assert n.tolist() == [1, 2, 3, 4]
+    assert counts.tolist() == [1000] * 4
+
+
+def test_the_box_as_hyperparameters():
+    space = ParameterBox("wide").space
+    assert tuple(h.name for h in space) == hlepor.NAMES
+    assert [(h.kind, h.low, h.high, h.log) for h in space[1:3]] == [("float", 0.1, 10.0, True), ("int", 0, 8, False)]
+    assert ParameterBox({"alpha": (0, 2)}).space[0].high == 2
+
+
+def test_a_vector_outside_the_box_has_no_action():
+    with pytest.raises(ValueError, match="vector must lie in the box"):
+        ParameterBox("published").action([11.0, 1, 1, 1, 1, 1])
+
+
+def test_a_setting_has_the_same_bits_in_any_batch():
+    corpus = agreement.prepare(store.load("cushlepor/ted-ende"), "released", None)
+    vectors = ParameterBox("published").natural(np.random.default_rng(0).uniform(-1, 1, (40, 6)))
+    many = corpus.evaluate(vectors, kendall=True)
+    for i in (0, 15, 16, 39):
+        for batch, one in zip(many, corpus.evaluate(vectors[[i]], kendall=True), strict=True):
+            assert {k: v[i] for k, v in batch.items()} == {k: v[0] for k, v in one.items()}
+
+
+def test_a_corpus_is_prepared_once_for_a_content():
+    table = store.load("cushlepor/ted-ende")
+    first = agreement.prepare(table, "released", None)
+    assert agreement.prepare(replace(table), "released", None) is first
+    assert agreement.prepare(table, "paper", None) is not first
+    assert agreement.prepare(table, "released", ("talk.1",)).held_out == ("talk.1",)
+    assert first.documents[0] == "talk.1"
+    assert first.held_out == ("talk.5", "talk.6")
+
+
+def test_a_corpus_needs_segments_and_a_document_to_train_on():
+    with pytest.raises(ValueError, match="table must hold translated segments"):
+        agreement.prepare(store.load("fiesta/ner"), "released", None)
+    table = store.load("cushlepor/ted-ende")
+    with pytest.raises(ValueError, match="held_out must name documents, .*, got 'talk.2', did you mean"):
+        agreement.Agreement(table, held_out=("talk.2",))
+    with pytest.raises(ValueError, match="held_out must leave a document to train on"):
+        agreement.Agreement(table, held_out=agreement.Agreement(table).documents)
+
+
+WORDS = [f"w{i}" for i in range(9)]
+
+
+@pytest.fixture(scope="module")
+def texts() -> Table:
+    """Random sentences of few words, so that words repeat on both sides."""
+    pytest.importorskip("nltk", reason="extra mt is not installed")
+    rng = np.random.default_rng(0)
+
+    def sentence() -> str:
+        return " ".join(rng.choice(WORDS, rng.integers(1, 30)))
+
+    segments = [
+        Segment(
+            system, "talk.5" if i % 2 else "talk.1", i, sentence(), sentence(), 1.0 - rng.integers(0, 250) / 10.0 / 25.0
+        )
+        for system in ("a", "b-2")
+        for i in range(40)
+    ]
+    return build.from_segments(segments, "cushlepor/ted-ende", None, build.provenance("reference A"))
+
+
+def test_a_table_is_restored_from_its_arrays_bit_by_bit(texts: Table) -> None:
+    restored = build.unpacked(packs.from_bytes(packs.to_bytes(pack.rows(texts) | pack.against(texts, "A"))), texts.name)
+    assert restored.values.tobytes() == texts.values.tobytes()
+    assert restored.keys == texts.keys
+    assert restored.space == texts.space
+    pack.compare(texts, restored)
+
+
+def test_compare_finds_one_changed_number(texts: Table) -> None:
+    values = texts.values.copy()
+    values[7, 0, 0, 5] = np.nextafter(values[7, 0, 0, 5], 1e9)
+    changed = dataclasses.replace(texts, values=values, provenance=dataclasses.replace(texts.provenance, sha256=""))
+    with pytest.raises(ValueError, match="the pack of cushlepor/ted-ende must hold the numbers of its text"):
+        pack.compare(texts, changed)
+
+
+@pytest.mark.parametrize("name", TED)
+def test_no_word_is_packed(name: str) -> None:
+    arrays = packs.read(build.pack(name))
+    assert sorted(n for n, array in arrays.items() if array.dtype.kind not in "iuf") == ["document", "system"]
+    assert {n.partition("/")[0] for n in arrays if "/" in n} == ({"A", "B"} if "zhen" in name else {"A"})
+    assert len(arrays["system"]) == 13
+    assert len(arrays["document"]) == 5

@@ -1,20 +1,50 @@
-"""Training logs, as released and damaged."""
+"""Logs of cells' trainings and the archives that they are in."""
 
 from __future__ import annotations
 
+import io
 import json
 import math
+import zipfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from hpo_envs.tables import store
+from hpo_envs.tables import catalogue, cells, store
+from hpo_envs.tables.cells.recipe import EXAMPLES
 from hpo_envs.tables.cells.size import VOCABULARY, parameters
-from hpo_envs.tables.datasets import nasbenchnlp as names
-from hpo_envs.tables.datasets.nasbenchnlp.logs import CURVES, read_archive, read_log
+from hpo_envs.tables.datasets.nasbenchnlp import build_ptb, names
+from hpo_envs.tables.datasets.nasbenchnlp.logs import read_archive, read_log
+from hpo_envs.tables.datasets.nasbenchnlp.names import MULTI, PTB, SINGLE
+from hpo_envs.tables.table import STATUSES
 from tests.helpers import needs_upstream
-from tests.tables.datasets.nasbenchnlp.archives import log
+
+
+def zipped(**members: bytes | str) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as z:
+        for name, content in members.items():
+            z.writestr(name, content)
+    return stream.getvalue()
+
+
+def log(**changes: Any) -> dict[str, Any]:
+    """A log of the released form, three epochs long."""
+    data = {
+        "recepie_id": 1000000,
+        "experiment_id": 7,
+        "init_time": "2020-04-28_17-16-54",
+        "recepie": EXAMPLES["RNN"].to_json(),
+        "num_params": 15066078,
+        "wall_times": [3.0, 2.0, 2.0],
+        "train_losses": [7.0, 6.0, 5.5],
+        "val_losses": [7.1, 6.1, 5.6],
+        "test_losses": [7.2, 6.2, 5.7],
+        "status": "OK",
+    }
+    return data | changes
 
 
 @needs_upstream
@@ -54,3 +84,77 @@ def test_bad_logs_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message) as error:
         read_log(json.dumps(log(**changes)).encode(), "logs.zip: bad.json")
     assert "bad.json" in str(error.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"[1, 2]", b"\xff\xfe", b"{", b"[" * 100_000, b'"x"'])
+def test_text_that_is_no_log(content: bytes) -> None:
+    with pytest.raises(ValueError, match=r"x\.json: must be"):
+        read_log(content, "x.json")
+
+
+def test_an_archive_without_logs() -> None:
+    with pytest.raises(ValueError, match="must contain training logs"):
+        read_archive(zipped(**{"readme.txt": "x"}), "a.zip")
+
+
+def released(*groups: int) -> dict[int, Any]:
+    return {g: np.full(10, 0.1 * i) for i, g in enumerate(groups)}
+
+
+def run(architecture: int, experiment: int, **changes: Any) -> str:
+    return json.dumps(log(recepie_id=architecture, experiment_id=experiment, **changes))
+
+
+def build(single: dict[str, str], multi: dict[str, str], *groups: int) -> Any:
+    archives = {SINGLE: zipped(**single), MULTI: zipped(**multi)}
+    return build_ptb.build_curves(archives, released(*groups), rows=len(groups))
+
+
+def test_curves_join_both_archives_by_group() -> None:
+    lstm = cells.EXAMPLES["LSTM"].to_json()
+    single = {
+        "train_logs_single_run/a.json": run(1000003, 1),
+        "train_logs_single_run/b.json": run(2000000, 2, recepie=lstm, train_losses=[7.0, 6.0, math.nan]),
+        "__MACOSX/._a.json": "junk",
+    }
+    # The first is the same run again, the next are other seeds of it; the last has no row.
+    multi = {"a.json": run(1000003, 1), "b.json": run(1004003, 4), "c.json": run(1002003, 3), "d.json": run(2000009, 5)}
+    table = build(single, multi, 1000003, 2000000, 2000001)
+    assert table.keys == ("1000003", "2000000", "2000001")
+    assert table.values.shape == (3, 3, 50, 4)
+    assert (~np.isnan(table.cost[:, :, 0])).sum(axis=1).tolist() == [3, 1, 1]
+    assert table.values[0, 0, :3, 0].tolist() == [7.1, 6.1, 5.6]
+    assert table.cost[0, 0, :3].tolist() == [3.0, 5.0, 7.0]
+    assert [STATUSES[s] for s in table.status[:, 0]] == ["truncated", "diverged", "failed"]
+    assert np.isnan(table.values[1, 0, 2]).tolist() == [False, False, True, False]
+    assert table.cost[2, 0, 0] == 0.0
+    assert np.array_equal(table.features[1, :50], cells.embed([cells.EXAMPLES["LSTM"]])[0])
+    assert "1 rows have no log, 1 runs have no row" in table.provenance.notes[0]
+
+
+def test_at_most_three_runs_of_a_row() -> None:
+    multi = {f"{i}.json": run(1000003 + 2000 * (i % 3), i) for i in range(5)}
+    table = build({"x.json": run(2000000, 9)}, multi, 1000003, 2000000)
+    assert (~np.isnan(table.cost[:, :, 0])).sum(axis=1).tolist() == [3, 1]
+
+
+def test_too_many_bad_logs_are_an_error() -> None:
+    with pytest.raises(ValueError, match=r"at most 1% of the logs may be unacceptable, got 1: .*b\.json"):
+        build({"a.json": run(2000000, 1), "b.json": "{}"}, {"c.json": run(2000000, 2)}, 2000000)
+    with pytest.raises(ValueError, match="must have 2 architectures, got 1"):
+        build_ptb.build_curves({}, released(5), rows=2)
+
+
+def test_a_cycle_in_a_log_is_named() -> None:
+    bad = json.dumps({"h_new_0": {"op": "linear", "input": ["x", "h_prev_0", "h_new_0"]}})
+    with pytest.raises(ValueError, match=r"a\.json: recipe must have no cycle"):
+        build({"a.json": run(2000000, 1, recepie=bad), "b.json": run(1, 1)}, {"c.json": run(2, 2)}, 2000000)
+
+
+def test_the_large_files_are_a_data_set_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    records = [f for f in catalogue.files().values() if f.dataset == "nasbenchnlp-ptb-logs"]
+    assert len(records) == 4
+    assert sum(f.sha256.startswith("gitblob:") for f in records) == 3
+    monkeypatch.setenv("HPO_ENVS_DATA", str(tmp_path))
+    with pytest.raises(store.TableNotInstalled, match="run `hpo-envs fetch nasbenchnlp-ptb-logs`"):
+        store.load(PTB)
