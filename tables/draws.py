@@ -22,7 +22,7 @@ _11, _21, _27, _30, _31, _43 = (np.array(v, np.uint64) for v in (11, 21, 27, 30,
 
 
 def mix(key: int, counter: int) -> int:
-    """Hashes (key, counter) to 64 bits."""
+    """Hash (key, counter) to 64 bits."""
     z = (key ^ ((counter + 1) * _GAMMA)) & _MASK
     z = ((z ^ (z >> 30)) * _M1) & _MASK
     z = ((z ^ (z >> 27)) * _M2) & _MASK

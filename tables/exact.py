@@ -81,7 +81,7 @@ _FAR = _quotient(
 
 
 def _elementwise(function: Callable[[Floats], Floats]) -> Callable[[Any], Any]:
-    """Makes a function of (n, ...) arrays take numbers and arrays of any shape; a float for a float."""
+    """Make a function of (n, ...) arrays take numbers and arrays of any shape; a float for a float."""
 
     @functools.wraps(function)
     def answer(x: Any) -> Any:

@@ -44,7 +44,7 @@ def names(dataset: str | None = None) -> list[str]:
 
 
 def exists(name: str) -> bool:
-    """Whether a table of this name can be loaded: one of `names()`, or one of the user's own."""
+    """Return whether a table of this name can be loaded: one of `names()`, or one of the user's own."""
     if _is_users(name):
         return user.exists(name)
     return _dataset_of(name) in catalogue.DATASETS and name in _builder(_dataset_of(name)).NAMES
@@ -68,7 +68,7 @@ def command(names: Iterable[str]) -> str:
 
 
 def synthetic(name: str) -> bool:
-    """Whether nobody measured a table.
+    """Return whether nobody measured a table.
 
     Raises:
         ValueError: Unknown name.
@@ -89,7 +89,7 @@ def owner(name: str) -> str:
 
 
 def ours(name: str) -> bool:
-    """Whether this project measured a table.
+    """Return whether this project measured a table.
 
     Raises:
         ValueError: Unknown name.
@@ -101,7 +101,7 @@ def ours(name: str) -> bool:
 
 
 def load(name: str) -> Table:
-    """Returns a table; repeated calls return the same object while the data folder is the same.
+    """Return a table; repeated calls return the same object while the data folder is the same.
 
     Args:
         name: `dataset/table`, see `names()`; or `user/NAME`, see `hpo_envs.tables.user`.
@@ -121,7 +121,7 @@ def load(name: str) -> Table:
 
 
 def read(file: str, root: Path | None = None) -> bytes:
-    """Returns the bytes of an installed upstream file after checking them against the catalogue.
+    """Return the bytes of an installed upstream file after checking them against the catalogue.
 
     Raises:
         TableNotInstalled: The file is not there.
@@ -145,7 +145,7 @@ def shipped(name: str) -> Table:
 
 
 def forget() -> None:
-    """Drops tables held in memory, after files on the disk were replaced."""
+    """Drop tables held in memory, after files on the disk were replaced."""
     _shipped.cache_clear()
     _fetched.cache_clear()
 

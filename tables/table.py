@@ -101,7 +101,7 @@ class Hyperparameter:
     description: str = ""
 
     def scale(self, raw: npt.ArrayLike) -> Floats:
-        """Maps raw values, any shape, to [0, 1]; values outside [low, high] (inactive ones) map to 0."""
+        """Map raw values, any shape, to [0, 1]; values outside [low, high] (inactive ones) map to 0."""
         x = np.asarray(raw, dtype=np.float64)
         inside = (x >= self.low) & (x <= self.high)
         x = np.where(inside, x, self.low)
@@ -367,7 +367,7 @@ def _nearest_value(table: Table, h: Hyperparameter, value: Any, left: Any, colum
 
 
 def _frozen(array: Any, dtype: Any) -> bool:
-    """Whether an array needs no copy: it owns its numbers, and whoever made it has given up writing to it."""
+    """Return whether an array needs no copy: it owns its numbers, and whoever made it has given up writing to it."""
     if type(array) is not np.ndarray or array.dtype != dtype:
         return False
     return bool(array.flags.owndata and array.flags.c_contiguous and not array.flags.writeable)
@@ -443,7 +443,7 @@ def _check_laws(t: Table) -> None:
 
 
 def _unique(keys: tuple[str, ...]) -> bool:
-    """Whether keys differ; a set of a million would be larger than they are, so their hashes are looked at first."""
+    """Return whether keys are distinct; hashes are compared first, to save memory."""
     hashes = np.fromiter(map(hash, keys), np.int64, len(keys))
     hashes.sort()
     return bool((hashes[1:] != hashes[:-1]).all()) or len(set(keys)) == len(keys)

@@ -21,7 +21,7 @@ Packs = Mapping[str, Mapping[str, packs.Array]]
 
 
 def main(make: Callable[[], Packs], tables: Sequence[str], arguments: Sequence[str] | None = None) -> None:
-    """Writes or checks the packs of a data set.
+    """Write or check the packs of a data set.
 
     Args:
         make: Builds the arrays from upstream files, read by `store.read`.
@@ -37,7 +37,7 @@ def main(make: Callable[[], Packs], tables: Sequence[str], arguments: Sequence[s
 
 
 def write(made: Packs, tables: Sequence[str]) -> None:
-    """Writes packs, and pins them and their tables."""
+    """Write packs, and pins them and their tables."""
     pins = {}
     for pack, arrays in made.items():
         content = packs.to_bytes(arrays)
@@ -50,7 +50,7 @@ def write(made: Packs, tables: Sequence[str]) -> None:
 
 
 def check(made: Packs, tables: Sequence[str]) -> None:
-    """Compares packs with those that ship, array by array, and tables with their pins.
+    """Compare packs with those that ship, array by array, and tables with their pins.
 
     Raises:
         ValueError: An array or a table is another one.
@@ -71,7 +71,7 @@ def check(made: Packs, tables: Sequence[str]) -> None:
 
 
 def _pin(fresh: Mapping[str, str]) -> None:
-    """Adds rows to the catalogue's pins, or replaces them."""
+    """Add rows to the catalogue's pins, or replace them."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(("name", "sha256"))

@@ -23,7 +23,7 @@ STALE = 86400.0
 
 
 def write(path: Path | str, content: bytes | str) -> None:
-    """Writes a file beside its place, flushes it to the disk and renames it.
+    """Write a file beside its place, flushes it to the disk and renames it.
 
     What is no file (a terminal, a pipe, `/dev/null`) is written to directly. Links are followed.
 
@@ -77,7 +77,7 @@ def inside(folder: Path | str, path: Path | str) -> Path:
 
 
 def write_csv(path: Path | str, records: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> None:
-    """Writes a table of records; a text that a spreadsheet would take for a formula gets an apostrophe before it.
+    """Write a table of records; a text that a spreadsheet would take for a formula gets an apostrophe before it.
 
     Args:
         path: The file; its folder must exist.
@@ -121,14 +121,14 @@ def read_npz(path: Path | str, *names: str) -> dict[str, npt.NDArray[Any]]:
 
 
 def write_all(files: Mapping[Path, bytes | str]) -> None:
-    """Writes several files, each whole; they should be ready, so that little time passes between the first and last."""
+    """Write several files, each whole; they should be ready, so that little time passes between the first and last."""
     for path, content in files.items():
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         write(path, content)
 
 
 def sync(folder: Path) -> None:
-    """Makes renames in a folder durable, where the system can."""
+    """Make renames in a folder durable, where the system can."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -141,7 +141,7 @@ PART = re.compile(r"\.[0-9a-f]{32}-(\d+)-([0-9a-f]{16})\.part")
 
 
 def sweep(folder: Path) -> None:
-    """Removes what processes that were killed while writing left in a folder.
+    """Remove what processes that were killed while writing left in a folder.
 
     A file of this machine is left alone while the process that began it lives, whatever the clock says; one of
     another machine that shares the disk, for a day.
@@ -170,7 +170,7 @@ def _machine() -> str:
 
 
 def _alive(process: int) -> bool:
-    """Whether a process of this machine runs; where nobody can tell, it does."""
+    """Return whether a process of this machine runs; where nobody can tell, it does."""
     if os.name != "posix":
         return True
     try:

@@ -40,7 +40,7 @@ def fetch(
     backoff: float = 1.0,
     timeout: float = 30.0,
 ) -> dict[str, str]:
-    """Installs the upstream files of data sets into the data folder.
+    """Install the upstream files of data sets into the data folder.
 
     Args:
         names: Data sets; None = all of them.

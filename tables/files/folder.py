@@ -47,7 +47,7 @@ def select(names: str | Iterable[str] | None = None) -> list[catalogue.File]:
 
 
 def is_installed(record: catalogue.File, root: Path) -> bool:
-    """Whether a file is there with the promised size and checksum."""
+    """Return whether a file is there with the promised size and checksum."""
     try:
         return not record.fault((root / record.file).read_bytes())
     except OSError:

@@ -170,7 +170,7 @@ def pack(table: Table) -> bytes:
 
 
 def unpack(content: bytes) -> Table:
-    """Reads what `pack` wrote.
+    """Read what `pack` wrote.
 
     Raises:
         ValueError: Another format, a hash that does not fit the content, or a broken law.

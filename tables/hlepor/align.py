@@ -59,14 +59,14 @@ class Statistics:
 
 
 def check_variant(variant: str) -> str:
-    """Returns one of `VARIANTS`."""
+    """Return one of `VARIANTS`."""
     return one_of("variant", variant, VARIANTS)
 
 
 def collect(
     hypotheses: Sequence[Tokens], references: Sequence[Tokens], *, variant: str = "paper", max_n: int = MAX_N
 ) -> Statistics:
-    """Collects the statistics of a corpus of tokenised segments.
+    """Collect the statistics of a corpus of tokenised segments.
 
     Raises:
         ValueError: Unequal numbers of segments, unknown variant, or `max_n` < 0.

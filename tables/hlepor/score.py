@@ -80,7 +80,7 @@ class Basis:
     def write(
         self, out: Floats, scratch: Floats, alpha: float, beta: float, n: float, elp: float, pos: float, pr: float
     ) -> None:
-        """Writes the scores of one valid setting to `out` (segments,), and anything to `scratch` (segments,).
+        """Write the scores of one valid setting to `out` (segments,), and anything to `scratch` (segments,).
 
         One setting at a time and element by element, not as a matrix product: a score must not depend, in its last
         bit, on the settings that it is scored with, nor on the machine.

@@ -22,7 +22,7 @@ def _tools() -> tuple[Any, Any]:
 
 
 def tokenize(text: str, preprocess: Callable[[str], str] = str.lower) -> list[str]:
-    """Splits a segment into words and punctuation marks.
+    """Split a segment into words and punctuation marks.
 
     Args:
         text: One segment, any number of sentences; may be empty.

@@ -69,7 +69,7 @@ def folder() -> Path:
 
 
 def check_name(name: str) -> str:
-    """Returns a table's name without its prefix.
+    """Return a table's name without its prefix.
 
     Raises:
         ValueError: Not letters, digits, dots and underscores, with single hyphens between them; or with the ending
@@ -91,13 +91,13 @@ def names() -> list[str]:
 
 
 def exists(name: str) -> bool:
-    """Whether there is a table of this name, with or without prefix."""
+    """Return whether there is a table of this name, with or without prefix."""
     short = str(name).removeprefix(PREFIX)
     return PREFIX + short in _remembered or bool(_NAME.fullmatch(short) and (folder() / f"{short}.npz").is_file())
 
 
 def remember(table: Table) -> Table:
-    """Makes a table known by its name until the process ends; one saved under that name is shadowed."""
+    """Make a table known by its name until the process ends; one saved under that name is shadowed."""
     _remembered[table.name] = table
     return table
 
@@ -109,7 +109,7 @@ def renamed(table: Table, name: str) -> Table:
 
 
 def save(table: Table, path: str | Path | None = None, *, replace: bool = False) -> Path:
-    """Writes a table, atomically; anybody can read it with `load`.
+    """Write a table, atomically; anybody can read it with `load`.
 
     Args:
         table: The table.
@@ -134,7 +134,7 @@ def save(table: Table, path: str | Path | None = None, *, replace: bool = False)
 
 
 def load(name: str | Path) -> Table:
-    """Reads a saved table.
+    """Read a saved table.
 
     Args:
         name: A name, with or without prefix, or the path of a file ending in .npz.

@@ -69,7 +69,7 @@ class Runs:
 
 
 def table_of(runs: Runs, name: str, provenance: Provenance, explain: Say) -> Table:
-    """Makes the table; each decision is explained, and kept with the notes of the provenance.
+    """Make the table; each decision is explained, and kept with the notes of the provenance.
 
     Raises:
         ValueError: Lines that contradict each other, or hyperparameters that are empty for no visible reason.

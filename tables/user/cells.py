@@ -159,7 +159,7 @@ def of_values(values: Sequence[Any]) -> Cells:
 
 
 def is_text(cells: Cells) -> TypeGuard[Any]:
-    """Whether cells are text."""
+    """Return whether cells are text."""
     return isinstance(cells.dtype, pd.CategoricalDtype)
 
 
@@ -192,7 +192,7 @@ def number(text: str) -> float | int | None:
 
 
 def missing(text: str) -> bool:
-    """Whether a text stands for an empty cell."""
+    """Return whether a text stands for an empty cell."""
     return text.lower() in ("", "nan", "na", "n/a", "null")
 
 
@@ -219,12 +219,12 @@ def seconds(cells: Cells) -> Floats:
 
 
 def many(cells: Cells) -> bool:
-    """Whether text has more different values than a choice can have."""
+    """Return whether text has more different values than a choice can have."""
     return is_text(cells) and sum(not missing(t) for t in different(cells)) > CHOICES
 
 
 def numeric(cells: Cells) -> bool:
-    """Whether most cells that are not empty are numbers."""
+    """Return whether most cells that are not empty are numbers."""
     if not is_text(cells):
         return cells.dtype.kind in "iuf"
     few = cells[:1000]

@@ -31,7 +31,7 @@ EXACT: dict[str, Any] = {"float_precision": "round_trip"} if [*map(int, pd.__ver
 
 
 def of_path(path: Path, most: int | None = None) -> Sheet:
-    """Reads a file of runs, or a folder of JSON.
+    """Read a file of runs, or a folder of JSON.
 
     Args:
         path: The file or folder.

@@ -91,7 +91,7 @@ def _is_json(path: Path) -> bool:
 
 
 def _runs_in(place: Path, read: Callable[[Path], bytes]) -> list[tuple[str, Run]]:
-    """Runs of the files directly in a folder, with names ("" if the folder's will do)."""
+    """Run of the files directly in a folder, with names ("" if the folder's will do)."""
     overrides = place / ".hydra" / "overrides.yaml"
     shared = _overrides(read(overrides).decode(errors="replace")) if overrides.is_file() else {}
     documents: dict[str, list[Run]] = {}
@@ -156,5 +156,5 @@ def _overrides(text: str) -> Run:
 
 
 def _natural(path: Path) -> list[Any]:
-    """Sorts 2 before 10."""
+    """Sort 2 before 10."""
     return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.split(r"(\d+)", str(path))]

@@ -22,7 +22,7 @@ def from_study(
     bounds: Mapping[str, tuple[float, float]] | None = None,
     explain: Callable[[str], None] = lambda text: None,
 ) -> Table:
-    """Makes a table of an `optuna.Study`.
+    """Make a table of an `optuna.Study`.
 
     Hyperparameters are as the study defines them (range, logarithm, choices); one that some trials lack is
     conditional on the choice that explains when. Complete trials are runs; a pruned one has its last report and the

@@ -103,7 +103,7 @@ def _ended(text: str) -> int:
 
 
 def scorable(cells: Cells) -> bool:
-    """Whether cells are numbers, at least one, and words for how a run ended."""
+    """Return whether cells are numbers, at least one, and words for how a run ended."""
     words = [t for t in different(cells) if number(t) is None and not missing(t)]
     if len(words) > 50 or any(meaning(t) is None for t in words):
         return False

@@ -36,7 +36,7 @@ def from_csv(
     max_bytes: int | None = None,
     **options: Any,
 ) -> Table:
-    """Makes a table of a file of runs: CSV, TSV, Parquet, Arrow, JSON, JSON lines, or a folder of JSON.
+    """Make a table of a file of runs: CSV, TSV, Parquet, Arrow, JSON, JSON lines, or a folder of JSON.
 
     Exports of Optuna, MLflow, Weights & Biases, Ray Tune, Syne Tune and scikit-learn are recognised by their columns.
     In others, what is not a score, cost, level or repeat is a hyperparameter, unless it names the runs, is a time, a
@@ -71,7 +71,7 @@ def from_csv(
 def from_frame(
     frame: Any, score: str | Sequence[str] | None = None, goal: Goal | Sequence[Goal] | None = None, **options: Any
 ) -> Table:
-    """Makes a table of a pandas DataFrame or an Arrow table, a run a row, see `from_csv`; lines are counted from 2."""
+    """Make a table of a pandas DataFrame or an Arrow table, a run a row, see `from_csv`; lines are counted from 2."""
     read = of_cells.of_frame(frame, options.pop("source", "DataFrame"))
     return table_of(trackers.read(read), score=score, goal=goal, **options)
 
@@ -88,7 +88,7 @@ def table_of(
     settle: Callable[[Schema], None] = lambda schema: None,
     **options: Any,
 ) -> Table:
-    """Makes a table of an export.
+    """Make a table of an export.
 
     Args:
         reading: Its columns.
@@ -158,7 +158,7 @@ class _Reader:
         self.reading = dataclasses.replace(self.reading, sheet=self.sheet)
 
     def _clean(self) -> None:
-        """Leaves out repeated headers; reads decimal commas, percent signs and uncertainties of whole columns."""
+        """Leave out repeated headers; read decimal commas, percent signs and uncertainties of whole columns."""
         frame = self.sheet.frame
         if all(is_text(cells) for _, cells in frame.items()):
             again = np.logical_and.reduce([(cells == name).to_numpy() for name, cells in frame.items()])
@@ -195,7 +195,7 @@ class _Reader:
         return np.asarray(states[~going])
 
     def _end(self, states: npt.NDArray[np.uint8]) -> None:
-        """Joins what states and scores say: what failed with a score stopped early, what ended without one failed."""
+        """Join what states and scores say: what failed with a score stopped early, what ended without one failed."""
         lost = np.isnan(self.scores).all(axis=1)
         early = np.isin(states, LOST) & ~lost
         if early.any():

@@ -91,7 +91,7 @@ def resolve(word: str, reading: Reading) -> str:
 
 
 def goal_of(name: str) -> Literal["max", "min"] | None:
-    """Guesses from its name whether a score is to be high or low."""
+    """Guess from its name whether a score is to be high or low."""
     words = set(re.split(r"[^a-z0-9]+", name.lower()))
     low, high = bool(words & set(LOWER)), bool(words & set(HIGHER))
     return None if low == high else ("min" if low else "max")
@@ -162,7 +162,7 @@ def hyperparameters(
 
 
 def _names_runs(reading: Reading, column: str) -> bool:
-    """Whether a column is called a name and hardly repeats, or only from one checkpoint to the next."""
+    """Return whether a column is called a name and hardly repeats, or only from one checkpoint to the next."""
     frame = reading.sheet.frame
     if not re.fullmatch(IDENTIFIERS, column.lower().strip()):
         return False
@@ -250,7 +250,7 @@ def _count(keys: Sequence[Index]) -> int:
 
 
 def hyperparameter(name: str, column: Column, log: bool | None = None) -> tuple[Hyperparameter, str]:
-    """Makes a hyperparameter of a column's values, and says why it is what it is.
+    """Make a hyperparameter of a column's values, and says why it is what it is.
 
     Raises:
         ValueError: Too many different texts for a choice, or `log` for numbers that are not all positive.
@@ -296,7 +296,7 @@ def few(known: npt.NDArray[np.float64], most: int) -> list[float] | None:
 def metric(
     name: str, values: npt.ArrayLike, goal: Literal["max", "min"], bounds: tuple[float, float] | None
 ) -> tuple[Metric, str]:
-    """Makes a metric; bounds are 0 to 1 or 0 to 100 where values fit, else round numbers around them.
+    """Make a metric; bounds are 0 to 1 or 0 to 100 where values fit, else round numbers around them.
 
     Raises:
         ValueError: Bounds that are not finite and increasing, or values outside them.

@@ -131,7 +131,7 @@ def _condition(name: str, given: Any) -> tuple[str, tuple[Any, ...]] | None:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is an int or a float, Python's or NumPy's; bool is none."""
+    """Return whether a value is an int or a float, Python's or NumPy's; bool is none."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
@@ -207,7 +207,7 @@ def _of_configspace_entry(h: Any, condition: tuple[str, tuple[Any, ...]] | None)
 
 
 def to_configspace(space: tuple[Hyperparameter, ...], seed: int | None = None) -> Any:
-    """Exports a search space to ConfigSpace.
+    """Export a search space to ConfigSpace.
 
     Listed numbers become ordinals, choices categoricals, ranges uniform floats or integers (logarithmic where the
     space is), single values constants; conditional hyperparameters get their condition.

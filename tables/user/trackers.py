@@ -77,7 +77,7 @@ class Reading:
 
 
 def read(sheet: Sheet) -> Reading:
-    """Recognises whose export it is, and gives its columns their short names.
+    """Recognise whose export it is, and give its columns their short names.
 
     Raises:
         ValueError: An export without hyperparameters.

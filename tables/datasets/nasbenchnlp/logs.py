@@ -60,7 +60,7 @@ class Log:
 
 
 def read_archive(content: bytes, file: str) -> list[Log]:
-    """Reads all logs of an archive, sorted by architecture, start and experiment; an error names member and rule."""
+    """Read all logs of an archive, sorted by architecture, start and experiment; an error names member and rule."""
     logs, refused = read_acceptable(content, file)
     if refused:
         raise ValueError(refused[0])
@@ -68,7 +68,7 @@ def read_archive(content: bytes, file: str) -> list[Log]:
 
 
 def read_acceptable(content: bytes, file: str) -> tuple[list[Log], list[str]]:
-    """Reads the logs of an archive that are acceptable, by name; returns them and the reasons against the others."""
+    """Read the logs of an archive that are acceptable, by name; return them and the reasons against the others."""
     logs: list[Log] = []
     refused: list[str] = []
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -83,7 +83,7 @@ def read_acceptable(content: bytes, file: str) -> tuple[list[Log], list[str]]:
 
 
 def read_log(content: bytes, where: str) -> Log:
-    """Reads one log. Its JSON may have a literal NaN, as in runs that diverged."""
+    """Read one log. Its JSON may have a literal NaN, as in runs that diverged."""
     try:
         data = json.loads(content)
         seconds = np.array(data["wall_times"], float)

@@ -43,7 +43,7 @@ def make() -> packing.Packs:
 
 
 def curves(logs: Sequence[Log], released: dict[int, Floats]) -> Arrays:
-    """Runs by recipe, recipes in the order of their first run.
+    """Run by recipe, recipes in the order of their first run.
 
     Returns:
         `keys` (recipes,), `repeats` (recipes,) runs of each, `parameters` (recipes,), `features` (recipes, features);

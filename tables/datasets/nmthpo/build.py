@@ -75,7 +75,7 @@ def grid(pair: str) -> Floats:
 
 
 def shipped(name: str) -> Table:
-    """Builds a table from the pack."""
+    """Build a table from the pack."""
     pair = _pair(name)
     data = packs.read(PACK, pair)
     index, cells, evals = data["cells"], grid(pair), packs.unscaled(data["evaluations"], DECIMALS).T
@@ -95,7 +95,7 @@ def shipped(name: str) -> Table:
 
 
 def _assemble(name: str, configs: Floats, values: Floats, provenance: Provenance, **status: Any) -> Table:
-    """Puts (rows, 6) configurations and (rows, 6) metrics into a Table whose cost is the number of updates."""
+    """Put (rows, 6) configurations and (rows, 6) metrics into a Table whose cost is the number of updates."""
     hyperparameters = space(_pair(name))
     shown = {v: f"{v:g}" for h in hyperparameters for v in h.values}
     keys = tuple("-".join(map(shown.__getitem__, config)) for config in configs.tolist())

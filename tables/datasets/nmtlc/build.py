@@ -61,7 +61,7 @@ def space(corpus: str) -> tuple[Hyperparameter, ...]:
 
 
 def shipped(name: str) -> Table:
-    """Builds a table from the pack."""
+    """Build a table from the pack."""
     corpus = name.partition("/")[2]
     data, hyperparameters = packs.read(PACK, corpus), space(corpus)
     columns = [
@@ -86,7 +86,7 @@ def shipped(name: str) -> Table:
 def _assemble(
     name: str, configs: Floats, curves: list[Floats], ended: np.ndarray, provenance: Provenance, count: int = 0
 ) -> Table:
-    """Puts curves (checkpoints, metrics) into a Table of `count` levels, or as many as the longest curve has."""
+    """Put curves (checkpoints, metrics) into a Table of `count` levels, or as many as the longest curve has."""
     corpus = name.partition("/")[2]
     scratch = not corpus.startswith("ft-")
     metrics = METRICS if scratch else (*METRICS, BLEU)

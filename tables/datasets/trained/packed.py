@@ -116,7 +116,7 @@ class Packing:
         return ["-".join(str(axis[i]) for axis, i in zip(self.axes, at, strict=True)) for at in places]
 
     def has(self, arrays: Arrays, task: str) -> bool:
-        """Whether a training was packed."""
+        """Return whether a training was packed."""
         return bool(_begun(arrays)[self.place(task)])
 
 

@@ -48,7 +48,7 @@ class Trainer:
         self._process: subprocess.Popen[str] | None = None
 
     def train(self, of: Mapping[str, Any], epochs: int, folder: Path | None = None) -> dict[str, Any]:
-        """Trains until so many epochs are done.
+        """Train until so many epochs are done.
 
         Args:
             of: Arguments of the module's `begin`.
@@ -95,7 +95,7 @@ class Trainer:
         return answer
 
     def close(self) -> None:
-        """Ends the process."""
+        """End the process."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
@@ -113,7 +113,7 @@ class Trainer:
 
 
 def answer(begin: Callable[..., Any], request: Mapping[str, Any]) -> dict[str, Any]:
-    """Carries out a request; see `Trainer.train`."""
+    """Carry out a request; see `Trainer.train`."""
     start = time.process_time()
     training = begin(**request["of"])
     path = None if request["folder"] is None else Path(request["folder"]) / CHECKPOINT
@@ -135,7 +135,7 @@ def answer(begin: Callable[..., Any], request: Mapping[str, Any]) -> dict[str, A
 
 
 def main(module: str) -> None:
-    """Answers requests until there are no more."""
+    """Answer requests until there are no more."""
     begin = importlib.import_module(module).begin
     for line in sys.stdin:
         try:

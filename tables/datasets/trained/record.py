@@ -25,7 +25,7 @@ class Training(Protocol):
         """See above."""
 
     def epoch(self) -> Any:
-        """Trains one epoch; a dataclass of numbers.
+        """Train one epoch; a dataclass of numbers.
 
         Raises:
             Diverged: The training has diverged.
@@ -33,7 +33,7 @@ class Training(Protocol):
 
 
 def record(task: str, training: Training, epochs: int) -> dict[str, Any]:
-    """Carries out a training in this process.
+    """Carry out a training in this process.
 
     Args:
         task: Its name.

@@ -74,7 +74,7 @@ class Suite:
         return [f"{kind}{row}-{seed}" for row in range(rows) for kind in kinds for seed in seeds]
 
     def compare(self, arrays: Arrays, record: Mapping[str, Any]) -> Check:
-        """Compares a record of a training with the stored one.
+        """Compare a record of a training with the stored one.
 
         Raises:
             ValueError: That training is not stored.

@@ -35,7 +35,7 @@ class Resumable:
         return {"parameters": self._parameters.flat, "epochs": np.array(self.epochs), **self._adam.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Goes on where a training of the same model and seed was."""
+        """Go on where a training of the same model and seed was."""
         self._parameters.flat[:] = state["parameters"]
         self._adam.restore(state)
         self.epochs = int(state["epochs"])
