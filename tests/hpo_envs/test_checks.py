@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hpo_envs.agents.models.acquisition import pareto_front
 from hpo_envs.checks import nearest, one_of, shown
-from hpo_envs.pareto import pareto_front
 from tests.helpers import raises
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hpo_envs.tables import extras, store
-from hpo_envs.tables.datasets.nasbenchnlp.names import MULTI
+from hpo_envs.checks import extra_module
+from hpo_envs.tables import store
+from hpo_envs.tables.datasets.nasbenchnlp import MULTI
 from tests.helpers import raises
 
 
@@ -51,9 +52,9 @@ def test_a_table_that_does_not_ship_names_the_command_that_installs_it(
 
 
 def test_a_module_or_how_to_install_it() -> None:
-    assert extras.module("json", "plots", "pictures") is json
+    assert extra_module("json", "plots", "pictures") is json
     with pytest.raises(
         ModuleNotFoundError, match=r'^pictures need no_such: pip install "hpo_envs\[plots\]"$'
     ) as caught:
-        extras.module("no_such.part", "plots", "pictures")
+        extra_module("no_such.part", "plots", "pictures")
     assert caught.value.name == "no_such"

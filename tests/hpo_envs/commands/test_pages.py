@@ -14,11 +14,10 @@ import pytest
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import store
+from hpo_envs.commands import leaderboard, reproduce
 from hpo_envs.commands import main as command
-from hpo_envs.commands import reproduce
 from hpo_envs.commands.main import main
-from hpo_envs.commands.studies import leaderboard, reproduce
-from hpo_envs.commands.studies.tune import space_of
+from hpo_envs.commands.tune import space_of
 
 
 def test_what_is_no_comparison_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.tables import catalogue, store
-from hpo_envs.tables.files import packs, table_file, zips
+from hpo_envs.tables.files import packs, zips
 from hpo_envs.tables.files.folder import CorruptFile
 from tests.tables.datasets.nasbenchnlp.test_logs import log, zipped
 
@@ -97,7 +97,7 @@ def test_smallest_type_that_holds_integers(whole: list[int], dtype: str) -> None
 @pytest.mark.parametrize("name", ["nmthpo/zhen", "nmtlc/ft-zhen", "fiesta/ner"])
 def test_pack_and_unpack_are_inverse(name: str) -> None:
     table = store.load(name)
-    again = table_file.unpack(table_file.pack(table))
+    again = packs.unpack(packs.pack(table))
     assert again.provenance == table.provenance
     assert (again.keys, again.space, again.metrics) == (table.keys, table.space, table.metrics)
     for array in ("values", "cost", "configs", "features", "status", "source_index"):

@@ -10,7 +10,7 @@ import pytest
 
 from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells.recipe import Cell
-from hpo_envs.tables.datasets.cellmini import build, cost, fit, measure, text
+from hpo_envs.tables.datasets.cellmini import DRAWN, SPLITS, build, cost, fit, measure, text
 from hpo_envs.tables.datasets.cellmini.drawn import draw, drawn
 from hpo_envs.tables.datasets.cellmini.measured import PACKING
 
@@ -117,7 +117,7 @@ def test_the_store_has_it():
 
 
 def test_every_linear_and_bias_of_a_cell_is_counted():
-    from hpo_envs.tables.datasets.cellmini.names import UNITS
+    from hpo_envs.tables.datasets.cellmini import UNITS
     from hpo_envs.tables.datasets.cellmini.text import symbols
 
     shipped = PACKING.load()

@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpo_envs.tables import hlepor, store
-from hpo_envs.tables.datasets.cushlepor import agreement, build, pack, text_metrics
+from hpo_envs.tables.datasets.cushlepor import TED, agreement, build, pack, text_metrics
 from hpo_envs.tables.datasets.cushlepor import build as cushlepor
 from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
-from hpo_envs.tables.datasets.cushlepor.names import TED
 from hpo_envs.tables.datasets.cushlepor.space import ParameterBox
 from hpo_envs.tables.datasets.cushlepor.text import Segment
 from hpo_envs.tables.files import packs

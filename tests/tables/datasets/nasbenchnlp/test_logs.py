@@ -15,9 +15,9 @@ import pytest
 from hpo_envs.tables import catalogue, cells, store
 from hpo_envs.tables.cells.recipe import EXAMPLES
 from hpo_envs.tables.cells.size import VOCABULARY, parameters
-from hpo_envs.tables.datasets.nasbenchnlp import build_ptb, names
-from hpo_envs.tables.datasets.nasbenchnlp.logs import read_archive, read_log
-from hpo_envs.tables.datasets.nasbenchnlp.names import MULTI, PTB, SINGLE
+from hpo_envs.tables.datasets import nasbenchnlp as names
+from hpo_envs.tables.datasets.nasbenchnlp import MULTI, PTB, SINGLE, build_ptb
+from hpo_envs.tables.datasets.nasbenchnlp.logs import CURVES, read_archive, read_log
 from hpo_envs.tables.table import STATUSES
 from tests.helpers import needs_upstream
 

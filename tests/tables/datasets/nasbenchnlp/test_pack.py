@@ -15,9 +15,9 @@ from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells.canonical import key
 from hpo_envs.tables.cells.recipe import EXAMPLES, parse
 from hpo_envs.tables.cells.size import VOCABULARY, parameters
-from hpo_envs.tables.datasets.nasbenchnlp import build, names, pack
+from hpo_envs.tables.datasets import nasbenchnlp as names
+from hpo_envs.tables.datasets.nasbenchnlp import PTB_FINAL, WIKITEXT2, build, pack
 from hpo_envs.tables.datasets.nasbenchnlp.logs import read_archive
-from hpo_envs.tables.datasets.nasbenchnlp.names import PTB_FINAL, WIKITEXT2
 from hpo_envs.tables.table import STATUSES
 from tests.helpers import needs_upstream
 from tests.tables.datasets.nasbenchnlp.test_logs import log, zipped
