@@ -310,7 +310,8 @@ def install(package: str) -> str:
     """The command that installs a package that agents need, by the name of its module."""
     if package == "dehb":  # it asks for NumPy below 2, and does not need it
         return "pip install --no-deps dehb, and what `.ci/bench.txt` lists"
-    extra = "optimizers" if package in ("ax", "botorch", "nevergrad", "smac") else package
+    extras = {"ax": "optimizers", "botorch": "optimizers", "nevergrad": "optimizers", "smac": "optimizers"}
+    extra = {**extras, "cmaes": "optuna"}.get(package, package)
     return f'pip install "hpo_envs[{extra}]"'
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import inspect
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,9 +10,8 @@ import numpy as np
 
 from hpo_envs.agents.base import Agent
 from hpo_envs.agents.candidates import Candidates
-from hpo_envs.agents.external.optuna import OptunaAgent, _optuna
+from hpo_envs.agents.external.optuna import OptunaAgent
 from hpo_envs.agents.problem import Problem
-from hpo_envs.checks import one_of
 
 
 class AnySampler(Agent):
@@ -76,7 +72,7 @@ class AnySampler(Agent):
             self._x = x[:, high > low]
             box = gym.spaces.Box(low[high > low], high[high > low], dtype=np.float64)
             problem = Problem(box, objectives=problem.objectives)
-        self._inner = _Inner(problem, seed, sampler=sampler, **settings)
+        self._inner = OptunaAgent(problem, seed, sampler=sampler, **settings)
 
     @property
     def done(self) -> bool:  # type: ignore[override]
@@ -163,33 +159,3 @@ class FeatureTPE(AnySampler):
         super().tell(action, reward, info)
         if self._left is not None and info.get("finished", True):
             self._left -= 1
-
-
-class _Inner(OptunaAgent):
-    """A sampler by name, by factory or by itself, on a box or a grid."""
-
-    def __init__(self, problem: Problem, seed: int, *, sampler: Any, **settings: Any) -> None:
-        self._given = _class_of(sampler) if isinstance(sampler, str) else sampler
-        super().__init__(problem, seed, **settings)
-
-    def _sampler(self, seed: int, settings: Mapping[str, Any]) -> Any:
-        given, base = self._given, _optuna().samplers.BaseSampler
-        if isinstance(given, base):
-            if settings:
-                raise ValueError(f"settings must be given to the sampler itself, got {', '.join(settings)}")
-            return copy.deepcopy(given)
-        if not callable(given):
-            raise ValueError(f"sampler must be a name, a sampler or something that makes one, got {given!r}")
-        seeded = "seed" in inspect.signature(given).parameters
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", _optuna().exceptions.ExperimentalWarning)
-            made = given(**({"seed": seed} if seeded else {}), **settings)
-        if not isinstance(made, base):
-            raise ValueError(f"sampler must return a sampler of Optuna, got {made!r}")
-        return made
-
-
-def _class_of(name: str) -> Any:
-    samplers = _optuna().samplers
-    known = [n for n in samplers.__all__ if n.endswith("Sampler") and not n.startswith("Base")]
-    return getattr(samplers, one_of("sampler", name, known))

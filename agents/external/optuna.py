@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -11,21 +13,13 @@ import numpy as np
 
 from hpo_envs.agents.base import Agent
 from hpo_envs.agents.candidates import Incumbent, lost
+from hpo_envs.agents.external.packages import package
 from hpo_envs.agents.problem import Problem
-
-
-def _optuna() -> Any:
-    try:
-        import optuna
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            'agents of Optuna need its package: pip install "hpo_envs[optuna]"', name="optuna"
-        ) from None
-    return optuna
+from hpo_envs.checks import one_of
 
 
 class OptunaAgent(Agent):
-    """A sampler of Optuna (Akiba et al. 2019), with its own defaults unless said otherwise.
+    """A sampler of Optuna (Akiba et al. 2019) on a box or a grid, with its own defaults unless said otherwise.
 
     `Box` spaces become floats; the values of a `MultiDiscrete` space are ordered ints.
 
@@ -34,19 +28,20 @@ class OptunaAgent(Agent):
     Args:
         problem: A `Box` or `MultiDiscrete` problem, one or more objectives.
         seed: Seed of `self.rng`, from which the sampler is seeded.
+        sampler: See `AnySampler`.
         **settings: Arguments of the sampler.
 
     Raises:
         ModuleNotFoundError: Optuna is not installed.
-        ValueError: Another kind of space, or levels.
+        ValueError: Another kind of space, or levels; no such sampler, or settings for one that is made already.
     """
 
     parallel = True
     spaces: tuple[type, ...] = (gym.spaces.Box, gym.spaces.MultiDiscrete)
 
-    def __init__(self, problem: Problem, seed: int, **settings: Any) -> None:
+    def __init__(self, problem: Problem, seed: int, *, sampler: Any = "TPESampler", **settings: Any) -> None:
         super().__init__(problem, seed)
-        optuna = _optuna()
+        optuna = package("optuna")
         space = problem.action_space
         if problem.levels is not None or not isinstance(space, self.spaces):
             kinds = " or ".join(s.__name__ for s in self.spaces)
@@ -62,16 +57,12 @@ class OptunaAgent(Agent):
             assert isinstance(space, gym.spaces.MultiDiscrete)
             sizes = space.nvec.ravel().tolist()
             self._axes = {f"x{i}": d.IntDistribution(0, size - 1) for i, size in enumerate(sizes)}
-        self._study = optuna.create_study(
-            directions=["maximize"] * problem.objectives, sampler=self._sampler(int(self.rng.integers(2**31)), settings)
-        )
+        made = _sampler(sampler, int(self.rng.integers(2**31)), settings)
+        self._study = optuna.create_study(directions=["maximize"] * problem.objectives, sampler=made)
         # Samplers of finite grids stop the study when nothing is left to try; asked step by step, that is an error.
         self._study.stop = self._stop
         self._trials: list[tuple[bytes, Any]] = []
         self._told = Incumbent()
-
-    def _sampler(self, seed: int, settings: Mapping[str, Any]) -> Any:
-        raise NotImplementedError
 
     def _stop(self) -> None:
         self.done = True
@@ -87,7 +78,7 @@ class OptunaAgent(Agent):
         """Tell the study the rewards, or that the run failed; remember the best action by the sum of rewards."""
         if not self._told.note(action, reward, info):
             return
-        optuna = _optuna()
+        optuna = package("optuna")
         states, values = optuna.trial.TrialState, np.atleast_1d(reward).tolist()
         given = np.asarray(action, dtype=self._dtype)
         at = next((i for i, (key, _) in enumerate(self._trials) if key == given.tobytes()), None)
@@ -106,6 +97,27 @@ class OptunaAgent(Agent):
         return np.array(middle, dtype=self._dtype).reshape(self._shape)
 
 
+def _sampler(given: Any, seed: int, settings: Mapping[str, Any]) -> Any:
+    """A sampler by name, by factory or by itself."""
+    samplers = package("optuna").samplers
+    if isinstance(given, str):
+        known = [n for n in samplers.__all__ if n.endswith("Sampler") and not n.startswith("Base")]
+        given = getattr(samplers, one_of("sampler", given, known))
+    if isinstance(given, samplers.BaseSampler):
+        if settings:
+            raise ValueError(f"settings must be given to the sampler itself, got {', '.join(settings)}")
+        return copy.deepcopy(given)
+    if not callable(given):
+        raise ValueError(f"sampler must be a name, a sampler or something that makes one, got {given!r}")
+    seeded = {"seed": seed} if "seed" in inspect.signature(given).parameters else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", package("optuna").exceptions.ExperimentalWarning)
+        made = given(**{**seeded, **settings})
+    if not isinstance(made, samplers.BaseSampler):
+        raise ValueError(f"sampler must return a sampler of Optuna, got {made!r}")
+    return made
+
+
 class OptunaTPE(OptunaAgent):
     """Tree-structured Parzen estimator (Bergstra et al. 2011), the sampler of the cushLEPOR paper.
 
@@ -122,12 +134,9 @@ class OptunaTPE(OptunaAgent):
     Complexity: O(t d) for the densities of t evaluations in d dimensions; about 5 ms a suggestion.
     """
 
-    def _sampler(self, seed: int, settings: Mapping[str, Any]) -> Any:
+    def __init__(self, problem: Problem, seed: int, **settings: Any) -> None:
+        super().__init__(problem, seed, **{"constant_liar": True, **settings})
         self.random_first = settings.get("n_startup_trials", 10)
-        optuna = _optuna()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            return optuna.samplers.TPESampler(**{"seed": seed, "constant_liar": True, **settings})
 
 
 class OptunaCMAES(OptunaAgent):
@@ -152,11 +161,5 @@ class OptunaCMAES(OptunaAgent):
     def __init__(self, problem: Problem, seed: int, **settings: Any) -> None:
         if problem.objectives != 1:
             raise ValueError(f"objectives must be 1 for CMA-ES, got {problem.objectives}")
-        super().__init__(problem, seed, **settings)
-
-    def _sampler(self, seed: int, settings: Mapping[str, Any]) -> Any:
-        try:
-            import cmaes  # noqa: F401
-        except ModuleNotFoundError:
-            raise ModuleNotFoundError('CMA-ES needs cmaes: pip install "hpo_envs[optuna]"', name="cmaes") from None
-        return _optuna().samplers.CmaEsSampler(seed=seed, **settings)
+        package("cmaes")
+        super().__init__(problem, seed, sampler="CmaEsSampler", **settings)

@@ -9,7 +9,7 @@ import numpy as np
 
 from hpo_envs.agents.candidates import Floats
 from hpo_envs.agents.external.from_optuna import AnySampler
-from hpo_envs.agents.external.optuna import _optuna
+from hpo_envs.agents.external.packages import package
 from hpo_envs.agents.problem import Problem
 from hpo_envs.checks import one_of
 
@@ -44,7 +44,7 @@ class OptunaOnRows(AnySampler):
         if problem.features is None:
             raise ValueError(f"problem must have features for this agent, got {problem}")
         make = _tpe if one_of("method", method, ("TPE", "GP")) == "TPE" else _gp
-        optuna = _optuna()
+        optuna = package("optuna")
 
         def sampler(seed: int, **given: Any) -> Any:
             ends = zip(self._x.min(axis=0).tolist(), self._x.max(axis=0).tolist(), strict=True)
@@ -68,7 +68,7 @@ def _startup(base: Any, free: Callable[[], Floats], axes: dict[str, Any], rng: n
             return axes
 
         def sample_relative(self, study: Any, trial: Any, search_space: dict[str, Any]) -> dict[str, Any]:
-            finished = study.get_trials(deepcopy=False, states=[_optuna().trial.TrialState.COMPLETE])
+            finished = study.get_trials(deepcopy=False, states=[package("optuna").trial.TrialState.COMPLETE])
             if len(finished) < self._n_startup_trials:
                 return _point(axes, rng.choice(free()))
             return dict(self.best(study, trial, search_space))
@@ -81,7 +81,7 @@ def _point(axes: dict[str, Any], row: Floats) -> dict[str, Any]:
 
 
 def _tpe(free: Callable[[], Floats], axes: dict[str, Any], rng: np.random.Generator) -> Any:
-    class TPE(_startup(_optuna().samplers.TPESampler, free, axes, rng)):  # type: ignore[misc]
+    class TPE(_startup(package("optuna").samplers.TPESampler, free, axes, rng)):  # type: ignore[misc]
         """Sums the log ratio of densities over the features, which TPE takes as independent."""
 
         def best(self, study: Any, trial: Any, search_space: dict[str, Any]) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def _tpe(free: Callable[[], Floats], axes: dict[str, Any], rng: np.random.Genera
 
 
 def _gp(free: Callable[[], Floats], axes: dict[str, Any], rng: np.random.Generator) -> Any:
-    base = _optuna().samplers.GPSampler
+    base = package("optuna").samplers.GPSampler
 
     class GP(_startup(base, free, axes, rng)):  # type: ignore[misc]
         """Evaluates the acquisition function at the candidates, scaled as the sampler scales its parameters."""

@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from hpo_envs import agents
 from hpo_envs.agents.base import Agent
-from hpo_envs.agents.external.optuna import _optuna
+from hpo_envs.agents.external.packages import package
 from hpo_envs.agents.external.unit_cube import Cube
 from hpo_envs.agents.problem import Problem
 
-optuna = _optuna()
+optuna = package("optuna")
 
 Floats = npt.NDArray[np.float64]
 
