@@ -55,7 +55,7 @@ class Agent(abc.ABC):
         return f"<p><b>{type(self).__name__}</b>: {summary}<br>on {html.escape(str(self.problem))}</p>"
 
     def observe(self, observation: npt.NDArray[np.float32], mask: npt.NDArray[np.int8] | None) -> None:  # noqa: B027
-        """Take what the environment shows before an action; only agents that `observes` get it.
+        """Receive observation and mask before an action; only called with `observes`.
 
         Args:
             observation: (d,) of the environment without wrappers.
@@ -64,7 +64,7 @@ class Agent(abc.ABC):
 
     @classmethod  # noqa: B027
     def prepare(cls, agents: Sequence[Any]) -> None:
-        """Do together what the next `ask` of several agents would do one after the other; by default nothing.
+        """Share the work of the next `ask` of several agents; by default nothing.
 
         No suggestion may depend on it: an agent that is asked alone says the same.
 
@@ -81,7 +81,7 @@ class Agent(abc.ABC):
 
     @abc.abstractmethod
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Take the outcome of an evaluation.
+        """Receive the outcome of an evaluation.
 
         Args:
             action: The action evaluated.
@@ -105,7 +105,7 @@ def prepare_each(agents: Iterable[Agent]) -> None:
 
 
 def require_result(agent: Agent, info: Mapping[str, Any]) -> None:
-    """For agents that need each outcome before their next action.
+    """Mixin of agents that need each outcome before their next action.
 
     Raises:
         ValueError: Nothing was evaluated in this step.

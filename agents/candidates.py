@@ -169,7 +169,7 @@ class Candidates(Incumbent):
         return self.action(row, level)
 
     def note(self, action: Any, reward: Any, info: Mapping[str, Any]) -> bool:
-        """Take an outcome, asked for or not; return False for a step that evaluated nothing."""
+        """Add an outcome, requested or not; return False for a step that evaluated nothing."""
         if not super().note(action, reward, info):
             return False
         row = self.row(action)

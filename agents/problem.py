@@ -1,4 +1,4 @@
-"""What an agent may know before its first evaluation."""
+"""Information of an agent before its first evaluation."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """All that an agent may know before its first evaluation. Arrays are read-only.
+    """Information of an agent before its first evaluation. Arrays are read-only.
 
     Attributes:
         action_space: Gymnasium space of one action.

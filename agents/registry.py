@@ -1,4 +1,4 @@
-"""Which agents exist, what each of them can work on, and how to make one by name."""
+"""Registry of agents: names, supported problems, construction."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _entry(target: str, supports: str, summary: str, **more: Any) -> Entry:
 
 
 TWO = " objectives"
-"""What an agent for two objectives supports, too."""
+"""Additional support of agents for two objectives."""
 
 
 def _transfer(target: str, summary: str, more: str = "") -> Entry:
@@ -348,7 +348,7 @@ def _supports(supports: tuple[str, ...], problem: Problem) -> bool:
 
 
 def factory(agent: str) -> Callable[..., Agent]:
-    """What makes an agent, of a problem, a seed and hyperparameters.
+    """Factory of an agent from a problem, a seed and hyperparameters.
 
     Args:
         agent: A registered name, or `module:factory`.
@@ -370,7 +370,7 @@ def factory(agent: str) -> Callable[..., Agent]:
 
 
 MANY_CANDIDATES, MANY_EVALUATIONS = 1000, 100
-"""From how many on a problem is large, and from how many one of several objectives takes its time."""
+"""Numbers of configurations from which a problem is large, with one and with several objectives."""
 
 
 def slow(name: str, problem: Problem) -> bool:
@@ -399,7 +399,7 @@ def make_each(
     hyperparameters: Mapping[str, Any],
     rows: npt.NDArray[Any] | None = None,
 ) -> Iterator[Agent]:
-    """Make agents that share nothing which one of them could write to.
+    """Make independent agents.
 
     Args:
         agent: What `factory` takes, or a factory.
@@ -435,6 +435,6 @@ def make(name: str, problem: Problem, seed: int, **hyperparameters: Any) -> Agen
 
 
 def _load(target: str) -> Any:
-    """What `module:name` names."""
+    """Return the object that `module:name` names."""
     module, _, name = target.partition(":")
     return getattr(importlib.import_module(module), name)

@@ -71,14 +71,14 @@ class AgentPool:
         return [_kept(agent.ask()) for agent in asked]
 
     def tell(self, who: list[int], actions: list[Any], rewards: list[Any], infos: list[Any]) -> list[bool]:
-        """Tell each of these agents an outcome; return which of them are done."""
+        """Report an outcome to each of these agents; return which of them are done."""
         for i, action, reward, info in zip(who, actions, rewards, infos, strict=True):
             self._agents[i].tell(action, reward, info)
         done = (self._agents[i].done for i in who)
         return [bool(d) if isinstance(d, np.bool_) else d for d in done]
 
     def recommend(self) -> list[Any]:
-        """What each agent recommends."""
+        """Return the recommendation of each agent."""
         return [_kept(agent.recommend()) for agent in self._agents]
 
     def random(self, counts: list[int]) -> list[bool]:
@@ -86,7 +86,7 @@ class AgentPool:
         return [bool(k <= agent.random_first) for k, agent in zip(counts, self._agents, strict=True)]
 
     def trained_on(self) -> list[list[str]]:
-        """What the weights of each agent were fitted to."""
+        """Return the training languages of each agent."""
         return [sorted(agent.trained_on) for agent in self._agents]
 
     def versions(self, agent: str) -> dict[str, str]:
@@ -124,7 +124,7 @@ def _pipes() -> tuple[IO[bytes], IO[bytes]]:
 
 
 def _refuse_tables() -> None:
-    """Let nothing of this process open a table that is shipped with the package."""
+    """Block opening of tables that ship with the package."""
     folder = os.path.realpath(Path(__file__).parent.parent / "tables") + os.sep
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
@@ -138,7 +138,7 @@ def _refuse_tables() -> None:
 
 
 def _die_with_parent() -> None:
-    """Where the kernel can, ends this process with the one that started it, even in the middle of an agent's loop."""
+    """End this process with its parent, on Linux."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 

@@ -115,7 +115,7 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
 
 
 def with_sources(envs: Sequence[Environment]) -> list[Environment]:
-    """Those whose family has tables of other languages, with these at hand."""
+    """Environments whose family has source tasks, with `transfer`."""
     found = []
     for e in envs:
         env: Any = gym.make(e.id, disable_env_checker=True, **e.kwargs)
@@ -127,7 +127,7 @@ def with_sources(envs: Sequence[Environment]) -> list[Environment]:
 
 
 def unseen(agent: Entrant, envs: Sequence[Environment]) -> list[Environment]:
-    """Where an agent with trained weights takes part: on environments of kinds of which it has seen none.
+    """Environments without train/test overlap for an agent.
 
     An agent that runs on some environments of a kind only would divide them into two rankings.
     """
@@ -251,7 +251,7 @@ def publish(folder: Path, root: Path, onto: bool = False) -> None:
 
 
 def _onto(stored: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """What is stored with the groups of the new runs, whose command says which families were run."""
+    """Stored summary with the groups of the new runs, whose command names their families."""
     for labels in publication.gone(stored).values():
         print(f"left out, for it cannot be run again: {sentences.listed(labels)}")
     merged = publication.onto(stored, without_doubles(found))

@@ -42,7 +42,7 @@ TABLES: dict[str, dict[str, Any]] = {
     "NMTLC-swen-v0": {},
     "NASBenchNLP-ptb-v0": {},
 }
-"""What is looked up, with arguments."""
+"""Ids and arguments of the measured look-ups."""
 
 COMPUTED = ("NASBenchNLP-cell-v0", "CharHPO-v0", "CushLEPOR-ted-ende-v0")
 """Ids whose steps compute, each some milliseconds a step of one episode."""
@@ -68,7 +68,7 @@ class MinimalTable(gym.Env[Any, Any]):
         return self.rows[0].copy(), {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Look one row up."""
+        """Look up one row."""
         self.left -= 1
         return self.rows[action].copy(), self.rewards[action], self.left <= 0, False, {"cost": 1.0}
 

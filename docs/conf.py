@@ -83,7 +83,7 @@ FOR_ALL = {
     "<pre>": '<pre tabindex="0">',
     '<th class="head"><p></p></th>': "<td></td>",
 }
-"""What keyboards and screen readers need, and the theme leaves out: names, levels, boxes that scroll by keys."""
+"""Accessibility fixes of the theme: names, levels, boxes that scroll by keys."""
 
 
 def accessible(app, error):

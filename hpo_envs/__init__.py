@@ -13,7 +13,7 @@ __all__ = ["SPECS", "__version__", "load", "objective", "register_all", "tune"]
 __version__ = "0.2.0"
 
 _LATER = {"load": "hpo_envs.tuning", "objective": "hpo_envs.tuning.objective", "tune": "hpo_envs.tuning"}
-"""What is imported when it is asked for: name -> module."""
+"""Lazy imports: name -> module."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What all layers share: one of several names, the nearest name, a value in an error, a module of an extra."""
+"""Helpers of all layers: one of several names, the nearest name, a value in an error, a module of an extra."""
 
 from __future__ import annotations
 

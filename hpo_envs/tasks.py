@@ -96,7 +96,7 @@ def split(name: str, version: int = VERSION) -> Split:
 
 
 def leave_one_out(name: str) -> dict[str, Split]:
-    """For each language the split that trains on all others and tests on its tasks; no validation part.
+    """Leave-one-language-out splits, without validation part.
 
     Raises:
         ValueError: No such distribution.

@@ -55,7 +55,7 @@ def column_of(name: str, taken: Collection[str]) -> str:
 
 
 def of_table(table: Any, statuses: Sequence[str], lost: Sequence[int]) -> Any:
-    """What `Table.to_frame` returns.
+    """Frame of `Table.to_frame`.
 
     Args:
         table: A `Table`.

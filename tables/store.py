@@ -61,7 +61,7 @@ def missing(name: str) -> list[Path]:
 
 
 def command(names: Iterable[str]) -> str:
-    """What installs the files that tables lack; empty where nothing is missing."""
+    """Command that installs missing files; empty if none is missing."""
     root, files = data_folder(), catalogue.files()
     wanted = dict.fromkeys(files[f.relative_to(root).as_posix()].dataset for n in names for f in missing(n))
     return f"hpo-envs fetch {' '.join(wanted)}" if wanted else ""
@@ -80,7 +80,7 @@ def synthetic(name: str) -> bool:
 
 
 def owner(name: str) -> str:
-    """Who measured a table: `this project`, `the user`, upstream's repository; empty: nobody."""
+    """Owner of a table's measurements: `this project`, `the user`, upstream's repository; empty: none."""
     if not exists(name) or _is_users(name):
         return "the user"
     if files := _files(name):

@@ -119,7 +119,7 @@ class Hyperparameter:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a table's numbers come from.
+    """Provenance of a table.
 
     Attributes:
         kind: `measured` (upstream's numbers) or `surrogate` (predictions of a model fitted to them).
@@ -160,7 +160,7 @@ class Table:
         status: (rows, repeats) uint8, index into `STATUSES`.
         source_index: (rows,) int64, position of each row upstream, in the file or among the draws, as the builder says;
             default: 0, 1, 2, ... Rows that are actions are kept in another order, see `hpo_envs.tables.frames`.
-        provenance: Where the numbers come from.
+        provenance: Section of the provenance.
     """
 
     name: str
@@ -236,7 +236,7 @@ class Table:
 
     @property
     def repeats(self) -> int:
-        """How many times a row can have been measured."""
+        """Maximum number of repeats of a row."""
         return int(self.values.shape[1])
 
     @property
@@ -287,7 +287,7 @@ class Table:
         return {h.name: h.natural(v) for h, v in zip(self.space, self.configs[row], strict=True)}
 
     def graph(self, row: int) -> Any:
-        """What a row stands for as a `networkx` graph: a recurrent cell, see `hpo_envs.tables.cells.graph`.
+        """Recurrent cell of a row as a `networkx` graph, see `hpo_envs.tables.cells.graph`.
 
         Raises:
             ValueError: Rows of this table are no graphs, or their recipes are not known.
@@ -356,7 +356,7 @@ def _index_of(table: Table, config: Mapping[str, Any]) -> int:
 
 
 def _nearest_value(table: Table, h: Hyperparameter, value: Any, left: Any, column: Floats, number: bool) -> str:
-    """What is wrong with a value that no configuration has among those that agree in the hyperparameters before."""
+    """Error of a value that no configuration has among those that agree in the hyperparameters before."""
     with_them = "" if len(left) == len(table) else " with the values before it"
     if h.kind == "categorical":
         choices = [h.values[int(i)] for i in np.unique(column[left])]

@@ -1,4 +1,4 @@
-"""What the bandit agents share: scores per arm, batches, late results, the logit option and the stopping rules."""
+"""Base of bandit agents: scores per arm, batches, late results, logit option and stopping rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well a belief's scores fit "another arm is the best": the generalised likelihood ratio."""
+"""Generalised likelihood ratio of "another arm is the best"."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class BoTorch(Agent):
             return np.concatenate([acquisition(part).numpy() for part in points.split(CHUNK)])
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Remember the outcome; the model learns from runs that did not diverge or fail."""
+        """Store the outcome; the model ignores diverged and failed runs."""
         if self._candidates.note(action, reward, info) and not lost(info):
             self._learnt.append((self._candidates.row(action), np.atleast_1d(np.asarray(reward, dtype=np.float64))))
 

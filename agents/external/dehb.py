@@ -69,6 +69,6 @@ class DEHB(NearestCandidate):
         return self._of_config[config]
 
     def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
-        """Tell DEHB a loss; a run that failed is worse than any number."""
+        """Report a loss to DEHB; a failed run is worse than any number."""
         fitness = float("inf") if loss is None else loss
         self._dehb.tell(suggestion, {"fitness": fitness, "cost": float(info.get("cost", 0.0))})

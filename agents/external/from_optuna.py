@@ -90,7 +90,7 @@ class AnySampler(Agent):
         return rows.submit(row)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Hand the reward to the sampler, for the point that it suggested."""
+        """Report the reward to the sampler, for the point that it suggested."""
         if self._candidates is None:
             self._inner.tell(action, reward, info)
         elif self._candidates.note(action, reward, info):
@@ -155,7 +155,7 @@ class FeatureTPE(AnySampler):
         return self._left is not None and self._left <= 0
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Hand the reward to the sampler."""
+        """Report the reward to the sampler."""
         super().tell(action, reward, info)
         if self._left is not None and info.get("finished", True):
             self._left -= 1

@@ -102,11 +102,11 @@ class NearestCandidate(Agent):
 
     @abc.abstractmethod
     def suggest(self) -> tuple[Any, Floats]:
-        """What the package knows its next suggestion by, and its place: (size,) float64 in [0, 1]."""
+        """Return the package's next suggestion and its position, (size,) float64 in [0, 1]."""
 
     @abc.abstractmethod
     def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
-        """Take what came of a suggestion: a loss, lower is better; None where its run failed."""
+        """Report the outcome of a suggestion: a loss, lower is better; None if its run failed."""
 
     def level(self, suggestion: Any) -> int | None:
         """Checkpoint of a pair that a suggestion is trained to; None = the last."""
@@ -152,7 +152,7 @@ class NearestCandidate(Agent):
         return next((a for a in map(action, beside[nearest]) if not self.asked.has(a)), action(point))
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Hand the negative reward to the package, for the point that it suggested."""
+        """Report the negative reward to the package, for the point that it suggested."""
         if not self._told.note(action, reward, info):
             return
         if (suggestion := self.asked.take(action)) is not None:

@@ -81,7 +81,7 @@ class Nevergrad(NearestCandidate):
         return (self._optimizer, point), np.asarray(point.value, dtype=np.float64)
 
     def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
-        """Tell the optimiser; a run that failed is worse than any number."""
+        """Report the outcome; a failed run is worse than any number."""
         asked, point = suggestion
         value = math.inf if loss is None else loss
         self._waiting -= 1

@@ -75,7 +75,7 @@ class OptunaAgent(Agent):
         return action
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Tell the study the rewards, or that the run failed; remember the best action by the sum of rewards."""
+        """Report the rewards or a failure to the study; keep the best action by the sum of rewards."""
         if not self._told.note(action, reward, info):
             return
         optuna = package("optuna")

@@ -159,7 +159,7 @@ class SMAC(Agent):
         return rows.submit(row, level)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Tell SMAC the negative reward as a cost, or that the run crashed."""
+        """Report the negative reward as a cost to SMAC, or a crash."""
         if not self._told.note(action, reward, info):
             return
         from smac.runhistory import StatusType, TrialValue

@@ -23,7 +23,7 @@ optuna = package("optuna")
 Floats = npt.NDArray[np.float64]
 
 CONSTRAINTS = "constraints"
-"""Where Optuna's own samplers keep the constraints of a trial, too."""
+"""Key of a trial's constraints, as in Optuna's own samplers."""
 
 
 class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defined]
@@ -180,7 +180,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         return int(self._rng.choice(free if len(free) else len(self._points)))
 
     def _hear(self, study: Any) -> None:
-        """Tell the agent of every trial that has finished since."""
+        """Report all newly finished trials to the agent."""
         signs = np.array([1.0 if d.name == "MAXIMIZE" else -1.0 for d in study.directions])
         finished = {t.number: t for t in study.get_trials(deepcopy=False) if t.state.is_finished()}
         rewards = {n: signs * t.values for n, t in finished.items() if _complete(t)}

@@ -1,1 +1,1 @@
-"""What optimisers are made of: kernels, posteriors, trees, graphs, acquisition functions."""
+"""Components of optimizers: kernels, posteriors, trees, graphs, acquisition functions."""

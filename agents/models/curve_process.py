@@ -19,16 +19,16 @@ COMMON, SMOOTH, SINGLE = 1.0, 0.35, 0.15
 variance of a source's curves; what is missing to 1 of the last two is left to the sources' prediction."""
 
 SLOPE, SLOPE_VARIANCE, DEVIATION = 0.7, 0.25, 0.5
-"""How much of the sources' prediction is believed, its variance, and the weight of how the sources differ."""
+"""Weight of the source tasks' prediction, its variance, and the weight of their disagreement."""
 
 OFFSET = 4.0
 """Variance of the level of all curves."""
 
 STEEPNESS = 1.7
-"""Without sources: how far curves rise, in standard deviations of the candidates."""
+"""Without source tasks: rise of the curves, in standard deviations of the candidates."""
 
 ROUGHNESS = 0.05
-"""Without sources: variance of a checkpoint by itself."""
+"""Without source tasks: variance of a single fidelity."""
 
 RANK = 3
 """Shapes that curves are made of."""
@@ -51,7 +51,7 @@ CLIP, STRENGTH = 3.0, 10.0
 
 @dataclass(frozen=True)
 class CurvePrior:
-    """What is believed of n curves at K checkpoints before the first observation.
+    """Prior of n curves at K fidelities.
 
     Attributes:
         mean: (n, K).
@@ -185,7 +185,7 @@ class CurveProcess:
 
     @property
     def scale(self) -> float:
-        """What standard deviations of the prior are multiplied by."""
+        """Factor on the standard deviations of the prior."""
         return float(np.sqrt((self._surprise + STRENGTH) / (self._count + STRENGTH)))
 
     @property
@@ -216,9 +216,9 @@ class CurveProcess:
         self._count = t + 1
 
     def mark(self) -> tuple[int, float, Floats, Floats]:
-        """What `undo` goes back to."""
+        """Snapshot for `undo`."""
         return self._count, self._surprise, self.mean.copy(), self._variance
 
     def undo(self, mark: tuple[int, float, Floats, Floats]) -> None:
-        """Forget what was observed since a mark."""
+        """Undo observations since a mark."""
         self._count, self._surprise, self.mean, self._variance = mark

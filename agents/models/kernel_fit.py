@@ -115,7 +115,7 @@ def _most_probable(posteriors: Posteriors, starts: Sequence[KernelFit | None], g
 
 @dataclass(frozen=True)
 class Prior:
-    """What is believed of a kernel of standardised observations before the first of them.
+    """Prior of a kernel of standardised observations.
 
     Attributes:
         length: Median of the log-normal prior of each length-scale.

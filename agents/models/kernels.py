@@ -165,11 +165,11 @@ class FiniteGP:
         self.count = t
 
     def mark(self) -> tuple[int, Floats, Floats]:
-        """What `undo` goes back to."""
+        """Snapshot for `undo`."""
         return self.count, self.means.copy(), self.variances.copy()
 
     def undo(self, mark: tuple[int, Floats, Floats]) -> None:
-        """Forget what was observed since a mark."""
+        """Undo observations since a mark."""
         self.count, self.means, self.variances = mark
 
     def sample(self, prior: Floats, rows: Sequence[int], values: Floats, rng: np.random.Generator) -> Floats:

@@ -23,7 +23,7 @@ TRIED = ("1.15.", "1.16.", "1.17.", "1.18.")
 """Versions of SciPy whose private routine takes what is given here."""
 
 _NEW_POINT, _WANTS_BOTH, _STOPPED, _AT_ITERATIONS = 1, 3, 5, 504
-"""What SciPy's routine says of a task, and what it is told in order to end one."""
+"""Task codes of SciPy's routine, and the one that ends it."""
 
 
 def minimise_each(both: Both, starts: Floats, low: Floats, high: Floats, steps: int) -> Floats:

@@ -181,12 +181,12 @@ class Harmonic:
         self._inner.append(k)
 
     def mark(self) -> tuple[Any, ...]:
-        """What `undo` goes back to."""
+        """Snapshot for `undo`."""
         lists = [*self.nodes], dict(self._anchor), [*self._inner]
         return (*lists, self.diagonal.copy(), self.sums.copy(), self._labelled.copy())
 
     def undo(self, mark: tuple[Any, ...]) -> None:
-        """Forget what was labelled since a mark."""
+        """Undo labels since a mark."""
         self.nodes, self._anchor, self._inner, self.diagonal, self.sums, self._labelled = mark
 
     def _anchor_at(self, k: int, component: int) -> None:

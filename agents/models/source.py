@@ -93,7 +93,7 @@ class Source:
         return dataclasses.replace(self, features=self.features[:, at], feature_names=() if same else tuple(kept))
 
     def plain(self) -> dict[str, Any]:
-        """What `of` makes the same source from, beside its arrays."""
+        """Arguments of `of` besides the arrays."""
         return {"name": self.name, "feature_names": list(self.feature_names)}
 
     @classmethod

@@ -78,7 +78,7 @@ def robust(y: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Tables:
-    """What J other tables predict for the candidates of E episodes, before the first evaluation.
+    """Predictions of J source tasks for the candidates of E episodes.
 
     Attributes:
         predictions: (E, J, n), each with mean 0 and deviation 1 over an episode's candidates.
@@ -115,7 +115,7 @@ class Tables:
 
 
 def distance(source: Floats, features: Floats) -> float:
-    """How far a table's (t, d) features lie from (n, d) candidates: root mean square over means and deviations."""
+    """Distance of a table's (t, d) features from (n, d) candidates: root mean square over means and deviations."""
     means, spreads = source.mean(axis=0) - features.mean(axis=0), source.std(axis=0) - features.std(axis=0)
     return float(np.sqrt(np.mean(np.square(means) + np.square(spreads))))
 
@@ -194,11 +194,11 @@ class StackedGP:
         self.count = t + 1
 
     def mark(self) -> tuple[int, Floats, Floats]:
-        """What `undo` goes back to."""
+        """Snapshot for `undo`."""
         return self.count, self.variance.copy(), self._log_det.copy()
 
     def undo(self, mark: tuple[int, Floats, Floats]) -> None:
-        """Forget what was observed since a mark."""
+        """Undo observations since a mark."""
         self.count, self.variance, self._log_det = mark
 
     def predict(self, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:

@@ -1,4 +1,4 @@
-"""Many regression trees at once, for the few hundred evaluations that an optimiser has to learn from.
+"""Vectorized regression trees for a few hundred evaluations.
 
 A library's tree takes a fraction of a millisecond for its call alone, and an ensemble is hundreds of them, fitted
 again after every batch. Here all trees of an ensemble grow together, level by level: the sums left of every possible

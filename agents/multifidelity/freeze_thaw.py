@@ -164,7 +164,7 @@ class FreezeThaw(Agent):
             self._process.observe(i, at, (peak - self._shift) / self._scale)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Learn the best reward that a row has reached; a step that only submitted tells nothing."""
+        """Observe the best reward that a configuration has reached; ignore steps that only submitted."""
         if not self._rows.note(action, reward, info):
             return
         row, level = (int(v) for v in action)

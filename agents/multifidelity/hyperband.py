@@ -64,7 +64,7 @@ def brackets(maximum: float, eta: float, trainings: float | None = None) -> list
 
 
 class Halving(Planned):
-    """What successive halving and Hyperband share: running one bracket.
+    """Base of successive halving and Hyperband: one bracket.
 
     Args:
         eta: 1 / eta of the configurations survive each rung.

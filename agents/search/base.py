@@ -1,4 +1,4 @@
-"""What all optimisers that score every candidate share: initial design, book-keeping, choice."""
+"""Base of optimizers that score every candidate: initial design, book-keeping, choice."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class CandidateAgent(Agent):
         return self.candidates.draw(self.rng)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Learn the outcome of one candidate, asked for or not, unless its run failed.
+        """Observe the outcome of one candidate, requested or not, unless its run failed.
 
         Raises:
             ValueError: `reward` is not finite, or has another number of objectives.

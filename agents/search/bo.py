@@ -28,7 +28,7 @@ LEARNED = 300
 
 
 class _Estimate(NamedTuple):
-    """What the kernel of an agent's objective `j` is estimated from: (t, d) features and (t,) standardised rewards."""
+    """Training data of the kernel of objective `j`: (t, d) features and (t,) standardised rewards."""
 
     agent: BayesianOptimisation
     j: int
@@ -225,7 +225,7 @@ class BayesianOptimisation(PosteriorSearch):
         self._gps = []  # whose memory the new ones need
 
     def _estimates(self) -> Iterator[_Estimate]:
-        """What the kernel of each objective is estimated from."""
+        """Training data of the kernel of each objective."""
         shift, scale = self._units()
         observed = (np.array(self.rewards) - shift) / scale
         for j in range(self.problem.objectives):

@@ -21,7 +21,7 @@ RATE = 0.3
 
 
 class TreeSearch(Agent):
-    """What the optimisers of this module share: rows with features, a random start, no row twice.
+    """Base of tree-based optimizers: configurations with features, random initial design, no repetition.
 
     Of more than 20,000 rows some 2,000 are scored, drawn anew at each fit (see `Pool`).
 
@@ -106,7 +106,7 @@ class TreeSearch(Agent):
         return False
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Remember the outcome; the model learns from runs that did not diverge or fail."""
+        """Store the outcome; the model ignores diverged and failed runs."""
         if not self.candidates.note(action, reward, info):
             return
         self._told += 1

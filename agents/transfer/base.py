@@ -1,4 +1,4 @@
-"""What agents that learn from other tables share: predictions of the sources, and a Gaussian process of the problem."""
+"""Base of transfer agents: predictions of the source tasks, and a Gaussian process of the problem."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class TargetAgent(TransferAgent):
 
     @abc.abstractmethod
     def _given(self) -> tuple[npt.NDArray[np.intp], Floats]:
-        """What the process is given: (t,) candidates told, and (t,) standardised observations."""
+        """Training data of the process: (t,) observed candidates and (t,) standardised observations."""
 
     @classmethod
     def prepare(cls, agents: Sequence[TargetAgent]) -> None:

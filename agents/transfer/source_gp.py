@@ -1,4 +1,4 @@
-"""What another table's observations predict for the candidates of a problem."""
+"""Prediction of a source task for the candidates of a problem."""
 
 from __future__ import annotations
 

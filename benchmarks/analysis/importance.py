@@ -1,4 +1,4 @@
-"""How much each hyperparameter matters: a functional analysis of variance on a grid, with cells missing.
+"""Hyperparameter importance on a grid with missing cells: functional ANOVA.
 
 fANOVA (Hutter, Hoos and Leyton-Brown 2014; used by Klein and Hutter 2019 and in figure 5 of Zhang and Duh 2020)
 splits the variance of f over the search space into the variance of its main effects f_i (the mean over all other

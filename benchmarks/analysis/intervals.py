@@ -37,7 +37,7 @@ AT_ONCE = 2**21
 """Scores that intervals are computed of at once: 16 MB, and some five copies."""
 
 ROUNDING = 1e-12
-"""What is no further apart is equal but for rounding."""
+"""Tolerance of rounding."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def _checked(differences: npt.ArrayLike) -> Floats:
 
 
 def _moments(d: Floats) -> tuple[npt.NDArray[np.integer], Floats, Floats, Floats]:
-    """Of each environment's seeds: number, mean, (..., environments, seeds) deviations, and variance of the mean.
+    """Per environment: number of seeds, mean, (..., environments, seeds) deviations, variance of the mean.
 
     Deviations are 0 where a seed was not run; the variance is NaN below two seeds.
     """
@@ -195,7 +195,7 @@ def _blocks(d: Floats, weights: Floats) -> tuple[Floats, Floats]:
 
 
 def _shared(d: Floats, v: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """What seeds that are lucky on all environments add to the variance of the weighted mean over environments."""
+    """Variance that seeds shared by all environments add to the weighted mean over environments."""
     block, df = _blocks(d, weights)
     extra = block - (v * weights**2).sum(axis=-1)
     return np.where(np.isfinite(extra) & (d.shape[-2] > 1), np.maximum(extra, 0.0), 0.0), df

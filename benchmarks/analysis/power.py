@@ -1,4 +1,4 @@
-"""How often a study names the better agent, by simulation: what to plan a study with.
+"""Power of a study, by simulation.
 
 In units of the standard deviation of one run, a score is `mean of the agent + interaction + luck + run`: the
 interaction of an agent with an environment has standard deviation `tau` and stays; the luck with the rows that a table

@@ -34,7 +34,7 @@ ARRAYS = ("signs", "best", "reference", "front")
 
 @dataclass(frozen=True)
 class Scale:
-    """What the regret of a run is measured with; never shown to an agent.
+    """Scale of normalised regret; never shown to an agent.
 
     Attributes:
         source: Where it comes from: `table`; `reference` (the committed study of a space that no table lists); `given`
@@ -209,7 +209,7 @@ def every_action(params: Params, rows: int) -> npt.NDArray[np.int64]:
 
 
 def name_of(env_id: str, params: Params, table: int, arguments: Mapping[str, Any]) -> str:
-    """What a reference is filed under: id, table with the hash of its content, objective and what changes rewards."""
+    """Key of a reference: id, table with the hash of its content, objective and arguments that change rewards."""
     t = params.tables[table]
     rest = json.dumps(dict(arguments), sort_keys=True, default=repr)
     return " ".join(

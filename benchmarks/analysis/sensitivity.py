@@ -1,4 +1,4 @@
-"""How sensitive is a model to its hyperparameters? The metrics of Wiemerslage, Gorman and von der Wense (2024).
+"""Sensitivity to hyperparameters: metrics of Wiemerslage, Gorman and von der Wense (2024).
 
 Performance-based metrics (section 3.2) ask how many runs of a random search come close to its best run:
 `relative_at`, `mean_at`, `best_equivalent`, `expected_equivalent`. Similarity-based metrics (section 3.3) ask whether

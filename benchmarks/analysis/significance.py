@@ -118,7 +118,7 @@ def judged(scores: Mapping[str, Floats], clusters: Sequence[Any]) -> dict[str, A
 
 
 def against(pairs: Sequence[Mapping[str, Any]], a: str, b: str) -> dict[str, Any] | None:
-    """How agent a does against agent b, whichever way round the pair was stored; None if there is no such pair."""
+    """Comparison of agent a with agent b, in either order of the pair; None if there is no such pair."""
     for p in pairs:
         if (p["a"], p["b"]) == (a, b):
             return dict(p)

@@ -150,7 +150,7 @@ class Comparison:
 
     @property
     def checked(self) -> str:
-        """What of the runs was compared with what their environments answer."""
+        """Fraction of the runs that was replayed, as a sentence."""
         return " ".join(self._checks)
 
     def blocks(self) -> Iterator[Block]:
@@ -187,7 +187,7 @@ class Comparison:
         return plain
 
     def verdict(self) -> str:
-        """Who is best, by how much and how sure that is: a line a track."""
+        """Verdict: one line per track."""
         from hpo_envs.benchmarks.report import sentences
 
         return "\n".join(f"{track['name']}: {' '.join(sentences.verdict(track))}" for track in self.scores["tracks"])
@@ -195,7 +195,7 @@ class Comparison:
     def summary(
         self, title: str = "Comparison of agents", command: str = "", *, with_fronts: bool = True
     ) -> dict[str, Any]:
-        """All that a report shows, as plain data without evaluations; see `hpo_envs.benchmarks.comparison.summary`."""
+        """Data of a report, without evaluations; see `hpo_envs.benchmarks.comparison.summary`."""
         from hpo_envs.benchmarks.comparison import summary
 
         facts = {"title": title, "command": command, "checked": self.checked}

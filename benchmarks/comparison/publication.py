@@ -85,7 +85,7 @@ def gone(stored: Found) -> dict[Group, list[str]]:
 
 
 def stale(environments: Iterable[Found]) -> list[str]:
-    """What of a summary's environments is not as it is here: ids, and tables that answered, in words."""
+    """Differences of a summary's ids and tables from the installed ones, as sentences."""
     known = functools.cache(_wrong)  # environments share tables
     bad = []
     for e in environments:
@@ -125,7 +125,7 @@ def _by_budget(records: Iterable[Found], budgets: Sequence[float]) -> list[Found
 
 
 def _wrong(env_id: str, name: str, kind: str, sha256: str) -> str:
-    """Why a table that answered is not the one that is here, or nothing."""
+    """Reason why a table differs from the installed one; empty if it does not."""
     if not store.exists(name):
         return "does not exist"
     if store.missing(name):

@@ -81,7 +81,7 @@ def _later(rows: int, wanted: int) -> Floats:
 
 
 def _moments(later: Floats, least: int) -> Exact:
-    """Of max(T, least), from P(T > t), t = 0, 1, ..."""
+    """Mean and variance of max(T, least), from P(T > t), t = 0, 1, ..."""
     p = np.concatenate([np.ones(least), later[least:]])
     mean = float(p.sum())
     square = float(((2 * np.arange(len(p)) + 1) * p).sum())
@@ -323,5 +323,5 @@ def subset(table: Table, part: tuple[float, int] | tuple[()]) -> Table:
 
 
 def rows_of(table: Table, part: tuple[float, int] | tuple[()]) -> npt.NDArray[np.int64] | None:
-    """Which rows those are; None: all."""
+    """Rows of the subsample; None: all."""
     return View(subsample=part[0]).rows(part[1], len(table)) if part else None

@@ -110,7 +110,7 @@ class Replay:
         self.unchecked[env] = "a function is not called again"
 
     def __str__(self) -> str:
-        """What was compared, for those who read the scores."""
+        """Result of the replay, as a sentence."""
         said = [f"All rewards, costs and statuses of {self.checked:,} runs are what their environments answer."]
         said += [f"Runs on {env} were not checked: {why}." for env, why in sorted(self.unchecked.items())]
         return " ".join(said if self.checked else said[1:])
@@ -244,7 +244,7 @@ class _Runs:
         return np.stack([own, *actions.T[1:]], axis=1) if actions.ndim > 1 else own
 
     def _answers(self, asked: Array, run: Array) -> tuple[dict[str, Array], Array]:
-        """What the environments answer to all stored actions, and whether their episodes had ended then."""
+        """Answers of the environments to all stored actions, and whether their episodes had ended."""
         envs = self.problems.started()
         total, n = int(self.starts[-1]), len(self.block)
         shape = (total, self.params.reward_dim) if self.params.vector else (total,)

@@ -67,7 +67,7 @@ def _label(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 class _Facts:
-    """What runs that are compared have to share."""
+    """Facts that compared runs must share."""
 
     def __init__(self) -> None:
         self.facts: dict[tuple[str, ...], Any] = {}
@@ -147,10 +147,10 @@ class _Piece:
     flat: npt.NDArray[np.bool_]
     random: npt.NDArray[np.bool_]
     measured: list[Floats]
-    """As the arrays of `ScoredRuns`; of `evaluations` and `costs` there are as many as the runs have."""
+    """Arrays as of `ScoredRuns`; `evaluations` and `costs` have the length of the runs."""
 
     def kept(self) -> _Piece:
-        """Without the flat runs."""
+        """Return the runs that are not degenerate."""
         some = ~self.flat
         return _Piece(self.seeds[some], self.flat[some], self.random[some], [m[some] for m in self.measured])
 
@@ -176,7 +176,7 @@ class Cell:
     header: dict[str, Any]
     pieces: list[_Piece] = field(default_factory=list)
     first: dict[bool, tuple[int, dict[str, Any]]] = field(default_factory=dict)
-    """By whether it is flat, the lowest seed and the header of that run."""
+    """Lowest seed and its header, for degenerate and other runs."""
     flat: int = 0
     """Number of flat runs."""
     fronts: list[tuple[Floats, Floats]] = field(default_factory=list)
@@ -262,7 +262,7 @@ class Scores:
         return any(False in cell.first for (e, _), cell in self.cells.items() if e == env)
 
     def first(self) -> dict[str, dict[str, Any]]:
-        """By environment the header of the first run that is scored, by rank and seed."""
+        """Header of the first scored run of each environment, by rank and seed."""
         found: dict[str, dict[str, Any]] = {}
         for env, agent in self.ordered():
             firsts = self.cells[env, agent].first

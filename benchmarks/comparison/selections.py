@@ -20,7 +20,7 @@ from hpo_envs.benchmarks.comparison.scored import ScoredRuns
 def of_scored(
     first: Mapping[str, Mapping[str, Any]], scored: Mapping[str, Mapping[str, ScoredRuns]]
 ) -> dict[str, list[dict[str, Any]]]:
-    """By family of arms, one record an agent and budget.
+    """Records per agent and budget, by family of arms.
 
     Args:
         first: Header of a run of each environment.

@@ -1,4 +1,4 @@
-"""What a comparison comes down to: scores and curves by environment and agent, rankings by track, as plain data.
+"""Summary of a comparison: scores and curves by environment and agent, rankings by track, as plain data.
 
 A summary holds no evaluation: it is what may be committed and published, and all that pictures and reports are drawn
 from. A *track* is a group of environments of one family on which the same agents ran, so that they can be ranked.
@@ -31,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 Header = Mapping[str, Any]
 
 PARTS = ("title", "command", "versions", "environments", "agents", "tracks", "cells", "curves", "fronts", "selections")
-"""What a summary has."""
+"""Keys of a summary."""
 
 CLOSE = 0.1
 """Regret of the expected running time in the table of all results."""

@@ -117,11 +117,11 @@ known: what ever more seeds would give"""
 
 
 CLOSE = 0.1
-"""How far below the best still counts as close, as a share of what the best is above the median."""
+"""Default tolerance of `ftc`, as a fraction of best - median."""
 
 
 def tolerance_of(run: Run, tolerance: float | None) -> float:
-    """How far below the best counts as close, in units of the reward.
+    """Tolerance of `ftc`, in units of the reward.
 
     Args:
         run: With one objective.
@@ -135,7 +135,7 @@ def tolerance_of(run: Run, tolerance: float | None) -> float:
 
 
 def legend(by_agent: Mapping[str, Sequence[Run] | Sequence[Block]], tolerance: float | None = None) -> str:
-    """What the targets mean; arguments as of `summarise`."""
+    """Legend of the targets; arguments as of `summarise`."""
     first = _first(by_agent)
     (name, *others), close = first.header["objectives"], "close to it"
     if not others and of_header(first.header).source != "none":

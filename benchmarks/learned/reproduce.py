@@ -44,7 +44,7 @@ PAIRS = (
     *(("learned", other) for other in ("untrained", "rgpe", "zero-shot")),
     ("untrained", "rgpe"),
 )
-"""What is compared with what."""
+"""Pairs of methods to compare."""
 
 
 def scores(env_id: str, method: str, seeds: Sequence[int]) -> Floats:
@@ -102,7 +102,7 @@ def side_by_side(env_id: str, seeds: Sequence[int]) -> Floats:
 
 
 def training(r: Reproduction) -> None:
-    """What training is worth: each seed against the untrained model, on every usable table."""
+    """Gain of training: each seed against the untrained model, on every usable table."""
     ids = every_id()
     seeds = list(r.seeds(TRIALS))
     done = r.map(side_by_side, [(i, seeds) for i in ids], "training", "table")

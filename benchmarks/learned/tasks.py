@@ -101,7 +101,7 @@ class Episodes:
 
 @dataclass(frozen=True)
 class Draws:
-    """How episodes are drawn.
+    """Distribution of training episodes.
 
     Attributes:
         rows: Candidates at most.

@@ -65,7 +65,7 @@ class Row:
 
     @property
     def key(self) -> tuple[str, str, int, int, int]:
-        """What identifies a run."""
+        """Key of a run."""
         return self.problem, self.optimiser, self.workers, self.budget, self.seed
 
 
@@ -104,7 +104,7 @@ def play(problem: Problem, optimiser: str, seed: int, budget: int, workers: int 
 
 
 def run(optimisers: Iterable[str], names: Iterable[str], seeds: Iterable[int], budget: int, workers: int) -> None:
-    """Carry out runs that `results.csv` lacks, seed by seed."""
+    """Run what `results.csv` lacks, seed by seed."""
     from tqdm.auto import tqdm
 
     known = {(r.problem, r.optimiser, r.workers, r.budget, r.seed) for r in load().itertuples()}

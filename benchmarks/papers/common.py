@@ -1,4 +1,4 @@
-"""What all reproductions share: published values, verdicts, parts, processes and how results are written.
+"""Common parts of reproductions: published values, verdicts, processes and results.
 
 A paper's folder has `settings` (what is run, as data), `analysis` (pure functions of results), `figures`, `reproduce`
 (the parts), `expected.csv` (what was published) and `mechanisms.csv` (why numbers differ); results that are committed
@@ -46,7 +46,7 @@ class Published:
 
     @property
     def value(self) -> float:
-        """As a number."""
+        """Return it as a number."""
         return float(self.text)
 
     @property
@@ -77,12 +77,12 @@ def judge(difference: float, tolerance: float) -> Verdict:
 
 
 def counted(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """How many records of `compared.csv` have each verdict."""
+    """Counts of the verdicts of `compared.csv`."""
     return {v: sum(r["verdict"] == v for r in records) for v in ("agrees", "differs", "reported")}
 
 
 def compare(low: float, high: float) -> Comparison:
-    """What an interval of a difference says, where more is better."""
+    """Verdict of an interval of a difference, where more is better."""
     return "better" if low > 0.0 else "worse" if high < 0.0 else "tie"
 
 
@@ -96,7 +96,7 @@ def _mechanisms(paper: str) -> tuple[dict[str, str], ...]:
 
 
 def _mechanism(paper: str, where: str, quantity: str) -> str:
-    """Why a number differs, or cannot be compared: the first pattern of the paper's `mechanisms.csv` that fits."""
+    """Reason why a number differs or cannot be compared: the first match in the paper's `mechanisms.csv`."""
     rows = (m for m in _mechanisms(paper) if fnmatchcase(where, m["where"]) and fnmatchcase(quantity, m["quantity"]))
     return next((m["mechanism"] for m in rows), "")
 

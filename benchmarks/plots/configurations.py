@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hpo_envs.benchmarks.plots import COLOURS, axes_of
 
 MISSING = -0.12
-"""Where lines are that have no value of a hyperparameter, below its lowest."""
+"""Position of lines without a value, below the lowest value."""
 
 
 def parallel_coordinates(frame: Any, columns: Sequence[str] | None = None, by: str = "reward", axes: Any = None) -> Any:

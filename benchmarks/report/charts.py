@@ -1,4 +1,4 @@
-"""What the page's charts show: axes and series, as plain data."""
+"""Charts of the page: axes and series, as plain data."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _log(panel: Mapping[str, Any], t: Mapping[str, Any]) -> bool:
 
 
 def _positive(panel: Mapping[str, Any]) -> dict[str, Any]:
-    """Without the target 0, which a logarithmic axis cannot show; hardest target last."""
+    """Targets without 0, for a log axis; hardest last."""
     keep = [i for i, x in enumerate(panel["x"]) if x > 0]
     agents = {a: [[line[i] for i in keep] for line in band] for a, band in panel["agents"].items()}
     return {"x": [panel["x"][i] for i in keep], "agents": agents}

@@ -30,7 +30,7 @@ BEST = {
     "searched": "best of a long search or of these runs",
     "seen": "best of table and these runs",
 }
-"""What regret 0 is; the last two are those of the committed leaderboard, whose runs are from before scales were."""
+"""Meaning of regret 0, by source of the scale."""
 
 FEW_REPEATS = 10
 """Repeats of a row below which the mean that scores is largely made of the rewards that chose."""
@@ -150,7 +150,7 @@ def _answer(summary: Mapping[str, Any], says: Sequence[Sequence[str]], places: M
 
 
 def _made(summary: Mapping[str, Any], t: Mapping[str, Any]) -> str:
-    """When a track was published and with which version, where tracks differ in it."""
+    """Date and version of a track's publication, if tracks differ."""
     if "earlier" not in summary:
         return ""
     versions = publications.of_track(summary, t)["versions"]
@@ -167,7 +167,7 @@ def _track(t: Mapping[str, Any], i: int, made: str, drawn: Drawn, rows: dict[str
 
 
 def _figure(key: str, variants: list[dict[str, Any]], note: str, drawn: Drawn) -> str:
-    """Where a chart will be; with several variants `note` is its title, and the reader chooses."""
+    """Placeholder of a chart; with several variants `note` is its title."""
     drawn[key] = variants
     title, caption = (variants[0]["title"], note) if len(variants) == 1 else (note, "")
     below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
@@ -216,7 +216,7 @@ def _results(summary: Mapping[str, Any], packed: dict[str, str]) -> str:
 
 
 def _scale(e: Mapping[str, Any]) -> str:
-    """What regret 0 is, and how noisy single rewards are."""
+    """Meaning of regret 0, and noise of single rewards."""
     if e.get("repeats", 1) < 2:
         return BEST[e["optimum"]]
     few = "; few repeats: scores are optimistic" if e["repeats"] < FEW_REPEATS else ""
@@ -262,7 +262,7 @@ def _compared(summary: Mapping[str, Any]) -> str:
 
 
 def _kept(summary: Mapping[str, Any]) -> list[str]:
-    """Of each publication, how many of its runs are still in the summary; nothing of the newest, which has them all."""
+    """Number of runs of each older publication that are still in the summary, as sentences."""
     older = publications.runs(summary)[1:]
     return ["", *(f" This was found when they were published; {n:,} of them are still here." for n in older)]
 

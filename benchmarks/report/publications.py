@@ -9,7 +9,7 @@ Found = Mapping[str, Any]
 """A summary."""
 
 FACTS = ("command", "checked", "versions")
-"""What a summary says of its publication. It says so of the newest; `earlier` has those of tracks that were kept."""
+"""Keys of a publication: of the newest in the summary, of kept tracks in `earlier`."""
 
 
 def publications(found: Found) -> list[Found]:
@@ -23,7 +23,7 @@ def of_track(found: Found, track: Found) -> Found:
 
 
 def runs(found: Found) -> list[int]:
-    """How many runs of each of the `publications` are in a summary."""
+    """Number of runs of each publication in a summary."""
     which = {e: number(t) for t in found["tracks"] for e in t["environments"]}
     counts = [0] * len(publications(found))
     for c in found["cells"]:
@@ -34,5 +34,5 @@ def runs(found: Found) -> list[int]:
 
 
 def number(track: Found) -> int:
-    """Which of the `publications` a track is from."""
+    """Publication of a track."""
     return int(track.get("earlier", -1)) + 1

@@ -16,7 +16,7 @@ from hpo_envs.tables import draws
 
 
 def seeds_of(env_id: str, seed: int) -> tuple[int, int]:
-    """What `reset` and the agent of a run get: 64 and 32 bits (many generators refuse more) of a hash of id and seed.
+    """Seeds of environment and agent: 64 and 32 bits (many generators refuse more) of a hash of id and seed.
 
     The runs of one seed on two environments are independent; on each of them all agents have the same episode.
     """
@@ -25,7 +25,7 @@ def seeds_of(env_id: str, seed: int) -> tuple[int, int]:
 
 
 _ACTIONS: dict[str, tuple[str | None, bool]] = {}
-"""What an action is on the ids that were asked for so far, and whether a step calls a function. No argument changes
+"""Kind of action of the ids requested so far, and whether a step calls a function. No argument changes
 that, except for a user's function."""
 
 
@@ -38,7 +38,7 @@ def _actions(env_id: str, env_kwargs: Mapping[str, Any]) -> tuple[str | None, bo
 
 
 def kind_of_action(env_id: str, env_kwargs: Mapping[str, Any]) -> str | None:
-    """What an action of an id is, see `hpo_envs.core.params.Kind`; None where it is nothing of this suite."""
+    """Kind of an id's actions, see `hpo_envs.core.params.Kind`; None for ids of other packages."""
     return _actions(env_id, env_kwargs)[0]
 
 
@@ -120,7 +120,7 @@ class Episodes:
         return np.array([self.rows[i][action[0]], action[1]])
 
     def evaluated(self, i: npt.NDArray[np.int64], actions: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
-        """What is known of evaluations, by the names of `Run.evaluated`.
+        """Facts of evaluations, by the names of `Run.evaluated`.
 
         Args:
             i: (k,) the episode of each.

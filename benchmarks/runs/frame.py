@@ -1,4 +1,4 @@
-"""What `run` returns: a list of runs that is a frame, a picture and a short text, too."""
+"""Result of `run`: a list of runs with frame, plot and short text."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from hpo_envs.benchmarks.runs.pool import AgentPool
 from hpo_envs.core import screen
 
 MOST_BYTES = 1 << 24
-"""How long an answer may be."""
+"""Maximum length of an answer."""
 
 KEPT = (
     "PATH",
@@ -280,7 +280,7 @@ def _environment(agent: str, folder: str, elsewhere: bool) -> dict[str, str]:
 
 
 def _folders(agent: str) -> Iterator[str]:
-    """Where the agent's module or package lies; none of it is imported here."""
+    """Location of the agent's module or package, which is not imported here."""
     top = agent.partition(":")[0].partition(".")[0]
     spec = importlib.util.find_spec(top) if ":" in agent else None
     if spec is None:

@@ -14,7 +14,7 @@ from types import FrameType
 import numpy as np
 
 RUN_SECONDS = 3600.0
-"""How long a run may take by default."""
+"""Default time limit of a run."""
 
 TICKS = 20
 """In how many steps such a time passes; a process that is stopped, as by Ctrl-Z, loses one of them, however long."""

@@ -39,7 +39,7 @@ _STRIPPED = ("held_out", "row", "action_mask", "status_code")
 
 
 def problem_of(env: Any, transfer: str | None = None) -> Problem:
-    """What agents may know of an environment, scalar or batched, before its first evaluation.
+    """Problem of an environment, scalar or batched.
 
     Args:
         env: The environment.
@@ -156,7 +156,7 @@ def run(
 def _watch(
     progress: bool | Callable[[int], object] | None, name: str, total: float | None
 ) -> Iterator[Callable[[int], object] | None]:
-    """What is called with the number of evaluations: that given, a bar, or nothing."""
+    """Callback of progress: the given one, a bar, or none."""
     if progress is not True:
         yield progress or None
         return
@@ -189,7 +189,7 @@ def one_blas_thread() -> contextlib.AbstractContextManager[Any]:
 
 @functools.lru_cache(maxsize=1)
 def _libraries(modules: int) -> ThreadpoolController:
-    """What is loaded by now: a fifth of the time of a short run, so it is looked for again once more modules are."""
+    """Loaded thread-pool libraries, cached by the number of modules."""
     return ThreadpoolController()
 
 

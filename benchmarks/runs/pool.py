@@ -99,7 +99,7 @@ Checker = Callable[[Any], Any]
 
 
 def checker(space: gym.Space[Any]) -> Checker:
-    """How actions of a space are checked.
+    """Checker of the actions of a space.
 
     Args:
         space: `Discrete`, `MultiDiscrete`, `MultiBinary` or `Box`.

@@ -1,4 +1,4 @@
-"""What is recorded of a run: its evaluations, and the header that says what was run."""
+"""Record of a run: evaluations and header."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Log:
     configs: list[dict[str, Any]] = dataclasses.field(default_factory=list)
 
     def known(self, moves: int) -> dict[str, npt.NDArray[Any]]:
-        """What is known of the evaluations besides, by the names of `Run.evaluated`; `moves`: most that one takes."""
+        """Further columns of the evaluations, by the names of `Run.evaluated`; `moves`: most that one takes."""
         found = {"status": np.array(self.statuses, np.int8)}
         if self.prices:
             found["price"] = np.array(self.prices, dtype=np.float64)
@@ -165,7 +165,7 @@ def records(
 
 
 def _truths(episodes: Episodes, actions: Sequence[Any]) -> Sequence[Any]:
-    """What all repeats of each episode's action have on average; None where no table says so."""
+    """True mean of each episode's action; None without a table."""
     if len({np.shape(a) for a in actions}) == 1:
         found = episodes.truth(np.arange(len(actions)), np.array(actions))
         return [None] * len(actions) if found is None else list(found)
@@ -184,7 +184,7 @@ def header_of(
     versions: Mapping[str, str] | None = None,
     transfer: str | None = None,
 ) -> dict[str, Any]:
-    """What is known of runs before they start; all of it is plain JSON.
+    """Header of runs before they start, as plain JSON.
 
     Args:
         envs: An environment of the id, scalar or batched, made with `env_kwargs`.
@@ -244,7 +244,7 @@ def _jsonable(value: Any) -> Any:
 
 
 def called(thing: Callable[..., Any]) -> str:
-    """What a callable is called in headers, wherever in memory it is: `module:name`, with what a `partial` fixes."""
+    """Name of a callable in headers: `module:name`, with the fixed arguments of a `partial`."""
     if isinstance(thing, functools.partial):
         fixed = [_fixed(v) for v in thing.args] + [f"{k}={_fixed(v)}" for k, v in thing.keywords.items()]
         return f"{called(thing.func)}({', '.join(fixed)})"

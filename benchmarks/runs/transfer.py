@@ -52,7 +52,7 @@ class Transfer:
     facts: tuple[Mapping[str, Any], ...]
 
     def header(self) -> dict[str, Any]:
-        """What headers of runs say; see `seen` for the check that reads it."""
+        """Entry of headers of runs; see `seen` for the check that reads it."""
         return {
             "distribution": self.distribution,
             "excluded": list(self.excluded),
@@ -148,7 +148,7 @@ def source(env_id: str, **kwargs: Any) -> Source:
 
 @functools.lru_cache(maxsize=64)
 def _params(env_id: str, kwargs: tuple[tuple[str, Any], ...]) -> Params:
-    """What an environment of the id is made of."""
+    """Params of an environment of the id."""
     env: Any = gym.make(env_id, disable_env_checker=True, **dict(kwargs))
     params: Params = env.unwrapped.params
     env.close()
@@ -215,7 +215,7 @@ def columns(table: Table, target: Table) -> tuple[Floats, tuple[str, ...]]:
 
 
 def _placed(h: Hyperparameter, raw: Floats) -> Floats:
-    """Where raw values lie on a hyperparameter's scale, of which [0, 1] is its range."""
+    """Raw values on a hyperparameter's scale, of which [0, 1] is its range."""
     ends = np.array([h.low, h.high])
     if h.log:
         raw, ends = exact.log(raw), exact.log(ends)

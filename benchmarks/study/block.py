@@ -57,7 +57,7 @@ class Block:
 
     @staticmethod
     def of(runs: Sequence[Run]) -> Block:
-        """Put runs together.
+        """Concatenate runs.
 
         Raises:
             ValueError: Runs of different layouts, or arrays that do not hold numbers.
@@ -103,7 +103,7 @@ class Block:
         return tuple((name, str(a.dtype), a.shape[1:]) for name, a in arrays.items())
 
     def array(self, name: str) -> Array:
-        """What a layout calls by this name."""
+        """Column of a layout by name."""
         known = {"action": self.actions, "reward": self.rewards, "cost": self.costs, "recommended": self.recommended}
         return getattr(self, name) if name == "recommended_truth" else {**self.evaluated, **known}[name]
 
@@ -114,7 +114,7 @@ class Block:
         return {**self.header, **own} | ({} if scale is None else {"scale": scale})
 
     def take(self, runs: npt.NDArray[np.intp]) -> Block:
-        """Some of the runs."""
+        """Return some of the runs."""
         lengths = np.diff(self.starts)[runs]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         at = np.arange(starts[-1]) + np.repeat(self.starts[runs] - starts[:-1], lengths)
@@ -164,7 +164,7 @@ def blocks_of(runs: Sequence[Run]) -> Iterator[Block]:
 
 
 def layout_of(run: Run) -> Layout:
-    """What runs of one part have in common.
+    """Common header of the runs of a part.
 
     Raises:
         ValueError: An array that does not hold numbers.
@@ -182,7 +182,7 @@ def layout_of(run: Run) -> Layout:
 
 @functools.cache
 def _name_of(dtype: np.dtype[Any]) -> str:
-    """Of numbers of at most 64 bits, "" of anything else."""
+    """Data type of numbers of at most 64 bits, "" of anything else."""
     return str(dtype) if dtype.kind in "biuf" and dtype.itemsize <= 8 else ""
 
 
@@ -202,7 +202,7 @@ def digest_of(blocks: Iterable[Block]) -> str:
 
 
 def _contents(block: Block) -> Callable[[int], bytes]:
-    """Of a run: its header as JSON with keys sorted, then type, shape and bytes of each array."""
+    """Hash of a run: header as JSON with sorted keys, then type, shape and bytes of each array."""
     headers = [_with_holes({**block.header, **own}, block.scales is not None) for own in block.rest]
     seeds, which, starts = block.seeds.tolist(), block.which.tolist(), block.starts.tolist()
     evaluated = [(block.evaluated[name], True) for name in sorted(block.evaluated)]

@@ -1,4 +1,4 @@
-"""Where work is carried out: in this process, in several on this machine, or on a Dask cluster.
+"""Executors: this process, several processes, or a Dask cluster.
 
 An executor takes calls of functions (`submit`), gives back what they returned in any order (`next`) and is left as a
 context manager. Each survives the loss of a worker: its call is carried out again. Functions and arguments must be
@@ -29,7 +29,7 @@ from hpo_envs.checks import extra_module
 from hpo_envs.core import screen
 
 LOSSES = 2
-"""How often a call whose worker died is carried out again."""
+"""Retries of a call whose worker died."""
 
 TICK = 1.0
 """Seconds between two looks at workers that say nothing."""
@@ -127,11 +127,11 @@ class Serial(Executor):
     """This process, one call after another."""
 
     def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
-        """Take a call."""
+        """Submit a call."""
         self._calls.append(Call(function, argument))
 
     def next(self) -> Any:
-        """Carry out the oldest call."""
+        """Run the oldest call."""
         call = self._calls.popleft()
         return call.function(call.argument)
 
@@ -145,7 +145,7 @@ class Processes(Executor):
 
     Args:
         workers: Number of processes, an int >= 1.
-        losses: How often a call whose worker died is carried out again.
+        losses: Retries of a call whose worker died.
     """
 
     def __init__(self, workers: int, losses: int = LOSSES) -> None:
@@ -155,7 +155,7 @@ class Processes(Executor):
         self.close = weakref.finalize(self, _end, self._pool)  # type: ignore[method-assign]
 
     def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
-        """Take a call."""
+        """Submit a call."""
         self._calls.append(Call(function, argument))
         self._assign()
 
@@ -307,7 +307,7 @@ def _work(pipe: connection.Connection, output: connection.Connection) -> None:
 
 
 def prepare() -> None:
-    """What a worker does first: leave Ctrl-C to its parent, and not outlive it.
+    """Initialise a worker: leave Ctrl-C to its parent, and not outlive it.
 
     What it forks shall not outlive it, either.
     """
@@ -358,7 +358,7 @@ class Dask(Executor):
         return int(max(1, sum(self.client.nthreads().values())))
 
     def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
-        """Take a call."""
+        """Submit a call."""
         if self.client.status != "running":
             raise ConnectionError(self._GONE)
         # Not pure: what was computed for another study must not answer.

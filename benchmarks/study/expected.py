@@ -71,7 +71,7 @@ def read(folder: Path) -> dict[tuple[str, str], set[int]] | None:
 
 
 def missing(folder: Path, found: Pairs) -> str:
-    """What a folder lacks of its runs, as a sentence; empty where it has all.
+    """Missing runs of a folder, as a sentence; empty if none.
 
     Args:
         folder: The folder.

@@ -35,7 +35,7 @@ class Journal:
         self.path = Path(path)
         self._chain = hashlib.sha256()
         self.records: list[dict[str, Any]] = []
-        """What was appended, before and now."""
+        """Return all entries."""
         self._size = 0
         if self.path.exists():
             self._read(self.path.read_bytes())

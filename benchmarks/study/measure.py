@@ -27,7 +27,7 @@ from hpo_envs.tables.datasets.trained.suite import VERDICTS, Suite
 from hpo_envs.tables.files import atomic
 
 SUITES = {suite.name: suite for suite in (*charmini.SUITES, cellmini.SUITE)}
-"""What is measured together, by name."""
+"""Suites of trainings, by name."""
 
 GROUPS = {charmini.GROUP: tuple(suite.name for suite in charmini.SUITES)}
 """Several of them, one after the other."""
@@ -115,7 +115,7 @@ def _again(suite: Suite, env_id: str, row: int | None, seed: int) -> int:
 
 
 def _check(suites: Sequence[Suite], out: Path, count: int) -> int:
-    """Says what is complete, and retrains some of what ships, spread over all suites and their configurations.
+    """Report what is complete, and retrain some of the shipped rows, spread over all suites.
 
     The exit status is 1 where one differs by more than seeds do.
     """

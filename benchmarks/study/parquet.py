@@ -72,7 +72,7 @@ def _components(name: str, values: Array, shape: tuple[int, ...]) -> list[tuple[
 
 
 SCALARS = ("cost", "row", "level", "repeat", "status")
-"""What an evaluation has one of: columns without a number."""
+"""Columns with one value per evaluation."""
 
 
 def name_of(prefix: str, seeds: npt.NDArray[np.int64], data: bytes) -> str:
@@ -130,7 +130,7 @@ def parse(data: bytes, path: Path) -> Block:
 def _parsed(
     data: bytes, path: Path, take: Callable[[Any, Mapping[str, Any]], Taken], columns: list[str] | None
 ) -> Taken:
-    """What `take` makes of the table and the metadata of a part."""
+    """Result of `take` from the table and the metadata of a part."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -215,7 +215,7 @@ def _whole(column: Any) -> Any:
 
 
 def _numbers(array: Any) -> Array:
-    """Without pandas, which `to_numpy` imports."""
+    """Convert without pandas, which `to_numpy` imports."""
     return array.to_numpy(zero_copy_only=False) if array.type == "bool" else np.from_dlpack(array)
 
 

@@ -23,7 +23,7 @@ RECORD = "hpo_envs.json"
 """The entry of the archive that holds the record."""
 
 MOST_BYTES = 1 << 30
-"""How large an entry may be, unpacked."""
+"""Maximum size of an unpacked entry."""
 
 
 def read(file: str) -> tuple[dict[str, Any], str]:
@@ -50,7 +50,7 @@ def fits(problem: Problem, file: str, seen: bool = True, **others: Any) -> bool:
 
 
 def unfit(problem: Problem, record: Mapping[str, Any], seen: bool) -> str | None:
-    """Where a policy must be run instead; None if it fits."""
+    """Requirement that a policy's environment violates; None if it fits."""
     both = overlap(record["trained_on"], problem.excluded)
     if both and not seen:
         return f"on languages that it was not trained on, or with seen=True, got {', '.join(both)}"
@@ -86,7 +86,7 @@ def opened(file: str) -> tuple[dict[str, Any], str, zipfile.ZipFile]:
 
 
 def entry(archive: zipfile.ZipFile, name: str) -> bytes:
-    """What is in an entry of an archive.
+    """Content of an entry of an archive.
 
     Raises:
         ValueError: Too much.

@@ -25,7 +25,7 @@ from hpo_envs.benchmarks.study.study import Entrant, Environment, Study
 from hpo_envs.benchmarks.study.task import Done, Task, key_of, perform, remainder
 
 TASK_SECONDS = 5.0
-"""How long a task takes, where its runs are shorter: what a crash may cost, and far above an executor's overhead."""
+"""Target duration of a task: the loss of a crash, and far above an executor's overhead."""
 
 PER_WORKER = 0.05
 """Seconds by worker that a task takes at least: storing a part keeps the coordinator for 5 to 20 ms
@@ -33,13 +33,13 @@ PER_WORKER = 0.05
 
 
 def task_seconds(workers: int) -> float:
-    """How long tasks should be for so many workers."""
+    """Target duration of tasks for a number of workers."""
     return max(TASK_SECONDS, PER_WORKER * workers)
 
 
 @dataclass
 class Outcome:
-    """How a study stands.
+    """State of a study.
 
     Attributes:
         store: Where its runs are.
@@ -151,7 +151,7 @@ def _of(key: tuple[str, str], task: Task) -> bool:
 def _missing(
     study: Study, store: Store, outcome: Outcome, accept_changed: bool, seconds: float, run_seconds: float
 ) -> list[Task]:
-    """What is left to run; fills in what fits and what is stored."""
+    """Remaining tasks; also records fitting agents and stored runs."""
     tasks = []
     for asked in study.environments:
         environment = _capped(replicate := _replicated(asked, study.subsample))
@@ -223,7 +223,7 @@ def _apart(entrant: Entrant, header: dict[str, Any], store: Store) -> tuple[Entr
 def _probe(
     environment: Environment, entrants: Sequence[Entrant], seed: int
 ) -> tuple[Problem, list[Entrant], list[dict[str, Any]]]:
-    """What agents see of an environment, those that fit it, and the headers that their runs will have."""
+    """Problem of an environment, the fitting agents, and the headers of their runs."""
     kwargs = arguments(environment.id, environment.kwargs)
     envs: Any = gym.make_vec(environment.id, num_envs=1, **kwargs)
     try:

@@ -36,10 +36,10 @@ from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.folder import locked
 
 RUN_KEYS = ("seed", "table", "sha256", "scale", "random_search", "seen")
-"""What may differ between runs of one agent on one id."""
+"""Header keys that may differ between runs of one agent on one id."""
 
 CODE_KEYS = ("agent_source", "agent_versions", "environment_source", "versions")
-"""What says whose code made a run."""
+"""Header keys of code digests."""
 
 
 def code_of(header: Mapping[str, Any]) -> str:
@@ -49,13 +49,13 @@ def code_of(header: Mapping[str, Any]) -> str:
 
 
 AGENT_KEYS = ("agent", "algorithm", "hyperparameters", "agent_versions", "agent_source", "changed", "isolated")
-"""What may differ between agents on one id; all else in a header must agree."""
+"""Header keys that may differ between agents on one id."""
 
 Key = tuple[str, str, int]
 """(env, agent, seed): what a store holds at most once."""
 
 Check = Callable[[Path, Block], object]
-"""What looks at a part before its runs are used: `hpo_envs.benchmarks.comparison.replay.Replay`."""
+"""Check of a part before its runs are used: `hpo_envs.benchmarks.comparison.replay.Replay`."""
 
 
 Agents = str | Collection[str] | None
@@ -89,7 +89,7 @@ def digest(runs: Iterable[Run]) -> str:
 
 
 def key_of(run: Run) -> Key:
-    """What identifies a run in a store."""
+    """Key of a run in a store."""
     return run.header["env"], run.header["agent"], run.seed
 
 
@@ -111,7 +111,7 @@ class ChangedCodeError(ValueError):
 
 
 class _Setting:
-    """What the runs of one id have to agree on, and the seeds of each agent."""
+    """Common header of the runs of one id, and the seeds of each agent."""
 
     def __init__(self) -> None:
         self.first: dict[bool, dict[str, Any]] = {}
@@ -239,7 +239,7 @@ class Store:
                     yield part, block
 
     def groups(self, env: str | None = None, agent: str | None = None) -> list[Group]:
-        """What is stored, by runs that differ only in their seed; parts read before are not read again."""
+        """Stored runs, grouped by all but their seed; parts are read once."""
         known: set[Path] = set()
         while new := [part for part in self._parts(env, agent) if part not in known]:  # as `blocks`
             known.update(new)
@@ -302,7 +302,7 @@ class Store:
                     part.unlink(missing_ok=True)
 
     def _setting(self, env: str) -> _Setting:
-        """What the stored runs of an id agree on; its folder is listed once."""
+        """Common header of the stored runs of an id; its folder is listed once."""
         if env not in self._settings:
             setting = _Setting()
             for group in self.groups(env):

@@ -1,4 +1,4 @@
-"""What a study is: environments, agents, seeds and budgets as data, from a TOML file or from arguments.
+"""Studies: environments, agents, seeds and budgets as data, from a TOML file or from arguments.
 
     seeds = 100                                  # 0 to 99; or "100-199", or a list; default: 100, of slow agents 20
     budget = 50                                  # optional; "all" reads the whole table; default: each id's own
@@ -41,7 +41,7 @@ from hpo_envs.checks import nearest
 from hpo_envs.registry import SPECS
 
 SETTINGS = ("table", "budget", "objective", "cost", "shuffle", "subsample", "transfer")
-"""What a study may set for environments: their arguments, and `transfer`."""
+"""Settings of environments in a study: their arguments, and `transfer`."""
 
 
 POLICY = "hpo_envs.integrations.policy:TrainedPolicy"
@@ -168,7 +168,7 @@ def from_file(path: Path) -> Study:
 
 
 def from_data(data: Mapping[str, Any]) -> Study:
-    """Make a study of what a study file holds.
+    """Build a study from the content of a study file.
 
     Raises:
         ValueError: As `from_file`.

@@ -49,7 +49,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Done:
-    """What came of a task.
+    """Result of a task.
 
     Attributes:
         task: The task.
@@ -70,7 +70,7 @@ def key_of(task: Task) -> tuple[str, str]:
 
 
 def perform(task: Task) -> Done:
-    """Carry out a task.
+    """Run a task.
 
     Runs go in batches that grow while there is time: that a run is the same alone and among others
     is what makes results independent of all this. Whatever an agent raises (`SystemExit`, say) stops it on this id

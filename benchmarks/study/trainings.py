@@ -22,7 +22,7 @@ def conduct(
     known: Collection[str] = (),
     watch: Callable[[int, int, dict[str, Any] | None], object] = lambda done, total, record: None,
 ) -> int:
-    """Carry out what is missing of some trainings, in their order, and keep each as it comes.
+    """Run missing trainings, in their order, and store each as it finishes.
 
     Args:
         tasks: Distinct names of the trainings.
@@ -56,7 +56,7 @@ def conduct(
 
 
 def records(folder: Path | str) -> list[dict[str, Any]]:
-    """What was kept, in the order in which it came.
+    """Return the kept records, in order of arrival.
 
     Raises:
         FileNotFoundError: No such trainings.

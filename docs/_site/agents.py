@@ -13,7 +13,7 @@ from hpo_envs.commands.agents import WORKS_ON, forwarded, hyperparameters, load
 from hpo_envs.core import docstrings
 
 NEEDED = ("Formula", "Paper", "Complexity")
-"""What every agent's docstring says."""
+"""Required sections of an agent's docstring."""
 
 EXAMPLES = {
     "rows": "NMTHPO-swen-v0",
@@ -63,7 +63,7 @@ def page(target: str, names: list[str], found: results.Found) -> str:
 
 
 def errors(doc: docstrings.Parsed) -> str:
-    """What it raises."""
+    """Section of errors."""
     lines = [f"- `{k}`: {v}" for k, v in doc.items("Raises").items()]
     return "## Errors\n\n" + "\n".join(lines) if lines else ""
 
@@ -84,7 +84,7 @@ def standing(names: list[str], found: results.Found) -> str:
 
 
 def use(name: str) -> str:
-    """How to run it."""
+    """Section of usage."""
     call = f'runs = run("{name}", "{example(name)}", seeds=range(10))'
     return markdown.code(f"from hpo_envs.benchmarks import run\n\n{call}")
 

@@ -55,7 +55,7 @@ def slug(family: str) -> str:
 
 @functools.cache
 def facts_of(env_id: str) -> dict[str, Any]:
-    """What `hpo-envs describe` says of an id on the table that ships."""
+    """Facts of an id as of `hpo-envs describe`."""
     spec = find(env_id)
     assert spec is not None
     return describe(spec)
@@ -98,7 +98,7 @@ def page(spec: Spec, found: results.Found, picture: str) -> str:
 
 
 def spaces(spec: Spec, facts: dict[str, Any], limits: str) -> str:
-    """What Gymnasium's pages start with; `limits` is the range of the rewards, where it is known."""
+    """Head of the page, as in Gymnasium; `limits` is the range of the rewards, if known."""
     budget = "the whole table" if facts["budget"] is None else f"{facts['budget']:g} {facts['budget_unit']}"
     create = f'gymnasium.make("{spec.id}")'
     if FAMILIES[spec.family].example:
@@ -158,7 +158,7 @@ def agents(spec: Spec, found: results.Found) -> str:
 
 
 def provenance(spec: Spec, facts: dict[str, Any], found: results.Found) -> str:
-    """Where the numbers come from."""
+    """Section of the provenance."""
     parts = []
     for t in facts["tables"][:1] if spec.surrogate else facts["tables"]:
         rows = [("table", f"`{t['name']}`: {t['rows']} rows, {t['repeats']} repeat(s), {t['levels']} level(s)")]

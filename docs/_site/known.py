@@ -1,4 +1,4 @@
-"""What is known of an id's rewards before any agent has run: their range, the best and the median."""
+"""Range, best and median of an id's rewards."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SOURCES = {
     "given": "as given with `best=` and `reference=`",
     "bounds": "the bounds of the metrics, since no search of the whole space is committed",
 }
-"""Where a scale comes from."""
+"""Sources of scales."""
 
 ZERO = {
     "table": "median (regret 1)",
@@ -27,7 +27,7 @@ ZERO = {
     "given": "reference (regret 1)",
     "bounds": "lowest (regret 1)",
 }
-"""What regret 1 is."""
+"""Meaning of regret 1."""
 
 
 def rewards(spec: Spec) -> tuple[str, str]:

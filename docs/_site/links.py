@@ -12,7 +12,7 @@ LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link
 
 
 TEXT = re.compile(r"(<(script|style)\b[^>]*>).*?</\2>|<!--.*?-->", re.S)
-"""What is no markup; an opening tag is kept."""
+"""Text without markup; an opening tag is kept."""
 
 # Spans with a class alone, which highlighted code is made of, are most of all tags.
 TAG = re.compile(r"""<(?!span class="[^"]*">)(\w+)(\s(?:"[^"]*"|'[^']*'|[^'">])*)>""")
@@ -34,7 +34,7 @@ class _Page:
 
 
 def check(site: Path) -> list[str]:
-    """What is wrong: one line each, empty if nothing is."""
+    """Errors, one per line."""
     pages: dict[Path, _Page] = {}
     for path in sorted(site.rglob("*.html")):
         pages[path.resolve()] = _Page(path.read_text(encoding="utf-8"))

@@ -15,7 +15,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
 ORDER = ("first-comparison", "tune-your-function", "read-a-table")
 
 SECONDS = 120
-"""How long a cell may take."""
+"""Time limit of a cell."""
 
 
 def executed(path: Path, folder: Path) -> Any:
@@ -67,7 +67,7 @@ def page(book: Any, pictures: Path, name: str) -> str:
 
 
 def _output(output: Any, pictures: Path, name: str) -> str:
-    """What a cell put out: its richest form, without what went to standard error."""
+    """Output of a cell in its richest form, without standard error."""
     if output.output_type == "stream":
         return markdown.code(output.text, "text") if output.name == "stdout" else ""
     data = output.get("data", {})

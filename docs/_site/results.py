@@ -74,7 +74,7 @@ def environment_table(env_id: str, found: Found) -> str:
 
 
 def agent_table(names: list[str], found: Found) -> str:
-    """Where the registered names of one class stand in each group of environments."""
+    """Ranks of the registered names of one class in each group of environments."""
     rows = []
     for t in found["tracks"]:
         for place, r in enumerate(t["ranking"], 1):
@@ -192,7 +192,7 @@ def early_stopping(found: Found, folder: str = "../agents/") -> str:
 
 
 def versus_random(found: Found, folder: str = "../agents/") -> str:
-    """How many agents of each group are better than, tied with and worse than random search."""
+    """Numbers of agents of each group that are better than, not different from and worse than random search."""
     rows = []
     for t in (t for t in found["tracks"] if not t.get("flat")):
         counts = {"better": 0, significance.DIFFERENT: 0, "worse": 0}
@@ -218,7 +218,7 @@ PLACEHOLDERS: dict[str, Callable[[Found], str]] = {
 
 
 def fill(text: str) -> str:
-    """Put results where a page asks for them.
+    """Fill in the results that a page requests.
 
     Raises:
         KeyError: A page asks for what there is not.

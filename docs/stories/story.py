@@ -1,4 +1,4 @@
-"""What the five stories share: options, verdicts, and the figure."""
+"""Common parts of the stories: options, verdicts and the figure."""
 
 import argparse
 import textwrap
@@ -34,7 +34,7 @@ class Story:
         print("\n" + textwrap.fill(" ".join(text.split()), 100))
 
     def claim(self, claim, holds, numbers):
-        """What the paper says, what came out here, and whether the two agree."""
+        """Claim of the paper, result here, and whether they agree."""
         self.verdicts[claim] = bool(holds)
         self.say(f"CLAIM: {claim}")
         self.say(f"HERE: {'it holds' if holds else 'IT DOES NOT HOLD'}. {numbers}")

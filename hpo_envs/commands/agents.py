@@ -1,4 +1,4 @@
-"""What there is to know of the registered agents: their lines in listings and their pages."""
+"""Listings and pages of the registered agents."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WORKS_ON = {
     "objectives": "several objectives",
     "box-objectives": "continuous boxes with two objectives",
 }
-"""What the words in `Entry.supports` mean."""
+"""Meanings of the words in `Entry.supports`."""
 
 
 def rows(text: str = "") -> list[dict[str, Any]]:
@@ -74,7 +74,7 @@ def load(target: str) -> Any:
 
 
 def describe(name: str) -> dict[str, Any]:
-    """What there is to know of an agent, as JSON values.
+    """Facts of an agent, as JSON values.
 
     Raises:
         ValueError: No such agent.
@@ -130,7 +130,7 @@ def _refers(text: str) -> bool:
 
 
 def forwarded(cls: Any) -> str:
-    """What a setting that is passed on to another library goes to."""
+    """Target of settings that are passed on to another library."""
     for name, text in docstrings.doc_of(cls).items("Args").items():
         if name.startswith("**") and "Arguments of" in text:
             return f"`{name}`: {text}"

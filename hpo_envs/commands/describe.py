@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _search(folder: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], str]]:
-    """What a search by `tune` found, and its text.
+    """Result of a search by `tune`, and its text.
 
     Raises:
         FileNotFoundError: The folder holds none.
@@ -90,7 +90,7 @@ def _search(folder: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], str
 
 
 def describe(spec: Spec) -> dict[str, Any]:
-    """What there is to know of an id, as JSON values.
+    """Facts of an id, as JSON values.
 
     Raises:
         TableNotInstalled: The files of its table have not been fetched.

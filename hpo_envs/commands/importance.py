@@ -53,7 +53,7 @@ SEARCH = "evaluations.journal"
 
 
 class Runs(NamedTuple):
-    """What is explained: configurations, scores (higher is better), axes, the metric and its sign, the source."""
+    """Data of an importance analysis: configurations, oriented scores, axes, metric and sign, source."""
 
     configs: Any
     scores: Any

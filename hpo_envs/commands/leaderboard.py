@@ -56,7 +56,7 @@ def planned(agent: str, seeds: Sequence[int], only: Sequence[str] = ()) -> list[
 
 
 def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> Iterator[str]:
-    """What is wrong with the runs that a submission handed in, one sentence each; nothing if all is well.
+    """Errors of a submission's runs, one sentence each.
 
     Args:
         agent: `module:factory`, or `policy:FILE`.

@@ -140,7 +140,7 @@ def parser_of(name: str | None) -> tuple[argparse.ArgumentParser, Any]:
 
 
 def _message(error: Exception) -> str:
-    """What an error says; one of the system names the file before what is wrong with it."""
+    """Message of an error; errors of the system name the file first."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{os.fsdecode(error.filename)} must be a file or folder that can be used, got: {error.strerror.lower()}"
     return str(error)

@@ -115,7 +115,7 @@ def advise(
     agent: str = "ttts",
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Which model is the best, with what confidence, and which to evaluate next.
+    """Select the best model, its confidence, and the model to evaluate next.
 
     Args:
         scores: At least two models, at least three finite scores each.

@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def space_of(path: Path) -> dict[str, Any]:
-    """What a file of a search space holds.
+    """Content of a file of a search space.
 
     Raises:
         FileNotFoundError: No such file.

@@ -1,1 +1,1 @@
-"""What every environment is made of: the two shells, their info, their record and their pictures."""
+"""Core of every environment: the two shells, their info, record and pictures."""

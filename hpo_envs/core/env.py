@@ -38,7 +38,7 @@ from hpo_envs.tables.table import Table
 Floats = npt.NDArray[np.float64]
 
 MODES, FPS = ("human", "rgb_array", "ansi"), 4
-"""Of rendering."""
+"""Metadata of rendering."""
 
 
 def _check_seed(seed: Any) -> int:
@@ -219,7 +219,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         """Start fresh episodes at `index` (k,) with `keys` (k,); return their info as (k,) arrays."""
 
     def _said(self, index: npt.NDArray[np.intp]) -> Info:
-        """What `reset` says of the tables of the episodes at `index`."""
+        """Table facts of the episodes at `index`, for the info of `reset`."""
         tables = self._table_index[index]
         return {name: values.take(tables, axis=0) for name, values in self._provenance.items()}
 
@@ -316,7 +316,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         )
 
     def answer(self, actions: Any) -> tuple[Any, npt.NDArray[np.bool_], Info]:
-        """What `step` would answer if no episode had ended, without observing: for evaluations that were made before.
+        """Answers of `step` as if no episode had ended, without observations: to replay evaluations.
 
         Returns:
             Rewards, terminated and info as of `_advance`.
@@ -355,7 +355,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         return self._then()()
 
     def _then(self) -> Callable[[], npt.NDArray[np.bool_]]:
-        """What makes the (num_envs, k) masks of actions as they are now, whenever it is called."""
+        """Factory of the current (num_envs, k) action masks, callable later."""
         raise NotImplementedError
 
     def _seed(self, seed: int | Sequence[int | None] | None, index: npt.NDArray[np.intp]) -> None:

@@ -1,4 +1,4 @@
-"""What a family of environments is: one record beside its pages, from which everything else collects."""
+"""Family of environments: one record beside its pages, from which registries collect."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def scatter(value: Any, index: npt.NDArray[np.intp], n: int) -> Any:
 
 
 def of_one(info: Info, i: int, names: Iterable[str]) -> Info:
-    """What environment i of a batch reported under some of these names."""
+    """Entries that environment i of a batch reported under these names."""
     return {k: entry(info[k], i) for k in names if k in info and info["_" + k][i]}
 
 
@@ -178,7 +178,7 @@ def blanks(value: Any) -> Any:
 
 
 def nothing(value: npt.NDArray[Any]) -> Any:
-    """What an info array holds where nothing was reported."""
+    """Fill values of info arrays."""
     return {"O": None, "U": ""}.get(value.dtype.kind, 0)
 
 
@@ -273,7 +273,7 @@ KINDS = ("measured", "surrogate")
 
 
 def provenance_info(tables: Sequence[Table], index: int = 0) -> Info:
-    """What `reset` says of the table: `table`, `kind`, `sha256`, and the same as numbers.
+    """Table facts of `reset`: `table`, `kind`, `sha256`, and the same as numbers.
 
     Args:
         tables: Of the environment.

@@ -1,4 +1,4 @@
-"""What an environment is made of: one frozen record that the scalar and the batched form, agents and pictures read."""
+"""Params of an environment: a frozen record that the scalar and the batched form, agents and pictures read."""
 
 from __future__ import annotations
 
@@ -160,11 +160,11 @@ class Params:
 
     @property
     def axes(self) -> tuple[dict[str, Any], ...]:
-        """What each coordinate of an action is, see `tables.user.points.axes_of`; empty where actions are no box."""
+        """Axes of a box action, see `tables.user.points.axes_of`; empty for other actions."""
         return ()
 
     def problem(self, rows: npt.NDArray[np.int64] | None = None) -> dict[str, Any]:
-        """What agents may know before the first evaluation, by the names of an agent's `Problem`.
+        """Arguments of an agent's `Problem`.
 
         Args:
             rows: (k,) table rows that the episode's actions stand for; None = all, in the table's order.
@@ -204,7 +204,7 @@ def _shared(name: str) -> Any:
 
 
 class HasParams:
-    """What scalar and batched environments have in common: everything about them is read from `params`.
+    """Base of scalar and batched environments, which read `params`.
 
     Few attributes lie in the environment itself, because Python reads those of small objects faster.
 
@@ -239,7 +239,7 @@ class HasParams:
         return type(self).__name__ if spec is None else str(spec.id)
 
     def _facts(self) -> dict[str, Any]:
-        """What identifies the environment, in few words."""
+        """Short description of the environment."""
         p, envs = self.params, getattr(self, "num_envs", 0)
         table = f"{p.table.name} ({p.table.provenance.kind})" if len(p.tables) == 1 else f"one of {len(p.tables)}"
         facts = {"table": table, "actions": p.action_space, "objectives": ", ".join(p.objectives)}
@@ -264,7 +264,7 @@ class HasParams:
         return self._masks
 
     def _masks(self) -> npt.NDArray[np.bool_]:
-        """What `action_masks` answers."""
+        """Return the masks of `action_masks`."""
         raise NotImplementedError
 
 
@@ -455,13 +455,13 @@ def box(*parts: tuple[int, Any, Any]) -> Box:
 
 
 def kind_of(env: Any) -> Kind | None:
-    """What an action of an environment is, scalar, batched or wrapped; None for environments of other packages."""
+    """Kind of an environment's actions, scalar, batched or wrapped; None for other packages."""
     params: Params | None = getattr(env.unwrapped, "params", None)
     return None if params is None else params.kind
 
 
 def whole_table(env: Any) -> None:
-    """For wrappers that take the k-th action for the k-th row.
+    """Raise if an episode shuffles or subsamples, for wrappers that take action k for row k.
 
     Raises:
         ValueError: An episode of the environment has its own order or share of the rows.

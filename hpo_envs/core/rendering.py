@@ -155,7 +155,7 @@ WIDTH = 60
 
 
 class Record:
-    """What an environment did in this episode.
+    """Record of an episode.
 
     Attributes:
         env: The environment.

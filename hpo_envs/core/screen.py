@@ -1,4 +1,4 @@
-"""What commands print, without what a terminal would obey: names come from files, tables and other people."""
+"""Output of commands, with control characters stripped."""
 
 from __future__ import annotations
 

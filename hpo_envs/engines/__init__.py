@@ -1,1 +1,1 @@
-"""How an action is answered: one engine for each kind of table, in a scalar and a batched form."""
+"""Engines: one per kind of table, in a scalar and a batched form."""

@@ -40,7 +40,7 @@ class Workers:
         return len(self._jobs) < self.count
 
     def free(self, row: int) -> float:
-        """When a row can be trained further: once nothing trains it any more."""
+        """Time from which a configuration can be trained further."""
         return max([self.clock, *(finish for finish, _, job in self._jobs if job[0] == row)])
 
     def submit(self, job: tuple[Any, ...], start: float, duration: float) -> None:

@@ -121,7 +121,7 @@ def to_carps(runs: Runs, folder: str | Path) -> list[Path]:
 
 
 def _config(run: Any, trials: int) -> dict[str, Any]:
-    """What carps' analysis asks of a run's settings; JSON is YAML."""
+    """Settings of a run for carps' analysis; JSON is YAML."""
     h = run.header
     resources = {"n_trials": trials, "time_budget": None, "n_workers": 1}
     task = {"name": h["env"], "optimization_resources": resources, "seed": int(run.seed)}

@@ -91,7 +91,7 @@ def _references(env_id: str, kwargs: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _replay(env: Any, run: Run) -> dict[str, Any]:
-    """What a buffer holds of one episode.
+    """Buffer of one episode.
 
     Raises:
         ValueError: It is not what the run was.

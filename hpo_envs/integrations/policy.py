@@ -146,7 +146,7 @@ class _Asked(Exception):
 
 
 class _Episode(gym.Env[Any, Any]):
-    """What wrappers have in place of an environment: asked to step without an answer, it raises the action.
+    """Stand-in environment for wrappers: a step without an answer raises the action.
 
     Once the answer is there, the same step is taken again.
     """

@@ -34,7 +34,7 @@ WRAPPERS: Mapping[str, tuple[Any, tuple[str, ...]]] = {
         ("ClipAction", "RescaleAction", "FlattenObservation", "FrameStackObservation", "RescaleObservation"),
     ),
 }
-"""By package: where its wrappers are, and those that can be put around an agent."""
+"""Modules of wrappers by package, and the wrappers that agents support."""
 
 
 def load(file: str) -> tuple[Any, dict[str, Any], str]:

@@ -288,7 +288,7 @@ def _record(model: Any, env: Any) -> dict[str, Any]:
 
 
 def _unpacked(envs: Any) -> tuple[dict[str, Any] | None, list[Any]]:
-    """What normalises observations, and the environments, of a `VecEnv` of stable-baselines3."""
+    """Normalisation of observations, and the environments, of a `VecEnv` of stable-baselines3."""
     normalise = None
     while isinstance(envs, vec_env.VecEnvWrapper):
         if isinstance(envs, vec_env.VecNormalize):

@@ -25,7 +25,7 @@ STAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "arms": ("FIESTA-tdsa8-v0", {"budget": 60}),
     "levels": ("NMTLC-ft-zhen-v0", {"budget": 300}),
 }
-"""What an agent can work on (`Entry.supports`), and the id that stands for it, with arguments of a short episode."""
+"""Stages of `Entry.supports`, with the id that represents each and arguments of a short episode."""
 
 
 BEYOND = 3

@@ -18,7 +18,7 @@ SEED = 11
 
 @dataclass(frozen=True)
 class Subject:
-    """How to make what is checked.
+    """Factory of the checked object.
 
     Attributes:
         scalar: `scalar(**arguments)` makes a scalar environment.

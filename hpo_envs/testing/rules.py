@@ -1,4 +1,4 @@
-"""What all checks share: rules by name, the sentence of a broken one, and how nested values are compared."""
+"""Common parts of checks: rules by name, the sentence of a broken one, comparison of nested values."""
 
 from __future__ import annotations
 

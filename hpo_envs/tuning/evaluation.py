@@ -24,7 +24,7 @@ PAUSED = 32
 
 @dataclass(frozen=True)
 class Job:
-    """What is evaluated.
+    """Job of an evaluation.
 
     Attributes:
         number: Of the evaluation.
@@ -54,7 +54,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Done:
-    """What came of a job.
+    """Result of a job.
 
     Attributes:
         number: Of the evaluation.

@@ -24,7 +24,7 @@ from hpo_envs.tuning.tuned import Tuned
 Floats = npt.NDArray[np.float64]
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 420, 250, 70, 12, 12, 44
-"""Of a picture and its margins."""
+"""Size of a picture and its margins."""
 
 FEWEST = 8
 """Successes below which no importance is estimated."""
@@ -35,7 +35,7 @@ UNRELIABLE = 0.2
 
 
 class Axis(NamedTuple):
-    """Where values are on a line from 0 to 1.
+    """Positions of values on [0, 1].
 
     Attributes:
         name: What it shows.

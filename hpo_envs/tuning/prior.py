@@ -1,4 +1,4 @@
-"""What is known of a search space from elsewhere, as an agent's `Source`."""
+"""Prior observations of a search space, as an agent's `Source`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a search has on the disk: one journal a folder, from which everything else follows.
+"""Record of a search on disk: one journal per folder, from which everything else follows.
 
     mine/evaluations.journal    what is searched; then, for each evaluation, that it began, and what came of it; and
                                 other budgets that were asked for
@@ -28,7 +28,7 @@ from hpo_envs.tables.table import STATUSES
 NAME = "evaluations.journal"
 
 FIXED = ("function", "space", "objectives", "goals", "epochs", "agent", "hyperparameters", "seed", "budget_unit")
-"""What a search must keep to when it goes on; its budget and its workers may change."""
+"""Settings that a resumed search must keep; budget and workers may change."""
 
 UNSYNCED = 1.0
 """Seconds of evaluations that need not be on the disk yet: waiting for it takes longer than a fast function."""
@@ -83,7 +83,7 @@ class Evaluation:
 
 
 def by(header: Mapping[str, Any]) -> str:
-    """Whose search it is: the agent, and behind `auto` the one that it picked."""
+    """Agent of a search; of `auto`, the one that it picked."""
     return f"{header['agent']} ({header['picked']})" if "picked" in header else str(header["agent"])
 
 
@@ -279,7 +279,7 @@ class Record:
 
 
 def _changed(*spaces: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What differs between two spaces of headers, by hyperparameter."""
+    """Differences of two search spaces of headers, by hyperparameter."""
     told = [
         {h["name"]: {k: h[k] for k in sorted(h) if k != "name" and (h[k] or k == "low")} for h in space}
         for space in spaces

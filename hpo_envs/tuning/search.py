@@ -104,7 +104,7 @@ class Search:
         return bool(self._record.running) or (self._left() > 0 and not self._agent.done)
 
     def run(self, pool: Executor, workers: int) -> None:
-        """Go on until the budget is spent or the agent is done.
+        """Run until the budget is used or the agent is done.
 
         Raises:
             ValueError: All of the first evaluations failed by the same mistake; nothing of them is kept.
@@ -144,7 +144,7 @@ class Search:
         return str(self._record.header["function"]).rpartition(":")[2]
 
     def _advance(self, bar: Any) -> None:
-        """Show what is spent, and the incumbent."""
+        """Show the budget used and the incumbent."""
         if self._hide:
             return
         best, failed = self._record.best, self._record.failed
@@ -205,7 +205,7 @@ class Search:
         return Job(evaluation.number, config=config, epoch=level + 1, training=(search, row), folder=folder, **job)  # type: ignore[arg-type]
 
     def _end(self, done: Done) -> Evaluation:
-        """Keep what came of an evaluation."""
+        """Store the result of an evaluation."""
         p, action = self._params, self._record.evaluations[done.number].action
         outcomes = [outcome for _, outcome in done.outcomes]
         last = outcomes[-1] if outcomes else Outcome("failed", error="function must yield at least one score, got none")
@@ -235,7 +235,7 @@ class Search:
         return evaluation
 
     def _note(self, evaluation: Evaluation) -> None:
-        """Remember how far a training came."""
+        """Store the progress of a training."""
         if self._params.kind == "fidelity":
             row, level = evaluation.action
             self._reached[row] = max(self._reached.get(row, 0), level + 1)
@@ -243,7 +243,7 @@ class Search:
                 self._best[row] = evaluation.best
 
     def _share(self, action: Any) -> float:
-        """What an evaluation takes of a budget that is not one of cost: 1, or the epochs that are new."""
+        """Budget used by an evaluation, if not in cost: 1, or the new epochs."""
         if self._params.budget_unit != "epochs":
             return 1.0
         row, level = action
@@ -251,7 +251,7 @@ class Search:
         return float(level + 1 - reached if reached <= level else level + 1)
 
     def _left(self) -> float:
-        """What is left of the budget, once everything that runs has ended; costs are expected to be as before."""
+        """Remaining budget after all pending evaluations, at the mean cost so far."""
         running, spent = self._record.running, self._record.spent
         if self._params.budget_unit == self._params.cost_unit:
             under_way = len(running) * spent / max(len(self._record.ended), 1)

@@ -35,7 +35,7 @@ from hpo_envs.tuning.tuned import Tuned
 from hpo_envs.tuning.workers import check_main, executor_of
 
 IDS = {False: "FunctionHPO-v0", True: "FunctionLC-v0"}
-"""What a search is an episode of, by whether it trains by epochs."""
+"""Id of a search, by whether it trains by epochs."""
 
 
 ELSEWHERE = {
@@ -44,7 +44,7 @@ ELSEWHERE = {
     "sampler": "agent", "algo": "agent", "pruner": "epochs and agent='asha'", "storage": "out", "study_name": "out",
     "search_space": "space", "enqueue": "points", "catch": "tolerate",
 }  # fmt: skip
-"""What other packages call arguments of `tune`."""
+"""Names of `tune`'s arguments in other packages."""
 
 
 def tune(
@@ -268,7 +268,7 @@ def _hire(agent: Any, problem: Problem, seed: int, hyperparameters: dict[str, An
 def _header(
     params: FunctionParams, agent: str | Callable[..., Agent], hyperparameters: dict[str, Any], seed: int
 ) -> dict[str, Any]:
-    """What is searched, as plain data."""
+    """Search space as plain data."""
     p, table = params, params.table
     env_id = IDS[p.levels is not None]
     run = header_of(FunctionEnv(p), agent, env_id, {"function": p.function}, hyperparameters)

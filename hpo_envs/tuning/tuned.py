@@ -1,4 +1,4 @@
-"""What a search has found."""
+"""Result of a search."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class Tuned:
 
 
 def load(folder: Path | str) -> Tuned:
-    """What `tune` returned for a folder, finished or not; the function need not be importable.
+    """Return the result of `tune` from its folder, finished or not; the function need not be importable.
 
     Raises:
         FileNotFoundError: The folder holds no search.

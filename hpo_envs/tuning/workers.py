@@ -33,7 +33,7 @@ class Threads(Executor):
         self._waiting: dict[concurrent.futures.Future[Any], Any] = {}
 
     def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
-        """Take a call."""
+        """Submit a call."""
         self._waiting[self._pool.submit(function, argument)] = argument
 
     def next(self) -> Any:
@@ -98,7 +98,7 @@ def executor_of(kind: str, workers: int, function: Function) -> Executor:
 
 
 def not_importable(function: Function) -> str | None:
-    """Why another process cannot import a function; None if it can."""
+    """Reason why another process cannot import a function; None if it can."""
     if getattr(function, "__module__", "") == "__main__" and not hasattr(sys.modules["__main__"], "__file__"):
         return f"{name_of(function)} was defined in an interactive session"
     try:

@@ -1,4 +1,4 @@
-"""What action wrappers compute: the action that is meant by one of another space."""
+"""Action maps of wrappers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _table_of(env: Any, action: gym.Space[Any]) -> Any:
 
 
 class Meaning(abc.ABC):
-    """From actions of another space to those of an environment.
+    """Map from actions of another space to those of an environment.
 
     Attributes:
         space: Space of one new action.

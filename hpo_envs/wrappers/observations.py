@@ -1,4 +1,4 @@
-"""What observation wrappers remember, on arrays of n episodes; the scalar wrappers use n = 1."""
+"""State of observation wrappers, on arrays of n episodes; the scalar wrappers use n = 1."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class History(Memory):
         self._past = np.zeros((n, length, *observation.shape), np.float32)
 
     def start(self, index: Indices, observations: Observations) -> None:
-        """Forget the past."""
+        """Reset the history."""
         self._past[index] = 0.0
         self._past[index, -1] = observations
 
@@ -90,7 +90,7 @@ class Candidates(Memory):
         self._index = np.arange(n)
 
     def start(self, index: Indices, observations: Observations) -> None:
-        """Forget what was evaluated."""
+        """Reset the evaluated configurations."""
         self._known[index, :, self._d : self._d + 2] = 0.0
         self._known[index, :, -2:] = observations[:, None, -2:]
 

@@ -1,4 +1,4 @@
-"""What reward wrappers compute, on arrays of n episodes; the scalar wrappers use n = 1."""
+"""Rewards of wrappers, on arrays of n episodes; the scalar wrappers use n = 1."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RewardTransform(abc.ABC):
 
 
 class Improvement(RewardTransform):
-    """By how much an evaluation beats the best one before it, 0 if it does not.
+    """Improvement over the incumbent, at least 0.
 
     The rewards of an episode add up to its best minus the baseline.
 
@@ -57,7 +57,7 @@ class Improvement(RewardTransform):
         self.best = np.full(n, self.baseline)
 
     def start(self, index: Indices, tables: npt.NDArray[Any]) -> None:
-        """Forget the best."""
+        """Reset the incumbent."""
         self.best[index] = self.baseline
 
     def __call__(self, reward: Floats, cost: Floats, evaluated: npt.NDArray[np.bool_]) -> Floats:
@@ -76,7 +76,7 @@ class _Scaled(RewardTransform):
         self.low, self.high = np.zeros(n), np.ones(n)
 
     def start(self, index: Indices, tables: npt.NDArray[Any]) -> None:
-        """Look the scale of each episode's table up."""
+        """Look up the scale of each episode's table."""
         bounds = np.array([self.scales[name] for name in tables]).reshape(-1, 2)
         self.low[index], self.high[index] = bounds[:, 0], bounds[:, 1]
 
@@ -98,7 +98,7 @@ class Regret(_Scaled):
         self.best = np.full(n, -np.inf)
 
     def start(self, index: Indices, tables: npt.NDArray[Any]) -> None:
-        """Forget the best."""
+        """Reset the incumbent."""
         super().start(index, tables)
         self.best[index] = -np.inf
 
@@ -130,7 +130,7 @@ class CostAware(RewardTransform):
 
 
 def scales_of(env: Any) -> dict[str, tuple[float, float]]:
-    """By table name, the lowest and highest reward of the tables behind a look-up environment.
+    """Lowest and highest reward of each table behind a look-up environment, by name.
 
     Raises:
         ValueError: The environment has no finite tables of rewards, or a vector reward.

@@ -1,4 +1,4 @@
-"""What exists upstream: one record per data set, one CSV row per file (size, commit, licence, sha256)."""
+"""Catalogue of upstream: one record per data set, one CSV row per file (size, commit, licence, sha256)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class File(NamedTuple):
 
     @property
     def promise(self) -> str:
-        """What the catalogue promises of the file, for messages."""
+        """Expected size and checksum of the file, for messages."""
         digest = self.sha256 if self.sha256.startswith(_GITBLOB) else f"sha256 {self.sha256}"
         return f"{self.bytes} bytes with {digest}" if self.bytes else digest
 
@@ -73,7 +73,7 @@ class File(NamedTuple):
         return self.bytes or LARGEST
 
     def fault(self, content: _Bytes) -> str:
-        """What is wrong with the file's content; empty where size and checksum are those promised."""
+        """Error of the file's content; empty if size and checksum are as pinned."""
         if self.sha256.startswith(_GITBLOB):
             head = b"blob %d\0" % len(content)
             digest = _GITBLOB + hashlib.sha1(head + content, usedforsecurity=False).hexdigest()
@@ -187,7 +187,7 @@ def files_of(name: str) -> list[File]:
 
 
 def provenance(name: str, kind: Literal["measured", "surrogate"], *notes: str, file: str | None = None) -> Provenance:
-    """Where the numbers of a data set's table come from: `file`, by default the data set's first."""
+    """Provenance of a data set's table: `file`, by default the data set's first."""
     source = files()[file] if file else files_of(name)[0]
     return Provenance(kind, source.repository, source.commit, source.licence, dataset(name).citation, notes=notes)
 

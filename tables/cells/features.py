@@ -33,7 +33,7 @@ SIZE = 50
 """Number of features; the paper uses embeddings of 10 and 50 dimensions."""
 
 SMALL = 10
-"""How many of them make the small embedding."""
+"""Size of the small embedding."""
 
 DECIMALS = 6
 """Digits kept, so that machines agree."""
@@ -82,7 +82,7 @@ def counts(cells: Sequence[Cell]) -> Floats:
 
 
 BASIS = Path(__file__).with_name("basis.npz")
-"""What `python -m hpo_envs.tables.datasets.nasbenchnlp.fit` writes first."""
+"""First line of the output of `python -m hpo_envs.tables.datasets.nasbenchnlp.fit`."""
 
 
 @functools.cache

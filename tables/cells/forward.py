@@ -98,7 +98,7 @@ def _step(cell: Cell, weights: Weights, vectors: list[Floats], cap: float) -> li
 
 
 def unroll(cell: Cell, weights: Weights, x: Floats, states: Floats, cap: float = np.inf) -> tuple[Floats, Floats]:
-    """Many time steps.
+    """Run several time steps.
 
     Args:
         cell: The cell.

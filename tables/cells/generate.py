@@ -36,7 +36,7 @@ _BLEND = OPERATIONS.index("blend")
 
 
 def _levels(p: tuple[float, ...]) -> list[float]:
-    """Where in [0, 1) each of `len(p)` choices ends.
+    """Upper ends in [0, 1) of `len(p)` choices.
 
     `bisect(levels, rng.random())` is what `rng.choice(len(p), p=p)` draws, without its checks, which take twenty times
     as long.

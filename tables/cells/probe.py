@@ -1,4 +1,4 @@
-"""What an untrained network says of a cell: how it carries signals and how long it remembers.
+"""Features of a cell from an untrained network: signal propagation and memory.
 
 A small network of one cell with random weights is run on random inputs, once as it is and once with the input of one
 step moved a little. How large the outputs are, how much the difference shows at once, and how fast it fades or grows
@@ -90,7 +90,7 @@ def _run(cell: Cell, weights: Weights, x: Floats, moved: Floats) -> list[float]:
 
 
 def _state(out: Floats, largest: float) -> list[float]:
-    """What (BATCH, SIZE) outputs say before the difference is made."""
+    """Statistics of (BATCH, SIZE) outputs."""
     spread = np.linalg.svd(out - out.mean(axis=0), compute_uv=False)
     share = spread / max(float(spread.sum()), FLOOR)
     return [

@@ -202,7 +202,7 @@ def _topological(specs: Mapping[str, tuple[int, tuple[str, ...]]], sources: Mapp
 
 
 def arity_error(op: int, count: int) -> str | None:
-    """Why an operation cannot take this many inputs, or None if it can."""
+    """Reason why an operation cannot take this many inputs; None if it can."""
     name = OPERATIONS[op]
     if name == "linear":
         return None if 1 <= count <= MAX_LINEAR else f"linear must have 1 to {MAX_LINEAR} inputs, got {count}"

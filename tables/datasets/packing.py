@@ -1,4 +1,4 @@
-"""What pack scripts share: `python -m hpo_envs.tables.datasets.NAME.pack` writes packs, `--check` compares them.
+"""Common parts of pack scripts: `python -m hpo_envs.tables.datasets.NAME.pack` writes, `--check` compares.
 
 A script has a function that makes the arrays of each pack from verified upstream files.
 """

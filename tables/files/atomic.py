@@ -161,7 +161,7 @@ def sweep(folder: Path) -> None:
 
 @functools.cache
 def _machine() -> str:
-    """Which machine this is, since when, and which of its numberings of processes this process is in."""
+    """Identity of machine, boot and process namespace."""
     known = [platform.node()]
     for path in ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid"):
         with contextlib.suppress(OSError):

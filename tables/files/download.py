@@ -18,7 +18,7 @@ from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.folder import FetchError, data_folder, is_installed, select
 
 UPSTREAM = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
-"""Where a file of the catalogue is published."""
+"""URL of a file of the catalogue."""
 
 _CHUNK = 1 << 16
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})  # statuses that a later request may not get
@@ -99,7 +99,7 @@ def _downloaded(
 
 
 def _received(record: catalogue.File, session: requests.Session, url: str, timeout: float) -> bytes:
-    """What a request answers, never more bytes than the file may have."""
+    """Body of a response, at most as long as the file."""
     content = bytearray()
     try:
         with session.get(url, stream=True, timeout=(min(10.0, timeout), timeout)) as reply:

@@ -20,7 +20,7 @@ class CorruptFile(ValueError):
 
 
 def data_folder() -> Path:
-    """Where upstream files are installed: `$HPO_ENVS_DATA`, else the user's cache folder."""
+    """Folder of upstream files: `$HPO_ENVS_DATA`, else the user's cache folder."""
     given = os.environ.get("HPO_ENVS_DATA")
     if given:
         return Path(given).expanduser()

@@ -1,4 +1,4 @@
-"""What hLEPOR needs to know of a segment: lengths, matches, and position differences for each context width n."""
+"""Statistics of a segment for hLEPOR: lengths, matches, and position differences per context width n."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ alignment as described. `released`: the public Python package hLepor 0.0.4, its 
 """
 
 _Choice = Callable[[int, list[int], list[int]], int]
-"""From a place in the hypothesis to one of the free places in the reference, of which some are confirmed."""
+"""Match of a position in the hypothesis to a free position in the reference."""
 _Contexts = dict[int, list[int]]
-"""Of each place, for each n, the words around it."""
+"""Context words of each position, for each n."""
 
 MAX_N = 8
 """Largest context width that is collected by default."""

@@ -48,7 +48,7 @@ def __getattr__(name: str) -> Any:
 
 
 PREFIX = "user/"
-"""Of the names of such tables."""
+"""Prefix of the names of such tables."""
 
 EXAMPLE = PREFIX + "example"
 """A synthetic table that is always there."""
@@ -59,7 +59,7 @@ _remembered: dict[str, Table] = {}
 
 
 def folder() -> Path:
-    """Where tables are saved: `$HPO_ENVS_TABLES`, else `tables` in the user's data folder."""
+    """Folder of saved tables: `$HPO_ENVS_TABLES`, else `tables` in the user's data folder."""
     given = os.environ.get("HPO_ENVS_TABLES")
     if given:
         return Path(given).expanduser()

@@ -31,7 +31,7 @@ Say = Callable[[str, str], None]
 
 @dataclass
 class Runs:
-    """What was measured, one entry a line.
+    """Measurements, one entry per line.
 
     Attributes:
         where: What to call a line in an error ("line 7", "trial 12").

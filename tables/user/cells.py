@@ -36,7 +36,7 @@ _INT = re.compile(r"[+-]?\d{1,300}")
 
 @dataclass(frozen=True)
 class Sheet:
-    """What was read, before its columns have a meaning.
+    """Raw sheet, before columns have roles.
 
     Attributes:
         source: What to call it in errors and in the provenance.
@@ -51,18 +51,18 @@ class Sheet:
     digest: str
 
     def where(self, line: int) -> str:
-        """What to call a line in an error."""
+        """Name of a line in errors."""
         return f"{self.unit} {self.frame.index[line]}"
 
     def complaint(self, line: int, name: str, rule: str) -> str:
-        """What is wrong with a cell."""
+        """Error of a cell."""
         cells = self.frame[name]
         shown = "" if is_text(cells) and pd.isna(cells.iloc[line]) else str(cells.iloc[line])
         comma = " (decimals take a point)" if re.fullmatch(r"[+-]?\d+,\d+", shown) else ""
         return f"{self.where(line)}, column {name}: must be {rule}{comma}, got {shown[:40]!r}"
 
     def complaints(self, wrong: Mask, name: str, rule: str) -> list[str]:
-        """What is wrong with the cells of a mask (lines,)."""
+        """Errors of the cells of a mask (lines,)."""
         return [self.complaint(i, name, rule) for i in np.flatnonzero(wrong).tolist()]
 
     def with_columns(self, columns: Mapping[str, Cells]) -> Sheet:
@@ -90,7 +90,7 @@ class Column:
     bad: Mask | None = None
 
     def natural(self, value: float) -> Any:
-        """What a stored number stands for."""
+        """Value of a stored number."""
         if self.choices is not None:
             return self.choices[int(value)]
         return int(value) if self.whole else float(value)
@@ -250,7 +250,7 @@ _SPELLINGS = (
     (",", r"[+-]?\d+(,\d+)?", ".", "decimal commas read as points"),
     ("'", r"('[+-])?\d*\.?\d+(e[+-]?\d+)?", "", "apostrophes before signs left out"),  # MLflow's, against formulas
 )
-"""What is replaced in numbers, what all of them must match, by what it is replaced, and a note."""
+"""Replacements in numbers: pattern, pattern that all must match, replacement, note."""
 
 
 def respelled(cells: Cells, is_word: Callable[[str], bool]) -> tuple[Cells, str]:

@@ -22,7 +22,7 @@ def from_study(
     bounds: Mapping[str, tuple[float, float]] | None = None,
     explain: Callable[[str], None] = lambda text: None,
 ) -> Table:
-    """Make a table of an `optuna.Study`.
+    """Build a table from an `optuna.Study`.
 
     Hyperparameters are as the study defines them (range, logarithm, choices); one that some trials lack is
     conditional on the choice that explains when. Complete trials are runs; a pruned one has its last report and the
@@ -71,7 +71,7 @@ def from_study(
 
 
 def _values(trial: Any, objectives: int) -> list[float | None]:
-    """What a trial measured; a pruned one, its last report."""
+    """Values of a trial; of a pruned one, its last report."""
     if trial.state.name == "COMPLETE":
         return list(trial.values)
     if trial.state.name == "PRUNED" and objectives == 1 and trial.intermediate_values:

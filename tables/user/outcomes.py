@@ -1,4 +1,4 @@
-"""How runs ended: scores, states and costs, in the words of any export."""
+"""Outcomes of runs: scores, states and costs, in the words of any export."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class Points:
 
 
 def axes_of(space: tuple[Hyperparameter, ...]) -> tuple[dict[str, Any], ...]:
-    """What the coordinates of a space's points are, by the names of an agent's `Axis`.
+    """Axes of a space's points, by the names of an agent's `Axis`.
 
     Ranges of more than `FINE` integers count as real.
     """
@@ -128,7 +128,7 @@ def _first(raw: Floats) -> npt.NDArray[np.intp]:
 
 
 def _size(h: Hyperparameter) -> float:
-    """How many values a hyperparameter has; infinite for a range of floats."""
+    """Number of values of a hyperparameter; infinite for a range of floats."""
     if h.values:
         return len(h.values)
     return h.high - h.low + 1 if h.kind == "int" else (1 if h.low == h.high else math.inf)

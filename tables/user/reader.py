@@ -36,7 +36,7 @@ def from_csv(
     max_bytes: int | None = None,
     **options: Any,
 ) -> Table:
-    """Make a table of a file of runs: CSV, TSV, Parquet, Arrow, JSON, JSON lines, or a folder of JSON.
+    """Build a table from a file of runs: CSV, TSV, Parquet, Arrow, JSON, JSON lines, or a folder of JSON.
 
     Exports of Optuna, MLflow, Weights & Biases, Ray Tune, Syne Tune and scikit-learn are recognised by their columns.
     In others, what is not a score, cost, level or repeat is a hyperparameter, unless it names the runs, is a time, a
@@ -71,7 +71,7 @@ def from_csv(
 def from_frame(
     frame: Any, score: str | Sequence[str] | None = None, goal: Goal | Sequence[Goal] | None = None, **options: Any
 ) -> Table:
-    """Make a table of a pandas DataFrame or an Arrow table, a run a row, see `from_csv`; lines are counted from 2."""
+    """Build a table from a pandas DataFrame or an Arrow table, one run per row, see `from_csv`."""
     read = of_cells.of_frame(frame, options.pop("source", "DataFrame"))
     return table_of(trackers.read(read), score=score, goal=goal, **options)
 
@@ -88,7 +88,7 @@ def table_of(
     settle: Callable[[Schema], None] = lambda schema: None,
     **options: Any,
 ) -> Table:
-    """Make a table of an export.
+    """Build a table from an export.
 
     Args:
         reading: Its columns.
@@ -129,12 +129,12 @@ def table_of(
 
 
 def _stated(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What is neither None nor empty."""
+    """Return the arguments that are neither None nor empty."""
     return {k: v for k, v in fields.items() if v is not None and (isinstance(v, bool) or len(v))}
 
 
 class _Reader:
-    """What each column is, step by step; `schema` is complete after `runs`."""
+    """Inference of each column's role; `schema` is complete after `runs`."""
 
     def __init__(self, reading: Reading, given: Schema, say: Callable[[str | Sequence[str], str], None]) -> None:
         self.say = say

@@ -1,4 +1,4 @@
-"""What the columns of a file are (hyperparameter, score, checkpoint, repeat, other), guessed with a reason in words."""
+"""Roles of columns (hyperparameter, score, fidelity, repeat, other), inferred with a reason in words."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def _names_runs(reading: Reading, column: str) -> bool:
 
 
 def _reason(column: str, cells: Cells, lost: Mask) -> str:
-    """Why a column is no hyperparameter; empty if it is one."""
+    """Reason why a column is no hyperparameter; empty if it is one."""
     low = column.lower().strip()
     first = [t for t in cells[:50].dropna() if not missing(t)] if is_text(cells) else []
     if column.startswith(UNNAMED):
@@ -199,7 +199,7 @@ def _reason(column: str, cells: Cells, lost: Mask) -> str:
 
 
 def _measured(column: str, cells: Cells, lost: Mask) -> str:
-    """Why numbers are an outcome: by their name, or because only failed runs have none."""
+    """Reason why numbers are an outcome: their name, or because only failed runs have none."""
     goal = goal_of(column)
     if re.fullmatch(TIMES, column.lower()) or (goal and cells.nunique() * 2 > len(cells)):
         role = "--score" if goal == "max" else "--cost"
@@ -245,12 +245,12 @@ def moving(reading: Reading, names: Sequence[str], settings: Mapping[str, Column
 
 
 def _count(keys: Sequence[Index]) -> int:
-    """How many different tuples of codes there are."""
+    """Number of distinct tuples of codes."""
     return len(pd.DataFrame(dict(enumerate(keys))).drop_duplicates()) if keys else 0
 
 
 def hyperparameter(name: str, column: Column, log: bool | None = None) -> tuple[Hyperparameter, str]:
-    """Make a hyperparameter of a column's values, and says why it is what it is.
+    """Infer a hyperparameter from a column's values, with the reason.
 
     Raises:
         ValueError: Too many different texts for a choice, or `log` for numbers that are not all positive.

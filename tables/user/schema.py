@@ -17,12 +17,12 @@ from hpo_envs.tables.user.space import plain, space_of
 from hpo_envs.tables.user.trackers import Reading
 
 NO_COST = "evaluations"
-"""What may be the cost besides a column: every evaluation costs 1."""
+"""Cost without a column: every evaluation costs 1."""
 
 
 @dataclass(frozen=True)
 class Schema:
-    """What somebody says of the columns; what is not said is guessed.
+    """Schema of the columns; missing entries are inferred.
 
     Attributes:
         score: Column(s) of the metric(s); the first is rewarded.

@@ -17,7 +17,7 @@ LOG = 100.0
 """Positive numbers that span this factor are taken as logarithmic."""
 
 WORDS = ("log", "int", "float")
-"""What may stand after the two ends of a range."""
+"""Options after the two ends of a range."""
 
 KEYS = ("low", "high", "log", "step", "kind", "choices", "values", "if")
 """Keys of a hyperparameter that is written as a mapping."""

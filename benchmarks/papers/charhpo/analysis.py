@@ -204,7 +204,7 @@ def entries(published: Mapping[Key, common.Published], computed: Mapping[Key, li
 
 
 def printed_runs(configs: Mapping[Sweep3, Mapping[str, Sequence[Value]]]) -> dict[Sweep3, int]:
-    """For each sweep, which of the tied best runs Tables 8 and 9 print: the one that agrees in most values.
+    """Index of the tied best run that Tables 8 and 9 print, per sweep: the one that agrees in most values.
 
     Args:
         configs: `best_configs` of each (task, language, architecture).

@@ -43,7 +43,7 @@ def of_cases() -> list[dict[str, Any]]:
 
 
 def boxes(sweeps: Sequence[Sweep]) -> list[dict[str, Any]]:
-    """What figure 2 draws: the best configuration of each sweep, by hyperparameter, task and architecture.
+    """Data of figure 2: the best configuration of each sweep, by hyperparameter, task and architecture.
 
     Where several runs tie for the best, the one that Tables 8 and 9 print counts.
     """

@@ -38,7 +38,7 @@ def tables(r: Reproduction) -> Record:
 
 
 def count(entries: list[analysis.Entry]) -> dict[str, tuple[int, int]]:
-    """How many values of each table agree, and how many there are."""
+    """Number of agreeing and of all values of each table."""
     counts = {}
     for table in sorted({e.key[0] for e in entries}):
         here = [e.verdict == "agrees" for e in entries if e.key[0] == table]
@@ -48,7 +48,7 @@ def count(entries: list[analysis.Entry]) -> dict[str, tuple[int, int]]:
 
 
 def first_best() -> tuple[int, int]:
-    """How many rho of Table 12 agree when the first in the file of the tied best runs is taken, and how many there are.
+    """Number of agreeing and of all rho of Table 12 with the first of the tied best runs.
 
     The verdicts accept any of the tied runs: which one an unstable sort returned cannot be known.
     """

@@ -1,4 +1,4 @@
-"""What was run, as data: the sweeps, and how the published numbers read them."""
+"""Settings: the sweeps, and how the published numbers read them."""
 
 from __future__ import annotations
 

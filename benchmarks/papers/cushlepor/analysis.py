@@ -171,7 +171,7 @@ def differences(
 
 
 def evaluations_to(rewards: Sequence[Floats], best: float, within: float) -> dict[str, float]:
-    """How many evaluations runs need to come within a share of the best reward.
+    """Evaluations until runs come within a fraction of the best reward.
 
     Args:
         rewards: (evaluations,) rewards of each run.

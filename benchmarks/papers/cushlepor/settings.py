@@ -1,4 +1,4 @@
-"""What the reproduction runs: settings as data."""
+"""Settings of the reproduction."""
 
 from __future__ import annotations
 

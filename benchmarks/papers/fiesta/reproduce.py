@@ -125,12 +125,12 @@ def figure1(r: Reproduction) -> None:
 
 
 def variants(r: Reproduction) -> None:
-    """What the paper leaves open: shared splits, without replacement, the logit, few draws; delta .05."""
+    """Variants that the paper leaves open: shared splits, without replacement, logit, few draws; delta 0.05."""
     _levels(r, "Variant", settings.VARIANTS, deltas=(0.05,))
 
 
 def literature(r: Reproduction) -> None:
-    """What the field offers, at delta .05: the same stopping rule, then each method's own; and successive rejects."""
+    """Other methods at delta 0.05: with the same stopping rule, then with their own; and successive rejects."""
     _levels(r, "Literature", settings.LITERATURE, deltas=(0.05,))
     for budget in (96, settings.NAMED_BUDGET):
         for agent in ("sh", "sr", "nonadaptive"):

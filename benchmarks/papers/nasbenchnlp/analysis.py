@@ -149,7 +149,7 @@ def epoch_correlations(table: Table, epochs: Sequence[int] = (5, 10, 25, 50)) ->
 
 
 def ranks(table: Table, epoch: int) -> tuple[Floats, Floats]:
-    """What one panel of figure 5 draws: ranks by validation loss at an epoch, and by final test loss."""
+    """Data of one panel of figure 5: ranks by validation loss at an epoch, and by final test loss."""
     from scipy.stats import rankdata
 
     losses = table.values[..., [table.metric("validation_loss"), table.metric("test_loss")]]

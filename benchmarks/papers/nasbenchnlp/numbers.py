@@ -22,7 +22,7 @@ Range = tuple[float, float, float]
 
 
 def of_tables(final: Table, curves: Table) -> dict[Key, float]:
-    """What the final losses on PTB and the curves on WikiText-2 give; limits are those that all recipes keep to."""
+    """Numbers from the final losses on PTB and the curves on WikiText-2."""
     for name in curves.keys:
         recipe.Cell.from_text(name.split("#")[0])
     losses = final.values[:, :, -1, final.metric("test_loss")]
@@ -50,7 +50,7 @@ def of_tables(final: Table, curves: Table) -> dict[Key, float]:
 
 
 def of_logs(curves: Table) -> dict[Key, float]:
-    """What the full logs on PTB give."""
+    """Numbers from the full logs on PTB."""
     best = analysis.best_losses(curves)
     names = [k.split("#")[0] for k in curves.keys]
     found: dict[Key, float] = {

@@ -96,7 +96,7 @@ def _cached(method: settings.Method, preset: str, seeds: Sequence[int], dataset:
 
 
 def _datasets() -> list[str]:
-    """What the figures are drawn for: PTB as in the paper only once its full logs are fetched."""
+    """Data sets of the figures: PTB, as in the paper, only once its full logs are fetched."""
     if not tables.missing("nasbenchnlp/ptb"):
         return ["wikitext2", "ptb"]
     print("PTB is left out: its curves need the full logs, `hpo-envs fetch nasbenchnlp-ptb-logs`")

@@ -1,4 +1,4 @@
-"""What figures 10 and 12 run: methods and their settings as data, in two presets."""
+"""Settings of figures 10 and 12: methods in two presets."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def table(number: int, r: Reproduction) -> None:
 
 
 def agreeing(entries: Sequence[analysis.Entry]) -> int:
-    """How many agree with what was published."""
+    """Number of agreeing values."""
     return sum(e.verdict == "agrees" for e in entries)
 
 

@@ -18,7 +18,7 @@ TABLE_1 = {
     "swen": "1, 2, 4, 8, 16, 32; 1, 2, 4, 6; 256, 512, 1024; 1024, 2048; 8, 16; 3, 6, 10",
     "soen": "1, 2, 4, 8, 16, 32; 1, 2, 4; 256, 512, 1024; 1024, 2048; 8, 16; 3, 6, 10",
 }
-"""As printed: BPE symbols in thousands, layers, embedding, hidden units, heads, initial learning rate in 1e-4."""
+"""Printed columns: BPE symbols in thousands, layers, embedding, hidden units, heads, learning rate in 1e-4."""
 
 TABLE_2 = {
     "zhen": (118, 14.66, "30k; 4; 512; 1024; 16; 3e-4"),
@@ -28,7 +28,7 @@ TABLE_2 = {
     "swen": (767, 26.09, "1k; 2; 256; 1024; 8; 6e-4"),
     "soen": (604, 11.23, "8k; 2; 512; 1024; 8; 3e-4"),
 }
-"""As printed: number of models, best BLEU, its configuration."""
+"""Printed columns: number of models, best BLEU, its configuration."""
 
 _UNITS = (1e3, 1.0, 1.0, 1.0, 1.0, 1e-4)
 

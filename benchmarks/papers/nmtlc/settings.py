@@ -1,4 +1,4 @@
-"""What `hpo-envs reproduce nmtlc` runs. Nothing was published on these curves, so there is nothing to compare with."""
+"""Settings of `hpo-envs reproduce nmtlc`; nothing was published on these curves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an arm's score is drawn: the k-th pull of arm a in an episode is a function of (episode key, a, k)."""
+"""Draws of arms' scores: the k-th pull of arm a in an episode is a function of (episode key, a, k)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Arms(abc.ABC):
 
 
 class Ahead(dict[int, list[list[float]]]):
-    """What is drawn of an episode's next pulls: arm -> metrics of each, the next one last, to be popped.
+    """Pre-drawn pulls of an episode: arm -> metrics of each, the next one last, to be popped.
 
     Args:
         arms: Draws them.

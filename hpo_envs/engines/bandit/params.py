@@ -1,4 +1,4 @@
-"""What the two forms of the bandit environments read: validated arguments, arms and spaces."""
+"""Params of the bandit environments: validated arguments, arms and spaces."""
 
 from __future__ import annotations
 

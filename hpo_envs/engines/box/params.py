@@ -1,4 +1,4 @@
-"""What an environment on a box reads, in both forms: a function of the box, what of it is rewarded, what it costs."""
+"""Params of environments on a box: a function of the box, its rewards and costs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from hpo_envs.tables.user.points import axes_of
 Ints = npt.NDArray[np.int64]
 
 WITHOUT_BUDGET = {"evaluations": 10_000.0, "s": 1e8}
-"""What an episode with `budget=None` may spend, by unit: a box has no last row to stop at."""
+"""Budget of an episode with `budget=None`, by unit: a box has no last configuration."""
 
 
 class Answer(NamedTuple):
@@ -90,7 +90,7 @@ class BoxFunction(abc.ABC):
 
     @functools.cached_property
     def _natural(self) -> list[tuple[list[str], list[tuple[int, Callable[[float], Any]]]]]:
-        """For each task the names of its hyperparameters; place and maker of those that are no floats."""
+        """Names of each task's hyperparameters; position and constructor of those that are no floats."""
         makes: dict[str, Callable[[Any], Callable[[float], Any]]] = {
             "int": lambda h: np.int64,
             "categorical": lambda h: functools.partial(_choice, h.values),

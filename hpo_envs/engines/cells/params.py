@@ -1,4 +1,4 @@
-"""What environments that build cells read, in both forms: who says what a cell is worth, and the spaces."""
+"""Params of environments that build cells: the scorer of cells and the spaces."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NODE = len(OPERATIONS) + SLOTS
 
 
 class Report(NamedTuple):
-    """What is known of a complete cell.
+    """Result of a complete cell.
 
     Attributes:
         metrics: Those of the scorer, held-out ones too, and `seconds` of training.
@@ -44,11 +44,11 @@ class Report(NamedTuple):
 
 
 class Scorer(Protocol):
-    """Who says what complete cells are worth: a table with a surrogate, or real training."""
+    """Scorer of complete cells: a table with a surrogate, or real training."""
 
     @property
     def metrics(self) -> Sequence[Metric]:
-        """What is said of each cell."""
+        """Metrics of each cell."""
 
     @property
     def held_out(self) -> tuple[str, ...]:
@@ -131,15 +131,15 @@ class CellParams(Params):
         return self.budget * self.scorer.expected
 
     def score(self, cell: Cell, name: str, bits: int) -> Info:
-        """What a step that completes a cell reports of it, without reward; see `Scorer.score`."""
+        """Info of a step that completes a cell, without reward; see `Scorer.score`."""
         return self._info(self.scorer.score(cell, name, bits), name)
 
     def invalid(self) -> Info:
-        """What is reported of a cell that an illegal move ended: every metric at its documented worst."""
+        """Info of a cell that an illegal move ended: every metric at its documented worst."""
         return _copied(self._invalid)
 
     def unfinished(self) -> Info:
-        """What is reported while no cell is complete."""
+        """Info while no cell is complete."""
         return _copied(self._unfinished)
 
     def priced(self, info: Info, finished: Any) -> Info:

@@ -76,7 +76,7 @@ class Episode:
 def complete(
     params: CellParams, key: int, seen: dict[str, int], nodes: Sequence[tuple[int, tuple[int, ...]]], action: list[int]
 ) -> Info:
-    """What is said of the cell that an action of kind END makes.
+    """Result of the cell that an action of kind END completes.
 
     Args:
         params: What the environment is made of.

@@ -35,7 +35,7 @@ class Simulated:
             self.runs.setdefault(name.split("#")[0], []).extend((row, r) for r in range(measured))
 
     def score(self, cell: Cell, name: str, bits: int) -> Report:
-        """What is known of a cell: of one of its trainings, which the bits choose."""
+        """Result of a cell: of one of its trainings, which the bits choose."""
         table = self._table
         if name in self.runs:
             row, repeat = self.runs[name][draws.below(bits, len(self.runs[name]))]

@@ -1,4 +1,4 @@
-"""What the two forms of the multi-fidelity environments read: curves as flat arrays, one cell a checkpoint."""
+"""Params of the multi-fidelity environments: curves as flat arrays, one cell per fidelity."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ class CurveParams(Params):
         return float(np.nanmax(self.full(), axis=1).sum())
 
     def budget_of(self, trainings: int) -> float:
-        """What so many full trainings cost on average; as many as there are, where each evaluation costs 1."""
+        """Mean cost of a number of full trainings; that number, if each evaluation costs 1."""
         return float(trainings * np.nanmean(self.full()))
 
 

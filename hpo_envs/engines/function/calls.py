@@ -17,13 +17,13 @@ import numpy as np
 
 Function = Callable[..., Any]
 Form = Literal["score", "epochs", "checkpoints"]
-"""What a function is: `function(config)` that returns a score, or yields one after each epoch; or
+"""Calls of a user's function: `function(config)` that returns a score, or yields one after each epoch; or
 `function(config, resume_from, epochs)` that returns the score after so many epochs."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a call.
+    """Result of a call.
 
     Attributes:
         status: `ok`, `failed` (it raised, or returned no score) or `diverged` (its score is not finite).
@@ -41,7 +41,7 @@ class Outcome:
 
     @property
     def price(self) -> float:
-        """What the call cost: what it said itself, else its seconds."""
+        """Cost of a call: its own, else its seconds."""
         return self.seconds if self.cost is None else self.cost
 
 
@@ -63,12 +63,12 @@ def resolve(function: Any) -> Function:
 
 
 def name_of(function: Function) -> str:
-    """What a function is called in results."""
+    """Name of a function in results."""
     return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 
 def form_of(function: Function) -> Form:
-    """Which form a function has, told by its signature."""
+    """Form of a function, by its signature."""
     if inspect.isgeneratorfunction(function):
         return "epochs"
     try:
@@ -110,7 +110,7 @@ def call(function: Function, config: Mapping[str, Any], objectives: tuple[str, .
 
 
 def timed(work: Callable[[], Any], objectives: tuple[str, ...]) -> Outcome:
-    """Do some work and read what it returns."""
+    """Run a call and read its result."""
     start = time.perf_counter()
     try:
         returned = work()

@@ -43,7 +43,7 @@ class Episode:
         return self._observe(np.zeros(self._width), self._p.low, 0.0)
 
     def mask(self) -> npt.NDArray[np.int8]:
-        """Which candidates are not evaluated (trained to the end) yet; where all are, none is left out."""
+        """Mask of candidates that are not fully evaluated; all if none is left."""
         left = ~self._finished if not self._finished.all() else np.ones(len(self._finished), bool)
         epochs = len(self._p.table.levels) if self._p.kind == "fidelity" else 0
         return np.concatenate([left, np.ones(epochs, bool)]).astype(np.int8)

@@ -1,4 +1,4 @@
-"""What environments on a function read, in both forms: the function, its search space and the candidates in it."""
+"""Params of environments on a function: the function, its search space and the candidates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FEWEST, MOST, EACH = 500, 5000, 20
 """Candidates: `EACH` for each evaluation of the budget, within these limits."""
 
 UNITS = ("evaluations", "cost")
-"""What the budget can be counted in; where a function is trained epoch by epoch, in `epochs`, too."""
+"""Units of the budget; `epochs` for functions that are trained epoch by epoch."""
 
 WITHOUT_BUDGET = 10_000
 """Evaluations of an episode with `budget=None` on a box, which has no last row to stop at."""
@@ -230,7 +230,7 @@ def _finite(value: Any) -> bool:
 
 
 def count_of(candidates: Any, budget: Any, each: int = 1) -> int:
-    """How many candidates there are: as many as asked for, or so many that grow with the budget.
+    """Number of candidates: the given one, or by the budget.
 
     Args:
         candidates: As asked for, or None.

@@ -1,4 +1,4 @@
-"""What look-up environments read: tables turned into arrays once, shared by the scalar and the batched form."""
+"""Params of look-up environments: tables as arrays, shared by the scalar and the batched form."""
 
 from __future__ import annotations
 

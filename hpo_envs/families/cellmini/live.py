@@ -16,7 +16,7 @@ from hpo_envs.tables.datasets.trained.process import Trainer
 from hpo_envs.tables.table import Provenance, Table
 
 SECONDS = 900.0
-"""How long a training may take by default; the longest takes about a minute."""
+"""Default time limit of a training; the longest takes about a minute."""
 
 
 class Live:
@@ -62,7 +62,7 @@ class Live:
 
 
 def _table(seed: int, epochs: int) -> Table:
-    """What infos and headers name: nothing of it is measured before it is asked for."""
+    """Table of infos and headers, which has no rows: cells are trained on request."""
     nothing = np.full((1, 1, 1), np.nan)
     name = f"function/cellmini-{seed}-{epochs}"
     made = Provenance("measured", "this project", build.COMMIT, "MIT", "The hpo_envs developers. CellMini.")

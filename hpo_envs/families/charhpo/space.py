@@ -19,7 +19,7 @@ CALLED = tuple(
     {"task": task, "lang": lang, "architecture": architecture, "table": f"{task}-{lang}-{architecture}"}
     for task, lang, architecture in SWEEPS
 )
-"""What `options` of `reset` may name of each task, in the order of `build.NAMES`."""
+"""Values of `options` of `reset` of each task, in the order of `build.NAMES`."""
 
 
 class Sweeps(BoxFunction):
@@ -55,7 +55,7 @@ class Sweeps(BoxFunction):
         return space.action_of(self.spaces[task], config)
 
     def choose(self, options: Mapping[str, Any] | None) -> Ints:
-        """Those of the tasks that `options` of `reset` leave."""
+        """Tasks that match the `options` of `reset`."""
         wanted = {k: v for k, v in (options or {}).items() if k in CALLED[0]}
         if not wanted:
             return np.arange(len(self.numbers))
@@ -66,7 +66,7 @@ class Sweeps(BoxFunction):
 
 
 def among(sweeps: Sequence[str] | None, tasks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Those of `tasks` that are among the sweeps, named as `g2p-geo-lstm`; all of them for None.
+    """Tasks of the sweeps among `tasks`, named as `g2p-geo-lstm`; all of them for None.
 
     Raises:
         ValueError: No such sweep, or none left.

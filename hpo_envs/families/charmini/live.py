@@ -18,7 +18,7 @@ from hpo_envs.tables.datasets.charmini.words import entries
 from hpo_envs.tables.datasets.trained.process import Trainer
 
 SECONDS = 600.0
-"""How long a training may take by default; the longest takes about a minute."""
+"""Default time limit of a training; the longest takes about a minute."""
 
 _SHOWN = {m.name: m for m in build.METRICS if m.name not in build.HELD_OUT}
 

@@ -48,7 +48,7 @@ def own_table(name: str, table: Any) -> Table:
 
 
 class OfUser(HPOEnv):
-    """What the two families of users' tables share.
+    """Base of the two families of users' tables.
 
     ## Arguments
     - `table=None`: the table called `name`; or a `Table`, the path of an .npz file written by

@@ -24,7 +24,7 @@ STEPS = 25
 """Characters of each stream after which weights are updated and derivatives end."""
 
 DROPOUT = 0.1
-"""Of embeddings and outputs, with one mask for a stretch of `STEPS` (NAS-Bench-NLP, section 3: dropout)."""
+"""Dropout of embeddings and outputs, one mask per `STEPS` (NAS-Bench-NLP, section 3)."""
 
 LARGEST = 1.0
 """Euclidean norm to which larger gradients are scaled down."""

@@ -1,4 +1,4 @@
-"""What a training costs, by a formula: the same in the table and where cells are really trained.
+"""Cost formula of a training, the same in the table and live.
 
 Seconds of one core are different on every machine and never the same twice, so costs are what a formula says of the
 cell, fitted to the seconds of the trainings that ship (`fit`).
@@ -19,7 +19,7 @@ COEFFICIENTS = (0.117, 0.0, 0.0, 0.0937, 0.0401)
 
 
 def work(cell: Cell) -> tuple[float, float, float, float, float]:
-    """What an epoch with its evaluation is made of.
+    """Operations of an epoch with its evaluation.
 
     Args:
         cell: In canonical form.

@@ -18,7 +18,7 @@ from hpo_envs.tables.files import atomic
 FILE = Path(__file__).with_name("cells.csv")
 
 SEED = 2020
-"""Of the draw."""
+"""Seed of the draw."""
 
 
 def draw(count: int = DRAWN) -> list[str]:

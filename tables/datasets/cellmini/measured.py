@@ -1,4 +1,4 @@
-"""What was measured: packed from the records of trainings into `measured.npz`, which ships."""
+"""Pack of measured trainings, `measured.npz`, which ships."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ METRICS = (
     Metric("accuracy", "%", "max", 0.0, 100.0, "Exact match accuracy on the development set, best epoch."),
     Metric("runtime", "s", "min", 0.0, 1e6, "Wall clock time of the run on one GPU."),
 )
-"""What an environment tells of a run. The cap of the runtime is an observation bound: the longest run took 9.5e4 s."""
+"""Metrics of a run. The cap of the runtime is an observation bound: the longest run took 9.5e4 s."""
 
 CLOCK = 2.0**-22
 """Seconds between two readings of the clock that upstream's runtimes are differences of."""

@@ -36,7 +36,7 @@ TRAINING: dict[str, Any] = {
     "min_samples_leaf": 5,
     "random_state": 0,
 }
-"""Of scikit-learn's GradientBoostingRegressor."""
+"""Hyperparameters of scikit-learn's GradientBoostingRegressor."""
 
 SCATTER = 0.6
 """Share of the held-out residuals' deviation that is noise; the rest is what the forests miss, and goes to the signal.
@@ -47,7 +47,7 @@ on rows held out (four folds of a sweep; all rows / its better half), mean over 
 .84 / .55. A Gaussian process (.55 / .24 and .39 / .18 on measured sweeps) says .4 to .5."""
 
 WIDTH, OTHERS = 0.4, 0.05
-"""Of the local regressions: standard deviation of the kernel in normal scores, and what a run of another task weighs
+"""Local regressions: standard deviation of the kernel in normal scores, and weight of a run of another task
 beside one of the task's, so that 200 stand beside 110."""
 
 QUANTILE_AT = np.array([-3.0, -2.2, -1.8, -1.6, -1.45, -1.3, -1.15, -1.0, -0.85, -0.7, -0.5, -0.25, 0.0, 0.25, 0.5,

@@ -14,7 +14,7 @@ SCHEDULER = Hyperparameter("scheduler", "categorical", 0, 2, False, SCHEDULERS, 
 
 PLATEAU = ("scheduler", ("reduceonplateau",))
 WARMUP = ("scheduler", ("warmupinvsqrt",))
-"""When the hyperparameters of a scheduler are active."""
+"""Conditions of the hyperparameters of a scheduler."""
 
 
 def number(name: str, low: float, high: float, text: str, condition: Any = None, log: bool = False) -> Hyperparameter:

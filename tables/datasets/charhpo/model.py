@@ -180,7 +180,7 @@ def with_score(x: Ints, score: Floats) -> Ints:
 
 
 def interpolated(x: Any, x0: Any, x1: Any, y0: Any, y1: Any) -> Any:
-    """Where the line through (x0, y0) and (x1, y1) is at x; floats and arrays alike."""
+    """Value at x of the line through (x0, y0) and (x1, y1); floats and arrays alike."""
     return (y1 - y0) / (x1 - x0) * (x - x0) + y0
 
 
@@ -190,7 +190,7 @@ def _clip(x: Floats, low: Any, high: Any) -> Floats:
 
 
 def word_worth(task: int) -> float:
-    """What one word of a development set is worth in per cent (Table 7: 1,000 words, Haida 100)."""
+    """Accuracy of one word of a development set, in per cent (Table 7: 1,000 words, Haida 100)."""
     return 1.0 if parts(TABLES[task])[1] == "hai" else 0.1
 
 

@@ -67,7 +67,7 @@ def _sweep(name: str, test: float) -> dict[str, packs.Array]:
 
 
 def _ulps(values: Floats, near: Floats) -> packs.Array:
-    """How many doubles lie between values and others: printing and parsing cost upstream a digit."""
+    """Distance of values in units in the last place: printing and parsing cost upstream a digit."""
     ulps = values.view(np.int64) - near.view(np.int64)
     assert np.abs(ulps).max() < 128
     return ulps.astype(np.int8)

@@ -102,7 +102,7 @@ def action_of(space: tuple[Hyperparameter, ...], config: Mapping[str, Any]) -> n
 
 
 def _share(h: Hyperparameter, value: Any) -> float:
-    """Where in [0, 1] a natural value lies; the middle of its interval for values of a grid."""
+    """Natural value in [0, 1]; the middle of its interval for values of a grid."""
     if h.values:
         if value not in h.values:
             raise ValueError(f"config[{h.name!r}] must be one of {h.values}, got {value!r}")

@@ -1,4 +1,4 @@
-"""What a training costs, by a formula: the same in the table and where models are really trained.
+"""Cost formula of a training, the same in the table and live.
 
 Seconds of one core are different on every machine and never the same twice, so costs are what a formula says of the
 configuration. Against the seconds of the trainings that it was fitted to, its median error is 5 per cent (LSTM) and 6
@@ -24,7 +24,7 @@ COEFFICIENTS = {"lstm": (2.6e-4, 0.051, 0.165), "transformer": (1.33e-3, 0.0313,
 
 
 def work(architecture: str, config: Mapping[str, Any], language: str = ENGLISH) -> tuple[float, float, float]:
-    """What an epoch with its evaluation is made of.
+    """Operations of an epoch with its evaluation.
 
     Args:
         architecture: `lstm` or `transformer`.

@@ -1,4 +1,4 @@
-"""What was measured: packed from the records of trainings, a file a language, which ships."""
+"""Packs of measured trainings, one per language, which ship."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hpo_envs.tables.datasets.trained.packed import Packing
 
 
 def packing(language: str) -> Packing:
-    """How the trainings of a language are kept; fields are those of `training.run.Epoch`."""
+    """Layout of a language's trainings; fields are those of `training.run.Epoch`."""
     return Packing(
         file=MEASURED / f"{language}.npz",
         axes=((language,), ARCHITECTURES, range(ROWS), range(seeds_of(language))),

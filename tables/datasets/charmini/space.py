@@ -15,7 +15,7 @@ from hpo_envs.tables.datasets.charmini import ARCHITECTURES, DRAWN
 from hpo_envs.tables.table import Floats, Hyperparameter
 
 _KEY = 0x43686172
-"""Of the draws of the configurations."""
+"""Seed of the draws of the configurations."""
 
 
 def space(architecture: str) -> tuple[Hyperparameter, ...]:

@@ -120,7 +120,7 @@ def _hashed(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def main() -> None:
-    """Make the sample again from the installed dictionary."""
+    """Recompute the sample from the installed dictionary."""
     chosen = eligible(store.read(FILE).decode())[: sum(_SPLITS.values())]
     atomic.write_csv(_SAMPLE, [{"word": word, "phonemes": " ".join(spoken)} for word, spoken in chosen])
 

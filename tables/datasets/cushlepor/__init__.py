@@ -6,7 +6,7 @@ PAIRS = tuple(f"{test_set}-{pair}" for test_set in ("ted", "newstest2020", "news
 """Test set and language pair, as in ids."""
 
 LABELS = ("mqm", "psqm")
-"""How humans judged."""
+"""Kinds of human labels."""
 
 REFERENCES = {"ted-zhen": ("B", "A")}
 """References that a pair can be scored against, its default first; the other pairs have `A`, the first one."""

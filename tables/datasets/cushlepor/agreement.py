@@ -1,4 +1,4 @@
-"""How well hLEPOR agrees with human scores: a corpus, and the agreement of any setting of the metric on it.
+"""Agreement of hLEPOR with human scores: a corpus, and the agreement of any setting on it.
 
 A setting's numbers do not depend, bit for bit, on the settings that it is evaluated with.
 """
@@ -24,7 +24,7 @@ METRICS = (
     Metric("system_pearson", "", "max", -1.0, 1.0, "Pearson correlation of mean scores of systems."),
     Metric("rmse", "", "min", 0.0, 1.0, "Root mean squared difference of segment scores and human scores."),
 )
-"""What can be rewarded. Correlations of something constant are 0."""
+"""Rewarded metrics. Correlations with a constant are 0."""
 
 NAMES = tuple(m.name for m in METRICS)
 

@@ -230,7 +230,7 @@ def assemble(
 
 
 def provenance(reference: str) -> Provenance:
-    """Of a table whose segments are scored against a reference."""
+    """Provenance of a table whose segments are scored against a reference."""
     return catalogue.provenance("cushlepor", "measured", f"Segments scored against {reference}.")
 
 

@@ -39,7 +39,7 @@ def make() -> packing.Packs:
 
 
 def rows(table: Table) -> Arrays:
-    """What does not depend on the reference.
+    """Arrays that do not depend on the reference.
 
     Returns:
         `system`, `document` names; (rows,) `system_code`, `document_code` places among them, `segment` numbers,
@@ -54,7 +54,7 @@ def rows(table: Table) -> Arrays:
 
 
 def against(table: Table, reference: str) -> Arrays:
-    """What depends on the reference: its (rows,) `reference_length`, `matches`, and the position differences.
+    """Arrays that depend on the reference: (rows,) `reference_length`, `matches`, and position differences.
 
     Returns:
         Members of a group `reference`. By variant, (n, rows) integers, position differences times

@@ -23,13 +23,13 @@ METRICS = (
     Metric("train_loss", "nats", "min", 0.0, CAP, "Log perplexity on the training set; upper bound = cap."),
     Metric("parameters", "", "min", 0.0, 1e9, "Trainable parameters."),
 )
-"""What the logs record (section 3, evaluation). A run that diverged has no losses in its last epoch."""
+"""Metrics of the logs (section 3, evaluation). A diverged run has no losses in its last epoch."""
 
 FINAL_METRICS = (
     Metric("test_loss", "nats", "min", 0.0, CAP, "Log perplexity on the test set after the last epoch."),
     METRICS[3],
 )
-"""What another release lists of the Penn Treebank."""
+"""Columns of the other release of the Penn Treebank."""
 
 
 @dataclass(frozen=True)

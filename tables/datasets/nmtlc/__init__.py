@@ -18,7 +18,7 @@ TABLES = tuple(f"nmtlc/{corpus}" for corpus in CORPORA)
 """Names of the tables."""
 
 UPDATES_PER_CHECKPOINT = 2000
-"""From scratch; runs that are also in the six tables of the paper have 2,000 updates for each point of the curve."""
+"""Corpora trained from scratch; runs of the paper's six tables have 2,000 updates per point of the curve."""
 
 PATIENCE = {"scratch": 16, "finetune": 11}
 """Checkpoints without improvement after which a run was stopped, read off the curves."""

@@ -1,1 +1,1 @@
-"""What tables that this project trains itself have in common: records, what is packed of them, checks, a process."""
+"""Common parts of tables that this project trains: records, packs, checks, a process."""

@@ -23,7 +23,7 @@ _MOST = 2000.0
 """Nats beyond which a loss is kept as this."""
 
 Arrays = Mapping[str, npt.NDArray[Any]]
-"""By name, each of the shape of the axes and more:
+"""Arrays by name, each of the shape of the axes and more:
 
 `counts` (epochs, counts), where there are any; `losses` (epochs, losses) in units of 1e-6 nats; `epochs` that were
 finished, 0 where nothing was trained; `status`, index in `STATUSES`; `seconds` (epochs,) of the processor;
@@ -33,7 +33,7 @@ finished, 0 where nothing was trained; `status`, index in `STATUSES`; `seconds` 
 
 @dataclass(frozen=True)
 class Packing:
-    """How the trainings of a table are kept.
+    """Layout of a table's trainings.
 
     Attributes:
         file: Where.
@@ -52,7 +52,7 @@ class Packing:
     losses: tuple[str, ...]
 
     def place(self, task: str) -> tuple[int, ...]:
-        """Where a training is kept."""
+        """Location of a training."""
         parts = zip(task.split("-"), self.axes, strict=True)
         return tuple([str(label) for label in axis].index(part) for part, axis in parts)
 
@@ -97,17 +97,17 @@ class Packing:
         return arrays["counts"][at][:n].astype(np.float64), arrays["losses"][at][:n] * UNIT
 
     def complete(self, arrays: Arrays) -> dict[str, int]:
-        """How many rows, from the first on, have all their seeds; by the label before the row, or an empty one."""
+        """Number of leading rows with all their seeds, by label."""
         leading = itertools.product(*(range(len(axis)) for axis in self.axes[:-2]))
         counts = {at: int(np.append(_begun(arrays)[at].all(axis=1), False).argmin()) for at in leading}
         return {"-".join(str(axis[i]) for axis, i in zip(self.axes, at, strict=False)): n for at, n in counts.items()}
 
     def load(self) -> Arrays:
-        """What ships."""
+        """Shipped arrays."""
         return _load(self.file)
 
     def stored(self) -> Arrays:
-        """What ships, empty arrays where nothing does."""
+        """Shipped arrays; empty if nothing ships."""
         return self.load() if self.file.exists() else self.pack([])
 
     def known(self) -> list[str]:

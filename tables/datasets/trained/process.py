@@ -113,7 +113,7 @@ class Trainer:
 
 
 def answer(begin: Callable[..., Any], request: Mapping[str, Any]) -> dict[str, Any]:
-    """Carry out a request; see `Trainer.train`."""
+    """Serve a request; see `Trainer.train`."""
     start = time.process_time()
     training = begin(**request["of"])
     path = None if request["folder"] is None else Path(request["folder"]) / CHECKPOINT

@@ -33,7 +33,7 @@ class Training(Protocol):
 
 
 def record(task: str, training: Training, epochs: int) -> dict[str, Any]:
-    """Carry out a training in this process.
+    """Train in this process.
 
     Args:
         task: Its name.

@@ -24,7 +24,7 @@ VERDICTS = {
 
 @dataclass(frozen=True)
 class Check:
-    """What a training made again says of the stored one.
+    """Comparison of a repeated training with the stored one.
 
     Attributes:
         stored: (epochs, scores) of the stored training.

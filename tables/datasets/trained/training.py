@@ -1,4 +1,4 @@
-"""What models in training share, whatever they learn: their size, the arrays from which they go on, their key."""
+"""Common parts of models in training: size, state arrays, key."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class Resumable:
         return {"parameters": self._parameters.flat, "epochs": np.array(self.epochs), **self._adam.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on where a training of the same model and seed was."""
+        """Resume a training of the same model and seed."""
         self._parameters.flat[:] = state["parameters"]
         self._adam.restore(state)
         self.epochs = int(state["epochs"])
 
 
 def key_of(*parts: Any) -> int:
-    """What all draws of a training come from, of what it is: plain data."""
+    """Key of all draws of a training, from plain data."""
     text = json.dumps(parts, sort_keys=True)
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1

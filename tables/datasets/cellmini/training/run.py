@@ -27,7 +27,7 @@ _ADAM = {"learning_rate": RATE, "beta1": DECAY[0], "beta2": DECAY[1], "scheduler
 
 @dataclass(frozen=True)
 class Epoch:
-    """What is measured after an epoch: means of -log probability of a character, in nats.
+    """Metrics after an epoch: mean negative log-likelihood of a character, in nats.
 
     Attributes:
         development: Of the development text.

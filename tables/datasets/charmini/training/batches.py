@@ -104,7 +104,7 @@ def _padded(sequences: list[list[int]], boundary: int) -> Ints:
 
 
 class Packed:
-    """How sequences of several lengths are packed: the first symbols of all, then the second of those that have one.
+    """Packed sequences: the first symbols of all, then the second of those that have one.
 
     Args:
         lengths: (n,) lengths, at least 1.

@@ -45,7 +45,7 @@ class AttentiveLSTM:
         return shapes
 
     def encode(self, p: Mapping[str, Tensor], words: Words, drop: Dropout) -> tuple[Packed, Tensor, Tensor]:
-        """How the letters are packed, their (symbols, width) states, and the (words, width) last states."""
+        """Packing of the letters, their (symbols, width) states, and the (words, width) last states."""
         packed = Packed(words.spelled)
         mirror = torch.from_numpy(packed.mirror)
         ends = mirror[: len(words)]

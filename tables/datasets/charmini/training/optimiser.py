@@ -77,12 +77,12 @@ class Adam:
             self._factor, self._bad = self._factor * self._config["factor"], 0
 
     def state(self) -> dict[str, Any]:
-        """What goes on with `restore`."""
+        """State for `restore`."""
         kept = [*self._decay, self._samples, self._factor, self._best, self._bad]
         return {"first": self._first, "second": self._second, "optimiser": np.array(kept, np.float64)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on where another one was."""
+        """Resume from a stored state."""
         self._first[:], self._second[:] = state["first"], state["second"]
         *decay, samples, self._factor, self._best, bad = np.asarray(state["optimiser"]).tolist()
         self._decay, self._samples, self._bad = decay, int(samples), int(bad)

@@ -29,7 +29,7 @@ _INITIAL, _ORDER, _MASKS = range(3)
 
 @dataclass(frozen=True)
 class Epoch:
-    """What is measured after an epoch.
+    """Metrics after an epoch.
 
     Attributes:
         correct: Development words that are exactly right.
@@ -119,7 +119,7 @@ class Training(Resumable):
         return torch.nn.functional.cross_entropy(logits, torch.from_numpy(targets), label_smoothing=smoothing)
 
     def _score(self, words: Words) -> tuple[int, int]:
-        """How many words are exactly right, and the phoneme errors in all."""
+        """Numbers of correct words and of phoneme errors."""
         told = self._model.greedy(self._parameters.views, words, LONGEST)
         wrong = distances(told, words.phonemes, self._corpus.sizes.phonemes)
         return int((wrong == 0).sum()), int(wrong.sum())
