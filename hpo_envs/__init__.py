@@ -10,7 +10,7 @@ from typing import Any
 from hpo_envs.registry import SPECS, register_all
 
 __all__ = ["SPECS", "__version__", "load", "objective", "register_all", "tune"]
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _LATER = {"load": "hpo_envs.tuning", "objective": "hpo_envs.tuning.objective", "tune": "hpo_envs.tuning"}
 """Lazy imports: name -> module."""
