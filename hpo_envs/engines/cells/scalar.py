@@ -96,7 +96,36 @@ def complete(
 
 
 class CellEnv(HPOEnv):
-    """An action adds a node to a cell, or ends the cell, which is then scored."""
+    """An action adds a node to a cell, or ends the cell, which is then scored.
+
+    ## Action Space
+    `MultiDiscrete([8, 29, 29, 29])`: `[kind, a, b, c]`. Kinds 0 to 6 add a node: linear, blend (z, x, y), product,
+    sum, tanh, sigmoid, leaky ReLU. Vectors: 0 none, 1 the input `x`, 2 to 4 the previous hidden states, 5 + j the
+    j-th node of the cell. Activations read `a`; a linear reads those of a, b, c that are not 0, sums and products
+    need two of them, a blend all three. Kind 7 ends the cell: those of a, b, c that name nodes become the new hidden
+    states in this order, the first is the output; nodes that lead to none of them are removed. A legal cell uses `x`
+    and exactly as many previous hidden states as it has new ones.
+
+    An illegal move (too few inputs, a vector that does not exist, a 25th node, an end that breaks the last rule)
+    ends that cell as invalid, at the worst score.
+
+    ## Observation Space
+    `Box`, float32. With m objectives:
+
+    | index | content | range |
+    |---|---|---|
+    | 10j to 10j + 6 | operation of node j (0 to 23), one-hot; 0 if there is no such node | 0 to 1 |
+    | 10j + 7 to 10j + 9 | its inputs, vector / 28 | 0 to 1 |
+    | 240 | nodes of the cell / 24 | 0 to 1 |
+    | 241 to 240 + m | reward(s) of the last complete cell | bounds of the metric |
+    | 241 + m to 240 + 2m | best reward(s) so far, each objective on its own | as the reward |
+    | 241 + 2m | whether a cell was completed | 0 to 1 |
+    | 242 + 2m | budget left, as a share | 0 to 1 |
+
+    ## Episode End
+    Terminated when `budget` cells are complete, invalid ones included, so after at most 25 x budget steps. Never
+    truncated by itself.
+    """
 
     params: CellParams
     mutate = staticmethod(mutate_actions)

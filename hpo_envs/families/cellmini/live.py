@@ -81,25 +81,6 @@ class CellMiniLiveEnv(CellEnv):
     Trainings are carried out in a process of their own with one thread, so that the settings of torch in this one stay
     as they are. A cell and a seed of the table give the table's numbers.
 
-    ## Action Space
-    `MultiDiscrete([8, 29, 29, 29])`: `[kind, a, b, c]`, as of `NASBenchNLP-cell-v0`. Kinds 0 to 6 add a node: linear,
-    blend (z, x, y), product, sum, tanh, sigmoid, leaky ReLU. Vectors: 0 none, 1 the input `x`, 2 to 4 the previous
-    hidden states, 5 + j the j-th node. Kind 7 ends the cell: those of a, b, c that name nodes become its new hidden
-    states. An illegal move ends the cell as invalid, at the worst score and without a training.
-
-    ## Observation Space
-    `Box`, float32. With m objectives:
-
-    | index | content | range |
-    |---|---|---|
-    | 10j to 10j + 6 | operation of node j (0 to 23), one-hot; 0 if there is no such node | 0 to 1 |
-    | 10j + 7 to 10j + 9 | its inputs, vector / 28 | 0 to 1 |
-    | 240 | nodes of the cell / 24 | 0 to 1 |
-    | 241 to 240 + m | reward(s) of the last complete cell | bounds of the metric |
-    | 241 + m to 240 + 2m | best reward(s) so far, each objective on its own | as the reward |
-    | 241 + 2m | whether a cell was completed | 0 to 1 |
-    | 242 + 2m | budget left, as a share | 0 to 1 |
-
     ## Rewards
     The step that completes a cell is the evaluation: its reward is minus the loss on the development text after the
     last epoch (`objective`). A training whose loss is no finite number has diverged, one that takes too long has
@@ -108,10 +89,6 @@ class CellMiniLiveEnv(CellEnv):
     ## Starting State
     An empty cell; rewards at the lower bound, full budget. The episode's seed changes nothing; the argument `seed` is
     that of the trainings.
-
-    ## Episode End
-    Terminated when `budget` cells are complete, invalid ones included, so after at most 25 x budget steps. Never
-    truncated by itself.
 
     ## Information
     At reset: `table`, `kind`, `sha256` of what is trained, in which nothing is measured yet; `action_mask`.
