@@ -11,8 +11,6 @@ from tests.tables.datasets.trained.test_suite import record
 
 PACKING = packing("eng")
 
-"""Of the files that train at that commit."""
-
 
 def arrays(rows=3):
     records = [record(task, 100 + draw) for draw in range(rows) for task in (f"eng-lstm-{draw}-{s}" for s in range(3))]

@@ -5,6 +5,8 @@ import hashlib
 import numpy as np
 import pytest
 
+pytest.importorskip("torch")
+
 from hpo_envs.tables import cells
 from hpo_envs.tables.datasets.cellmini import STEPS, STREAMS
 from hpo_envs.tables.datasets.cellmini.drawn import drawn
