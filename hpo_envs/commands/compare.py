@@ -1,4 +1,4 @@
-"""Compare agents on environments, in one process or many. Repeated, a stopped comparison continues."""
+"""Compare agents on environments, in one process or many. The same command resumes a stopped comparison."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EPILOG = """examples:
   hpo-envs compare --env NMTHPO-jaen-v0 --agents random --budget all
   hpo-envs compare --env NMTHPO-v0 --agents random,policy:ppo.zip   # a file of hpo_envs.integrations.sb3.save_policy
   hpo-envs compare study.toml --out runs/ --scheduler tcp://head:8786
-  hpo-envs compare --env 'NMTHPO-*-v0' --agents random,bo --seeds 20 --power 0.5   # is that enough? runs nothing
+  hpo-envs compare --env 'NMTHPO-*-v0' --agents random,bo --seeds 20 --power 0.5   # power of the study; runs nothing
 
 study.toml:
   seeds = 100                                  # 0 to 99; or "100-199", or a list; default: 100, of slow agents 20
@@ -32,7 +32,7 @@ study.toml:
   environments = ["NMTHPO-*-v0", { id = "NMTLC-swen-v0", cost = "evaluations", budget = 200 }]
   agents = ["random", { name = "wide", algorithm = "bo-ucb", hyperparameters = { beta = 4.0 } }, "my_file:MyAgent"]
 
-Runs are stored as they finish. After Ctrl-C the same command continues; with more agents or seeds it makes the missing
+Runs are stored as they finish. After Ctrl-C the same command resumes; with more agents or seeds it makes the missing
 runs. Runs on another table, with other versions or arguments are refused in the same --out folder.
 
 By default each seed is a replication: it sees a random 80 % of the configurations, the same for all agents.
@@ -51,7 +51,7 @@ DEFAULTS = {"env": "NMTHPO-swen-v0", "agents": "random"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("study", nargs="?", type=Path, help="TOML file, in place of --env, --agents and the like")
+    parser.add_argument("study", nargs="?", type=Path, help="TOML file that replaces --env, --agents, ...")
     parser.add_argument("--env", help=f"ids, separated by commas, or 'all' (default: {DEFAULTS['env']})")
     parser.add_argument("--agents", help=f"names, separated by commas, or 'all' (default: {DEFAULTS['agents']})")
     parser.add_argument("--seeds", type=int, help="number of seeds, 0 to N-1 (default: 100, and 20 of slow agents)")
@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--transfer",
         nargs="?",
         const="family",
-        help="let agents learn from the family's tables of other languages, or from another family's (CharHPO, ...)",
+        help="use source tasks: the family's tables of other languages, or from another family's (CharHPO, ...)",
     )
     parser.add_argument(
         "--tolerance",
@@ -87,30 +87,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--accept-changed",
         action="store_true",
-        help="where runs of other code or versions are stored, keep both: new ones under the name AGENT@CODE",
+        help="if stored runs have another code digest, store new ones as AGENT@CODE",
     )
     parser.add_argument(
         "--isolate",
         nargs="?",
         const=True,
         metavar="PYTHON",
-        help="run each agent in a process of its own, which knows the problem and nothing else: for others' agents; "
+        help="run each agent in its own process, without access to the table; "
         "with PYTHON, the interpreter of another environment, which has the packages that the agents need",
     )
     parser.add_argument(
         "--run-seconds",
         type=float,
         default=3600.0,
-        help="how long a run may take before its agent stops on that id (default: %(default)g)",
+        help="time limit of a run in seconds, after which its agent stops on that id (default: %(default)g)",
     )
     parser.add_argument(
-        "--yes", action="store_true", help="run trainings (Char- and CellMiniLive-*) of more than an hour"
+        "--yes", action="store_true", help="confirm trainings (Char- and CellMiniLive-*) of more than an hour"
     )
     parser.add_argument(
         "--power",
         type=float,
         metavar="EFFECT",
-        help="run nothing; simulate how often so many agents, ids and seeds find one that is better by EFFECT standard "
+        help="only simulate the power of this study to find an agent that is better by EFFECT standard "
         "deviations of a run",
     )
     parser.add_argument(

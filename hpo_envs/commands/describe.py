@@ -1,7 +1,7 @@
-"""Show all about one id, agent or search: the page of its class, and what is particular to this id or name.
+"""Show the page of an id, an agent or a search.
 
-Of an id: spaces, tables with their provenance, citation. Of an agent: settings and the ids that it works on. Of the
-folder of a search by `tune`: the best configuration, evaluations, failures.
+Of an id: spaces, tables with their provenance, citation. Of an agent: hyperparameters and supported ids. Of the folder
+of a search by `tune`: the best configuration, evaluations, failures.
 """
 
 from __future__ import annotations

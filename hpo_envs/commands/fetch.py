@@ -1,7 +1,7 @@
 """Install upstream files of data sets that do not ship, or not whole.
 
 Files go to $HPO_ENVS_DATA, else to the user's cache folder. They are checked against the catalogue before they get
-their names; those already right are left alone, wrong ones are replaced.
+their names; correct files are kept, others replaced.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`hpo-envs importance`: how much each hyperparameter matters, and how sensitive a model is to all of them."""
+"""`hpo-envs importance`: importance of each hyperparameter, and sensitivity of a model to all of them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ EPILOG = """examples:
   hpo-envs importance CharHPO-g2p-dut-lstm-v0 --sensitivity --rope 1
 
 Functional ANOVA of a random forest (Hutter, Hoos and Leyton-Brown 2014): the share of the variance over the whole space
-that is due to each hyperparameter alone, and to each pair beyond that. With --cutoff, predictions worse than it count
-as it: what distinguishes bad configurations from each other is left out.
+of each hyperparameter alone, and of each pair beyond that. With --cutoff, predictions are clipped at it: differences
+between bad configurations are ignored.
 
 With --sensitivity, of a table: the metrics of Wiemerslage, Gorman and von der Wense (2024, section 3), where runs are
 alike that have similar configurations; arrows point to less sensitive:
@@ -35,16 +35,16 @@ alike that have similar configurations; arrows point to less sensitive:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("source", help="name of a table, id of an environment, or a folder of runs or of a search")
-    parser.add_argument("--metric", help="metric that is explained (default: the reward, or the table's first)")
-    parser.add_argument("--cutoff", help="worse counts as this: a value of the metric, or median (default: none)")
+    parser.add_argument("--metric", help="explained metric (default: the reward, or the table's first)")
+    parser.add_argument("--cutoff", help="clip scores at this value of the metric, or median (default: none)")
     parser.add_argument("--env", help="of a folder of runs: this environment (default: the only one)")
     parser.add_argument("--trees", type=int, default=64, help="of the forest (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the forest (default: %(default)s)")
     parser.add_argument("--pairs", type=int, default=8, help="interactions to show (default: %(default)s)")
     parser.add_argument("--sensitivity", action="store_true", help="how sensitive the score is to all hyperparameters")
-    parser.add_argument("--rope", type=float, help="difference that does not matter, in the metric's unit, for "
+    parser.add_argument("--rope", type=float, help="region of practical equivalence, in the metric's unit, for "
                         "--sensitivity (default: a tenth of best minus median; the paper: 1 point)")  # fmt: skip
-    parser.add_argument("--out", type=Path, help="draws this as .png and .svg, and writes .csv")
+    parser.add_argument("--out", type=Path, help="save as .png, .svg and .csv")
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
 
 

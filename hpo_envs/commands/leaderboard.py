@@ -1,7 +1,7 @@
 """Run your agent on the environments of the leaderboard, or check such runs before they are submitted.
 
-`run` continues where it stopped. `check` takes two seeds of each environment again, with the agent in a process of its
-own, and refuses runs that differ in a bit, whose rewards are not the tables', or that were not isolated.
+`run` resumes. `check` repeats two seeds of each environment with the isolated agent, and refuses runs that differ,
+whose rewards are not the tables', or that were not isolated.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EPILOG = """\
 examples:
   hpo-envs leaderboard run my_agents:Greedy --runs mine/ --jobs 2       every environment, 100 seeds
   hpo-envs leaderboard run my_agents:Greedy --runs mine/ --only FIESTA  one family
-  hpo-envs leaderboard check my_agents:Greedy --runs mine/              two seeds of each environment again"""
+  hpo-envs leaderboard check my_agents:Greedy --runs mine/              repeat two seeds of each environment"""
 
 AGAIN = 2
 """Seeds of each environment that a check takes again: the first and the last that all environments have."""
@@ -115,7 +115,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=("run", "check"), help="run the agent, or check its runs")
     parser.add_argument("agent", help="module:factory or policy:FILE; it runs in a process of its own")
     parser.add_argument("--runs", type=Path, required=True, help="folder of the agent's runs")
-    parser.add_argument("--seeds", type=int, default=100, help="replicates of run (default: %(default)s)")
+    parser.add_argument("--seeds", type=int, default=100, help="number of seeds (default: %(default)s)")
     parser.add_argument("--only", nargs="*", default=[], help="parts of ids or families (default: all)")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
 

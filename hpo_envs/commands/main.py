@@ -27,23 +27,23 @@ COMMANDS = {
     "describe": "show spaces, table, citation and page of an id, or the page of an agent",
     "fetch": "install the files of data sets that do not ship",
     "compare": "run agents against each other: table, plot, saved runs",
-    "report": "saved runs as one self-contained page: who won, by how much, how sure",
+    "report": "write saved runs as one self-contained HTML page",
     "leaderboard": "run your agent for the leaderboard, and check its runs",
-    "reproduce": "a paper's tables and figures again, with verdicts",
-    "importance": "how much each hyperparameter matters, on any table or study; how sensitive the score is",
-    "select": "which model is best by your own scores, and which to evaluate next",
-    "tune": "tune a training function of your own: durable, parallel, with a report",
-    "table": "an environment of your own: from a CSV file or an Optuna study",
-    "lepor": "score translations with hLEPOR, or tune its weights to your human scores",
+    "reproduce": "reproduce a paper's tables and figures, with verdicts",
+    "importance": "hyperparameter importance and sensitivity of any table or study",
+    "select": "select the best model by your own scores, and the next to evaluate",
+    "tune": "tune your own training function: durable, parallel, with a report",
+    "table": "build an environment from a CSV file or an Optuna study",
+    "lepor": "score translations with hLEPOR, or tune its weights to human scores",
 }
 """Subcommand, a module of `hpo_envs.commands` -> what it does."""
 
 EPILOG = """\
 examples:
   hpo-envs list                         all environments
-  hpo-envs describe NMTHPO-swen-v0      everything about one environment
+  hpo-envs describe NMTHPO-swen-v0      spaces, table and page of an environment
   hpo-envs fetch --list                 data sets that do not ship
-  hpo-envs compare                      random search on NMTHPO-swen-v0, 100 times
+  hpo-envs compare                      random search on NMTHPO-swen-v0, 100 seeds
   hpo-envs COMMAND --help               options and examples of a command"""
 
 USER_ERROR, INTERRUPTED, PIPE_CLOSED = 2, 130, 141

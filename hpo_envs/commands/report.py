@@ -1,7 +1,7 @@
 """Write a comparison, or a search by tune, as one self-contained HTML page.
 
-Of a comparison: which agent is best, by how much, how sure. Of a search: the best configuration, the scores over time,
-what mattered, all evaluations and failures. The page needs no network and no other file: send it, or open it anywhere.
+Of a comparison: ranking, verdict and curves. Of a search: the best configuration, scores over time, importance, all
+evaluations and failures. The page is self-contained.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ EPILOG = """\
 examples:
   hpo-envs report runs/                                 the page of all runs below runs/: runs/report.html
   hpo-envs report runs/ --out page.html --pictures figures/
-                                                        also every picture as .png and .svg
+                                                        also every figure as .png and .svg
   hpo-envs report runs/ --summary scores.json           also the scores and curves behind it, without evaluations
   hpo-envs report scores.json --out page.html           the page of such a file
   hpo-envs report mine/                                 the page of a search by hpo-envs tune --out mine/"""
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", type=Path, help="folder of runs or of a search, or a summary (.json)")
     parser.add_argument("--out", type=Path, help="the page (default: report.html in the folder)")
     parser.add_argument("--title", help="title of the page")
-    parser.add_argument("--pictures", type=Path, metavar="DIR", help="also draw the pictures into this folder")
+    parser.add_argument("--pictures", type=Path, metavar="DIR", help="also save the figures to this folder")
     parser.add_argument("--summary", type=Path, metavar="FILE", help="also write scores and curves as JSON")
 
 

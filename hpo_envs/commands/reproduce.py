@@ -1,4 +1,4 @@
-"""`hpo-envs reproduce`: a paper's tables and figures again, with a verdict on every published number."""
+"""`hpo-envs reproduce`: a paper's tables and figures, with a verdict on every published number."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _title(paper: str) -> str:
 
 
 EPILOG = """examples:
-  hpo-envs reproduce charhpo                        every table, figure and claim of the paper, then the optimisers
+  hpo-envs reproduce charhpo                        every table, figure and claim of the paper
   hpo-envs reproduce charhpo --only tables          without the optimisers: seconds
   hpo-envs reproduce nasbenchnlp --only numbers --trials 5 --out /tmp/cells
   hpo-envs reproduce fiesta                      every table and figure of the paper
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, help="folder for tables and figures (default: studies/reproduce-PAPER; of all: papers)"
     )
     parser.add_argument("--trials", type=int, help="seeds per optimiser and task (default: the paper's)")
-    parser.add_argument("--quick", action="store_true", help="few trials: shows what there is, not how well it agrees")
+    parser.add_argument("--quick", action="store_true", help="few trials, for a preview")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="first seed (default: %(default)s)")
     parser.add_argument("--only", help="one part instead of all; a wrong name lists them")

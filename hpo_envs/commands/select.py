@@ -1,4 +1,4 @@
-"""Read a table of your own scores: which model is the best, how sure that is, and which to evaluate next."""
+"""Read your scores and select the best model, with its probability, and the next model to evaluate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from hpo_envs.checks import nearest
 
 EPILOG = """\
-scores.csv has one column a model, its name on top and one evaluation a line (empty cells: not evaluated),
+scores.csv has one column per model with its name as header, one evaluation per line (empty: not evaluated),
 
   bert,lstm,svm
   .812,.790,.744
@@ -20,11 +20,11 @@ scores.csv has one column a model, its name on top and one evaluation a line (em
   .809,.801,
   ,.795,.748
 
-or the columns `model` and `score`, one evaluation a line. Each evaluation should be on a random train-test split with
+or the columns `model` and `score`, one evaluation per line. Each evaluation should be on a random train-test split with
 a random seed (Moss et al. 2019); each model needs three.
 
 The confidence is the posterior probability that the model has the highest mean, for independent Gaussian scores. If
-all models were evaluated on the same splits, it is too low (comparisons on one split are sharper than it knows).
+all models were evaluated on the same splits, it is too low.
 
 examples:
   hpo-envs select scores.csv
@@ -40,7 +40,9 @@ PROPOSERS = ("ttts", "t3c", "ttei", "bts", "lucb", "track-and-stop", "nonadaptiv
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("file", type=Path, metavar="FILE", help="CSV file with scores, see below")
-    parser.add_argument("--confidence", type=float, default=0.95, help="when to stop evaluating (default: %(default)s)")
+    parser.add_argument(
+        "--confidence", type=float, default=0.95, help="confidence at which to stop (default: %(default)s)"
+    )
     parser.add_argument("--batch", type=int, default=1, help="evaluations to propose (default: %(default)s)")
     parser.add_argument("--lower-is-better", action="store_true", help="for losses and error rates")
     parser.add_argument("--transform", default="none", help="none, or logit of the score between its bounds")

@@ -1,4 +1,4 @@
-"""Make environments of your own data: a file or folder of runs, exported by any tool, or an Optuna study."""
+"""Build environments from your data: a file or folder of runs, exported by any tool, or an Optuna study."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hpo_envs.tables.user import schema
 EPILOG = """\
 examples:
   hpo-envs table from-csv sweep.csv --score accuracy --goal max --cost seconds
-  hpo-envs table from-csv sweep.csv --dry-run                                  what each column is taken for
+  hpo-envs table from-csv sweep.csv --dry-run                                  the inferred columns
   hpo-envs table from-csv sweep.csv --score accuracy,latency --goal max,min --drop comment
   hpo-envs table from-csv curves.csv --score loss --level epoch --repeat seed --name my-curves
   hpo-envs table from-csv wandb_export.csv --score val_accuracy                Weights & Biases, MLflow
@@ -28,17 +28,17 @@ examples:
   hpo-envs table list
   hpo-envs table show sweep
 
-sweep.csv has one run a line, under a header:
+sweep.csv has one run per line, with a header:
 
   lr,layers,optimiser,accuracy,seconds
   0.001,2,adam,0.812,340
   0.01,4,sgd,OOM,
 
 from-csv also takes TSV, Parquet, Arrow, JSON, JSON lines, .gz and .zip, and folders of JSON. Columns that are no score,
-cost, checkpoint or repeat are hyperparameters, except names, dates, notes, constants and other measurements; all that
-is guessed is printed, with what changes it. An empty score, OOM or failed is a failed run, nan or diverged a diverged
-one; unfinished runs are left out. The table is saved, and is an environment from then on: TableHPO-NAME-v0, with
-checkpoints also TableLC-NAME-v0. Agents, sensitivity, compare, report and describe take these ids like all others."""
+cost, fidelity or repeat are hyperparameters, except names, dates, notes, constants and other measurements; every
+inference is printed, with the option that changes it. An empty score, OOM or failed is a failed run, nan or diverged a
+diverged one; unfinished runs are left out. The saved table is an environment: TableHPO-NAME-v0, with fidelities also
+TableLC-NAME-v0."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,31 +48,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--score", help="column(s) of the score(s), separated by commas; the first is the reward (default: guessed)"
     )
-    parser.add_argument("--goal", help="max or min, one for each score (default: guessed from telling names)")
+    parser.add_argument("--goal", help="max or min, one for each score (default: inferred from the name)")
     parser.add_argument(
         "--cost", help="column of what a run cost; evaluations: each costs 1 (default: a tool's, or that)"
     )
-    parser.add_argument("--level", help="column of the checkpoint, where a run has several lines (default: guessed)")
-    parser.add_argument("--repeat", help="column that tells runs of one configuration apart, such as a seed")
+    parser.add_argument("--level", help="column of the fidelity, if a run has several lines (default: guessed)")
+    parser.add_argument("--repeat", help="column that distinguishes repeats of a configuration, such as a seed")
     parser.add_argument("--status", help="column of how a run ended (default: one of that name)")
-    parser.add_argument("--hyperparameters", help="columns to take, separated by commas (default: all that remain)")
+    parser.add_argument(
+        "--hyperparameters", help="columns of the hyperparameters, separated by commas (default: all others)"
+    )
     parser.add_argument("--drop", default="", help="columns to leave out, separated by commas")
-    parser.add_argument("--categorical", default="", help="columns of numbers without an order, separated by commas")
+    parser.add_argument("--categorical", default="", help="numeric columns without an order, separated by commas")
     parser.add_argument("--log", default="", help="columns on a logarithmic scale, separated by commas")
     parser.add_argument("--linear", default="", help="columns on a linear scale, separated by commas")
-    parser.add_argument("--fill", nargs="+", default=[], metavar="COLUMN=VALUE", help="what empty and none mean there")
-    parser.add_argument("--duplicates", choices=("one", "repeats"), help="what equal lines are (default: guessed)")
-    parser.add_argument("--schema", type=Path, metavar="FILE.toml", help="read from this file what the columns are")
-    parser.add_argument("--write-schema", type=Path, metavar="FILE.toml", help="write down what was guessed")
+    parser.add_argument(
+        "--fill", nargs="+", default=[], metavar="COLUMN=VALUE", help="value of empty and none in a column"
+    )
+    parser.add_argument("--duplicates", choices=("one", "repeats"), help="meaning of equal lines (default: inferred)")
+    parser.add_argument(
+        "--schema", type=Path, metavar="FILE.toml", help="read the schema of the columns from this file"
+    )
+    parser.add_argument("--write-schema", type=Path, metavar="FILE.toml", help="write the inferred schema")
     parser.add_argument("--max-bytes", type=int, help="largest file, unpacked (default: 2 GB, compressed files 100 MB)")
-    parser.add_argument("--bounds", nargs="+", default=[], metavar="SCORE=LOW:HIGH", help="what a score can be")
+    parser.add_argument("--bounds", nargs="+", default=[], metavar="SCORE=LOW:HIGH", help="bounds of a score")
     parser.add_argument("--storage", help="of the Optuna study, such as sqlite:///optuna.db")
     parser.add_argument("--name", help="of the table (default: that of the file or study)")
     parser.add_argument("--licence", default="not stated", help="of the data (default: %(default)s)")
     parser.add_argument("--citation", default="", help="of the data")
     parser.add_argument("--out", type=Path, metavar="FILE.npz", help="save here instead (then: table=FILE.npz)")
     parser.add_argument("--replace", action="store_true", help="replace the table saved under this name")
-    parser.add_argument("--dry-run", action="store_true", help="show what each column is taken for, save nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show the inferred columns, save nothing")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 

@@ -1,7 +1,7 @@
-"""Tune a function of your own: calls it, store every evaluation, and continues where it was stopped.
+"""Tune your own function: store every evaluation, and resume where it was stopped.
 
-`module:function` is looked for in the current folder, too. It gets a dict of hyperparameters and returns its score, or
-a mapping with it. The search space is a TOML file, one hyperparameter a line:
+`module:function` is imported, also from the current folder. It gets a dict of hyperparameters and returns its score, or
+a mapping with it. The search space is a TOML file, one hyperparameter per line:
 
     lr = { low = 1e-5, high = 1e-1, log = true }
     layers = { low = 1, high = 6 }
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("function", help="the function to tune, as module:function")
     parser.add_argument("--space", type=Path, required=True, metavar="FILE.toml", help="the search space")
     parser.add_argument("--out", type=Path, default=Path("tuning"), help="folder of the search (default: %(default)s)")
-    parser.add_argument("--budget", type=float, default=50, help="what may be spent (default: 50 evaluations)")
+    parser.add_argument("--budget", type=float, default=50, help="budget of the search (default: 50 evaluations)")
     parser.add_argument("--budget-unit", help="evaluations, cost or epochs (default: evaluations or epochs)")
     parser.add_argument("--workers", type=int, default=1, help="parallel evaluations (default: %(default)s)")
     parser.add_argument("--executor", default="auto", help=f"{', '.join(KINDS)}, or a Dask address (default: auto)")
@@ -46,14 +46,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--best", type=float, nargs="+", help="best known score(s)")
     parser.add_argument("--reference", type=float, nargs="+", help="median score(s): with --best, reports show regret")
     parser.add_argument("--epochs", type=int, help="train epoch by epoch, up to this number")
-    parser.add_argument("--seconds", type=float, help="how long an evaluation may take")
-    parser.add_argument("--points", type=Path, metavar="FILE.json", help="configurations to begin with, a JSON list")
-    parser.add_argument("--tolerate", action="store_true", help="go on where all first evaluations fail alike")
+    parser.add_argument("--seconds", type=float, help="time limit of an evaluation")
+    parser.add_argument("--points", type=Path, metavar="FILE.json", help="initial configurations, a JSON list")
+    parser.add_argument(
+        "--tolerate", action="store_true", help="continue if all first evaluations fail with the same error"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the agent and the candidates (default: %(default)s)")
     parser.add_argument(
         "--accept-changed",
         action="store_true",
-        help="where the search was begun with other code, begin it anew in a folder within --out",
+        help="if the code digest differs, restart in a subfolder of --out",
     )
     parser.add_argument("--json", action="store_true", help="print the best evaluation as one JSON object")
 
