@@ -81,11 +81,6 @@ def counted(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     return {v: sum(r["verdict"] == v for r in records) for v in ("agrees", "differs", "reported")}
 
 
-def compare(low: float, high: float) -> Comparison:
-    """Verdict of an interval of a difference, where more is better."""
-    return "better" if low > 0.0 else "worse" if high < 0.0 else "tie"
-
-
 COMPARED = ("where", "quantity", "published", "ours", "verdict", "mechanism")
 """Columns of `compared.csv`."""
 

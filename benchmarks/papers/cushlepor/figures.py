@@ -1,8 +1,8 @@
-"""Figures of the reproduction: score distributions (figures 6 and 7 of the paper) and the objective over trials."""
+"""Figures of the reproduction: score distributions (figures 6 and 7 of the paper)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -31,27 +31,4 @@ def distributions(scores: Mapping[str, Mapping[str, Floats]], path: Path) -> lis
         axis.grid(alpha=0.3)
         axis.legend(frameon=False, fontsize=8)
     row[0].set_ylabel("segments")
-    return save(figure, path)
-
-
-def over_trials(rewards: Mapping[str, Sequence[Floats]], best: float, label: str, path: Path) -> list[Path]:
-    """Best value so far against evaluations: median and quartiles of runs, and the best known as a line.
-
-    Args:
-        rewards: (evaluations,) values of each run by agent, lower is better, all of one length.
-        best: Lowest value known.
-        label: Name of the vertical axis.
-        path: Where to save, without suffix.
-    """
-    figure, ((axis,),) = panels(1, 1, (6.4, 4.0))
-    for (agent, runs), colour in zip(rewards.items(), COLOURS * 2, strict=False):
-        so_far = np.minimum.accumulate(np.stack(runs), axis=1)
-        steps = np.arange(1, so_far.shape[1] + 1)
-        low, middle, high = np.percentile(so_far, [25, 50, 75], axis=0)
-        axis.plot(steps, middle, color=colour, label=agent)
-        axis.fill_between(steps, low, high, color=colour, alpha=0.2, linewidth=0)
-    axis.axhline(best, color="black", linestyle=":", label="best found")
-    axis.set(xlabel="evaluations", ylabel=label, xscale="log")
-    axis.grid(alpha=0.3)
-    axis.legend(frameon=False)
     return save(figure, path)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis.statistics import clopper_pearson
-from hpo_envs.benchmarks.papers.common import Claim, Verdict, judge
+from hpo_envs.benchmarks.papers.common import Verdict, judge
 
 Floats = npt.NDArray[np.float64]
 
@@ -64,16 +63,6 @@ def verdict(quantity: str, ours: float, error: float, published: float, n: int, 
         error = max(error, 100.0 * (p * (1.0 - p) / n) ** 0.5)
     both = error * (1.0 + n / published_n) ** 0.5
     return judge(ours - published, 3.0 * both + 0.5)
-
-
-def promise(failures: int, n: int, delta: float) -> Claim:
-    """Return whether the rate of wrong selections is at most delta.
-
-    Returns:
-        `fails`: the interval lies above delta; `holds`: below it; `open`: delta is inside.
-    """
-    low, high = clopper_pearson(failures, n)
-    return "fails" if low > delta else "holds" if high < delta else "open"
 
 
 def complexity(means: npt.ArrayLike) -> float:

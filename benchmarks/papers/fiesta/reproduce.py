@@ -1,4 +1,4 @@
-"""The paper's tables and figures again, with a verdict on every published number, and what the paper did not test."""
+"""The paper's tables and figures again, with a verdict on every published number."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.benchmarks.analysis import statistics
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Record, Reproduction
 from hpo_envs.benchmarks.papers.fiesta import analysis, settings
@@ -124,58 +123,6 @@ def figure1(r: Reproduction) -> None:
         note(r, "Figure 1", row, None, "lstm wins, per cent", 100.0 * float(share))
 
 
-def variants(r: Reproduction) -> None:
-    """Variants that the paper leaves open: shared splits, without replacement, logit, few draws; delta 0.05."""
-    _levels(r, "Variant", settings.VARIANTS, deltas=(0.05,))
-
-
-def literature(r: Reproduction) -> None:
-    """Other methods at delta 0.05: with the same stopping rule, then with their own; and successive rejects."""
-    _levels(r, "Literature", settings.LITERATURE, deltas=(0.05,))
-    for budget in (96, settings.NAMED_BUDGET):
-        for agent in ("sh", "sr", "nonadaptive"):
-            setting = settings.Setting(f"{agent}, T={budget}", agent, "FIESTA-tdsa12-v0")
-            found = select(r, setting, 2000, budget=budget)
-            note_summary(r, "Literature, fixed budget", setting.name, None, found)
-
-
-def belief(r: Reproduction) -> None:
-    """Quadrature of pi against 10^7 Monte-Carlo draws, on random posteriors of 3 to 500 evaluations an arm."""
-    from hpo_envs.agents.bandits import best_arm as b
-
-    draws = 10**7 if r.trials is None else 10_000 * r.trials
-    for arms in (2, 5, 10, 20, 50):
-        rng = np.random.default_rng((r.seed, arms))
-        counts = rng.integers(3, 501, arms)
-        deviations = 0.02 * np.exp(rng.normal(0.0, 0.5, arms))
-        # Means within a few posterior scales of each other, so that many arms may be the best.
-        p = b.posterior(counts, rng.normal(0.6, 0.005, arms), counts * deviations**2)
-        pi, sampled = b.best_probability(p), b.best_probability_sampled(p, draws, rng)
-        error = np.sqrt(np.maximum(pi * (1.0 - pi), 1.0 / draws) / draws)
-        fast = float(np.abs(b.best_probability(p, "fast") - pi).max())
-        row = f"{arms} arms"
-        note(r, "Belief", row, None, "largest pi", float(pi.max()), runs=draws)
-        note(r, "Belief", row, None, "largest difference to the draws", float(np.abs(pi - sampled).max()), runs=draws)
-        note(
-            r, "Belief", row, None, "in their standard errors", float((np.abs(pi - sampled) / error).max()), runs=draws
-        )
-        note(r, "Belief", row, None, "fast rule minus exact rule", fast)
-
-
-def promise(r: Reproduction) -> None:
-    """The fixed-confidence promise: how often the selected arm is not the best, against delta."""
-    for setting in settings.PROMISES:
-        for delta in settings.DELTAS:
-            found = select(r, setting, settings.PROMISE_TRIALS, confidence=1.0 - delta)
-            wrong, n = int((~found.right).sum()), len(found)
-            low, high = statistics.clopper_pearson(wrong, n)
-            verdict = analysis.promise(wrong, n, delta)
-            note(r, "Promise", setting.name, delta, "wrong, per cent", 100.0 * wrong / n, runs=n, verdict=verdict)
-            note(r, "Promise", setting.name, delta, "wrong, lower bound", 100.0 * low, runs=n)
-            note(r, "Promise", setting.name, delta, "wrong, upper bound", 100.0 * high, runs=n)
-            note(r, "Promise", setting.name, delta, "mean", float(found.evaluations.mean()), runs=n)
-
-
 def figures(r: Reproduction) -> None:
     """Figures 1 to 4 as png and svg (needs the extra `plots`)."""
     drawing.draw_all(r.out, r.notes, r.seed)
@@ -184,8 +131,7 @@ def figures(r: Reproduction) -> None:
 PARTS: common.Parts = {
     f.__name__: part(f)
     for f in (
-        table1, table2, table3, uncounted, figure4, complexity, figure1, belief, variants, literature, promise,
-        figures,
+        table1, table2, table3, uncounted, figure4, complexity, figure1, figures,
     )
 }  # fmt: skip
 
@@ -210,11 +156,9 @@ def format_rows(rows: list[Record]) -> str:
     return "".join(line + "\n" for line in lines)
 
 
-def _levels(
-    r: Reproduction, where: str, todo: tuple[settings.Setting, ...], deltas: tuple[float, ...] = settings.DELTAS
-) -> None:
+def _levels(r: Reproduction, where: str, todo: tuple[settings.Setting, ...]) -> None:
     for setting in todo:
-        for delta in deltas:
+        for delta in settings.DELTAS:
             found = select(r, setting, settings.TRIALS, confidence=1.0 - delta)
             note_summary(r, where, setting.name, delta, found)
 

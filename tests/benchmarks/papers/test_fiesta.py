@@ -12,11 +12,6 @@ from hpo_envs.benchmarks.papers.fiesta import analysis, reproduce, settings
 from hpo_envs.benchmarks.papers.fiesta.select import best_arm, select
 
 
-@pytest.mark.parametrize(("wrong", "verdict"), [(20, "holds"), (50, "open"), (80, "fails")])
-def test_promise(wrong: int, verdict: str) -> None:
-    assert analysis.promise(wrong, 1000, 0.05) == verdict
-
-
 def test_complexity_is_the_sum_of_appendix_a() -> None:
     # Section 4.2's arms: gaps .06, .02, .02, .01.
     wanted = 1 / 0.06**2 + 2 / 0.02**2 + 1 / 0.01**2
