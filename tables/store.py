@@ -73,10 +73,7 @@ def synthetic(name: str) -> bool:
     Raises:
         ValueError: Unknown name.
     """
-    if _is_users(name):
-        return False
-    _check_name(name)
-    return name in getattr(_builder(_dataset_of(name)), "SYNTHETIC", ())
+    return not _is_users(name) and name in getattr(_builder_of(name), "SYNTHETIC", ())
 
 
 def owner(name: str) -> str:
@@ -94,10 +91,7 @@ def ours(name: str) -> bool:
     Raises:
         ValueError: Unknown name.
     """
-    if _is_users(name):
-        return False
-    _check_name(name)
-    return getattr(_builder(_dataset_of(name)), "OURS", False)
+    return not _is_users(name) and getattr(_builder_of(name), "OURS", False)
 
 
 def load(name: str) -> Table:
@@ -162,16 +156,18 @@ def _builder(dataset: str) -> Any:
     return importlib.import_module(catalogue.dataset(dataset).builder)
 
 
-def _check_name(name: str) -> None:
-    one_of("table", name, _builder(_dataset_of(name)).NAMES)
+def _builder_of(name: str) -> Any:
+    """The builder of a table, whose name is checked."""
+    builder = _builder(_dataset_of(name))
+    one_of("table", name, builder.NAMES)
+    return builder
 
 
 def _files(name: str) -> tuple[str, ...]:
     """The upstream files of a table that does not ship."""
     if _is_users(name) or name in catalogue.pins():
         return ()
-    _check_name(name)
-    builder = _builder(_dataset_of(name))
+    builder = _builder_of(name)
     return builder.files(name) if hasattr(builder, "files") else ()
 
 

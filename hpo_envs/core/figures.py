@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -223,31 +222,18 @@ def _arms(record: Any, axes: Any) -> None:
     axes.set_yticks(range(len(order)), [f"{keys[rows[a]][:16]} ({len(record.pulls[a])})" for a in reversed(order)])
 
 
-@dataclass(frozen=True)
-class Sketch:
-    """What is drawn of a cell that is not complete, and therefore no `Cell` yet: nothing is a new hidden state."""
-
-    nodes: tuple[tuple[int, tuple[int, ...]], ...]
-    hidden: int = 3
-    outputs: tuple[int, ...] = ()
-
-    @property
-    def first(self) -> int:
-        """Number of the first node's vector."""
-        return 1 + self.hidden
-
-
 def _cell(record: Any, axes: Any) -> None:
     """The cell under construction; when none is, the last complete one."""
     from hpo_envs.tables.cells.draw import draw
     from hpo_envs.tables.cells.grammar import cell_of, node_of
+    from hpo_envs.tables.cells.graph import Sketch
     from hpo_envs.tables.cells.recipe import InvalidRecipe
 
     axes.set_axis_off()
     try:
         if record.moves:
             nodes = [node_of(move, i) for i, move in enumerate(record.moves)]
-            cell: Any = Sketch(tuple((op, tuple(k - 1 for k in inputs)) for op, inputs in nodes))
+            cell: Any = Sketch.of(nodes)
             axes.set_title("cell under construction", fontsize=9)
         elif record.entries:
             last = record.entries[-1]
@@ -321,14 +307,8 @@ def _short(value: Any) -> str:
 
 def _features(env: Any, entry: dict[str, Any]) -> tuple[list[str], npt.NDArray[np.float64]]:
     """Names and values in [0, 1] of what an action sets."""
-    action, space, kind = entry["action"], env.action_space, env.params.kind
-    if kind == "rows":
-        return list(env.table.feature_names), env.table.features[env.rows[int(action)]]
-    if kind == "box":
-        names = [*entry["info"].get("config", {})]
-        flat = np.ravel((action - space.low) / (space.high - space.low))
-        return (names if len(names) == len(flat) else [f"x{i}" for i in range(len(flat))]), flat
-    sizes = np.maximum(np.ravel(space.nvec) - 1, 1)
+    if env.params.kind == "rows":
+        return list(env.table.feature_names), env.table.features[env.rows[int(entry["action"])]]
+    flat = np.ravel(entry["action"]) / np.maximum(np.ravel(env.action_space.nvec) - 1, 1)
     names = [h.name for h in env.table.space]
-    flat = np.ravel(action) / sizes
     return (names if len(names) == len(flat) else [f"x{i}" for i in range(len(flat))]), flat

@@ -11,7 +11,7 @@ from hpo_envs.tables.cells.features import embed
 from hpo_envs.tables.cells.forward import Weights, draw_weights, forward
 from hpo_envs.tables.cells.generate import generate
 from hpo_envs.tables.cells.grammar import actions_of, cell_of, mutate
-from hpo_envs.tables.cells.graph import edit_distance, graph, partial_graph
+from hpo_envs.tables.cells.graph import Sketch, graph
 from hpo_envs.tables.cells.recipe import EXAMPLES, OPERATIONS, Cell, InvalidRecipe, accepted, parse
 from hpo_envs.tables.cells.size import VOCABULARY, parameters
 
@@ -21,6 +21,7 @@ __all__ = [
     "VOCABULARY",
     "Cell",
     "InvalidRecipe",
+    "Sketch",
     "Weights",
     "accepted",
     "actions_of",
@@ -28,7 +29,6 @@ __all__ = [
     "cell_of",
     "draw",
     "draw_weights",
-    "edit_distance",
     "embed",
     "forward",
     "generate",
@@ -37,5 +37,4 @@ __all__ = [
     "mutate",
     "parameters",
     "parse",
-    "partial_graph",
 ]

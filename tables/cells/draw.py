@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hpo_envs.checks import extra_module
-from hpo_envs.tables.cells.graph import graph
+from hpo_envs.tables.cells.graph import Sketch, graph
 from hpo_envs.tables.cells.recipe import Cell
 
 COLOURS = ("#009E73", "#56B4E9", "#E69F00")
@@ -28,7 +28,7 @@ _SIGNS = {
 }
 
 
-def layout(cell: Cell) -> dict[str, tuple[float, float]]:
+def layout(cell: Cell | Sketch) -> dict[str, tuple[float, float]]:
     """Position of each node: height by the longest path from the inputs, places in a layer by the inputs' places."""
     g = graph(cell)
     depth: dict[str, int] = {}
@@ -45,7 +45,7 @@ def layout(cell: Cell) -> dict[str, tuple[float, float]]:
     return {name: (place[name], float(depth[name])) for name in g}
 
 
-def draw(cell: Cell, axes: Any = None) -> Any:
+def draw(cell: Cell | Sketch, axes: Any = None) -> Any:
     """Draw a cell, inputs at the bottom, on matplotlib axes (None: new ones), and return them.
 
     Raises:

@@ -1,8 +1,9 @@
-"""Cells as networkx graphs, and upper bounds of the graph edit distance between them (figure 7)."""
+"""Cells as networkx graphs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from hpo_envs.tables.cells.recipe import MAX_HIDDEN, OPERATIONS, Cell
@@ -10,7 +11,30 @@ from hpo_envs.tables.cells.recipe import MAX_HIDDEN, OPERATIONS, Cell
 _BLEND = OPERATIONS.index("blend")
 
 
-def graph(cell: Cell) -> Any:
+@dataclass(frozen=True)
+class Sketch:
+    """A cell that is being built, no `Cell` yet: all hidden states are there, used or not, and none is new.
+
+    Attributes:
+        nodes: As of `Cell`.
+    """
+
+    nodes: tuple[tuple[int, tuple[int, ...]], ...]
+    hidden: int = MAX_HIDDEN
+    outputs: tuple[int, ...] = ()
+
+    @property
+    def first(self) -> int:
+        """Number of the first node's vector."""
+        return 1 + self.hidden
+
+    @classmethod
+    def of(cls, nodes: Sequence[tuple[int, tuple[int, ...]]]) -> Sketch:
+        """Of nodes in the numbers of actions (`grammar.node_of`), where 0 is none."""
+        return cls(tuple((op, tuple(k - 1 for k in inputs)) for op, inputs in nodes))
+
+
+def graph(cell: Cell | Sketch) -> Any:
     """A `networkx.DiGraph`: nodes by their recipe names with `op` (`input`, `hidden` or an operation) and `new`.
 
     `new` is the number of the hidden state that a node becomes, or None. Edges go from input to node and have a
@@ -30,39 +54,3 @@ def graph(cell: Cell) -> Any:
         for place, k in enumerate(inputs):
             g.add_edge(names[k], names[-1], role="zxy"[place] if op == _BLEND else "")
     return g
-
-
-def partial_graph(nodes: Sequence[tuple[int, tuple[int, ...]]]) -> Any:
-    """The graph of a cell that is being built: as `graph`, of nodes in the numbers of actions (`grammar.node_of`).
-
-    All hidden states are there, used or not, and none is new yet.
-    """
-    import networkx as nx
-
-    g = nx.DiGraph()
-    names = ["x", *(f"h_prev_{i}" for i in range(MAX_HIDDEN))]
-    for name in names:
-        g.add_node(name, op="input" if name == "x" else "hidden", new=None)
-    for j, (op, inputs) in enumerate(nodes):
-        names.append(f"node_{j}")
-        g.add_node(names[-1], op=OPERATIONS[op], new=None)
-        for place, k in enumerate(inputs):  # 0 is none
-            g.add_edge(names[k - 1], names[-1], role="zxy"[place] if op == _BLEND else "")
-    return g
-
-
-def edit_distance(a: Cell, b: Cell, seconds: float = 1.0) -> float:
-    """An upper bound of the graph edit distance: the best of networkx's successive approximations in limited time.
-
-    Substituting a node by one with another operation, and inserting or deleting a node or an edge, cost 1 each. After
-    so many seconds no better approximation is waited for.
-    """
-    import networkx as nx
-
-    if not seconds > 0:
-        raise ValueError(f"seconds must be a number > 0, got {seconds!r}")
-    # Deleting one graph and inserting the other is always possible.
-    trivial = float(sum(len(c.nodes) + c.first + sum(len(i) for _, i in c.nodes) for c in (a, b)))
-    match = nx.algorithms.isomorphism.categorical_node_match("op", None)
-    found = nx.graph_edit_distance(graph(a), graph(b), node_match=match, timeout=seconds)
-    return trivial if found is None else min(trivial, float(found))

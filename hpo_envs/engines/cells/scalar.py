@@ -16,7 +16,7 @@ from hpo_envs.engines.cells.params import NODE, CellParams, mutate_actions
 from hpo_envs.tables import draws
 from hpo_envs.tables.cells.canonical import key as key_of
 from hpo_envs.tables.cells.grammar import END, SIZES, SLOTS, SOURCES, finish, node_of
-from hpo_envs.tables.cells.graph import partial_graph
+from hpo_envs.tables.cells.graph import Sketch, graph
 from hpo_envs.tables.cells.recipe import MAX_NODES, OPERATIONS, InvalidRecipe
 
 _VECTORS = SIZES[1]
@@ -151,10 +151,10 @@ class CellEnv(HPOEnv):
         return self._run.observation.copy(), reward, terminated, False, info
 
     def graph(self) -> Any:
-        """The cell as it is so far, as a `networkx.DiGraph`, see `hpo_envs.tables.cells.partial_graph`."""
+        """The cell as it is so far, as a `networkx.DiGraph`, see `hpo_envs.tables.cells.graph`."""
         if self._run is None:
             raise self._not_live()
-        return partial_graph(self._run.nodes)
+        return graph(Sketch.of(self._run.nodes))
 
     def _masks(self) -> npt.NDArray[np.bool_]:
         """(95,) bool: for each part of an action, one after the other, the values that can be legal now."""

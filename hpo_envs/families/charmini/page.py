@@ -79,11 +79,12 @@ class CharMiniEnv(LookupEnv):
 
     ## References
     This project. Search space: Adam Wiemerslage, Kyle Gorman and Katharina von der Wense. Quantifying the
-    Hyperparameter Sensitivity of Neural Networks for Character-level Sequence-to-Sequence Tasks. EACL 2024. Words: The
-    CMU Pronouncing Dictionary, Carnegie Mellon University; Kyle Gorman, Lucas F.E. Ashby, Aaron Goyzueta, Arya McCarthy,
-    Shijie Wu and Daniel You. The SIGMORPHON 2020 Shared Task on Multilingual Grapheme-to-Phoneme Conversion. SIGMORPHON
-    2020; Jackson L. Lee, Lucas F.E. Ashby, M. Elizabeth Garza, Yeonju Lee-Sikka, Sean Miller, Alan Wong, Arya D.
-    McCarthy and Kyle Gorman. Massively Multilingual Pronunciation Modeling with WikiPron. LREC 2020.
+    Hyperparameter Sensitivity of Neural Networks for Character-level Sequence-to-Sequence Tasks. EACL 2024. Words:
+    The CMU Pronouncing Dictionary, Carnegie Mellon University; Kyle Gorman, Lucas F.E. Ashby, Aaron Goyzueta, Arya
+    McCarthy, Shijie Wu and Daniel You. The SIGMORPHON 2020 Shared Task on Multilingual Grapheme-to-Phoneme
+    Conversion. SIGMORPHON 2020; Jackson L. Lee, Lucas F.E. Ashby, M. Elizabeth Garza, Yeonju Lee-Sikka, Sean
+    Miller, Alan Wong, Arya D. McCarthy and Kyle Gorman. Massively Multilingual Pronunciation Modeling with
+    WikiPron. LREC 2020.
 
     ## Version History
     - v0: initial version.
