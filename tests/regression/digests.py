@@ -50,6 +50,8 @@ STEPS = 200
 # What tests compare: the steps of every id, and agents where they are quick.
 COSTLY = ("bo", "bo-spread", "bo-thompson", "box-bo", "freeze-thaw")
 """Agents that take most of the time; tests compare them on `FEW` ids."""
+SLOWEST = ("box-bo",)
+"""Agents that are compared at night only."""
 FEW = ("NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTHPO-v0", "NMTLC-ft-zhen-v0", "CharHPO-v0", "FunctionHPO-v0")
 QUICK = (
     "NMTHPO-zhen-", "NMTHPO-v0", "NMTLC-ft-zhen-", "FIESTA-tdsa8-", "FIESTA-gaussian-", "CharHPO-inflection-alb-lstm-",
@@ -237,7 +239,7 @@ def small(keys: Iterable[str]) -> list[str]:
     for key in keys:
         env_id, _, what = key.split("/")
         external = what in AGENTS and AGENTS[what].extra is not None
-        where = FEW if what in COSTLY else QUICK
+        where = () if what in SLOWEST else FEW if what in COSTLY else QUICK
         if what in STEPPED or (not external and env_id.startswith(where)):
             out.append(key)
     return out

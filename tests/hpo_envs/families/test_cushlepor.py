@@ -108,15 +108,6 @@ def test_a_users_file_is_a_task(tmp_path):
     assert envs.step(np.zeros((2, 6)))[1] == pytest.approx([reward] * 2)
 
 
-def test_constant_scores_correlate_with_nothing(tmp_path):
-    path = tmp_path / "mine.tsv"
-    path.write_text("score\thypothesis\treference\n1\ta\tb\n0\tc\td\n0.5\te\tf\n", encoding="utf-8")
-    env = gym.make(ID, table=cushlepor.from_tsv(path), objective="kendall")
-    env.reset(seed=0)
-    _, reward, *_, info = env.step(np.zeros(6, np.float32))
-    assert reward == info["metrics"]["pearson"] == 0.0
-
-
 def test_presets_as_actions():
     env = gym.make(ID).unwrapped
     env.reset(seed=0)
@@ -125,10 +116,6 @@ def test_presets_as_actions():
         assert [config[k] for k in hlepor.NAMES] == pytest.approx(hlepor.preset(name).vector(), rel=1e-6)
     with pytest.raises(ValueError, match="must lie in the box"):
         env.action_of(hlepor.Parameters(alpha=50))
-
-
-def test_budget_none_ends_too():
-    assert gym.make(ID, budget=None).unwrapped.budget == 10_000
 
 
 def test_many_settings_in_one_call_are_scored_in_chunks():
@@ -162,21 +149,6 @@ def test_many_settings_in_one_call_are_scored_in_chunks():
 def test_bad_arguments(kwargs, message):
     with pytest.raises(ValueError, match=message):
         gym.make(ID, **{**kwargs})
-
-
-def test_another_familys_table_is_refused():
-    from hpo_envs.tables.table import Metric, Provenance, Table
-
-    other = Table(
-        name="x/y",
-        keys=("a",),
-        metrics=(Metric("bleu", "", "max", 0, 1),),
-        values=np.zeros((1, 1, 1, 1)),
-        cost=np.zeros((1, 1, 1)),
-        provenance=Provenance("measured", "", "", "", ""),
-    )
-    with pytest.raises(ValueError, match="table must hold translated segments .*, got x/y"):
-        gym.make(ID, table=other)
 
 
 def test_default_setting_on_the_measured_table():
